@@ -78,7 +78,21 @@ test('the entries of a version that is over go first', () => {
   const present = cache.of('one', 2);
   for (let miss = 1; miss <= 8; miss += 1) present.keep('new', bytesOf(MIB / 8));
   assert.ok(read(present, 'new'));
-  assert.equal(old.find('A'), -1);
+  old.keep('A', bytesOf(1));
+  assert.equal(old.find('A'), -1, 'what is over takes no more');
+});
+
+test('what is over makes room for all that comes, and memory grows no further', () => {
+  const cache = createByteCache(512 * MIB);
+  const keys = Array.from({ length: 16 }, (_, at) => `${at}`);
+  const before = process.memoryUsage().rss;
+  for (let version = 1; version <= 200; version += 1) {
+    const space = cache.of('one', version);
+    for (const key of keys) space.keep(key, bytesOf(MIB / 8, version));
+    for (const key of keys) assert.deepEqual(read(space, key), bytesOf(MIB / 8, version));
+  }
+  const grown = (process.memoryUsage().rss - before) / MIB;
+  assert.ok(grown < 100, `${grown} MiB, of 400 that were kept and 2 that are valid`);
 });
 
 interface Step {

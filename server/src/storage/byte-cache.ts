@@ -1,3 +1,5 @@
+import { PositionTable } from './position-table.ts';
+
 /**
  * Bytes by key in memory, outside V8's heap: entries are consecutive in slabs, and a table of integers indexes them. So the
  * collector visits one object for a thousand answers; with a Map of arrays it visited 66,000 at every collection of the
@@ -13,7 +15,7 @@ export interface CacheSpace {
   find(key: string): number;
   /** @returns their offsets. 100 of them take half the time of 100 `find`: memory is read for all at once. */
   findAll(keys: readonly string[]): Int32Array;
-  /** Keeps a copy. A full cache takes only some entries, and no large ones. */
+  /** Keeps a copy. A full cache takes only some entries, and no large ones; a version that is over takes none. */
   keep(key: string, bytes: Uint8Array): void;
   lengthAt(position: number): number;
   /** @returns how many bytes it wrote to `target` from `at` on */
@@ -31,7 +33,6 @@ const POSITION_MASK = (1 << SLAB_POSITION_BITS) - 1;
 const LARGEST_BYTES = SLAB_BYTES / 4;
 /** A full cache keeps one miss in so many: with more data than memory, each would evict another. */
 const ADMIT_ONE_IN = 8;
-const FIRST_SLOTS = 1 << 12;
 
 /** An entry: five integers, the key in UTF-16, the bytes. */
 const HASH = 0;
@@ -47,100 +48,38 @@ class Slab {
   readonly bytes = Buffer.from(this.memory);
   readonly integers = new Int32Array(this.memory);
   readonly units = new Uint16Array(this.memory);
+  /** Those that have entries here, and are not over. */
+  readonly spaces = new Set<number>();
   used = 0;
 }
 
 const alignedSize = (keyLength: number, byteLength: number) =>
   (HEADER_BYTES + 2 * keyLength + byteLength + (1 << ALIGN_BITS) - 1) & ~((1 << ALIGN_BITS) - 1);
 
-/** Open addressing: each slot holds a hash and a position plus one; 0 is free. */
-class PositionTable {
-  private slots = new Int32Array(2 * FIRST_SLOTS);
-  private mask = FIRST_SLOTS - 1;
-  private count = 0;
-
-  find(hash: number, isIt: (position: number) => boolean): number {
-    const { slots, mask } = this;
-    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
-      const stored = slots[2 * slot + 1] as number;
-      if (stored === 0) return -1;
-      if (slots[2 * slot] === hash && isIt(stored - 1)) return stored - 1;
-    }
-  }
-
-  /** @returns the first position with this hash, for any key; -1 when there is none */
-  guess(hash: number): number {
-    const { slots, mask } = this;
-    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
-      const stored = slots[2 * slot + 1] as number;
-      if (stored === 0 || slots[2 * slot] === hash) return stored - 1;
-    }
-  }
-
-  add(hash: number, position: number): void {
-    if (2 * (this.count + 1) > this.mask) this.grow();
-    this.place(hash, position + 1);
-    this.count += 1;
-  }
-
-  move(hash: number, from: number, to: number): void {
-    this.slots[2 * this.slotOf(hash, from) + 1] = to + 1;
-  }
-
-  /** Moves the following entries up, so that no probe stops at a gap. */
-  remove(hash: number, position: number): void {
-    const { slots, mask } = this;
-    let gap = this.slotOf(hash, position);
-    for (let slot = (gap + 1) & mask; slots[2 * slot + 1] !== 0; slot = (slot + 1) & mask) {
-      const home = (slots[2 * slot] as number) & mask;
-      if (((slot - home) & mask) < ((slot - gap) & mask)) continue;
-      slots[2 * gap] = slots[2 * slot] as number;
-      slots[2 * gap + 1] = slots[2 * slot + 1] as number;
-      gap = slot;
-    }
-    slots[2 * gap + 1] = 0;
-    this.count -= 1;
-  }
-
-  private slotOf(hash: number, position: number): number {
-    let slot = hash & this.mask;
-    while (this.slots[2 * slot + 1] !== position + 1) slot = (slot + 1) & this.mask;
-    return slot;
-  }
-
-  private place(hash: number, stored: number): void {
-    let slot = hash & this.mask;
-    while (this.slots[2 * slot + 1] !== 0) slot = (slot + 1) & this.mask;
-    this.slots[2 * slot] = hash;
-    this.slots[2 * slot + 1] = stored;
-  }
-
-  private grow(): void {
-    const old = this.slots;
-    this.slots = new Int32Array(2 * old.length);
-    this.mask = old.length - 1;
-    for (let at = 0; at < old.length; at += 2) {
-      const stored = old[at + 1] as number;
-      if (stored !== 0) this.place(old[at] as number, stored);
-    }
-  }
-}
-
-/** Slabs in a ring: when all are full, the oldest is overwritten, except for entries used since. */
+/**
+ * Slabs in a ring: when all are full, the oldest is overwritten, except for entries used since. One whose entries are all of
+ * versions that are over is used again before another is made: otherwise nightly updates would fill the memory with the past.
+ */
 class SlabRing {
   private readonly slabs: Slab[] = [];
   private readonly table = new PositionTable();
   private readonly most: number;
   private readonly seed = (Math.random() * 2 ** 32) | 0;
-  private readonly isAlive: (space: number) => boolean;
+  /** Slabs that may have no valid entry. */
+  private readonly over = new Set<number>();
   private present = 0;
   private misses = 0;
   /** The value is unused; storing it keeps the reads from being optimised away. */
   touched = 0;
 
-  constructor(limitBytes: number, isAlive: (space: number) => boolean) {
+  constructor(limitBytes: number) {
     this.most = Math.floor(limitBytes / SLAB_BYTES);
-    this.isAlive = isAlive;
+  }
+
+  /** Its entries are not found any more. */
+  end(space: number): void {
+    for (const [at, { spaces }] of this.slabs.entries())
+      if (spaces.delete(space) && spaces.size === 0) this.over.add(at);
   }
 
   find(space: number, key: string): number {
@@ -172,6 +111,7 @@ class SlabRing {
     if (this.most === 0 || size > LARGEST_BYTES || this.find(space, key) >= 0) return;
     const slab = this.makeRoom(size);
     if (slab === undefined) return;
+    slab.spaces.add(space);
     const hash = this.hash(space, key);
     const header = slab.used >> 2;
     slab.integers.set([hash, space, 0, key.length, bytes.length], header);
@@ -227,13 +167,20 @@ class SlabRing {
   private makeRoom(size: number): Slab | undefined {
     const slab = this.slabs[this.present] ?? this.addSlab();
     if (slab.used + size <= SLAB_BYTES) return slab;
+    for (const at of this.over) {
+      this.over.delete(at);
+      if (this.slabs[at]?.spaces.size === 0) return this.reuse(at);
+    }
     if (this.slabs.length < this.most) return this.addSlab();
     this.misses += 1;
-    if (this.misses % ADMIT_ONE_IN !== 0) return undefined;
-    this.present = (this.present + 1) % this.most;
-    const oldest = this.slabs[this.present] as Slab;
-    this.compact(oldest);
-    return oldest;
+    return this.misses % ADMIT_ONE_IN === 0 ? this.reuse((this.present + 1) % this.most) : undefined;
+  }
+
+  private reuse(at: number): Slab {
+    const slab = this.slabs[at] as Slab;
+    this.present = at;
+    this.compact(slab);
+    return slab;
   }
 
   private addSlab(): Slab {
@@ -247,14 +194,18 @@ class SlabRing {
   private compact(slab: Slab): void {
     const base = this.present << SLAB_POSITION_BITS;
     const end = slab.used;
+    const valid = new Set(slab.spaces);
+    slab.spaces.clear();
     slab.used = 0;
     for (let at = 0; at < end; ) {
       const header = at >> 2;
       const hash = slab.integers[header + HASH] as number;
       const keyLength = slab.integers[header + KEY_LENGTH] as number;
       const size = alignedSize(keyLength, slab.integers[header + BYTE_LENGTH] as number);
+      const space = slab.integers[header + SPACE] as number;
       const isWanted = slab.integers[header + MARK] !== 0 && slab.used + size <= SLAB_BYTES / 2;
-      if (isWanted && this.isAlive(slab.integers[header + SPACE] as number)) {
+      if (isWanted && valid.has(space)) {
+        slab.spaces.add(space);
         slab.integers[header + MARK] = 0;
         slab.bytes.copyWithin(slab.used, at, at + size);
         this.table.move(hash, base | (at >> ALIGN_BITS), base | (slab.used >> ALIGN_BITS));
@@ -273,26 +224,26 @@ const headerOf = (position: number) => (position & POSITION_MASK) << (ALIGN_BITS
 /** Bounded in bytes over all spaces, in whole MiB; the table that finds them takes up to 32 bytes an entry beside. */
 export function createByteCache(limitBytes: number): ByteCache {
   const spaces = new Map<string, { version: number; id: number; space: CacheSpace }>();
-  const alive = new Set<number>();
-  const ring = new SlabRing(limitBytes, (space) => alive.has(space));
+  const ring = new SlabRing(limitBytes);
   let lastId = 0;
 
   return {
     of(name, version) {
       const known = spaces.get(name);
       if (known?.version === version) return known.space;
-      if (known !== undefined) alive.delete(known.id);
+      if (known !== undefined) ring.end(known.id);
       lastId += 1;
       const id = lastId | 0;
       const space: CacheSpace = {
         find: (key) => ring.find(id, key),
         findAll: (keys) => ring.findAll(id, keys),
-        keep: (key, bytes) => ring.keep(id, key, bytes),
+        keep(key, bytes) {
+          if (spaces.get(name)?.id === id) ring.keep(id, key, bytes);
+        },
         lengthAt: (position) => ring.lengthAt(position),
         copy: (position, target, at) => ring.copy(position, target, at),
         mark: (position, request) => ring.mark(position, request),
       };
-      alive.add(id);
       spaces.set(name, { version, id, space });
       return space;
     },
