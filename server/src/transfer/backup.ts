@@ -14,6 +14,7 @@ import {
   refuseNewerFiles,
   syncFolder,
 } from '../storage/storage.ts';
+import { listOwnedPayloads } from './owned-payloads.ts';
 import { settleCatalog, settleControl } from './settle-copy.ts';
 
 /**
@@ -106,7 +107,8 @@ async function refuseFilled(target: string): Promise<void> {
 async function copyRest(source: DataFolder, copy: DataFolder): Promise<BackupSummary> {
   const control = new DatabaseSync(copy.control);
   try {
-    const payloads = await copyPayloads(listPayloads(control), source, copy);
+    const names = listOwnedPayloads(control).map(({ name }) => name);
+    const payloads = await copyPayloads(names, source, copy);
     const applied = new Map<number, number>();
     for (const projectId of listProjects(control)) {
       if (!existsSync(catalogPath(source, projectId))) continue;
@@ -142,21 +144,6 @@ const listProjects = (control: DatabaseSync): number[] =>
     .prepare('select id from project order by id')
     .all()
     .map(({ id }) => Number(id));
-
-/** Bodies that open tasks and open full updates still need, and what channels have published. */
-function listPayloads(control: DatabaseSync): string[] {
-  return control
-    .prepare(
-      `select payload ->> '$.source.payloadName' as name from task where status in ('PENDING', 'RUNNING')
-       union select value from task, json_each(task.payload, '$.payloadNames') where status in ('PENDING', 'RUNNING')
-       union select value from task join pipeline_run r on r.project_id = task.project_id and r.task_number = number,
-         json_each(r.upload, '$.pieces') where status in ('PENDING', 'RUNNING')
-       union select p.value ->> '$.name' from channel_snapshot, json_each(files) f, json_each(f.value, '$.pieces') p
-       union select payload_name from full_update_batch`,
-    )
-    .all()
-    .flatMap(({ name }) => (name === null ? [] : String(name)));
-}
 
 async function copyPayloads(names: readonly string[], source: DataFolder, copy: DataFolder) {
   const missing: string[] = [];

@@ -30,6 +30,7 @@ import {
   sizeOf,
   writePlace,
 } from './move-rows.ts';
+import { listOwnedPayloads } from './owned-payloads.ts';
 
 const quoted = (name: string) => `"${name}"`;
 const listed = (columns: readonly MovedColumn[]) => columns.map(({ name }) => quoted(name)).join(', ');
@@ -97,22 +98,7 @@ export class EmbeddedEnd implements MoveEnd {
   }
 
   async listPayloads(): Promise<MovedPayload[]> {
-    const owned = this.control
-      .prepare(
-        `select project_id as projectId, payload_name as name from full_update_batch
-         union select project_id, payload ->> '$.source.payloadName' from task
-         where status in ('PENDING', 'RUNNING') and payload ->> '$.source.payloadName' is not null
-         union select project_id, value from task, json_each(task.payload, '$.payloadNames')
-         where status in ('PENDING', 'RUNNING')
-         union select r.project_id, value from task join pipeline_run r
-           on r.project_id = task.project_id and r.task_number = number, json_each(r.upload, '$.pieces')
-         where status in ('PENDING', 'RUNNING')
-         union select project_id, p.value ->> '$.name'
-         from channel_snapshot, json_each(files) f, json_each(f.value, '$.pieces') p
-         order by 1, 2`,
-      )
-      .all() as { projectId: number; name: string }[];
-    return owned.flatMap(({ projectId, name }) => {
+    return listOwnedPayloads(this.control).flatMap(({ projectId, name }) => {
       const path = join(this.folder.payloads, name);
       return existsSync(path) ? { projectId, name, bytes: statSync(path).size } : [];
     });

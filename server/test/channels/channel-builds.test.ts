@@ -5,17 +5,25 @@ import { createChannelProject, FITS, sold } from '../support/channels/channel-pr
 import { endLeases } from '../support/killed-process.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
+import { startTestService } from '../support/test-service.ts';
 import { createTestStore } from '../support/test-store.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
 type AnyBody = any;
 
-/** Kills of a process during a build; RELATA_CHANNEL_KILLS for more. */
-const KILLS = Number(process.env.RELATA_CHANNEL_KILLS ?? 1);
+/** Kills of a process during a build; RELATA_TEST_KILLS for more. */
+const KILLS = Number(process.env.RELATA_TEST_KILLS ?? 1);
 const KILLED_PRODUCTS = 4_000;
 
 const service = shareService();
 const createProject = () => createChannelProject(service());
+/** The store takes no log line that says that a build was published. */
+const EMBEDDED_REFUSAL = `create trigger refuse_line before insert on task_log when new.line like 'published%'
+  begin select raise(abort, 'refused'); end`;
+const POSTGRES_REFUSAL = `create function refuse_line() returns trigger language plpgsql as
+    'begin raise exception ''refused''; end';
+  create trigger refuse_line before insert on task_log for each row when (new.line like 'published%')
+    execute function refuse_line()`;
 const GOOGLE = { name: 'Google', format: { type: 'google-merchant' } };
 const listPieces = async ({ id }: { id: number }) =>
   (await service().store.listBodies()).filter((name) => name.startsWith(`channel-${id}-`));
@@ -116,6 +124,18 @@ test('a change of the catalog builds, once for each version and never too often 
     'without a change nothing is built',
   );
   assert.equal((await project.read(rest)).published.rows, 1, 'its time has not come');
+});
+
+test('what fails after a build was published leaves the files that are served (§16.3 rule 5)', async (t) => {
+  const failing = await startTestService(t);
+  const project = await createChannelProject(failing);
+  await project.load(sold('A1'));
+  const channel = await project.create(GOOGLE);
+  await failing.store.change(failing.store.kind === 'embedded' ? EMBEDDED_REFUSAL : POSTGRES_REFUSAL);
+  assert.equal((await project.build(channel)).taskStatus, 'FAILED');
+  const answer = await project.fetch(channel.url);
+  assert.equal(answer.status, 200);
+  assert.match(await answer.text(), /^A1\t/m);
 });
 
 test('a schedule is planned as that of a pipeline, and builds when it is due (§16.4)', async () => {

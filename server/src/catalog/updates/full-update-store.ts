@@ -115,21 +115,22 @@ export async function findLatestFullUpdate(
 }
 
 /** @returns whether it was still open */
-export function discardOpen(database: Database, { id, projectId }: FullUpdateKey): Promise<boolean> {
-  return database.write(
-    async (tx) => {
-      const row = await tx
-        .updateTable('full_update')
-        .set({ state: 'discarded' })
-        .where('project_id', '=', projectId)
-        .where('id', '=', id)
-        .where('state', '=', 'open')
-        .returning('id')
-        .executeTakeFirst();
-      return row !== undefined;
-    },
-    { of: projectId },
-  );
+export function discardOpen(
+  database: Database,
+  { id, projectId }: FullUpdateKey,
+  alongside: (tx: ControlTransaction) => Promise<void>,
+): Promise<boolean> {
+  const discard = async (tx: ControlTransaction) => {
+    const row = await tx
+      .updateTable('full_update')
+      .set({ state: 'discarded' })
+      .where((is) => is.and({ project_id: projectId, id, state: 'open' }))
+      .returning('id')
+      .executeTakeFirst();
+    if (row !== undefined) await alongside(tx);
+    return row !== undefined;
+  };
+  return database.write(discard, { of: projectId });
 }
 
 /** Whether a later one was given up. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { RawBody, RecordAnswer } from '../../http/http.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import { mayBeStored } from '../../storage/storage.ts';
 import type { PartRequest, Task, TaskDefinition } from '../../tasks/tasks.ts';
 import type { ListedRow } from '../browse/browse.ts';
 import type { ChangeAuthor } from '../change.ts';
@@ -25,6 +26,7 @@ import {
   chooseOpen,
   describeOpen,
   findStarted,
+  type GivenUp,
   giveUp,
   refuseOtherCounts,
   whileOpen,
@@ -173,7 +175,7 @@ export class FullUpdates {
       });
     } catch (error) {
       ingest.release(source);
-      await payloads.remove(project.id, payloadName);
+      if (!mayBeStored(error)) await payloads.remove(project.id, payloadName);
       throw error;
     }
     assert(accepted !== undefined);
@@ -187,11 +189,11 @@ export class FullUpdates {
   }
 
   /** @throws full_update_missing, full_update_other */
-  async giveUp(projectId: number, fullUpdateId: number | undefined): Promise<number> {
-    const open = await this.getOpen(projectId, fullUpdateId);
-    await giveUp(this.parts, this.closing, open);
+  async giveUp(projectId: number, wanted: number | undefined, record: RecordAnswer<GivenUp>) {
+    const open = await this.getOpen(projectId, wanted);
+    const answer = await giveUp(this.parts, this.closing, { open, record });
     this.failedBatches.forget(projectId);
-    return open.id;
+    return answer;
   }
 
   preview = (projectId: number, wanted: number | undefined): Promise<Difference> =>

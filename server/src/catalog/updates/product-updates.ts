@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { RawBody, RecordAnswer } from '../../http/http.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { ControlTransaction } from '../../storage/storage.ts';
+import { type ControlTransaction, mayBeStored } from '../../storage/storage.ts';
 import type { PartRequest, Task, TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
 import type { ChangeAuthor, RestoreOrder } from '../change.ts';
 import type { IngestSource, Packed } from '../ingest/ingest.ts';
@@ -116,7 +116,7 @@ export class ProductUpdates {
       });
     } catch (error) {
       this.parts.ingest.release(source);
-      await this.parts.payloads.remove(project.id, source.payloadName);
+      if (!mayBeStored(error)) await this.parts.payloads.remove(project.id, source.payloadName);
       throw error;
     }
   }

@@ -34,7 +34,7 @@ function serveBuild(server: Server, parts: ChannelRouteParts): void {
     method: 'POST',
     path: `${PATH}/:channelId/build`,
     // Who may change products may also have them go out. Source: docs/interface.md §14.1.
-    config: { guard: 'management', access: 'write', body: 'ignored' },
+    config: { guard: 'management', access: 'write' },
     summary: 'Build a channel now, and publish it',
     ...{ answer: { 200: BuildAnswer }, answerOnce },
   } as const;

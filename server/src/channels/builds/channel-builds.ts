@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { ControlTransaction, Database, PayloadFiles, Secrets } from '../../storage/storage.ts';
+import {
+  type ControlTransaction,
+  type Database,
+  type PayloadFiles,
+  type Secrets,
+  WatchedWrite,
+} from '../../storage/storage.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 import {
   type BuildStart,
@@ -96,15 +102,19 @@ export class ChannelBuilds {
   private async publish(run: TaskRun, channel: Channel): Promise<void> {
     const { database, payloads } = this.parts;
     const pieces: string[] = [];
+    const publication = new WatchedWrite();
     try {
       const output = await this.build(run, channel, pieces);
       await this.refuseLoss(channel, output);
-      const dropped = await run.takeEffect(() => publish(database, { channel, task: run.task, output }));
+      const dropped = await run.takeEffect(() =>
+        publication.run(() => publish(database, { channel, task: run.task, output })),
+      );
       // They go at a later start, if not now: nobody owns them any more.
       await dropPieces(payloads, dropped).catch(() => {});
       await run.log(describeResult(output));
     } catch (error) {
-      for (const name of pieces) await payloads.remove(channel.projectId, name).catch(() => {});
+      const unserved = publication.isKept ? [] : pieces;
+      for (const name of unserved) await payloads.remove(channel.projectId, name).catch(() => {});
       throw error;
     }
   }

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -60,6 +63,8 @@ test('files of a larger build before go, and nothing else', async (t) => {
   assert.deepEqual([...s3.objects.keys()].sort(), left);
 });
 
+const AT_ONCE = { retryMs: [1, 1] };
+
 test('what may pass is tried again, what was refused is not', async (t) => {
   const s3 = await startS3Server('feeds');
   t.after(s3.close);
@@ -72,15 +77,29 @@ test('what may pass is tried again, what was refused is not', async (t) => {
   };
   const order = (destination: DeliveryOrder['destination']) => ({ snapshot, stale: [], destination });
   s3.failPuts(2);
-  assert.equal((await deliver(parts, order(place), [1, 1])).problem, undefined);
+  assert.equal((await deliver(parts, order(place), AT_ONCE)).problem, undefined);
   assert.equal(s3.objects.size, NAMES.length);
   s3.failPuts(3);
-  const failed = await deliver(parts, order(place), [1, 1]);
+  const failed = await deliver(parts, order(place), AT_ONCE);
   assert.match(failed.problem ?? '', /answered 500 InternalError \(3 attempts\)$/);
   const before = s3.requests.length;
-  const refused = await deliver(parts, order({ ...place, secretAccessKey: 'other' }), [1, 1]);
+  const refused = await deliver(parts, order({ ...place, secretAccessKey: 'other' }), AT_ONCE);
   assert.match(refused.problem ?? '', /secret access key/);
   assert.equal(s3.requests.length, before + 1);
-  const inside = await deliver({ ...parts, allow: [] }, order(place), [1, 1]);
+  const inside = await deliver({ ...parts, allow: [] }, order(place), AT_ONCE);
   assert.match(inside.problem ?? '', /leads to a loopback address/);
+});
+
+test('nothing is tried again once the time for all attempts is used up', async (t) => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  t.after(() => {
+    silent.closeAllConnections();
+    silent.close();
+  });
+  const endpoint = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const destination = { type: 's3' as const, endpoint, bucket: 'feeds', ...S3_KEYS };
+  const limits = { connectMs: 60_000, idleMs: 60_000, wholeMs: 500 };
+  const { problem } = await deliver(parts, { snapshot, stale: [], destination }, { ...AT_ONCE, limits });
+  assert.match(problem ?? '', /took longer than 0\.5 s in all$/);
 });

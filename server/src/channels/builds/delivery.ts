@@ -1,6 +1,12 @@
 /** Brings what a build has published to a destination. Runs in the thread of a build. Source: docs/interface.md §16.8. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { allowAddresses, createTimeouts, type Outbound, OutboundProblem } from '../../outbound/outbound.ts';
+import {
+  allowAddresses,
+  createTimeouts,
+  type Outbound,
+  OutboundProblem,
+  type WaitLimits,
+} from '../../outbound/outbound.ts';
 import type { PayloadFiles } from '../../storage/storage.ts';
 import type { Snapshot } from '../definitions/definitions.ts';
 import { type Destination, openDestination } from '../destinations/destinations.ts';
@@ -27,24 +33,32 @@ export interface DeliveryParts {
   readonly allow: readonly string[];
 }
 
-const LIMITS = { connectMs: 15_000, idleMs: 120_000, wholeMs: 3_600_000 };
+interface DeliveryPatience {
+  /** Before each further attempt. */
+  readonly retryMs?: readonly number[];
+  /** Of all attempts together. */
+  readonly limits?: WaitLimits;
+}
+
+const LIMITS: WaitLimits = { connectMs: 15_000, idleMs: 120_000, wholeMs: 3_600_000 };
 /** Before the second and the third attempt. */
 const RETRY_MS: readonly number[] = [5_000, 30_000];
 /** What passes. A wrong password that is sent again locks accounts. */
 const PASSING: ReadonlySet<string> = new Set(['connection', 'timeout', 'broken_off']);
 
-/** Tries again what may pass. @param retryMs before each further attempt */
+/** Tries again what may pass, within the time for all attempts. */
 export async function deliver(
   { payloads, allow }: DeliveryParts,
   order: DeliveryOrder,
-  retryMs = RETRY_MS,
+  { retryMs = RETRY_MS, limits = LIMITS }: DeliveryPatience = {},
 ): Promise<Delivery> {
-  const timeouts = createTimeouts(LIMITS, 'The destination');
+  const timeouts = createTimeouts(limits, 'The destination');
   const via = { allows: allowAddresses(allow), resolve: undefined, timeouts, signal: undefined };
   for (let attempt = 0; ; attempt += 1) {
     const done = await deliverOnce(payloads, order, via).catch(toProblem);
     if (!(done instanceof OutboundProblem)) return done;
-    const wait = PASSING.has(done.reason) ? retryMs[attempt] : undefined;
+    const mayPass = PASSING.has(done.reason) && !timeouts.areUsedUp();
+    const wait = mayPass ? retryMs[attempt] : undefined;
     if (wait === undefined) return { files: 0, bytes: 0, problem: describe(done, attempt + 1) };
     await delay(wait);
   }

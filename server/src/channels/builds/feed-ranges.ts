@@ -1,5 +1,6 @@
 /** Which bytes of a file a reader wants. Source: RFC 9110 §13, §14. Pure. */
 import type { IncomingHttpHeaders } from 'node:http';
+import { namesTag } from '../../kernel/entity-tag.ts';
 
 export interface ServedFile {
   readonly mediaType: string;
@@ -25,8 +26,7 @@ const toSeconds = (ms: number) => Math.floor(ms / 1_000);
 /** Whether the reader has the file as it is. An ETag goes before a date. */
 export function hasAlready(headers: IncomingHttpHeaders, { etag, modifiedAt }: FileState): boolean {
   const tags = headers['if-none-match'];
-  if (tags !== undefined)
-    return tags.trim() === '*' || tags.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+  if (tags !== undefined) return namesTag(tags, etag);
   const since = Date.parse(headers['if-modified-since'] ?? '');
   return !Number.isNaN(since) && toSeconds(modifiedAt) <= toSeconds(since);
 }

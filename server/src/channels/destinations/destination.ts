@@ -4,7 +4,7 @@ import type { Outbound, SecretMembers } from '../../outbound/outbound.ts';
 
 /** Where files are put, while somebody is connected. */
 export interface OpenedDestination {
-  /** Whoever looks sees the file that was there or the new one, never a part. @throws OutboundProblem */
+  /** Whoever looks sees the file that was there or the new one, never a part; some servers show none for a moment. @throws OutboundProblem */
   write(name: string, bytes: AsyncIterable<Uint8Array>, mediaType: string): Promise<number>;
   /** One that is not there is removed already. @throws OutboundProblem */
   remove(name: string): Promise<void>;

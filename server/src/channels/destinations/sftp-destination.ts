@@ -16,7 +16,7 @@ export const sftp = defineDestination({
       type: Type.Literal('sftp'),
       ...sftpOptions,
       folder: folderOption(
-        'a folder that exists; it begins with / or in the folder where the server lets the user in, which it is if it is left out',
+        'an existing folder: absolute with a leading /, otherwise below the login folder; the login folder if left out',
       ),
     },
     {

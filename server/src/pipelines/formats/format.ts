@@ -81,7 +81,7 @@ export const encoding = Type.Optional(
   Type.Enum([...ENCODINGS], {
     'x-label': 'Encoding',
     description:
-      'default: found by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger',
+      'default: detected by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger',
   }),
 );
 

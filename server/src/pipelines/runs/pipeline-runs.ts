@@ -1,7 +1,12 @@
 import { type GatheredWrites, ReportPassage, type WriteMode } from '../../catalog/catalog.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { ControlTransaction, Database, PayloadFiles } from '../../storage/storage.ts';
+import {
+  type ControlTransaction,
+  type Database,
+  type PayloadFiles,
+  WatchedWrite,
+} from '../../storage/storage.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 import {
   findRun,
@@ -155,6 +160,7 @@ export class PipelineRuns {
   ): Promise<{ parts: readonly Task[]; read: ReadSummary } | undefined> {
     const { mode, maxDeletePercent } = pipeline.definition;
     const gathered = await this.gather(run.task, pipeline.definition);
+    const acceptance = new WatchedWrite();
     try {
       const read = await this.read(run, { pipeline, upload, gathered });
       if (read === undefined) {
@@ -166,10 +172,10 @@ export class PipelineRuns {
       const things = mode === 'links' ? 'sources' : 'products';
       await run.log(`writing ${read.products} ${things}, mode ${mode}`);
       const note = (tx: ControlTransaction) => saveRead(tx, run.task, read);
-      const parts = await run.passOn(() => gathered.accept({ maxDeletePercent, note }));
+      const parts = await run.passOn(() => acceptance.run(() => gathered.accept({ maxDeletePercent, note })));
       return { parts, read };
     } catch (error) {
-      await gathered.discard();
+      if (!acceptance.isKept) await gathered.discard();
       throw error;
     }
   }

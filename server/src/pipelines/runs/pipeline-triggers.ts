@@ -1,6 +1,6 @@
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { Database, PayloadFiles } from '../../storage/storage.ts';
+import { type Database, type PayloadFiles, WatchedWrite } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
 import type { Pipeline, UploadedFile } from '../definitions/definitions.ts';
 import {
@@ -62,20 +62,20 @@ export function createPipelineTriggers({ database, payloads, runs }: TriggerPart
         throw new ServiceError('pipeline_running', { retryAfterSeconds: RUNNING_SECONDS });
       const place = { payloads, projectId: project.id };
       const { pieces, sizeBytes, digest } = await storePieces(sent.chunks, place);
-      let isUsed = false;
+      const acceptance = new WatchedWrite();
       const start = async (alongside: AlongsideRun) => {
         if (sizeBytes === 0) throw new ServiceError('request_invalid', { details: ['the file is empty'] });
         const { name, mediaType, charset } = sent;
         const upload: UploadedFile = { name, mediaType, charset, sizeBytes, pieces };
-        const task = await runs.start(pipeline, project, { startedBy: 'upload', upload, alongside });
-        isUsed = true;
-        return task;
+        return acceptance.run(() =>
+          runs.start(pipeline, project, { startedBy: 'upload', upload, alongside }),
+        );
       };
       try {
         return await accept(digest, start);
       } finally {
         // It was refused, or answered before by another file of the same bytes.
-        if (!isUsed) await removePieces(pieces, place).catch(() => {});
+        if (!acceptance.isKept) await removePieces(pieces, place).catch(() => {});
       }
     },
 

@@ -4,7 +4,7 @@ import { chooseFiles, type RemoteChoice, type RemoteFile, splitPattern } from '.
 import { type OpenedSource, SourceProblem } from './source.ts';
 
 export interface SftpSource extends SftpServer {
-  /** With * and ** as patterns of a directory have; begins with / or where the server lets the user in. */
+  /** With * and ** as patterns of a directory have; absolute with a leading /, otherwise below the login folder. */
   readonly path: string;
   readonly take?: 'all' | 'newest';
 }
@@ -58,7 +58,7 @@ function toOpened(
 }
 
 interface Level {
-  /** With a / at its end; empty for the folder where the server lets the user in. */
+  /** With a / at its end; empty for the login folder. */
   readonly folder: string;
   readonly state: GlobState;
 }

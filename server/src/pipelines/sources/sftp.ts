@@ -15,7 +15,7 @@ export const sftp = defineSource({
     path: Type.String({
       ...{ minLength: 1, maxLength: GLOB_LENGTH, 'x-label': 'Files' },
       description:
-        'a path with *, ? and ** for folders, as in export/*.csv; it begins with / or in the folder where the server lets the user in',
+        'a path with *, ? and ** for folders, as in export/*.csv; absolute with a leading /, otherwise below the login folder',
     }),
     take: Type.Optional(
       Type.Enum(['all', 'newest'], {

@@ -30,7 +30,7 @@ export interface OpenedSource {
 export interface SourceStamp {
   readonly etag?: string;
   readonly lastModified?: string;
-  /** Digest of names, sizes and instants of the files of a directory. */
+  /** Digest of names, sizes and instants of the files of a directory, a server by SFTP or a bucket. */
   readonly files?: string;
 }
 

@@ -4,7 +4,7 @@ import type { RawBody } from '../../http/http.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { ControlTransaction, PayloadFiles } from '../../storage/storage.ts';
+import { type ControlTransaction, mayBeStored, type PayloadFiles } from '../../storage/storage.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 import { isListed, type Relation } from '../definitions/definitions.ts';
 import type { LinkMode, LinkPage, LinkResult, RelationStore } from '../port.ts';
@@ -92,7 +92,7 @@ export class RelationLinks {
       const payload = { relationId, mode, payloadNames, ...(allowDeletes !== undefined && { allowDeletes }) };
       return await tasks.accept(this.task, { project, payload, alongside: record });
     } catch (error) {
-      await this.removeAll(project.id, payloadNames);
+      if (!mayBeStored(error)) await this.removeAll(project.id, payloadNames);
       throw error;
     }
   }

@@ -28,7 +28,7 @@ export const delimiter = Type.Optional(
     maxLength: 1,
     pattern: '^[^\\r\\n"\\u0000\\uFEFF]$',
     'x-label': 'Delimiter',
-    description: `default: found among ${DELIMITERS.map((sign) => JSON.stringify(sign)).join(', ')}`,
+    description: `default: detected among ${DELIMITERS.map((sign) => JSON.stringify(sign)).join(', ')}`,
     examples: DELIMITERS,
   }),
 );
@@ -36,7 +36,7 @@ export const delimiter = Type.Optional(
 export const quote = Type.Optional(
   Type.Enum(['"', "'", ''], {
     'x-label': 'Quotes',
-    description: 'default: found; "" where quotes mean nothing',
+    description: 'default: detected; "" where quotes mean nothing',
   }),
 );
 

@@ -104,7 +104,7 @@ async function* readTable(text: TextStream, notes: ReadingNotes): AsyncGenerator
   }
 }
 
-/** In a text the names may be written with spaces, and what is repeated in XML is parted by commas. */
+/** In a text the names may be written with spaces, and what is repeated in XML is separated by commas. */
 function readTableRow(columns: Columns<ColumnValue>): Columns<ColumnValue> {
   const named = Object.entries(columns).map(
     ([name, value]) => [toAttributeName(name), String(value)] as const,

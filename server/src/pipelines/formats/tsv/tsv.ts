@@ -4,7 +4,7 @@ import { defineFormat, encoding, headerRow } from '../format.ts';
 export const tsv = defineFormat({
   type: 'tsv',
   label: 'TSV',
-  description: 'a row is a line; columns by the header, parted by tabs',
+  description: 'a row is a line; columns by the header, separated by tabs',
   options: { quote, encoding, headerRow },
   mapping: 'needed',
   endings: ['tsv'],

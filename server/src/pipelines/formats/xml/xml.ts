@@ -27,7 +27,7 @@ export const xml = defineFormat({
         maxLength: 1_000,
         'x-label': 'Repeated element',
         description:
-          'name of the element that is repeated, or its path as catalog/products/product; default: found',
+          'name of the element that is repeated, or its path as catalog/products/product; default: detected',
       }),
     ),
   },

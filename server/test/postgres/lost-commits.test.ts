@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { createChannelProject, sold } from '../support/channels/channel-project.ts';
+import {
+  byUpload,
+  byUrl,
+  createPipelineProject,
+  FETCH_HERE,
+  startSource,
+} from '../support/pipelines/pipeline-project.ts';
+import { startCommitLosingProxy } from '../support/postgres/commit-losing-proxy.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { createCatalog } from '../support/shared-service.ts';
+import { startTestService } from '../support/test-service.ts';
+import { findServer, postgresStoreOn, testedStore } from '../support/test-store.ts';
+
+/** A commit is stored, and the connection is lost before the answer: what is stored keeps all that it needs. */
+
+const onlyShared = { skip: testedStore !== 'postgres' && 'the embedded store has no connection to lose' };
+const TASK = 'insert into "task"';
+const once = { 'idempotency-key': 'once' };
+
+async function start(t: TestContext) {
+  const database = await createDatabase(await findServer());
+  const proxy = await startCommitLosingProxy(database.url);
+  const dataDir = await mkdtemp(join(tmpdir(), 'relata-test-'));
+  const store = postgresStoreOn({ ...database, url: proxy.url }, dataDir);
+  const settings = { ...FETCH_HERE, RELATA_DATABASE_PREPARED_STATEMENTS: 'false' };
+  const service = await startTestService(t, { store, settings });
+  t.after(async () => {
+    await store.remove();
+    proxy.close();
+  });
+  return { proxy, service };
+}
+
+test(
+  'an update whose acceptance was stored and not answered keeps its products (§7.5)',
+  onlyShared,
+  async (t) => {
+    const { proxy, service } = await start(t);
+    const catalog = await createCatalog(service);
+    const send = () => catalog.post('/products', { products: [{ identifier: 'A', name: 'A' }] }, once);
+    proxy.loseNext(TASK);
+    assert.equal((await send()).status, 503);
+    assert.equal(proxy.lost(), 1);
+    assert.equal((await catalog.done(await send())).taskStatus, 'FINISHED');
+    assert.deepEqual(await catalog.list(), ['A']);
+  },
+);
+
+test(
+  'a batch whose acceptance was stored and not answered keeps its products (§7.5)',
+  onlyShared,
+  async (t) => {
+    const { proxy, service } = await start(t);
+    const catalog = await createCatalog(service);
+    const send = (identifier: string, headers?: typeof once) =>
+      catalog.post('/products/batch/upload', { products: [{ identifier, name: identifier }] }, headers);
+    await catalog.post('/products/batch/initiate');
+    proxy.loseNext(TASK);
+    assert.equal((await send('A', once)).status, 503);
+    assert.equal(proxy.lost(), 1);
+    assert.equal((await send('A', once)).status, 200);
+    assert.equal((await send('B')).status, 200);
+    const task = await catalog.done(await catalog.post('/products/batch/start'));
+    assert.equal(task.taskStatus, 'FINISHED', JSON.stringify(task));
+    assert.deepEqual(await catalog.list(), ['A', 'B']);
+  },
+);
+
+test(
+  'a list of links whose acceptance was stored and not answered is kept (§12.8)',
+  onlyShared,
+  async (t) => {
+    const { proxy, service } = await start(t);
+    const catalog = await createCatalog(service);
+    const relations = `/management/projects/${catalog.projectId}/relations`;
+    const wanted = { name: 'Goes with', tag: 'cross-sell', kind: 'links' };
+    const { body: relation } = await service.call('POST', relations, { body: wanted });
+    const path = `${relations}/${relation.id}/links`;
+    const body = '{"source":"A","targets":["B"]}\n';
+    const headers = { 'content-type': 'application/x-ndjson', ...once };
+    proxy.loseNext(TASK);
+    assert.equal((await service.call('PUT', path, { body, headers })).status, 503);
+    assert.equal(proxy.lost(), 1);
+    const task = await catalog.done(await service.call('PUT', path, { body, headers }));
+    assert.equal(task.taskStatus, 'FINISHED', JSON.stringify(task));
+    assert.equal((await service.call('GET', path)).body, body);
+  },
+);
+
+test('a run whose writes were stored and not answered has them done (§13.2)', onlyShared, async (t) => {
+  const { proxy, service } = await start(t);
+  const project = await createPipelineProject(service);
+  const source = await startSource();
+  const pipeline = await project.create(byUrl(source.url, { mode: 'incremental' }));
+  proxy.loseNext('update "pipeline_run" set "read"');
+  const task = await project.run(pipeline);
+  assert.equal(proxy.lost(), 1);
+  assert.equal(task.taskStatus, 'FINISHED', JSON.stringify(task));
+  assert.deepEqual(await project.list(), ['A1', 'B4']);
+});
+
+test(
+  'a run whose start was stored and not answered keeps the file that was sent (§13.2)',
+  onlyShared,
+  async (t) => {
+    const { proxy, service } = await start(t);
+    const project = await createPipelineProject(service);
+    const pipeline = await project.create(byUpload());
+    proxy.loseNext(TASK);
+    const send = () => project.upload(pipeline, 'sku,title\nA1,Drill\n', { headers: once });
+    assert.equal((await send()).status, 503);
+    assert.equal(proxy.lost(), 1);
+    const task = await project.done(await send());
+    assert.equal(task.taskStatus, 'FINISHED', JSON.stringify(task));
+    assert.deepEqual(await project.list(), ['A1']);
+  },
+);
+
+test('what was published without an answer to the commit is served (§16.3 rule 5)', onlyShared, async (t) => {
+  const { proxy, service } = await start(t);
+  const project = await createChannelProject(service);
+  await project.load(sold('A1'));
+  const channel = await project.create({ name: 'All', format: { type: 'ndjson' } });
+  proxy.loseNext('insert into "channel_snapshot"');
+  const task = await project.build(channel);
+  assert.equal(proxy.lost(), 1);
+  assert.equal(task.taskStatus, 'FINISHED', JSON.stringify(task));
+  const answer = await project.fetch(channel.url);
+  assert.equal(answer.status, 200);
+  assert.match(await answer.text(), /A1/);
+});
