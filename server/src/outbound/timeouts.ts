@@ -21,12 +21,16 @@ const TEXTS: Readonly<Record<Waiting, string>> = {
 export interface Timeouts {
   /** @throws OutboundProblem timeout; the caller must then abandon the work */
   wait<Result>(what: Waiting, work: Promise<Result>): Promise<Result>;
+  /** Whether nothing is left of the whole time: whatever is waited for now fails at once. */
+  areUsedUp(): boolean;
 }
 
 /** @param who in the texts, as `The source` */
 export function createTimeouts({ connectMs, idleMs, wholeMs }: WaitLimits, who: string): Timeouts {
   let leftMs = wholeMs;
   return {
+    // A timer may end a fraction of a millisecond early.
+    areUsedUp: () => leftMs < 1,
     async wait(what, work) {
       const ownMs = what === 'connect' ? connectMs : idleMs;
       const began = performance.now();

@@ -5,6 +5,7 @@ import { OutboundProblem } from '../outbound-problem.ts';
 import type { Outbound } from '../pinned-addresses.ts';
 import { sendPinned } from '../pinned-request.ts';
 import { readResponse } from '../response-bytes.ts';
+import { createTimeouts } from '../timeouts.ts';
 import { readXml, type XmlElement } from './s3-xml.ts';
 
 /** A bucket of S3 or of a server that speaks its protocol, with the right to use it. */
@@ -36,9 +37,11 @@ export interface S3Answer {
 /** Answers in XML: a page of a list has up to 1,000 keys of 1,024 bytes, each byte of which may be written as `%xx`. */
 const XML_BYTES = 8 * 1024 * 1024;
 
+const CLEARING = { connectMs: 15_000, idleMs: 15_000, wholeMs: 30_000 };
+
 /** Sends signed requests. Keys go over the line only as signatures. @throws OutboundProblem */
 export function createS3Requests(place: S3Place, via: Outbound) {
-  const send = async (request: S3Request): Promise<S3Answer> => {
+  const send = async (request: S3Request, by: Outbound): Promise<S3Answer> => {
     const { method = 'GET', body } = request;
     const url = addressOf(place, request);
     const { accessKeyId, secretAccessKey, region } = place;
@@ -51,20 +54,26 @@ export function createS3Requests(place: S3Place, via: Outbound) {
       ...Object.fromEntries(signed.headers),
       ...(method !== 'GET' && { 'content-length': String(body?.length ?? 0) }),
     };
-    const response = await sendPinned(url, { ...via, method, headers, ...(body && { body }) });
+    const response = await sendPinned(url, { ...by, method, headers, ...(body && { body }) });
     return { response, url };
   };
 
   /** @throws OutboundProblem unless the answer has a status of `taken` */
-  const ask = async (request: S3Request, taken: readonly number[]): Promise<S3Answer> => {
-    const answer = await send(request);
+  const ask = async (request: S3Request, taken: readonly number[], by = via): Promise<S3Answer> => {
+    const answer = await send(request, by);
     const { statusCode = 0 } = answer.response;
     if (taken.includes(statusCode)) return answer;
-    throw describeRefusal(answer.url, statusCode, await readAnswer(answer, via).catch(() => undefined));
+    throw describeRefusal(answer.url, statusCode, await readAnswer(answer, by).catch(() => undefined));
   };
 
   return {
     ask,
+    /** Removes what would be left behind, though the time of the caller is used up or nobody waits any more. */
+    async clear(request: S3Request): Promise<void> {
+      const timeouts = createTimeouts(CLEARING, 'The server');
+      const { response } = await ask(request, [204], { ...via, timeouts, signal: undefined });
+      response.destroy();
+    },
     /** @returns the answer's XML. @throws OutboundProblem; a copy or a completion may fail with status 200 */
     async askXml(request: S3Request): Promise<XmlElement> {
       const answer = await ask(request, [200]);

@@ -54,7 +54,7 @@ async function uploadParts(
     return total;
   } catch (error) {
     // Parts of an upload that nobody ends are kept, and paid for.
-    await requests.ask({ method: 'DELETE', key, query: { uploadId } }, [204]).catch(() => {});
+    await requests.clear({ method: 'DELETE', key, query: { uploadId } }).catch(() => {});
     throw error;
   }
 }

@@ -1,23 +1,29 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { S3_KEYS, S3_REGION, startS3Server } from '../../../test/support/outbound/s3-server.ts';
 import { allowAddresses, createTimeouts, openS3, type S3Place } from '../outbound.ts';
 
 const LIMITS = { connectMs: 60_000, idleMs: 60_000, wholeMs: 600_000 };
 const BUCKET = 'shop-feeds';
 
+interface Patience {
+  readonly wholeMs?: number;
+  readonly signal?: AbortSignal;
+}
+
 async function startServer(t: TestContext) {
   const server = await startS3Server(BUCKET);
   t.after(server.close);
-  const open = (more: Partial<S3Place> = {}) =>
+  const open = (more: Partial<S3Place> = {}, { wholeMs = LIMITS.wholeMs, signal }: Patience = {}) =>
     openS3(
       { ...S3_KEYS, endpoint: server.endpoint, region: S3_REGION, bucket: BUCKET, ...more },
       {
         allows: allowAddresses(['127.0.0.1']),
         resolve: async () => [{ address: '127.0.0.1' }],
-        timeouts: createTimeouts(LIMITS, 'The server'),
-        signal: undefined,
+        timeouts: createTimeouts({ ...LIMITS, wholeMs }, 'The server'),
+        signal,
       },
     );
   return { server, open };
@@ -61,6 +67,24 @@ test('what is larger than a part goes in parts, and appears as a whole or not at
   await assert.rejects(open().write('broken', pieces(bytes, 1_000_000)), /answered 500 InternalError/);
   assert.ok(!server.objects.has('broken'));
   assert.equal(server.uploads.size, 0, 'parts that were sent are given up');
+});
+
+test('parts are given up also when the time is used up or nobody waits any more', async (t) => {
+  const { server, open } = await startServer(t);
+  const bytes = randomBytes(17 * 1024 * 1024);
+  server.stallPart(2);
+  const late = open({}, { wholeMs: 3_000 }).write('late', pieces(bytes, 1_000_000));
+  await assert.rejects(late, /took longer than 3 s in all/);
+  assert.equal(server.requests.filter((request) => request.includes('partNumber')).length, 2);
+  assert.equal(server.uploads.size, 0);
+
+  const controller = new AbortController();
+  const left = open({}, { signal: controller.signal }).write('left', pieces(bytes, 1_000_000));
+  left.catch(() => {});
+  while (server.requests.filter((request) => request.includes('partNumber')).length < 4) await delay(10);
+  controller.abort();
+  await assert.rejects(left, { name: 'AbortError' });
+  assert.equal(server.uploads.size, 0);
 });
 
 test('the bucket stands in the path, or in the name of the host', async (t) => {

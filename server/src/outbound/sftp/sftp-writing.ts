@@ -1,11 +1,11 @@
-import { OutboundProblem } from '../outbound-problem.ts';
-import { isMissing, type SftpCalls } from './sftp-calls.ts';
+import { isMissing, isUnsupported, type SftpCalls } from './sftp-calls.ts';
 
 /** Sent before the first one is answered. */
 const WRITES_AHEAD = 16;
 
 /**
- * Writes under a hidden name and renames in the end: whoever looks sees the old file or the new one, never a part.
+ * Writes under a hidden name and renames in the end: whoever looks sees the old file or the new one, never a part. Where the
+ * server does not know OpenSSH's rename there is a moment without a file.
  * @returns the size of the file
  */
 export async function writePath(
@@ -49,14 +49,29 @@ async function writeAhead(
 
 /** In one step where the server knows OpenSSH's extension; SFTP 3 alone renames over no file that is there. */
 async function replace(calls: SftpCalls, draft: string, path: string): Promise<void> {
-  const { sftp } = calls;
-  try {
-    return await calls.ask<void>(path, (done) => sftp.ext_openssh_rename(draft, path, done));
-  } catch (error) {
-    if (error instanceof OutboundProblem && error.reason === 'timeout') throw error;
-  }
+  if (await renameOver(calls, draft, path)) return;
   await removePath(calls, path);
-  await calls.ask<void>(path, (done) => sftp.rename(draft, path, done));
+  await calls.ask<void>(path, (done) => calls.sftp.rename(draft, path, done));
+}
+
+/** @returns false where the server does not know how. @throws OutboundProblem; then the old file is there */
+async function renameOver(calls: SftpCalls, draft: string, path: string): Promise<boolean> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  // Of a call that nobody waits for any more.
+  promise.catch(() => {});
+  try {
+    calls.sftp.ext_openssh_rename(draft, path, (error) => (error ? reject(error) : resolve()));
+  } catch {
+    // Nothing is sent to a server that did not announce the extension.
+    return false;
+  }
+  try {
+    await calls.wait(path, promise);
+    return true;
+  } catch (error) {
+    if (isUnsupported(error)) return false;
+    throw error;
+  }
 }
 
 /** One that is not there is removed already. */

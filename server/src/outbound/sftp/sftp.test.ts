@@ -5,7 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import ssh2 from 'ssh2';
-import { type SftpTestUser, startSftpServer } from '../../../test/support/outbound/sftp-server.ts';
+import {
+  type PosixRename,
+  type SftpTestUser,
+  startSftpServer,
+} from '../../../test/support/outbound/sftp-server.ts';
 import { allowAddresses, createTimeouts, OutboundProblem, openSftp, type SftpServer } from '../outbound.ts';
 
 const LIMITS = { connectMs: 60_000, idleMs: 60_000, wholeMs: 600_000 };
@@ -17,9 +21,13 @@ const via = (allow: readonly string[] = ['127.0.0.1']) => ({
 });
 const PASSWORD = 'pass-4711';
 
-async function startServer(t: TestContext, user: SftpTestUser = { user: 'erp', password: PASSWORD }) {
+async function startServer(
+  t: TestContext,
+  user: SftpTestUser = { user: 'erp', password: PASSWORD },
+  posixRename?: PosixRename,
+) {
   const root = mkdtempSync(join(tmpdir(), 'relata-sftp-'));
-  const server = await startSftpServer(root, user);
+  const server = await startSftpServer(root, user, posixRename);
   t.after(async () => {
     await server.close();
     rmSync(root, { recursive: true });
@@ -68,6 +76,33 @@ test('what fails while it is written leaves the old file and nothing else', asyn
   await sftp.stat('feed.csv');
   assert.deepEqual(readdirSync(root), ['feed.csv']);
   assert.equal(readFileSync(join(root, 'feed.csv'), 'utf8'), 'old');
+});
+
+test('a server that knows how replaces the old file in one step', async (t) => {
+  const { root, server, place } = await startServer(t, undefined, 'done');
+  const sftp = await open(t, { ...place, password: PASSWORD });
+  writeFileSync(join(root, 'feed.csv'), 'old');
+  await sftp.write('feed.csv', pieces(Buffer.from('new'), 3));
+  assert.equal(readFileSync(join(root, 'feed.csv'), 'utf8'), 'new');
+  assert.ok(server.calls.includes('posix-rename') && !server.calls.includes('remove'));
+});
+
+test('the old file goes first only where a server cannot replace it, not where it refuses to', async (t) => {
+  for (const [posixRename, left] of [
+    ['unsupported', 'new'],
+    ['refused', 'old'],
+  ] as const) {
+    const { root, place } = await startServer(t, undefined, posixRename);
+    const sftp = await open(t, { ...place, password: PASSWORD });
+    writeFileSync(join(root, 'feed.csv'), 'old');
+    const writing = sftp.write('feed.csv', pieces(Buffer.from('new'), 3));
+    if (posixRename === 'refused') await assert.rejects(writing, /broke the transfer of feed\.csv off/);
+    else await writing;
+    // The next answer comes after that of the removal.
+    await sftp.stat('feed.csv');
+    assert.deepEqual(readdirSync(root), ['feed.csv']);
+    assert.equal(readFileSync(join(root, 'feed.csv'), 'utf8'), left);
+  }
 });
 
 test('a file that is not the one that was listed is not read', async (t) => {

@@ -22,7 +22,7 @@ export async function openSftp(server: SftpServer, via: Outbound) {
     list: (folder: string) => listFolder(calls, folder),
     /** @throws OutboundProblem changed, when the file is not the one that was listed, also while it is read */
     read: (path: string, known: SftpFile) => readPath(calls, path, known),
-    /** Whoever looks sees the old file or the new one, never a part. @returns its size */
+    /** Whoever looks sees the old file or the new one, never a part; some servers show none for a moment. @returns its size */
     write: (path: string, bytes: AsyncIterable<Uint8Array>) => writePath(calls, path, bytes),
     /** One that is not there is removed already. */
     remove: (path: string) => removePath(calls, path),

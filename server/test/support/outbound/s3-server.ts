@@ -14,6 +14,8 @@ export interface S3TestServer {
   readonly uploads: Map<string, Map<number, Buffer>>;
   /** Fails the next PUT of that part with 500. */
   failPart(number: number): void;
+  /** Answers no PUT of that part. */
+  stallPart(number: number): void;
   /** Fails so many PUTs of whole objects with 500. */
   failPuts(count: number): void;
   close(): void;
@@ -28,7 +30,7 @@ export async function startS3Server(bucket: string): Promise<S3TestServer> {
   const objects = new Map<string, Buffer>();
   const uploads = new Map<string, Map<number, Buffer>>();
   const requests: string[] = [];
-  const failing = { part: 0, puts: 0 };
+  const failing = { part: 0, stalled: 0, puts: 0 };
 
   const server = createServer((request, response) => {
     const pieces: Buffer[] = [];
@@ -49,6 +51,9 @@ export async function startS3Server(bucket: string): Promise<S3TestServer> {
     failPart(number) {
       failing.part = number;
     },
+    stallPart(number) {
+      failing.stalled = number;
+    },
     failPuts(count) {
       failing.puts = count;
     },
@@ -66,7 +71,7 @@ interface Exchange {
   readonly bucket: string;
   readonly objects: Map<string, Buffer>;
   readonly uploads: Map<string, Map<number, Buffer>>;
-  readonly failing: { part: number; puts: number };
+  readonly failing: { part: number; stalled: number; puts: number };
 }
 
 const etagOf = (bytes: Buffer) => `"${createHash('md5').update(bytes).digest('hex')}"`;
@@ -127,11 +132,8 @@ function put({ response, objects, body, failing }: Exchange, key: string): unkno
   return response.writeHead(200, { etag: etagOf(body) }).end();
 }
 
-function upload(
-  { request, response, body, objects, uploads, failing }: Exchange,
-  key: string,
-  query: URLSearchParams,
-) {
+function upload(exchange: Exchange, key: string, query: URLSearchParams) {
+  const { request, response, body, uploads, failing } = exchange;
   const id = query.get('uploadId') ?? `upload-${uploads.size + 1}`;
   const parts = uploads.get(id) ?? new Map<number, Buffer>();
   const number = Number(query.get('partNumber'));
@@ -146,10 +148,20 @@ function upload(
     return response.writeHead(204).end();
   }
   if (request.method === 'PUT') {
+    if (failing.stalled === number) return undefined;
     if (failing.part === number) return refuse(response, 500, 'InternalError');
     parts.set(number, body);
     return response.writeHead(200, { etag: etagOf(body) }).end();
   }
+  return complete(exchange, key, { id, parts });
+}
+
+interface Upload {
+  readonly id: string;
+  readonly parts: ReadonlyMap<number, Buffer>;
+}
+
+function complete({ response, body, objects, uploads }: Exchange, key: string, { id, parts }: Upload) {
   const named = [...String(body).matchAll(/<PartNumber>(\d+)<\/PartNumber><ETag>([^<]+)</g)];
   const isWhole = named.every(
     ([, part, etag]) => etagOf(parts.get(Number(part)) ?? Buffer.alloc(0)) === etag,

@@ -26,7 +26,14 @@ export interface SftpTestUser {
   readonly publicKey?: string;
 }
 
-export async function startSftpServer(root: string, known: SftpTestUser): Promise<SftpTestServer> {
+/** What the server makes of OpenSSH's rename, which takes the place of a file; `unknown`: it does not announce it. */
+export type PosixRename = 'unknown' | 'unsupported' | 'refused' | 'done';
+
+export async function startSftpServer(
+  root: string,
+  known: SftpTestUser,
+  posixRename: PosixRename = 'unknown',
+): Promise<SftpTestServer> {
   const hostKeys = utils.generateKeyPairSync('ed25519');
   const calls: string[] = [];
   const connections = new Set<Connection>();
@@ -40,7 +47,7 @@ export async function startSftpServer(root: string, known: SftpTestUser): Promis
       .on('ready', () => {
         signedIn += 1;
         connection.on('session', (accept) =>
-          accept().on('sftp', (acceptSftp) => serveFiles(acceptSftp(), { root, calls })),
+          accept().on('sftp', (acceptSftp) => serveFiles(acceptSftp(), { root, calls, posixRename })),
         );
       });
   });
@@ -75,11 +82,14 @@ function isKnown(context: AuthContext, { user, password, publicKey }: SftpTestUs
 interface Served {
   readonly root: string;
   readonly calls: string[];
+  readonly posixRename: PosixRename;
 }
 
 type Answer = (work: () => Promise<void>) => Promise<void>;
 
-function serveFiles(sftp: SFTPWrapper, { root, calls }: Served): void {
+function serveFiles(sftp: SFTPWrapper, served: Served): void {
+  const { root, calls, posixRename } = served;
+  if (posixRename !== 'unknown') announcePosixRename(sftp);
   const handles = new Map<number, FileHandle | string[]>();
   const pathOf = (path: string) => join(root, normalize(`/${path}`));
   const answer =
@@ -192,6 +202,19 @@ function serveFiles(sftp: SFTPWrapper, { root, calls }: Served): void {
       return sftp.status(id, STATUS_CODE.OK);
     }),
   );
+  sftp.on('EXTENDED', (id, _, paths) =>
+    answer(
+      'posix-rename',
+      id,
+    )(async () => {
+      if (posixRename !== 'done')
+        return sftp.status(id, STATUS_CODE[posixRename === 'refused' ? 'FAILURE' : 'OP_UNSUPPORTED']);
+      const length = paths.readUInt32BE();
+      const [from, to] = [paths.subarray(4, 4 + length), paths.subarray(8 + length)];
+      await rename(pathOf(String(from)), pathOf(String(to)));
+      return sftp.status(id, STATUS_CODE.OK);
+    }),
+  );
   sftp.on('REMOVE', (id, path) =>
     answer(
       'remove',
@@ -201,6 +224,23 @@ function serveFiles(sftp: SFTPWrapper, { root, calls }: Served): void {
       sftp.status(id, STATUS_CODE.OK);
     }),
   );
+}
+
+interface Sender {
+  channelData(id: number, bytes: Buffer): unknown;
+}
+
+/** ssh2 announces no extensions, so its first message, the version, is replaced. */
+function announcePosixRename(sftp: SFTPWrapper): void {
+  const sender = (sftp as unknown as { _protocol: Sender })._protocol;
+  const send = sender.channelData.bind(sender);
+  const packed = (text: string) => Buffer.concat([Buffer.from([0, 0, 0, text.length]), Buffer.from(text)]);
+  const version = Buffer.from([2, 0, 0, 0, 3]);
+  const body = Buffer.concat([version, packed('posix-rename@openssh.com'), packed('1')]);
+  sender.channelData = (id) => {
+    sender.channelData = send;
+    return send(id, Buffer.concat([Buffer.from([0, 0, 0, body.length]), body]));
+  };
 }
 
 const toAttributes = ({ mode, size, mtimeMs }: { mode: number; size: number; mtimeMs: number }) => ({
