@@ -7,6 +7,7 @@ import {
   type Resolve,
   readHttpUrl,
   sendPinned,
+  type Timeouts,
   type WaitLimits,
 } from '../outbound/outbound.ts';
 import type { Secrets } from '../storage/storage.ts';
@@ -20,8 +21,8 @@ export interface SenderSettings {
   readonly resolve?: Resolve;
 }
 
-/** Shorter than the lease of a queue together. Standard Webhooks asks for 15 to 30 s. */
-const LIMITS: WaitLimits = { connectMs: 10_000, idleMs: 15_000, wholeMs: 20_000 };
+/** Shorter than the lease of a queue together. Standard Webhooks asks for 15 to 30 s. Source: docs/interface.md §6.3. */
+const LIMITS: WaitLimits = { connectMs: 10_000, idleMs: 20_000, wholeMs: 20_000 };
 /** What an endpoint answers is only shown. */
 const READ_BYTES = 16 * 1024;
 const SHOWN_CHARACTERS = 1_000;
@@ -59,8 +60,8 @@ export const createSender =
       };
       const request = { headers, allows, resolve, timeouts, signal: undefined, body: bytes };
       const response = await sendPinned(readHttpUrl(address), request);
-      const answer = await timeouts.wait('piece', readStart(response)).finally(() => response.destroy());
       const status = response.statusCode ?? 0;
+      const answer = await readStart(response, timeouts);
       return end({ status, answer, ...describeStatus(status) });
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'secret_unreadable')
@@ -83,18 +84,24 @@ function describeStatus(status: number): Pick<Attempt, 'error'> {
   };
 }
 
-/** A status is an answer, whatever becomes of the rest. */
-async function readStart(response: IncomingMessage): Promise<string> {
+/** A status is an answer, whatever becomes of the rest. @returns what came of it */
+async function readStart(response: IncomingMessage, timeouts: Timeouts): Promise<string> {
   const pieces: Buffer[] = [];
-  let length = 0;
   try {
-    for await (const piece of response) {
-      pieces.push(piece as Buffer);
-      length += (piece as Buffer).length;
-      if (length >= READ_BYTES) break;
-    }
+    await timeouts.wait('piece', collect(response, pieces));
   } catch {
-    // Broken off.
+    // Broken off, or never ended.
+  } finally {
+    response.destroy();
   }
   return Buffer.concat(pieces).toString().slice(0, SHOWN_CHARACTERS).toWellFormed();
+}
+
+async function collect(response: IncomingMessage, pieces: Buffer[]): Promise<void> {
+  let length = 0;
+  for await (const piece of response) {
+    pieces.push(piece as Buffer);
+    length += (piece as Buffer).length;
+    if (length >= READ_BYTES) break;
+  }
 }

@@ -108,11 +108,14 @@ export class Dispatcher {
     const { database } = this.parts;
     if (!(await hasEndpoints(database.read))) return this.woken.clear();
     const projects = new Set([...this.woken, ...(await listProjectsWithEvents(database, PROJECTS))]);
+    const failures: unknown[] = [];
     for (const id of projects) {
       if (this.stopped.signal.aborted) return;
-      await this.fanOut(id);
+      // One that cannot be read must not keep the others waiting.
+      await this.fanOut(id).catch((error: unknown) => void failures.push(error));
     }
     await this.claim();
+    if (failures.length > 0) throw failures[0];
   }
 
   private async fanOut(projectId: number): Promise<void> {
@@ -131,9 +134,11 @@ export class Dispatcher {
   private async claim(): Promise<void> {
     const limit = LANES - this.running.size;
     if (limit <= 0 || this.stopped.signal.aborted) return;
-    const perEndpoint = Map.groupBy(this.running.values(), ({ lane }) => lane.endpointId);
-    const busy = [...perEndpoint].filter(([, lanes]) => lanes.length >= LANES_OF_ENDPOINT).map(([id]) => id);
-    const wish = { owner: this.owner, now: this.parts.clock.now(), limit, busy };
+    const running = new Map<number, number>();
+    for (const { lane } of this.running.values())
+      running.set(lane.endpointId, (running.get(lane.endpointId) ?? 0) + 1);
+    const now = this.parts.clock.now();
+    const wish = { owner: this.owner, now, limit, perEndpoint: LANES_OF_ENDPOINT, running };
     for (const lane of await claimLanes(this.parts.database, wish)) this.begin(lane);
   }
 

@@ -201,7 +201,10 @@ function planChange(
   };
 }
 
-/** Secrets and failures stay the same when nobody changed the endpoint, or say that somebody must know. */
+/**
+ * `failingSince` and `switchedOff` count: whoever changes an endpoint has seen that it fails. Of secrets only their ends do:
+ * sealing them anew is no change.
+ */
 export const markOfEndpoint = ({ secrets, ...endpoint }: Endpoint): string =>
   markOf([endpoint, secrets.map(({ endsAt }) => endsAt)]);
 

@@ -45,22 +45,27 @@ export interface ClaimWish {
   readonly owner: string;
   readonly now: number;
   readonly limit: number;
-  /** Endpoints that are sent enough at a time. */
-  readonly busy: readonly number[];
+  /** Of each endpoint, together with those that are running. */
+  readonly perEndpoint: number;
+  /** Lanes of the owner by their endpoint. */
+  readonly running: ReadonlyMap<number, number>;
 }
 
 /** Claims lanes that are due. */
-export async function claimLanes(
-  database: Database,
-  { owner, now, limit, busy }: ClaimWish,
-): Promise<ClaimedLane[]> {
+export async function claimLanes(database: Database, wish: ClaimWish): Promise<ClaimedLane[]> {
+  const { owner, now, limit } = wish;
   const isFree = sql<boolean>`(lease_until is null or lease_until <= ${database.now})`;
-  const due = database.read
+  const ranked = database.read
     .selectFrom('webhook_queue')
-    .select(['endpoint_id', 'lane'])
+    .select(['endpoint_id', 'lane', 'due_at'])
+    .select(sql<number>`row_number() over (partition by endpoint_id order by due_at, lane)`.as('place'))
     .where('due_at', '<=', now)
     .where(isFree)
-    .$if(busy.length > 0, (query) => query.where('endpoint_id', 'not in', busy))
+    .as('ranked');
+  const due = database.read
+    .selectFrom(ranked)
+    .select(['endpoint_id', 'lane'])
+    .where('place', '<=', roomOf(wish))
     .orderBy('due_at')
     .limit(limit);
   // Mostly there is nothing, and a write would wait for the disk.
@@ -83,6 +88,14 @@ export async function claimLanes(
     if (row !== undefined) claimed.push({ endpointId: endpoint_id, lane, tries: row.tries });
   }
   return claimed;
+}
+
+/** How many lanes of its endpoint may be claimed. */
+function roomOf({ perEndpoint, running }: ClaimWish) {
+  const whole = sql<number>`cast(${perEndpoint} as integer)`;
+  if (running.size === 0) return whole;
+  const taken = [...running].map(([id, lanes]) => sql`when ${id} then ${lanes}`);
+  return sql<number>`${whole} - case endpoint_id ${sql.join(taken, sql` `)} else 0 end`;
 }
 
 /** When a lane goes on, after an attempt or for another process. */
