@@ -1,10 +1,15 @@
-/** @returns the pieces of a body as they arrive */
+import { UnreachableError } from './relata-error.ts';
+
+/** @returns the pieces of a body as they arrive @throws UnreachableError when the connection breaks before its end */
 async function* readText({ body }: Response): AsyncGenerator<string> {
   const reader = body?.getReader();
   const decoder = new TextDecoder();
   try {
     for (let read = await reader?.read(); read?.value !== undefined; read = await reader?.read())
       yield decoder.decode(read.value, { stream: true });
+  } catch (error) {
+    // What fetch says of a network that fails; whoever aborts is told the reason that it gave.
+    throw error instanceof TypeError ? new UnreachableError(error) : error;
   } finally {
     // Who stops reading early gives the connection back.
     await reader?.cancel().catch(() => undefined);

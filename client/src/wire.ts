@@ -10,7 +10,7 @@ export type ApiKey = {
     type: "project-group" | "project";
     id: number;
   };
-  /** read: projects and lookups; write: also updates and tasks; manage: all that the scope allows */
+  /** read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
   access: "read" | "write" | "manage";
   /** of the value, to tell keys apart */
   firstCharacters: string;
@@ -1025,7 +1025,7 @@ export type NewApiKey = {
     type: "project-group" | "project";
     id: number;
   };
-  /** read: projects and lookups; write: also updates and tasks; manage: all that the scope allows */
+  /** read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
   access: "read" | "write" | "manage";
   /** of the value, to tell keys apart */
   firstCharacters: string;
@@ -1236,19 +1236,19 @@ export type PipelineDefinition = {
 
 export type PipelineFormat = {
   type: "csv";
-  /** default: found among ",", ";", "\t", "|" */
+  /** default: detected among ",", ";", "\t", "|" */
   delimiter?: string;
-  /** default: found; "" where quotes mean nothing */
+  /** default: detected; "" where quotes mean nothing */
   quote?: "\"" | "'" | "";
-  /** default: found by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger */
+  /** default: detected by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger */
   encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1250" | "windows-1251" | "windows-1252" | "iso-8859-1" | "iso-8859-2" | "iso-8859-15" | "macintosh" | "shift_jis" | "euc-jp" | "gb18030" | "big5" | "euc-kr";
   /** first row that may hold the names of the columns; default: the first one that is no title; 0: none does, and they are Column 1, … */
   headerRow?: number;
 } | {
   type: "tsv";
-  /** default: found; "" where quotes mean nothing */
+  /** default: detected; "" where quotes mean nothing */
   quote?: "\"" | "'" | "";
-  /** default: found by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger */
+  /** default: detected by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger */
   encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1250" | "windows-1251" | "windows-1252" | "iso-8859-1" | "iso-8859-2" | "iso-8859-15" | "macintosh" | "shift_jis" | "euc-jp" | "gb18030" | "big5" | "euc-kr";
   /** first row that may hold the names of the columns; default: the first one that is no title; 0: none does, and they are Column 1, … */
   headerRow?: number;
@@ -1260,7 +1260,7 @@ export type PipelineFormat = {
   type: "ndjson";
 } | {
   type: "xml";
-  /** name of the element that is repeated, or its path as catalog/products/product; default: found */
+  /** name of the element that is repeated, or its path as catalog/products/product; default: detected */
   record?: string;
 } | {
   type: "xlsx";
@@ -1270,19 +1270,19 @@ export type PipelineFormat = {
   headerRow?: number;
 } | {
   type: "google-merchant";
-  /** default: found by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger */
+  /** default: detected by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger */
   encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1250" | "windows-1251" | "windows-1252" | "iso-8859-1" | "iso-8859-2" | "iso-8859-15" | "macintosh" | "shift_jis" | "euc-jp" | "gb18030" | "big5" | "euc-kr";
 } | {
   type: "shopify-csv";
-  /** default: found among ",", ";", "\t", "|" */
+  /** default: detected among ",", ";", "\t", "|" */
   delimiter?: string;
-  /** default: found by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger */
+  /** default: detected by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger */
   encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1250" | "windows-1251" | "windows-1252" | "iso-8859-1" | "iso-8859-2" | "iso-8859-15" | "macintosh" | "shift_jis" | "euc-jp" | "gb18030" | "big5" | "euc-kr";
 } | {
   type: "woocommerce-csv";
-  /** default: found among ",", ";", "\t", "|" */
+  /** default: detected among ",", ";", "\t", "|" */
   delimiter?: string;
-  /** default: found by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger */
+  /** default: detected by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger */
   encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1250" | "windows-1251" | "windows-1252" | "iso-8859-1" | "iso-8859-2" | "iso-8859-15" | "macintosh" | "shift_jis" | "euc-jp" | "gb18030" | "big5" | "euc-kr";
 } | {
   type: "bmecat";
@@ -1952,7 +1952,7 @@ export type SftpDestination = {
   passphrase?: string;
   /** fingerprint of the key of the server, SHA256:…, as ssh-keyscan HOST | ssh-keygen -lf - shows it. A server with another key gets nothing */
   hostKey: string;
-  /** a folder that exists; it begins with / or in the folder where the server lets the user in, which it is if it is left out */
+  /** an existing folder: absolute with a leading /, otherwise below the login folder; the login folder if left out */
   folder?: string;
 };
 
@@ -1971,7 +1971,7 @@ export type SftpSource = {
   passphrase?: string;
   /** fingerprint of the key of the server, SHA256:…, as ssh-keyscan HOST | ssh-keygen -lf - shows it. A server with another key gets nothing */
   hostKey: string;
-  /** a path with *, ? and ** for folders, as in export/*.csv; it begins with / or in the folder where the server lets the user in */
+  /** a path with *, ? and ** for folders, as in export/*.csv; absolute with a leading /, otherwise below the login folder */
   path: string;
   /** all matching files in the order of their names (default), or the newest one alone */
   take?: "all" | "newest";
@@ -2447,7 +2447,7 @@ export interface Operations {
         type: "project-group" | "project";
         id: number;
       };
-      /** read: projects and lookups; write: also updates and tasks; manage: all that the scope allows */
+      /** read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
       access?: "read" | "write" | "manage";
       rateLimit?: {
         requestsPerMinute: number;
@@ -2466,7 +2466,7 @@ export interface Operations {
     path: { id: number; };
     body: {
       name?: string;
-      /** read: projects and lookups; write: also updates and tasks; manage: all that the scope allows */
+      /** read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
       access?: "read" | "write" | "manage";
       /** null: no limit */
       rateLimit?: {

@@ -13,7 +13,10 @@ export interface Parts {
   readonly projects: readonly number[];
 }
 
-/** `read`: projects and lookups. `write`: also updates and tasks. `manage`: all that the scope allows. */
+/**
+ * `read`: projects, lookups, relations, reading tasks. `write`: also updates and cancelling tasks. `manage`: all that the
+ * scope allows.
+ */
 export type Access = 'read' | 'write' | 'manage';
 
 /** What a user may do in the account; `none`: nothing. Source: docs/interface.md §5.6. */

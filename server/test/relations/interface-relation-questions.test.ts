@@ -50,7 +50,10 @@ async function createTools(): Promise<RelationCatalog> {
 test('explain=true tells for each entry which conditions held, by which values (§12.6 rule 1)', async () => {
   const catalog = await createRelationCatalog(service());
   await catalog.load(
-    product('D', 'Tools/Drills', { Chuck: ['SDS', 'HEX', 'odd'], Power: '700 W' }),
+    {
+      ...product('D', 'Tools/Drills', { Chuck: ['SDS', 'HEX', 'odd'], Power: '700 W' }),
+      categories: [{ path: ['On sale'] }, { path: ['Tools', 'Drills'] }],
+    },
     product('B', 'Tools/Bits', { Shank: ['HEX', 'none', 'SDS'], Price: ['1', '9'] }),
   );
   const isCheap = { attribute: 'Price', operator: 'lessOrEqual', value: 5 };

@@ -64,6 +64,21 @@ test('identifiers to delete may be in the query, and POST /products/delete does 
   assertRefused(await catalog.post('/products/delete'), 400);
 });
 
+test('identifiers to delete that are joined by commas are 400 with the right form, whatever else is going on', async () => {
+  const catalog = await createCatalog(service());
+  await catalog.load(...['A', 'B', 'C,D'].map((identifier) => product(identifier)));
+  const more = await catalog.post(
+    '/products',
+    Array.from({ length: 2_000 }, (_, at) => product(`P${at}`)),
+  );
+  const refused = await catalog.call('DELETE', '/products?identifiers=A,B');
+  assertRefused(refused, 400);
+  assert.match(refused.body.details[0], /send them as a JSON array, identifiers=\["A","B"\]/);
+  await catalog.done(more);
+  await catalog.done(await catalog.call('DELETE', '/products?identifiers=C,D'));
+  assert.deepEqual((await catalog.list()).slice(0, 2), ['A', 'B']);
+});
+
 test('PUT does what POST does where products are sent', async () => {
   const catalog = await createCatalog(service());
   await catalog.done(await catalog.call('PUT', '/products', { body: { products: [product('A')] } }));

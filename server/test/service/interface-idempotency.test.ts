@@ -76,6 +76,17 @@ test('a delete is repeated without being done or recorded again (§7.5 rule 2, �
   assert.equal(entries.length, 1);
 });
 
+test('a delete is repeated when what it names in the query has gone (§7.5 rule 2)', async () => {
+  const catalog = await createCatalog(service());
+  await catalog.load(product('A'), product('B'), product('A,B'));
+  const send = () => catalog.call('DELETE', '/products?identifiers=A,B', { headers: once('joined') });
+  const first = await send();
+  await catalog.done(first);
+  assert.deepEqual(await catalog.list(), ['A', 'B']);
+  const second = await send();
+  assert.deepEqual([second.status, second.body], [200, first.body]);
+});
+
 test('every step of a full update may be repeated (§7.5 rule 1)', async () => {
   const catalog = await createCatalog(service());
   const twice = async (path: string, body?: unknown) => {
@@ -101,6 +112,18 @@ test('every step of a full update may be repeated (§7.5 rule 1)', async () => {
   );
   await catalog.done(await twice('/products/batch/restore'));
   assert.deepEqual(await catalog.list(), []);
+});
+
+test('giving up a full update is repeated without giving up the next one (§7.5 rule 1)', async () => {
+  const catalog = await createCatalog(service());
+  const giveUp = () => catalog.call('DELETE', '/products/batch', { headers: once('give up') });
+  await catalog.post('/products/batch/initiate');
+  const answers = [await giveUp(), await giveUp()];
+  await catalog.post('/products/batch/initiate');
+  answers.push(await giveUp());
+  assert.equal(answers[0]?.status, 200);
+  for (const { status, body } of answers) assert.deepEqual([status, body], [200, answers[0]?.body]);
+  assert.equal((await catalog.call('GET', '/products/batch')).status, 200, 'the next one is open');
 });
 
 test('a repetition with the key in the URL instead of the header is one (§7.5, §5.1 rule 3)', async () => {

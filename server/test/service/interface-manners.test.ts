@@ -40,6 +40,22 @@ function receive(path: string, headers: Record<string, string> = {}, method = 'G
   });
 }
 
+test('OPTIONS that is no preflight is a method that a path does not have, without a key too (§7.2)', async () => {
+  const options = (path: string, headers: Record<string, string> = {}) =>
+    fetch(service().address + path, { method: 'OPTIONS', headers });
+  const preflight = { origin: ORIGIN, 'access-control-request-method': 'GET' };
+  assert.equal((await options('/projects', preflight)).status, 204);
+  for (const path of ['/projects', '/products', '/search/relations/result', '/health/live']) {
+    const answer = await options(path);
+    const { reason } = (await answer.json()) as { reason: string };
+    assert.deepEqual([answer.status, reason], [405, 'method_not_allowed'], path);
+    assert.match(answer.headers.get('allow') ?? '', /^(DELETE|GET), /, path);
+  }
+  assert.equal((await options('/products', preflight)).status, 405, 'not for scripts of other origins');
+  for (const path of ['/nowhere', '/etl-triggers/webhook/x'])
+    assert.equal((await options(path)).status, 404, path);
+});
+
 test('every failure names its reason, and docs/interface.md lists all of them (§7.7)', async () => {
   const document = readFileSync(new URL('../../../docs/interface.md', import.meta.url), 'utf8');
   const table = document.slice(document.indexOf('### 7.7'), document.indexOf('## 8 '));

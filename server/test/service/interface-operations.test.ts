@@ -8,6 +8,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { createApp } from '../../src/app/app.ts';
@@ -633,3 +634,24 @@ test(
     assert.equal(output.includes(key), false, 'the log has the path and not the key');
   },
 );
+
+test('a second signal ends the process at once, also another one (docs/operating.md, Stopping)', async (t) => {
+  const program = runProgram(t, { RELATA_DATA_DIR: await makeFolder(t) });
+  const [, address = ''] = await program.waitFor(/"address":"(http:[^"]+)"[^\n]*"relata serves"/);
+  // Its body never ends: the service waits for it half a minute.
+  const slow = connect(Number(new URL(address).port), '127.0.0.1');
+  t.after(() => slow.destroy());
+  const head = ['POST /management/owner HTTP/1.1', 'host: a', 'content-type: application/json'];
+  slow.write([...head, 'content-length: 99', 'expect: 100-continue', '', '{'].join('\r\n'));
+  assert.match(String((await once(slow, 'data'))[0]), /100 Continue/);
+  program.child.kill('SIGTERM');
+  const isReady = () =>
+    fetch(`${address}/health/ready`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  while (await isReady()) await delay(20);
+  program.child.kill('SIGINT');
+  await program.ended;
+  assert.equal(program.child.signalCode, 'SIGINT');
+});

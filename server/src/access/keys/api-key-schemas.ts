@@ -9,7 +9,8 @@ const OptionalInstant = Type.Union([Instant, Type.Null()]);
 const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null when nothing follows' });
 const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
 const AccessWord = Type.Union([Type.Literal('read'), Type.Literal('write'), Type.Literal('manage')], {
-  description: 'read: projects and lookups; write: also updates and tasks; manage: all that the scope allows',
+  description:
+    'read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows',
 });
 
 /** A million a minute is beyond what a process serves, so a larger limit would mean none. */

@@ -56,7 +56,7 @@ export interface Provider {
    * @throws attempt_ended when it belongs to another attempt, provider_refused
    */
   finish(returned: ReturnedBrowser): Promise<CompanyAccount>;
-  /** @returns where the browser signs out of the provider too; undefined: it offers that not */
+  /** @returns where the browser signs out of the provider too; undefined: it has no such address */
   findSignOutUrl(returnUrl: string): Promise<string | undefined>;
 }
 

@@ -52,7 +52,7 @@ export interface CompanySignInParts extends Omit<SignInParts, 'limit'> {
 
 /** Whoever comes back makes the service ask the provider: strangers could have it ask without end. */
 const AT_ONCE = 16;
-/** How long the provider may take for all of a sign-in, at the worst. */
+/** When to try again: a sign-in under way seldom takes longer. */
 const RETRY_SECONDS = 5;
 
 export function createCompanySignIn(parts: CompanySignInParts): CompanySignIn {

@@ -114,6 +114,8 @@ test('a name of codes is one in the languages of shops, as a word and not within
     'Zolltarifnummer',
     'Teile-Nr',
   );
+  codes.push('Numer artykułu', 'numer części', 'Número de parte', 'numéro de référence', 'reservedelsnummer');
+  codes.push('Herstellerartikelnummer', 'Lieferanten-Artikelnummer', 'Sachnummer', 'EANCode', 'Part #');
   for (const name of codes) assert.ok(isCodeName(name), name);
   const others = [
     'Width',
@@ -124,5 +126,6 @@ test('a name of codes is one in the languages of shops, as a word and not within
     'Part count',
     'Reference voltage',
   ];
-  for (const name of [...others, 'Code length', 'Anzahl Teile']) assert.ok(!isCodeName(name), name);
+  others.push('Code length', 'Anzahl Teile', 'Número de piezas', 'Type of code');
+  for (const name of others) assert.ok(!isCodeName(name), name);
 });

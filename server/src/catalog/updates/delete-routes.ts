@@ -8,6 +8,7 @@ import {
   DeleteQuery,
   PRODUCTS_PER_REQUEST,
   readIdentifierList,
+  refuseCommas,
   TaskStarted,
 } from '../products/products.ts';
 
@@ -45,15 +46,18 @@ export const deleteRoutes =
             values: [identifiers.length, PRODUCTS_PER_REQUEST],
           });
         }
-        return once((record) =>
-          catalog.updates.remove(request.project, [...new Set(identifiers)], {
+        return once(async (record) => {
+          const { identifiers: named, articleNumber } = request.query;
+          for (const given of [named, articleNumber])
+            await refuseCommas(given, (some) => catalog.store.hasAny(request.project.id, some));
+          return catalog.updates.remove(request.project, [...new Set(identifiers)], {
             author: actorOf(request.caller),
             async record(tx, answer) {
               await record(tx, answer);
               await projects.recordChange(describeDelete(request, identifiers), tx);
             },
-          }),
-        );
+          });
+        });
       });
   };
 

@@ -1,5 +1,12 @@
 import { Type } from 'typebox';
-import { ErrorAnswer, ProjectParams, type Routes, serve } from '../../http/http.ts';
+import {
+  type AnswerOnce,
+  ErrorAnswer,
+  ProjectParams,
+  type Routes,
+  serve,
+  serveOnce,
+} from '../../http/http.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
 import { FullUpdateQuery } from '../products/products.ts';
@@ -28,9 +35,14 @@ function toNone(error: unknown): null {
   throw error;
 }
 
+interface OpenFullUpdateParts {
+  readonly catalog: Catalog;
+  readonly answerOnce: AnswerOnce;
+}
+
 /** Source: docs/interface.md §4.4 rules 30 to 32. */
 export const openFullUpdateRoutes =
-  ({ catalog: { fullUpdates } }: { readonly catalog: Catalog }): Routes =>
+  ({ catalog: { fullUpdates }, answerOnce }: OpenFullUpdateParts): Routes =>
   (server) => {
     const show = {
       ...about,
@@ -54,11 +66,11 @@ export const openFullUpdateRoutes =
     const drop = {
       ...about,
       method: 'DELETE',
+      config: { guard: 'project', access: 'write' },
       summary: 'Give up the open full update',
-      answer: { 200: GivenUp },
+      ...{ answer: { 200: GivenUp }, answerOnce },
     } as const;
-    serve(server, { ...drop, config: { guard: 'project', access: 'write' } }, async ({ project, query }) => ({
-      status: 'success' as const,
-      fullUpdateId: await fullUpdates.giveUp(project.id, query.fullUpdateId),
-    }));
+    serveOnce(server, drop, ({ project, query }, once) =>
+      once((record) => fullUpdates.giveUp(project.id, query.fullUpdateId, record)),
+    );
   };

@@ -1,3 +1,4 @@
+import type { RecordAnswer } from '../../http/http.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Task } from '../../tasks/tasks.ts';
 import type { CatalogParts } from '../parts.ts';
@@ -39,14 +40,22 @@ export async function findStarted(
   return task;
 }
 
+export interface GivenUp {
+  readonly status: 'success';
+  readonly fullUpdateId: number;
+}
+
 /** @throws full_update_missing when its commit began meanwhile */
 export async function giveUp(
   { database }: Pick<CatalogParts, 'database'>,
   closing: FullUpdateClosing,
-  open: FullUpdate,
-): Promise<void> {
-  if (!(await discardOpen(database, open))) throw new ServiceError('full_update_missing');
+  { open, record }: { readonly open: FullUpdate; readonly record: RecordAnswer<GivenUp> },
+): Promise<GivenUp> {
+  const answer = { status: 'success', fullUpdateId: open.id } as const;
+  if (!(await discardOpen(database, open, (tx) => record(tx, answer))))
+    throw new ServiceError('full_update_missing');
   await closing.closeDiscarded(open.projectId);
+  return answer;
 }
 
 /** The counts of batches and products that the caller knows to be accepted. */

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
+import { namesTag } from '../../kernel/entity-tag.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ExpectedStates } from '../../storage/storage.ts';
 
@@ -38,8 +39,7 @@ export function hasAlready(request: FastifyRequest, reply: FastifyReply): boolea
   const mark = reply.getHeader('etag');
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   if (!isRead || !header || mark === undefined || reply.statusCode !== 200) return false;
-  // A weak tag will do here: whether bytes or only what they say are the same makes no difference.
-  return header === '*' || header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === mark);
+  return namesTag(header, mark);
 }
 
 /** Names the state that is answered. */

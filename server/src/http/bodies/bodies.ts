@@ -14,4 +14,5 @@ export {
 export { createBodyChecks, createParameterChecks } from './body-check.ts';
 export { streamBody } from './body-stream.ts';
 export { createMemoryBudget, type HeldMemory, type MemoryBudget } from './memory-budget.ts';
-export { joinTwins, takeNoBody } from './twin.ts';
+export { refuseBody, takeNoBody } from './no-body.ts';
+export { joinTwins } from './twin.ts';

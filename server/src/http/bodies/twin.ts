@@ -1,13 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '../../kernel/errors.ts';
-
-/** Of a POST that does what a GET does: without a body, everything is in the query. Source: docs/interface.md §4 rule 9. */
-export async function takeNoBody(request: FastifyRequest): Promise<void> {
-  // PHP sends an empty list for an empty object.
-  const { body } = request;
-  if (body === undefined || body === null || (Array.isArray(body) && body.length === 0)) request.body = {};
-}
 
 /**
  * Parameters may stand in the query and in the body; null is not sent.

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { extname, join, posix, sep } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { namesTag } from '../../kernel/entity-tag.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { chooseEncoding } from './answer-encoding.ts';
 
@@ -79,7 +80,8 @@ function sendFile(file: BuiltFile, request: FastifyRequest, reply: FastifyReply)
     .header('vary', 'Accept-Encoding')
     .header('etag', file.etag)
     .type(file.media);
-  if (request.headers['if-none-match'] === file.etag) return reply.code(304).send();
+  const known = request.headers['if-none-match'];
+  if (known !== undefined && namesTag(known, file.etag)) return reply.code(304).send();
   const encoding = chooseEncoding(request.headers['accept-encoding'], [...file.packed.keys()]);
   if (encoding === undefined) return reply.send(file.plain);
   return reply.header('content-encoding', encoding).send(file.packed.get(encoding));

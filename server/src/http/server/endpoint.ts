@@ -1,6 +1,7 @@
 import type { FastifyContextConfig, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { type AnswerOnce, ErrorAnswer, type RecordAnswer } from '../answers/answers.ts';
+import { refuseBody } from '../bodies/bodies.ts';
 import type { Server } from '../http.ts';
 
 /** What may be sent for a schema: nobody changes it any more, so that all of it may be readonly. */
@@ -159,5 +160,11 @@ function addRoute(
     ...about
   } = endpoint;
   const schema = { ...about, ...(query && { querystring: query }), response: { ...answer, ...failures } };
-  server.route({ ...hooks, method, url: path, config, schema, handler });
+  const own = [hooks?.preValidation ?? []].flat();
+  const preValidation = refusesBody(endpoint) ? [refuseBody, ...own] : own;
+  server.route({ ...hooks, preValidation, method, url: path, config, schema, handler });
 }
+
+/** Source: docs/interface.md §14.1 rule 8. */
+const refusesBody = ({ method, config, body }: Endpoint): boolean =>
+  config.guard === 'management' && method !== 'GET' && body === undefined && config.body === undefined;

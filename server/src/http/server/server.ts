@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import cors from '@fastify/cors';
 import Fastify, { type FastifyError, type FastifyRequest, type RouteOptions } from 'fastify';
 import { nameCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
@@ -31,6 +30,7 @@ import { packForCaller } from './answer-encoding.ts';
 import { createAnswerMemory } from './answer-memory.ts';
 import { createBrokenRequestHandler } from './broken-requests.ts';
 import { boundConnections, connectionOptions, READER_MS } from './connections.ts';
+import { allowOrigins } from './origins.ts';
 import { RequestLog } from './request-log.ts';
 import { traceRequests } from './request-traces.ts';
 
@@ -79,14 +79,6 @@ export interface ServerSettings {
 const CLOSE_MS = 30_000;
 /** 128 KiB of request line and headers are served; Node counts a little more than their text. Source: §8. */
 const MAX_HEADER_BYTES = 136 * 1024;
-/** The paths that browsers of other origins may call. Source: docs/interface.md §5.4. */
-const CORS_PATHS = ['/projects', '/product-service/', '/search/relations/', '/project/check-credentials'];
-
-/** What scripts of other origins may read beside the body. */
-const EXPOSED_HEADERS = ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'ETag', 'X-Request-Id'].concat(
-  ...['Deprecation', 'Idempotency-Replayed', 'Location', 'WWW-Authenticate'],
-);
-
 const pathOf = ({ url, routeOptions }: FastifyRequest) =>
   routeOptions?.config?.hasSecretPath ? routeOptions.url : url.split('?', 1)[0];
 
@@ -285,22 +277,5 @@ function answerUnknownPaths(server: Server): void {
     if (SEARCHES.test(path)) throw new ServiceError('search_absent');
     if (entry === undefined || entry.hidden) throw new ServiceError('not_found');
     throw new ServiceError('method_not_allowed', { allow: [...entry.methods].sort() });
-  });
-}
-
-function allowOrigins(server: Server, origins: readonly string[]): void {
-  const allowed = {
-    origin: [...origins],
-    credentials: false,
-    methods: ['GET', 'HEAD', 'POST'],
-    exposedHeaders: EXPOSED_HEADERS,
-  };
-  void server.register(cors, {
-    strictPreflight: false,
-    delegator: (request: FastifyRequest, done: (error: Error | null, options: object) => void) => {
-      const path = request.url.split('?', 1)[0] ?? '';
-      const isOpen = CORS_PATHS.some((open) => (open.endsWith('/') ? path.startsWith(open) : path === open));
-      done(null, isOpen ? allowed : { origin: false });
-    },
   });
 }

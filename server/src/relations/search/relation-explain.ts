@@ -114,10 +114,13 @@ function explainCondition(
   const test = compileFilter(condition, find);
   const view = viewUpload(product);
   const holds = test(view);
-  if (!('attribute' in condition)) {
-    const values = 'category' in condition ? product.categories.map(({ path }) => path.join(' > ')) : [];
-    return { condition, holds, values: 'identifiers' in condition ? [product.identifier] : values };
+  if ('category' in condition) {
+    const isUnder = (path: readonly string[]) => test({ ...view, categories: [path] });
+    const shown = orAll(view.categories.filter(isUnder), view.categories);
+    return { condition, holds, values: shown.map((path) => path.join(' > ')) };
   }
+  if (!('attribute' in condition))
+    return { condition, holds, values: 'identifiers' in condition ? [product.identifier] : [] };
   const values = readComparables(product, find(condition.attribute));
   const { identifier, categories } = view;
   const satisfying = values.filter(({ comparable }) =>
@@ -126,5 +129,8 @@ function explainCondition(
   return { condition, holds, values: textsOf(satisfying, values) };
 }
 
+const orAll = <Value>(satisfying: readonly Value[], all: readonly Value[]) =>
+  satisfying.length > 0 ? satisfying : all;
+
 const textsOf = (satisfying: readonly ComparableValue[], all: readonly ComparableValue[]) =>
-  (satisfying.length > 0 ? satisfying : all).map(({ text }) => text);
+  orAll(satisfying, all).map(({ text }) => text);
