@@ -74,7 +74,7 @@ function helpOf(name: string): string {
   return help;
 }
 
-test('the help of every command says what each flag does, and shows each in an example', () => {
+test('the help of every command says what each flag does, and shows each in an example but --force', () => {
   const commands = listCommands(buildProgram(() => async () => {}));
   assert.ok(commands.length > 20);
   const common = ['--url', '--key', '--project', '--profile', '--json', '--help'];
@@ -86,6 +86,8 @@ test('the help of every command says what each flag does, and shows each in an e
     assert.notEqual(command.description(), '', name);
     for (const { long = '', description } of command.options) {
       assert.notEqual(description, '', `${name} ${long}`);
+      // What leaves a check out is nothing to copy from an example.
+      if (long === '--force') continue;
       const places = common.includes(long) ? whole : examples;
       assert.match(places, new RegExp(`${long}\\b`), `${name} ${long}`);
     }

@@ -1,10 +1,11 @@
 /** The door of the command line. It reads settings and the terminal; the work is the app's, or a service's far away. */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
+import type { Role } from '../app/app.ts';
 import { EXAMPLES } from './examples.ts';
 import type { ConnectionFlags, DocumentName } from './feed/feed.ts';
 
-/** @returns the exit code: 0 done, 1 refused or failed, 2 wrong words, 3 the service cannot be reached */
+/** @returns the exit code: 0 done, 1 refused, declined or failed, 2 wrong words, 3 the service cannot be reached */
 export async function runCommand(args: readonly string[]): Promise<number> {
   let code = 0;
   const act =
@@ -92,13 +93,15 @@ const countTo = (max: number) => (text: string) => {
 /** As many as a body may have. Source: docs/interface.md §8. */
 const BATCH_PRODUCTS = 10_000;
 
+const ROLES = ['api', 'worker', 'all'] satisfies Role[];
+
 function addService(program: Command, act: Act): void {
   program
     .command('serve')
     .description(
       'serve the data directory or, with RELATA_DATABASE_URL, PostgreSQL (settings: docs/operating.md)',
     )
-    .addOption(new Option('--role <ROLE>', 'requests, tasks, or both').choices(['api', 'worker', 'all']))
+    .addOption(new Option('--role <ROLE>', 'requests, tasks, or both').choices(ROLES))
     .action(act(async ({ role }) => (await import('./serve.ts')).serveCommand(role)));
   program
     .command('demo')
@@ -159,7 +162,7 @@ function addStores(program: Command, act: Act): void {
     )
     .requiredOption('--from <STORE>', 'a data directory or postgres://…')
     .requiredOption('--to <STORE>', 'postgres://… or a data directory')
-    .option('--force', 'also into a store that holds something')
+    .option('--force', 'do not look for processes that use PostgreSQL, e.g. right after a crash')
     .action(act(async (flags) => (await import('./migrate-store.ts')).migrateStoreCommand(flags)));
 }
 
@@ -197,14 +200,19 @@ function addFeed(program: Command, act: Act): void {
       'with --full: exactly how many products may be deleted, past the delete guard',
       countTo(Number.MAX_SAFE_INTEGER),
     )
-    .option('--batch <COUNT>', 'products in a batch, up to 10,000', countTo(BATCH_PRODUCTS))
+    .option(
+      '--batch <COUNT>',
+      'products in a batch, up to 10,000',
+      countTo(BATCH_PRODUCTS),
+      String(BATCH_PRODUCTS),
+    )
     .option('--resume', 'go on where a push of these files was broken off')
     .action(act(async (files, flags) => (await loadFeed()).push(files, flags)));
   connected(program, 'diff', 'say what a full update of these files would change')
     .argument('<FILE...>')
     .action(act(async (files, flags) => (await loadFeed()).diff(files, flags)));
   connected(program, 'pull', 'write the catalog, a product a line')
-    .option('-o, --output <FILE>', 'packed where it ends with .gz; default: standard output')
+    .option('-o, --output <FILE>', 'packed where it ends with .gz; - is standard output, as without it')
     .action(act(async (flags) => (await loadFeed()).pull(flags)));
   connected(program, 'delete', 'delete products')
     .argument('<ID...>')
@@ -229,7 +237,9 @@ function addDocuments(program: Command, act: Act, name: DocumentName): void {
   const parent = program.command(name).description(`keep the ${name} as a file: export, plan, apply`);
   type Work = (file: string, flags: ConnectionFlags) => Promise<number>;
   const add = (verb: string, description: string, work: Work) =>
-    connected(parent, verb, description).argument('<FILE>', '- is the terminal').action(act(work));
+    connected(parent, verb, description)
+      .argument('<FILE>', `- is standard ${verb === 'export' ? 'output' : 'input'}`)
+      .action(act(work));
   add('export', 'write the file', async (file, flags) =>
     (await loadFeed()).exportDocument(name, file, flags),
   );

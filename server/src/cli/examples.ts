@@ -1,4 +1,4 @@
-/** What the help of a command shows, by its words: every flag of its own is in one of them. */
+/** What the help of a command shows, by its words: every flag of its own is in one of them, except what leaves a check out. */
 export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   '': ['demo', 'serve', 'push --full catalog.ndjson.gz', 'help push', '--version'],
   serve: ['serve', 'serve --role worker'],
@@ -10,7 +10,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   restore: ['restore /backup/2026-11-22', 'restore /backup/2026-11-22 --project 3'],
   'migrate-store': [
     'migrate-store --from ./data --to postgres://relata@localhost/relata',
-    'migrate-store --from postgres://relata@localhost/relata --to ./data --force',
+    'migrate-store --from postgres://relata@localhost/relata --to ./data',
   ],
   openapi: ['openapi > openapi.json'],
   help: ['help push', 'help relations apply'],

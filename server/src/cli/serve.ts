@@ -4,13 +4,10 @@ import { type App, baseUrlOf, createApp, type Role, refuseTakenAddress } from '.
 import { type Config, readConfig } from '../config.ts';
 import { dataFolderAt, tightenDataFolder, writeOwnFile } from '../storage/storage.ts';
 
-const ROLES: readonly string[] = ['api', 'worker', 'all'] satisfies Role[];
-
 /** `relata serve`: until SIGTERM or SIGINT. */
-export async function serveCommand(role = 'all'): Promise<number> {
-  if (!ROLES.includes(role)) throw new Error(`relata serve --role: one of ${ROLES.join(', ')}`);
+export async function serveCommand(role: Role = 'all'): Promise<number> {
   const config = readConfig();
-  const app = await createApp({ config, role: role as Role });
+  const app = await createApp({ config, role });
   // A first key is shown once: it is not made for a start that fails.
   await refuseTakenAddress(config);
   await makeFirstKey(app, config);
@@ -83,8 +80,14 @@ export async function makeFirstOwnerLink({ access, projects, server }: App, conf
 
 /** Waits for the signal to stop, then stops gracefully; a second signal ends the process at once. */
 export async function untilStopped(app: App): Promise<void> {
-  await new Promise<void>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
-  });
+  const signals = ['SIGTERM', 'SIGINT'] as const;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stop = (): void => {
+    // Any that follows does what it does to every process.
+    for (const signal of signals) process.off(signal, stop);
+    resolve();
+  };
+  for (const signal of signals) process.on(signal, stop);
+  await promise;
   await app.stop();
 }

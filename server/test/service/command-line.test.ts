@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { endLeases } from '../support/killed-process.ts';
 import { PROCESS_KEY, type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { createTestStore, type TestStore } from '../support/test-store.ts';
@@ -43,19 +44,29 @@ interface End {
   readonly said: string;
 }
 
-function start({ folder, url }: Pick<Shop, 'folder' | 'url'>, args: readonly string[]): ChildProcess {
+interface Caller extends Pick<Shop, 'folder' | 'url'> {
+  /** What a person types at a terminal; undefined: there is none. */
+  readonly typed?: string;
+}
+
+const TERMINAL = '--import=data:text/javascript,process.stdin.isTTY=process.stderr.isTTY=true';
+
+function start({ folder, url, typed }: Caller, args: readonly string[]): ChildProcess {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('RELATA_'));
-  return spawn(process.execPath, ['--conditions=relata-source', main, ...args], {
+  const flags = ['--conditions=relata-source', ...(typed === undefined ? [] : [TERMINAL])];
+  const child = spawn(process.execPath, [...flags, main, ...args], {
     cwd: folder,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [typed === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     env: {
       ...Object.fromEntries(inherited),
       ...{ RELATA_URL: url, RELATA_API_KEY: PROCESS_KEY, XDG_STATE_HOME: folder, XDG_CONFIG_HOME: folder },
     },
   });
+  child.stdin?.end(typed);
+  return child;
 }
 
-async function run(shop: Pick<Shop, 'folder' | 'url'>, line: string): Promise<End> {
+async function run(shop: Caller, line: string): Promise<End> {
   const child = start(shop, line.split(' '));
   let [out, said] = ['', ''];
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (out += text));
@@ -226,6 +237,128 @@ async function startRelay(t: TestContext, target: string) {
   t.after(() => cut() >= 0 && relay.close());
   return { url: `http://127.0.0.1:${(relay.address() as AddressInfo).port}`, cut };
 }
+
+type Intercept = (asked: http.IncomingMessage, answer: http.ServerResponse) => boolean | Promise<boolean>;
+
+/** Stands between client and service as a proxy does. What `intercept` says it has answered is not passed on. */
+async function startProxy(t: TestContext, target: string, intercept: Intercept): Promise<string> {
+  const proxy = http.createServer(async (asked, answer) => {
+    if (await intercept(asked, answer)) return;
+    const { method, headers } = asked;
+    const sent = http.request(new URL(asked.url ?? '', target), { method, headers }, (found) => {
+      answer.writeHead(found.statusCode ?? 0, found.headers);
+      found.pipe(answer);
+    });
+    sent.on('error', () => answer.destroy());
+    asked.pipe(sent);
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  t.after(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+  });
+  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+}
+
+test('apply replaces nothing that somebody changed after it was compared', async (t) => {
+  const shop = await openShop(t);
+  write(shop.folder, 'all.ndjson', range(3));
+  await run(shop, 'push --full all.ndjson');
+  const home = `/management/projects/${shop.projectId}`;
+  const every = { all: [] };
+  const relate = (name: string) =>
+    shop.service.call('POST', `${home}/relations`, {
+      body: { name, tag: 'set', source: every, target: every, match: [] },
+    });
+  await relate('First');
+  const { body: ontology } = await shop.service.call('GET', `${home}/ontology`);
+  const attributes = [{ name: 'Theirs', type: 'TEXT_ATTRIBUTE' }];
+  const seen: string[] = [];
+  const url = await startProxy(t, shop.url, async ({ method, url: path = '' }) => {
+    seen.push(`${method} ${path.replace(home, '')}`);
+    if (seen.at(-1) === 'PUT /ontology')
+      await shop.service.call('PUT', `${home}/ontology`, { body: { ...ontology, attributes } });
+    // What is compared has been read once.
+    if (seen.filter((each) => each === 'GET /relations/export').length === 2) await relate('Theirs');
+    return false;
+  });
+  const far = { ...shop, url };
+  writeFileSync(join(shop.folder, 'ontology.json'), JSON.stringify({ ...ontology, attributes: [] }));
+  writeFileSync(join(shop.folder, 'relations.json'), JSON.stringify({ relations: [] }));
+  for (const name of ['ontology', 'relations']) {
+    const { code, said } = await run(far, `${name} apply --yes ${name}.json`);
+    assert.deepEqual(
+      [code, said],
+      [1, `Nothing was applied, the ${name} changed meanwhile: run relata ${name} plan again.\n`],
+    );
+    assert.match((await run(shop, `${name} export -`)).out, /Theirs/);
+  }
+  assert.ok(!seen.includes('POST /relations/import'));
+  assert.equal((await run(shop, 'relations apply --yes relations.json')).code, 0);
+});
+
+test('apply that is declined changes nothing and ends with 1', async (t) => {
+  const shop = await openShop(t);
+  const wanted = JSON.stringify({ mode: 'own', attributes: [{ name: 'New', type: 'TEXT_ATTRIBUTE' }] });
+  writeFileSync(join(shop.folder, 'ontology.json'), wanted);
+  const { code, said } = await run({ ...shop, typed: 'n\n' }, 'ontology apply ontology.json');
+  assert.equal(code, 1, said);
+  assert.match(said, /Apply this to the ontology\? \[y\/N\] .*Nothing was applied\.\n$/s);
+  assert.equal((await run(shop, 'ontology plan ontology.json')).code, 1);
+  assert.equal((await run({ ...shop, typed: 'y\n' }, 'ontology apply ontology.json')).code, 0);
+  assert.equal((await run(shop, 'ontology plan ontology.json')).code, 0);
+});
+
+test('a pull into a file leaves what was there until it is whole', async (t) => {
+  const shop = await openShop(t);
+  const { folder } = shop;
+  write(folder, 'all.ndjson', range(10));
+  await run(shop, 'push --full all.ndjson');
+  let isCut = true;
+  const url = await startProxy(t, shop.url, ({ url: path = '' }, answer) => {
+    const isBroken = isCut && path.includes('format=ndjson');
+    if (isBroken) answer.write(`${JSON.stringify(product(0))}\n`, () => answer.destroy());
+    return isBroken;
+  });
+  const far = { ...shop, url };
+  const kept = join(folder, 'kept.ndjson');
+  writeFileSync(kept, 'kept', { mode: 0o600 });
+  const { code, said } = await run(far, 'pull -o kept.ndjson');
+  assert.deepEqual([code, readFileSync(kept, 'utf8')], [3, 'kept'], said);
+  assert.deepEqual(globSync('*.part', { cwd: folder }), []);
+  isCut = false;
+
+  assert.equal((await run(far, 'pull -o kept.ndjson')).code, 0);
+  assert.equal(readFileSync(kept, 'utf8').trim().split('\n').length, 10);
+  assert.equal(statSync(kept).mode & 0o777, 0o600, 'a file keeps its mode');
+  assert.equal((await run(far, 'pull -o packed.ndjson.gz')).code, 0);
+  const packed = gunzipSync(readFileSync(join(folder, 'packed.ndjson.gz')));
+  assert.deepEqual(packed, readFileSync(kept));
+  assert.equal((await run(far, 'pull -o -')).out, packed.toString());
+  assert.equal((await run(far, 'pull -o /dev/null')).code, 0);
+  assert.deepEqual(globSync('{-,*.part}', { cwd: folder }), []);
+});
+
+test('a push that lost sight of its commit asks for the same commit again, and sends nothing twice', async (t) => {
+  const shop = await openShop(t);
+  write(shop.folder, 'all.ndjson', range(10));
+  let isBlind = true;
+  const uploads: unknown[] = [];
+  const url = await startProxy(t, shop.url, ({ url: path = '' }, answer) => {
+    if (path.startsWith('/products/batch/upload')) uploads.push(path);
+    const isHidden = isBlind && path.startsWith('/tasks/');
+    if (isHidden) answer.writeHead(500).end();
+    return isHidden;
+  });
+  const far = { ...shop, url };
+  const first = await run(far, 'push --full --yes all.ndjson');
+  assert.deepEqual([first.code, uploads.length], [1, 1], first.said);
+  isBlind = false;
+  const second = await run(far, 'push --full --yes --resume all.ndjson');
+  assert.deepEqual(second, { code: 0, out: 'pushed 10 products in 1 batch\n', said: '' });
+  assert.equal(uploads.length, 1);
+});
 
 test('a push goes on where it was: client and service are killed, connections break, the catalog is exactly the file', async (t) => {
   const shop = await openShop(t);

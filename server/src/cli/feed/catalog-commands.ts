@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { Readable } from 'node:stream';
+import { createWriteStream, lstatSync, renameSync, rmSync } from 'node:fs';
+import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { UploadProduct } from '@relata/client';
@@ -95,13 +95,29 @@ async function loadHash(): Promise<Hash> {
 /** `relata pull`: the whole catalog in upload shape, a product a line. */
 export async function pull(flags: ConnectionFlags & { readonly output?: string }): Promise<number> {
   const connection = connect(flags);
-  const lines = writeLines(connection, await chooseProject(connection));
-  const { output } = flags;
-  if (output === undefined) await pipeline(Readable.from(lines), process.stdout, { end: false });
-  else if (/\.gz$/.test(output))
-    await pipeline(Readable.from(lines), createGzip(), createWriteStream(output));
-  else await pipeline(Readable.from(lines), createWriteStream(output));
+  const lines = Readable.from(writeLines(connection, await chooseProject(connection)));
+  const { output = '-' } = flags;
+  if (output === '-') await pipeline(lines, process.stdout, { end: false });
+  else
+    await writeWhole(output, async (file) => {
+      if (/\.gz$/.test(output)) await pipeline(lines, createGzip(), file);
+      else await pipeline(lines, file);
+    });
   return 0;
+}
+
+/** A file that is cut at the end of a line looks whole: it gets its name when it is. Devices and links are written as they are. */
+async function writeWhole(path: string, write: (file: Writable) => Promise<void>): Promise<void> {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found !== undefined && !found.isFile()) return write(createWriteStream(path));
+  const part = `${path}.part`;
+  try {
+    await write(createWriteStream(part, { flush: true, ...(found && { mode: found.mode }) }));
+    renameSync(part, path);
+  } catch (error) {
+    rmSync(part, { force: true });
+    throw error;
+  }
 }
 
 async function* writeLines({ relata }: Connection, projectId: number): AsyncGenerator<string> {

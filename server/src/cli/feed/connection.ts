@@ -58,6 +58,9 @@ export async function chooseProject({ relata, projectId }: Connection): Promise<
   return only.id;
 }
 
+/** A `Response` of these takes no text. */
+const WITHOUT_BODY: readonly number[] = [204, 205, 304];
+
 let isAway = false;
 
 /** Says once that it waits, and once that it goes on. */
@@ -92,10 +95,14 @@ function sendBytes(
   return new Promise((resolve, reject) => {
     const sent = request(url, options, (answer) => {
       const known = Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as const);
-      text(answer).then((read) => {
-        const status = answer.statusCode ?? 0;
-        resolve(new Response(read, { status, headers: Object.fromEntries(known) }));
-      }, reject);
+      text(answer)
+        .then((read) => {
+          const status = answer.statusCode ?? 0;
+          const body = WITHOUT_BODY.includes(status) ? null : read;
+          resolve(new Response(body, { status, headers: Object.fromEntries(known) }));
+        })
+        // Also what no Response can be made of.
+        .catch(reject);
     });
     sent.on('error', reject).end(body);
   });

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Ontology, RelationDefinition } from '@relata/client';
+import { type Ontology, RelataError, type RelationDefinition } from '@relata/client';
 import { type Connection, type ConnectionFlags, chooseProject, connect } from './connection.ts';
 import { confirm, isInteractive, print } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
@@ -13,9 +13,21 @@ export interface DocumentFlags extends ConnectionFlags {
 /** What has a name in such a document, as it is compared. */
 type Named = ReadonlyMap<string, unknown>;
 
+interface Place {
+  readonly connection: Connection;
+  readonly projectId: number;
+}
+
+interface Read<Document> {
+  readonly document: Document;
+  /** Of this state: another one has another tag. */
+  readonly tag: string | undefined;
+}
+
 interface DocumentKind<Document> {
-  read(connection: Connection, projectId: number): Promise<Document>;
-  apply(connection: Connection, projectId: number, document: Document): Promise<void>;
+  read(place: Place): Promise<Read<Document>>;
+  /** @returns false for a state that has no longer this tag: nothing was applied */
+  apply(place: Place, document: Document, tag: string | undefined): Promise<boolean>;
   /** @throws UsageError for what is no such document */
   check(document: unknown): Document;
   list(document: Document): Named;
@@ -24,17 +36,23 @@ interface DocumentKind<Document> {
 type Relations = { readonly relations: readonly (RelationDefinition & { readonly id?: number })[] };
 
 const RELATIONS: DocumentKind<Relations> = {
-  // Ids and states are those of one project; a file is for several.
-  read: async ({ relata }, projectId) => ({
-    relations: (await relata.relations.export(projectId)).relations.map(definitionOf),
-  }),
-  apply: async ({ relata }, projectId, { relations }) => {
-    await relata.relations.import(projectId, relations);
+  read: readRelations,
+  // The import takes no If-Match: read again, a change can hide for a moment only, not as long as somebody is asked.
+  apply: async (place, { relations }, tag) => {
+    if ((await readRelations(place)).tag !== tag) return false;
+    await place.connection.relata.relations.import(place.projectId, relations);
+    return true;
   },
   check: (document) => checkList<Relations>(document, 'relations'),
   list: ({ relations }) =>
     new Map(relations.map((one) => [`${one.name} [${one.tag}]`, { ...DEFAULTS, ...definitionOf(one) }])),
 };
+
+/** Without ids and states, which are those of one project; a file is for several. */
+async function readRelations({ connection: { relata }, projectId }: Place): Promise<Read<Relations>> {
+  const relations = (await relata.relations.export(projectId)).relations.map(definitionOf);
+  return { document: { relations }, tag: JSON.stringify(relations) };
+}
 
 /** Source: docs/interface.md §12.1. */
 const DEFAULTS = { kind: 'rule', twoWay: false, enabled: true, excludeSameGroup: true };
@@ -50,12 +68,19 @@ function definitionOf(relation: object): RelationDefinition {
 }
 
 const ONTOLOGY: DocumentKind<Ontology> = {
-  read: async ({ relata }, projectId) => {
-    const { value } = await relata.ontology.get(projectId);
-    return { ...value, attributes: value.attributes.map(({ id: _, ...attribute }) => attribute) };
+  read: async ({ connection: { relata }, projectId }) => {
+    const { value, etag } = await relata.ontology.get(projectId);
+    const attributes = value.attributes.map(({ id: _, ...attribute }) => attribute);
+    return { document: { ...value, attributes }, tag: etag };
   },
-  apply: async ({ relata }, projectId, document) => {
-    await relata.ontology.put(projectId, document);
+  apply: async ({ connection: { relata }, projectId }, document, tag) => {
+    try {
+      await relata.ontology.put(projectId, document, tag === undefined ? {} : { ifMatch: tag });
+      return true;
+    } catch (error) {
+      if (error instanceof RelataError && error.status === 412) return false;
+      throw error;
+    }
   },
   check: (document) => checkList<Ontology>(document, 'attributes'),
   list: ({ attributes, ...others }) =>
@@ -71,14 +96,11 @@ function checkList<Document>(document: unknown, member: string): Document {
   throw new UsageError(`the file must hold {"${member}":[…]}, as its export does`);
 }
 
-const KINDS = { relations: RELATIONS, ontology: ONTOLOGY } as Record<string, DocumentKind<unknown>>;
 export type DocumentName = 'relations' | 'ontology';
-
-function openKind(name: DocumentName): DocumentKind<unknown> {
-  const kind = KINDS[name];
-  if (kind === undefined) throw new UsageError(`there are no files of ${name}`);
-  return kind;
-}
+const KINDS: Readonly<Record<DocumentName, DocumentKind<unknown>>> = {
+  relations: RELATIONS,
+  ontology: ONTOLOGY,
+};
 
 /** `relata relations export FILE`; `-` is standard output. */
 export async function exportDocument(
@@ -87,7 +109,8 @@ export async function exportDocument(
   flags: DocumentFlags,
 ): Promise<number> {
   const connection = connect(flags);
-  const document = await openKind(name).read(connection, await chooseProject(connection));
+  const projectId = await chooseProject(connection);
+  const { document } = await KINDS[name].read({ connection, projectId });
   const text = `${JSON.stringify(document, null, 2)}\n`;
   if (file === '-') process.stdout.write(text);
   else writeFileSync(file, text);
@@ -114,19 +137,26 @@ export async function applyDocument(name: DocumentName, file: string, flags: Doc
   if (!flags.json) describePlan(plan);
   const isWanted =
     countOf(plan) === 0 || flags.yes || !isInteractive() || (await confirm(`Apply this to the ${name}?`));
-  if (!isWanted) return 0;
-  if (countOf(plan) > 0) await apply();
+  if (!isWanted) {
+    console.error('Nothing was applied.');
+    return 1;
+  }
+  if (countOf(plan) > 0 && !(await apply())) {
+    console.error(`Nothing was applied, the ${name} changed meanwhile: run relata ${name} plan again.`);
+    return 1;
+  }
   if (flags.json) print(plan);
   return 0;
 }
 
 async function prepare(name: DocumentName, file: string, flags: DocumentFlags) {
-  const kind = openKind(name);
+  const kind = KINDS[name];
   const document = kind.check(readJson(file));
   const connection = connect(flags);
-  const projectId = await chooseProject(connection);
-  const plan = compare(kind.list(await kind.read(connection, projectId)), kind.list(document));
-  return { plan, apply: () => kind.apply(connection, projectId, document) };
+  const place = { connection, projectId: await chooseProject(connection) };
+  const present = await kind.read(place);
+  const plan = compare(kind.list(present.document), kind.list(document));
+  return { plan, apply: () => kind.apply(place, document, present.tag) };
 }
 
 function readJson(file: string): unknown {

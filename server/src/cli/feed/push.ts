@@ -1,4 +1,4 @@
-import { type FullUpdatePreview, RelataError } from '@relata/client';
+import { type FullUpdatePreview, RelataError, TaskError } from '@relata/client';
 import { ProgressLine } from '../progress-line.ts';
 import { BatchBody } from './batch-body.ts';
 import {
@@ -22,14 +22,11 @@ export interface PushFlags extends ConnectionFlags {
   readonly onInvalid?: OnInvalid;
   readonly allowDeletes?: string;
   readonly resume?: boolean;
-  readonly batch?: string;
+  readonly batch: string;
 }
 
 type Mode = 'full' | 'incremental' | 'partial';
 type OnInvalid = 'refuse' | 'skip';
-
-/** As many as a body may have. Source: docs/interface.md §8. */
-const BATCH_PRODUCTS = 10_000;
 
 interface Push {
   readonly connection: Connection;
@@ -45,7 +42,7 @@ interface Push {
 export async function push(files: readonly string[], flags: PushFlags): Promise<number> {
   const mode = readMode(flags);
   const connection = connectWith(flags, PATIENT_RETRIES);
-  const size = Number(flags.batch ?? BATCH_PRODUCTS);
+  const size = Number(flags.batch);
   measureFiles(files);
   await connect(flags).relata.installation.live();
   const record = PushRecord.open({ ...connection, mode, files, size, isResumed: flags.resume === true });
@@ -214,7 +211,6 @@ async function commit(pushed: Push, deleted: number, flags: PushFlags): Promise<
   try {
     await tryCommit(pushed, allowed);
   } catch (error) {
-    pushed.record.keep({ isCommitting: false });
     if (!isGuarded(error) || allowed !== undefined || !isInteractive()) throw error;
     console.error((error as Error).message);
     if ((await ask(`Type ${deleted} to delete ${countOf(deleted, 'product')}: `)) !== String(deleted))
@@ -226,18 +222,27 @@ async function commit(pushed: Push, deleted: number, flags: PushFlags): Promise<
 async function tryCommit(pushed: Push, allowDeletes: number | undefined): Promise<void> {
   const { record, connection } = pushed;
   record.keep({ isCommitting: true });
-  const { data } = await connection.relata.products.start({
-    ...choiceOf(pushed),
-    ...(allowDeletes !== undefined && { allowDeletes }),
-    batches: record.state.batches,
-  });
-  record.keep({ tasks: [data.task.id] });
-  await connection.relata.tasks.wait(data.task.id);
+  try {
+    const { data } = await connection.relata.products.start({
+      ...choiceOf(pushed),
+      ...(allowDeletes !== undefined && { allowDeletes }),
+      batches: record.state.batches,
+    });
+    record.keep({ tasks: [data.task.id] });
+    await connection.relata.tasks.wait(data.task.id);
+  } catch (error) {
+    if (isRefused(error)) record.keep({ isCommitting: false });
+    throw error;
+  }
 }
+
+/** After any other failure the commit may run: `--resume` asks for it again, and gets its task. Source: docs/interface.md §4.4 rule 17. */
+const isRefused = (error: unknown) =>
+  error instanceof TaskError || (error instanceof RelataError && error.status === 400);
 
 const isGuarded = (error: unknown) => error instanceof RelataError && error.reason === 'delete_guard';
 
-/** Updates take effect in their order: when the last one has ended all have. @throws TaskError */
+/** Waits for each, so that the first failure is told. @throws TaskError */
 async function waitForAll({ connection, record }: Push): Promise<void> {
   for (const id of record.state.tasks) await connection.relata.tasks.wait(id);
 }

@@ -4,16 +4,13 @@ import { type Connection, type ConnectionFlags, chooseProject, connect } from '.
 import { print, writeTable } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Products of each relation, with their variants, unless said otherwise. */
-const RESULTS = 10;
-
 /** `relata related ID`: what goes with a product in every relation, and why. */
 export async function related(
   identifier: string,
-  flags: ConnectionFlags & { readonly limit?: string },
+  flags: ConnectionFlags & { readonly limit: string },
 ): Promise<number> {
   const connection = connect(flags);
-  const limit = Number(flags.limit ?? RESULTS);
+  const limit = Number(flags.limit);
   const projectId = await chooseProject(connection);
   const relations = await relationsOf(connection, projectId, { identifier, limit });
   if (relations === undefined) {
@@ -70,14 +67,13 @@ function describeReason({ match, target, listed }: Side['results'][number]['expl
 }
 
 const POLL_MS = 1_000;
-const LISTED = 20;
 
 /** `relata tasks`: the latest ones; with follow each change of state, until it is stopped. */
 export async function tasks(
-  flags: ConnectionFlags & { readonly follow?: boolean; readonly limit?: string },
+  flags: ConnectionFlags & { readonly follow?: boolean; readonly limit: string },
 ): Promise<number> {
   const { relata, projectId } = connect(flags);
-  const query = { ...(projectId !== undefined && { projectId }), limit: Number(flags.limit ?? LISTED) };
+  const query = { ...(projectId !== undefined && { projectId }), limit: Number(flags.limit) };
   const list = async () => (await relata.tasks.list(query)).tasks;
   const show = flags.json ? (task: Task) => JSON.stringify(task) : describeTask;
   if (flags.follow) return follow(list, show);
