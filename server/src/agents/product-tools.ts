@@ -1,16 +1,11 @@
 import { type Static, Type } from 'typebox';
 import { ServiceError } from '../kernel/errors.ts';
 import { countTokens, fitFrom, fitPage, shorten, shortenValue, TOKENS } from './answer-size.ts';
-import { type Asking, defineTool } from './tool.ts';
+import { type Asking, closed, defineTool, Identifier, NextOffset } from './tool.ts';
 
 /** Tools about products: finding, reading and comparing them. */
 
-const Identifier = Type.String({ minLength: 1, maxLength: 255 });
 const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null: this is all' });
-const NextOffset = Type.Union([Type.Integer(), Type.Null()], {
-  description: 'send it as offset for more; null: this is all',
-});
-const closed = { additionalProperties: false };
 
 const FoundProduct = Type.Object({
   identifier: Type.String(),
@@ -227,8 +222,13 @@ export const compareProducts = defineTool({
     nextOffset: NextOffset,
   }),
   async answer(asking, { identifiers, offset }) {
-    const products = await lookUp(asking, identifiers);
-    const missing = identifiers.filter((one) => !products.some(({ identifier }) => identifier === one));
+    const asked = [...new Set(identifiers)];
+    if (asked.length < 2) {
+      const details = ['/identifiers must NOT have fewer than 2 different items'];
+      throw new ServiceError('request_invalid', { details });
+    }
+    const products = await lookUp(asking, asked);
+    const missing = asked.filter((one) => !products.some(({ identifier }) => identifier === one));
     if (missing.length > 0)
       throw new ServiceError('not_found', { details: [`no product ${missing.join(', ')}`] });
     const all = compare(products);

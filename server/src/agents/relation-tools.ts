@@ -3,15 +3,10 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { AskedRelations, Relation } from '../relations/relations.ts';
 import { fitFrom, fitPage, shorten, shortenValue } from './answer-size.ts';
 import { describeMatch, type ExplainedMatch } from './explained-match.ts';
-import { type Asking, defineTool } from './tool.ts';
+import { type Asking, closed, defineTool, Identifier, NextOffset } from './tool.ts';
 
 /** Tools about relations: what goes with a product, and why. */
 
-const Identifier = Type.String({ minLength: 1, maxLength: 255 });
-const NextOffset = Type.Union([Type.Integer(), Type.Null()], {
-  description: 'send it as offset for more; null: this is all',
-});
-const closed = { additionalProperties: false };
 const Offset = Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000, description: 'default 0' }));
 
 export const listRelations = defineTool({

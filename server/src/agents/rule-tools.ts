@@ -2,12 +2,9 @@ import { Type } from 'typebox';
 import { checkDefinition } from '../relations/relations.ts';
 import { fitPage, shorten, shortenValue } from './answer-size.ts';
 import { describeMatch } from './explained-match.ts';
-import { defineTool } from './tool.ts';
+import { closed, defineTool, Identifier } from './tool.ts';
 
 /** Tools about the rules of relations: why one relates two products, and what another one would do. */
-
-const Identifier = Type.String({ minLength: 1, maxLength: 255 });
-const closed = { additionalProperties: false };
 
 const ExplainedCondition = Type.Object({
   side: Type.String({ description: 'source or target of the relation' }),

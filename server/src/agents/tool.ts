@@ -1,4 +1,4 @@
-import type { Static, TSchema } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Access, ChosenProject } from '../kernel/caller.ts';
 import type { Relations } from '../relations/relations.ts';
@@ -30,6 +30,13 @@ export interface Tool {
   readonly output: TSchema;
   answer(asking: Asking, input: never): Promise<object>;
 }
+
+/** What schemas of several tools have. */
+export const Identifier = Type.String({ minLength: 1, maxLength: 255 });
+export const NextOffset = Type.Union([Type.Integer(), Type.Null()], {
+  description: 'send it as offset for more; null: this is all',
+});
+export const closed = { additionalProperties: false };
 
 export const defineTool = <Input extends TSchema, Output extends TSchema>(
   tool: Omit<Tool, 'access' | 'answer'> & {

@@ -132,6 +132,12 @@ test('an agent finds products, asks what goes with them and why, and compares th
     { attribute: 'Tyre width', same: false, values: [['40 mm'], ['62 mm']] },
     { attribute: 'Colour', same: true, values: [['black'], ['black']] },
   ]);
+  const twice = await ask(client, 'compare_products', { identifiers: ['T40', 'T62', 'T40'] });
+  assert.deepEqual(twice, compared, 'a repeated identifier counts once');
+  assert.match(
+    await askBadly(client, 'compare_products', { identifiers: ['T40', 'T40'] }),
+    /\/identifiers .*2 different/,
+  );
   const read = await ask(client, 'get_products', { identifiers: ['T40', 'gone'] });
   assert.deepEqual(read.unknown, ['gone']);
   assert.deepEqual(read.products[0].attributes[0], { attribute: 'Tyre width', values: ['40 mm'] });
