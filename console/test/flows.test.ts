@@ -340,7 +340,7 @@ test('an attribute gets another unit, and the products follow (§11.5)', async (
   await page.getByRole('button', { name: 'Voltage' }).click();
   await page.getByLabel('Unit').fill('kV');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await page.getByRole('dialog', { name: 'Voltage' }).waitFor({ state: 'detached' });
   const { value } = await service.relata.ontology.get(id);
   assert.equal(value.attributes.find(({ name }) => name === 'Voltage')?.unitName, 'kV');
   await untilBuilt(service.relata, id);
@@ -360,7 +360,7 @@ test('an attribute is removed when one says so twice, and the relations that loo
   await page.getByRole('button', { name: 'Keep it' }).click();
   await page.getByRole('button', { name: 'Remove the attribute …' }).click();
   await page.getByRole('button', { name: 'Remove the attribute', exact: true }).click();
-  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await page.getByRole('dialog', { name: 'Shank', exact: true }).waitFor({ state: 'detached' });
   const { value } = await service.relata.ontology.get(id);
   assert.equal(value.attributes.filter(({ name }) => name === 'Shank').length, 0);
 });
@@ -388,7 +388,7 @@ test('an open full update shows what it would delete, is committed and undone (�
   const saving = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Download as CSV' }).click();
   const csv = await readFile((await (await saving).path()) ?? '', 'utf8');
-  assert.match(csv, /^identifier,code,attribute,value,message\r\nNEW,unit_missing,Voltage,18,/);
+  assert.match(csv, /^\ufeffidentifier,code,attribute,value,message\r\nNEW,unit_missing,Voltage,18,/);
 
   await page.getByRole('link', { name: 'Updates' }).first().click();
   await page.getByRole('button', { name: 'Undo the last commit …' }).click();
@@ -396,6 +396,36 @@ test('an open full update shows what it would delete, is committed and undone (�
   await page.getByRole('heading', { name: 'Restore', exact: true }).waitFor();
   await page.getByText('finished', { exact: true }).waitFor();
   assert.equal((await service.relata.products.list(id)).items.length, 33);
+});
+
+test('only the full update that was shown is committed, with the deletions shown (§4.4 rules 20 and 23)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const { products } = service.relata;
+  const id = await makeExampleProject(service);
+  const kept = (await products.list(id, { limit: 1_000 })).items;
+  const upload = (...some: { identifier: string; name: string }[]) =>
+    products.fullUpdate(some, { projectId: id, confirm: () => false });
+  /** The page looks every 15 s; what changes between a look and the click is what the test is about. */
+  const stopLooking = (page: Page) => page.route(/\/full-update$/, () => {});
+
+  await upload({ identifier: 'SHOWN', name: 'Shown' });
+  const page = await enter(`#/projects/${id}/updates`);
+  await page.getByText('To be deleted: 33 products').waitFor();
+  await stopLooking(page);
+  await page.getByRole('button', { name: 'Commit …', exact: true }).click();
+  // It would delete as many: the number alone does not tell them apart.
+  await upload({ identifier: 'OTHER', name: 'Other' });
+  await page.getByRole('button', { name: 'Commit and delete 33' }).click();
+  await page.getByText(/^The open full update is \d+, not \d+/).waitFor();
+
+  await upload(...kept.map(({ identifier, name }) => ({ identifier, name })));
+  const later = await enter(`#/projects/${id}/updates`);
+  await later.getByRole('button', { name: 'Commit …', exact: true }).click();
+  await stopLooking(later);
+  const { task } = await products.replace([{ identifier: 'LATE', name: 'Late' }], { projectId: id });
+  await service.relata.tasks.wait(task.id);
+  await later.getByRole('button', { name: 'Commit', exact: true }).click();
+  await later.getByText('The full update would delete 1 products, allowDeletes says 0').waitFor();
 });
 
 test('commits stand on a timeline, show products old and new, and are taken back (§14.8, §4.5)', async (t) => {

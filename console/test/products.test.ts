@@ -127,7 +127,7 @@ test('the table shows the attributes that somebody chooses, in their order (§4.
   assert.equal(await head.textContent(), 'IdentifierNameCategoryChangedShankPrice');
   const csv = await download(page, 'csv');
   assert.equal(csv.length, 35, 'a head, a line for each product, and the end of the last');
-  assert.equal(csv[0], 'identifier,name,Category,Changed,Shank,Price');
+  assert.equal(csv[0], '\ufeffidentifier,name,Category,Changed,Shank,Price');
   assert.match(
     csv.find((line) => line.startsWith('BIT-1-04')) ?? '',
     /,Tools › Bits,\d{4}-.*Z,SDS-plus,3\.80 EUR$/,

@@ -39,8 +39,8 @@ export function NewValue({ shown, onDone }: { shown: ShownKey | undefined; onDon
 
 const listAccesses = () =>
   [
-    ['read', t('read: projects, lookups, relations')],
-    ['write', t('write: also updates and tasks')],
+    ['read', t('read: projects, lookups, relations, reading tasks')],
+    ['write', t('write: also updates and cancelling tasks')],
     ['manage', t('manage: everything its scope allows')],
   ] as const;
 

@@ -1,7 +1,12 @@
 import type { OperationName, Relation } from '@relata/client';
 import { t } from '../languages/text.ts';
-import { PRODUCT_FILTERS, type ProductFilters, readAttribute, wayOf } from '../products/product-filters.ts';
-import { toQuestion } from '../products/product-question.ts';
+import {
+  PRODUCT_FILTERS,
+  type ProductFilters,
+  readAttribute,
+  wayOf,
+} from '../products/finding/product-filters.ts';
+import { toQuestion } from '../products/finding/product-question.ts';
 import { readPath } from '../rules/category-path.ts';
 import type { Place } from './paged.ts';
 

@@ -165,7 +165,7 @@ export const de: Readonly<Record<string, string>> = {
     'Beginnen Sie mit einem Projekt: einem Katalog in einer Locale. Senden Sie dann Produkte und definieren Sie Beziehungen, um verknüpfte Produkte zu erhalten.',
   'Beside identifier and name': 'Neben Kennung und Name',
   'Between several identifiers in one cell.': 'Zwischen mehreren Kennungen in einer Zelle.',
-  'Bits for this drill': 'Bits für diesen Bohrer',
+  'Bits for this drill': 'Bohrer für diese Bohrmaschine',
   'Both ways': 'In beide Richtungen',
   'Both ways: shown with this product, and this product with them.':
     'In beide Richtungen: Sie werden bei diesem Produkt gezeigt, und dieses Produkt bei ihnen.',
@@ -1186,22 +1186,20 @@ export const de: Readonly<Record<string, string>> = {
     'ein JSON-Objekt pro Zeile; mehrere Werte eines Feldes sind eine Liste',
   'a channel was published': 'ein Kanal wurde veröffentlicht',
   'a file sent in': 'eine eingesandte Datei',
-  'a folder that exists; it begins with / or in the folder where the server lets the user in, which it is if it is left out':
-    'ein vorhandener Ordner; er beginnt mit / oder in dem Ordner, in den der Server den Benutzer einlässt, und ist dieser, wenn leer',
   'a full update took effect': 'eine vollständige Aktualisierung wurde wirksam',
   'a host name or an IP address': 'ein Hostname oder eine IP-Adresse',
   'a line a product with a header line; several values of a field have commas between':
     'eine Zeile pro Produkt mit einer Kopfzeile; mehrere Werte eines Feldes sind durch Komma getrennt',
   'a number, one space and {unit}': 'eine Zahl, ein Leerzeichen und {unit}',
-  'a path with *, ? and ** for folders, as in export/*.csv; it begins with / or in the folder where the server lets the user in':
-    'ein Pfad mit *, ? und ** für Ordner, wie in export/*.csv; er beginnt mit / oder in dem Ordner, in den der Server den Benutzer einlässt',
+  'a path with *, ? and ** for folders, as in export/*.csv; absolute with a leading /, otherwise below the login folder':
+    'ein Pfad mit *, ? und ** für Ordner, wie in export/*.csv; absolut, wenn er mit / beginnt, sonst unterhalb des Anmeldeordners',
   'a product in the shape of an upload, in a JSON list or one a line; takes no mapping':
     'ein Produkt in der Form eines Uploads, in einer JSON-Liste oder eines pro Zeile; ohne Zuordnung',
   'a relation cannot work any more': 'eine Beziehung funktioniert nicht mehr',
   'a relation changed': 'eine Beziehung hat sich geändert',
   'a row is a line; columns by the header, or Column 1, … with headerRow 0':
     'eine Zeile der Datei ist eine Zeile; Spalten nach der Kopfzeile oder Column 1, … bei Kopfzeile 0',
-  'a row is a line; columns by the header, parted by tabs':
+  'a row is a line; columns by the header, separated by tabs':
     'eine Zeile der Datei ist eine Zeile; Spalten nach der Kopfzeile, durch Tabulatoren getrennt',
   'a row is a product of BMEcat 1.01, 1.2 or 2005; names of 2005, features by their names with units, images, categories':
     'eine Zeile ist ein Produkt aus BMEcat 1.01, 1.2 oder 2005; Namen von 2005, Merkmale nach ihren Namen mit Einheiten, Bilder, Kategorien',
@@ -1234,6 +1232,8 @@ export const de: Readonly<Record<string, string>> = {
   'all of these': 'alle davon',
   'all products': 'alle Produkte',
   'also the other way': 'auch umgekehrt',
+  'an existing folder: absolute with a leading /, otherwise below the login folder; the login folder if left out':
+    'ein vorhandener Ordner: absolut, wenn er mit / beginnt, sonst unterhalb des Anmeldeordners; der Anmeldeordner, wenn leer',
   and: 'und',
   'and {count, number} more': 'und {count, number} weitere',
   'and {count} more': 'und {count} weitere',
@@ -1273,10 +1273,11 @@ export const de: Readonly<Record<string, string>> = {
   contains: 'enthält',
   created: 'erstellt',
   date: 'Datum',
-  'default: found among ",", ";", "\\t", "|"': 'sonst erkannt unter ",", ";", "\\t", "|"',
-  'default: found by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger':
+  'default: detected among ",", ";", "\\t", "|"': 'sonst erkannt unter ",", ";", "\\t", "|"',
+  'default: detected by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger':
     'sonst erkannt am Byte Order Mark, dann UTF-8, dann windows-1252; ein Byte Order Mark geht vor',
-  'default: found; "" where quotes mean nothing': 'sonst erkannt; "", wo Anführungszeichen nichts bedeuten',
+  'default: detected; "" where quotes mean nothing':
+    'sonst erkannt; "", wo Anführungszeichen nichts bedeuten',
   deleted: 'gelöscht',
   'deleted {when}, kept for 30 days': 'gelöscht {when}, 30 Tage aufbewahrt',
   delivered: 'zugestellt',
@@ -1361,7 +1362,7 @@ export const de: Readonly<Record<string, string>> = {
   'must be one of {values}': 'muss eines von {values} sein',
   'must be text': 'muss Text sein',
   'must not be empty': 'darf nicht leer sein',
-  'name of the element that is repeated, or its path as catalog/products/product; default: found':
+  'name of the element that is repeated, or its path as catalog/products/product; default: detected':
     'Name des wiederholten Elements oder sein Pfad, zum Beispiel catalog/products/product; sonst erkannt',
   'name or number from 1; default: the first that is not hidden':
     'Name oder Nummer ab 1; sonst das erste, das nicht ausgeblendet ist',
@@ -1407,7 +1408,8 @@ export const de: Readonly<Record<string, string>> = {
   'products changed, with their identifiers': 'Produkte haben sich geändert, mit ihren Kennungen',
   project: 'Projekt',
   'project group': 'Projektgruppe',
-  'read: projects, lookups, relations': 'Lesen: Projekte, Abfragen, Beziehungen',
+  'read: projects, lookups, relations, reading tasks':
+    'Lesen: Projekte, Abfragen, Beziehungen, Aufgaben lesen',
   'refuse the whole request': 'die ganze Anfrage ablehnen',
   refused: 'abgelehnt',
   rejected: 'abgelehnt',
@@ -1471,7 +1473,7 @@ export const de: Readonly<Record<string, string>> = {
     'welche Datei aus einem ZIP-Archiv mit mehreren genommen wird: ein Muster mit *, ? und **',
   'whole products, as an upload takes them (NDJSON)': 'ganze Produkte, wie ein Upload sie nimmt (NDJSON)',
   'with nothing to match': 'ohne Übereinstimmung',
-  'write: also updates and tasks': 'Schreiben: auch Aktualisierungen und Aufgaben',
+  'write: also updates and cancelling tasks': 'Schreiben: auch Aktualisierungen und Abbrechen von Aufgaben',
   'yes or no': 'ja oder nein',
   '{access, select, read {read} write {write} other {manage}}':
     '{access, select, read {lesen} write {schreiben} other {verwalten}}',

@@ -8,13 +8,10 @@ import { useProject } from '../state/project.ts';
 import { linkTo, useFilters } from '../state/route.ts';
 import { useRights } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
-import { BulkActions } from './bulk-actions.tsx';
-import { ColumnChooser } from './column-chooser.tsx';
-import type { Column } from './columns.ts';
-import { ExportButton } from './export-button.tsx';
-import { FacetChips } from './facet-chips.tsx';
-import { storeColumns } from './kept-columns.ts';
-import { ProductFacets } from './product-facets.tsx';
+import { BulkActions } from './bulk/bulk-actions.tsx';
+import { ExportButton } from './bulk/export-button.tsx';
+import { FacetChips } from './finding/facet-chips.tsx';
+import { ProductFacets } from './finding/product-facets.tsx';
 import {
   NO_FILTERS,
   PRODUCT_FILTERS,
@@ -22,13 +19,16 @@ import {
   VIEW_PARTS,
   wayOf,
   withFilters,
-} from './product-filters.ts';
-import { ProductFinder } from './product-finder.tsx';
-import { ProductHits } from './product-hits.tsx';
-import { ProductScan } from './product-scan.tsx';
-import { ProductTable } from './product-table.tsx';
-import { createSelection, SelectionContext } from './selection.ts';
-import { ViewList } from './view-list.tsx';
+} from './finding/product-filters.ts';
+import { ProductFinder } from './finding/product-finder.tsx';
+import { ProductHits } from './finding/product-hits.tsx';
+import { ProductScan } from './finding/product-scan.tsx';
+import { ProductTable } from './finding/product-table.tsx';
+import { ViewList } from './finding/view-list.tsx';
+import { ColumnChooser } from './grid/column-chooser.tsx';
+import type { Column } from './grid/columns.ts';
+import { storeColumns } from './grid/kept-columns.ts';
+import { createSelection, SelectionContext } from './grid/selection.ts';
 
 const REST_MS = 150;
 

@@ -1,16 +1,15 @@
-import type { Attribute, RelationDefinition } from '@relata/client';
+import type { RelationDefinition } from '@relata/client';
 import { t } from '../languages/text.ts';
 import { AreaField, SelectField, SwitchField, TextField } from '../parts/forms/field.tsx';
 import { Fields } from '../parts/forms/fields.tsx';
-import { FilterEditor } from '../parts/forms/filter-editor.tsx';
 import { Rows } from '../parts/forms/rows.tsx';
-import { AttributeField } from '../parts/forms/suggest-field.tsx';
 import { Card } from '../parts/page.tsx';
-import { EVERY_PRODUCT, listMatchOperators, nameMatched, OWN_FIELDS } from '../rules/filters.ts';
+import { EVERY_PRODUCT } from '../rules/filters.ts';
 import { useAttributes } from '../state/attributes.ts';
 import { useMistake } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
 import { RelationLinks } from './relation-links.tsx';
+import { RelationParts } from './relation-parts.tsx';
 import { RelationSentence } from './relation-sentence.tsx';
 
 interface Shape {
@@ -72,36 +71,12 @@ export function RelationForm({ draft, relationId, onChange, isOpen, said, onTogg
       </Fields>
       <details className="more" open={isOpen} onToggle={({ currentTarget }) => onToggle(currentTarget.open)}>
         <summary>{t('More: the rule as a form, with groups of conditions')}</summary>
-        {isOpen && <Parts key={said} draft={draft} onChange={onChange} />}
+        {isOpen && <RelationParts key={said} draft={draft} onChange={onChange} />}
       </details>
       <Fields>
         <Names draft={draft} onChange={onChange} />
       </Fields>
     </div>
-  );
-}
-
-function Parts({ draft, onChange }: Shape) {
-  const attributes = useAttributes();
-  return (
-    <Fields>
-      <Card title={t('From these products')}>
-        <FilterEditor
-          filter={draft.source ?? EVERY_PRODUCT}
-          attributes={attributes}
-          onChange={(source) => onChange({ source })}
-        />
-      </Card>
-      <Card title={t('To these products')}>
-        <FilterEditor
-          filter={draft.target ?? EVERY_PRODUCT}
-          attributes={attributes}
-          onChange={(target) => onChange({ target })}
-        />
-      </Card>
-      <Matches draft={draft} onChange={onChange} attributes={attributes} />
-      <Sorts draft={draft} onChange={onChange} attributes={attributes} />
-    </Fields>
   );
 }
 
@@ -187,96 +162,6 @@ const emptyOf = (kind: 'rule' | 'links'): Partial<RelationDefinition> => ({
 function Refused({ place }: { place: string }) {
   const mistake = useMistake()(place);
   return mistake && <p className="mistake small">{mistake}</p>;
-}
-
-type WithAttributes = Shape & { attributes: readonly Attribute[] };
-
-function Matches({ draft, onChange, attributes }: WithAttributes) {
-  const match = draft.match ?? [];
-  const names = [...attributes.map(({ name }) => name), ...OWN_FIELDS];
-  return (
-    <Card title={t('What must match')}>
-      {match.length === 0 && (
-        <p className="soft">
-          {t('Nothing: every product of one side is related to every product of the other.')}
-        </p>
-      )}
-      <Rows
-        values={match}
-        removing={t('Remove this match')}
-        kinds={{ [t('Match')]: { target: '', operator: 'equals' as const, source: '' } }}
-        onChange={(next) => onChange({ match: [...next] })}
-      >
-        {({ value, change, remove }) => (
-          <div className="filter-row three">
-            <AttributeField
-              label={t('Attribute of the result')}
-              placeholder={t('Attribute of the result')}
-              isQuiet
-              value={nameMatched(value.target)}
-              choices={names}
-              onChange={(target) => change({ ...value, target })}
-            />
-            <SelectField
-              label={t('Comparison')}
-              isQuiet
-              choices={listMatchOperators()}
-              value={value.operator}
-              onChange={(event) => change({ ...value, operator: event.target.value as 'equals' })}
-            />
-            <AttributeField
-              label={t('Attribute of the requested product')}
-              placeholder={t('Attribute of the requested product')}
-              isQuiet
-              value={nameMatched(value.source)}
-              choices={names}
-              onChange={(source) => change({ ...value, source })}
-            />
-            {remove}
-          </div>
-        )}
-      </Rows>
-    </Card>
-  );
-}
-
-function Sorts({ draft, onChange, attributes }: WithAttributes) {
-  const sort = draft.sort ?? [];
-  return (
-    <Card title={t('Sort order')}>
-      {sort.length === 0 && <p className="soft">{t('Without a sort: the oldest products.')}</p>}
-      <Rows
-        values={sort}
-        removing={t('Remove this sort')}
-        kinds={{ [t('Sort')]: { attribute: '', direction: 'asc' as const } }}
-        onChange={(next) => onChange({ sort: [...next] })}
-      >
-        {({ value, change, remove }) => (
-          <div className="filter-row named-value">
-            <AttributeField
-              label={t('Attribute')}
-              placeholder={t('Attribute')}
-              isQuiet
-              value={value.attribute}
-              choices={attributes.map(({ name }) => name)}
-              onChange={(attribute) => change({ ...value, attribute })}
-            />
-            <SelectField
-              label={t('Direction')}
-              isQuiet
-              choices={[
-                ['asc', t('smallest first')],
-                ['desc', t('largest first')],
-              ]}
-              value={value.direction}
-              onChange={(event) => change({ ...value, direction: event.target.value as 'asc' })}
-            />
-            {remove}
-          </div>
-        )}
-      </Rows>
-    </Card>
-  );
 }
 
 function Names({ draft, onChange }: Shape) {

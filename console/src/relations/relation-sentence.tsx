@@ -4,7 +4,13 @@ import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { SelectField } from '../parts/forms/field.tsx';
 import { AttributeField } from '../parts/forms/suggest-field.tsx';
-import { EVERY_PRODUCT, listMatchOperators, nameMatched, OWN_FIELDS } from '../rules/filters.ts';
+import {
+  EVERY_PRODUCT,
+  listDirections,
+  listMatchOperators,
+  nameMatched,
+  OWN_FIELDS,
+} from '../rules/filters.ts';
 import { AddChip, OpenChipContext, SentenceChip } from './sentence-chip.tsx';
 import { joinList } from './sentence-lists.tsx';
 import { saySide } from './sentence-side.tsx';
@@ -153,10 +159,7 @@ function Order({ sort, attributes, onChange }: ListShape<Sort> & { sort: readonl
         />
         <SelectField
           label={t('Direction')}
-          choices={[
-            ['asc', t('smallest first')],
-            ['desc', t('largest first')],
-          ]}
+          choices={listDirections()}
           value={one.direction}
           onChange={(event) => change({ direction: event.target.value as 'asc' })}
         />

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { speak } from '../languages/text.ts';
 import { toCsvCell, toCsvLine } from './csv.ts';
 
 test('a cell that begins like a formula is text for every spreadsheet (§14.5)', () => {
@@ -11,4 +12,10 @@ test('a cell that begins like a formula is text for every spreadsheet (§14.5)',
 
 test('quotes, separators and line ends stay within their cell', () => {
   assert.equal(toCsvLine(['a', 'b"c', 'd,e', 'f\ng', undefined]), 'a,"b""c","d,e","f\ng",\r\n');
+});
+
+test('where a comma is the decimal sign, semicolons separate', async (t) => {
+  t.after(() => speak('en'));
+  await speak('de');
+  assert.equal(toCsvLine(['a', 'b;c', 'd,e']), 'a;"b;c";"d,e"\r\n');
 });

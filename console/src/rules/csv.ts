@@ -1,3 +1,5 @@
+import { type Language, presentLanguage } from '../languages/text.ts';
+
 /** Some spreadsheets take the wide signs of East Asian keyboards for the narrow ones. */
 const FORMULA = /^[=+\-@＝＋－＠\t\r\n]/;
 
@@ -11,12 +13,21 @@ export function toCsvCell(value: unknown): string {
   return /[",;\n\r]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 
+/** Where a comma is the decimal sign, spreadsheets split a line at semicolons. */
+const SEPARATORS: Readonly<Record<Language, string>> = { en: ',', de: ';' };
+
 export function toCsvLine(values: readonly unknown[]): string {
-  return `${values.map(toCsvCell).join(',')}\r\n`;
+  return `${values.map(toCsvCell).join(SEPARATORS[presentLanguage()])}\r\n`;
 }
 
+/** Without a byte order mark, Excel does not read a file as UTF-8. */
+const MARK = '\ufeff';
+
+export const saveTable = (name: string, lines: readonly BlobPart[]): void =>
+  saveFile(name, [MARK, ...lines], 'text/csv');
+
 /** Offers a file for saving; its content is never opened as a page. */
-export function saveFile(name: string, parts: readonly BlobPart[], type = 'text/csv'): void {
+export function saveFile(name: string, parts: readonly BlobPart[], type: string): void {
   const address = URL.createObjectURL(new Blob([...parts], { type: `${type};charset=utf-8` }));
   const link = document.createElement('a');
   link.href = address;

@@ -125,3 +125,8 @@ function attributesOf(filter: Filter): string[] {
   if (isCondition(filter)) return [filter.attribute];
   return readGroup(filter)?.filters.flatMap(attributesOf) ?? [];
 }
+
+export const listDirections = (): ['asc' | 'desc', string][] => [
+  ['asc', t('smallest first')],
+  ['desc', t('largest first')],
+];

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { mistakeAt, readDetail, sayMistake } from './mistakes.ts';
+import { RelataError } from '@relata/client';
+import { mistakeAt, readDetail, sayMistake, sayRefusal } from './mistakes.ts';
 
 test('a mistake is shown at its place and above', () => {
   const details = ['/trigger/cron: must have five fields', '/source/headers/X-A: must be text'];
@@ -27,4 +28,15 @@ test('what a body lacks of its form is told in words, at its place', () => {
     readDetail("/mapping must have required property 'identifier'"),
     'mapping › identifier: is missing',
   );
+});
+
+test('a refusal is told by its reason, whatever its message says (§7.7)', () => {
+  const said = 'Something is missing or not right yet';
+  for (const reason of ['request_invalid', 'product_invalid'] as const)
+    assert.equal(sayRefusal(new RelataError(400, { reason, message: 'Worded anew' })), said);
+  const ended = new RelataError(401, { reason: 'token_missing', message: 'Worded anew' });
+  assert.match(sayRefusal(ended), /^Your session has ended/);
+  const other = new RelataError(400, { reason: 'delete_guard', message: 'Your body params are not valid' });
+  assert.equal(sayRefusal(other), 'Your body params are not valid');
+  assert.equal(sayRefusal(new Error('No token set')), 'No token set');
 });

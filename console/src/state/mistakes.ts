@@ -1,4 +1,4 @@
-import { RelataError } from '@relata/client';
+import { RelataError, TaskError } from '@relata/client';
 import { createContext, useContext } from 'react';
 import { t } from '../languages/text.ts';
 
@@ -44,15 +44,25 @@ export function sayMistake(detail: string): string {
 export const readDetail = (detail: string): string =>
   sayMistake(detail).replace(/^\/[^:\s]+/, (place) => place.slice(1).replaceAll('/', ' › '));
 
-/** What the service says to programs, as people are told. */
-const nameRefusals = (): Readonly<Record<string, string>> => ({
-  'Your body params are not valid': t('Something is missing or not right yet'),
-  'No token set': t('Your session has ended. Nothing was saved: try again once you are signed in.'),
-});
+/** What the service says to programs, as people are told; by the reason of the refusal. Source: docs/interface.md §7.7. */
+const nameRefusals = (): Readonly<Record<string, string>> => {
+  const invalid = t('Something is missing or not right yet');
+  return {
+    request_invalid: invalid,
+    product_invalid: invalid,
+    token_missing: t('Your session has ended. Nothing was saved: try again once you are signed in.'),
+  };
+};
 
 export function sayRefusal(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
-  return nameRefusals()[message] ?? message;
+  return nameRefusals()[findReason(error) ?? ''] ?? message;
+}
+
+/** A task fails with the reasons of refusals. */
+function findReason(error: unknown): string | undefined {
+  if (error instanceof RelataError) return error.reason;
+  return error instanceof TaskError ? error.task.error?.code : undefined;
 }
 
 export const MistakesContext = createContext<readonly string[]>([]);

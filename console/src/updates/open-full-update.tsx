@@ -13,6 +13,12 @@ import { useRelata, useRights } from '../state/session.tsx';
 
 const LOOK_MS = 15_000;
 
+/** The session that was open when its figures were asked for: a connector may begin another at any time. */
+interface ShownSession {
+  readonly projectId: number;
+  readonly fullUpdateId: number;
+}
+
 /** What the commit of the open full update would do: above all, what it would delete. Nothing when none is open. */
 export function OpenFullUpdate() {
   const relata = useRelata();
@@ -24,12 +30,14 @@ export function OpenFullUpdate() {
     // To compare takes a while, and where none is open it would be refused.
     queryFn: async ({ signal }) => {
       const open = await relata.products.findFullUpdate(project.id, { signal });
-      return open ? relata.products.preview({ projectId: project.id, signal }) : null;
+      if (open === undefined) return null;
+      const session = { projectId: project.id, fullUpdateId: open.fullUpdateId };
+      return { session, ...(await relata.products.preview({ ...session, signal })) };
     },
     refetchInterval: LOOK_MS,
   });
   if (!preview.data) return <ErrorNote error={preview.error} />;
-  const { deleted, deletePercent } = preview.data;
+  const { session, deleted, deletePercent } = preview.data;
   return (
     <Card
       title={t('A full update is open')}
@@ -42,8 +50,11 @@ export function OpenFullUpdate() {
       }
     >
       <Counts preview={preview.data} />
-      {deleted.count > 0 && <ToBeDeleted count={deleted.count} first={deleted.identifiers} />}
+      {deleted.count > 0 && (
+        <ToBeDeleted session={session} count={deleted.count} first={deleted.identifiers} />
+      )}
       <CommitDialog
+        session={session}
         isOpen={isOpen}
         onClose={() => setOpen(false)}
         deletes={deleted.count}
@@ -54,14 +65,21 @@ export function OpenFullUpdate() {
 }
 
 /** The first hundred with the preview; all of them page by page. */
-function ToBeDeleted({ count, first }: { count: number; first: readonly string[] }) {
+function ToBeDeleted({
+  session,
+  count,
+  first,
+}: {
+  session: ShownSession;
+  count: number;
+  first: readonly string[];
+}) {
   const relata = useRelata();
-  const project = useProject();
   const [isOpen, setOpen] = useState(false);
   const all = useInfiniteQuery({
-    queryKey: ['to-be-deleted', project.id, count],
+    queryKey: ['to-be-deleted', session, count],
     queryFn: ({ pageParam, signal }) =>
-      relata.products.previewDeleted({ projectId: project.id, limit: 1000, cursor: pageParam, signal }),
+      relata.products.previewDeleted({ ...session, limit: 1000, cursor: pageParam, signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.nextCursor ?? undefined,
     enabled: isOpen,
@@ -108,11 +126,13 @@ function Counts({ preview }: { preview: FullUpdatePreview }) {
 }
 
 function CommitDialog({
+  session,
   isOpen,
   onClose,
   deletes,
   percent,
 }: {
+  session: ShownSession;
   isOpen: boolean;
   onClose(): void;
   deletes: number;
@@ -123,11 +143,8 @@ function CommitDialog({
   const queries = useQueryClient();
   const limit = project.settings.maxDeletePercent;
   const commit = async () => {
-    const { data } = await relata.products.start({
-      projectId: project.id,
-      // What was shown is what may happen: any other number is refused.
-      ...(deletes > 0 && { allowDeletes: deletes }),
-    });
+    // What was shown is what may happen: another session and any other number are refused.
+    const { data } = await relata.products.start({ ...session, allowDeletes: deletes });
     await queries.invalidateQueries({ queryKey: ['full-update', project.id] });
     setTimeout(() => goTo(linkTo('projects', project.id, 'updates', data.task.id)));
   };

@@ -6,7 +6,7 @@ import { Button } from '../parts/button.tsx';
 import { Answer, Card } from '../parts/page.tsx';
 import { TableBox } from '../parts/table-box.tsx';
 import { useTell } from '../parts/toasts.tsx';
-import { saveFile, toCsvLine } from '../rules/csv.ts';
+import { saveTable, toCsvLine } from '../rules/csv.ts';
 import { formatCount } from '../rules/format.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
@@ -121,7 +121,7 @@ function Download({ taskId }: { taskId: string }) {
   const save = async () => {
     const lines: ReportLine[] = [];
     for await (const line of relata.tasks.report(taskId)) lines.push(line);
-    saveFile(`report-${taskId}.csv`, toCsv(lines));
+    saveTable(`report-${taskId}.csv`, toCsv(lines));
   };
   return (
     <Button

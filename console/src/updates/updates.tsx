@@ -155,9 +155,14 @@ export const nameOrigins = (): Readonly<Record<string, string>> => ({
 function RestoreButton() {
   const commits = useCommits();
   const [isOpen, setOpen] = useState(false);
+  // What is undone is the last one of now: a list of ten seconds ago may lack it.
+  const open = () => {
+    setOpen(true);
+    void commits.refetch();
+  };
   return (
     <>
-      <Button onClick={() => setOpen(true)}>{t('Undo the last commit …')}</Button>
+      <Button onClick={open}>{t('Undo the last commit …')}</Button>
       <TakeBack
         title={t('Undo the last commit or deletion')}
         commitId={commits.data?.items[0]?.id}

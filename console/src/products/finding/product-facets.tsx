@@ -1,0 +1,219 @@
+import type { Facet } from '@relata/client';
+import { useQueries } from '@tanstack/react-query';
+import { type FocusEvent, type FormEvent, useId } from 'react';
+import { t } from '../../languages/text.ts';
+import { ErrorNote, Loading } from '../../parts/page.tsx';
+import {
+  type ChosenFacet,
+  findRange,
+  findValues,
+  listUseful,
+  readChosen,
+  toggle,
+  without,
+  withRange,
+  writeChosen,
+} from '../../rules/chosen-facets.ts';
+import { formatCount, formatPercent } from '../../rules/format.ts';
+import { useProject } from '../../state/project.ts';
+import { linkTo, linkWith } from '../../state/route.ts';
+import { useRelata } from '../../state/session.tsx';
+import type { ProductFilters } from './product-filters.ts';
+import { type Facets, facetsQuery, useFacets } from './product-search.ts';
+
+/** So many are open at first: more is a wall. */
+const OPEN_FACETS = 6;
+
+interface Shape {
+  filters: ProductFilters;
+  onChange(changed: Partial<ProductFilters>): void;
+}
+
+/** What the products found have in common, to narrow them by. */
+export function ProductFacets({ filters, onChange }: Shape) {
+  const { id } = useProject();
+  const { data, error } = useFacets(filters);
+  const chosen = readChosen(filters.where);
+  const own = useOwnFacets(filters, chosen);
+  const change = (next: readonly ChosenFacet[]) => onChange({ where: writeChosen(next) });
+  if (data === undefined) {
+    if (error) return <ErrorNote error={error} />;
+    return <Loading words={t('Reading the attributes …')} />;
+  }
+  const facets = listUseful(data.facets, chosen);
+  // On a phone the products follow below.
+  const open = matchMedia('(min-width: 64rem)').matches ? OPEN_FACETS : 0;
+  const isChosen = (name: string) => chosen.some(({ attribute }) => attribute === name);
+  return (
+    <div className="facets">
+      {isPart(data) && (
+        <p className="soft small">
+          {t('Shares are of the first {count, number} products found.', { count: data.facetsOf })}
+        </p>
+      )}
+      {facets.length === 0 && (
+        <p className="soft small">
+          {t('These products have no attribute in common that would narrow them.')}
+        </p>
+      )}
+      {facets.map((facet, at) => (
+        <details key={facet.attribute} open={at < open || isChosen(facet.attribute)}>
+          <summary>
+            {facet.attribute}{' '}
+            <span className="soft small">{formatPercent(facet.count / Math.max(1, data.facetsOf))}</span>
+          </summary>
+          <OneFacet
+            facet={facet}
+            found={data}
+            {...own.get(facet.attribute)}
+            chosen={chosen}
+            onChange={change}
+          />
+        </details>
+      ))}
+      {filters.category !== '' && (
+        <a
+          className="small"
+          href={linkWith(linkTo('projects', id, 'ontology'), { category: filters.category })}
+        >
+          {t('Coverage of this category')}
+        </a>
+      )}
+    </div>
+  );
+}
+
+/** The values of an attribute of which some are chosen, as they would be without: another one can be added. */
+function useOwnFacets(filters: ProductFilters, chosen: readonly ChosenFacet[]): ReadonlyMap<string, Own> {
+  const relata = useRelata();
+  const { id } = useProject();
+  const names = chosen.flatMap((one) => ('in' in one ? [one.attribute] : []));
+  const answers = useQueries({
+    queries: names.map((attribute) =>
+      facetsQuery(relata, id, { ...filters, where: writeChosen(without(chosen, attribute)) }),
+    ),
+  });
+  const own = answers.flatMap(({ data: found }, at) => {
+    const facet = found?.facets.find(({ attribute }) => attribute === names[at]);
+    return found && facet ? [{ facet, found }] : [];
+  });
+  return new Map(own.map((one) => [one.facet.attribute, one]));
+}
+
+interface Own {
+  facet: Facet;
+  /** What it is a facet of. */
+  found: Facets;
+}
+
+interface One extends Own {
+  chosen: readonly ChosenFacet[];
+  onChange(next: readonly ChosenFacet[]): void;
+}
+
+function OneFacet(props: One) {
+  return props.facet.type === 'NUMERIC_ATTRIBUTE' ? <Range {...props} /> : <Values {...props} />;
+}
+
+function Values({ facet: { attribute, values }, found, chosen, onChange }: One) {
+  const ticked = findValues(chosen, attribute);
+  const others = ticked.filter((one) => values.every(({ value }) => value !== one));
+  return (
+    <ul className="facet-values">
+      {[...others.map((value) => ({ value, count: undefined })), ...values].map(({ value, count }) => (
+        <li key={value}>
+          <label>
+            <input
+              type="checkbox"
+              checked={ticked.includes(value)}
+              onChange={() => onChange(toggle(chosen, attribute, value))}
+            />
+            <span className="cut" title={value}>
+              {value}
+            </span>
+            {count !== undefined && <span className="soft small">{sayCount(count, found)}</span>}
+          </label>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const isPart = ({ facetsOf, total }: Facets): boolean => facetsOf > 0 && facetsOf < total;
+
+/** A count of a part would be read as one of all that are found. */
+const sayCount = (count: number, found: Facets): string =>
+  isPart(found) ? formatPercent(count / found.facetsOf) : formatCount(count);
+
+/** Applied when both fields are left, or by Enter: half of a range is another range. */
+function Range({ facet: { attribute, unitName = '', min, max }, chosen, onChange }: One) {
+  const range = findRange(chosen, attribute);
+  const apply = (form: HTMLFormElement) => {
+    const read = (name: string) => {
+      const text = String(new FormData(form).get(name) ?? '');
+      return text === '' ? null : Number(text);
+    };
+    const next = [read('low'), read('high')] as const;
+    if (next[0] !== range[0] || next[1] !== range[1]) onChange(withRange(chosen, attribute, next));
+  };
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    apply(event.currentTarget);
+  };
+  const leave = ({ currentTarget, relatedTarget }: FocusEvent<HTMLFormElement>) => {
+    if (!currentTarget.contains(relatedTarget)) apply(currentTarget);
+  };
+  const [low, high] = range;
+  return (
+    <form className="facet-range" onSubmit={submit} onBlur={leave}>
+      <RangeEnd
+        key={`low ${low}`}
+        label={t('{attribute}, at least', { attribute })}
+        name="low"
+        value={low}
+        empty={min}
+      />
+      <span aria-hidden="true">–</span>
+      <RangeEnd
+        key={`high ${high}`}
+        label={t('{attribute}, at most', { attribute })}
+        name="high"
+        value={high}
+        empty={max}
+      />
+      <span className="soft small">{unitName}</span>
+      <button type="submit" className="hidden" tabIndex={-1}>
+        {t('Apply')}
+      </button>
+    </form>
+  );
+}
+
+interface End {
+  label: string;
+  name: string;
+  value: number | null;
+  /** The outermost value that was found. */
+  empty: number | undefined;
+}
+
+function RangeEnd({ label, name, value, empty }: End) {
+  const id = useId();
+  return (
+    <>
+      <label htmlFor={id} className="hidden">
+        {label}
+      </label>
+      <input
+        id={id}
+        name={name}
+        className="input"
+        inputMode="decimal"
+        type="number"
+        step="any"
+        defaultValue={value ?? ''}
+        placeholder={empty === undefined ? '' : String(empty)}
+      />
+    </>
+  );
+}

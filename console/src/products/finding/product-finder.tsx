@@ -1,0 +1,108 @@
+import { Autocomplete } from '@base-ui/react/autocomplete';
+import { useQuery } from '@tanstack/react-query';
+import { useId, useState } from 'react';
+import { t } from '../../languages/text.ts';
+import { FieldFrame } from '../../parts/forms/field.tsx';
+import { Suggestions } from '../../parts/forms/suggest-field.tsx';
+import { findValues, readChosen, toggle, writeChosen } from '../../rules/chosen-facets.ts';
+import { useCategories } from '../../state/categories.ts';
+import { useProject } from '../../state/project.ts';
+import { linkTo, linkWith } from '../../state/route.ts';
+import { useRelata } from '../../state/session.tsx';
+import { useSettled } from '../../state/settled.ts';
+import { type ProductFilters, withFilters } from './product-filters.ts';
+import { useFacets } from './product-search.ts';
+
+const REST_MS = 200;
+const MOST_PRODUCTS = 6;
+const MOST_OTHERS = 4;
+
+/** Something that the words may mean: each has an address. */
+interface Guess {
+  readonly words: string;
+  readonly about: string;
+  readonly href: string;
+}
+
+/** Words to search for; what they may mean is suggested while somebody types. */
+export function ProductFinder({ filters, onChange }: { filters: ProductFilters; onChange(q: string): void }) {
+  const id = useId();
+  const [isWanted, setWanted] = useState(false);
+  const guesses = useGuesses(filters, isWanted);
+  return (
+    <FieldFrame id={id} label={t('Search')}>
+      <Autocomplete.Root
+        items={guesses}
+        filter={null}
+        itemToStringValue={({ words }: Guess) => words}
+        value={filters.q}
+        onValueChange={onChange}
+      >
+        <Autocomplete.Input
+          id={id}
+          type="search"
+          className="input"
+          placeholder={t('Name, identifier or a value')}
+          onFocus={() => setWanted(true)}
+        />
+        {guesses.length > 0 && (
+          <Suggestions empty="">
+            {(guess: Guess) => (
+              <Autocomplete.Item
+                key={guess.href}
+                value={guess}
+                className="menu-item"
+                render={<a href={guess.href} tabIndex={-1} />}
+              >
+                <span className="cut">{guess.words}</span>
+                <span className="soft small nowrap">{guess.about}</span>
+              </Autocomplete.Item>
+            )}
+          </Suggestions>
+        )}
+      </Autocomplete.Root>
+    </FieldFrame>
+  );
+}
+
+function useGuesses(filters: ProductFilters, isWanted: boolean): readonly Guess[] {
+  const relata = useRelata();
+  const { id } = useProject();
+  const q = useSettled(filters.q.trim(), REST_MS);
+  const isAsked = isWanted && q !== '';
+  const { categories } = useCategories(isAsked);
+  const { data: facets } = useFacets(filters, isAsked);
+  const { data: products = [] } = useQuery({
+    queryKey: ['found-products', id, q],
+    queryFn: async ({ signal }) =>
+      (await relata.products.findManaged(id, { limit: MOST_PRODUCTS, q }, { signal })).items,
+    enabled: isAsked,
+    refetchOnWindowFocus: false,
+    staleTime: 60_000,
+  });
+  if (!isAsked) return [];
+  const has = (text: string) => text.toLowerCase().includes(q.toLowerCase());
+  const here = linkTo('projects', id, 'products');
+  const goTo = (changed: Partial<ProductFilters>) =>
+    linkWith(here, { ...filters, ...withFilters(changed), q: '' });
+  const chosen = readChosen(filters.where);
+  const values = (facets?.facets ?? []).flatMap(({ attribute, values: list }) =>
+    list
+      .filter(({ value }) => has(value) && !findValues(chosen, attribute).includes(value))
+      .map(({ value }) => ({ attribute, value })),
+  );
+  return [
+    ...categories
+      .filter(has)
+      .slice(0, MOST_OTHERS)
+      .map((category) => ({ words: category, about: t('Category'), href: goTo({ category }) })),
+    ...values.slice(0, MOST_OTHERS).map(({ attribute, value }) => ({
+      ...{ words: value, about: attribute },
+      href: goTo({ where: writeChosen(toggle(chosen, attribute, value)) }),
+    })),
+    ...products.map(({ identifier, name }) => ({
+      ...{ words: name, about: identifier },
+      href: linkTo('projects', id, 'products', identifier),
+    })),
+  ];
+}

@@ -1,0 +1,102 @@
+import type { Facet, Relata } from '@relata/client';
+import {
+  infiniteQueryOptions,
+  keepPreviousData,
+  queryOptions,
+  useInfiniteQuery,
+  useQuery,
+} from '@tanstack/react-query';
+import { useCallback, useMemo } from 'react';
+import { useProject } from '../../state/project.ts';
+import { useRelata } from '../../state/session.tsx';
+import { bindPages, toRow } from '../grid/product-rows.ts';
+import { type ProductFilters, wayOf } from './product-filters.ts';
+import { toQuestion } from './product-question.ts';
+
+/** The most that the service gives at once. */
+const PAGE_ROWS = 100;
+/** The index of a catalog that was not searched before is made meanwhile. */
+const AGAIN_MS = 2_000;
+const MOST_AGAIN = 150;
+
+export interface Facets {
+  readonly facets: readonly Facet[];
+  readonly facetsOf: number;
+  readonly total: number;
+}
+
+const isNotReady = (error: unknown) =>
+  error instanceof Error && 'reason' in error && error.reason === 'search_not_ready';
+/** Asked again until the index is there. */
+const patient = {
+  retry: (count: number, error: unknown) => isNotReady(error) && count < MOST_AGAIN,
+  retryDelay: AGAIN_MS,
+  refetchOnWindowFocus: false,
+  staleTime: 30_000,
+} as const;
+
+export const facetsQuery = (relata: Relata, projectId: number, filters: ProductFilters) =>
+  queryOptions({
+    queryKey: ['products', projectId, 'facets', filters.q.trim(), filters.where, filters.category],
+    queryFn: async ({ signal }): Promise<Facets> => {
+      const question = toQuestion({ ...filters, sort: '' });
+      return relata.products.findManaged(projectId, { ...question, limit: 1 }, { signal });
+    },
+    ...patient,
+  });
+
+const hitsQuery = (relata: Relata, projectId: number, filters: ProductFilters) => {
+  const question = toQuestion(filters);
+  return infiniteQueryOptions({
+    queryKey: ['products', projectId, 'found', question],
+    queryFn: async ({ pageParam, signal }) => {
+      const page = { limit: PAGE_ROWS, ...(pageParam && { cursor: pageParam }) };
+      const { items, facets, ...answer } = await relata.products.findManaged(
+        projectId,
+        { ...question, ...page },
+        { signal },
+      );
+      return { ...answer, facets: pageParam ? [] : facets, rows: items.map(toRow) };
+    },
+    initialPageParam: '',
+    getNextPageParam: (page) => page.nextCursor,
+    placeholderData: keepPreviousData,
+    structuralSharing: false,
+    ...patient,
+  });
+};
+
+/** Those of a search come with its first page; of a list they are asked for when they are wanted. */
+export function useFacets(filters: ProductFilters, isWanted = true) {
+  const relata = useRelata();
+  const { id } = useProject();
+  const isSearch = wayOf(filters) === 'search';
+  const asked = useQuery({
+    ...facetsQuery(relata, id, filters),
+    enabled: isWanted && wayOf(filters) === 'list',
+    placeholderData: keepPreviousData,
+  });
+  const found = useInfiniteQuery({
+    ...hitsQuery(relata, id, filters),
+    select: ({ pages: [first] }): Facets | undefined => first,
+    enabled: isWanted && isSearch,
+  });
+  const { error } = isSearch ? found : asked;
+  // From the list to a search, what is shown stays until its answer is there, and with it the keyboard.
+  return { data: isSearch ? (found.data ?? asked.data) : (asked.data ?? found.data), error };
+}
+
+/** The hits of a search, page by page as one scrolls. */
+export function useHits(filters: ProductFilters) {
+  const relata = useRelata();
+  const { id } = useProject();
+  const { data, error, failureReason, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } =
+    useInfiniteQuery(hitsQuery(relata, id, filters));
+  const pages = data?.pages;
+  const { count, getRow } = useMemo(() => bindPages(pages ?? []), [pages]);
+  const canGoOn = hasNextPage && !isFetchingNextPage && !isFetchNextPageError;
+  const onNearEnd = useCallback(() => {
+    if (canGoOn) void fetchNextPage();
+  }, [canGoOn, fetchNextPage]);
+  return { first: pages?.[0], error, failureReason, count, getRow, onNearEnd };
+}

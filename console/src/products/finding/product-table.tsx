@@ -1,0 +1,149 @@
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { useCallback, useEffect, useMemo, useState } from 'react';
+import { t } from '../../languages/text.ts';
+import { Button } from '../../parts/button.tsx';
+import { FirstProducts } from '../../parts/first-products.tsx';
+import { Empty, ErrorNote, Loading } from '../../parts/page.tsx';
+import { readPath } from '../../rules/category-path.ts';
+import { formatCount } from '../../rules/format.ts';
+import { useProject } from '../../state/project.ts';
+import { useRelata } from '../../state/session.tsx';
+import { ProductGrid } from '../grid/product-grid.tsx';
+import { bindPages, toRow } from '../grid/product-rows.ts';
+import type { ProductFilters } from './product-filters.ts';
+
+/** Small enough to be read in a few milliseconds, large enough that scrolling seldom waits. */
+const PAGE_ROWS = 500;
+/** The highest page that browsers draw has room for about 800,000 rows: what follows is a part of its own. */
+const PART_ROWS = 500_000;
+
+/** All products, or those of a prefix or category, page by page as one scrolls, in parts that a browser can draw. */
+export function ProductTable({ filters }: { filters: ProductFilters }) {
+  const { parts, setParts } = useParts(`${filters.prefix} ${filters.category}`);
+  const part = parts.at(-1) ?? FIRST_PART;
+  const { error, isReady, count, next, getRow, onNearEnd } = useProductPages(filters, part);
+  if (!isReady) return error ? <ErrorNote error={error} /> : <Loading />;
+  if (count === 0) return <NoProducts isFiltered={filters.prefix !== '' || filters.category !== ''} />;
+  const total = part.before + count;
+  return (
+    <>
+      <ProductGrid
+        key={part.before}
+        label={t('Products')}
+        count={count}
+        getRow={getRow}
+        onNearEnd={onNearEnd}
+      />
+      <div className="grid-foot" role="status">
+        <span>
+          {next === undefined
+            ? t('{count, plural, one {# product} other {# products}}', { count: total })
+            : sayLoaded(part.before, total)}
+        </span>
+        <PartButtons
+          back={parts.length > 1 ? () => setParts(parts.slice(0, -1)) : undefined}
+          onward={
+            next !== undefined && count >= PART_ROWS
+              ? () => setParts([...parts, { before: total, cursor: next }])
+              : undefined
+          }
+        />
+        <ErrorNote error={error} />
+      </div>
+    </>
+  );
+}
+
+function PartButtons({ back, onward }: Readonly<Record<'back' | 'onward', (() => void) | undefined>>) {
+  return (
+    <>
+      {back && (
+        <Button look="quiet" onClick={back}>
+          {t('Show previous')}
+        </Button>
+      )}
+      {onward && (
+        <Button look="quiet" onClick={onward}>
+          {t('Show next')}
+        </Button>
+      )}
+    </>
+  );
+}
+
+function sayLoaded(before: number, total: number): string {
+  const rows =
+    before === 0
+      ? formatCount(total)
+      : t('{first} to {last}', { first: formatCount(before + 1), last: formatCount(total) });
+  return total - before < PART_ROWS
+    ? t('{rows} loaded, more follow as you scroll', { rows })
+    : t('{rows} loaded, as many as a page can hold; more follow', { rows });
+}
+
+/** Where the rows begin. */
+interface Part {
+  readonly before: number;
+  readonly cursor: string | undefined;
+}
+
+const FIRST_PART: Part = { before: 0, cursor: undefined };
+
+/** The parts that led to the present one; with another filter one is at the beginning again. */
+function useParts(filter: string) {
+  const [state, setState] = useState({ filter, parts: [FIRST_PART] as readonly Part[] });
+  return {
+    parts: state.filter === filter ? state.parts : [FIRST_PART],
+    setParts: (parts: readonly Part[]) => setState({ filter, parts }),
+  };
+}
+
+function NoProducts({ isFiltered }: { isFiltered: boolean }) {
+  if (!isFiltered) return <FirstProducts />;
+  return <Empty icon="search" title={t('No product with this identifier or category')} />;
+}
+
+function useProductPages({ prefix, category }: ProductFilters, { cursor }: Part) {
+  const relata = useRelata();
+  const project = useProject();
+  const { data, error, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } =
+    useInfiniteQuery({
+      queryKey: ['products', project.id, prefix, category, cursor],
+      queryFn: async ({ pageParam, signal }) => {
+        const { items, nextCursor } = await relata.products.listTable(project.id, {
+          limit: PAGE_ROWS,
+          cursor: pageParam,
+          identifierPrefix: prefix || undefined,
+          category: readPath(category),
+          signal,
+        });
+        return { rows: items.map(toRow), nextCursor };
+      },
+      initialPageParam: cursor,
+      getNextPageParam: (page) => page.nextCursor ?? undefined,
+      // While one types; another part is no picture of this one.
+      placeholderData: cursor === undefined ? keepPreviousData : undefined,
+      // Comparing or reading a long list anew, page after page, would cost more than it tells.
+      structuralSharing: false,
+      refetchOnWindowFocus: false,
+      staleTime: 30_000,
+    });
+  const pages = data?.pages;
+  const { count, getRow } = useMemo(() => bindPages(pages ?? []), [pages]);
+  const canGoOn = hasNextPage && !isFetchingNextPage && !isFetchNextPageError && count < PART_ROWS;
+  const onNearEnd = useCallback(() => {
+    if (canGoOn) void fetchNextPage();
+  }, [canGoOn, fetchNextPage]);
+  // Where no index helps, a page may be empty and the list go on.
+  useEffect(() => {
+    if (count === 0) onNearEnd();
+  }, [count, onNearEnd]);
+  return {
+    error,
+    isReady: pages !== undefined && !(count === 0 && hasNextPage),
+    count,
+    next: pages?.at(-1)?.nextCursor ?? undefined,
+    getRow,
+    onNearEnd,
+  };
+}

@@ -1,0 +1,89 @@
+import { type FormEvent, useState } from 'react';
+import { t } from '../../languages/text.ts';
+import { Button, CopyButton, IconButton } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { TextField } from '../../parts/forms/field.tsx';
+import { useProject } from '../../state/project.ts';
+import { linkTo, linkWith } from '../../state/route.ts';
+import { writeColumns } from '../grid/columns.ts';
+import { useColumns } from '../grid/kept-columns.ts';
+import type { ProductFilters } from './product-filters.ts';
+import { readViews, type SavedView, withoutView, withView } from './saved-views.ts';
+
+/** Views by name, kept by this browser, and the link that shows the present one to somebody else. */
+export function ViewList({ filters }: { filters: ProductFilters }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>{t('Views')}</Button>
+      <Dialog title={t('Saved views')} isOpen={isOpen} onClose={() => setOpen(false)}>
+        <Views filters={filters} onClose={() => setOpen(false)} />
+      </Dialog>
+    </>
+  );
+}
+
+function Views({ filters, onClose }: { filters: ProductFilters; onClose(): void }) {
+  const { id } = useProject();
+  const columns = useColumns();
+  const key = `relata-views-${id}`;
+  const [views, setViews] = useState(() => readViews(localStorage.getItem(key)));
+  const [name, setName] = useState('');
+  const list = linkTo('projects', id, 'products');
+  const link = linkWith(list, { ...filters, columns: writeColumns(columns) });
+  // Another tab may have saved one since.
+  const keep = (change: (stored: readonly SavedView[]) => readonly SavedView[]) => {
+    const next = change(readViews(localStorage.getItem(key)));
+    localStorage.setItem(key, JSON.stringify(next));
+    setViews(next);
+  };
+  const save = (event: FormEvent) => {
+    event.preventDefault();
+    const view = { name: name.trim(), query: link.slice(list.length + 1) };
+    keep((stored) => withView(stored, view));
+    setName('');
+  };
+  return (
+    <div className="stack wide">
+      <form className="name-and-save" onSubmit={save}>
+        <TextField
+          label={t('Name of the present view')}
+          value={name}
+          maxLength={100}
+          onChange={({ target }) => setName(target.value)}
+        />
+        <Button type="submit" disabled={name.trim() === ''}>
+          {t('Save')}
+        </Button>
+      </form>
+      {views.length > 0 && (
+        <ul className="column-list">
+          {views.map((view) => (
+            <li key={view.name}>
+              <a className="cut" href={`${list}?${view.query}`} onClick={onClose}>
+                {view.name}
+              </a>
+              <IconButton
+                icon="cross"
+                label={t('Remove {name}', { name: view.name })}
+                onClick={() => keep((stored) => withoutView(stored, view.name))}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+      <p className="soft small">
+        {t(
+          'Views are kept in this browser. Their links carry filters, columns and order: whoever opens one sees the same.',
+        )}
+      </p>
+      <div className="row">
+        <CopyButton
+          text={location.href.split('#')[0] + link}
+          label={t('Copy the link to this view')}
+          words={t('Copy the link to this view')}
+        />
+      </div>
+    </div>
+  );
+}

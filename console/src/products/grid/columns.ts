@@ -1,0 +1,39 @@
+import { t } from '../../languages/text.ts';
+
+/** What every product has beside identifier and name; a column of an attribute begins with a colon. */
+const OWN = ['category', 'group', 'changed'] as const;
+/** More would be too narrow to read. */
+export const MOST_COLUMNS = 8;
+
+/** `category`, or `:Price`. */
+export type Column = string;
+
+export const columnOf = (attribute: string): Column => `:${attribute}`;
+
+/** @returns the name of the attribute; undefined for what every product has */
+export const attributeOf = (column: Column): string | undefined =>
+  column.startsWith(':') ? column.slice(1) : undefined;
+
+export const nameColumn = (column: Column): string =>
+  attributeOf(column) ??
+  { category: t('Category'), group: t('Group'), changed: t('Changed') }[column] ??
+  column;
+
+export const listOwn = (): readonly Column[] => OWN;
+
+/** @returns what stands in an address or was kept; the usual ones where nothing of it can be read */
+export function readColumns(text: string): readonly Column[] {
+  try {
+    const list: unknown = JSON.parse(text);
+    if (Array.isArray(list)) return [...new Set(list.filter(isColumn))].slice(0, MOST_COLUMNS);
+  } catch {
+    // What somebody cut short, or never chose.
+  }
+  return OWN;
+}
+
+const isColumn = (one: unknown): one is Column =>
+  typeof one === 'string' &&
+  (one.length > 1 && one.startsWith(':') ? true : OWN.some((name) => name === one));
+
+export const writeColumns = (columns: readonly Column[]): string => JSON.stringify(columns);

@@ -1,0 +1,152 @@
+import { type ReactNode, useCallback, useMemo } from 'react';
+import { t } from '../../languages/text.ts';
+import { Ago, Thumb } from '../../parts/show.tsx';
+import { VirtualGrid } from '../../parts/virtual-grid.tsx';
+import { useLanguage } from '../../state/language.ts';
+import { useProject } from '../../state/project.ts';
+import { goTo, linkTo } from '../../state/route.ts';
+import { attributeOf, type Column, nameColumn } from './columns.ts';
+import { useColumns } from './kept-columns.ts';
+import type { ProductRow, Values } from './product-rows.ts';
+import { useValues } from './product-values.ts';
+import { useIsChosen, useSelection } from './selection.ts';
+
+const WIDTHS: Readonly<Record<Column, string>> = {
+  category: 'minmax(0, 1.6fr)',
+  group: 'minmax(0, 0.9fr)',
+  changed: '7rem',
+};
+const WIDE = 'minmax(7rem, 1fr) minmax(0, 2.4fr)';
+const NARROW = 'minmax(0, 1fr) minmax(0, 1.4fr)';
+
+/** On a phone there is room for one more. */
+const isWideOnly = (columns: readonly Column[], column: Column) =>
+  column !== columns.find((one) => attributeOf(one) !== undefined);
+
+/** The rows, wherever they come from. */
+export function ProductGrid({
+  label,
+  count,
+  getRow,
+  onNearEnd,
+}: {
+  label: string;
+  count: number;
+  getRow(index: number): ProductRow | undefined;
+  onNearEnd(): void;
+}) {
+  const project = useProject();
+  const language = useLanguage();
+  const columns = useColumns();
+  const selection = useSelection();
+  const isNarrow = matchMedia('(max-width: 52rem)').matches;
+  const linkOf = useCallback(
+    ({ identifier }: ProductRow) => linkTo('projects', project.id, 'products', identifier),
+    [project.id],
+  );
+  const open = useCallback((row: ProductRow) => goTo(linkOf(row)), [linkOf]);
+  const renderCells = useCallback(
+    (row: ProductRow) => <Cells row={row} href={linkOf(row)} columns={columns} />,
+    // What it says of an instant is in the language that was chosen then.
+    [linkOf, columns, language],
+  );
+  const template = useMemo(() => {
+    const first = selection ? '1.125rem 1.75rem' : '1.75rem';
+    if (!isNarrow)
+      return [first, WIDE, ...columns.map((column) => WIDTHS[column] ?? 'minmax(0, 1.2fr)')].join(' ');
+    const hasOne = columns.some((column) => !isWideOnly(columns, column));
+    return `${first} ${NARROW} ${hasOne ? 'minmax(0, 0.9fr)' : ''}`;
+  }, [isNarrow, columns, selection]);
+  const mark = useCallback(({ identifier }: ProductRow) => selection?.toggle(identifier), [selection]);
+  return (
+    <VirtualGrid
+      label={label}
+      template={template}
+      columns={[
+        ...(selection ? [{ words: '' }] : []),
+        { words: '' },
+        { words: t('Identifier') },
+        { words: t('Name') },
+        ...columns.map((column) => ({ words: nameColumn(column), isWideOnly: isWideOnly(columns, column) })),
+      ]}
+      count={count}
+      getRow={getRow}
+      renderCells={renderCells}
+      onOpen={open}
+      onMark={selection && mark}
+      onNearEnd={onNearEnd}
+    />
+  );
+}
+
+/** Those of attributes follow when the row is in sight. */
+function Cells({ row, href, columns }: { row: ProductRow; href: string; columns: readonly Column[] }) {
+  const values = useValues(
+    row,
+    columns.some((column) => attributeOf(column) !== undefined),
+  );
+  return (
+    <>
+      <Tick identifier={row.identifier} />
+      <span role="gridcell">
+        <Thumb url={row.image} />
+      </span>
+      <span role="gridcell" className="cut mono">
+        <a href={href} tabIndex={-1}>
+          {row.identifier}
+        </a>
+      </span>
+      <span role="gridcell" className="cut" title={row.name}>
+        {row.name}
+      </span>
+      {columns.map((column) => (
+        <Cell key={column} isWideOnly={isWideOnly(columns, column)} {...showCell(row, column, values)} />
+      ))}
+    </>
+  );
+}
+
+function Tick({ identifier }: Pick<ProductRow, 'identifier'>) {
+  const selection = useSelection();
+  const isChosen = useIsChosen(identifier);
+  if (selection === undefined) return null;
+  return (
+    <span role="gridcell">
+      <input
+        type="checkbox"
+        className="tick"
+        aria-label={t('Choose {identifier}', { identifier })}
+        tabIndex={-1}
+        checked={isChosen}
+        onChange={() => selection.toggle(identifier)}
+      />
+    </span>
+  );
+}
+
+interface Shown {
+  readonly text?: string;
+  readonly content: ReactNode;
+  readonly look?: string;
+}
+
+function showCell(row: ProductRow, column: Column, values: Values | undefined): Shown {
+  if (column === 'changed') return { content: <Ago at={row.lastUpdateTs} />, look: 'soft' };
+  if (column === 'category') return { text: row.category, content: row.category, look: 'soft' };
+  if (column === 'group') return { content: row.group, look: 'mono soft' };
+  if (values === undefined) return { content: '…', look: 'soft' };
+  const text = values[attributeOf(column) ?? ''] ?? '';
+  return { text, content: text };
+}
+
+function Cell({ isWideOnly, text, content, look = '' }: Shown & { isWideOnly: boolean }) {
+  return (
+    <span
+      role="gridcell"
+      className={`cut ${look} ${isWideOnly ? 'wide-only' : ''}`}
+      {...(text && { title: text })}
+    >
+      {content}
+    </span>
+  );
+}

@@ -1,0 +1,192 @@
+import type { ProductPage } from '@relata/client';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { rich } from '../../languages/rich.tsx';
+import { t } from '../../languages/text.ts';
+import { Button, CopyButton } from '../../parts/button.tsx';
+import { FormDialog } from '../../parts/dialog.tsx';
+import { Answer, Card, Page } from '../../parts/page.tsx';
+import { Ago, OutLink, Thumb } from '../../parts/show.tsx';
+import { useTell } from '../../parts/toasts.tsx';
+import { formatMoment, nameTask, safeUrl } from '../../rules/format.ts';
+import { deleteProducts } from '../../state/delete-products.ts';
+import { makeIdempotencyKey } from '../../state/idempotency.ts';
+import { useProject } from '../../state/project.ts';
+import { goTo, linkTo, useRoute } from '../../state/route.ts';
+import { useRelata, useRights } from '../../state/session.tsx';
+import { findMainImage } from '../grid/product-rows.ts';
+import { useProduct } from './around.ts';
+import { PairCard } from './pair-card.tsx';
+import { ProductCommits } from './product-commits.tsx';
+import { ProductEdit } from './product-edit.tsx';
+import { ProductFacts } from './product-facts.tsx';
+import { RelatedCard } from './related-card.tsx';
+import { RelatedGraph } from './related-graph.tsx';
+
+/** One product: as it was sent, as it is answered, what goes with it. */
+export function ProductView() {
+  const project = useProject();
+  const { parts } = useRoute();
+  const { canChange } = useRights();
+  const identifier = parts[3] ?? '';
+  const page = useProduct(identifier);
+  return (
+    <Page
+      title={page.data?.product.name ?? identifier}
+      crumbs={[
+        [project.name, linkTo('projects', project.id)],
+        [t('Products'), linkTo('projects', project.id, 'products')],
+      ]}
+      about={
+        <span className="row">
+          <span className="mono">{identifier}</span>
+          <CopyButton text={identifier} label={t('Copy the identifier')} />
+        </span>
+      }
+      actions={
+        canChange &&
+        page.data && (
+          <>
+            <ProductEdit key={identifier} page={page.data} />
+            <DeleteProduct identifier={identifier} />
+          </>
+        )
+      }
+    >
+      <Answer of={page}>
+        {(found) => (
+          <>
+            <Top page={found} />
+            <ProductFacts page={found} />
+            <RelatedCard key={`related ${identifier}`} identifier={identifier} />
+            <RelatedGraph identifier={identifier} />
+            <PairCard key={identifier} identifier={identifier} />
+            <ProductCommits identifier={identifier} />
+          </>
+        )}
+      </Answer>
+    </Page>
+  );
+}
+
+function Top({ page: { product, upload, lastChange } }: { page: ProductPage }) {
+  const image = safeUrl(findMainImage(product.images));
+  const [hasFailed, setFailed] = useState(false);
+  return (
+    <div className={image && !hasFailed ? 'product-top pictured' : 'product-top'}>
+      {image && !hasFailed && (
+        <div className="picture">
+          <img
+            src={image}
+            alt={product.name}
+            decoding="async"
+            referrerPolicy="no-referrer"
+            onError={() => setFailed(true)}
+          />
+        </div>
+      )}
+      <Card>
+        <dl className="pairs">
+          <dt>{t('Identifier')}</dt>
+          <dd className="mono">{product.identifier}</dd>
+          <dt>{t('Group')}</dt>
+          <dd className="mono">{product.groupId}</dd>
+          <dt>{t('Product id')}</dt>
+          <dd className="mono">{product.id}</dd>
+          <dt>{t('Categories')}</dt>
+          <dd>
+            {product.categories.map(({ path, categoryId }) => (
+              <div key={categoryId}>{path.join(' › ')}</div>
+            ))}
+            {product.categories.length === 0 && <span className="soft">{t('none')}</span>}
+          </dd>
+          <dt>{t('Link')}</dt>
+          <dd className="cut">
+            {product.link ? <OutLink url={product.link} /> : <span className="soft">{t('none')}</span>}
+          </dd>
+          <dt>{t('Pictures')}</dt>
+          <dd>
+            <ul className="row">
+              {product.images.map(({ url, type }) => (
+                <li key={type + url}>
+                  <PictureLink url={url} type={type} />
+                </li>
+              ))}
+            </ul>
+            {product.images.length === 0 && <span className="soft">{t('none')}</span>}
+          </dd>
+          {upload.settings && (
+            <>
+              <dt>{t('Settings')}</dt>
+              <dd className="mono small">{JSON.stringify(upload.settings)}</dd>
+            </>
+          )}
+          <dt>{t('Last changed')}</dt>
+          <dd>
+            <LastChange at={product.lastUpdateTs} task={lastChange.task} />
+          </dd>
+        </dl>
+      </Card>
+    </div>
+  );
+}
+
+function PictureLink({ url, type }: ProductPage['product']['images'][number]) {
+  const safe = safeUrl(url);
+  const words = <span className="tag">{type}</span>;
+  if (safe === undefined)
+    return (
+      <>
+        {words} {url}
+      </>
+    );
+  return (
+    <a className="picture-link" href={safe} title={url} target="_blank" rel="noreferrer noopener">
+      <Thumb url={url} />
+      {words}
+    </a>
+  );
+}
+
+function LastChange({ at, task }: { at: number; task: ProductPage['lastChange']['task'] }) {
+  const project = useProject();
+  const when = { moment: formatMoment(at), ago: <Ago at={at} /> };
+  if (!task) return rich('{moment} ({ago})', when);
+  const link = <a href={linkTo('projects', project.id, 'updates', task.id)}>{nameTask(task.name)}</a>;
+  return rich('{moment} ({ago}) by {task}', { ...when, task: link });
+}
+
+function DeleteProduct({ identifier }: { identifier: string }) {
+  const relata = useRelata();
+  const project = useProject();
+  const queries = useQueryClient();
+  const tell = useTell();
+  const [idempotencyKey, setKey] = useState<string>();
+  const remove = async () => {
+    if (idempotencyKey === undefined) return;
+    const deletion = { relata, queries, projectId: project.id, idempotencyKey };
+    const undo = await deleteProducts([identifier], deletion);
+    setTimeout(() => goTo(linkTo('projects', project.id, 'products')));
+    tell.undoable(t('{identifier} is deleted', { identifier }), async () => {
+      await undo();
+      tell.good(t('{identifier} is back', { identifier }));
+    });
+  };
+  return (
+    <>
+      <Button look="danger" onClick={() => setKey(makeIdempotencyKey())}>
+        {t('Delete …')}
+      </Button>
+      <FormDialog
+        title={t('Delete {identifier}', { identifier })}
+        action={t('Delete the product')}
+        isDanger
+        isOpen={idempotencyKey !== undefined}
+        onClose={() => setKey(undefined)}
+        onSubmit={remove}
+      >
+        <p>{t('It disappears from lookups and relations at once. A restore brings it back.')}</p>
+      </FormDialog>
+    </>
+  );
+}

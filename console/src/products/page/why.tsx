@@ -1,0 +1,94 @@
+import { useState } from 'react';
+import { t } from '../../languages/text.ts';
+import { Button } from '../../parts/button.tsx';
+import { ProductField } from '../../parts/forms/product-field.tsx';
+import { Card, Page } from '../../parts/page.tsx';
+import { ProductChip } from '../../parts/product-chip.tsx';
+import type { Pair } from '../../rules/verdicts.ts';
+import { useProject } from '../../state/project.ts';
+import { goTo, linkTo, linkWith, useRoute } from '../../state/route.ts';
+import { findMainImage } from '../grid/product-rows.ts';
+import { useProduct } from './around.ts';
+import { PairVerdicts } from './pair-verdicts.tsx';
+
+/** How any two products stand in every relation. The two are in the address, so that an answer can be sent. */
+export function WhyView() {
+  const project = useProject();
+  const { query } = useRoute();
+  const asked = { source: query.get('source') ?? '', target: query.get('target') ?? '' };
+  const isAsked = asked.source !== '' && asked.target !== '';
+  return (
+    <Page
+      title={t('Why, or why not?')}
+      crumbs={[
+        [project.name, linkTo('projects', project.id)],
+        [t('Relations'), linkTo('projects', project.id, 'relations')],
+      ]}
+      about={t('Choose two products to see what relates them, and what is missing.')}
+    >
+      <Card>
+        <PairForm asked={asked} />
+      </Card>
+      {isAsked && (
+        <Card title={t('What each relation says')}>
+          <div className="pair-chips">
+            <Chip identifier={asked.source} />
+            <span className="soft" aria-hidden="true">
+              →
+            </span>
+            <Chip identifier={asked.target} />
+          </div>
+          <PairVerdicts key={`${asked.source} ${asked.target}`} pair={asked} />
+        </Card>
+      )}
+    </Page>
+  );
+}
+
+function PairForm({ asked }: { asked: Pair }) {
+  const project = useProject();
+  // What is typed holds until another pair stands in the address.
+  const [typed, setTyped] = useState({ asked: JSON.stringify(asked), ...asked });
+  const { source, target } = typed.asked === JSON.stringify(asked) ? typed : asked;
+  const change = (part: Partial<Pair>) => setTyped({ asked: JSON.stringify(asked), source, target, ...part });
+  const ask = (pair: Pair) => goTo(linkWith(linkTo('projects', project.id, 'why'), { ...pair }));
+  const pair = { source: source.trim(), target: target.trim() };
+  const isWhole = pair.source !== '' && pair.target !== '';
+  return (
+    <form
+      className="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        ask(pair);
+      }}
+    >
+      <div className="fields">
+        <ProductField
+          label={t('From this product')}
+          value={source}
+          onChange={(value) => change({ source: value })}
+        />
+        <ProductField
+          label={t('To this product')}
+          value={target}
+          onChange={(value) => change({ target: value })}
+        />
+      </div>
+      <div className="row">
+        <Button type="submit" look="primary" disabled={!isWhole}>
+          {t('Explain')}
+        </Button>
+        <Button disabled={!isWhole} onClick={() => ask({ source: pair.target, target: pair.source })}>
+          {t('The other way round')}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function Chip({ identifier }: { identifier: string }) {
+  const { data } = useProduct(identifier);
+  if (data === undefined) return <span className="mono">{identifier}</span>;
+  const { name, images } = data.product;
+  return <ProductChip product={{ identifier, name, thumbnail: findMainImage(images) ?? '' }} />;
+}

@@ -1,0 +1,36 @@
+import type { Relata } from '@relata/client';
+import type { QueryClient } from '@tanstack/react-query';
+import { t } from '../languages/text.ts';
+
+interface Deletion {
+  readonly relata: Relata;
+  readonly queries: QueryClient;
+  readonly projectId: number;
+  /** One for each time a person confirms: behind a cut network the same deletion is sent again. */
+  readonly idempotencyKey: string;
+}
+
+/**
+ * Deletes products as one commit, and waits until lists no longer show them.
+ * @returns what brings them back, as long as nothing else was committed or deleted
+ */
+export async function deleteProducts(
+  identifiers: readonly string[],
+  { relata, queries, projectId, idempotencyKey }: Deletion,
+): Promise<() => Promise<void>> {
+  const wait = async (taskId: string) => {
+    await relata.tasks.wait(taskId);
+    await queries.invalidateQueries({ queryKey: ['products', projectId] });
+  };
+  const { task: deletion } = await relata.products.delete(identifiers, { projectId, idempotencyKey });
+  await wait(deletion.id);
+  return async () => {
+    const { items } = await relata.commits.list(projectId);
+    const [last] = items;
+    if (last?.taskId !== deletion.id)
+      throw new Error(t('Something else was committed or deleted since: see the updates.'));
+    // Whatever is committed before this arrives is not undone.
+    const { task } = await relata.products.restore({ projectId, ifLast: last.id });
+    await wait(task.id);
+  };
+}
