@@ -1,11 +1,15 @@
 import { playHistory } from '../../server/test/support/histories/play-history.ts';
 import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import { spreadOf } from '../support/statistics.ts';
+import { runTests } from '../support/test-run.ts';
 
 /** Of a whole run; small sizes play one as the tests do. */
 const SECONDS = 600;
 const QUICK_SECONDS = 15;
 const MANY = 100_000;
+
+/** Of three processes. */
+const KILL_EVERY_S = 5;
 
 /** Whether clients ever see what the documentation rules out, while processes, connections and the database fail. */
 export const histories: Measurement = {
@@ -17,6 +21,9 @@ export const histories: Measurement = {
     bench.say(`a history of ${seconds} s, seed ${seed}`);
     const { violations, counts } = await playHistory(seconds, seed);
     for (const violation of violations) bench.say(violation);
+    const settings = { RELATA_TEST_STORE: 'postgres', RELATA_TEST_CHAOS_S: String(seconds) };
+    const only = 'no accepted task is lost';
+    const kills = await runTests(bench, { file: 'durability/chaos.test.ts', only, settings });
     const parts = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
     return [
       {
@@ -25,6 +32,13 @@ export const histories: Measurement = {
         unit: 'faults',
         target: { kind: 'at most', value: 0 },
         absolute: parts.join(', '),
+      },
+      {
+        name: `catalogs that are not what was answered, one of three processes killed every ${KILL_EVERY_S} s for ${seconds} s`,
+        spread: spreadOf([kills.isGood ? 0 : 1]),
+        unit: 'faults',
+        target: { kind: 'at most', value: 0 },
+        absolute: kills.diagnostics.join(', '),
       },
     ];
   },

@@ -1,24 +1,21 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import { spreadOf } from '../support/statistics.ts';
+import { runTests } from '../support/test-run.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
-const TESTS = join(ROOT, 'server/test/durability');
-/** Each takes some seconds: BENCH_KILLS and BENCH_CUTS say how many, for a night of a thousand. */
+/** Each takes two seconds of processor: BENCH_KILLS and BENCH_CUTS say how many. */
 const MANY = 100;
 const FEW = 4;
+/** Services by themselves, one for each core of a small machine: a crash is mostly a start. */
+const AT_ONCE = 2;
 
 /** The tests of crashes, with more of them than `npm test` has time for. */
 const CRASHES = [
   {
-    ...{ what: 'kills of the process', file: 'crash.test.ts', setting: 'RELATA_TEST_KILLS' },
+    ...{ what: 'kills of the process', file: 'durability/crash.test.ts', setting: 'RELATA_TEST_KILLS' },
     ...{ only: 'nothing that was answered is lost', wanted: process.env.BENCH_KILLS },
   },
   {
-    ...{ what: 'losses of power', file: 'sqlite-power-cut.test.ts', setting: 'RELATA_TEST_CUTS' },
+    ...{ what: 'losses of power', file: 'durability/sqlite-power-cut.test.ts', setting: 'RELATA_TEST_CUTS' },
     ...{ only: '.', wanted: process.env.BENCH_CUTS },
   },
 ] as const;
@@ -29,31 +26,28 @@ export const crashes: Measurement = {
   title: 'Kills and losses of power during updates of every kind',
   async measure(bench: Bench): Promise<Figure[]> {
     const figures: Figure[] = [];
-    for (const one of CRASHES) figures.push(await measureCrash(one, bench));
+    for (const one of CRASHES) figures.push(await measureCrash(bench, one));
     return figures;
   },
 };
 
 async function measureCrash(
+  bench: Bench,
   { what, file, setting, only, wanted }: (typeof CRASHES)[number],
-  { sizes, say }: Bench,
 ): Promise<Figure> {
-  const count = Number(wanted ?? (sizes.rounds > 1 ? MANY : FEW));
-  say(`${count} ${what}`);
-  const env = { ...process.env, RELATA_TEST_STORE: 'embedded', [setting]: String(count) };
-  const args = ['--test', `--test-name-pattern=${only}`, join(TESTS, file)];
-  const run = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'inherit'] });
-  const [said, [code]] = await Promise.all([
-    text(run.stdout),
-    once(run, 'close') as Promise<[number | null]>,
-  ]);
-  if (code !== 0) say(said);
-  const [seed = ''] = /seed \d+/.exec(said) ?? [];
+  const count = Number(wanted ?? (bench.sizes.rounds > 1 ? MANY : FEW));
+  const seeds = Array.from({ length: AT_ONCE }, () => Math.floor(Math.random() * 2 ** 31));
+  bench.say(`${count} ${what}, seeds ${seeds.join(' and ')}`);
+  const runs = seeds.map((seed) => {
+    const share = { [setting]: String(Math.ceil(count / AT_ONCE)), RELATA_TEST_SEED: String(seed) };
+    return runTests(bench, { file, only, settings: { ...share, RELATA_TEST_STORE: 'embedded' } });
+  });
+  const ended = await Promise.all(runs);
   return {
     name: `${what} after which the catalog is not what was answered`,
-    spread: spreadOf([code === 0 ? 0 : 1]),
+    spread: spreadOf([ended.filter(({ isGood }) => !isGood).length]),
     unit: 'faults',
     target: { kind: 'at most', value: 0 },
-    absolute: `${count} ${what}${seed && `, ${seed}`}`,
+    absolute: `${count} ${what} of ${AT_ONCE} services, seeds ${seeds.join(' and ')}`,
   };
 }

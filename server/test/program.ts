@@ -1,4 +1,5 @@
-import { globSync, writeFileSync } from 'node:fs';
+import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Plugin } from 'rolldown';
@@ -67,7 +68,7 @@ async function writeBundle(folder: string, entries: readonly string[]): Promise<
  * import by itself, which makes a hundred small files of it.
  * @returns what a process of Node has to `--import`, so that the program's processes and threads start from there
  */
-export async function bundleProgram(folder: string): Promise<string> {
+async function bundleProgram(folder: string): Promise<string> {
   const entries = [
     ...(await writeBundle(join(folder, 'imported'), listImported())),
     ...(await writeBundle(join(folder, 'started'), listStarted())),
@@ -75,4 +76,18 @@ export async function bundleProgram(folder: string): Promise<string> {
   const hook = join(folder, 'redirect.mjs');
   writeFileSync(hook, redirect(Object.fromEntries(entries)));
   return pathToFileURL(hook).href;
+}
+
+/**
+ * Hundreds of processes load the same files: bundled, and compiled once, each starts in half the processor time.
+ * @returns variables for processes of Node that start while this one runs
+ */
+export async function prepareProgram(): Promise<{ NODE_COMPILE_CACHE: string; NODE_OPTIONS: string }> {
+  const folder = mkdtempSync(join(tmpdir(), 'relata-compiled-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const hook = await bundleProgram(join(folder, 'program'));
+  return {
+    NODE_COMPILE_CACHE: folder,
+    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import ${hook}`,
+  };
 }

@@ -1,7 +1,7 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
-import { join, relative, resolve } from 'node:path';
-import { bundleProgram } from './program.ts';
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { relative, resolve } from 'node:path';
+import { prepareProgram } from './program.ts';
 import { watchMemory } from './support/memory-watch.ts';
 import { findInstalled, hasPackage } from './support/postgres/postgres-binaries.ts';
 import { type PostgresServer, startPostgres } from './support/postgres/postgres-server.ts';
@@ -207,11 +207,7 @@ async function runPasses(chosen: readonly Pass[]): Promise<{ failures: string[];
   return { failures: [...hungry, ...failed], counts: addUp(passes.flatMap(({ outcomes }) => outcomes)) };
 }
 
-// Hundreds of processes load the same files: compiled once, each starts in half the processor time.
-const compiled = mkdtempSync(join(tmpdir(), 'relata-compiled-'));
-process.on('exit', () => rmSync(compiled, { recursive: true, force: true }));
-process.env.NODE_COMPILE_CACHE = compiled;
-process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import ${await bundleProgram(join(compiled, 'program'))}`;
+Object.assign(process.env, await prepareProgram());
 
 const wanted = process.argv.slice(2);
 const chosen = choosePasses(wanted);

@@ -24,6 +24,7 @@ export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
   'test/service/body-budget.test.ts': 'memory of bodies, before anything is stored',
   'test/service/command-line.test.ts': 'a client, which sees answers and no store',
   'test/service/hostile-bodies.test.ts': 'bodies that a parsing thread refuses',
+  'test/service/interface-no-body.test.ts': 'bodies that are refused before a route is asked',
   'test/service/traces.test.ts':
     'spans, which are made above the stores; the column of tasks is in all tests of tasks',
 };
@@ -33,10 +34,11 @@ type Work = Pick<Job, 'kind' | 'seconds'>;
 
 /** Files that take about half a minute and more, on two cores, and what must not be disturbed: the longest begin first. */
 export const LONG_WORK: Readonly<Record<string, Work>> = {
-  'test/durability/chaos.test.ts': { kind: 'waits', seconds: 90 },
+  'test/durability/chaos.test.ts': { kind: 'waits', seconds: 110 },
   'test/durability/crash.test.ts': { kind: 'waits', seconds: 110 },
   'test/pipelines/pipeline-catalog.test.ts': { kind: 'computes', seconds: 75 },
   'test/postgres/processes.test.ts': { kind: 'waits', seconds: 70 },
+  'test/postgres/lost-commits.test.ts': { kind: 'waits', seconds: 35 },
   'test/durability/backup.test.ts': { kind: 'computes', seconds: 55 },
   'test/pipelines/pipeline-crash.test.ts': { kind: 'waits', seconds: 50 },
   'test/relations/relations-oracle.test.ts': { kind: 'computes', seconds: 50 },

@@ -21,7 +21,7 @@ import { createTestStore, embeddedOnly, testedStore } from '../support/test-stor
  * §4 rule 7). RELATA_TEST_KILLS says how often, RELATA_TEST_SEED repeats a run.
  */
 
-/** Each takes 5 s of processor. chaos.test.ts kills processes on PostgreSQL for two minutes besides. */
+/** Each takes 2 s of processor. chaos.test.ts kills processes on PostgreSQL besides. */
 const KILLS = Number(process.env.RELATA_TEST_KILLS ?? (testedStore === 'embedded' ? 12 : 6));
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const LONGEST_BURST_MS = 400;

@@ -32,6 +32,8 @@ export interface Read extends Call {
 export interface TaskLook extends Call {
   readonly taskId: string;
   readonly status: string;
+  /** Why it failed. */
+  readonly error?: string;
 }
 
 const ENDS: ReadonlySet<string> = new Set(['FINISHED', 'FAILED', 'CANCELLED']);
@@ -65,12 +67,12 @@ function checkWrites(writes: readonly Write[], ends: ReadonlyMap<string, TaskLoo
   return writes.flatMap(({ value, outcome, taskIds }) => {
     if (outcome !== 'accepted') return [];
     const [taskId = ''] = taskIds;
-    const status = ends.get(taskId)?.status ?? 'open';
+    const { status, error = '' } = ends.get(taskId) ?? { status: 'open' };
     return [
       ...(new Set(taskIds).size === 1
         ? []
         : [`${value} was accepted as several tasks: ${taskIds.join(', ')}`]),
-      ...(status === 'FINISHED' ? [] : [`${value} was accepted, and its task is ${status}`]),
+      ...(status === 'FINISHED' ? [] : [`${value} was accepted, and its task is ${status} ${error}`.trim()]),
     ];
   });
 }

@@ -13,6 +13,9 @@ const ANSWER_MS = 15_000;
 const SETTLE_MS = 180_000;
 /** A pause that is longer than a lease (15 s) makes others take over what still runs. */
 const LONG_PAUSE_MS = 20_000;
+/** A shorter history has room for few of them. */
+const LONG_S = 60;
+/** Once at least. */
 const FAIL_OVER_EVERY_S = 60;
 
 export interface PlayedHistory {
@@ -30,7 +33,7 @@ export async function playHistory(seconds: number, seed: number): Promise<Played
     await cluster.prepareFailover();
     const until = performance.now() + seconds * 1_000;
     await Promise.all([
-      fail(cluster, { until, random, isLong: seconds >= FAIL_OVER_EVERY_S }),
+      fail(cluster, { seconds, until, random }),
       ...projects.flatMap((project) => [
         recorder.repeat(until, () => recorder.update(project)),
         recorder.repeat(until, () => recorder.update(project)),
@@ -57,26 +60,28 @@ export async function playHistory(seconds: number, seed: number): Promise<Played
 }
 
 interface Failing {
+  readonly seconds: number;
   readonly until: number;
   readonly random: () => number;
-  readonly isLong: boolean;
 }
 
-async function fail(cluster: HistoryCluster, { until, random, isLong }: Failing): Promise<void> {
+async function fail(cluster: HistoryCluster, { seconds, until, random }: Failing): Promise<void> {
+  const isLong = seconds >= LONG_S;
   const faults = [
     () => cluster.kill(),
     () => cluster.cut(),
     () => cluster.pause(isLong && random() < 0.3 ? LONG_PAUSE_MS : 500 + random() * 2_000),
     () => cluster.restart(),
   ];
-  let failOverAt = performance.now() + (isLong ? FAIL_OVER_EVERY_S * 1_000 : (until - performance.now()) / 2);
+  const failOverEveryMs = Math.min(FAIL_OVER_EVERY_S, seconds / 2) * 1_000;
+  let failOverAt = performance.now() + failOverEveryMs;
   for (let at = 0; performance.now() < until; at += 1) {
     await delay(200 + random() * 1_000);
     await faults[at % faults.length]?.();
     if (performance.now() < failOverAt) continue;
     await cluster.failOver();
-    failOverAt = isLong ? performance.now() + FAIL_OVER_EVERY_S * 1_000 : Number.POSITIVE_INFINITY;
-    if (isLong) await cluster.prepareFailover();
+    failOverAt = performance.now() + failOverEveryMs;
+    if (failOverAt < until) await cluster.prepareFailover();
   }
 }
 
@@ -184,9 +189,10 @@ class Recorder {
     const begunAt = performance.now();
     const answer = await this.ask('GET', `/tasks/${taskId}`);
     if (answer === undefined || answer.status === 503) return;
-    const { taskStatus, finishTime } = answer.body.task ?? {};
+    const { taskStatus, finishTime, error } = answer.body.task ?? {};
     const status = taskStatus ?? `answered ${answer.status}`;
-    this.looks.push({ project, taskId, begunAt, endedAt: performance.now(), status });
+    const told = { status, ...(error && { error: JSON.stringify(error) }) };
+    this.looks.push({ project, taskId, begunAt, endedAt: performance.now(), ...told });
     if (finishTime) this.open.delete(taskId);
   }
 
