@@ -50,7 +50,17 @@ const lines = {
   'server/src/channels': ['formats', 'mapping', 'destinations', 'definitions', 'builds'],
   'server/src/app': ['threads'],
   'server/src/cli': ['demo', 'feed'],
-  bench: ['support', 'ingest', 'lookup', 'relations', 'postgres', 'pipelines', 'channels'],
+  bench: [
+    'support',
+    'ingest',
+    'lookup',
+    'search',
+    'relations',
+    'postgres',
+    'pipelines',
+    'channels',
+    'service',
+  ],
   'console/src': [
     'rules',
     'state',
@@ -67,7 +77,9 @@ const lines = {
     'account',
     'overview',
     'projects',
+    'calls',
   ],
+  'console/src/products': ['grid', 'finding', 'bulk', 'page'],
 };
 
 const src = '^server/src';
