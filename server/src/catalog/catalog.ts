@@ -34,7 +34,7 @@ import {
 } from './updates/updates.ts';
 
 export { createScans, describeBriefly, type OpenTally, type SurveyResult } from './browse/browse.ts';
-export type { BatchDerivation, Derivation, Derive, PlacedDocument } from './derivation.ts';
+export type { BatchDerivation, Derivation, Derive, DerivedFrom, PlacedDocument } from './derivation.ts';
 export {
   areComparable,
   COMPARISONS,

@@ -1,5 +1,11 @@
 import type { CatalogFile, SqlSession, SqlTransaction } from '../storage/storage.ts';
-import { derivedOf, type PackedProducts, type UploadedProduct } from './products/products.ts';
+import type { OwnField } from './filters/filters.ts';
+import {
+  type AttributeValue,
+  derivedOf,
+  type PackedProducts,
+  type UploadedProduct,
+} from './products/products.ts';
 
 /**
  * What rooms to the right derive from products and keep in the catalog's file, e.g. on which sides of relations a
@@ -28,8 +34,17 @@ export interface OpenDerivation {
   readonly derive: Derive;
 }
 
+/** What of an upload is derived from. */
+export interface DerivedFrom extends Pick<UploadedProduct, OwnField> {
+  readonly categories: readonly Pick<UploadedProduct['categories'][number], 'path'>[];
+  readonly attributes: readonly Pick<AttributeValue, 'key' | 'value'>[];
+}
+
+/** @returns a product with the attributes of these keys at least: to read all of one takes five times as long */
+export type ReadDerivedFrom = (keys: ReadonlySet<string>) => DerivedFrom;
+
 /** Pure. `read` is called only if anything is derived. @returns text to be kept with the product; '' when there is none */
-export type Derive = (read: () => UploadedProduct) => string;
+export type Derive = (read: ReadDerivedFrom) => string;
 
 export interface PlacedDocument {
   readonly id: number;

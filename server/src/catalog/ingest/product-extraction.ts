@@ -66,7 +66,7 @@ export class ProductExtraction {
       packer.endPresent({ product: id, hash, document, gains });
       return;
     }
-    const derived = this.parts.derivation.derive(() => source.read(row));
+    const derived = this.parts.derivation.derive((keys) => source.readDerivedFrom(row, keys));
     packer.endFresh({ product: present?.id ?? 0, hash, document: 0 }, derived);
   }
 

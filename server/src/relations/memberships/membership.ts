@@ -3,11 +3,11 @@ import {
   type Comparable,
   type ComparedAttribute,
   compareValues,
+  type DerivedFrom,
   type Operator,
   type OwnField,
   type ProductView,
   readComparable,
-  type UploadedProduct,
 } from '../../catalog/catalog.ts';
 import {
   attributeOf,
@@ -59,7 +59,7 @@ type OwnAttribute = ComparedAttribute & { readonly field: OwnField };
 
 /** The rules of one catalog, made ready to look at many products. */
 export class Memberships {
-  private readonly rules: readonly (EncodedRule & { readonly build: number })[];
+  private readonly rules: readonly EncodedRule[];
   private readonly byKey = new Map<string, ReadAttribute[]>();
   /** Fields of products that rules use. */
   private readonly own: readonly OwnAttribute[];
@@ -85,23 +85,26 @@ export class Memberships {
     return this.rules.length === 0;
   }
 
+  /** Keys of an upload under which rules look. */
+  get keys(): ReadonlySet<string> {
+    return new Set(this.byKey.keys());
+  }
+
   /** @returns by rule, the source side first */
-  of(product: UploadedProduct): Membership[] {
+  of(product: DerivedFrom): Membership[] {
     return this.ofView(this.view(product));
   }
 
   ofView(view: ProductView): Membership[] {
-    return this.rules.flatMap((encoded) => {
-      const { build, rule } = encoded;
-      return SIDES.filter((side) => rule.isOn[side](view)).map((side) => ({
-        build,
-        side,
-        ...describeMember(encoded, side, view),
-      }));
-    });
+    const memberships: Membership[] = [];
+    for (const rule of this.rules) {
+      for (const side of SIDES)
+        if (rule.rule.isOn[side](view)) memberships.push(describeMember(rule, side, view));
+    }
+    return memberships;
   }
 
-  view(product: UploadedProduct): ProductView {
+  view(product: DerivedFrom): ProductView {
     const { identifier, categories, attributes } = product;
     const values = new Map(
       this.own.map((own): [ComparedAttribute, Comparable[]] => [own, [product[own.field]]]),
@@ -152,18 +155,23 @@ function readCached({ read, attribute }: ReadAttribute, value: string): Comparab
 
 /** A rule with what values of its products were encoded as: most repeat, and to encode one takes a microsecond and more. */
 interface EncodedRule {
+  readonly build: number;
   readonly rule: CompiledRule;
-  readonly ranks: Map<string, string>;
-  readonly compared: Map<string, string>;
-  readonly keys: Map<string, string>;
+  readonly ranks: KnownBytes;
+  readonly compared: KnownBytes;
+  readonly keys: KnownBytes;
 }
 
+/** Bytes in base64 by the value, or by the names of several values: a map has either. */
+type KnownBytes = Map<Comparable | undefined, string>;
+
 function encodeOnce(
-  known: Map<string, string>,
+  known: KnownBytes,
   values: readonly (Comparable | undefined)[],
   encode: () => Buffer,
 ): string {
-  const name = values.map(nameValue).join('\0');
+  // One value is nearly always all there is: to name it would take longer than to encode it.
+  const name = values.length === 1 ? values[0] : values.map(nameValue).join('\0');
   const before = known.get(name);
   if (before !== undefined) return before;
   const encoded = encode().toString('base64');
@@ -175,27 +183,27 @@ function encodeOnce(
 /** No text holds a NUL, and a number is none of the texts that look like it. */
 const nameValue = (value: Comparable | undefined) => (typeof value === 'string' ? `"${value}` : `${value}`);
 
-function describeMember(
-  { rule: { matches, equalities, comparisons, sort }, ...known }: EncodedRule,
-  side: Side,
-  view: ProductView,
-): Pick<Membership, 'rank' | 'compared' | 'keys'> {
+function describeMember(encoded: EncodedRule, side: Side, view: ProductView): Membership {
+  const { build, rule } = encoded;
+  const { matches, equalities, comparisons, sort } = rule;
   const best = sort.map(({ attribute, direction }) => extremeOf(view.valuesOf(attribute), direction));
-  const rank = encodeOnce(known.ranks, best, () =>
+  const rank = encodeOnce(encoded.ranks, best, () =>
     encodeRank(best.map((value, at) => ({ value, direction: sort[at]?.direction ?? 'asc' }))),
   );
-  const values = matches.map((match) => view.valuesOf(attributeOf(match, side)));
-  if (values.some((list) => list.length === 0)) return { rank, compared: [], keys: [] };
-  const combined = combine(equalities.map((match) => [...new Set(view.valuesOf(attributeOf(match, side)))]));
+  const isMatchable = matches.every((match) => view.valuesOf(attributeOf(match, side)).length > 0);
+  if (!isMatchable) return { build, side, rank, compared: [], keys: [] };
+  const combined = combine(equalities.map((match) => listDistinct(view.valuesOf(attributeOf(match, side)))));
   return {
-    rank,
+    ...{ build, side, rank },
     compared: comparisons.map((match) => {
       const value = pickDecisive(view.valuesOf(attributeOf(match, side)), match.operator, side);
-      return value === undefined ? null : encodeOnce(known.compared, [value], () => encodeValue(value));
+      return value === undefined ? null : encodeOnce(encoded.compared, [value], () => encodeValue(value));
     }),
-    keys: combined.map((key) => encodeOnce(known.keys, key, () => encodeKey(key))),
+    keys: combined.map((key) => encodeOnce(encoded.keys, key, () => encodeKey(key))),
   };
 }
+
+const listDistinct = <Value>(values: readonly Value[]) => (values.length < 2 ? values : [...new Set(values)]);
 
 function extremeOf(values: readonly Comparable[], direction: 'asc' | 'desc'): Comparable | undefined {
   let [best] = values;
@@ -215,6 +223,7 @@ function pickDecisive(values: readonly Comparable[], operator: Operator, side: S
 }
 
 function combine(lists: readonly (readonly Comparable[])[]): (readonly Comparable[])[] {
+  if (lists.every((values) => values.length === 1)) return [lists.flat()];
   let combined: (readonly Comparable[])[] = [[]];
   for (const values of lists) {
     const longer: (readonly Comparable[])[] = [];

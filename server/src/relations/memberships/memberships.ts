@@ -7,9 +7,9 @@ export {
   listMembers,
   type MemberRow,
   type PlacedMemberships,
+  type PlacedRow,
   packDerived,
   sideNumber,
-  sortMembers,
   unpackDerived,
 } from './member-row.ts';
 export {

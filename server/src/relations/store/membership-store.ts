@@ -3,16 +3,13 @@ import { among, own, type Program, rows, sql } from '../../storage/storage.ts';
 import {
   type ExtendedDocument,
   Memberships,
-  type PlacedMemberships,
+  type PlacedRow,
   packDerived,
   unpackMemberships,
 } from '../memberships/memberships.ts';
 import { listBuildNumbers, listBuilds } from './definition-store.ts';
 
 /** The join index, written beside the documents that it is derived from. */
-
-/** What was derived for a document. */
-export type PlacedRow = PlacedDocument & PlacedMemberships;
 
 /** As an engine writes it. */
 export interface JoinIndex {
@@ -34,9 +31,10 @@ export function* openBuilds(known: OpenedBuilds | undefined): Program<OpenedBuil
   const builds = yield* listBuildNumbers();
   if (known?.builds === builds) return known;
   const memberships = new Memberships(yield* listBuilds());
+  const { keys } = memberships;
   const derive: Derive = (read) => {
     if (memberships.isEmpty) return '';
-    const product = read();
+    const product = read(keys);
     return packDerived(product.groupIdentifier, memberships.of(product));
   };
   return { builds, derive };

@@ -40,6 +40,8 @@ function assertSame(bytes: Buffer): boolean {
   assert.deepEqual(source.listIdentifiers(), parsed.listIdentifiers());
   assert.deepEqual(readStored(source), readStored(parsed));
   assert.equal(inspect(source), inspect(parsed));
+  const some = new Set(scanned.keys.filter(({ number }) => number % 2 === 0).map(({ name }) => name));
+  assert.deepEqual(listDerivedFrom(source, some), listDerivedFrom(parsed, some));
   return true;
 }
 
@@ -60,6 +62,17 @@ function inspect(source: ProductSource): string {
   const tell = source.inspectBy(EXTRACTOR);
   for (const row of source.listIdentifiers().keys()) tell(row);
   return report.toText();
+}
+
+/** @returns of each product what is derived from */
+function listDerivedFrom(source: ProductSource, keys: ReadonlySet<string>): unknown[] {
+  return Array.from(source.listIdentifiers(), (_, row) => {
+    const { identifier, groupIdentifier, name, categories, attributes } = source.readDerivedFrom(row, keys);
+    return {
+      ...{ identifier, groupIdentifier, name, paths: categories.map(({ path }) => path) },
+      values: attributes.filter(({ key }) => keys.has(key)).map(({ key, value }) => [key, value]),
+    };
+  });
 }
 
 const takes = (body: string) => assertSame(Buffer.from(body));

@@ -44,8 +44,10 @@ export function afterText(bytes: Buffer, at: number, { least, most }: Sizes): nu
   return longest > most && countCharacters(bytes, at, end + 1) <= most ? end + 1 : UNSURE;
 }
 
-export const decodeText = (bytes: Buffer, start: number, end: number) =>
-  JSON.parse(bytes.toString('utf8', start, end)) as string;
+export function decodeText(bytes: Buffer, start: number, end: number): string {
+  const text = bytes.toString('utf8', start + 1, end - 1);
+  return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
+}
 
 function countCharacters(bytes: Buffer, start: number, end: number): number {
   let count = 0;

@@ -1,3 +1,4 @@
+import type { DerivedFrom } from '../../derivation.ts';
 import { normaliseProduct, type ProductPacker, type UploadedProduct } from '../../products/products.ts';
 import type { AttributeScan } from './attribute-scan.ts';
 import { IntList } from './int-list.ts';
@@ -21,7 +22,7 @@ const MEMBERS = [
   ...[member('identifier'), member('groupIdentifier'), member('name', '""'), member('productUrl', '""')],
   ...[member('images', '[]'), member('categories', '[]'), member('attributes', '[]'), member('settings')],
 ];
-const [IDENTIFIER, GROUP, SETTINGS] = [0, 1, MEMBERS.length - 1] as const;
+const [IDENTIFIER, GROUP, NAME, CATEGORIES, SETTINGS] = [0, 1, 2, 5, MEMBERS.length - 1] as const;
 const NUMBERS = new Map(MEMBERS.map(({ name }, number) => [name, number]));
 const CLOSES = Buffer.from('}');
 /** Settings without a member are none. */
@@ -44,6 +45,8 @@ export class ScannedProducts {
   private readonly bytes: Buffer;
   private readonly attributes: AttributeScan;
   private readonly ints = new IntList();
+  /** By their text: most products have the categories of others. */
+  private readonly categories = new Map<string, DerivedFrom['categories']>();
   private last = 0;
 
   constructor(bytes: Buffer, attributes: AttributeScan) {
@@ -70,12 +73,32 @@ export class ScannedProducts {
   }
 
   listIdentifiers(): string[] {
-    const { bytes, ints } = this;
-    return Array.from({ length: ints.length / INTS }, (_, row) => {
-      const [start, end] = this.spanOf(row, IDENTIFIER);
-      const text = bytes.toString('utf8', start + 1, end - 1);
-      return text.includes('\\') ? decodeText(bytes, start, end) : text;
-    });
+    return Array.from({ length: this.ints.length / INTS }, (_, row) => this.readText(row, IDENTIFIER));
+  }
+
+  /** @returns what a product has beside its attributes, as far as it can be compared */
+  readOwn(row: number): Omit<DerivedFrom, 'attributes'> {
+    return {
+      identifier: this.readText(row, IDENTIFIER),
+      groupIdentifier: this.readText(row, GROUP),
+      name: this.readText(row, NAME),
+      categories: this.readCategories(row),
+    };
+  }
+
+  /** @returns '' for what was not sent */
+  private readText(row: number, number: number): string {
+    const [start, end] = this.spanOf(row, number);
+    return end === 0 ? '' : decodeText(this.bytes, start, end);
+  }
+
+  private readCategories(row: number): DerivedFrom['categories'] {
+    const [start, end] = this.spanOf(row, CATEGORIES);
+    if (end === 0) return [];
+    const text = this.bytes.toString('utf8', start, end);
+    const known = this.categories.get(text) ?? (JSON.parse(text) as DerivedFrom['categories']);
+    this.categories.set(text, known);
+    return known;
   }
 
   /** Calls for each value of a product whose key is wanted, with the number of the key. */

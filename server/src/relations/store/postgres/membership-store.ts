@@ -5,12 +5,12 @@ import {
   COMPARED_COLUMNS,
   listMembers,
   type MemberRow,
+  type PlacedRow,
   packMemberships,
-  sortMembers,
   UNMATCHED_KEY,
   unpackDerived,
 } from '../../memberships/memberships.ts';
-import { type JoinIndex, type OpenedBuilds, openBuilds, type PlacedRow } from '../membership-store.ts';
+import { type JoinIndex, type OpenedBuilds, openBuilds } from '../membership-store.ts';
 
 /** The join index in PostgreSQL, written beside the documents that it is derived from. */
 
@@ -68,8 +68,7 @@ export async function placeMemberships(
   { placed, tables = KEPT_TABLES }: { placed: readonly PlacedRow[]; tables?: MembershipTables },
 ): Promise<void> {
   await copyDocuments(tx, projectId, { placed, table: tables.document });
-  const members = placed.flatMap((one) => listMembers(one, one));
-  await copyMembers(tx, projectId, { members, table: tables.member });
+  await copyMembers(tx, projectId, { members: listMembers(placed), table: tables.member });
 }
 
 /** The join index for programs. */
@@ -91,7 +90,7 @@ async function extendMemberships(
     ids,
   ]);
   await copyDocuments(tx, projectId, { placed, table: KEPT_TABLES.document });
-  const members = extended.flatMap(({ document, added }) => listMembers(document, added));
+  const members = listMembers(extended.map((one) => ({ ...one.document, ...one.added })));
   await copyMembers(tx, projectId, { members, table: KEPT_TABLES.member });
 }
 
@@ -123,7 +122,7 @@ async function copyMembers(
 ): Promise<void> {
   if (members.length === 0) return;
   const rows = new CopyRows(MEMBER_COLUMNS.length);
-  for (const { build, side, key, rank, productId, document, group, compared } of sortMembers(members)) {
+  for (const { build, side, key, rank, productId, document, group, compared } of members) {
     rows.begin().integer(projectId).integer(build).integer(side).bytes(key).bytes(rank);
     rows.integer(productId).integer(document).text(group);
     for (const at of COMPARED_COLUMNS.keys()) rows.bytes(compared[at] ?? null);

@@ -6,17 +6,11 @@ import {
   listMembers,
   type MemberRow,
   type PlacedMemberships,
+  type PlacedRow,
   packMemberships,
-  sortMembers,
   unpackDerived,
 } from '../../memberships/memberships.ts';
-import {
-  findMemberships,
-  type JoinIndex,
-  type OpenedBuilds,
-  openBuilds,
-  type PlacedRow,
-} from '../membership-store.ts';
+import { findMemberships, type JoinIndex, type OpenedBuilds, openBuilds } from '../membership-store.ts';
 
 /** The join index in the catalog's file, written beside the documents that it is derived from. */
 
@@ -91,8 +85,7 @@ export function placeMemberships(
   tables: MembershipTables,
 ): void {
   for (const one of placed) writeDocument(file, one, { placed: one, table: tables.document });
-  const members = placed.flatMap((one) => listMembers(one, one));
-  writeMembers(file, members, tables.member);
+  writeMembers(file, listMembers(placed), tables.member);
 }
 
 /** The join index for programs. */
@@ -103,8 +96,8 @@ export const indexIn = (file: CatalogFile): JoinIndex => ({
       for (const { document, placed } of extended) {
         writeDocument(file, document, { placed, table: KEPT_TABLES.document });
       }
-      const members = extended.flatMap(({ document, added }) => listMembers(document, added));
-      writeMembers(file, members, KEPT_TABLES.member);
+      const added = extended.map((one) => ({ ...one.document, ...one.added }));
+      writeMembers(file, listMembers(added), KEPT_TABLES.member);
     }),
   remove: (documents) => ask(() => removeMemberships(file, documents)),
 });
@@ -126,7 +119,7 @@ function writeDocument(
 
 function writeMembers(file: CatalogFile, members: readonly MemberRow[], table: string): void {
   const inserts: StatementSync[] = [];
-  for (const { build, side, key, rank, productId, document, group, compared } of sortMembers(members)) {
+  for (const { build, side, key, rank, productId, document, group, compared } of members) {
     inserts[compared.length] ??= prepareInsert(file, table, compared.length);
     inserts[compared.length]?.run(build, side, key, rank, productId, document, group, ...compared);
   }
@@ -146,8 +139,7 @@ function removeMemberships(file: CatalogFile, documents: readonly number[]): voi
   );
   const dropDocument = file.prepare('delete from relation_document where document_id = ?');
   const found = [...file.perform(findMemberships(documents)).values()];
-  const members = found.flatMap((one) => listMembers(one, one));
-  for (const { build, side, key, rank, productId, document } of sortMembers(members)) {
+  for (const { build, side, key, rank, productId, document } of listMembers(found)) {
     dropMember.run(build, side, key, rank, productId, document);
   }
   for (const { id } of found) dropDocument.run(id);
