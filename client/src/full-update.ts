@@ -56,11 +56,6 @@ export interface FullUpdateResult {
 export function createFullUpdate(transport: Transport) {
   const { call, sendJson } = transport;
   const tasks = createTasks(transport);
-  const choice = ({ projectId, fullUpdateId }: SessionChoice) => ({
-    ...choose(projectId),
-    ...(fullUpdateId !== undefined && { fullUpdateId }),
-  });
-
   const initiate = ({ projectId, ...options }: ProjectChoice = {}) =>
     call('postProductsBatchInitiate', { query: choose(projectId) }, options);
   /** @param products or a body as it is to be sent, in JSON */
@@ -70,21 +65,21 @@ export function createFullUpdate(transport: Transport) {
   ) =>
     call(
       'postProductsBatchUpload',
-      { query: { ...choice(options), ...(onInvalid && { onInvalid }) }, body: toBody(products) },
+      { query: { ...chooseSession(options), ...(onInvalid && { onInvalid }) }, body: toBody(products) },
       { ...rest(options), ...(options.idempotencyKey && { idempotencyKey: options.idempotencyKey }) },
     );
   const preview = (options: SessionChoice = {}) =>
-    call('postProductsBatchPreview', { query: choice(options) }, rest(options));
+    call('postProductsBatchPreview', { query: chooseSession(options) }, rest(options));
   const previewDeleted = ({ limit, cursor, ...options }: DeletedQuery = {}) =>
     sendJson<{ products: TableProduct[]; nextCursor: string | null }>({
       method: 'GET',
       path: '/products/batch/preview/deleted',
-      query: { ...choice(options), limit, cursor },
+      query: { ...chooseSession(options), limit, cursor },
       ...rest(options),
     });
   const start = ({ allowDeletes, batches, products, ...options }: StartChoice = {}) => {
     const query = {
-      ...choice(options),
+      ...chooseSession(options),
       ...(allowDeletes !== undefined && { allowDeletes }),
       ...(batches !== undefined && { batches }),
       ...(products !== undefined && { products }),
@@ -121,6 +116,12 @@ export function createFullUpdate(transport: Transport) {
 
   return { initiate, upload, preview, previewDeleted, start, fullUpdate };
 }
+
+/** @returns the query parameters, as far as something was named */
+export const chooseSession = ({ projectId, fullUpdateId }: SessionChoice) => ({
+  ...choose(projectId),
+  ...(fullUpdateId !== undefined && { fullUpdateId }),
+});
 
 /** @returns a body; bytes are one already */
 export const toBody = <Sent>(products: readonly Sent[] | Uint8Array) =>

@@ -1,4 +1,10 @@
-import { createFullUpdate, type InvalidChoice, toBody } from './full-update.ts';
+import {
+  chooseSession,
+  createFullUpdate,
+  type InvalidChoice,
+  type SessionChoice,
+  toBody,
+} from './full-update.ts';
 import { readNdjson } from './lines.ts';
 import type { ListedProduct, PartialProduct, ProductPage, UploadProduct } from './product.ts';
 import { choose, type ProjectChoice } from './project-choice.ts';
@@ -89,18 +95,18 @@ function createChanges({ call }: Transport) {
       return call('deleteProducts', { query: choose(projectId), body }, options);
     },
 
-    /** The open full update. @throws RelataError 400 where none is open */
-    openFullUpdate: ({ projectId, ...options }: ProjectChoice = {}) =>
-      call('getProductsBatch', { query: choose(projectId) }, options),
+    /** The open full update. @throws RelataError 400 where none is open, or another than `fullUpdateId` */
+    openFullUpdate: ({ projectId, fullUpdateId, ...options }: SessionChoice = {}) =>
+      call('getProductsBatch', { query: chooseSession({ projectId, fullUpdateId }) }, options),
 
     /** The open full update; undefined where none is open. */
     findFullUpdate: async (projectId: number, options: CallOptions = {}) =>
       (await call('getManagementProjectsByIdFullUpdate', { path: { id: projectId } }, options)).fullUpdate ??
       undefined,
 
-    /** Gives the open full update up. @throws RelataError 400 where none is open */
-    giveUpFullUpdate: ({ projectId, ...options }: ProjectChoice = {}) =>
-      call('deleteProductsBatch', { query: choose(projectId) }, options),
+    /** Gives the open full update up. @throws RelataError 400 where none is open, or another than `fullUpdateId` */
+    giveUpFullUpdate: ({ projectId, fullUpdateId, ...options }: SessionChoice = {}) =>
+      call('deleteProductsBatch', { query: chooseSession({ projectId, fullUpdateId }) }, options),
 
     /** Undoes the last commit or delete, or all down to `commit`. @throws RelataError 412 where `ifLast` is not the last */
     restore: ({ projectId, commit, ifLast, ...options }: RestoreChoice = {}) => {

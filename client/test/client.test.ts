@@ -103,6 +103,18 @@ test('a full update sends batches, shows what it would do, and commits when it m
   assert.equal((await relata.products.list(projectId)).items.length, 5);
 });
 
+test('a session that is named is looked at and given up, and no other (§4.4 rules 30 and 31)', async () => {
+  const { relata, projectId } = await start();
+  const { fullUpdateId: mine } = await relata.products.initiate({ projectId });
+  const { fullUpdateId: theirs } = await relata.products.initiate({ projectId });
+  const refused = { status: 400, reason: 'full_update_other' };
+  await assert.rejects(relata.products.openFullUpdate({ projectId, fullUpdateId: mine }), refused);
+  await assert.rejects(relata.products.giveUpFullUpdate({ projectId, fullUpdateId: mine }), refused);
+  const named = { projectId, fullUpdateId: theirs };
+  assert.equal((await relata.products.openFullUpdate(named)).fullUpdateId, theirs);
+  assert.equal((await relata.products.giveUpFullUpdate(named)).fullUpdateId, theirs);
+});
+
 test('10,000 products are one batch, one more makes the second (§8)', async () => {
   const { relata, projectId } = await start();
   const sent: number[] = [];
