@@ -45,8 +45,8 @@ interface End {
 }
 
 interface Caller extends Pick<Shop, 'folder' | 'url'> {
-  /** What a person types at a terminal; undefined: there is none. */
-  readonly typed?: string;
+  /** What a person at a terminal types when asked, by question; undefined: there is none. */
+  readonly typed?: Readonly<Record<string, string>>;
 }
 
 const TERMINAL = '--import=data:text/javascript,process.stdin.isTTY=process.stderr.isTTY=true';
@@ -62,15 +62,26 @@ function start({ folder, url, typed }: Caller, args: readonly string[]): ChildPr
       ...{ RELATA_URL: url, RELATA_API_KEY: PROCESS_KEY, XDG_STATE_HOME: folder, XDG_CONFIG_HOME: folder },
     },
   });
-  child.stdin?.end(typed);
   return child;
 }
 
+const QUESTIONS = /\[y\/N\]|Type \d+ to delete \d+ products/g;
+
 async function run(shop: Caller, line: string): Promise<End> {
   const child = start(shop, line.split(' '));
+  const answered = new Set<string>();
   let [out, said] = ['', ''];
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (out += text));
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text));
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+    for (const question of said.match(QUESTIONS) ?? []) {
+      if (answered.has(question)) continue;
+      answered.add(question);
+      const typed = shop.typed?.[question];
+      if (typed === undefined) child.stdin?.end();
+      else child.stdin?.write(`${typed}\n`);
+    }
+  });
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, out, said };
 }
@@ -302,11 +313,11 @@ test('apply that is declined changes nothing and ends with 1', async (t) => {
   const shop = await openShop(t);
   const wanted = JSON.stringify({ mode: 'own', attributes: [{ name: 'New', type: 'TEXT_ATTRIBUTE' }] });
   writeFileSync(join(shop.folder, 'ontology.json'), wanted);
-  const { code, said } = await run({ ...shop, typed: 'n\n' }, 'ontology apply ontology.json');
+  const { code, said } = await run({ ...shop, typed: { '[y/N]': 'n' } }, 'ontology apply ontology.json');
   assert.equal(code, 1, said);
   assert.match(said, /Apply this to the ontology\? \[y\/N\] .*Nothing was applied\.\n$/s);
   assert.equal((await run(shop, 'ontology plan ontology.json')).code, 1);
-  assert.equal((await run({ ...shop, typed: 'y\n' }, 'ontology apply ontology.json')).code, 0);
+  assert.equal((await run({ ...shop, typed: { '[y/N]': 'y' } }, 'ontology apply ontology.json')).code, 0);
   assert.equal((await run(shop, 'ontology plan ontology.json')).code, 0);
 });
 
@@ -358,6 +369,76 @@ test('a push that lost sight of its commit asks for the same commit again, and s
   const second = await run(far, 'push --full --yes --resume all.ndjson');
   assert.deepEqual(second, { code: 0, out: 'pushed 10 products in 1 batch\n', said: '' });
   assert.equal(uploads.length, 1);
+});
+
+/** A push of `few.ndjson` whose commit never reached the service, as the push cannot know. */
+async function breakBeforeCommit(t: TestContext, kept: number) {
+  const shop = await openShop(t);
+  write(shop.folder, 'all.ndjson', range(10));
+  assert.equal((await run(shop, 'push --full --yes all.ndjson')).code, 0);
+  write(shop.folder, 'few.ndjson', range(kept));
+  let isBroken = true;
+  const url = await startProxy(t, shop.url, ({ url: path = '' }, answer) => {
+    const isHidden = isBroken && path.startsWith('/products/batch/start');
+    if (isHidden) answer.writeHead(500).end();
+    return isHidden;
+  });
+  const far = { ...shop, url };
+  assert.equal((await run(far, 'push --full --yes few.ndjson')).code, 1);
+  isBroken = false;
+  const count = async () => (await run(shop, 'pull')).out.trim().split('\n').length;
+  return { far, service: shop.service, count };
+}
+
+test('a push that goes on commits nothing with --preview, and nothing that deletes without being told', async (t) => {
+  const { far, count } = await breakBeforeCommit(t, 8);
+  const unasked = await run(far, 'push --full --resume few.ndjson');
+  assert.deepEqual([unasked.code, /needs --yes/.test(unasked.said)], [1, true], unasked.said);
+  assert.equal(await count(), 10);
+
+  const other = await breakBeforeCommit(t, 8);
+  const previewed = await run(other.far, 'push --full --resume --preview few.ndjson');
+  assert.equal(previewed.code, 0, previewed.said);
+  assert.match(previewed.said, /^This commit: 0 created, 0 changed, 8 unchanged, 2 deleted/);
+  assert.equal(await other.count(), 10);
+});
+
+test('a push that goes on asks for the number of products that it would delete', async (t) => {
+  const { far, count } = await breakBeforeCommit(t, 5);
+  const typed = { '[y/N]': 'y', 'Type 5 to delete 5 products': '5' };
+  const { code, said } = await run({ ...far, typed }, 'push --full --resume few.ndjson');
+  assert.equal(code, 0, said);
+  assert.match(said, /Commit, and delete 5 products\?/);
+  assert.equal(await count(), 5);
+});
+
+test('a push whose session is gone begins anew, also after it asked for the commit', async (t) => {
+  const { far, service, count } = await breakBeforeCommit(t, 8);
+  await service.call('DELETE', '/products/batch');
+  const again = await run(far, 'push --full --yes --resume few.ndjson');
+  assert.equal(again.code, 0, again.said);
+  assert.match(again.said, /^The full update that was broken off is gone, this one begins anew\.\n/);
+  assert.equal(await count(), 8);
+});
+
+test('a push whose commit ended finds it, also when another full update has begun since', async (t) => {
+  const shop = await openShop(t);
+  write(shop.folder, 'all.ndjson', range(10));
+  let isBlind = true;
+  const url = await startProxy(t, shop.url, ({ url: path = '' }, answer) => {
+    const isHidden = isBlind && path.startsWith('/tasks/');
+    if (isHidden) answer.writeHead(500).end();
+    return isHidden;
+  });
+  const far = { ...shop, url };
+  assert.equal((await run(far, 'push --full --yes all.ndjson')).code, 1);
+  isBlind = false;
+  const { body } = await shop.service.call('POST', '/products/batch/initiate');
+  const { code, out, said } = await run(far, 'push --full --resume --preview all.ndjson');
+  assert.deepEqual([code, out], [0, 'pushed 10 products in 1 batch\n'], said);
+  assert.match(said, /^There is nothing to preview/);
+  const open = await shop.service.call('GET', '/products/batch');
+  assert.equal(open.body.fullUpdateId, body.fullUpdateId, 'it is not touched');
 });
 
 test('a push goes on where it was: client and service are killed, connections break, the catalog is exactly the file', async (t) => {

@@ -55,11 +55,8 @@ export async function push(files: readonly string[], flags: PushFlags): Promise<
 
 async function pushAll(pushed: Push, flags: PushFlags): Promise<number> {
   const { record, connection, mode } = pushed;
+  if (await finishCommit(pushed, flags)) return report(pushed, flags);
   await openSession(pushed);
-  if (record.state.isCommitting) {
-    await commit(pushed, 0, flags);
-    return report(pushed, flags);
-  }
   await sendBatches(pushed);
   const preview = await connection.relata.products.preview(choiceOf(pushed));
   const counts = countsOf(preview);
@@ -95,7 +92,7 @@ async function openSession(pushed: Push): Promise<void> {
   const { relata } = pushed.connection;
   const { record } = pushed;
   if (record.state.fullUpdateId !== undefined) {
-    if (record.state.isCommitting || (await isOpen(pushed))) return;
+    if (await isOpen(pushed)) return;
     console.error('The full update that was broken off is gone, this one begins anew.');
     record.restart();
   }
@@ -111,10 +108,14 @@ async function isOpen(pushed: Push): Promise<boolean> {
     await pushed.connection.relata.products.openFullUpdate(choiceOf(pushed));
     return true;
   } catch (error) {
-    if (error instanceof RelataError && error.status === 400) return false;
+    if (isGone(error)) return false;
     throw error;
   }
 }
+
+/** Any other refusal says nothing of the session. */
+const isGone = (error: unknown) =>
+  error instanceof RelataError && ['full_update_missing', 'full_update_other'].includes(error.reason ?? '');
 
 async function sendBatches(pushed: Push): Promise<void> {
   const { record, files, size } = pushed;
@@ -220,25 +221,54 @@ async function commit(pushed: Push, deleted: number, flags: PushFlags): Promise<
 }
 
 async function tryCommit(pushed: Push, allowDeletes: number | undefined): Promise<void> {
+  pushed.record.keep({ isCommitting: true, tasks: [] });
+  await waitForCommit(pushed, allowDeletes);
+}
+
+async function waitForCommit(pushed: Push, allowDeletes?: number): Promise<void> {
   const { record, connection } = pushed;
-  record.keep({ isCommitting: true });
   try {
-    const { data } = await connection.relata.products.start({
-      ...choiceOf(pushed),
-      ...(allowDeletes !== undefined && { allowDeletes }),
-      batches: record.state.batches,
-    });
-    record.keep({ tasks: [data.task.id] });
-    await connection.relata.tasks.wait(data.task.id);
+    const id = record.state.tasks[0] ?? (await startCommit(pushed, allowDeletes));
+    await connection.relata.tasks.wait(id);
   } catch (error) {
-    if (isRefused(error)) record.keep({ isCommitting: false });
+    if (isRefused(error)) record.keep({ isCommitting: false, tasks: [] });
     throw error;
   }
 }
 
-/** After any other failure the commit may run: `--resume` asks for it again, and gets its task. Source: docs/interface.md §4.4 rule 17. */
+/** @returns its task, also of one that has begun before. Source: docs/interface.md §4.4 rule 17. */
+async function startCommit(pushed: Push, allowDeletes: number | undefined): Promise<string> {
+  const { record, connection } = pushed;
+  const { data } = await connection.relata.products.start({
+    ...choiceOf(pushed),
+    ...(allowDeletes !== undefined && { allowDeletes }),
+    batches: record.state.batches,
+  });
+  record.keep({ tasks: [data.task.id] });
+  return data.task.id;
+}
+
+/**
+ * Of a push that lost sight of its commit. While the session is open the commit never began: it is shown and asked for
+ * like any other. One that is closed never opens again, so starting it finds its task and commits nothing.
+ * @returns whether there was a commit, which has ended
+ */
+async function finishCommit(pushed: Push, { preview }: PushFlags): Promise<boolean> {
+  if (!pushed.record.state.isCommitting || (await isOpen(pushed))) return false;
+  try {
+    await waitForCommit(pushed);
+  } catch (error) {
+    if (isGone(error)) return false;
+    throw error;
+  }
+  if (preview)
+    console.error('There is nothing to preview: the commit had begun when the push was broken off.');
+  return true;
+}
+
+/** After any other failure the commit may run: `--resume` looks for it. A task that is no longer kept tells nothing. */
 const isRefused = (error: unknown) =>
-  error instanceof TaskError || (error instanceof RelataError && error.status === 400);
+  error instanceof TaskError || (error instanceof RelataError && [400, 404].includes(error.status));
 
 const isGuarded = (error: unknown) => error instanceof RelataError && error.reason === 'delete_guard';
 
