@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createWriteStream, lstatSync, renameSync, rmSync } from 'node:fs';
-import { Readable, type Writable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { UploadProduct } from '@relata/client';
@@ -8,6 +7,7 @@ import { type Connection, type ConnectionFlags, chooseProject, connect } from '.
 import { measureFiles, readProducts } from './product-files.ts';
 import { ask, countOf, isInteractive, print, say } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
+import { writeWhole } from './whole-file.ts';
 
 /** How many identifiers a request may name. Source: docs/interface.md §8. */
 const IDENTIFIERS = 10_000;
@@ -104,20 +104,6 @@ export async function pull(flags: ConnectionFlags & { readonly output?: string }
       else await pipeline(lines, file);
     });
   return 0;
-}
-
-/** A file that is cut at the end of a line looks whole: it gets its name when it is. Devices and links are written as they are. */
-async function writeWhole(path: string, write: (file: Writable) => Promise<void>): Promise<void> {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found !== undefined && !found.isFile()) return write(createWriteStream(path));
-  const part = `${path}.part`;
-  try {
-    await write(createWriteStream(part, { flush: true, ...(found && { mode: found.mode }) }));
-    renameSync(part, path);
-  } catch (error) {
-    rmSync(part, { force: true });
-    throw error;
-  }
 }
 
 async function* writeLines({ relata }: Connection, projectId: number): AsyncGenerator<string> {
