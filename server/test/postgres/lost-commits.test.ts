@@ -93,6 +93,31 @@ test(
   },
 );
 
+test(
+  'an ontology that was stored and not answered is answered to the repetition, and in the audit log (§7.6 rule 5)',
+  onlyShared,
+  async (t) => {
+    const { proxy, service } = await start(t);
+    const { projectId } = await createCatalog(service);
+    const path = `/management/projects/${projectId}/ontology`;
+    const { headers, body } = await service.call('GET', path);
+    const wanted = { ...body, attributes: [{ name: 'Mine', type: 'TEXT_ATTRIBUTE' }] };
+    const tagged = { 'if-match': headers.get('etag') ?? '', ...once };
+    const put = () => service.call('PUT', path, { body: wanted, headers: tagged });
+    proxy.loseNext('past_ontology');
+    assert.equal((await put()).status, 503);
+    assert.equal(proxy.lost(), 1);
+    for (let again = 1; again <= 2; again += 1) {
+      const answer = await put();
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+      assert.equal(answer.body.attributes[0].name, 'Mine');
+    }
+    const log = await service.call('GET', `/management/audit-log?projectId=${projectId}`);
+    const actions = log.body.items.map(({ action }: { action: string }) => action);
+    assert.equal(actions.filter((action: string) => action === 'ontology.changed').length, 1);
+  },
+);
+
 test('a run whose writes were stored and not answered has them done (§13.2)', onlyShared, async (t) => {
   const { proxy, service } = await start(t);
   const project = await createPipelineProject(service);

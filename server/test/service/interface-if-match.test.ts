@@ -126,6 +126,35 @@ for (const { name, make, first, second } of SUBJECTS) {
   });
 }
 
+test('an ontology that is in place already is no other state for a repetition, for anybody else it is (§7.6 rules 2 and 5)', async () => {
+  const { projectId } = await createCatalog(service());
+  const path = `/management/projects/${projectId}/ontology`;
+  const attributes = [attribute('Colour'), { ...attribute('Size'), synonyms: ['Grösse'] }];
+  const body = { mode: 'own', attributes, unitAliases: { Gebinde: 'pcs' } };
+  const old = await readTag(path);
+  // As a first attempt whose answer was lost.
+  const first = await put(path, body);
+  assert.equal(first.status, 200, JSON.stringify(first.body));
+  const keyed = (sent: object, key: string) =>
+    service().call('PUT', path, {
+      body: sent,
+      headers: { 'if-match': old, 'idempotency-key': `${key} ${path}` },
+    });
+  const repeated = await keyed(body, 'same');
+  assert.deepEqual([repeated.status, repeated.body], [200, first.body]);
+  assert.equal(repeated.headers.get('etag'), first.headers.get('etag'));
+  assertRefused(await put(path, body, old), 412);
+  for (const [key, other] of Object.entries({
+    fewer: { ...body, attributes: attributes.slice(1) },
+    more: { ...body, attributes: [...attributes, attribute('Price')] },
+    type: { ...body, attributes: [attribute('Colour'), { name: 'Size', type: 'DATE_ATTRIBUTE' }] },
+    mode: { ...body, mode: 'automatic' },
+    alias: { ...body, unitAliases: {} },
+  }))
+    assertRefused(await keyed(other, key), 412);
+  assert.equal(await readTag(path), first.headers.get('etag'));
+});
+
 test('a relation that is built keeps its ETag; an old one does not delete it (§7.6 rules 1 and 2)', async () => {
   const catalog = await createRelationCatalog(service());
   await catalog.load(product('A', 'All', {}), product('B', 'All', {}));

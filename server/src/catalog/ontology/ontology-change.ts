@@ -64,6 +64,13 @@ export const markOfOntology = (ontology: Omit<Ontology, 'revision'>): string => 
 export const isSameOntology = (present: Described, requested: Described): boolean =>
   describe(present) === describe(requested);
 
+/** Whether replacing the present ontology once more would change nothing: what was new has its id by now. */
+export function isInPlace(present: Ontology, requested: WantedOntology): boolean {
+  const known = new Map(present.attributes.map(({ name, id }) => [name, id]));
+  const { attributes } = identifyAttributes(present.attributes, requested.attributes, { known, nextId: 0 });
+  return isSameOntology(present, { ...requested, attributes });
+}
+
 /** As it is, or as it is wanted: without ids of what is new. */
 type Described = Pick<WantedOntology, 'mode' | 'unitAliases' | 'attributes'>;
 

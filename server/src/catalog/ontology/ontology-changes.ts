@@ -1,19 +1,28 @@
 import type { ChosenProject } from '../../kernel/caller.ts';
+import { ServiceError } from '../../kernel/errors.ts';
 import { refuseOtherState } from '../../storage/storage.ts';
 import type { TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { WantedOntology } from '../port.ts';
 import { ReportPassage } from '../report-lines.ts';
 import type { Ontology } from './attribute.ts';
-import { isSameOntology, markOfOntology } from './ontology-change.ts';
+import { isInPlace, isSameOntology, markOfOntology } from './ontology-change.ts';
 
 /** Changes of the ontology by a person and the task that follows. Source: docs/interface.md §11.5. */
 export interface OntologyChanges {
   readonly definitions: readonly TaskDefinition<never>[];
   /** @throws changed_meanwhile */
-  replace(project: ChosenProject, wanted: WantedOntology): Promise<{ ontology: Ontology; changed: boolean }>;
+  replace(
+    project: ChosenProject,
+    wanted: RequestedOntology,
+  ): Promise<{ ontology: Ontology; changed: boolean }>;
   /** Starts the task for all products whose facts followed an older ontology. */
   startExtraction(project: Pick<ChosenProject, 'id' | 'name' | 'origin'>): Promise<void>;
+}
+
+interface RequestedOntology extends WantedOntology {
+  /** It came with an idempotency key that has no answer yet. */
+  readonly mayBeRepeated: boolean;
 }
 
 export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
@@ -54,7 +63,20 @@ export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
     return done;
   }
 
-  async function replace(project: ChosenProject, wanted: WantedOntology) {
+  async function replace(project: ChosenProject, { mayBeRepeated, ...wanted }: RequestedOntology) {
+    try {
+      return await replaceExpected(project, wanted);
+    } catch (error) {
+      if (!mayBeRepeated || !isOtherState(error)) throw error;
+      // The answer is stored after the ontology, in another transaction: when only that was lost, this is what the caller made.
+      const present = await store.getOntology(project.id);
+      if (!isInPlace(present, wanted)) throw error;
+      // Its entry in the audit log was to be stored with the answer, so that is missing too.
+      return { ontology: present, changed: true };
+    }
+  }
+
+  async function replaceExpected(project: ChosenProject, wanted: WantedOntology) {
     const present = await store.getOntology(project.id);
     // The store looks again in its transaction; here it spares a task that would extract nothing.
     refuseOtherState(wanted.expected, markOfOntology(present));
@@ -76,3 +98,5 @@ export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
 
   return { definitions: [extractionTask], replace, startExtraction };
 }
+
+const isOtherState = (error: unknown) => error instanceof ServiceError && error.code === 'changed_meanwhile';

@@ -61,7 +61,8 @@ function serveOntologyChange(
   serveOnce(server, endpoint, async (request, once, reply) => {
     const { project } = request;
     checkOntology(request.body);
-    const wanted = { ...request.body, expected: readIfMatch(request) };
+    const mayBeRepeated = Boolean(request.headers['idempotency-key']);
+    const wanted = { ...request.body, expected: readIfMatch(request), mayBeRepeated };
     const answer = await once(async (record) => {
       const { ontology, changed } = await catalog.ontology.replace(project, wanted);
       const answered = documentOf(ontology);
