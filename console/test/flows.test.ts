@@ -426,6 +426,61 @@ test('only the full update that was shown is committed, with the deletions shown
   await service.relata.tasks.wait(task.id);
   await later.getByRole('button', { name: 'Commit', exact: true }).click();
   await later.getByText('The full update would delete 1 products, allowDeletes says 0').waitFor();
+
+  await upload({ identifier: 'FIRST', name: 'First' });
+  const half = await enter(`#/projects/${id}/updates`);
+  await half.getByRole('button', { name: 'Commit …', exact: true }).click();
+  await stopLooking(half);
+  // A new product leaves the number of deletions as it is.
+  await products.upload([{ identifier: 'SECOND', name: 'Second' }], { projectId: id });
+  await half.getByRole('button', { name: 'Commit and delete 34' }).click();
+  await half.getByText('The full update holds 2 batches, the request says 1').waitFor();
+  assert.equal((await products.list(id, { limit: 1_000 })).items.length, 34);
+});
+
+test('the dialog of a commit keeps the figures that it opened with, and a look that fails is told (§4.4 rule 23)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const { products } = service.relata;
+  const id = await makeExampleProject(service);
+  const { fullUpdateId } = await products.initiate({ projectId: id });
+  const upload = (identifier: string) =>
+    products.upload([{ identifier, name: identifier }], { projectId: id, fullUpdateId });
+  await upload('NEW');
+  const page = await enter(`#/projects/${id}/updates`);
+  /** Goes away and comes back until a look has found it: the page looks by itself every 15 s. */
+  const lookUntil = async (isDone: () => Promise<boolean>) => {
+    for (let times = 0; !(await isDone()); times += 1) {
+      assert.ok(times < 100, 'the page looks when somebody comes back');
+      await page.evaluate(() => dispatchEvent(new Event('visibilitychange')));
+      await page.waitForTimeout(200);
+    }
+  };
+  const figures = page.getByText('To be deleted: 32 products');
+  await page.getByRole('button', { name: 'Commit …', exact: true }).click();
+  const confirm = page.getByRole('button', { name: 'Commit and delete 33' });
+  await confirm.waitFor();
+  await upload('DRILL-118-BLUE');
+  await lookUntil(() => figures.isVisible());
+  await confirm.click();
+  await page.getByText('The full update holds 2 batches, the request says 1').waitFor();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await confirm.waitFor({ state: 'detached' });
+
+  const look = /\/full-update$/;
+  const failure = page.getByRole('alert');
+  await page.route(look, (route) => route.fulfill({ status: 500 }));
+  await lookUntil(() => failure.isVisible());
+  assert.equal(await figures.isVisible(), true);
+  await page.unroute(look);
+  await lookUntil(async () => !(await failure.isVisible()));
+
+  await page.route(look, async (route) => {
+    const response = await route.fetch();
+    const { fullUpdate } = await response.json();
+    await route.fulfill({ response, json: { fullUpdate: { ...fullUpdate, lastBatch: 'in doubt' } } });
+  });
+  await lookUntil(() => page.getByText('A batch may be missing').isVisible());
+  assert.equal(await page.getByRole('button', { name: 'Commit …', exact: true }).isDisabled(), true);
 });
 
 test('commits stand on a timeline, show products old and new, and are taken back (§14.8, §4.5)', async (t) => {

@@ -47,6 +47,8 @@ export const de: Readonly<Record<string, string>> = {
   'A POST to this URL starts a run. It needs an account key that may write, as <code>Authorization: Bearer …</code>, and works at most once every {seconds, plural, one {# second} other {# seconds}}.':
     'Ein POST an diese URL startet einen Lauf. Er braucht einen Kontoschlüssel mit Schreibzugriff, als <code>Authorization: Bearer …</code>, und wirkt höchstens alle {seconds, plural, one {# Sekunde} other {# Sekunden}}.',
   'A URL that is fetched': 'Eine URL, die abgerufen wird',
+  'A batch may be missing. Whoever sends the products has to send the last batch again.':
+    'Möglicherweise fehlt ein Paket. Wer die Produkte sendet, muss das letzte Paket noch einmal senden.',
   'A bucket of S3 or a compatible server': 'Ein Bucket von S3 oder einem kompatiblen Server',
   'A build in which more products lack what the format requires is not published.':
     'Eine Erstellung, in der mehr Produkten etwas fehlt, was das Format verlangt, wird nicht veröffentlicht.',

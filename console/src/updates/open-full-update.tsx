@@ -19,47 +19,76 @@ interface ShownSession {
   readonly fullUpdateId: number;
 }
 
+/** One look at the open full update. */
+interface Shown {
+  readonly session: ShownSession;
+  /** Counts only ever grow: while they are the same, the session holds what was compared. */
+  readonly accepted: { readonly batches: number; readonly products: number };
+  readonly isInDoubt: boolean;
+  readonly preview: FullUpdatePreview;
+}
+
 /** What the commit of the open full update would do: above all, what it would delete. Nothing when none is open. */
 export function OpenFullUpdate() {
-  const relata = useRelata();
-  const project = useProject();
-  const { canChange } = useRights();
+  const { data: shown, error } = useOpenFullUpdate();
   const [isOpen, setOpen] = useState(false);
-  const preview = useQuery({
-    queryKey: ['full-update', project.id],
+  // Looks go on under the open dialog: what it showed first is what is confirmed.
+  const [confirmed, setConfirmed] = useState<Shown>();
+  const open = (one: Shown) => {
+    setConfirmed(one);
+    setOpen(true);
+  };
+  return (
+    <>
+      <ErrorNote error={error} />
+      {shown && <OpenCard shown={shown} onCommit={() => open(shown)} />}
+      {confirmed && <CommitDialog shown={confirmed} isOpen={isOpen} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function useOpenFullUpdate() {
+  const relata = useRelata();
+  const { id: projectId } = useProject();
+  return useQuery({
+    queryKey: ['full-update', projectId],
     // To compare takes a while, and where none is open it would be refused.
-    queryFn: async ({ signal }) => {
-      const open = await relata.products.findFullUpdate(project.id, { signal });
+    queryFn: async ({ signal }): Promise<Shown | null> => {
+      // Counted before it is compared: a batch in between makes the commit refused, not other than shown.
+      const open = await relata.products.findFullUpdate(projectId, { signal });
       if (open === undefined) return null;
-      const session = { projectId: project.id, fullUpdateId: open.fullUpdateId };
-      return { session, ...(await relata.products.preview({ ...session, signal })) };
+      const { fullUpdateId, batches, products, lastBatch } = open;
+      const session = { projectId, fullUpdateId };
+      const preview = await relata.products.preview({ ...session, signal });
+      return { session, accepted: { batches, products }, isInDoubt: lastBatch === 'in doubt', preview };
     },
     refetchInterval: LOOK_MS,
   });
-  if (!preview.data) return <ErrorNote error={preview.error} />;
-  const { session, deleted, deletePercent } = preview.data;
+}
+
+function OpenCard({ shown, onCommit }: { shown: Shown; onCommit(): void }) {
+  const { canChange } = useRights();
+  const { session, preview, isInDoubt } = shown;
+  const { count, identifiers } = preview.deleted;
   return (
     <Card
       title={t('A full update is open')}
       actions={
         canChange && (
-          <Button look="primary" onClick={() => setOpen(true)}>
+          <Button look="primary" disabled={isInDoubt} onClick={onCommit}>
             {t('Commit …')}
           </Button>
         )
       }
     >
-      <Counts preview={preview.data} />
-      {deleted.count > 0 && (
-        <ToBeDeleted session={session} count={deleted.count} first={deleted.identifiers} />
+      {isInDoubt && (
+        // The counts of the commit would end the doubt, though they only say what arrived.
+        <p className="note warn">
+          {t('A batch may be missing. Whoever sends the products has to send the last batch again.')}
+        </p>
       )}
-      <CommitDialog
-        session={session}
-        isOpen={isOpen}
-        onClose={() => setOpen(false)}
-        deletes={deleted.count}
-        percent={deletePercent}
-      />
+      <Counts preview={preview} />
+      {count > 0 && <ToBeDeleted session={session} count={count} first={identifiers} />}
     </Card>
   );
 }
@@ -125,26 +154,16 @@ function Counts({ preview }: { preview: FullUpdatePreview }) {
   );
 }
 
-function CommitDialog({
-  session,
-  isOpen,
-  onClose,
-  deletes,
-  percent,
-}: {
-  session: ShownSession;
-  isOpen: boolean;
-  onClose(): void;
-  deletes: number;
-  percent: number;
-}) {
+function CommitDialog({ shown, isOpen, onClose }: { shown: Shown; isOpen: boolean; onClose(): void }) {
   const relata = useRelata();
   const project = useProject();
   const queries = useQueryClient();
   const limit = project.settings.maxDeletePercent;
+  const { session, accepted, preview } = shown;
+  const deletes = preview.deleted.count;
   const commit = async () => {
-    // What was shown is what may happen: another session and any other number are refused.
-    const { data } = await relata.products.start({ ...session, allowDeletes: deletes });
+    // What was shown is what may happen: another session, more batches and any other number are refused.
+    const { data } = await relata.products.start({ ...session, ...accepted, allowDeletes: deletes });
     await queries.invalidateQueries({ queryKey: ['full-update', project.id] });
     setTimeout(() => goTo(linkTo('projects', project.id, 'updates', data.task.id)));
   };
@@ -158,7 +177,7 @@ function CommitDialog({
       onSubmit={commit}
     >
       <p>{t('The uploaded products replace the catalog at once.')}</p>
-      {percent > limit && (
+      {preview.deletePercent > limit && (
         <p className="note warn">
           {t(
             'This is more than the {limit, number} % that the project allows. By confirming you allow exactly these {count, plural, one {# deletion} other {# deletions}}.',
