@@ -79,6 +79,27 @@ test('identifiers to delete that are joined by commas are 400 with the right for
   assert.deepEqual((await catalog.list()).slice(0, 2), ['A', 'B']);
 });
 
+test('a product whose name is joined by commas is deleted also while its upload waits for its turn (§4.6 rule 6)', async (t) => {
+  const catalog = await createCatalog(service());
+  await catalog.load(product('A'), product('B'));
+  const release = await catalog.hold();
+  t.after(release);
+  const upload = await catalog.post('/products', [product('A,B'), product('C,D')]);
+  const long = await catalog.call('DELETE', '/products?identifiers=A,B');
+  assert.equal(long.status, 200, JSON.stringify(long.body));
+  const short = catalog.call('DELETE', '/products?articleNumber=C,D');
+  await release();
+  await catalog.done(upload);
+  await catalog.done(long);
+  await catalog.done(await short);
+  assert.deepEqual(await catalog.list(), ['A', 'B']);
+  assertRefused(
+    await catalog.call('DELETE', '/products?identifiers=A,B'),
+    400,
+    'Your query params are not valid',
+  );
+});
+
 test('PUT does what POST does where products are sent', async () => {
   const catalog = await createCatalog(service());
   await catalog.done(await catalog.call('PUT', '/products', { body: { products: [product('A')] } }));

@@ -17,8 +17,10 @@ export function readIdentifierList(given: string | readonly string[] | undefined
   const [first] = values;
   if (first === undefined || values.includes(''))
     throw refuse('must hold at least one identifier and no empty one');
-  return values.length === 1 && /^[[{]/.test(first) ? parseList(first) : values;
+  return values.length === 1 && isJson(first) ? parseList(first) : values;
 }
+
+const isJson = (value: string) => /^[[{]/.test(value);
 
 /**
  * A list as people write it by hand would be one identifier that nobody has. `isKnown`: whether the catalog has one of these.
@@ -28,7 +30,7 @@ export async function refuseCommas(
   given: string | readonly string[] | undefined,
   isKnown: (identifiers: readonly string[]) => Promise<boolean>,
 ): Promise<void> {
-  if (typeof given !== 'string' || !given.includes(',') || /^[[{]/.test(given)) return;
+  if (typeof given !== 'string' || !given.includes(',') || isJson(given)) return;
   const parts = given.split(',').map((part) => part.trim());
   if ((await isKnown([given])) || !(await isKnown(parts))) return;
   throw refuse(

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import type { Static } from 'typebox';
 import { type AnswerOnce, type Endpoint, ErrorAnswer, type Routes, serveOnce } from '../../http/http.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { actorOf, type Projects } from '../../projects/projects.ts';
@@ -47,9 +48,8 @@ export const deleteRoutes =
           });
         }
         return once(async (record) => {
-          const { identifiers: named, articleNumber } = request.query;
-          for (const given of [named, articleNumber])
-            await refuseCommas(given, (some) => catalog.store.hasAny(request.project.id, some));
+          for (const given of listNamed(request.query))
+            await refuseCommas(given, (some) => catalog.updates.mayGetAny(request.project.id, some));
           return catalog.updates.remove(request.project, [...new Set(identifiers)], {
             author: actorOf(request.caller),
             async record(tx, answer) {
@@ -64,12 +64,13 @@ export const deleteRoutes =
 const listOf = (body: { identifiers: string[] } | string[]) =>
   Array.isArray(body) ? body : body.identifiers;
 
+/** Parameters that name products, as they were given. */
+const listNamed = ({ identifiers, articleNumber }: Static<typeof DeleteQuery>) =>
+  [identifiers, articleNumber].filter((given) => given !== undefined);
+
 /** Connectors name them in the query; where both do, they have to agree. */
 async function takeFromQuery(request: FastifyRequest): Promise<void> {
-  const { identifiers, articleNumber } = request.query as Record<string, string | string[] | undefined>;
-  const named = [identifiers, articleNumber]
-    .filter((given) => given !== undefined)
-    .flatMap(readIdentifierList);
+  const named = listNamed(request.query as Static<typeof DeleteQuery>).flatMap(readIdentifierList);
   if (named.length === 0) return;
   if (isEmpty(request.body)) request.body = named;
   else if (JSON.stringify(listOf(request.body as string[])) !== JSON.stringify(named)) {

@@ -10,6 +10,7 @@ import type { CatalogParts } from '../parts.ts';
 import type { ChangeCounts } from '../port.ts';
 import { countRows, type OnInvalid } from '../products/products.ts';
 import { ReportPassage } from '../report-lines.ts';
+import { isSettled, mayGetAny } from './accepted-changes.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';
 import { keptSinceOf, refusalOfRestore, refuseRestore } from './kept-commits.ts';
 import {
@@ -121,13 +122,17 @@ export class ProductUpdates {
     }
   }
 
+  mayGetAny = (projectId: number, identifiers: readonly string[]): Promise<boolean> =>
+    mayGetAny(this.parts, projectId, identifiers);
+
   /** @throws no_known_identifier */
   async remove(
     project: ChosenProject,
     identifiers: readonly string[],
     { author, record }: DeleteOptions,
   ): Promise<TaskAccepted> {
-    if ((await this.isSettled(project.id)) && !(await this.parts.store.hasAny(project.id, identifiers))) {
+    const { store, tasks } = this.parts;
+    if ((await isSettled(tasks, project.id)) && !(await store.hasAny(project.id, identifiers))) {
       throw new ServiceError('no_known_identifier', {
         details: identifiers.slice(0, 20).map((one) => `${JSON.stringify(one)} is not known`),
       });
@@ -142,18 +147,13 @@ export class ProductUpdates {
 
   /** @throws nothing_to_restore, changed_meanwhile */
   async restore(project: ChosenProject, { record, ...order }: RestoreOptions): Promise<TaskAccepted> {
-    if (await this.isSettled(project.id))
+    if (await isSettled(this.parts.tasks, project.id))
       refuseRestore(await this.parts.store.listKeptCommits(project.id), order);
     return this.acceptWith(this.restoreTask, { project, payload: order }, async (tx, task) => {
       const answer = answerToTask(SUCCESS_TEXTS.restore, task);
       await record(tx, answer);
       return answer;
     });
-  }
-
-  /** A question about the present can be asked only while nothing is on its way. */
-  private async isSettled(projectId: number): Promise<boolean> {
-    return !(await this.parts.tasks.hasOpenOrdered(projectId));
   }
 
   /** Stores the task and its answer in one transaction. @returns the answer */
