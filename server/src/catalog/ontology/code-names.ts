@@ -1,22 +1,25 @@
 /** Words that name codes, in the languages that shops mostly use; numbers under such a key are text. */
 const CODES = 'gtin|ean|upc|isbn|issn|mpn|sku|asin|pzn|jan|oem|id|barcode|strichcode|guid|uuid';
+/** Names a number by itself, and with a thing on either side: `Referencia`, `número de referencia`, `référence produit`. */
+const REFERENCE = 'reference|referencia|riferimento|referenz';
 const THINGS = [
   'art|artikel|article|articulo|articolo|artigo|artykulu|sach|typ|item|product|produkt|produit|producto|prodotto|produto|produktu',
-  'part|parte|czesci|reservedels|teile?|ersatzteil|piece|pieza|peca|pezzo|onderdeel|model|modell|modele|modelo|modello',
+  'part|parte|czesci|reservedels|teil|ersatzteil|piece|pieza|peca|pezzo|onderdeel|model|modell|modele|modelo|modello',
   'hersteller|manufacturer|fabricant|fabricante|produttore|fabrikant|supplier|lieferanten',
-  'bestell?|order|commande|serien|serie|serial|material|catalog|catalogue|catalogo|katalog|katalogowy|zolltarif|tariff|reference|referencia|riferimento|referenz',
+  'bestell?|order|commande|serien|serie|serial|material|catalog|catalogue|catalogo|katalog|katalogowy|zolltarif|tariff',
+  REFERENCE,
 ].join('|');
-const NUMBERS =
-  'nummer|nummern|number|numbers|numero|numeros|numer|num|nr|no|n|code|codes|codigo|codice|kod|ref|reference|referencia|riferimento|referenz|key|schluessel|schlussel';
+const NUMBERS = `nummer|nummern|number|numbers|numero|numeros|numer|num|nr|no|code|codes|codigo|codice|kod|ref|${REFERENCE}|key|schluessel|schlussel`;
 const OF = '(?:de |do |da |di |del |della |dell |d )?';
 
 const PATTERN = new RegExp(
   [
     `\\b(?:${CODES})s?\\d*\\b`,
-    `\\b(?:(?:${THINGS})s?[ ]?){1,3}(?:${NUMBERS})\\b`,
-    // Of one thing: a "número de piezas" counts.
-    `\\b(?:${NUMBERS}) ${OF}(?:l )?(?:${THINGS})\\b`,
-    '^(?:reference|referencia|riferimento|referenz|ref)$',
+    // `Herstellerartikelnummer`, `Teile-Nr`, and `Typ N°`, but not `Typ N`: that is a kind, as `Typ K` is.
+    `\\b(?:(?:${THINGS})[es]?[ ]?){1,3}(?:${NUMBERS})\\b`,
+    // `Número de pieza` names one thing; `número de piezas` says how many there are.
+    `\\b(?:${NUMBERS}|n) ${OF}(?:l )?(?:${THINGS})\\b`,
+    `^(?:${REFERENCE}|ref)$`,
   ].join('|'),
 );
 
@@ -27,10 +30,12 @@ export function isCodeName(name: string): boolean {
     .replaceAll(/\p{M}/gu, '')
     .replaceAll('ß', 'ss')
     .replaceAll(/[łŁ]/g, 'l')
-    .replaceAll('#', ' nr ')
+    // `Part #` is a number, `# Parts` says how many.
+    .replace(/#[^\p{L}\d]*$/u, ' nr')
     // `ArtikelNr` and `EANCode` are two words each; `IDs` is one.
     .replaceAll(/(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll}{2})/gu, ' ')
     .toLowerCase()
+    .replaceAll(/\bn[°º.]/g, 'nr ')
     .replaceAll(/[^\p{L}\d]+/gu, ' ');
   return PATTERN.test(words.trim());
 }

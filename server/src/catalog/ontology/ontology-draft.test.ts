@@ -116,6 +116,15 @@ test('a name of codes is one in the languages of shops, as a word and not within
   );
   codes.push('Numer artykułu', 'numer części', 'Número de parte', 'numéro de référence', 'reservedelsnummer');
   codes.push('Herstellerartikelnummer', 'Lieferanten-Artikelnummer', 'Sachnummer', 'EANCode', 'Part #');
+  codes.push(
+    'Item #:',
+    'Art. N°',
+    'Art. n.',
+    'Nº de artículo',
+    'N. articolo',
+    'N serie',
+    'Référence produit',
+  );
   for (const name of codes) assert.ok(isCodeName(name), name);
   const others = [
     'Width',
@@ -127,5 +136,16 @@ test('a name of codes is one in the languages of shops, as a word and not within
     'Reference voltage',
   ];
   others.push('Code length', 'Anzahl Teile', 'Número de piezas', 'Type of code');
+  // What is counted, a kind, and a plural.
+  others.push(
+    '# Teile',
+    '#Artikel',
+    '# Modell',
+    'Teile # je Packung',
+    'N Teile',
+    'Typ N',
+    'Modell N',
+    'Serien',
+  );
   for (const name of others) assert.ok(!isCodeName(name), name);
 });
