@@ -1,4 +1,4 @@
-import { type Language, presentLanguage } from '../languages/text.ts';
+import type { Language } from '../languages/text.ts';
 
 /** Some spreadsheets take the wide signs of East Asian keyboards for the narrow ones. */
 const FORMULA = /^[=+\-@＝＋－＠\t\r\n]/;
@@ -13,25 +13,11 @@ export function toCsvCell(value: unknown): string {
   return /[",;\n\r]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 
-/** Where a comma is the decimal sign, spreadsheets split a line at semicolons. */
 const SEPARATORS: Readonly<Record<Language, string>> = { en: ',', de: ';' };
 
-export function toCsvLine(values: readonly unknown[]): string {
-  return `${values.map(toCsvCell).join(SEPARATORS[presentLanguage()])}\r\n`;
-}
+/** Where a comma is the decimal sign, spreadsheets split a line at semicolons. */
+export const separatorOf = (language: Language): string => SEPARATORS[language];
 
-/** Without a byte order mark, Excel does not read a file as UTF-8. */
-const MARK = '\ufeff';
-
-export const saveTable = (name: string, lines: readonly BlobPart[]): void =>
-  saveFile(name, [MARK, ...lines], 'text/csv');
-
-/** Offers a file for saving; its content is never opened as a page. */
-export function saveFile(name: string, parts: readonly BlobPart[], type: string): void {
-  const address = URL.createObjectURL(new Blob([...parts], { type: `${type};charset=utf-8` }));
-  const link = document.createElement('a');
-  link.href = address;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+export function toCsvLine(values: readonly unknown[], separator: string): string {
+  return `${values.map(toCsvCell).join(separator)}\r\n`;
 }

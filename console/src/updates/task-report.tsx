@@ -1,12 +1,13 @@
 import type { ReportLine, Task } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { t } from '../languages/text.ts';
+import { presentLanguage, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Answer, Card } from '../parts/page.tsx';
+import { saveTable } from '../parts/save-file.ts';
 import { TableBox } from '../parts/table-box.tsx';
 import { useTell } from '../parts/toasts.tsx';
-import { saveTable, toCsvLine } from '../rules/csv.ts';
+import { separatorOf, toCsvLine } from '../rules/csv.ts';
 import { formatCount } from '../rules/format.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
@@ -105,13 +106,13 @@ function ReportTable({ lines, projectId }: { lines: readonly ReportLine[]; proje
   );
 }
 
-function toCsv(lines: readonly ReportLine[]): string[] {
+function toCsv(lines: readonly ReportLine[], separator: string): string[] {
   const names = [...COLUMNS, ...(lines.some(hasPlace) ? PLACES : [])];
   const toCells = (line: ReportLine) =>
     line.more === undefined
       ? names.map((name) => (name === 'attribute' ? aboutOf(line) : line[name]))
       : ['', 'more', '', '', line.more];
-  return [names, ...lines.map(toCells)].map(toCsvLine);
+  return [names, ...lines.map(toCells)].map((cells) => toCsvLine(cells, separator));
 }
 
 function Download({ taskId }: { taskId: string }) {
@@ -121,7 +122,7 @@ function Download({ taskId }: { taskId: string }) {
   const save = async () => {
     const lines: ReportLine[] = [];
     for await (const line of relata.tasks.report(taskId)) lines.push(line);
-    saveTable(`report-${taskId}.csv`, toCsv(lines));
+    saveTable(`report-${taskId}.csv`, toCsv(lines, separatorOf(presentLanguage())));
   };
   return (
     <Button

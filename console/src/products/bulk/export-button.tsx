@@ -1,10 +1,11 @@
 import { useRef, useState } from 'react';
-import { t } from '../../languages/text.ts';
+import { presentLanguage, t } from '../../languages/text.ts';
 import { Button } from '../../parts/button.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { SelectField } from '../../parts/forms/field.tsx';
+import { saveFile, saveTable } from '../../parts/save-file.ts';
 import { useTell } from '../../parts/toasts.tsx';
-import { saveFile, saveTable } from '../../rules/csv.ts';
+import { separatorOf } from '../../rules/csv.ts';
 import { useProject } from '../../state/project.ts';
 import { useRelata } from '../../state/session.tsx';
 import { type ProductFilters, wayOf } from '../finding/product-filters.ts';
@@ -37,7 +38,9 @@ export function ExportButton({ filters }: { filters: ProductFilters }) {
     running.current = controller;
     const wanted: Wanted = { relata, projectId, filters, signal: controller.signal };
     const isTable = format === 'csv' || !canBeWhole;
-    const file = await collect(isTable ? writeTable(wanted, columns) : writeProducts(wanted), setWritten);
+    const separator = separatorOf(presentLanguage());
+    const pieces = isTable ? writeTable(wanted, columns, separator) : writeProducts(wanted);
+    const file = await collect(pieces, setWritten);
     const title = `${name} ${new Date().toISOString().slice(0, 10)}`;
     if (isTable) saveTable(`${title}.csv`, file.pieces);
     else saveFile(`${title}.ndjson`, file.pieces, 'application/x-ndjson');

@@ -94,27 +94,33 @@ export interface Piece {
 }
 
 /** @yields the table as it is seen: identifier, name and the columns, the values of attributes looked up page by page */
-export async function* writeTable(wanted: Wanted, columns: readonly Column[]): AsyncGenerator<Piece> {
+export async function* writeTable(
+  wanted: Wanted,
+  columns: readonly Column[],
+  separator: string,
+): AsyncGenerator<Piece> {
   const { relata, projectId, signal } = wanted;
   const hasValues = columns.some((column) => attributeOf(column) !== undefined);
-  yield { text: toCsvLine(['identifier', 'name', ...columns.map(nameColumn)]), count: 0 };
+  yield { text: toCsvLine(['identifier', 'name', ...columns.map(nameColumn)], separator), count: 0 };
   for await (const rows of listRows(wanted)) {
     const identifiers = rows.map(({ identifier }) => identifier);
     const products =
       hasValues && rows.length > 0 ? await relata.products.lookUp(identifiers, { projectId, signal }) : [];
     const values = new Map(products.map((product) => [product.identifier, toValues(product)]));
-    const lines = rows.map((row) => toLine(row, columns, values.get(row.identifier) ?? NO_VALUES));
+    const lines = rows.map((row) =>
+      toCsvLine(toCells(row, columns, values.get(row.identifier) ?? NO_VALUES), separator),
+    );
     yield { text: lines.join(''), count: rows.length };
   }
 }
 
-function toLine(row: ProductRow, columns: readonly Column[], values: Values): string {
+function toCells(row: ProductRow, columns: readonly Column[], values: Values): unknown[] {
   const cells = columns.map((column) => {
     if (column === 'changed') return new Date(row.lastUpdateTs).toISOString();
     if (column === 'category') return row.category;
     return column === 'group' ? row.group : values[attributeOf(column) ?? ''];
   });
-  return toCsvLine([row.identifier, row.name, ...cells]);
+  return [row.identifier, row.name, ...cells];
 }
 
 /** @yields whole products, a line each, as an upload takes them back; the search by words does not give them */
