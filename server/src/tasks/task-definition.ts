@@ -12,13 +12,18 @@ export interface TaskRun {
   leaveOut(lines: number): void;
   /** What the task has done, in figures; kept with its end. */
   count(result: object): void;
-  /** Does what cannot be cancelled any more once begun. @throws AbortError when the task was cancelled before */
+  /**
+   * Does what cannot be cancelled any more once begun, nor after a failure that may have been stored, until it was tried
+   * again or the doubt is cleared. @throws AbortError when the task was cancelled before
+   */
   takeEffect<Result>(work: () => Promise<Result>): Promise<Result>;
   /**
    * Accepts the parts that write for the task. Once it has, the task is cancelled with all of them or not at all: whoever
    * asked a moment before would otherwise end it, and they would write all the same. @throws as takeEffect
    */
   passOn<Result>(accept: () => Promise<Result>): Promise<Result>;
+  /** Says that the run knows what earlier ones stored, so that it can be cancelled again before it takes effect. */
+  clearDoubt(): void;
   /** Aborts when the task is cancelled or the process stops. */
   readonly signal: AbortSignal;
 }

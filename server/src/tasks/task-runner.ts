@@ -3,7 +3,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { traced, tracedApart } from '../kernel/trace.ts';
-import { translateSqliteError } from '../storage/storage.ts';
+import { mayBeStored, translateSqliteError } from '../storage/storage.ts';
 import type { ReportLine, Task, TaskFailure } from './task.ts';
 import { REPORT_LINES } from './task.ts';
 import type { RunnableTask, TaskRun } from './task-definition.ts';
@@ -86,16 +86,11 @@ export function startRun(task: Task, definition: RunnableTask, hooks: RunnerHook
   let stage: 'before' | 'taking-effect' = 'before';
   let wish: 'run' | 'cancel' | 'hand-back' = 'run';
   const notes = new RunNotes();
-  let savedAt = hooks.clock.now();
 
   const run: TaskRun = {
     task,
     signal: controller.signal,
-    async progress(percent) {
-      if (hooks.clock.now() - savedAt < PROGRESS_EVERY_MS) return;
-      savedAt = hooks.clock.now();
-      await hooks.saveProgress(task, Math.min(99, Math.floor(percent)));
-    },
+    progress: noteProgress(task, hooks),
     log: (line) => hooks.saveLog(task, line),
     report: (line) => notes.report(line),
     leaveOut: (lines) => notes.leaveOut(lines),
@@ -112,9 +107,13 @@ export function startRun(task: Task, definition: RunnableTask, hooks: RunnerHook
       try {
         return await work();
       } catch (error) {
-        stage = 'before';
+        // A commit whose answer was lost may have changed what a cancelled task must leave as it was.
+        if (!mayBeStored(error)) stage = 'before';
         throw error;
       }
+    },
+    clearDoubt() {
+      stage = 'before';
     },
   };
 
@@ -161,6 +160,15 @@ export function startRun(task: Task, definition: RunnableTask, hooks: RunnerHook
       wish = 'hand-back';
       controller.abort();
     },
+  };
+}
+
+function noteProgress(task: Task, hooks: RunnerHooks): TaskRun['progress'] {
+  let savedAt = hooks.clock.now();
+  return async (percent) => {
+    if (hooks.clock.now() - savedAt < PROGRESS_EVERY_MS) return;
+    savedAt = hooks.clock.now();
+    await hooks.saveProgress(task, Math.min(99, Math.floor(percent)));
   };
 }
 

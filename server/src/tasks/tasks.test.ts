@@ -132,6 +132,30 @@ test('a task is cancelled before it takes effect, whether it waits or runs, and 
   assert.deepEqual(process.begun, ['running', 'effect']);
 });
 
+test('a task that may have taken effect is not cancelled before a run has looked (§4.7 rule 15)', async (t) => {
+  const process = await startTaskProcess(await createTestStore(t));
+  const { tasks } = process;
+  const begin = async (text: string, error: ServiceError) => {
+    const task = await process.accept('effect', 1, { text });
+    await until('it takes effect', () => process.gates.has(text));
+    const waits = process.logged.filter((line) => /cannot go on now/.test(line)).length;
+    process.gates.get(text)?.fail(error);
+    await until(
+      'it waits',
+      () => process.logged.filter((line) => /cannot go on now/.test(line)).length > waits,
+    );
+    return task;
+  };
+  const refused = await begin('certainly not stored', new ServiceError('storage_full'));
+  assert.equal((await tasks.cancel(refused)).status, 'CANCELLED');
+  const lost = await begin('perhaps stored', new ServiceError('not_ready'));
+  await assert.rejects(tasks.cancel(lost), { code: 'task_taking_effect' });
+  await until('it looks again', () => process.gates.has('perhaps stored'), 15_000);
+  process.gates.get('perhaps stored')?.fail(new ServiceError('storage_full'));
+  await until('it looked', () => process.logged.filter((line) => /cannot go on now/.test(line)).length === 3);
+  assert.equal((await tasks.cancel(lost)).status, 'CANCELLED');
+});
+
 test('a task that has accepted its parts is cancelled with them, and not by itself (§13.2 rule 4)', async (t) => {
   const process = await startTaskProcess(await createTestStore(t));
   const task = await process.accept('passed', 1, { text: 'parts write' });

@@ -14,6 +14,7 @@ import {
 import { startCommitLosingProxy } from '../support/postgres/commit-losing-proxy.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { createCatalog } from '../support/shared-service.ts';
+import { until } from '../support/task-process.ts';
 import { startTestService } from '../support/test-service.ts';
 import { findServer, postgresStoreOn, testedStore } from '../support/test-store.ts';
 
@@ -160,3 +161,36 @@ test('what was published without an answer to the commit is served (§16.3 rule 
   assert.equal(answer.status, 200);
   assert.match(await answer.text(), /A1/);
 });
+
+test(
+  'what may be published or committed is not cancelled before it is known (§4.7 rule 15)',
+  onlyShared,
+  async (t) => {
+    const { proxy, service } = await start(t);
+    const project = await createChannelProject(service);
+    await project.load(sold('A1'));
+    const channel = await project.create({ name: 'All', format: { type: 'ndjson' } });
+    const countWaiting = () => service.log.filter((line) => line.includes('cannot go on now')).length;
+    const cancelWhenLost = async (statement: string, begin: () => Promise<string>) => {
+      const waiting = countWaiting();
+      proxy.loseNext(statement);
+      const id = await begin();
+      await until('it waits', () => countWaiting() > waiting);
+      assert.equal((await service.call('POST', `/tasks/${id}/cancel`)).status, 409);
+      assert.equal((await service.ended(id)).taskStatus, 'FINISHED');
+    };
+    await cancelWhenLost('insert into "channel_snapshot"', async () => {
+      const { body } = await project.manage('POST', `/${channel.id}/build`);
+      return body.task.id;
+    });
+    assert.equal((await project.fetch(channel.url)).status, 200);
+    await project.post('/products/batch/initiate');
+    await project.post('/products/batch/upload', { products: [sold('A1'), sold('B1')] });
+    await cancelWhenLost('last_task_result = ', async () => {
+      const { body } = await project.post('/products/batch/start');
+      return body.data.task.id;
+    });
+    assert.equal(proxy.lost(), 2);
+    assert.deepEqual(await project.list(), ['A1', 'B1']);
+  },
+);

@@ -94,7 +94,8 @@ export class ChannelBuilds {
     const channel = await findChannel(database.read, { projectId, id: channelId });
     if (channel === undefined) throw new ServiceError('not_found');
     const made = await listSnapshots(database.read, channel);
-    // A process that died since had published it: what is left is to deliver it.
+    run.clearDoubt();
+    // A process that died since, or a run that lost the answer, had published it: what is left is to deliver it.
     if (!made.some(({ taskNumber }) => taskNumber === number)) await this.publish(run, channel);
     await this.deliver(run, channel);
   }

@@ -144,6 +144,7 @@ export class PipelineRuns {
       run.leaveOut(stored.read.unreported);
       return this.conclude(run, { pipelineId, parts: known, read: stored.read });
     }
+    run.clearDoubt();
     const found = await this.parts.findPipeline(projectId, pipelineId);
     if (found === undefined) throw new ServiceError('not_found');
     const pipeline = isForced ? { ...found, stamp: undefined } : found;
