@@ -3,7 +3,7 @@ import { OutboundProblem } from '../outbound-problem.ts';
 import type { Outbound } from '../pinned-addresses.ts';
 
 /** Of SFTP 3, the version that every server speaks (draft-ietf-secsh-filexfer-02, section 7). */
-const STATUS = { endOfFile: 1, noSuchFile: 2, permissionDenied: 3, unsupported: 8 } as const;
+const STATUS = { endOfFile: 1, noSuchFile: 2, permissionDenied: 3 } as const;
 
 export interface SftpFile {
   readonly sizeBytes: number;
@@ -85,7 +85,9 @@ function statusOf(error: unknown): unknown {
 
 export const isEnd = (error: unknown) => statusOf(error) === STATUS.endOfFile;
 export const isMissing = (error: unknown) => statusOf(error) === STATUS.noSuchFile;
-export const isUnsupported = (error: unknown) => statusOf(error) === STATUS.unsupported;
+/** Whether the server said no, and the call was not just broken off. */
+export const isAnswer = (error: unknown) =>
+  error instanceof OutboundProblem && typeof statusOf(error) === 'number';
 
 /** The server's own words are not passed on. */
 function describeFile(error: unknown, host: string, path: string): unknown {

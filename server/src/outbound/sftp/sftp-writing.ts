@@ -1,11 +1,13 @@
-import { isMissing, isUnsupported, type SftpCalls } from './sftp-calls.ts';
+import { OutboundProblem } from '../outbound-problem.ts';
+import { isAnswer, isMissing, type SftpCalls } from './sftp-calls.ts';
+import { statPath } from './sftp-reading.ts';
 
 /** Sent before the first one is answered. */
 const WRITES_AHEAD = 16;
 
 /**
  * Writes under a hidden name and renames in the end: whoever looks sees the old file or the new one, never a part. Where the
- * server does not know OpenSSH's rename there is a moment without a file.
+ * server does not take OpenSSH's rename there is a moment without a file.
  * @returns the size of the file
  */
 export async function writePath(
@@ -47,14 +49,24 @@ async function writeAhead(
   return total;
 }
 
-/** In one step where the server knows OpenSSH's extension; SFTP 3 alone renames over no file that is there. */
+/** In one step where the server takes OpenSSH's extension; SFTP 3 alone renames over no file that is there. */
 async function replace(calls: SftpCalls, draft: string, path: string): Promise<void> {
   if (await renameOver(calls, draft, path)) return;
-  await removePath(calls, path);
-  await calls.ask<void>(path, (done) => calls.sftp.rename(draft, path, done));
+  const aside = asideOf(path);
+  await moveAside(calls, path, aside);
+  try {
+    await rename(calls, path, { from: draft, to: path });
+  } catch (error) {
+    await putBack(calls, path, aside).catch(() => {
+      throw describeAside(error, aside);
+    });
+    throw error;
+  }
+  // The new file is there, whatever becomes of the old one.
+  await removePath(calls, aside).catch(() => {});
 }
 
-/** @returns false where the server does not know how. @throws OutboundProblem; then the old file is there */
+/** @returns false where the server does not know how, or refuses. @throws OutboundProblem where it did not answer */
 async function renameOver(calls: SftpCalls, draft: string, path: string): Promise<boolean> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   // Of a call that nobody waits for any more.
@@ -69,10 +81,41 @@ async function renameOver(calls: SftpCalls, draft: string, path: string): Promis
     await calls.wait(path, promise);
     return true;
   } catch (error) {
-    if (isUnsupported(error)) return false;
+    // Some announce it, and replace no file that is there.
+    if (isAnswer(error)) return false;
     throw error;
   }
 }
+
+async function moveAside(calls: SftpCalls, path: string, aside: string): Promise<void> {
+  try {
+    await statPath(calls, path);
+  } catch (error) {
+    // What a delivery moved aside that was broken off then is the only copy: it stays until the new file is there.
+    return ignoreMissing(error);
+  }
+  await removePath(calls, aside);
+  await rename(calls, path, { from: path, to: aside });
+}
+
+/** Also what a delivery that was broken off moved aside. */
+const putBack = (calls: SftpCalls, path: string, aside: string): Promise<void> =>
+  rename(calls, path, { from: aside, to: path }).catch(ignoreMissing);
+
+function describeAside(error: unknown, aside: string): unknown {
+  if (!(error instanceof OutboundProblem)) return error;
+  const message = `${error.message}, the file that was there is ${aside} now`;
+  return new OutboundProblem(error.reason, message, { cause: error.cause });
+}
+
+interface Renaming {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** @param path in the words of a failure */
+const rename = (calls: SftpCalls, path: string, { from, to }: Renaming): Promise<void> =>
+  calls.ask<void>(path, (done) => calls.sftp.rename(from, to, done));
 
 /** One that is not there is removed already. */
 export async function removePath(calls: SftpCalls, path: string): Promise<void> {
@@ -83,7 +126,10 @@ function ignoreMissing(error: unknown): void {
   if (!isMissing(error)) throw error;
 }
 
-function draftOf(path: string): string {
+const draftOf = (path: string) => `${hide(path)}.part`;
+const asideOf = (path: string) => `${hide(path)}.old`;
+
+function hide(path: string): string {
   const at = path.lastIndexOf('/') + 1;
-  return `${path.slice(0, at)}.${path.slice(at)}.part`;
+  return `${path.slice(0, at)}.${path.slice(at)}`;
 }

@@ -87,21 +87,41 @@ test('a server that knows how replaces the old file in one step', async (t) => {
   assert.ok(server.calls.includes('posix-rename') && !server.calls.includes('remove'));
 });
 
-test('the old file goes first only where a server cannot replace it, not where it refuses to', async (t) => {
-  for (const [posixRename, left] of [
-    ['unsupported', 'new'],
-    ['refused', 'old'],
-  ] as const) {
+test('where a server cannot replace a file, or refuses to, the old one steps aside', async (t) => {
+  for (const posixRename of ['unknown', 'unsupported', 'refused'] as const) {
     const { root, place } = await startServer(t, undefined, posixRename);
     const sftp = await open(t, { ...place, password: PASSWORD });
-    writeFileSync(join(root, 'feed.csv'), 'old');
-    const writing = sftp.write('feed.csv', pieces(Buffer.from('new'), 3));
-    if (posixRename === 'refused') await assert.rejects(writing, /broke the transfer of feed\.csv off/);
-    else await writing;
-    // The next answer comes after that of the removal.
-    await sftp.stat('feed.csv');
+    // What a delivery left behind that was broken off.
+    writeFileSync(join(root, '.feed.csv.old'), 'older');
+    for (const text of ['first', 'new']) {
+      await sftp.write('feed.csv', pieces(Buffer.from(text), 3));
+      assert.equal(readFileSync(join(root, 'feed.csv'), 'utf8'), text);
+    }
     assert.deepEqual(readdirSync(root), ['feed.csv']);
-    assert.equal(readFileSync(join(root, 'feed.csv'), 'utf8'), left);
+  }
+});
+
+test('whatever a server refuses, the old file stays, and the error says where', async (t) => {
+  for (const posixRename of ['unknown', 'refused'] as const) {
+    const { root, server, place } = await startServer(t, undefined, posixRename);
+    const sftp = await open(t, { ...place, password: PASSWORD });
+    const check = async (stuck: readonly string[], left: string, message: RegExp) => {
+      writeFileSync(join(root, 'feed.csv'), 'old');
+      for (const path of stuck) server.stuck.add(path);
+      await assert.rejects(sftp.write('feed.csv', pieces(Buffer.from('new'), 3)), { message });
+      // The next answer comes after that of the removal.
+      await sftp.stat(left);
+      assert.deepEqual(readdirSync(root), [left]);
+      assert.equal(readFileSync(join(root, left), 'utf8'), 'old');
+      server.stuck.clear();
+    };
+    await check(['feed.csv'], 'feed.csv', /off$/);
+    await check(['.feed.csv.part'], 'feed.csv', /broke the transfer of feed\.csv off$/);
+    const both = ['.feed.csv.part', '.feed.csv.old'];
+    await check(both, '.feed.csv.old', / feed\.csv off, the file that was there is \.feed\.csv\.old now$/);
+    await sftp.write('feed.csv', pieces(Buffer.from('new'), 3));
+    assert.equal(readFileSync(join(root, 'feed.csv'), 'utf8'), 'new');
+    assert.deepEqual(readdirSync(root), ['feed.csv']);
   }
 });
 

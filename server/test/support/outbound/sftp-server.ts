@@ -14,6 +14,8 @@ export interface SftpTestServer {
   readonly hostKey: string;
   /** Names of the calls that it was sent, in order. */
   readonly calls: string[];
+  /** Paths whose files SFTP's own rename leaves where they are. */
+  readonly stuck: Set<string>;
   /** How many signed in. */
   readonly signedIn: () => number;
   close(): Promise<void>;
@@ -36,6 +38,7 @@ export async function startSftpServer(
 ): Promise<SftpTestServer> {
   const hostKeys = utils.generateKeyPairSync('ed25519');
   const calls: string[] = [];
+  const stuck = new Set<string>();
   const connections = new Set<Connection>();
   let signedIn = 0;
   const server = new Server({ hostKeys: [hostKeys.private] }, (connection) => {
@@ -47,7 +50,7 @@ export async function startSftpServer(
       .on('ready', () => {
         signedIn += 1;
         connection.on('session', (accept) =>
-          accept().on('sftp', (acceptSftp) => serveFiles(acceptSftp(), { root, calls, posixRename })),
+          accept().on('sftp', (acceptSftp) => serveFiles(acceptSftp(), { root, calls, stuck, posixRename })),
         );
       });
   });
@@ -59,6 +62,7 @@ export async function startSftpServer(
     port: (server.address() as AddressInfo).port,
     hostKey: `SHA256:${digest.replace(/=$/, '')}`,
     calls,
+    stuck,
     signedIn: () => signedIn,
     async close() {
       for (const connection of connections) connection.end();
@@ -82,13 +86,14 @@ function isKnown(context: AuthContext, { user, password, publicKey }: SftpTestUs
 interface Served {
   readonly root: string;
   readonly calls: string[];
+  readonly stuck: ReadonlySet<string>;
   readonly posixRename: PosixRename;
 }
 
 type Answer = (work: () => Promise<void>) => Promise<void>;
 
 function serveFiles(sftp: SFTPWrapper, served: Served): void {
-  const { root, calls, posixRename } = served;
+  const { root, calls, stuck, posixRename } = served;
   if (posixRename !== 'unknown') announcePosixRename(sftp);
   const handles = new Map<number, FileHandle | string[]>();
   const pathOf = (path: string) => join(root, normalize(`/${path}`));
@@ -197,7 +202,7 @@ function serveFiles(sftp: SFTPWrapper, served: Served): void {
         () => true,
         () => false,
       );
-      if (isTaken) return sftp.status(id, STATUS_CODE.FAILURE);
+      if (isTaken || stuck.has(from)) return sftp.status(id, STATUS_CODE.FAILURE);
       await rename(pathOf(from), pathOf(to));
       return sftp.status(id, STATUS_CODE.OK);
     }),
