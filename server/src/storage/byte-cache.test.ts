@@ -82,22 +82,28 @@ test('the entries of a version that is over go first', () => {
   assert.equal(old.find('A'), -1, 'what is over takes no more');
 });
 
-test('what is over makes room for all that comes, and memory grows no further', () => {
+test('what is over makes room for all that comes, and memory grows no further, also beside a quiet space', () => {
   const cache = createByteCache(512 * MIB);
   const keys = Array.from({ length: 16 }, (_, at) => `${at}`);
+  const quiet = cache.of('quiet', 1);
   const before = process.memoryUsage().rss;
   for (let version = 1; version <= 200; version += 1) {
     const space = cache.of('one', version);
+    quiet.keep(`${version}`, bytesOf(100, version));
     for (const key of keys) space.keep(key, bytesOf(MIB / 8, version));
     for (const key of keys) assert.deepEqual(read(space, key), bytesOf(MIB / 8, version));
   }
   const grown = (process.memoryUsage().rss - before) / MIB;
   assert.ok(grown < 100, `${grown} MiB, of 400 that were kept and 2 that are valid`);
+  for (let version = 1; version <= 200; version += 1)
+    assert.deepEqual(read(quiet, `${version}`), bytesOf(100, version), 'what is valid stays');
 });
 
 interface Step {
   space: string;
   newVersion: boolean;
+  /** How many versions ago the space was asked for. */
+  age: number;
   key: string;
   length: number;
   isUsed: boolean;
@@ -106,15 +112,17 @@ interface Step {
 /** A cache beside a map of everything that was ever kept. */
 class Comparison {
   private readonly cache = createByteCache(2 * MIB);
-  private readonly versions = new Map<string, number>();
+  private readonly versions = new Map<string, CacheSpace[]>();
   private readonly kept = new Map<string, Uint8Array>();
   private steps = 0;
 
-  run({ space: name, newVersion, key, length, isUsed }: Step): void {
+  run({ space: name, newVersion, age, key, length, isUsed }: Step): void {
     this.steps += 1;
-    const version = (this.versions.get(name) ?? 0) + Number(newVersion);
-    this.versions.set(name, version);
-    const space = this.cache.of(name, version);
+    const versions = this.versions.get(name) ?? [];
+    this.versions.set(name, versions);
+    if (newVersion || versions.length === 0) versions.push(this.cache.of(name, versions.length));
+    const version = Math.max(0, versions.length - 1 - age);
+    const space = versions[version] ?? assert.fail();
     const id = `${name} ${version} ${key}`;
     const found = read(space, key);
     if (found === undefined) {
@@ -129,8 +137,9 @@ class Comparison {
 
 test('what is found is what was kept for that key and version, however full it gets', () => {
   const step = fc.record({
-    space: fc.constantFrom('one', 'two'),
+    space: fc.constantFrom('one', 'two', 'three'),
     newVersion: fc.nat(40).map((dice) => dice === 0),
+    age: fc.nat(20).map((dice) => Number(dice === 0)),
     key: fc.nat(30).map(String),
     length: fc.nat({ max: MIB / 8 }),
     isUsed: fc.boolean(),

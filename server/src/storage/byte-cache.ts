@@ -48,25 +48,48 @@ class Slab {
   readonly bytes = Buffer.from(this.memory);
   readonly integers = new Int32Array(this.memory);
   readonly units = new Uint16Array(this.memory);
-  /** Those that have entries here, and are not over. */
-  readonly spaces = new Set<number>();
+  /** The bytes of entries that are valid, by their space. */
+  readonly spaces = new Map<number, number>();
+  valid = 0;
   used = 0;
+
+  get isStale(): boolean {
+    return 2 * this.valid <= this.used;
+  }
+
+  add(space: number, size: number): void {
+    this.spaces.set(space, (this.spaces.get(space) ?? 0) + size);
+    this.valid += size;
+    this.used += size;
+  }
+
+  clear(): void {
+    this.spaces.clear();
+    this.valid = 0;
+    this.used = 0;
+  }
+
+  /** @returns whether it had entries of this space */
+  invalidate(space: number): boolean {
+    this.valid -= this.spaces.get(space) ?? 0;
+    return this.spaces.delete(space);
+  }
 }
 
 const alignedSize = (keyLength: number, byteLength: number) =>
   (HEADER_BYTES + 2 * keyLength + byteLength + (1 << ALIGN_BITS) - 1) & ~((1 << ALIGN_BITS) - 1);
 
 /**
- * Slabs in a ring: when all are full, the oldest is overwritten, except for entries used since. One whose entries are all of
- * versions that are over is used again before another is made: otherwise nightly updates would fill the memory with the past.
+ * Slabs in a ring: when all are full, the oldest is overwritten, except for entries used since. A stale one, whose entries are
+ * mostly of versions that are over, is used again before another is made: otherwise updates would fill the memory with the past.
  */
 class SlabRing {
   private readonly slabs: Slab[] = [];
   private readonly table = new PositionTable();
   private readonly most: number;
   private readonly seed = (Math.random() * 2 ** 32) | 0;
-  /** Slabs that may have no valid entry. */
-  private readonly over = new Set<number>();
+  /** They may have taken new entries since. */
+  private readonly staleSlabs = new Set<number>();
   private present = 0;
   private misses = 0;
   /** The value is unused; storing it keeps the reads from being optimised away. */
@@ -76,10 +99,10 @@ class SlabRing {
     this.most = Math.floor(limitBytes / SLAB_BYTES);
   }
 
-  /** Its entries are not found any more. */
-  end(space: number): void {
-    for (const [at, { spaces }] of this.slabs.entries())
-      if (spaces.delete(space) && spaces.size === 0) this.over.add(at);
+  /** Its entries make room for others. Who still reads this version finds them until then. */
+  endVersion(space: number): void {
+    for (const [at, slab] of this.slabs.entries())
+      if (slab.invalidate(space) && slab.isStale) this.staleSlabs.add(at);
   }
 
   find(space: number, key: string): number {
@@ -111,7 +134,6 @@ class SlabRing {
     if (this.most === 0 || size > LARGEST_BYTES || this.find(space, key) >= 0) return;
     const slab = this.makeRoom(size);
     if (slab === undefined) return;
-    slab.spaces.add(space);
     const hash = this.hash(space, key);
     const header = slab.used >> 2;
     slab.integers.set([hash, space, 0, key.length, bytes.length], header);
@@ -119,7 +141,7 @@ class SlabRing {
     for (let at = 0; at < key.length; at += 1) slab.units[units + at] = key.charCodeAt(at);
     slab.bytes.set(bytes, slab.used + HEADER_BYTES + 2 * key.length);
     this.table.add(hash, (this.present << SLAB_POSITION_BITS) | (slab.used >> ALIGN_BITS));
-    slab.used += size;
+    slab.add(space, size);
   }
 
   lengthAt(position: number): number {
@@ -167,9 +189,9 @@ class SlabRing {
   private makeRoom(size: number): Slab | undefined {
     const slab = this.slabs[this.present] ?? this.addSlab();
     if (slab.used + size <= SLAB_BYTES) return slab;
-    for (const at of this.over) {
-      this.over.delete(at);
-      if (this.slabs[at]?.spaces.size === 0) return this.reuse(at);
+    for (const at of this.staleSlabs) {
+      this.staleSlabs.delete(at);
+      if (this.slabs[at]?.isStale) return this.reuse(at);
     }
     if (this.slabs.length < this.most) return this.addSlab();
     this.misses += 1;
@@ -190,26 +212,27 @@ class SlabRing {
     return slab;
   }
 
-  /** Entries used since stay, up to half a slab; they must be used again to stay another time. */
+  /**
+   * Valid entries of a stale slab stay, of another those used since, up to half a slab; they must be used again to stay
+   * another time.
+   */
   private compact(slab: Slab): void {
     const base = this.present << SLAB_POSITION_BITS;
-    const end = slab.used;
-    const valid = new Set(slab.spaces);
-    slab.spaces.clear();
-    slab.used = 0;
+    const { used: end, isStale } = slab;
+    const valid = new Set(slab.spaces.keys());
+    slab.clear();
     for (let at = 0; at < end; ) {
       const header = at >> 2;
       const hash = slab.integers[header + HASH] as number;
       const keyLength = slab.integers[header + KEY_LENGTH] as number;
       const size = alignedSize(keyLength, slab.integers[header + BYTE_LENGTH] as number);
       const space = slab.integers[header + SPACE] as number;
-      const isWanted = slab.integers[header + MARK] !== 0 && slab.used + size <= SLAB_BYTES / 2;
-      if (isWanted && valid.has(space)) {
-        slab.spaces.add(space);
-        slab.integers[header + MARK] = 0;
+      const isUsed = slab.integers[header + MARK] !== 0 && slab.used + size <= SLAB_BYTES / 2;
+      if ((isStale || isUsed) && valid.has(space)) {
+        if (!isStale) slab.integers[header + MARK] = 0;
         slab.bytes.copyWithin(slab.used, at, at + size);
         this.table.move(hash, base | (at >> ALIGN_BITS), base | (slab.used >> ALIGN_BITS));
-        slab.used += size;
+        slab.add(space, size);
       } else {
         this.table.remove(hash, base | (at >> ALIGN_BITS));
       }
@@ -231,7 +254,7 @@ export function createByteCache(limitBytes: number): ByteCache {
     of(name, version) {
       const known = spaces.get(name);
       if (known?.version === version) return known.space;
-      if (known !== undefined) ring.end(known.id);
+      if (known !== undefined) ring.endVersion(known.id);
       lastId += 1;
       const id = lastId | 0;
       const space: CacheSpace = {
