@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { ownerLinkUrl } from '../access/access.ts';
 import { type App, baseUrlOf, createApp, type Role, refuseTakenAddress } from '../app/app.ts';
@@ -80,14 +81,15 @@ export async function makeFirstOwnerLink({ access, projects, server }: App, conf
 
 /** Waits for the signal to stop, then stops gracefully; a second signal ends the process at once. */
 export async function untilStopped(app: App): Promise<void> {
-  const signals = ['SIGTERM', 'SIGINT'] as const;
   const { promise, resolve } = Promise.withResolvers<void>();
-  const stop = (): void => {
-    // Any that follows does what it does to every process.
-    for (const signal of signals) process.off(signal, stop);
+  let isStopping = false;
+  const stop = (signal: NodeJS.Signals): void => {
+    // Not by taking the handlers off: the kernel ends no first process of a container by a signal that it does not handle.
+    if (isStopping) process.exit(128 + constants.signals[signal]);
+    isStopping = true;
     resolve();
   };
-  for (const signal of signals) process.on(signal, stop);
+  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, stop);
   await promise;
   await app.stop();
 }
