@@ -12,4 +12,14 @@ test('lines that fit are all told, of more as many as may be and how many are le
 
 test('a long line is cut (§7.3 rule 7)', () => {
   assert.deepEqual(boundLines(['x'.repeat(5_000)], { most: 3, bytes: 9_999 }), ['x'.repeat(1_000)]);
+  const pairs = `x${'😀'.repeat(2_000)}`;
+  assert.deepEqual(
+    boundLines([pairs], { most: 3, bytes: 9_999 }),
+    [`x${'😀'.repeat(999)}`],
+    'no pair is split',
+  );
+});
+
+test('a line can be written as JSON that strict readers accept (§7.3 rule 7)', () => {
+  assert.deepEqual(boundLines(['/a\ud800 must be b'], { most: 3, bytes: 99 }), ['/a\ufffd must be b']);
 });

@@ -1,3 +1,5 @@
+import { cutText } from './cut-text.ts';
+
 /** A value quoted in a line may be as long as a body. */
 const LINE_CHARACTERS = 1_000;
 
@@ -13,7 +15,7 @@ export function boundLines(lines: readonly string[], { most, bytes }: LineBounds
   const shown: string[] = [];
   let left = bytes;
   for (const line of lines.slice(0, most)) {
-    const cut = line.trim().slice(0, LINE_CHARACTERS);
+    const cut = cutText(line.trim(), LINE_CHARACTERS);
     left -= countBytes(cut);
     if (left < 0) break;
     shown.push(cut);

@@ -114,6 +114,17 @@ test('a full update leaves products that it could not read as they are, and the 
   assert.deepEqual(await catalog.list(), ['A', 'B', 'C', 'D', 'E']);
 });
 
+test('a product with an identifier of 200 emoji is kept too (§4.12 rule 3)', async () => {
+  const catalog = await createCatalog(service());
+  const identifier = '😀'.repeat(200);
+  await catalog.load(product('A'), product(identifier));
+  await catalog.post('/products/batch/initiate');
+  const { validation } = await upload(catalog, [product('A'), bad(identifier)]);
+  assert.equal(validation[0].product.identifier, identifier);
+  await catalog.done(await catalog.post('/products/batch/start'));
+  assert.deepEqual(await catalog.list(), ['A', identifier]);
+});
+
 test('a full update of nothing but bad products is refused (§4.4 rule 15)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A'));

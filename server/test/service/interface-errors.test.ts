@@ -320,6 +320,21 @@ test('a product without its required fields says which are missing (§7.3)', asy
   assert.deepEqual(patch?.errors, ["must have required property 'identifier'"]);
 });
 
+test('an identifier is named by whole characters, and can be read as JSON (§7.3 rule 7)', async () => {
+  const catalog = await openCatalog();
+  for (const path of WRITES) {
+    const named = async (identifier: string) =>
+      (await findViolations(catalog, path, { products: [product(identifier)] }))[0]?.product?.identifier;
+    assert.equal(await named(`x${'😀'.repeat(300)}`), `x${'😀'.repeat(254)}`);
+    assert.equal(await named('a\ud800'), 'a\ufffd');
+  }
+  const others = await catalog.post('/products', { products: [product('A', { 'b\ud800': 1 })] });
+  assertRefused(others, 400, TEXT);
+  const lone = { body: { name: 'Taps', 'c\ud800': 1 } };
+  const { details } = (await service().call('POST', '/management/project-groups', lone)).body;
+  assert.match(details.join(), /c\ufffd/);
+});
+
 test('after 100 bad products the rest is counted in one last element (§7.3 rule 3)', async () => {
   const catalog = await openCatalog();
   for (const [count, rest] of [

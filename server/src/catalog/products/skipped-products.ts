@@ -1,4 +1,5 @@
 import { countBytes } from '../../kernel/bounded-lines.ts';
+import { cutText } from '../../kernel/cut-text.ts';
 import type { ProductViolation } from '../../kernel/errors.ts';
 
 /** A product that is left out of its request, because it is not valid. Source: docs/interface.md §4.12. */
@@ -38,7 +39,7 @@ export const violation = (
 /** @returns as much as an identifier can have */
 export function identifierOf(product: unknown): string | null {
   const { identifier } = (product ?? {}) as { identifier?: unknown };
-  return typeof identifier === 'string' ? identifier.slice(0, IDENTIFIER_LENGTH) : null;
+  return typeof identifier === 'string' ? cutText(identifier, IDENTIFIER_LENGTH) : null;
 }
 
 /** Drops the empty names at both ends of category paths, and paths that then have none. */
