@@ -4,12 +4,7 @@ import type { Filter, RowFilter } from './filter.ts';
 export type ApiKey = {
   id: number;
   name: string;
-  scope: {
-    type: "account";
-  } | {
-    type: "project-group" | "project";
-    id: number;
-  };
+  scope: Scope;
   /** read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
   access: "read" | "write" | "manage";
   /** of the value, to tell keys apart */
@@ -1019,12 +1014,7 @@ export type McpMessage = {
 export type NewApiKey = {
   id: number;
   name: string;
-  scope: {
-    type: "account";
-  } | {
-    type: "project-group" | "project";
-    id: number;
-  };
+  scope: Scope;
   /** read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
   access: "read" | "write" | "manage";
   /** of the value, to tell keys apart */
@@ -1077,12 +1067,7 @@ export type NewWebhookEndpoint = {
   id: number;
   url: string;
   events: Array<string>;
-  scope: {
-    type: "account";
-  } | {
-    type: "project-group" | "project";
-    id: number;
-  };
+  scope: Scope;
   enabled: boolean;
   /** why the service switched it off; null while it is on, or when a person did */
   switchedOff: {
@@ -1937,6 +1922,13 @@ export type S3Source = {
   entry?: string;
 };
 
+export type Scope = {
+  type: "account";
+} | {
+  type: "project-group" | "project";
+  id: number;
+};
+
 export type SftpDestination = {
   type: "sftp";
   /** a host name or an IP address */
@@ -2197,12 +2189,7 @@ export type WebhookEndpoint = {
   id: number;
   url: string;
   events: Array<string>;
-  scope: {
-    type: "account";
-  } | {
-    type: "project-group" | "project";
-    id: number;
-  };
+  scope: Scope;
   enabled: boolean;
   /** why the service switched it off; null while it is on, or when a person did */
   switchedOff: {
@@ -2441,12 +2428,7 @@ export interface Operations {
   postManagementApiKeys: {
     body: {
       name: string;
-      scope: {
-        type: "account";
-      } | {
-        type: "project-group" | "project";
-        id: number;
-      };
+      scope: Scope;
       /** read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
       access?: "read" | "write" | "manage";
       rateLimit?: {
@@ -3526,12 +3508,7 @@ export interface Operations {
       /** http:// or https://, without credentials; only public addresses and those of RELATA_FETCH_ALLOW */
       url: string;
       events: Array<"task.finished" | "task.failed" | "catalog.committed" | "catalog.commit_refused" | "products.changed" | "relation.changed" | "relation.unhealthy" | "channel.published" | "pipeline.failed">;
-      scope: {
-        type: "account";
-      } | {
-        type: "project-group" | "project";
-        id: number;
-      };
+      scope: Scope;
     };
     answer: NewWebhookEndpoint;
   };

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { EVENT_TYPES, type EventType } from '../events/events.ts';
-import { Id } from '../http/http.ts';
+import { byType, Id } from '../http/http.ts';
 import type { Scope } from '../kernel/caller.ts';
 import { URL_LENGTH } from '../outbound/outbound.ts';
 import type { ShownDelivery } from './delivery-lists.ts';
@@ -23,10 +23,13 @@ const Events = Type.Array(Type.Unsafe<EventType>({ type: 'string', enum: EVENT_T
   minItems: 1,
   maxItems: 50,
 });
-const WireScope = Type.Union([
-  Type.Object({ type: Type.Literal('account') }, strict),
-  Type.Object({ type: Type.Union([Type.Literal('project-group'), Type.Literal('project')]), id: Id }, strict),
-]);
+const WireScope = byType<Scope>(
+  Type.Union([
+    Type.Object({ type: Type.Literal('account') }, strict),
+    Type.Object({ type: Type.Enum(['project-group', 'project']), id: Id }, strict),
+  ]),
+  'Scope',
+);
 
 const endpointFields = {
   id: Type.Integer(),

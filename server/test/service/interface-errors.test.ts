@@ -392,6 +392,24 @@ test('a value that is none of those allowed is answered with them (§7.1 rule 3)
   assert.deepEqual(ontology.body.details, [
     '/mode must be equal to one of the allowed values: automatic, own',
   ]);
+  const tasks = await service().call('GET', `/tasks?projectId=${catalog.projectId}&status=DONE`);
+  assert.deepEqual(tasks.body.details, [
+    '/status must be equal to one of the allowed values: PENDING, RUNNING, FINISHED, FAILED, CANCELLED',
+  ]);
+  const refuseKey = async (more: object) =>
+    (await service().call('POST', '/management/api-keys', { body: { name: 'Shop', ...more } })).body.details;
+  const scope = { type: 'account' };
+  for (const access of ['admin', 5, null]) {
+    assert.deepEqual(await refuseKey({ scope, access }), [
+      '/access must be equal to one of the allowed values: read, write, manage',
+    ]);
+  }
+  assert.deepEqual(await refuseKey({ scope: { type: 'planet' } }), [
+    '/scope/type must be one of: account, project-group, project',
+  ]);
+  assert.deepEqual(await refuseKey({ scope: { type: 'project' } }), [
+    "/scope must have required property 'id'",
+  ]);
 });
 
 test('a body that is no JSON says where parsing stopped (§7.3 rule 5)', async () => {

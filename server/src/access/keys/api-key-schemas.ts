@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Id } from '../../http/http.ts';
+import { byType, Id } from '../../http/http.ts';
 import type { Scope } from '../../kernel/caller.ts';
 import type { ApiKey } from './api-key.ts';
 import type { MadeKey } from './key-management.ts';
@@ -20,14 +20,17 @@ const RateLimit = Type.Object(
 );
 
 export const WirePartScope = Type.Object(
-  { type: Type.Union([Type.Literal('project-group'), Type.Literal('project')]), id: Id },
+  { type: Type.Enum(['project-group', 'project']), id: Id },
   { additionalProperties: false },
 );
 
-const WireScope = Type.Union([
-  Type.Object({ type: Type.Literal('account') }, { additionalProperties: false }),
-  WirePartScope,
-]);
+const WireScope = byType<Scope>(
+  Type.Union([
+    Type.Object({ type: Type.Literal('account') }, { additionalProperties: false }),
+    WirePartScope,
+  ]),
+  'Scope',
+);
 
 const wireKeyFields = {
   id: Type.Integer(),
