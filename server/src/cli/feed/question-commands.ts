@@ -110,8 +110,8 @@ export function describeFailure(error: Error): { code: number; lines: string[] }
   if (error instanceof UnreachableError)
     return { code: 3, lines: [`${error.message}: ${reasonOf(error.cause)}`] };
   if (!(error instanceof RelataError)) return { code: 1, lines: [error.message] };
-  const bad = error.validation.flatMap(({ product, schemaErrors, errors }) =>
-    [...schemaErrors, ...errors].map((text) => `  ${product?.identifier ?? 'the body'}: ${text}`),
+  const bad = error.validation.flatMap(({ product, errors }) =>
+    errors.map((text) => `  ${product?.identifier ?? 'the body'}: ${text}`),
   );
   const said = [
     ...error.details.map((text) => `  ${text}`),
