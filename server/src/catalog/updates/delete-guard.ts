@@ -13,13 +13,14 @@ export function isGuarded(
   return deleted * 100 > maxDeletePercent * present;
 }
 
-/** What an update deletes, and which call allows that. */
+/** What an update deletes, what it is called itself, and which call allows that. */
 export interface DeletedThings {
   readonly plural: string;
+  readonly update: string;
   readonly call: string;
 }
 
-const PRODUCTS: DeletedThings = { plural: 'products', call: 'start' };
+const PRODUCTS: DeletedThings = { plural: 'products', update: 'full update', call: 'start' };
 
 /** @returns the refusal of a guarded commit, with its figures; `limitOf`: whose limit it is */
 export function refuseDeletes(
@@ -27,7 +28,7 @@ export function refuseDeletes(
   { maxDeletePercent, allowDeletes }: DeleteLimit,
   limitOf: 'project' | 'pipeline' = 'project',
 ): ServiceError {
-  const { plural, call } = things;
+  const { plural, update, call } = things;
   const percent = present === 0 ? 0 : Math.round((deleted / present) * 10_000) / 100;
   const wayOut =
     limitOf === 'pipeline'
@@ -38,6 +39,9 @@ export function refuseDeletes(
     allowDeletes === undefined ? wayOut : `allowDeletes says ${allowDeletes}, it must be exactly ${deleted}`,
   ];
   if (allowDeletes !== undefined)
-    return new ServiceError('deletes_not_exact', { values: [deleted, allowDeletes], details });
+    return new ServiceError('deletes_not_exact', {
+      values: [update, deleted, plural, allowDeletes],
+      details,
+    });
   return new ServiceError('delete_guard', { details });
 }

@@ -96,7 +96,7 @@ const onTheWire = {
   },
   deletes_not_exact: {
     status: 400,
-    message: 'The full update would delete $1 products, allowDeletes says $2',
+    message: 'The $1 would delete $2 $3, allowDeletes says $4',
   },
   nothing_to_restore: { status: 400, message: 'There is no commit or delete left that could be restored' },
   not_found: { status: 404, message: 'Not Found' },

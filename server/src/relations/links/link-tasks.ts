@@ -44,7 +44,7 @@ export interface AcceptedList {
   readonly record: (tx: ControlTransaction, task: Task) => Promise<void>;
 }
 
-const PAIRS = { plural: 'pairs', call: 'links' };
+const PAIRS = { plural: 'pairs', update: 'list of links', call: 'links' };
 
 /** The links of relations: taken, put in place, exported. */
 export class RelationLinks {
