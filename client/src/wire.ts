@@ -1326,13 +1326,27 @@ export type PipelineRun = {
 export type PipelineSource = HttpSource | UploadSource | DirectorySource | SftpSource | S3Source;
 
 export type PipelineToTry = {
+  name?: string;
   source: PipelineSource;
   format: PipelineFormat;
   /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets and separator instead. */
   mapping?: Mapping;
-  /** default full */
+  /** default full: it creates the attributes of an automatic ontology */
   mode?: "full" | "incremental" | "partial" | "delete" | "links";
+  /** mode links: the relation whose links are replaced */
   relationId?: number;
+  trigger?: PipelineTrigger;
+  /** delete guard of the modes full, delete and links; default 30 */
+  maxDeletePercent?: number;
+  /** stop (default): the first rejected row ends the run; continue: they are left out; a number from 0 to 1: they are left out as long as their share of the rows is not larger */
+  onRejectedRow?: "stop" | "continue" | number;
+  /** a run that finds fewer changes nothing; default 1 */
+  minProducts?: number;
+  id?: number;
+  createdAt?: number;
+  updatedAt?: number;
+  nextRunAt?: number;
+  lastRun?: unknown;
   /** a stored pipeline that masked headers of the source are taken from */
   pipelineId?: number;
   /** for an upload source */

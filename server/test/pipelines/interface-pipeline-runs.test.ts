@@ -361,6 +361,25 @@ test('a preview maps the first rows of the real source and stores nothing (§13.
   assert.deepEqual((await project.manage('GET')).body.items, []);
 });
 
+test('a preview takes a definition whole, as it is sent or answered, and nothing else (§13.5 rule 1)', async () => {
+  const project = await createProject();
+  const source = await startSource();
+  const definition = {
+    ...byUrl(source.url),
+    ...{ mode: 'incremental', trigger: { type: 'webhook' }, minProducts: 1_000, onRejectedRow: 'continue' },
+  };
+  const preview = (body: object) => project.manage('POST', '/preview', { body });
+  const { source: from, format, mapping } = definition;
+  const { body } = await preview({ source: from, format, mapping });
+  assert.equal(body.rows.length > 0, true, JSON.stringify(body));
+  assert.deepEqual((await preview(definition)).body, body);
+  const pipeline = await project.create(definition);
+  assert.deepEqual((await preview({ ...pipeline, pipelineId: pipeline.id })).body, body);
+  const refused = await preview({ ...definition, colour: 'red' });
+  assert.equal(refused.status, 400);
+  assert.deepEqual(refused.body.details, ['must NOT have additional properties: colour']);
+});
+
 test('a preview takes masked headers from the stored pipeline, and a file for an upload (§13.5)', async () => {
   const project = await createProject();
   const source = await startSource();

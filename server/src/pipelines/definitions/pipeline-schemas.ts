@@ -64,7 +64,7 @@ interface SentWebhook {
   readonly url?: string;
 }
 
-export const Mode = Type.Enum(['full', 'incremental', 'partial', 'delete', 'links']);
+const Mode = Type.Enum(['full', 'incremental', 'partial', 'delete', 'links']);
 
 /** Source: docs/interface.md §13.1. */
 const definition = {

@@ -1,17 +1,16 @@
 import { type Static, Type } from 'typebox';
 import { Id } from '../../http/http.ts';
 import { type MappedProduct, SentMappingSchema } from '../mapping/mapping.ts';
-import { closed, Mode, PipelineFormat, PipelineSource } from './pipeline-schemas.ts';
+import { closed, PipelineFormat, PipelineSource, SentPipeline } from './pipeline-schemas.ts';
 
 /** What is tried before it is stored, and what it would make. Source: docs/interface.md §13.5. */
 
 export const SentPreview = Type.Object(
   {
+    // A whole definition can be tried before it is stored, as relations can.
+    ...Type.Partial(SentPipeline).properties,
     source: PipelineSource,
     format: PipelineFormat,
-    mapping: Type.Optional(SentMappingSchema),
-    mode: Type.Optional({ ...Mode, description: 'default full' }),
-    relationId: Type.Optional(Id),
     pipelineId: Type.Optional({
       ...Id,
       description: 'a stored pipeline that masked headers of the source are taken from',
