@@ -309,6 +309,32 @@ test('unknown query parameters and headers are ignored (§4 rule 4)', async () =
   await catalog.done(await catalog.call('POST', `/products/batch/start?${query}`, { headers }));
 });
 
+test('an empty list is an empty object where that may be empty, as PHP writes it (§4 rule 11)', async () => {
+  const { call } = service();
+  const group = await call('POST', '/management/project-groups', { body: { name: 'PHP' } });
+  const project = { name: 'PHP', projectGroupId: group.body.id, locale: 'de-DE', settings: [] };
+  const made = await call('POST', '/management/projects', { body: project });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  const twin = await call('POST', '/management/projects', { body: { ...project, settings: {} } });
+  assert.deepEqual(made.body.settings, twin.body.settings);
+  const path = `/management/projects/${made.body.id}`;
+  for (const body of [{ settings: [] }, [], {}]) {
+    const changed = await call('PATCH', path, { body });
+    assert.deepEqual([changed.status, changed.body], [200, made.body], JSON.stringify(changed.body));
+  }
+  const pipeline = {
+    ...{ name: 'Feed', format: { type: 'csv' }, trigger: { type: 'manual' } },
+    mapping: { identifier: 'sku', name: 'title' },
+    source: { type: 'http', url: 'https://shop.example/feed.csv', headers: [] },
+  };
+  const stored = await call('POST', `${path}/pipelines`, { body: pipeline });
+  assert.equal(stored.status, 201, JSON.stringify(stored.body));
+  assert.deepEqual(stored.body.source.headers, {});
+  for (const settings of [['x'], 'x', [[]]])
+    assertRefused(await call('PATCH', path, { body: { settings } }), 400);
+  assertRefused(await call('POST', '/management/projects', { body: [] }), 400);
+});
+
 test('authenticated answers carry Cache-Control: no-store, refusals too (§5.4 rule 3)', async () => {
   for (const [method, path, body] of ALL_CALLS) {
     const url = withQuery(path, `projectId=${first}`);

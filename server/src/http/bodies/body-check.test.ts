@@ -37,6 +37,27 @@ test('a body that passes has its defaults, however large it is, and leaves no er
   }
 });
 
+test('the empty list that PHP makes of an empty object is one, where an object may be empty (§4 rule 11)', () => {
+  const object = { type: 'object', properties: {} };
+  const named = { type: 'object', required: ['name'], properties: { name: { type: 'string' } } };
+  const choice = { anyOf: [object, { type: 'array', minItems: 1 }] };
+  const mends = createBodyChecks()({
+    type: 'object',
+    properties: { 'a/b~': { type: 'object', properties: { c: object } }, list: { items: object } },
+    additionalProperties: { type: 'object', properties: { named, choice, filled: object } },
+  });
+  const body = { 'a/b~': { c: [] }, list: [[], {}, []], x: [], y: {} };
+  assert.equal(mends(body), true);
+  assert.deepEqual(body, { 'a/b~': { c: {} }, list: [{}, {}, {}], x: {}, y: {} });
+  assert.deepEqual(mends([]), { value: {} });
+  for (const wrong of [{ named: [] }, { choice: [] }, { filled: [1] }])
+    assert.equal(mends({ x: wrong }), false);
+  assert.equal(createBodyChecks()(named)([]), false);
+  const large = { list: Array.from({ length: 3_000 }, (_, at) => (at < 5 ? [] : {})) };
+  assert.equal(mends(large), true);
+  assert.deepEqual(large.list.slice(0, 6), Array(6).fill({}));
+});
+
 test('an integer is one that stores and parsers keep exact, also where its schema says nothing (§7.2)', () => {
   const whole = createBodyChecks()({ type: 'object', properties: { at: { type: ['integer', 'null'] } } });
   assert.deepEqual(

@@ -9,9 +9,12 @@ const CHECKS = {
 } as const;
 /** A body of up to so many values is told all its mistakes, which may be several a value; a larger one is told the first. */
 const SMALL_BODY_VALUES = 2_000;
+/** So often a body is checked again: of a large one, every check tells of one list. */
+const MENDS = 10;
 
 export interface SchemaCheck {
-  (value: unknown): boolean;
+  /** @returns whether it passes; as Fastify reads it, with what is to be in its place */
+  (value: unknown): boolean | { readonly value: unknown };
   errors?: ErrorObject[] | null;
 }
 
@@ -62,10 +65,44 @@ export function createBodyChecks(): (schema: object) => SchemaCheck {
     const stopsAtFirst = checkLater(() => first.compile(schema));
     const check: SchemaCheck = (body) => {
       const chosen = holdsMoreThan(SMALL_BODY_VALUES, body) ? stopsAtFirst : listsAll;
-      const passes = chosen(body);
+      const holder = { body };
+      const passes = passesMended(chosen, holder);
       check.errors = chosen.errors ?? null;
-      return passes;
+      return passes && holder.body !== body ? { value: holder.body } : passes;
     };
     return check;
   };
 }
+
+function passesMended(check: SchemaCheck, holder: { body: unknown }): boolean {
+  for (let left = MENDS; left >= 0; left -= 1) {
+    if (check(holder.body)) return true;
+    if (!mendObjects(holder, check.errors ?? [])) return false;
+  }
+  return false;
+}
+
+/** PHP writes an empty object as a list. @returns whether one stood where an object may be empty, and is one now */
+function mendObjects(holder: { body: unknown }, errors: readonly ErrorObject[]): boolean {
+  // Where there is a choice of forms, a list may be one of them.
+  const choices = new Set(errors.filter(({ keyword }) => keyword === 'anyOf').map(placeOf));
+  const lists = errors.filter((error) => isEmptyObject(error) && !choices.has(placeOf(error)));
+  for (const { instancePath } of lists) {
+    const names = `body${instancePath}`.split('/').map(readName);
+    const last = names.pop() as string;
+    let part: Record<string, unknown> = holder;
+    for (const name of names) part = part[name] as typeof part;
+    part[last] = {};
+  }
+  return lists.length > 0;
+}
+
+const readName = (name: string) => name.replaceAll('~1', '/').replaceAll('~0', '~');
+const placeOf = ({ instancePath }: ErrorObject) => instancePath;
+
+const isEmptyObject = ({ keyword, params, data, parentSchema }: ErrorObject) =>
+  keyword === 'type' &&
+  [params.type].flat().includes('object') &&
+  Array.isArray(data) &&
+  data.length === 0 &&
+  (parentSchema?.required ?? []).length === 0;
