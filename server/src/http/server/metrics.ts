@@ -168,8 +168,7 @@ function isLongAnswer({ query, headers }: FastifyRequest): boolean {
 
 const metricsSchema = {
   summary: 'Metrics of the service',
-  description:
-    'The text format of Prometheus. Takes a key of account scope with access manage, in the header.',
+  description: 'The text format of Prometheus. Takes a key of account scope, whatever its access.',
   response: {
     200: { description: 'all metrics', content: { 'text/plain': { schema: { type: 'string' } } } },
     401: { ...ErrorAnswer, description: 'no key, or one of lower scope' },
@@ -178,7 +177,7 @@ const metricsSchema = {
 
 /** Source: docs/interface.md §10.3. */
 export function serveMetrics(server: Server, metrics: Metrics): void {
-  const config = { guard: 'management', access: 'manage', role: 'owner' } as const;
+  const config = { guard: 'key', role: 'owner' } as const;
 
   server.get('/metrics', { config, schema: metricsSchema }, async (request, reply) => {
     // The figures are of all projects and accounts together.
