@@ -57,12 +57,19 @@ test('empty names at the ends of paths are dropped, an emptied path is no catego
     withPaths('A', ['', 'Tools', 'Drills', ''], [''], []),
     withPaths('B', ['Tools', '', 'Drills']),
     withPaths('C', ['Tools']),
+    withPaths('D', ['Tools'], ['', 'Tools', 'Drills']),
   ];
   const answer = await catalog.post('/products?onInvalid=skip', { products });
-  assert.equal(answer.body.nrOfParsed, 2);
+  assert.equal(answer.body.nrOfParsed, 3);
   const lines = await catalog.report(await catalog.done(answer));
   const told = lines.map(({ code, identifier }) => `${code} ${identifier}`);
-  assert.deepEqual(told, ['product_invalid B', 'path_mended A']);
+  assert.deepEqual(told, ['product_invalid B', 'path_mended A', 'path_mended D']);
+  const mended = lines.slice(1).map(({ count, message }) => [count, message]);
+  const ends = 'empty names at the ends of category paths were dropped';
+  assert.deepEqual(mended, [
+    [3, `${ends}, and 2 paths without a name`],
+    [1, ends],
+  ]);
   assert.deepEqual((await catalog.stored('A')).categories, [{ path: ['Tools', 'Drills'] }]);
   assertRefused(await catalog.post('/products', { products: [products[0]] }), 400);
 });

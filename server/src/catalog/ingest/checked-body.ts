@@ -12,6 +12,7 @@ import {
   type BodySource,
   checkBody,
   isTooShortForExcess,
+  type MendedProduct,
   normaliseProduct,
   refuseExcess,
   type SentPatch,
@@ -30,7 +31,7 @@ export interface CheckedBody {
   readonly repeated: readonly string[];
   /** Products that are not valid and were left out. */
   readonly skipped: readonly SkippedProduct[];
-  readonly mended: readonly string[];
+  readonly mended: readonly MendedProduct[];
   /** Unpacked. */
   readonly bytes: number;
   /** @returns the products of a body of whole products, distinct by identifier */

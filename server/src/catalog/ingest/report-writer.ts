@@ -12,6 +12,10 @@ const REPORT_LINES = 100_000;
 
 const writeLine = (line: object) => `${JSON.stringify(line)}\n`;
 
+/** Such a path is no category. */
+const describeEmptied = (count: number) =>
+  count === 0 ? '' : `, and ${count === 1 ? '1 path' : `${count} paths`} without a name`;
+
 /** Collects what an extraction has to say of products and values. */
 export class ReportWriter implements ExtractionListener {
   private readonly lines: string[] = [];
@@ -70,8 +74,10 @@ export class ReportWriter implements ExtractionListener {
       const message = `the product is not valid and was left out: ${errors.join('; ')}`;
       this.add({ ...(identifier !== null && { identifier }), code: 'product_invalid', message });
     }
-    const message = 'empty names at the ends of category paths were dropped';
-    for (const identifier of mended) this.add({ identifier, code: 'path_mended', message });
+    for (const { identifier, count, dropped } of mended) {
+      const message = `empty names at the ends of category paths were dropped${describeEmptied(dropped)}`;
+      this.add({ identifier, code: 'path_mended', count, message });
+    }
   }
 
   addUnknownIdentifier(identifier: string): void {

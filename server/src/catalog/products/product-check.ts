@@ -10,6 +10,7 @@ import { IMAGES, PatchProduct, PRODUCTS_PER_REQUEST, UploadProduct } from './pro
 import {
   describeInvalid,
   identifierOf,
+  type MendedProduct,
   mendPaths,
   type SkippedProduct,
   violation,
@@ -35,8 +36,7 @@ export interface CheckedBody<Sent> {
   readonly sent: number;
   readonly repeated: readonly string[];
   readonly skipped: readonly SkippedProduct[];
-  /** Those of which parts of paths were dropped. */
-  readonly mended: readonly string[];
+  readonly mended: readonly MendedProduct[];
 }
 
 const ERRORS_PER_PRODUCT = { most: 20, bytes: 4 * 1024 };
@@ -115,12 +115,14 @@ export function checkBody(source: BodySource, form: BodyForm): CheckedBody<SentP
   const isValid = findCheck(form, text.includes('\\u'));
   const invalid = list.flatMap((product, index) => (isValid(product) ? [] : [index]));
   if (invalid.length > 0 && source.onInvalid !== 'skip') throw refuseProducts(list, invalid, form);
-  const mended = invalid.filter((index) => {
-    list[index] = mendPaths(list[index]);
-    return isValid(list[index]);
+  const mended: MendedProduct[] = [];
+  const bad = invalid.filter((index) => {
+    const { product, ...paths } = mendPaths(list[index]);
+    list[index] = product;
+    if (!isValid(product)) return true;
+    mended.push({ identifier: String(identifierOf(product)), ...paths });
+    return false;
   });
-  const good = new Set(mended);
-  const bad = invalid.filter((index) => !good.has(index));
   const out = new Set(bad);
   const kept = bad.length === 0 ? list : list.filter((_, index) => !out.has(index));
   return {
@@ -133,7 +135,7 @@ export function checkBody(source: BodySource, form: BodyForm): CheckedBody<SentP
       identifier: identifierOf(list[index]),
       errors: explainProduct(list[index], form),
     })),
-    mended: mended.map((index) => String(identifierOf(list[index]))),
+    mended,
   };
 }
 

@@ -63,7 +63,7 @@ export {
   UploadProduct,
   ValueSchema,
 } from './product-schemas.ts';
-export { describeInvalid, type SkippedProduct } from './skipped-products.ts';
+export { describeInvalid, type MendedProduct, type SkippedProduct } from './skipped-products.ts';
 export {
   DeleteBody,
   DeleteQuery,

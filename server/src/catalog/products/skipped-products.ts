@@ -10,6 +10,18 @@ export interface SkippedProduct {
   readonly errors: readonly string[];
 }
 
+/** A product of which parts of category paths were dropped. */
+export interface MendedProduct extends MendedPaths {
+  readonly identifier: string;
+}
+
+interface MendedPaths {
+  /** Paths that had an empty name at an end. */
+  readonly count: number;
+  /** Those of them that had no other. */
+  readonly dropped: number;
+}
+
 /** Bad products named one by one; the rest is counted. Source: docs/interface.md §7.3. */
 const VIOLATIONS = { most: 100, bytes: 48 * 1024 };
 const IDENTIFIER_LENGTH = 255;
@@ -43,15 +55,19 @@ export function identifierOf(product: unknown): string | null {
 }
 
 /** Drops the empty names at both ends of category paths, and paths that then have none. */
-export function mendPaths(product: unknown): unknown {
+export function mendPaths(product: unknown): MendedPaths & { readonly product: unknown } {
   const { categories } = (product ?? {}) as { categories?: unknown };
-  if (!Array.isArray(categories)) return product;
-  const mended = categories.map((category) => {
+  if (!Array.isArray(categories)) return { product, count: 0, dropped: 0 };
+  let [count, dropped] = [0, 0];
+  const kept = categories.flatMap((category) => {
     const { path } = (category ?? {}) as { path?: unknown };
-    return Array.isArray(path) ? { ...category, path: trimEmpty(path) } : category;
+    if (!Array.isArray(path)) return [category];
+    const names = trimEmpty(path);
+    if (names.length === 0) dropped += 1;
+    if (names.length < path.length || names.length === 0) count += 1;
+    return names.length === 0 ? [] : [{ ...category, path: names }];
   });
-  const kept = mended.filter((category) => !Array.isArray(category?.path) || category.path.length > 0);
-  return { ...(product as object), categories: kept };
+  return { product: { ...(product as object), categories: kept }, count, dropped };
 }
 
 function trimEmpty(path: readonly unknown[]): readonly unknown[] {
