@@ -28,6 +28,8 @@ export class Dispatcher {
   private readonly owner = randomBytes(8).toString('hex');
   /** Projects whose catalogs were written; on a shared database their events are found by a query. */
   private readonly woken = new Set<number>();
+  /** Projects whose failure is logged. */
+  private readonly failing = new Set<number>();
   private readonly running = new Map<string, { readonly lane: ClaimedLane; readonly ended: Promise<void> }>();
   private readonly stopped = new AbortController();
   private isWoken = false;
@@ -84,10 +86,10 @@ export class Dispatcher {
     }
   }
 
-  private logFailure(error: unknown, text: string): void {
+  private logFailure(error: unknown, text: string, facts: object = {}): void {
     const { logger } = this.parts;
     const log = error instanceof ServiceError ? logger.warn : logger.error;
-    log.call(logger, { err: error }, text);
+    log.call(logger, { ...facts, err: error }, text);
   }
 
   private async rest(waitMs: number): Promise<void> {
@@ -108,14 +110,23 @@ export class Dispatcher {
     const { database } = this.parts;
     if (!(await hasEndpoints(database.read))) return this.woken.clear();
     const projects = new Set([...this.woken, ...(await listProjectsWithEvents(database, PROJECTS))]);
-    const failures: unknown[] = [];
+    const failures = new Map<number, unknown>();
     for (const id of projects) {
       if (this.stopped.signal.aborted) return;
       // One that cannot be read must not keep the others waiting.
-      await this.fanOut(id).catch((error: unknown) => void failures.push(error));
+      await this.fanOut(id).catch((error: unknown) => void failures.set(id, error));
     }
+    // Throws while the database is away, which is the failure to tell of then, and not that of each project.
     await this.claim();
-    if (failures.length > 0) throw failures[0];
+    for (const id of projects) this.noteProject(id, failures);
+  }
+
+  private noteProject(projectId: number, failures: ReadonlyMap<number, unknown>): void {
+    if (!failures.has(projectId)) return void this.failing.delete(projectId);
+    if (this.failing.has(projectId)) return;
+    this.failing.add(projectId);
+    const text = 'events of a project cannot be passed on, it is tried again';
+    this.logFailure(failures.get(projectId), text, { projectId });
   }
 
   private async fanOut(projectId: number): Promise<void> {

@@ -19,6 +19,11 @@ async function listen(t: TestContext, projects: number, events: readonly string[
 
 const RELATION = { name: 'All', tag: 'all', source: { all: [] }, target: { all: [] }, match: [] };
 
+const UNREADABLE = 'events of a project cannot be passed on';
+const damage = (projectId: number | undefined) =>
+  `insert into service_event (project_id, id, type, at, data)
+    values (${projectId}, 'msg_${projectId}', 'relation.changed', 0, 'no JSON')`;
+
 test('a project whose events cannot be read keeps those of others from nothing (§6.3)', async (t) => {
   const { clock, service, receiver, catalogs } = await listen(t, 2, ['relation.changed']);
   const [damaged, sound] = catalogs.map(({ projectId }) => projectId);
@@ -27,11 +32,8 @@ test('a project whose events cannot be read keeps those of others from nothing (
   receiver.answer(503);
   await relate(sound, 'first');
   const first = await receiver.until(([event]) => event);
-  await service.store.change(
-    `insert into service_event (project_id, id, type, at, data) values (${damaged}, 'msg_damaged', 'relation.changed', 0, 'no JSON')`,
-  );
-  const isLogged = () => service.log.some((line) => line.includes('webhooks cannot be looked after'));
-  await receiver.until(isLogged);
+  await service.store.change(damage(damaged));
+  await receiver.until(() => service.log.some((line) => line.includes(UNREADABLE)));
 
   receiver.answer(204);
   clock.pass(5_000);
@@ -39,6 +41,38 @@ test('a project whose events cannot be read keeps those of others from nothing (
   await relate(sound, 'second');
   const second = await receiver.until((all) => all[2]);
   assert.deepEqual([second.payload.data.projectId, second.id === first.id], [sound, false]);
+});
+
+test('every project whose events cannot be read is told of once, and a failing database all the same (§6.3)', async (t) => {
+  const { service, receiver, catalogs } = await listen(t, 3, ['relation.changed']);
+  const [one, two, sound] = catalogs.map(({ projectId }) => projectId);
+  const countLines = (text: string, projectId?: number) =>
+    service.log
+      .filter((line) => line.includes(text))
+      .filter((line) => projectId === undefined || JSON.parse(line).projectId === projectId).length;
+  const lookAgain = async () => {
+    for (const tag of ['first', 'second', 'third']) {
+      const body = { ...RELATION, tag: `${tag} of ${receiver.received.length}` };
+      const before = receiver.received.length;
+      await service.call('POST', `/management/projects/${sound}/relations`, { body });
+      await receiver.until((all) => all.length > before);
+    }
+  };
+  for (const projectId of [one, two]) {
+    await service.store.change(damage(projectId));
+    await receiver.until(() => countLines(UNREADABLE, projectId) > 0);
+    await lookAgain();
+  }
+  assert.deepEqual([countLines(UNREADABLE, one), countLines(UNREADABLE, two)], [1, 1]);
+
+  await service.store.change('alter table webhook_endpoint rename to lost');
+  await receiver.until(() => countLines('webhooks cannot be looked after') > 0);
+  await service.store.change('alter table lost rename to webhook_endpoint');
+  await service.store.change(`delete from service_event where project_id = ${one}`);
+  await lookAgain();
+  await service.store.change(damage(one));
+  await receiver.until(() => countLines(UNREADABLE, one) > 1);
+  assert.deepEqual([countLines(UNREADABLE, one), countLines(UNREADABLE, two)], [2, 1]);
 });
 
 test('an endpoint is sent to 4 times at once, also when more projects are due together (docs/operating.md)', async (t) => {
