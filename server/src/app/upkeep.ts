@@ -45,7 +45,14 @@ const SECRETS_PLAIN =
   'secrets of sources are stored as they were sent: set RELATA_SECRET_KEYS to encrypt them';
 const SECRETS_UNREADABLE =
   'there are secrets that no key of the service decrypts: add their key to RELATA_SECRET_KEYS, or enter them again';
-async function listOwnedPayloads({ catalog, pipelines, channels, tasks }: UpkeepParts): Promise<Set<string>> {
+
+/** Of a running service, what `transfer/owned-payloads.ts` reads in a copy of its database. backup.test.ts compares them. */
+export async function listKeptPayloads({
+  catalog,
+  pipelines,
+  channels,
+  tasks,
+}: Pick<UpkeepParts, 'catalog' | 'pipelines' | 'channels' | 'tasks'>): Promise<Set<string>> {
   const owned: string[][] = [];
   for (const room of [catalog, pipelines, channels]) owned.push(await room.listPayloads());
   for (const task of await tasks.listOpen()) owned.push(listOwned(task));
@@ -104,7 +111,7 @@ export function startUpkeep(parts: UpkeepParts) {
     },
     /** Payloads whose request was never accepted, because the process died in between. */
     async removeOrphans(): Promise<void> {
-      const owned = await listOwnedPayloads(parts);
+      const owned = await listKeptPayloads(parts);
       for (const { projectId, name } of await payloads.listOlderThan(DAY_MS)) {
         if (!owned.has(name)) await payloads.remove(projectId, name);
       }

@@ -8,7 +8,7 @@ interface OwnedPayload {
 
 /**
  * Bodies that open tasks and open full updates still need, the pieces of files that runs have yet to read, and what channels
- * have published. `listOwnedPayloads` of app/upkeep.ts says the same of a running service: what it does not name, it removes.
+ * have published. `listKeptPayloads` of app/upkeep.ts says the same of a running service: what it does not name is removed.
  */
 const OWNED = `select project_id as projectId, payload_name as name from full_update_batch
   union select project_id, payload ->> '$.source.payloadName' from task

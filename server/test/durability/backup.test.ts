@@ -2,11 +2,16 @@ import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test as runTest, type TestContext } from 'node:test';
+import { listKeptPayloads } from '../../src/app/upkeep.ts';
+import { listOwnedPayloads } from '../../src/transfer/owned-payloads.ts';
 import { createBackup, restoreBackup } from '../../src/transfer/transfer.ts';
+import { createChannelProject, sold } from '../support/channels/channel-project.ts';
 import { byUpload, CSV, createPipelineProject } from '../support/pipelines/pipeline-project.ts';
 import { runRelata } from '../support/relata-command.ts';
 import { createCatalog, type TestCatalog } from '../support/shared-service.ts';
+import { until } from '../support/task-process.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { embeddedOnly, embeddedStoreAt } from '../support/test-store.ts';
 
@@ -154,6 +159,34 @@ test('a run that ends while a backup is made is in it whole (§13.2)', async (t)
   const restored = await startRestored(t, backup);
   assert.equal(await statusOf(restored, taskId), 'FINISHED');
   assert.equal(await nameOf(restored, projectId, 'A1'), 'Drill');
+});
+
+test('a backup takes exactly the bodies and files that a start would keep', async (t) => {
+  const service = await startTestService(t);
+  const { projectId, taskId, release } = await startUpload(service);
+  const channels = await createChannelProject(service);
+  await channels.load(sold('A1'));
+  await channels.build(await channels.create({ name: 'All', format: { type: 'ndjson' } }));
+  const relations = `/management/projects/${projectId}/relations`;
+  const wanted = { name: 'Goes with', tag: 'goes', kind: 'links' };
+  const { body: relation } = await service.call('POST', relations, { body: wanted });
+  const headers = { 'content-type': 'application/x-ndjson' };
+  const links = { body: '{"source":"A","targets":["B"]}\n', headers };
+  assert.equal((await service.call('PUT', `${relations}/${relation.id}/links`, links)).status, 200);
+  await channels.post('/products/batch/initiate');
+  await channels.post('/products/batch/upload', { products: [sold('B1')] });
+  const [run] = (await service.app.tasks.listOpen()).filter(({ id }) => id === taskId);
+  assert.ok(run);
+  await until('the run waits', async () => (await service.app.tasks.parts.list(run)).length > 0);
+
+  const control = new DatabaseSync(join(service.store.dataDir, 'control.db'), { readOnly: true });
+  t.after(() => control.close());
+  const copied = listOwnedPayloads(control).map(({ name }) => name);
+  const kept = await listKeptPayloads(service.app);
+  await release();
+  assert.deepEqual([...kept].toSorted(), copied.toSorted());
+  // Of the file that was sent in, what was read of it, the links, the channel, and the open full update.
+  assert.ok(copied.length >= 5, copied.join());
 });
 
 test('a full update that is committed while a backup is made is not open in it', async (t) => {
