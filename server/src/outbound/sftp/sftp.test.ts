@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import ssh2 from 'ssh2';
 import {
+  makeKeys,
   type PosixRename,
   type SftpTestUser,
   startSftpServer,
@@ -149,7 +149,7 @@ test('a server with another host key is sent nothing, and its key is named', asy
 
 test('a private key with a passphrase signs in; wrong secrets are refused in words without them', async (t) => {
   const passphrase = 'phrase-4711';
-  const keys = ssh2.utils.generateKeyPairSync('ed25519', { passphrase, cipher: 'aes256-ctr', rounds: 1 });
+  const keys = makeKeys(passphrase);
   const { server, place } = await startServer(t, { user: 'erp', publicKey: keys.public });
   await open(t, { ...place, privateKey: keys.private, passphrase });
   assert.equal(server.signedIn(), 1);
