@@ -89,8 +89,9 @@ export function chooseEncoding<Name extends string>(
   header: string | undefined,
   offered: readonly Name[],
 ): Name | undefined {
+  if (header === undefined) return undefined;
   const weights = new Map<string, number>();
-  for (const part of (header ?? '').toLowerCase().split(',')) {
+  for (const part of header.toLowerCase().split(',')) {
     const [name = '', ...parameters] = part.split(';').map((text) => text.trim());
     const weight = parameters.find((text) => text.startsWith('q='));
     weights.set(name === 'x-gzip' ? 'gzip' : name, weight === undefined ? 1 : Number(weight.slice(2)) || 0);
