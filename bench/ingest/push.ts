@@ -5,11 +5,10 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { bundle, leaveNative, SOURCE } from '../../server/bundle.ts';
 import { PRODUCTS_PER_BATCH, streamBodies } from '../support/catalogs.ts';
 import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import { readCpuMs, readMemory, waitUntilQuiet } from '../support/process-usage.ts';
-import type { BenchService } from '../support/service.ts';
+import { type BenchService, PROGRAM } from '../support/service.ts';
 import { runFullUpdate } from '../support/service-client.ts';
 import { round, spreadOf } from '../support/statistics.ts';
 import { describeProduct, FIRST_VERSION } from '../support/synthetic-products.ts';
@@ -32,8 +31,7 @@ export const push: Measurement = {
       const own = await runOwn(service, bodies);
       await waitUntilQuiet(service.pid);
       bench.say('full update by relata push');
-      const program = await bundleProgram(bench.folder);
-      const pushed = await runPush(service, { program, file, folder: bench.folder });
+      const pushed = await runPush(service, { file, folder: bench.folder });
       return toFigures(count, own, pushed);
     } finally {
       await service.stop();
@@ -104,26 +102,18 @@ async function runOwn(service: BenchService, bodies: StoredBodies): Promise<Take
   };
 }
 
-/** As users have it: without types, in few files. */
-async function bundleProgram(folder: string): Promise<string> {
-  const program = join(folder, 'program');
-  await bundle({ folder: program, entries: [join(SOURCE, 'main.ts')], plugins: [leaveNative] });
-  return join(program, 'main.mjs');
-}
-
 interface PushOrder {
-  readonly program: string;
   readonly file: string;
   /** Where the client keeps how far it is. */
   readonly folder: string;
 }
 
 /** With the start of the program. */
-async function runPush(service: BenchService, { program, file, folder }: PushOrder): Promise<Pushed> {
+async function runPush(service: BenchService, { file, folder }: PushOrder): Promise<Pushed> {
   const projectId = await service.createProject('By relata push');
   const before = readCpuMs(service.pid);
   const start = performance.now();
-  const child = spawn(process.execPath, [program, 'push', '--full', '--yes', file], {
+  const child = spawn(process.execPath, [PROGRAM, 'push', '--full', '--yes', file], {
     env: {
       ...process.env,
       ...{ RELATA_URL: service.address, RELATA_API_KEY: service.key, RELATA_PROJECT: String(projectId) },

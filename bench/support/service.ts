@@ -15,7 +15,8 @@ export interface BenchService extends ServiceClient {
 }
 
 const KEY = 'bench-key-of-at-least-thirty-two-characters';
-const MAIN = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url));
+/** As it is published: from source each of its threads reads 1,300 files, and it takes 90 MiB more. */
+export const PROGRAM = fileURLToPath(new URL('../../dist/server/src/main.mjs', import.meta.url));
 
 /** RELATA_ variables; undefined: not set. */
 export type Settings = Readonly<Record<string, string | undefined>>;
@@ -23,7 +24,7 @@ export type Settings = Readonly<Record<string, string | undefined>>;
 /** Settings that are not given come from the environment of the bench. */
 export async function startService(dataDir: string, settings: Settings = {}): Promise<BenchService> {
   const nodeOptions = process.env.BENCH_NODE_OPTIONS?.split(' ') ?? [];
-  const child = spawn(process.execPath, [...nodeOptions, MAIN, 'serve'], {
+  const child = spawn(process.execPath, [...nodeOptions, PROGRAM, 'serve'], {
     env: {
       ...process.env,
       RELATA_DATA_DIR: dataDir,

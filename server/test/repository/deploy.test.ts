@@ -23,19 +23,17 @@ test('the image has the Node that the package names', () => {
     new Set(stages.filter((image) => !named.includes(image))),
     new Set([...versions].map((version) => `node:${version}-slim`)),
   );
-  assert.match(dockerfile, /^RUN npm ci .*--omit=optional/m, 'its own Node is enough');
 });
 
-test('the image has the console and the documentation, made by a stage that installs what builds them', () => {
+test('the image has what the package of npm runs, made by a stage that installs what makes it', () => {
   const stages = read('Dockerfile').split(/^(?=FROM )/m);
-  const maker = stages.find((stage) => stage.includes('RUN npm run build')) ?? '';
+  const maker = stages.find((stage) => stage.includes('RUN npm run package')) ?? '';
   const [, name] = /^FROM \S+ AS (\S+)/.exec(maker) ?? [];
   assert.match(maker, /^RUN npm ci (?!.*--omit)/m);
-  for (const folder of ['console/dist', 'site/dist'])
-    assert.match(
-      stages.at(-1) ?? '',
-      new RegExp(`^COPY --from=${name} /opt/relata/${folder} ${folder}$`, 'm'),
-    );
+  const last = stages.at(-1) ?? '';
+  assert.match(last, new RegExp(`^COPY --from=${name} /opt/relata/dist dist$`, 'm'));
+  const [, program] = /^ENTRYPOINT \["node", "(.*)"\]$/m.exec(last) ?? [];
+  assert.ok(read('package/relata.js').includes(`'../${program}'`), `${program} is what the package runs`);
 });
 
 test('the settings of compose.yaml are settings of the service, and stand in its image', () => {
