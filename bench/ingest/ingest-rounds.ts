@@ -3,7 +3,7 @@ import { startBaseline } from '../support/baseline-server.ts';
 import type { BenchCatalog } from '../support/catalogs.ts';
 import { type Child, startChild } from '../support/child-process.ts';
 import type { Bench } from '../support/measurement.ts';
-import { readCpuMs, waitUntilQuiet } from '../support/process-usage.ts';
+import { readCpuMs, readMemory, waitUntilQuiet } from '../support/process-usage.ts';
 import type { RawLoad } from '../support/raw-limit.ts';
 import type { BenchService } from '../support/service.ts';
 import { runFullUpdate } from '../support/service-client.ts';
@@ -21,6 +21,8 @@ export interface IngestRound {
   /** Processor time of all threads of the service until the end of the commit, and of the raw load. */
   readonly firstCpu: number;
   readonly rawCpu: number;
+  /** MiB, the greatest of the service until the end of the commit. */
+  readonly firstPeak: number;
   /** The same again. */
   readonly unchanged: number;
   /** The same again with 1 % changed. */
@@ -70,6 +72,7 @@ async function runRound(parts: RoundParts, round: number): Promise<IngestRound> 
   const rawMs = await raw.ask<number>({ path } satisfies RawLoad);
   const rawCpu = readCpuMs(raw.pid) - rawBefore;
   const first = await update(catalog.bodies);
+  const { peakMib: firstPeak } = readMemory(service.pid);
   const unchanged = await update(catalog.bodies);
   const changed = await update(catalog.slightlyChanged);
   return {
@@ -80,6 +83,7 @@ async function runRound(parts: RoundParts, round: number): Promise<IngestRound> 
     tidying: first.tidying,
     firstCpu: first.cpu,
     rawCpu,
+    firstPeak,
     unchanged: unchanged.totalMs,
     changed: changed.totalMs,
   };

@@ -37,6 +37,13 @@ function toFigures({ name, count }: BenchCatalog, rounds: readonly IngestRound[]
       absolute: `${rate(list('first'))} of ${rate(list('baseline'))} products/s`,
     },
     {
+      name: `${name}: products/s with nothing changed, of JSON.parse plus bare inserts`,
+      spread: spreadOf(rounds.map(({ raw, unchanged }) => raw / unchanged)),
+      unit: '×',
+      target: { kind: 'at least', value: 1.1 },
+      absolute: `${rate(list('unchanged'))} of ${rate(list('raw'))} products/s`,
+    },
+    {
       name: `${name}: processor time of all threads, of JSON.parse plus bare inserts`,
       spread: spreadOf(rounds.map(({ rawCpu, firstCpu }) => firstCpu / rawCpu)),
       unit: '×',
@@ -63,6 +70,12 @@ function compareWithFirst(name: string, [fresh, ...warm]: readonly IngestRound[]
       unit: '×',
       target: { kind: 'at most', value: 1.3 },
       absolute: `${round(fresh.first)} and ${round(spreadOf(times).median)} ms`,
+    },
+    {
+      name: `${name}: greatest resident memory of a fresh process, commit included`,
+      spread: spreadOf([fresh.firstPeak]),
+      unit: 'MiB',
+      target: { kind: 'at most', value: 400 },
     },
   ];
 }
