@@ -239,6 +239,7 @@ function openCatalog(base: Base, { projects, tasks, metrics, statistics, server 
     clock,
     logger,
     getSettings: projects.getSettings,
+    recallSettings: projects.recallSettings,
   });
   const catalog = createCatalog({
     database,

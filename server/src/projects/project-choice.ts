@@ -2,7 +2,7 @@ import { type Caller, type ChosenProject, originOf } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Database } from '../storage/storage.ts';
-import { type Project, type Reach, reachesProject } from './project.ts';
+import { type Project, type ProjectSettings, type Reach, reachesProject } from './project.ts';
 import { findOnlyProject, findProject } from './project-store.ts';
 import { createShortCache } from './short-cache.ts';
 
@@ -14,6 +14,8 @@ export interface ProjectChoice {
   chooseProject(caller: Caller, projectId: number | undefined): Promise<ChosenProject>;
   /** Unknown, deleted and out of reach are alike. */
   reachesProject(reach: Reach, projectId: number): Promise<boolean>;
+  /** As they were within the last second: for answers, not for writes; also of a deleted project. @throws not_found */
+  recallSettings(projectId: number): Promise<ProjectSettings>;
   /** To be called when a project was written. */
   dropCache(): void;
 }
@@ -23,8 +25,10 @@ export function createProjectChoice(database: Database, clock: Clock): ProjectCh
   const projects = createShortCache<number, Project>(clock, REMEMBERED_PROJECTS);
   const onlyProjects = createShortCache<string, Project>(clock, REMEMBERED_PROJECTS);
 
+  const recall = (id: number) => projects.get(id, () => findProject(database.read, id));
+
   async function findInReach(reach: Reach, id: number): Promise<Project | undefined> {
-    const project = await projects.get(id, () => findProject(database.read, id));
+    const project = await recall(id);
     return project !== undefined && project.deletedAt === null && reachesProject(reach, project)
       ? project
       : undefined;
@@ -47,6 +51,11 @@ export function createProjectChoice(database: Database, clock: Clock): ProjectCh
       return { id, name, accountId, ...originOf(caller) };
     },
     reachesProject: async (reach, projectId) => (await findInReach(reach, projectId)) !== undefined,
+    async recallSettings(projectId) {
+      const project = await recall(projectId);
+      if (project === undefined) throw new ServiceError('not_found');
+      return project.settings;
+    },
     dropCache() {
       projects.drop();
       onlyProjects.drop();

@@ -320,12 +320,14 @@ test('a project is created with the defaults of §14.2 rule 3 and changed field 
     settings: SETTINGS,
     createdAt: room.clock.time,
   });
+  assert.deepEqual(await room.projects.recallSettings(id), SETTINGS);
   const change = { name: 'Bolts', projectGroupId: room.garden, tags: ['b2c'], settings: { keptCommits: 3 } };
   const changed = await room.call('account', `PATCH /management/projects/${id}`, change);
   const settings = { ...SETTINGS, keptCommits: 3 };
   assert.deepEqual(changed.body, { ...created.body, ...change, settings });
   assert.deepEqual((await room.call('account', `GET /management/projects/${id}`)).body, changed.body);
   assert.deepEqual(await room.projects.getSettings(id), settings);
+  assert.deepEqual(await room.projects.recallSettings(id), settings, 'what is remembered is dropped');
 });
 
 test('a bad project or group is refused with what is wrong (§14.2)', async (context) => {
@@ -418,6 +420,7 @@ test('only projects deleted 30 days ago are purged, and their group can go then 
   await purge();
   assert.deepEqual(purged, [room.hoses]);
   await assert.rejects(room.projects.getSettings(room.hoses), { code: 'not_found' });
+  await assert.rejects(room.projects.recallSettings(room.hoses), { code: 'not_found' });
   await room.projects.deleteGroup(account, room.garden);
   assert.deepEqual(gone, [
     { type: 'project', id: room.hoses },

@@ -56,10 +56,10 @@ export interface RelationParts {
   readonly uploadMaxMib: number;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Settings of a project that concern answers and links (§14.2). */
-  getSettings(
-    projectId: number,
-  ): Promise<{ readonly brandAttribute: string; readonly maxDeletePercent: number }>;
+  /** Of a project, for its links (§14.2). */
+  getSettings(projectId: number): Promise<{ readonly maxDeletePercent: number }>;
+  /** Of a project, for its answers (§14.2): asked by every request. */
+  recallSettings(projectId: number): Promise<{ readonly brandAttribute: string }>;
 }
 
 export interface AskedRelations extends IncludedRelations {
@@ -85,7 +85,7 @@ function known(relation: Relation | undefined): Relation {
 }
 
 export function createRelations(parts: RelationParts) {
-  const { store, tasks, clock, logger, getSettings, uploadMaxMib: maxMib } = parts;
+  const { store, tasks, clock, logger, recallSettings, uploadMaxMib: maxMib } = parts;
   const builds = createRelationBuilds({ store, tasks, clock, logger });
   const links = new RelationLinks({ ...parts, maxMib, dropOld: builds.dropOld });
 
@@ -168,7 +168,7 @@ export function createRelations(parts: RelationParts) {
      * @throws bad_request, query_invalid before the first step; search_too_long by any
      */
     async ask(project: ChosenProject, asked: AskedRelations, signal: AbortSignal): Promise<RelatedSteps> {
-      const { brandAttribute } = await getSettings(project.id);
+      const { brandAttribute } = await recallSettings(project.id);
       const { mark, relations } = await store.lookAt(project.id);
       const request = { projectId: project.id, brandAttribute, ...planAnswer(asked, relations) };
       return answerInSteps(store, asked.identifiers, { request, caller: { met: mark, signal } });
