@@ -30,6 +30,7 @@ export { type Actor, type Author, actorOf, commandAuthor } from './author.ts';
 export type { Beside } from './group-management.ts';
 export { type ListPage, type PagePlace, type PageWish, readPlace, toPage } from './list-page.ts';
 export type { NewProject, Reach } from './project.ts';
+export { toWireScope, WirePartScope, WireScope } from './scope-schemas.ts';
 export { isScopeInReach } from './scope-store.ts';
 export { createShortCache } from './short-cache.ts';
 

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { EVENT_TYPES, type EventType } from '../events/events.ts';
-import { byType, Id } from '../http/http.ts';
-import type { Scope } from '../kernel/caller.ts';
+import { Id } from '../http/http.ts';
 import { URL_LENGTH } from '../outbound/outbound.ts';
+import { toWireScope, WireScope } from '../projects/projects.ts';
 import type { ShownDelivery } from './delivery-lists.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { MadeEndpoint } from './endpoint-management.ts';
@@ -23,14 +23,6 @@ const Events = Type.Array(Type.Unsafe<EventType>({ type: 'string', enum: EVENT_T
   minItems: 1,
   maxItems: 50,
 });
-const WireScope = byType<Scope>(
-  Type.Union([
-    Type.Object({ type: Type.Literal('account') }, strict),
-    Type.Object({ type: Type.Enum(['project-group', 'project']), id: Id }, strict),
-  ]),
-  'Scope',
-);
-
 const endpointFields = {
   id: Type.Integer(),
   url: Type.String(),
@@ -173,6 +165,3 @@ export function toWireDelivery(delivery: ShownDelivery, url: string) {
     error: last?.error ?? null,
   };
 }
-
-const toWireScope = (scope: Scope) =>
-  scope.type === 'account' ? { type: scope.type } : { type: scope.type, id: scope.id };

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { byType, Id } from '../../http/http.ts';
-import type { Scope } from '../../kernel/caller.ts';
+import { Id } from '../../http/http.ts';
+import { toWireScope, WireScope } from '../../projects/projects.ts';
 import type { ApiKey } from './api-key.ts';
 import type { MadeKey } from './key-management.ts';
 
@@ -17,19 +17,6 @@ const AccessWord = Type.Union([Type.Literal('read'), Type.Literal('write'), Type
 const RateLimit = Type.Object(
   { requestsPerMinute: Type.Integer({ minimum: 1, maximum: 1_000_000 }) },
   { additionalProperties: false },
-);
-
-export const WirePartScope = Type.Object(
-  { type: Type.Enum(['project-group', 'project']), id: Id },
-  { additionalProperties: false },
-);
-
-const WireScope = byType<Scope>(
-  Type.Union([
-    Type.Object({ type: Type.Literal('account') }, { additionalProperties: false }),
-    WirePartScope,
-  ]),
-  'Scope',
 );
 
 const wireKeyFields = {
@@ -121,8 +108,4 @@ export function toWireKey(key: ApiKey) {
 
 export function toWireMadeKey(key: MadeKey) {
   return { ...toWireKey(key), key: key.value };
-}
-
-function toWireScope(scope: Scope) {
-  return scope.type === 'account' ? { type: scope.type } : { type: scope.type, id: scope.id };
 }

@@ -4,7 +4,6 @@
  */
 
 export { makeKeyValue, type NewKey } from './api-key.ts';
-export { WirePartScope } from './api-key-schemas.ts';
 export { hasAnyKey, removeKeysOf } from './api-key-store.ts';
 export { createKeyFinder, type KeyFinder } from './key-finder.ts';
 export { createKeyManagement, type KeyManagement, refuseLimited } from './key-management.ts';

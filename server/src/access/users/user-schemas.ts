@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import { Id } from '../../http/http.ts';
-import type { Account } from '../../projects/projects.ts';
-import { WirePartScope } from '../keys/keys.ts';
+import { type Account, WirePartScope } from '../../projects/projects.ts';
 import type { ConsoleSession } from './console-session-store.ts';
 import type { Invitation } from './invitation-store.ts';
 import type { User } from './user.ts';
