@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { streamDemoProducts } from '../../server/src/cli/demo/demo-catalog.ts';
+import { streamDemoProducts } from '../../server/test/support/demo-shop/demo-shop.ts';
 import type { Bench } from './measurement.ts';
 import { describeBatch, FIRST_VERSION, identifierOf, type SyntheticVersion } from './synthetic-products.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { streamDemoProducts } from '../../src/cli/demo/demo-catalog.ts';
 import { assertSameProducts } from '../support/compare-products.ts';
+import { streamDemoProducts } from '../support/demo-shop/demo-shop.ts';
 
 const MEMORY_KB = 150 * 1024;
 

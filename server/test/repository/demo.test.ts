@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createDemoPipelines, describeDemo, loadDemoCatalog } from '../../src/cli/demo/demo.ts';
-import { generateDemoCatalog } from '../../src/cli/demo/demo-catalog.ts';
+import { readDemoCatalog } from '../../src/cli/demo/demo-catalog.ts';
 import { shareService } from '../support/shared-service.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 
@@ -43,7 +43,7 @@ test('a pipeline of each trigger feeds the demo (§13)', async (t) => {
   const importDir = await mkdtemp(join(tmpdir(), 'relata-import-'));
   t.after(() => rm(importDir, { recursive: true, force: true }));
   const service = await startTestService(t, { settings: { RELATA_IMPORT_DIR: importDir } });
-  const [first, second] = generateDemoCatalog();
+  const [first, second] = readDemoCatalog();
   assert.ok(first && second);
   await service.loadCatalog([{ ...first }, { ...second }]);
   const feeds = await createDemoPipelines(service, importDir);
@@ -76,7 +76,7 @@ test(
     const importDir = await mkdtemp(join(tmpdir(), 'relata-import-'));
     t.after(() => rm(importDir, { recursive: true, force: true }));
     const service = await startTestService(t, { settings: { RELATA_IMPORT_DIR: importDir } });
-    const [first] = generateDemoCatalog();
+    const [first] = readDemoCatalog();
     await service.loadCatalog([{ ...first, identifier: 'A' }]);
     const feeds = await createDemoPipelines({ ...service }, importDir);
     const webhookUrl = `${service.address}${new URL(feeds.webhookUrl).pathname}`;
@@ -130,7 +130,7 @@ async function askAll(
   relations: readonly { id: number }[],
 ): Promise<Answered[]> {
   const found: Answered[] = [];
-  const identifiers = generateDemoCatalog().map(({ identifier }) => identifier);
+  const identifiers = readDemoCatalog().map(({ identifier }) => identifier);
   const includeRelations = relations.map(({ id }) => ({ id, limit: 1 }));
   for (let at = 0; at < identifiers.length; at += 1_000) {
     const asked = { identifiers: identifiers.slice(at, at + 1_000), includeRelations };

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Attribute, draftAttribute, joinObserved, observeValue } from '../../src/catalog/catalog.ts';
-import { generateDemoCatalog } from '../../src/cli/demo/demo-catalog.ts';
 import { DEMO_RELATIONS } from '../../src/cli/demo/demo-relations.ts';
 import { foldName, isNear, readLimit } from '../../src/suggestions/attribute-names.ts';
 import { CatalogSample } from '../../src/suggestions/catalog-sample.ts';
 import type { Suggestion } from '../../src/suggestions/suggestion.ts';
 import { suggestAll } from '../../src/suggestions/suggestion-tally.ts';
+import { generateDemoCatalog } from '../support/demo-shop/demo-shop.ts';
 import { readCatalog } from '../support/real-products.ts';
 
 interface TestProduct {

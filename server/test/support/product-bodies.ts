@@ -1,7 +1,7 @@
 import type { ProductSource } from '../../src/catalog/ingest/product-source.ts';
 import { ProductPacker, rawOf } from '../../src/catalog/products/packed-products.ts';
-import { createSeededRandom, type SeededRandom } from '../../src/cli/demo/seeded-random.ts';
 import { CLIENT_FORMS } from './client-json.ts';
+import { createSeededRandom, type SeededRandom } from './demo-shop/seeded-random.ts';
 import { readCatalog } from './real-products.ts';
 
 /** @returns the products as they are stored */

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
-import { streamDemoProducts } from '../../src/cli/demo/demo-catalog.ts';
+import { streamDemoProducts } from './demo-shop/demo-shop.ts';
 
 /** A product of the catalog's file: every field of the upload shape that the file uses. */
 export type FileProduct = {

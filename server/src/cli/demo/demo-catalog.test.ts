@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertSameProducts } from '../../../test/support/compare-products.ts';
-import { type DemoProduct, generateDemoCatalog, streamDemoProducts } from './demo-catalog.ts';
+import { generateDemoCatalog, streamDemoProducts } from '../../../test/support/demo-shop/demo-shop.ts';
+import { type DemoProduct, readDemoCatalog } from './demo-catalog.ts';
 import { drawPicture, withPictures } from './demo-pictures.ts';
 
-const catalog = generateDemoCatalog();
+const catalog = readDemoCatalog();
 
 /** A number alone or with a unit, as a full update in automatic mode recognises it. */
 const MEASURE = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?: ([^\s\d]\S{0,11}))?$/;
@@ -46,7 +47,7 @@ test('the catalog holds 5,000 to 10,000 products with identifiers and names of t
   assert.equal(new Set(catalog.map(({ name }) => name)).size, catalog.length);
 });
 
-test('the catalog is the same every time and begins the stream of the same seed', () => {
+test('the packed catalog is what the generator makes (npm run demo-catalog), and begins the stream of the same seed', () => {
   assertSameProducts(generateDemoCatalog(), catalog);
   assertSameProducts([...streamDemoProducts(catalog.length)], catalog);
 });

@@ -1,6 +1,6 @@
 import type { Server } from '../../http/http.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { DemoProduct } from './product-group.ts';
+import type { DemoProduct } from './demo-catalog.ts';
 
 /** Pictures of the products of the demo, drawn as they are asked for: an invented shop has no photographs. */
 

@@ -1,5 +1,5 @@
 /** How the demo shop is fed, one pipeline of each trigger, as `POST /management/projects/{id}/pipelines` takes it. */
-import type { DemoProduct } from './product-group.ts';
+import type { DemoProduct } from './demo-catalog.ts';
 
 /** Prices as a German system writes them: `1.299,00`. */
 const prices = {

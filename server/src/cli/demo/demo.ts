@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createApp } from '../../app/app.ts';
 import { readConfig } from '../../config.ts';
 import { makeFirstOwnerLink, untilStopped } from '../serve.ts';
-import { generateDemoCatalog } from './demo-catalog.ts';
+import { readDemoCatalog } from './demo-catalog.ts';
 import { servePictures, withPictures } from './demo-pictures.ts';
 import { DEMO_PIPELINES, describeDemoFiles } from './demo-pipelines.ts';
 import { DEMO_RELATIONS } from './demo-relations.ts';
@@ -55,7 +55,7 @@ export async function loadDemoCatalog(address: string, key: string, shownAt = ad
     locale: 'en-GB',
     tags: ['demo'],
   });
-  const products = withPictures(generateDemoCatalog(), shownAt);
+  const products = withPictures(readDemoCatalog(), shownAt);
   await call('POST', `/products/batch/initiate?projectId=${id}`);
   for (let at = 0; at < products.length; at += PRODUCTS_PER_BATCH) {
     const batch = products.slice(at, at + PRODUCTS_PER_BATCH);
@@ -90,7 +90,7 @@ export async function createDemoPipelines(
   const call = createCaller(address, key);
   const folder = join(importDir, String(projectId));
   mkdirSync(folder, { recursive: true });
-  for (const [name, text] of Object.entries(describeDemoFiles(generateDemoCatalog())))
+  for (const [name, text] of Object.entries(describeDemoFiles(readDemoCatalog())))
     writeFileSync(join(folder, name), text);
   const path = `/management/projects/${projectId}/pipelines`;
   const { id } = await call<{ id: number }>('POST', path, DEMO_PIPELINES.manual);
@@ -109,7 +109,7 @@ interface DemoPlace extends DemoFeeds {
 /** @returns what the demo shows: where it is, and calls to paste into a shell */
 export function describeDemo(place: DemoPlace): string {
   const { address, key, projectId, consoleLink, uploadPath, webhookUrl } = place;
-  const [first, second] = generateDemoCatalog();
+  const [first, second] = readDemoCatalog();
   const header = `-H 'Authorization: Bearer ${key}'`;
   const identifiers = encodeURIComponent(JSON.stringify([first?.identifier, second?.identifier]));
   const tags = encodeURIComponent(JSON.stringify([{ tag: 'accessories', limitPerRelation: 2 }]));

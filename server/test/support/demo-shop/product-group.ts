@@ -1,15 +1,5 @@
+import type { DemoProduct } from '../../../src/cli/demo/demo-catalog.ts';
 import { createSeededRandom, cycle, type SeededRandom } from './seeded-random.ts';
-
-/** A product in the shape of an upload request. Source: docs/interface.md §2.3. */
-export interface DemoProduct {
-  identifier: string;
-  groupIdentifier: string;
-  name: string;
-  productUrl: string;
-  images: { url: string; type: 'SMALL' | 'LARGE' | 'THUMB' | 'ALTERNATIVE' }[];
-  categories: { path: string[] }[];
-  attributes: { key: string; value: string; userGroups?: string[] }[];
-}
 
 /** Attribute values by name; a list holds several values of one attribute. */
 type Facts = Readonly<Record<string, string | readonly string[]>>;
