@@ -8,10 +8,12 @@ import { type PostgresServer, startPostgres } from './support/postgres/postgres-
 import { findRealCatalog } from './support/real-products.ts';
 import {
   findWork,
-  listEmbedded,
+  listConsoleSmoke,
+  listDeep,
+  listFirst,
   listInstalled,
   listPostgres,
-  listQuick,
+  listPostgresSmoke,
   listReadingCatalog,
   listWorkspace,
 } from './test-files.ts';
@@ -19,15 +21,16 @@ import { type Outcome, runScript, runTestFile } from './test-process.ts';
 import { type Job, runJobs } from './test-schedule.ts';
 
 /**
- * Every check and every test: those of the service on the embedded store, those that a store can decide on PostgreSQL too, a
- * part of them on an installed PostgreSQL of an older version, and those that read the real catalog once more without it;
- * then those of the client, the console and the package, which start the service as a process. All passes share the slots of
- * one schedule.
- * `node server/test/run-tests.ts postgres` runs only what it names: passes, or files; `quick` is what to run while working.
+ * `node server/test/run-tests.ts` runs what tells within minutes that the program works: checks, units, every rule of the interface on the
+ * embedded store, a smoke of PostgreSQL and of the console. `deep` runs everything else: both stores, an installed PostgreSQL of an
+ * older version, crashes, generated data, the whole console, the package. Names of passes, or test files, run those alone. All passes share the
+ * slots of one schedule.
  */
 
 interface Pass {
   readonly name: string;
+  /** Whether it runs with `deep` and not without. */
+  readonly isDeep: boolean;
   readonly files: readonly string[];
   /** The folder of PostgreSQL's programs; `npm`: those of the package; undefined: the embedded store. */
   readonly postgres?: string;
@@ -49,6 +52,8 @@ const GENERATED = {
   RELATA_TEST_SOURCES: '30',
   RELATA_TEST_RUNS: '1',
 };
+/** Of random cases, enough to meet a rule that is broken outright. */
+const FEW = { RELATA_TEST_BODIES: '5000', RELATA_TEST_RUNS: '20' };
 /** The whole catalog is for the embedded store; PostgreSQL's statements meet more than a batch of it, and fewer random ones. */
 const FEWER = { RELATA_TEST_PRODUCTS: '12000', RELATA_TEST_RUNS: '5', RELATA_TEST_SOURCES: '60' };
 /** A core is kept busy by one file, and a little more; one that waits leaves most of it to others. */
@@ -60,42 +65,43 @@ const CHECK_SECONDS = 60;
 function listPasses(): Pass[] {
   const given = process.env.RELATA_TEST_POSTGRES_BIN;
   const installed = given || findOldest();
+  const postgres = hasPackage() ? 'npm' : (given ?? 'npm');
+  const smoke = new Set([...listPostgresSmoke(), ...listConsoleSmoke()]);
+  const without = (files: readonly string[]) => files.filter((file) => !smoke.has(file));
+  const hasCatalog = findRealCatalog() !== undefined;
+  const hasInstalled = installed !== undefined && existsSync(installed);
   return [
-    { name: 'check', files: [], scripts: ['check', 'build'] },
-    { name: 'embedded', files: listEmbedded() },
-    {
-      name: 'postgres',
-      files: listPostgres(),
-      postgres: hasPackage() ? 'npm' : (given ?? 'npm'),
-      settings: FEWER,
-    },
-    ...(installed && existsSync(installed)
-      ? [{ name: 'installed', files: listInstalled(), postgres: installed }]
+    { name: 'check', isDeep: false, files: [], scripts: ['check', 'build'] },
+    { name: 'embedded', isDeep: false, files: listFirst(), settings: FEW },
+    { name: 'postgres-smoke', isDeep: false, files: listPostgresSmoke(), postgres, settings: FEWER },
+    { name: 'client', isDeep: false, files: listWorkspace('client') },
+    { name: 'console-smoke', isDeep: false, files: listConsoleSmoke(), after: 'check' },
+    { name: 'build', isDeep: true, files: [], scripts: ['build'] },
+    { name: 'embedded-deep', isDeep: true, files: listDeep() },
+    { name: 'postgres', isDeep: true, files: without(listPostgres()), postgres, settings: FEWER },
+    ...(hasInstalled
+      ? [{ name: 'installed', isDeep: true, files: listInstalled(), postgres: installed }]
       : []),
-    ...(findRealCatalog() === undefined
-      ? []
-      : [{ name: 'generated', files: listReadingCatalog(), settings: GENERATED }]),
-    { name: 'client', files: listWorkspace('client') },
-    { name: 'console', files: listWorkspace('console'), after: 'check' },
-    { name: 'package', files: listWorkspace('package'), after: 'check' },
+    ...(hasCatalog
+      ? [{ name: 'generated', isDeep: true, files: listReadingCatalog(), settings: GENERATED }]
+      : []),
+    { name: 'console', isDeep: true, files: without(listWorkspace('console')), after: 'build' },
+    { name: 'package', isDeep: true, files: listWorkspace('package'), after: 'build' },
   ];
 }
-
-const QUICK: readonly Pass[] = [
-  { name: 'check', files: [], scripts: ['check'] },
-  { name: 'embedded', files: listQuick(), settings: { RELATA_TEST_BODIES: '5000', RELATA_TEST_RUNS: '20' } },
-];
 
 /** @returns the one that differs most from the package's */
 function findOldest(): string | undefined {
   return [...findInstalled()].find(([version]) => version >= OLDEST && version <= NEWEST)?.[1];
 }
 
-function choosePasses(wanted: readonly string[]): readonly Pass[] {
-  const files = wanted.filter((name) => name.endsWith('.test.ts')).map((path) => resolve(path));
-  if (files.length > 0) return [{ name: 'embedded', files }];
-  if (wanted.includes('quick')) return QUICK;
-  return listPasses().filter(({ name }) => wanted.length === 0 || wanted.includes(name));
+function choosePasses(named: readonly string[]): readonly Pass[] {
+  const files = named.filter((name) => name.endsWith('.test.ts')).map((path) => resolve(path));
+  if (files.length > 0) return [{ name: 'files', isDeep: false, files }];
+  const isDeep = named.includes('deep');
+  return listPasses().filter((pass) =>
+    named.length === 0 || isDeep ? pass.isDeep === isDeep : named.includes(pass.name),
+  );
 }
 
 /** A pass with what its files get, and what became of them. */
@@ -178,7 +184,7 @@ function addUp(outcomes: readonly Counts[]): Counts {
 }
 
 const describe = ({ passed, failed, skipped }: Counts) =>
-  `${skipped} skipped, ${passed} passed, ${failed} failed`;
+  `${passed} passed, ${failed} failed, ${skipped} skipped`;
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`);
@@ -209,11 +215,11 @@ async function runPasses(chosen: readonly Pass[]): Promise<{ failures: string[];
 
 Object.assign(process.env, await prepareProgram());
 
-const wanted = process.argv.slice(2);
-const chosen = choosePasses(wanted);
+const named = process.argv.slice(2);
+const chosen = choosePasses(named);
 if (chosen.length === 0)
   say(
-    `There are no tests named ${wanted.join(' ')}: quick ${listPasses()
+    `There are no tests named ${named.join(' ')}: deep ${listPasses()
       .map(({ name }) => name)
       .join(' ')}.`,
   );

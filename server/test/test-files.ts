@@ -1,7 +1,14 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { LONG_WORK, RULES_ABOVE_THE_STORES } from './test-lists.ts';
+import {
+  CONSOLE_SMOKE,
+  DEEP_UNITS,
+  LONG_WORK,
+  POSTGRES_SMOKE,
+  RULES_ABOVE_THE_STORES,
+  TRIES_MORE,
+} from './test-lists.ts';
 
 /**
  * Which test files run on which store. A file whose imports lead to test-store.ts gets its store from there and runs on
@@ -26,11 +33,26 @@ export const listPostgres = (): string[] => {
 export const listGettingStore = (): string[] =>
   listAll().filter((path) => !isAbout(path, 'sqlite') && !isAbout(path, 'postgres') && getsStore(path));
 
-/** @returns what to run while working: the tests beside their subjects, and those of the interface */
-export const listQuick = (): string[] =>
+/** @returns what a change is checked with first: the tests beside their subjects, and those of the interface */
+export const listFirst = (): string[] =>
   listEmbedded().filter(
-    (path) => path.startsWith(join(ROOT, 'src/')) || basename(path).startsWith('interface-'),
+    (path) =>
+      (path.startsWith(join(ROOT, 'src/')) || basename(path).startsWith('interface-')) &&
+      !DEEP_UNITS.includes(nameOf(path)),
   );
+
+/** @returns what listFirst leaves out, and what tries more cases when there is time */
+export const listDeep = (): string[] => {
+  const first = new Set(listFirst());
+  return listEmbedded().filter((path) => !first.has(path) || TRIES_MORE.includes(nameOf(path)));
+};
+
+/** @returns files that show that PostgreSQL works at all */
+export const listPostgresSmoke = (): string[] => POSTGRES_SMOKE.map((name) => join(ROOT, name));
+
+/** @returns files that show that the console works at all */
+export const listConsoleSmoke = (): string[] =>
+  CONSOLE_SMOKE.map((name) => join(ROOT, '../console/test', name));
 
 /** @returns those about PostgreSQL, and of the others as many as it takes to meet each statement */
 export const listInstalled = (): string[] =>

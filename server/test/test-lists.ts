@@ -29,6 +29,30 @@ export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
     'spans, which are made above the stores; the column of tasks is in all tests of tasks',
 };
 
+/** Tests beside their subjects that take too long for `npm test`. */
+export const DEEP_UNITS: readonly string[] = ['src/pipelines/formats/format-memory.test.ts'];
+
+/** Random tests that `npm test` runs with few cases and `npm run test:deep` once more with all. */
+export const TRIES_MORE: readonly string[] = [
+  'src/catalog/ingest/scan/body-scan.test.ts',
+  'src/catalog/store/catalog-store.test.ts',
+];
+
+/** The schema, an update, a lookup and a relation. */
+export const POSTGRES_SMOKE: readonly string[] = [
+  'test/postgres/postgres-schema.test.ts',
+  'test/catalog/interface-full-update.test.ts',
+  'test/catalog/interface-lookup.test.ts',
+  'test/relations/interface-relations.test.ts',
+];
+
+export const CONSOLE_SMOKE: readonly string[] = [
+  'safety.test.ts',
+  'size.test.ts',
+  'tasks.test.ts',
+  'texts.test.ts',
+];
+
 /** `seconds`: by itself, on the store where it takes longer. */
 type Work = Pick<Job, 'kind' | 'seconds'>;
 

@@ -4,15 +4,18 @@ import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import {
+  listConsoleSmoke,
+  listDeep,
   listEmbedded,
+  listFirst,
   listGettingStore,
   listInstalled,
   listOneSided,
   listPostgres,
-  listQuick,
+  listPostgresSmoke,
   listReadingCatalog,
 } from '../test-files.ts';
-import { LONG_WORK, RULES_ABOVE_THE_STORES } from '../test-lists.ts';
+import { DEEP_UNITS, LONG_WORK, RULES_ABOVE_THE_STORES, TRIES_MORE } from '../test-lists.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const shown = (paths: readonly string[]) => paths.map((path) => relative(root, path));
@@ -71,10 +74,31 @@ test('PostgreSQL runs all test files that get a store but those that say why not
   );
 });
 
-test('the quick run has all tests beside their subjects and those of the interface', () => {
-  const quick = shown(listQuick());
+test('the first run has the tests beside their subjects and those of the interface, the deep run all others', () => {
+  const [all, first, deep] = [listEmbedded(), listFirst(), listDeep()].map(shown) as [
+    string[],
+    string[],
+    string[],
+  ];
   assert.deepEqual(
-    shown(listEmbedded()).filter((path) => !quick.includes(path) && /^src\/|\/interface-/.test(path)),
+    all.filter((path) => /^src\/|\/interface-/.test(path) && !first.includes(path)),
+    [...DEEP_UNITS].sort(),
+  );
+  assert.deepEqual([...new Set([...first, ...deep])].sort(), [...all].sort());
+  assert.deepEqual(
+    first.filter((path) => deep.includes(path)),
+    [...TRIES_MORE].sort(),
+  );
+});
+
+test('the files of the smokes are there, those of PostgreSQL among what it runs', () => {
+  const postgres = listPostgres();
+  assert.deepEqual(
+    listPostgresSmoke().filter((path) => !postgres.includes(path)),
+    [],
+  );
+  assert.deepEqual(
+    listConsoleSmoke().filter((path) => !existsSync(path)),
     [],
   );
 });
