@@ -89,6 +89,7 @@ export {
   CatalogFile,
   type CatalogFiles,
   CONTROL_PRAGMAS,
+  checkSqliteFile,
   createCatalogFiles,
   openSqlite,
 } from './sqlite/sqlite.ts';

@@ -3,4 +3,5 @@
  */
 export { CatalogFile, type CatalogFiles, createCatalogFiles } from './catalog-files.ts';
 export { CONTROL_PRAGMAS, openControlDatabase } from './control-database.ts';
+export { checkSqliteFile, type FileCheck } from './file-check.ts';
 export { openSqlite } from './open-sqlite.ts';

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { CatalogFile } from './catalog-files.ts';
+import { checkSqliteFile } from './file-check.ts';
+
+const ROWS = 2_000;
+
+/** A closed catalog file with some hundred pages in a table and its index. */
+function makeCatalog(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'relata-check-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, '1.db');
+  const { database } = new CatalogFile(path);
+  database.exec(`create table filled (id integer primary key, text text not null);
+    insert into filled with recursive row (id) as (select 1 union all select id + 1 from row where id < ${ROWS})
+      select id, hex(randomblob(500)) from row;
+    create index filled_text on filled (text)`);
+  database.close();
+  return path;
+}
+
+/** Damage in the middle of a file, as of a disk that returned other bytes. */
+function addNoise(path: string, bytes: number): void {
+  const whole = readFileSync(path);
+  whole.fill(0xa5, Math.floor(whole.length / 2), Math.floor(whole.length / 2) + bytes);
+  writeFileSync(path, whole);
+}
+
+const LIMITS = [undefined, 600_000];
+
+for (const limitMs of LIMITS) {
+  const how = limitMs === undefined ? 'at once' : 'table by table';
+  test(`a whole file has no problem, ${how}, also while it is written`, (t) => {
+    const path = makeCatalog(t);
+    assert.deepEqual(checkSqliteFile(path, limitMs), { problems: [], isComplete: true });
+    const { database } = new CatalogFile(path);
+    t.after(() => database.close());
+    database.exec('begin immediate; delete from filled where id < 10');
+    assert.deepEqual(checkSqliteFile(path, limitMs), { problems: [], isComplete: true });
+  });
+
+  test(`a file that is cut, filled with noise, empty or away has problems, ${how}`, (t) => {
+    const damages: [(path: string) => void, RegExp][] = [
+      [(path) => truncateSync(path, 100_000), /malformed|invalid page|out of range/],
+      [(path) => addNoise(path, 80_000), /malformed|page/i],
+      [(path) => writeFileSync(path, 'no database of SQLite at all'.repeat(1_000)), /not a database/],
+      [(path) => truncateSync(path, 0), /^it is empty$/],
+      [(path) => rmSync(path), /^it is missing$/],
+    ];
+    for (const [damage, expected] of damages) {
+      const path = makeCatalog(t);
+      damage(path);
+      const { problems } = checkSqliteFile(path, limitMs);
+      assert.ok(problems.length > 0, `${expected}`);
+      assert.match(problems.join('\n'), expected);
+      assert.ok(problems.length <= 10, 'a file that is all damage has no endless list');
+    }
+  });
+}
+
+test('a check whose time has ended says that it is not complete', (t) => {
+  assert.deepEqual(checkSqliteFile(makeCatalog(t), 0), { problems: [], isComplete: false });
+});

@@ -1,0 +1,60 @@
+import { statSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { isBusy } from '../sqlite-errors.ts';
+
+export interface FileCheck {
+  /** In SQLite's words, at most ten; none: no damage was found. */
+  readonly problems: readonly string[];
+  /** Whether all of the file was read before the time ended. */
+  readonly isComplete: boolean;
+}
+
+/** The first ones say enough: a file that is half noise has thousands. */
+const MOST_PROBLEMS = 10;
+const BUSY_TIMEOUT_MS = 10_000;
+
+/**
+ * Reads a database file with SQLite's `quick_check`: its pages, rows and the order of its keys, not whether indexes agree with
+ * their tables. The file is opened for reading alone, beside others that write to it. A call reads the whole file on the thread
+ * that makes it, and SQLite has no way to stop it: use it in a thread or a command.
+ * @param limitMs with a limit one table after another is checked until it is over, 0: none; what a page of two tables, or of
+ * none, would tell stays unknown. Without one the file is checked as a whole.
+ * @throws Error when the file is locked for ten seconds
+ */
+export function checkSqliteFile(path: string, limitMs?: number): FileCheck {
+  const size = statSync(path, { throwIfNoEntry: false })?.size;
+  if (size === undefined) return { problems: ['it is missing'], isComplete: true };
+  // For SQLite a file without a byte is a database without tables.
+  if (size === 0) return { problems: ['it is empty'], isComplete: true };
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+    return limitMs === undefined ? checkWhole(database) : checkTables(database, performance.now() + limitMs);
+  } catch (error) {
+    if (isBusy(error) || (error as { errcode?: number }).errcode === undefined) throw error;
+    return { problems: [(error as Error).message], isComplete: true };
+  } finally {
+    database?.close();
+  }
+}
+
+const checkWhole = (database: DatabaseSync): FileCheck => ({
+  problems: findProblems(database, String(MOST_PROBLEMS)),
+  isComplete: true,
+});
+
+function checkTables(database: DatabaseSync, until: number): FileCheck {
+  const tables = database.prepare("select name from sqlite_schema where type = 'table'").all();
+  for (const { name } of tables) {
+    if (performance.now() >= until) return { problems: [], isComplete: false };
+    const problems = findProblems(database, `"${String(name).replaceAll('"', '""')}"`);
+    if (problems.length > 0) return { problems: problems.slice(0, MOST_PROBLEMS), isComplete: false };
+  }
+  return { problems: [], isComplete: true };
+}
+
+/** @param what of the pragma: how many problems are enough, or a table */
+function findProblems(database: DatabaseSync, what: string): string[] {
+  const rows = database.prepare(`pragma quick_check(${what})`).all();
+  return rows.map(({ quick_check: line }) => String(line)).filter((line) => line !== 'ok');
+}
