@@ -10,6 +10,7 @@ import {
   existingDataFolder,
   lockDataFolder,
   makeFolders,
+  migrate,
   refuseNewerDatabase,
   refuseNewerFiles,
   syncFolder,
@@ -133,10 +134,15 @@ async function copyDatabase(from: string, to: string, kind: DatabaseKind): Promi
   } finally {
     source.close();
   }
-  // One file without company: a copy of the copy is whole, and a medium that cannot be written can be read.
   const copy = new DatabaseSync(to);
-  copy.exec('pragma journal_mode = delete');
-  copy.close();
+  try {
+    // One file without company: a copy of the copy is whole, and a medium that cannot be written can be read.
+    copy.exec('pragma journal_mode = delete');
+    // After an upgrade a catalog has its old schema until its first reader; what settles the copy knows the newest alone.
+    migrate(copy, kind);
+  } finally {
+    copy.close();
+  }
 }
 
 const listProjects = (control: DatabaseSync): number[] =>

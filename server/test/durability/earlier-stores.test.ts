@@ -1,16 +1,52 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { createBackup, restoreBackup } from '../../src/transfer/transfer.ts';
+import { takeBack } from '../support/earlier-schema.ts';
 import { readStore, useStore } from '../support/earlier-stores/content.ts';
-import { listReleases, readPacked, unpack } from '../support/earlier-stores/packed-store.ts';
+import {
+  listReleases,
+  type PackedStore,
+  readPacked,
+  unpack,
+} from '../support/earlier-stores/packed-store.ts';
 import { startTestService } from '../support/test-service.ts';
-import { testedStore } from '../support/test-store.ts';
+import { embeddedOnly, embeddedStoreAt, testedStore } from '../support/test-store.ts';
 
 /**
  * The store of each release is opened by this program (docs/operating.md, "Upgrade"). newer-files.test.ts and postgres-schema.test.ts
  * are about the other direction: an older program refuses what a newer one wrote, in one line.
  */
 
+const ofFiles = embeddedOnly('PostgreSQL is backed up with its own tools');
+
+/** Brings a backup back and compares what this program serves from it with what the release answered. */
+async function assertServed(t: TestContext, backup: string, packed: PackedStore): Promise<void> {
+  const dataDir = `${backup}-restored`;
+  await restoreBackup(backup, dataDir);
+  const service = await startTestService(t, { store: embeddedStoreAt(dataDir) });
+  assert.partialDeepStrictEqual(await readStore(service, packed.remembered), packed.answers);
+  // A backup may have been made before the last batch: its number has to be said.
+  await useStore(service, packed.remembered, '&batches=1');
+}
+
 for (const release of listReleases()) {
+  test(`a backup of the store of ${release} needs no catalog to be read first`, ofFiles, async (t) => {
+    const packed = readPacked(release, testedStore);
+    const store = await unpack(packed);
+    t.after(store.remove);
+    const folder = await mkdtemp(join(tmpdir(), 'relata-earlier-backup-'));
+    t.after(() => rm(folder, { recursive: true, force: true }));
+    await createBackup(store.dataDir, join(folder, 'stopped'));
+    await assertServed(t, join(folder, 'stopped'), packed);
+    // The start brings the control database up to date, and leaves the catalogs to their first reader.
+    await startTestService(t, { store });
+    await createBackup(store.dataDir, join(folder, 'idle'));
+    await assertServed(t, join(folder, 'idle'), packed);
+  });
+
   test(`this program serves the store of ${release} as that release did`, async (t) => {
     const packed = readPacked(release, testedStore);
     const store = await unpack(packed);
@@ -21,4 +57,25 @@ for (const release of listReleases()) {
     assert.partialDeepStrictEqual(answers, packed.answers);
     await useStore(service, packed.remembered);
   });
+}
+
+for (const before of ['batches', 'paths'] as const) {
+  test(
+    `a backup takes a catalog along that was not opened since an upgrade from before ${before}`,
+    ofFiles,
+    async (t) => {
+      const service = await startTestService(t);
+      const { projectId, store } = service;
+      await service.loadCatalog([{ identifier: 'A', name: 'One' }]);
+      await service.stop();
+      await takeBack(store, projectId, { before });
+      const folder = await mkdtemp(join(tmpdir(), 'relata-earlier-backup-'));
+      t.after(() => rm(folder, { recursive: true, force: true }));
+      const backup = join(folder, 'backup');
+      await createBackup(store.dataDir, backup);
+      await restoreBackup(backup, join(folder, 'restored'));
+      const restored = await startTestService(t, { store: embeddedStoreAt(join(folder, 'restored')) });
+      assert.equal((await restored.lookUp(['A'], projectId))[0]?.name, 'One');
+    },
+  );
 }

@@ -87,13 +87,17 @@ export async function readStore(service: TestService, kept: Remembered): Promise
   return answers;
 }
 
-/** What is only seen by doing something: keys, passwords, accepted bodies. */
-export async function useStore(service: TestService, kept: Remembered): Promise<void> {
+/**
+ * What is only seen by doing something: keys, passwords, accepted bodies.
+ * @param stated of the batches that were accepted, as parameters of the commit
+ */
+export async function useStore(service: TestService, kept: Remembered, stated = ''): Promise<void> {
   const lookup = '/product-service/products-by-sku?identifiers=A-3';
   const { status, body } = await service.call('GET', lookup, { key: kept.readKey });
   assert.equal(status, 200, JSON.stringify(body));
   assert.equal((await signIn(service, kept.email, PASSWORD)).answer.status, 200);
-  const started = await succeed(service, ['POST', `/products/batch/start?projectId=${kept.openProjectId}`]);
+  const start = `/products/batch/start?projectId=${kept.openProjectId}${stated}`;
+  const started = await succeed(service, ['POST', start]);
   assert.equal((await service.ended(started.data.task.id)).taskStatus, 'FINISHED');
   assert.equal((await service.lookUp(['A-1'], kept.openProjectId)).length, 1);
   const undone = await succeed(service, ['POST', `/products/batch/restore?projectId=${kept.projectId}`]);
