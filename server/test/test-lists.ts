@@ -12,6 +12,7 @@ export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
   'test/channels/channel-formats.test.ts': 'what a format makes of products',
   'test/clients/php-client.test.ts': 'a client, which sees answers and no store',
   'test/durability/backup.test.ts': 'PostgreSQL is backed up with its own tools',
+  'test/durability/damaged-backup.test.ts': 'PostgreSQL is backed up with its own tools',
   'test/durability/file-modes.test.ts': 'PostgreSQL keeps its own files',
   'test/durability/newer-files.test.ts': 'the versions of files; of PostgreSQL see postgres-schema.test.ts',
   'test/pipelines/feed-files.test.ts': 'what a format makes of a file',
@@ -74,6 +75,7 @@ export const LONG_WORK: Readonly<Record<string, Work>> = {
   '../console/test/flows.test.ts': { kind: 'computes', seconds: 60 },
   'src/catalog/ingest/scan/body-scan.test.ts': { kind: 'computes', seconds: 20 },
   'test/durability/sqlite-power-cut.test.ts': { kind: 'waits', seconds: 35 },
+  'test/durability/damaged-backup.test.ts': { kind: 'computes', seconds: 30 },
   'test/durability/failed-batch.test.ts': { kind: 'waits', seconds: 30 },
   'test/webhooks/webhook-crash.test.ts': { kind: 'waits', seconds: 20 },
 };

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { readConfig } from '../config.ts';
-import { createBackup, restoreBackup, restoreCatalog } from '../transfer/transfer.ts';
+import { createBackup, openBackup, restoreBackup, restoreCatalog } from '../transfer/transfer.ts';
 
 /** `relata backup DIR`: may run beside a serving process. */
 export async function backupCommand(target: string): Promise<number> {
@@ -9,15 +9,25 @@ export async function backupCommand(target: string): Promise<number> {
   return 0;
 }
 
+interface RestoreFlags {
+  readonly project?: string | undefined;
+  readonly withoutManifest?: boolean | undefined;
+}
+
 /** `relata restore DIR`: everything, into an empty data directory; with a project its catalog, beside a serving process. */
-export async function restoreCommand(source: string, project: string | undefined): Promise<number> {
+export async function restoreCommand(
+  source: string,
+  { project, withoutManifest = false }: RestoreFlags,
+): Promise<number> {
   const dataDir = embeddedFolder('restore');
   if (project === undefined) {
-    const { catalogs, payloads } = await restoreBackup(source, dataDir);
+    const { catalogs, payloads, empty } = await restoreBackup(source, dataDir, { withoutManifest });
     console.log(`${catalogs} catalogs and ${payloads} bodies of open tasks are in ${resolve(dataDir)} now`);
+    tellEmpty(withoutManifest ? empty : []);
     return 0;
   }
-  const { products, waiting } = restoreCatalog(source, dataDir, Number(project));
+  const options = { projectId: Number(project), withoutManifest };
+  const { products, waiting } = await restoreCatalog(source, dataDir, options);
   console.log(`the catalog of project ${project} holds the ${products} products of the backup now`);
   if (waiting > 0) {
     console.log(
@@ -25,6 +35,26 @@ export async function restoreCommand(source: string, project: string | undefined
     );
   }
   return 0;
+}
+
+/** `relata verify DIR`: whether a backup can be restored; it is only read, whichever store there is. */
+export async function verifyCommand(
+  source: string,
+  { withoutManifest = false }: Pick<RestoreFlags, 'withoutManifest'>,
+): Promise<number> {
+  const { folder, files, bytes, madeAt, empty } = await openBackup(source, { withoutManifest });
+  const since = madeAt === undefined ? 'SQLite finds no damage' : `all as the backup of ${madeAt} has them`;
+  console.log(`${folder.root}: ${files} files, ${bytes} bytes, ${since}`);
+  tellEmpty(withoutManifest ? empty : []);
+  return 0;
+}
+
+/** Without a manifest nothing says whether a file was ever there. */
+function tellEmpty(projects: readonly number[]): void {
+  if (projects.length === 0) return;
+  console.log(
+    `no catalog is there of projects that were never filled, as far as is known: ${projects.join(', ')}`,
+  );
 }
 
 /** @throws Error on PostgreSQL, which brings its own tools */

@@ -154,7 +154,14 @@ function addStores(program: Command, act: Act): void {
       "one project's catalog, while the service runs",
       countTo(Number.MAX_SAFE_INTEGER),
     )
-    .action(act(async (source, { project }) => (await loadBackup()).restoreCommand(source, project)));
+    .option('--without-manifest', 'also a backup of an earlier version, which has no manifest')
+    .action(act(async (source, flags) => (await loadBackup()).restoreCommand(source, flags)));
+  program
+    .command('verify')
+    .description('say whether a backup is whole; nothing is restored')
+    .argument('<DIR>')
+    .option('--without-manifest', 'also a backup of an earlier version, which has no manifest')
+    .action(act(async (source, flags) => (await loadBackup()).verifyCommand(source, flags)));
   program
     .command('migrate-store')
     .description(

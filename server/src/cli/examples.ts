@@ -7,7 +7,12 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'key create': ['key create --scope account --account "Second shop" --name "Nightly import"'],
   'owner-link': ['owner-link', 'owner-link --account "Second shop"'],
   backup: ['backup /backup/2026-11-22'],
-  restore: ['restore /backup/2026-11-22', 'restore /backup/2026-11-22 --project 3'],
+  restore: [
+    'restore /backup/2026-11-22',
+    'restore /backup/2026-11-22 --project 3',
+    'restore /backup/2025-01-31 --without-manifest',
+  ],
+  verify: ['verify /backup/2026-11-22', 'verify /backup/2025-01-31 --without-manifest'],
   'migrate-store': [
     'migrate-store --from ./data --to postgres://relata@localhost/relata',
     'migrate-store --from postgres://relata@localhost/relata --to ./data',

@@ -64,6 +64,9 @@ export function isNewest(path: string, kind: DatabaseKind): boolean {
   return readVersion(path) === newestOf(kind);
 }
 
+/** The versions of both schemas that this program writes. */
+export const newestSchemas = () => ({ control: newestOf('control'), catalog: newestOf('catalog') });
+
 const newestOf = (kind: DatabaseKind): number => readMigrations(kind).at(-1)?.version ?? 0;
 
 /** Where SQLite keeps `user_version`, 4 bytes big-endian (sqlite.org/fileformat2.html, "The Database Header"). */

@@ -32,7 +32,15 @@ export { lockDataFolder } from './data-lock.ts';
 export { readNow } from './database-clock.ts';
 export { makeFolders, syncFolder, writeOwnFile } from './durable-folders.ts';
 export { mayBeStored, WatchedWrite } from './lost-answers.ts';
-export { type DatabaseKind, isNewest, migrate, refuseNewerDatabase, refuseNewerFiles } from './migrate.ts';
+export {
+  type DatabaseKind,
+  isNewest,
+  migrate,
+  newestSchemas,
+  refuseNewer,
+  refuseNewerDatabase,
+  refuseNewerFiles,
+} from './migrate.ts';
 export {
   type BodyEncoding,
   createPayloadFiles,

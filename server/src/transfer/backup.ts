@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import {
   catalogPath,
+  checkSqliteFile,
   type DatabaseKind,
   type DataFolder,
   dataFolderAt,
@@ -12,9 +13,9 @@ import {
   makeFolders,
   migrate,
   refuseNewerDatabase,
-  refuseNewerFiles,
   syncFolder,
 } from '../storage/storage.ts';
+import { type CheckOptions, checkBackup, writeManifest } from './backup-manifest.ts';
 import { listOwnedPayloads } from './owned-payloads.ts';
 import { settleCatalog, settleControl } from './settle-copy.ts';
 
@@ -53,6 +54,7 @@ export async function createBackup(
     await copyDatabase(source.control, copy.control, 'control');
     await afterControl();
     const summary = await copyRest(source, copy);
+    await writeManifest(copy, new Date());
     await rename(draft, place);
     await syncFolder(dirname(place));
     return summary;
@@ -62,9 +64,13 @@ export async function createBackup(
   }
 }
 
-/** @throws Error when the data folder is in use or not empty, or the source is no backup */
-export async function restoreBackup(from: string, root: string): Promise<BackupSummary> {
-  const source = openBackup(from);
+/** @throws Error when the data folder is in use or not empty, or the source is no backup or damaged */
+export async function restoreBackup(
+  from: string,
+  root: string,
+  options: CheckOptions = {},
+): Promise<BackupSummary & { readonly empty: readonly number[] }> {
+  const { folder: source, empty } = await openBackup(from, options);
   const lock = lockDataFolder(root);
   try {
     const others = (await readdir(root)).filter((name) => !/^(?:server\.lock|secret-keys$)/.test(name));
@@ -82,21 +88,23 @@ export async function restoreBackup(from: string, root: string): Promise<BackupS
     await rename(draft.control, data.control);
     await rm(draft.root, { recursive: true });
     await syncFolder(root);
-    return { catalogs, payloads };
+    return { catalogs, payloads, empty };
   } finally {
     lock.release();
   }
 }
 
-/** @throws Error when there is no backup, or one that a server or a newer program has written to */
-export function openBackup(from: string): DataFolder {
+/**
+ * @returns the folder of a backup that is whole, with what its check found
+ * @throws Error when there is no backup, or one that is damaged or that a server or a newer program has written to
+ */
+export async function openBackup(from: string, options: CheckOptions = {}) {
   const folder = dataFolderAt(resolve(from));
   if (!existsSync(folder.control)) throw new Error(`${folder.root} is no backup: no control.db is there`);
   if (existsSync(`${folder.control}-wal`)) {
     throw new Error(`${folder.root} is no backup any more: a server was started on it`);
   }
-  refuseNewerFiles(folder);
-  return folder;
+  return { folder, ...(await checkBackup(folder, options)) };
 }
 
 async function refuseFilled(target: string): Promise<void> {
@@ -134,6 +142,7 @@ async function copyDatabase(from: string, to: string, kind: DatabaseKind): Promi
   } finally {
     source.close();
   }
+  refuseDamagedCopy(from, to);
   const copy = new DatabaseSync(to);
   try {
     // One file without company: a copy of the copy is whole, and a medium that cannot be written can be read.
@@ -143,6 +152,16 @@ async function copyDatabase(from: string, to: string, kind: DatabaseKind): Promi
   } finally {
     copy.close();
   }
+}
+
+/** A backup of a damaged file would take the place of an earlier one that is whole. */
+function refuseDamagedCopy(from: string, copy: string): void {
+  const [problem] = checkSqliteFile(copy).problems;
+  if (problem === undefined) return;
+  throw new Error(
+    `The file ${from} is damaged (${problem}), so there is no backup of this instant. Bring it back from the last one: ` +
+      'relata restore DIR --project ID for a catalog, relata restore DIR for control.db.',
+  );
 }
 
 const listProjects = (control: DatabaseSync): number[] =>

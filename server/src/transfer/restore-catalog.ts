@@ -9,6 +9,7 @@ import {
   refuseNewerDatabase,
 } from '../storage/storage.ts';
 import { openBackup } from './backup.ts';
+import type { CheckOptions } from './backup-manifest.ts';
 
 /** A commit of the service may be under way. */
 const WAIT_MS = 300_000;
@@ -24,14 +25,14 @@ const JOINED = [
  * catalog before it or after it. Nothing stays staged; open full updates are staged anew from their bodies.
  * @returns how many products it holds now, and how many changes still waited in the backup: they are tasks, which are
  * not brought back
- * @throws Error when the project is unknown on either side
+ * @throws Error when the project is unknown on either side, or its catalog in the backup is damaged
  */
-export function restoreCatalog(
+export async function restoreCatalog(
   from: string,
   root: string,
-  projectId: number,
-): { products: number; waiting: number } {
-  const backup = openBackup(from);
+  { projectId, ...options }: CheckOptions & { readonly projectId: number },
+): Promise<{ products: number; waiting: number }> {
+  const { folder: backup } = await openBackup(from, { projectId, ...options });
   const source = catalogPath(backup, projectId);
   if (!existsSync(source))
     throw new Error(`The backup ${backup.root} holds no catalog of a project ${projectId}`);

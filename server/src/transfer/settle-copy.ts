@@ -65,7 +65,8 @@ export function settleControl(
     )
     .run(missing);
   raiseTaskNumber(control, Math.max(0, ...copied.applied.values()));
-  refuseLost(control, missing);
+  const lost = findLostTask(control, copied.missing);
+  if (lost !== undefined) throw new Error(`a body of the open task ${lost} is missing`);
   control.exec('commit');
 }
 
@@ -90,7 +91,9 @@ function copyEnd(control: DatabaseSync, taskNumber: number): void {
   }
 }
 
-function refuseLost(control: DatabaseSync, missing: string): void {
+/** @returns the id of an open task that needs one of the bodies that are missing; undefined: there is none */
+export function findLostTask(control: DatabaseSync, names: readonly string[]): string | undefined {
+  const missing = JSON.stringify(names);
   const lost = control
     .prepare(
       `select id from task where status in ('PENDING', 'RUNNING')
@@ -101,7 +104,7 @@ function refuseLost(control: DatabaseSync, missing: string): void {
        where t.status in ('PENDING', 'RUNNING') and b.payload_name in (select value from json_each(:missing))`,
     )
     .get({ missing });
-  if (lost !== undefined) throw new Error(`a body of the open task ${lost.id} is missing`);
+  return lost && String(lost.id);
 }
 
 function raiseTaskNumber(control: DatabaseSync, least: number): void {

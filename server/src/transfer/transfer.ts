@@ -2,6 +2,6 @@
  * The door of transfer: whole stores leave and come back. Backup, restore, and moving between the embedded store and
  * PostgreSQL. It reads and writes rows as they are and never knows what one means.
  */
-export { type BackupSummary, createBackup, restoreBackup } from './backup.ts';
+export { type BackupSummary, createBackup, openBackup, restoreBackup } from './backup.ts';
 export { type MoveOptions, type MoveProgress, type MoveSummary, moveStore } from './move.ts';
 export { restoreCatalog } from './restore-catalog.ts';

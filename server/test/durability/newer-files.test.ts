@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,10 +34,18 @@ function setSchema(path: string, version: number): void {
   file.close();
 }
 
+/** What a newer program says of its backup. */
+function setManifestSchema(backup: string, kind: 'control' | 'catalog', version: number): void {
+  const path = join(backup, 'manifest.json');
+  const manifest = JSON.parse(readFileSync(path, 'utf8'));
+  manifest.schema[kind] = version;
+  writeFileSync(path, JSON.stringify(manifest));
+}
+
 async function assertRefusal(file: string, dataDir: string, ...args: string[]): Promise<void> {
   const { code, said } = await runRelata(dataDir, ...args);
   const [before, after = ''] = said.split(' has schema 9000, this program knows ');
-  assert.equal(before, `The file ${file}`, args.join(' '));
+  assert.equal(before, `The ${file.endsWith('.db') ? 'file' : 'backup'} ${file}`, args.join(' '));
   assert.match(after, /^\d+: use a newer program\.$/, 'one line');
   assert.equal(code, 1);
 }
@@ -47,11 +56,15 @@ for (const which of ['control.db', 'catalog'] as const) {
     const name = which === 'catalog' ? catalog : which;
     const newer = join(folder, 'newer');
     await createBackup(dataDir, newer);
-    setSchema(join(newer, name), 9_000);
+    setManifestSchema(newer, which === 'catalog' ? which : 'control', 9_000);
     const restored = join(folder, 'restored');
-    await assertRefusal(join(newer, name), restored, 'restore', newer);
+    await assertRefusal(newer, restored, 'restore', newer);
     assert.deepEqual(await readdir(folder), ['backup', 'newer'], 'nothing was made');
-    await assertRefusal(join(newer, name), dataDir, 'restore', newer, '--project', `${projectId}`);
+    await assertRefusal(newer, dataDir, 'restore', newer, '--project', `${projectId}`);
+    // One of an earlier program has no manifest.
+    await rm(join(newer, 'manifest.json'));
+    setSchema(join(newer, name), 9_000);
+    await assertRefusal(join(newer, name), restored, 'restore', newer, '--without-manifest');
 
     const live = join(dataDir, name);
     setSchema(live, 9_000);

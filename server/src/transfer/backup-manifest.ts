@@ -1,0 +1,227 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import {
+  catalogPath,
+  checkSqliteFile,
+  type DataFolder,
+  isNewest,
+  migrate,
+  newestSchemas,
+  refuseNewer,
+  refuseNewerFiles,
+  writeOwnFile,
+} from '../storage/storage.ts';
+import { listOwnedPayloads } from './owned-payloads.ts';
+import { findLostTask } from './settle-copy.ts';
+
+/** What a backup says of itself, and whether that is true: files that are missing, cut or changed are found before they are served. */
+
+const NAME = 'manifest.json';
+/** Of the file itself; a program that changes what it means raises it. */
+const FORMAT = 1;
+
+interface Manifest {
+  readonly format: number;
+  /** When the backup was whole, an ISO 8601 instant. */
+  readonly madeAt: string;
+  /** Versions of the schemas, the same for all files of a kind. */
+  readonly schema: { readonly control: number; readonly catalog: number };
+  /** All of it, by paths below the backup. */
+  readonly files: readonly BackupFile[];
+}
+
+interface BackupFile {
+  readonly path: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+export interface CheckOptions {
+  /** Only this project's catalog, and the control database. */
+  readonly projectId?: number | undefined;
+  /** Whether a backup that has none is checked as far as that goes. */
+  readonly withoutManifest?: boolean;
+}
+
+export interface CheckedBackup {
+  readonly files: number;
+  readonly bytes: number;
+  /** undefined: there is no manifest. */
+  readonly madeAt: string | undefined;
+  /** Projects without a catalog that were never filled, as far as the control database knows. */
+  readonly empty: readonly number[];
+}
+
+/** The last file of a backup: one without it is not whole. */
+export async function writeManifest(folder: DataFolder, madeAt: Date): Promise<void> {
+  const files: BackupFile[] = [];
+  for (const path of listFiles(folder)) files.push({ path, ...(await digest(join(folder.root, path))) });
+  const manifest: Manifest = { format: FORMAT, madeAt: madeAt.toISOString(), schema: newestSchemas(), files };
+  writeOwnFile(join(folder.root, NAME), `${JSON.stringify(manifest, null, 1)}\n`, 'wx');
+}
+
+/**
+ * Compares a backup with its manifest, reads its databases with SQLite's `quick_check` and looks for a catalog of every project
+ * that its control database knows as filled. Nothing is written.
+ * @throws Error that names each file that is not as it was, or says that there is no manifest
+ */
+export async function checkBackup(folder: DataFolder, options: CheckOptions = {}): Promise<CheckedBackup> {
+  const manifest = readManifest(folder, options.withoutManifest === true);
+  const { projectId } = options;
+  const isPart = ({ path }: { path: string }) =>
+    projectId === undefined || path === 'control.db' || path === `catalogs/${projectId}.db`;
+  const present = listFiles(folder).filter((path) => isPart({ path }));
+  const named = manifest?.files.filter(isPart);
+  const problems = await listChanges(folder, named, present);
+  if (problems.length === 0) refuseNewerFiles(folder);
+  const changed = new Set(problems.map(({ path }) => path));
+  const databases = present.filter((path) => path.endsWith('.db') && !changed.has(path));
+  for (const path of databases)
+    for (const problem of checkSqliteFile(join(folder.root, path)).problems) problems.push({ path, problem });
+  if (problems.length > 0) throw refuseDamaged(folder, problems);
+  const empty = projectId === undefined ? refuseIncomplete(folder) : [];
+  const bytes = present.reduce((sum, path) => sum + statSync(join(folder.root, path)).size, 0);
+  return { files: present.length, bytes, madeAt: manifest?.madeAt, empty };
+}
+
+interface Problem {
+  readonly path: string;
+  readonly problem: string;
+}
+
+/** All problems of a medium that fails would be thousands. */
+const SHOWN_PROBLEMS = 20;
+
+function refuseDamaged({ root }: DataFolder, problems: readonly Problem[]): Error {
+  const shown = problems
+    .slice(0, SHOWN_PROBLEMS)
+    .map(({ path, problem }) => `  ${join(root, path)}: ${problem}`);
+  const more = problems.length - shown.length;
+  return new Error(
+    [
+      `The backup ${root} is damaged or not complete:`,
+      ...shown,
+      ...(more > 0 ? [`  and ${more} more`] : []),
+      `Use another backup. A project whose catalog is not named above can be brought back from this one: relata restore ${root} --project ID`,
+    ].join('\n'),
+  );
+}
+
+function readManifest(folder: DataFolder, mayBeMissing: boolean): Manifest | undefined {
+  const path = join(folder.root, NAME);
+  if (!existsSync(path)) {
+    if (mayBeMissing) return undefined;
+    throw new Error(
+      `The backup ${folder.root} has no ${NAME}: an earlier version made it, or it is not complete. ` +
+        'With --without-manifest it is checked as far as that goes: by SQLite, and for a catalog of each project that was filled.',
+    );
+  }
+  const manifest = parseManifest(path);
+  if (manifest.format > FORMAT) throw new Error(`The file ${path} is of a newer program: use that one.`);
+  const { control, catalog } = newestSchemas();
+  refuseNewer(`The backup ${folder.root}`, manifest.schema.control, control);
+  refuseNewer(`The backup ${folder.root}`, manifest.schema.catalog, catalog);
+  return manifest;
+}
+
+function parseManifest(path: string): Manifest {
+  try {
+    const manifest = JSON.parse(readFileSync(path, 'utf8')) as Manifest;
+    if (manifest.files.some(({ path: file }) => file === 'control.db') && manifest.schema.control > 0)
+      return manifest;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== undefined) throw error;
+  }
+  throw new Error(`The file ${path} is damaged: use another backup.`);
+}
+
+/** @param named by the manifest; undefined: there is none */
+async function listChanges(
+  { root }: DataFolder,
+  named: readonly BackupFile[] | undefined,
+  present: readonly string[],
+): Promise<Problem[]> {
+  if (named === undefined) return [];
+  const names = new Set(named.map(({ path }) => path));
+  const problems: Problem[] = present
+    .filter((path) => !names.has(path))
+    .map((path) => ({ path, problem: `it is not in ${NAME}` }));
+  for (const file of named) {
+    const problem = await findChange(root, file);
+    if (problem !== undefined) problems.push({ path: file.path, problem });
+  }
+  return problems;
+}
+
+async function findChange(root: string, { path, bytes, sha256 }: BackupFile): Promise<string | undefined> {
+  if (!existsSync(join(root, path))) return 'it is missing';
+  const found = await digest(join(root, path));
+  if (found.bytes !== bytes) return `it has ${found.bytes} bytes and had ${bytes}`;
+  return found.sha256 === sha256 ? undefined : 'its bytes are others than when the backup was made';
+}
+
+/**
+ * A project gets its file with its first product or reader, so one without may be a new one.
+ * @returns those @throws Error when a catalog is missing that had products, or the body of an open task
+ */
+function refuseIncomplete(folder: DataFolder): number[] {
+  const control = openControl(folder.control);
+  try {
+    const without = control
+      .prepare(
+        `select p.id, exists (select 1 from catalog_count c where c.project_id = p.id and (c.products > 0 or c.created > 0))
+           or exists (select 1 from task t where t.project_id = p.id and t.is_ordered = 1 and t.status = 'FINISHED') as wasFilled
+         from project p order by p.id`,
+      )
+      .all()
+      .filter(({ id }) => !existsSync(catalogPath(folder, Number(id))));
+    const lost = without.filter(({ wasFilled }) => wasFilled === 1);
+    const problem = 'it is missing, and its project had products';
+    if (lost.length > 0)
+      throw refuseDamaged(
+        folder,
+        lost.map(({ id }) => ({ path: `catalogs/${id}.db`, problem })),
+      );
+    const bodies = listOwnedPayloads(control).map(({ name }) => name);
+    const task = findLostTask(
+      control,
+      bodies.filter((name) => !existsSync(join(folder.payloads, name))),
+    );
+    if (task !== undefined)
+      throw refuseDamaged(folder, [
+        { path: 'payloads', problem: `a body of the open task ${task} is missing` },
+      ]);
+    return without.map(({ id }) => Number(id));
+  } finally {
+    control.close();
+  }
+}
+
+/** With the newest schema: an older one is read into memory, as the backup is never changed. */
+function openControl(path: string): DatabaseSync {
+  if (isNewest(path, 'control')) return new DatabaseSync(path, { readOnly: true });
+  const control = new DatabaseSync(':memory:');
+  control.deserialize(readFileSync(path));
+  migrate(control, 'control');
+  return control;
+}
+
+/** @returns what belongs to a backup, by paths below it, in order */
+function listFiles({ root, catalogs, payloads }: DataFolder): string[] {
+  const below = [catalogs, payloads].flatMap((folder) =>
+    existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name).slice(root.length + 1)) : [],
+  );
+  return ['control.db', ...below].sort();
+}
+
+async function digest(path: string): Promise<Omit<BackupFile, 'path'>> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  for await (const part of createReadStream(path, { highWaterMark: 2 ** 20 })) {
+    hash.update(part);
+    bytes += part.length;
+  }
+  return { bytes, sha256: hash.digest('hex') };
+}

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, test as runTest, type TestContext } from 'node:test';
+import { createBackup } from '../../src/transfer/transfer.ts';
+import { runRelata } from '../support/relata-command.ts';
+import { startTestService } from '../support/test-service.ts';
+import { embeddedOnly, embeddedStoreAt } from '../support/test-store.ts';
+
+/** A backup that is damaged or not complete is refused, and the refusal names the file (docs/operating.md, "Backup and restore"). */
+
+const ofFiles = embeddedOnly('PostgreSQL is backed up with its own tools');
+const test = (name: string, work: (t: TestContext) => Promise<void>) => void runTest(name, ofFiles, work);
+
+const root = mkdtempSync(join(tmpdir(), 'relata-damaged-'));
+const made = join(root, 'backup');
+let filled: number;
+let other: number;
+let empty: number;
+
+before(async (context) => {
+  // Nothing here is of PostgreSQL.
+  if (ofFiles.skip) return;
+  const service = await startTestService(context as unknown as TestContext);
+  filled = service.projectId;
+  other = await service.createProject('Other');
+  empty = await service.createProject('Never filled');
+  const products = Array.from({ length: 400 }, (_, at) => ({
+    identifier: `P${at}`,
+    name: `${at} `.repeat(120),
+  }));
+  await service.loadCatalog(products, filled);
+  await service.loadCatalog([{ identifier: 'A', name: 'Other' }], other);
+  // A body that is stored for an open full update.
+  await service.call('POST', `/products/batch/initiate?projectId=${other}`);
+  const body = { products: [{ identifier: 'B', name: 'Uploaded' }] };
+  await service.call('POST', `/products/batch/upload?projectId=${other}`, { body });
+  await createBackup(service.store.dataDir, made);
+});
+
+after(() => rmSync(root, { recursive: true, force: true }));
+
+let copies = 0;
+
+/** A copy of the backup, to be damaged, and a data directory that is not there yet. */
+function copyBackup() {
+  copies += 1;
+  const backup = join(root, `copy-${copies}`);
+  cpSync(made, backup, { recursive: true });
+  const dataDir = join(root, `data-${copies}`);
+  return { backup, dataDir, at: (path: string) => join(backup, path) };
+}
+
+const catalogOf = (projectId: number) => `catalogs/${projectId}.db`;
+
+/** As of a disk that returned other bytes, away from the head of the file. */
+function addNoise(path: string, bytes: number): void {
+  const whole = readFileSync(path);
+  whole.fill(0xa5, whole.length - bytes);
+  writeFileSync(path, whole);
+}
+
+/** @returns what `relata restore` and `relata verify` say, the same of both; nothing may be restored */
+async function assertRefused(backup: string, dataDir: string, ...flags: string[]): Promise<string> {
+  const restored = await runRelata(dataDir, 'restore', backup, ...flags);
+  assert.equal(restored.code, 1, restored.said);
+  assert.ok(!existsSync(join(dataDir, 'control.db')), 'nothing is replaced');
+  assert.deepEqual(await runRelata(dataDir, 'verify', backup, ...flags), restored);
+  assert.doesNotMatch(restored.said, /^ {4}at /m, 'no stack');
+  return restored.said;
+}
+
+test('a whole backup is verified and restored, with its files, sizes, hashes, schemas and instant in its manifest', async () => {
+  const { backup, dataDir, at } = copyBackup();
+  const manifest = JSON.parse(readFileSync(at('manifest.json'), 'utf8'));
+  const paths = ['catalogs', 'payloads'].flatMap((part) =>
+    readdirSync(at(part)).map((name) => `${part}/${name}`),
+  );
+  assert.deepEqual(
+    manifest.files.map(({ path }: { path: string }) => path),
+    [...paths, 'control.db'].sort(),
+  );
+  assert.ok(
+    paths.includes(catalogOf(filled)) && paths.some((path) => path.startsWith('payloads/')),
+    paths.join(),
+  );
+  for (const { path, bytes, sha256 } of manifest.files) {
+    assert.equal(bytes, readFileSync(at(path)).length);
+    assert.match(sha256, /^[0-9a-f]{64}$/);
+  }
+  assert.ok(Date.parse(manifest.madeAt) <= Date.now());
+  assert.ok(manifest.schema.control >= 12 && manifest.schema.catalog >= 10);
+  const { code, said } = await runRelata(dataDir, 'verify', backup);
+  assert.equal(code, 0, said);
+  assert.match(
+    said,
+    new RegExp(`^${backup}: ${manifest.files.length} files, \\d+ bytes, all as the backup of 20`),
+  );
+  assert.ok(!existsSync(dataDir), 'it makes nothing');
+  assert.equal((await runRelata(dataDir, 'restore', backup)).code, 0);
+  assert.deepEqual(readdirSync(dataDir).sort(), ['catalogs', 'control.db', 'payloads', 'server.lock']);
+});
+
+const DAMAGES: readonly [string, (path: string) => void, RegExp][] = [
+  ['is missing', (path) => rmSync(path), /^it is missing$/],
+  ['is cut', (path) => truncateSync(path, 40_000), /^it has 40000 bytes and had \d+$/],
+  ['is empty', (path) => truncateSync(path, 0), /^it has 0 bytes and had \d+$/],
+  [
+    'has 80 KB of noise',
+    (path) => addNoise(path, 80_000),
+    /^its bytes are others than when the backup was made$/,
+  ],
+];
+
+for (const [what, damage, problem] of DAMAGES) {
+  test(`a backup with a file that ${what} is refused, and its name is said`, async () => {
+    for (const name of [catalogOf(filled), 'control.db']) {
+      if (name === 'control.db' && what === 'is missing') continue;
+      const { backup, dataDir, at } = copyBackup();
+      damage(at(name));
+      const [first, line = '', advice = ''] = (await assertRefused(backup, dataDir)).split('\n');
+      assert.equal(first, `The backup ${backup} is damaged or not complete:`);
+      const [path, found = ''] = line.trim().split(': ');
+      assert.equal(path, at(name));
+      assert.match(found, problem);
+      assert.match(advice, /^Use another backup\. .*relata restore .* --project ID$/);
+    }
+  });
+}
+
+test('a stored body that is missing, and a catalog that the manifest does not have, are refused', async () => {
+  const { backup, dataDir, at } = copyBackup();
+  const [name] = readdirSync(at('payloads'));
+  rmSync(at(`payloads/${name}`));
+  copyFileSync(at(catalogOf(other)), at('catalogs/900.db'));
+  const said = await assertRefused(backup, dataDir);
+  assert.match(said, new RegExp(`payloads/${name}: it is missing`));
+  assert.match(said, /catalogs\/900\.db: it is not in manifest\.json/);
+});
+
+test('a manifest that cannot be read is no manifest of a whole backup', async () => {
+  const { backup, dataDir, at } = copyBackup();
+  truncateSync(at('manifest.json'), 100);
+  assert.equal(
+    await assertRefused(backup, dataDir),
+    `The file ${at('manifest.json')} is damaged: use another backup.`,
+  );
+});
+
+test('the whole projects of a damaged backup are brought back one by one, and a damaged one is refused', async (t) => {
+  const { backup, dataDir, at } = copyBackup();
+  await runRelata(dataDir, 'restore', backup);
+  addNoise(at(catalogOf(filled)), 80_000);
+  const refused = await runRelata(dataDir, 'restore', backup, '--project', `${filled}`);
+  assert.equal(refused.code, 1, refused.said);
+  assert.ok(refused.said.includes(at(catalogOf(filled))), refused.said);
+  const brought = await runRelata(dataDir, 'restore', backup, '--project', `${other}`);
+  assert.equal(brought.code, 0, brought.said);
+  const service = await startTestService(t, { store: embeddedStoreAt(dataDir) });
+  assert.equal((await service.lookUp(['P399'], filled)).length, 1, 'what is there stays');
+});
+
+test('a backup of an earlier version, without a manifest, is restored where that is said, after the checks that it allows', async (t) => {
+  const whole = copyBackup();
+  rmSync(whole.at('manifest.json'));
+  assert.match(
+    await assertRefused(whole.backup, whole.dataDir),
+    /has no manifest\.json: an earlier version made it.*With --without-manifest/,
+  );
+  const verified = await runRelata(whole.dataDir, 'verify', whole.backup, '--without-manifest');
+  assert.match(verified.said, /SQLite finds no damage\n/);
+  const { code, said } = await runRelata(whole.dataDir, 'restore', whole.backup, '--without-manifest');
+  assert.equal(code, 0, said);
+  assert.match(said, new RegExp(`no catalog is there of projects that were never filled.*: ${empty}$`));
+  const service = await startTestService(t, { store: embeddedStoreAt(whole.dataDir) });
+  assert.equal((await service.lookUp(['P399'], filled)).length, 1);
+
+  for (const [what, damage] of DAMAGES) {
+    const { backup, dataDir, at } = copyBackup();
+    rmSync(at('manifest.json'));
+    damage(at(catalogOf(filled)));
+    const refused = await assertRefused(backup, dataDir, '--without-manifest');
+    assert.ok(refused.includes(at(catalogOf(filled))), `${what}: ${refused}`);
+  }
+});
+
+test('a data directory with a damaged catalog is not backed up: the file is named, and the last backup stays', async () => {
+  const { backup, dataDir } = copyBackup();
+  await runRelata(dataDir, 'restore', backup);
+  const path = join(dataDir, catalogOf(filled));
+  const file = new DatabaseSync(path);
+  // Every page of the products' uploads.
+  const pages = file.prepare("select pageno from dbstat where name = 'document'").all();
+  file.close();
+  const bytes = readFileSync(path);
+  for (const { pageno } of pages) bytes.fill(0, (Number(pageno) - 1) * 16_384, Number(pageno) * 16_384);
+  writeFileSync(path, bytes);
+  const target = `${backup}-again`;
+  const { code, said } = await runRelata(dataDir, 'backup', target);
+  assert.equal(code, 1, said);
+  assert.match(said, new RegExp(`^The file ${path} is damaged \\(.*relata restore DIR --project ID`, 's'));
+  assert.ok(!existsSync(target));
+});
