@@ -140,11 +140,12 @@ export interface RelationStore {
   acceptLinks(projectId: number, sent: SentLinks): Promise<AcceptedLinks>;
   /** Begins a list that is staged. @returns its build; undefined when there is no relation */
   beginLinks(projectId: number, relationId: number): Promise<number | undefined>;
-  /** @returns sources that have more targets than a source may have */
+  /** @returns sources that have more targets than a source may have @throws not_ready when the list was let go */
   stageLinks(projectId: number, piece: StagedPiece): Promise<readonly string[]>;
+  /** @throws not_ready when the list was let go */
   applyLinks(projectId: number, order: LinkOrder): Promise<LinkResult>;
-  /** Lets go of lists that are staged and were not put in place. */
-  freeLinks(projectId: number): Promise<void>;
+  /** Lets go of a list that was staged, unless it is in place. */
+  freeLinks(projectId: number, build: number): Promise<void>;
   /** @returns lines of the list that answers; undefined for a relation without one */
   readLinks(projectId: number, page: LinkPage): Promise<readonly ReadLine[] | undefined>;
   /** Tries a definition on the catalog. @returns how it does, or why it cannot work @throws search_too_long */

@@ -3,9 +3,9 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openPostgres } from '../../src/storage/storage.ts';
 import { Browser, PASSWORD } from '../support/browser.ts';
-import { startPostgres } from '../support/postgres/postgres-server.ts';
+import { query, startPostgres } from '../support/postgres/postgres-server.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
-import { startProcess } from '../support/service-process.ts';
+import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { createTestStore, postgresStoreOn, testedStore } from '../support/test-store.ts';
 
@@ -288,6 +288,70 @@ test('the tasks of a killed process go on elsewhere (§3.3)', onlyShared, async 
   assert.equal(done.task.taskStatus, 'FINISHED');
   t.diagnostic(`the task of the killed process ended after ${seconds.toFixed(1)} s`);
   assert.ok(seconds < 15, `it took ${seconds} s`);
+});
+
+test('a list of links outlives the process that lost its task (§12.8)', onlyShared, async (t) => {
+  const store = await createTestStore(t);
+  const url = `${store.settings.RELATA_DATABASE_URL}`;
+  const first = await startProcess(store);
+  const group = await first.call('POST', '/management/project-groups', { body: { name: 'Group' } });
+  const named = { name: 'Project', projectGroupId: group.body.id, locale: 'de-DE' };
+  const { body: project } = await first.call('POST', '/management/projects', { body: named });
+  const relations = `/management/projects/${project.id}/relations`;
+  const listed = { name: 'Listed', tag: 'listed', kind: 'links' };
+  const { body: relation } = await first.call('POST', relations, { body: listed });
+  const path = `${relations}/${relation.id}/links`;
+  const put = async (service: ServiceProcess, lines: number) => {
+    const body = Array.from({ length: lines }, (_, at) => `{"source":"S${at}","targets":["T${at}"]}\n`).join(
+      '',
+    );
+    const response = await fetch(`${service.address}${path}`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/x-ndjson' },
+      body,
+    });
+    const answer = await response.json();
+    assert.equal(response.status, 200, JSON.stringify(answer));
+    return answer.task.id as string;
+  };
+  const ask = async <Row>(sql: string) => (await query<Record<string, unknown>>(url, sql)) as Row[];
+  const waiting = () =>
+    ask<{ pid: number }>(
+      `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+  const owner = async (id: string) =>
+    (await ask<{ owner: string }>(`select leased_by as owner from task where id = '${id}'`))[0]?.owner;
+  const untilWaiting = (count: number) =>
+    untilHolds(`${count} waiting`, async () => (await waiting()).length === count, 60_000);
+
+  // Three pieces or more; the first waits for this lock.
+  const { release } = await store.holdBack(project.id, async () => {});
+  const id = await put(first, 30_000);
+  await untilWaiting(1);
+  const former = await owner(id);
+  first.pause();
+  for (const { pid } of await waiting()) await ask(`select pg_terminate_backend(${pid})`);
+  const second = await startProcess(store);
+  await untilHolds('the other process has the task', async () => (await owner(id)) !== former, 60_000);
+  await untilWaiting(1);
+  // It finds that its task is gone, and clears up behind the other's first piece.
+  first.continue();
+  await untilWaiting(2);
+  await release();
+
+  const { body: done } = await second.call('GET', `/tasks/${id}?wait=60`);
+  assert.equal(done.task.taskStatus, 'FINISHED', JSON.stringify(done.task));
+  const { text } = await second.call('GET', path);
+  assert.equal(text.split('\n').length - 1, 30_000);
+  const { body: again } = await second.call('GET', `/tasks/${await put(second, 1)}?wait=60`);
+  assert.equal(again.task.taskStatus, 'FINISHED', JSON.stringify(again.task));
+  await untilHolds(
+    'no link of a list that is gone is left',
+    async () =>
+      (await ask('select from relation_link where build_id not in (select id from relation_build) limit 1'))
+        .length === 0,
+    30_000,
+  );
 });
 
 /** Seconds without a database; the full 30 take long for every run. */

@@ -189,7 +189,7 @@ export function postgresStoreOn(database: TestDatabase, dataDir: string): TestSt
       // By the time a change is answered its tasks may be done; what they write no change writes by itself.
       const release = await lock(
         url,
-        'lock table document, relation_document, relation_member in share mode',
+        'lock table document, relation_document, relation_member, relation_link in share mode',
       );
       return { answer: await change(), release };
     },

@@ -156,7 +156,7 @@ export class RelationLinks {
       if (result.kind === 'guarded') throw refuseDeletes({ ...result, things: PAIRS }, limits, limitOf);
       await tell(run, result);
     } finally {
-      await store.freeLinks(projectId);
+      await store.freeLinks(projectId, staged);
       void dropOld(projectId);
     }
   }

@@ -1,5 +1,6 @@
 import type { ChangedCatalog } from '../../catalog/catalog.ts';
 import { isGuarded } from '../../catalog/catalog.ts';
+import { ServiceError } from '../../kernel/errors.ts';
 import {
   byEngine,
   insertInto,
@@ -24,22 +25,37 @@ import { announceRelation, insertStagedList } from './definition-store.ts';
  * in one transaction.
  */
 
-/** What a task staged that has ended goes with unused builds. Link tasks of a project run one after another. */
-export function* freeStaged(): Program<void> {
-  yield* run(sql`update relation_build set kind = 'links' where ${own()} and kind = 'staged'`);
+/** Lets go of a list that was staged and not put in place: it goes with unused builds. */
+export function* freeLinks(build: number): Program<void> {
+  yield* run(
+    sql`update relation_build set kind = 'links' where ${own()} and id = ${build} and kind = 'staged'`,
+  );
 }
 
-/** @returns the staged list; undefined when there is no such relation */
+/**
+ * Lets go of what earlier tasks and processes staged: link tasks of a project run one after another.
+ * @returns the staged list; undefined when there is no such relation
+ */
 export function* beginLinks(catalog: ChangedCatalog, relationId: number): Program<number | undefined> {
-  yield* freeStaged();
+  yield* run(sql`update relation_build set kind = 'links' where ${own()} and kind = 'staged'`);
   return yield* insertStagedList(catalog, relationId);
+}
+
+/** @throws not_ready when the list was let go: two processes ran its task for a moment, and one that goes on stages anew */
+function* requireStaged(build: number): Program<void> {
+  const found = yield* row(
+    sql`select 1 from relation_build where ${own()} and id = ${build} and kind = 'staged'`,
+  );
+  if (found === undefined) throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
 }
 
 /**
  * Adds lines to a staged list: those of a source that it has go behind its targets.
  * @returns sources with more targets than a source may have, whose further ones are left out
+ * @throws not_ready when the list was let go
  */
 export function* stageLinks({ build, lines }: StagedPiece): Program<string[]> {
+  yield* requireStaged(build);
   const merged = mergeLines(lines);
   const sources = yield* openSources(build, [...merged.keys()]);
   const added: [number, number, string][] = [];
@@ -105,7 +121,7 @@ function* lastLine(build: number): Program<number> {
   return found?.line ?? 0;
 }
 
-/** Puts a staged list in place, or changes the present one by it. */
+/** Puts a staged list in place, or changes the present one by it. @throws not_ready when the staged list was let go */
 export function* applyLinks(
   catalog: ChangedCatalog,
   order: LinkOrder,
@@ -115,6 +131,7 @@ export function* applyLinks(
     sql`select active_build as active from relation where ${own()} and id = ${relationId}`,
   );
   if (relation === undefined) return { result: { kind: 'missing' }, isDone: false };
+  yield* requireStaged(staged);
   const lists = { active: relation.active, staged };
   const before = yield* countList(relation.active);
   const [deleted, named] = [yield* countLost(lists, mode), yield* countList(staged)];

@@ -23,7 +23,7 @@ import {
   readListed,
   saveRelation,
 } from './definition-store.ts';
-import { applyLinks, beginLinks, freeStaged, readLinks, stageLinks } from './link-store.ts';
+import { applyLinks, beginLinks, freeLinks, readLinks, stageLinks } from './link-store.ts';
 
 /** How the serving thread reads. */
 export interface RelationReads {
@@ -91,8 +91,8 @@ export function writerOperations({ read, change, apply }: RelationWriter): Recor
     beginLinks: async ({ projectId, input }: WriterInput<number>) => ({
       output: await change(projectId, ({ catalog }) => beginLinks(catalog, input)),
     }),
-    freeLinks: async ({ projectId }: { projectId: number }) => ({
-      output: await change(projectId, freeStaged),
+    freeLinks: async ({ projectId, input }: WriterInput<number>) => ({
+      output: await change(projectId, () => freeLinks(input)),
     }),
     stageLinks: async ({ projectId, input }: WriterInput<StagedPiece>) => ({
       output: await change(projectId, () => stageLinks(input)),
@@ -154,7 +154,7 @@ export function createThreadedRelations(
     beginLinks: (projectId, relationId) => write('beginLinks', projectId, relationId),
     stageLinks: (projectId, piece) => write('stageLinks', projectId, piece),
     applyLinks: (projectId, order) => write('applyLinks', projectId, order),
-    freeLinks: (projectId) => write('freeLinks', projectId),
+    freeLinks: (projectId, build) => write('freeLinks', projectId, build),
     readLinks: (projectId, page) => reads.read(projectId, readLinks(page)),
     tryDefinition: (projectId, tried, signal) => survey('tryRelation', { projectId, ...tried }, signal),
     survey: (projectId, id, signal) => survey('surveyRelation', { projectId, ...{ id } }, signal),
