@@ -9,6 +9,7 @@ import type { ChosenProject } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { type Recognisable, recognise } from '../kernel/recognise.ts';
 import { type PayloadFiles, refuseOtherState } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import type { AnswerForm, RelateInput } from './answers/answers.ts';
@@ -128,11 +129,20 @@ export function createRelations(parts: RelationParts) {
       void builds.dropOld(projectId);
     },
 
-    /** Takes the whole list: what is missing is deleted. @returns the relations as they are then */
+    /**
+     * Takes the whole list: what is missing is deleted.
+     * @returns the relations as they are then @throws request_invalid for an id that two entries have
+     */
     async importAll(project: ChosenProject, sent: readonly SentRelation[]): Promise<readonly Relation[]> {
-      const { planned, missing } = planImport(sent, await store.list(project.id));
-      for (const { id, definition } of planned) await save(project, definition, { id });
-      for (const id of missing) await store.remove(project.id, { id, at: clock.now() });
+      refuseRepeatedIds(sent);
+      const present = await store.list(project.id);
+      const { met, missing } = recognise(
+        sent.map(identityOf),
+        present.map((one) => ({ ...identityOf(one), relationId: one.id })),
+      );
+      for (const [at, { definition }] of sent.entries())
+        await save(project, definition, { id: met[at]?.relationId });
+      for (const { relationId: id } of missing) await store.remove(project.id, { id, at: clock.now() });
       void builds.dropOld(project.id);
       return store.list(project.id);
     },
@@ -212,19 +222,23 @@ interface SentRelation {
   readonly definition: RelationDefinition;
 }
 
-/** A relation with a known id is that one, else one with the same name and tag; what nothing stands for is missing. */
-function planImport(sent: readonly SentRelation[], present: readonly Relation[]) {
-  const free = new Map(present.map((relation) => [relation.id, relation]));
-  const planned = sent.map(({ id, definition }) => {
-    const isOfKind = (one: Relation | undefined) =>
-      one !== undefined && isListed(one.definition) === isListed(definition);
-    const isSame = (one: Relation) =>
-      isOfKind(one) && one.definition.name === definition.name && one.definition.tag === definition.tag;
-    const known = id !== undefined && isOfKind(free.get(id)) ? id : [...free.values()].find(isSame)?.id;
-    if (known !== undefined) free.delete(known);
-    return { id: known, definition };
+/** An id or a name of a relation of the other kind means another relation: a kind cannot change. */
+function identityOf({ id, definition }: SentRelation): Recognisable {
+  const kind = isListed(definition) ? 'links' : 'rule';
+  const name = JSON.stringify([kind, definition.name, definition.tag]);
+  return { id: id === undefined ? undefined : `${kind} ${id}`, name };
+}
+
+/** @throws request_invalid that names the entries with a repeated id */
+function refuseRepeatedIds(sent: readonly SentRelation[]): void {
+  const first = new Map<number, number>();
+  const details = sent.flatMap(({ id }, at) => {
+    if (id === undefined) return [];
+    const before = first.get(id);
+    first.set(id, before ?? at);
+    return before === undefined ? [] : [`/relations/${at} has the id ${id} of /relations/${before}`];
   });
-  return { planned, missing: [...free.keys()] };
+  if (details.length > 0) throw new ServiceError('request_invalid', { details: details.slice(0, 100) });
 }
 
 async function* answerInSteps(

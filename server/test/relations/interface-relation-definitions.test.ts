@@ -477,6 +477,49 @@ test('relations are exported as one document, whose import takes the place of wh
   assert.equal(await listOf(catalog, 'D1', items[0]), undefined);
 });
 
+test('an import matches the whole list by id first, then by names that are left; ids never change owner (§12.1 rule 4)', async () => {
+  const catalog = await createTools();
+  const first = await catalog.relate({ ...FITS, name: 'Accessories' });
+  const second = await catalog.relate({ ...FITS, name: 'Spare parts' });
+  const named = (name: string, id?: number) => ({ ...rule(FITS), name, ...(id !== undefined && { id }) });
+  const take = async (...relations: object[]) => {
+    const { status, body } = await catalog.manage('POST', '/import', { relations });
+    assert.equal(status, 200, JSON.stringify(body));
+    return body.items.map(({ id, name }: AnyBody) => [id, name]);
+  };
+  assert.deepEqual(
+    await take(named('Spare parts', first.id), named('Accessories', second.id)),
+    [
+      [first.id, 'Spare parts'],
+      [second.id, 'Accessories'],
+    ],
+    'two change names with each other',
+  );
+  assert.deepEqual(
+    await take(named('Accessories'), named('Accessories old', second.id), named('Spare parts', 4711)),
+    [
+      [first.id, 'Spare parts'],
+      [second.id, 'Accessories old'],
+      [3, 'Accessories'],
+    ],
+    'a name is free once an id gives its relation another one; an unknown id stands for nothing',
+  );
+  assert.deepEqual(
+    await take(named('Accessories'), named('Accessories')),
+    [
+      [3, 'Accessories'],
+      [4, 'Accessories'],
+    ],
+    'one relation is met once',
+  );
+  const twice = await catalog.manage('POST', '/import', {
+    relations: [named('A', 3), named('B'), named('C', 3)],
+  });
+  assertRefused(twice, 400, 'Your body params are not valid');
+  assert.deepEqual(twice.body.details, ['/relations/2 has the id 3 of /relations/0']);
+  assert.equal((await catalog.manage('GET')).body.items.length, 2);
+});
+
 const DEFAULTS = {
   ...{ twoWay: false, enabled: true, match: [], sort: [], names: [], excludeSameGroup: true },
 };

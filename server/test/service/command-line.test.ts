@@ -208,6 +208,46 @@ test('relations and the ontology are files: export, plan, apply; a profile spare
   assert.ok(file !== undefined && existsSync(file));
 });
 
+test('a plan tells what apply does with ids and with names that occur twice (§12.1 rule 4)', async (t) => {
+  const shop = await openShop(t);
+  const every = { all: [] };
+  const named = (name: string, id?: number) => ({ id, name, tag: 'set', source: every, target: every });
+  const apply = async (...relations: object[]) => {
+    writeFileSync(join(shop.folder, 'relations.json'), JSON.stringify({ relations }));
+    const { out } = await run(shop, 'relations plan relations.json');
+    assert.equal((await run(shop, 'relations apply --yes relations.json')).out, out);
+    assert.equal((await run(shop, 'relations plan relations.json')).out, 'no difference\n');
+    return out.trimEnd().split('\n');
+  };
+  await apply(named('Fits'), named('Spares'));
+  assert.deepEqual(await apply(named('Fits'), named('Fits old', 1), named('Spares')), [
+    '+ Fits [set]',
+    '~ Fits old [set]',
+  ]);
+  assert.deepEqual(await apply(named('Fits', 2), named('Spares', 3)), [
+    '~ Fits [set]',
+    '~ Spares [set]',
+    '- Fits old [set]',
+  ]);
+  assert.deepEqual(await apply(named('Fits'), named('Fits'), named('Spares')), ['+ Fits [set]']);
+
+  await run(shop, 'ontology export ontology.json');
+  const text = (id: number | undefined, name: string) => ({ id, name, type: 'TEXT_ATTRIBUTE' });
+  const own = async (...attributes: object[]) => {
+    writeFileSync(join(shop.folder, 'ontology.json'), JSON.stringify({ mode: 'own', attributes }));
+    const { out } = await run(shop, 'ontology plan ontology.json');
+    assert.equal((await run(shop, 'ontology apply --yes ontology.json')).out, out);
+    return out.trimEnd().split('\n');
+  };
+  await own(text(undefined, 'Colour'));
+  const { attributes } = JSON.parse((await run(shop, 'ontology export -')).out);
+  assert.deepEqual(
+    attributes.map(({ name }: { name: string }) => name),
+    ['Colour'],
+  );
+  assert.deepEqual(await own(text(undefined, 'Colour'), text(1, 'Tint')), ['+ Colour', '~ Tint']);
+});
+
 test('wrong words are 2, no service is 3, and unknown flags are refused', async () => {
   const folder = tmpdir();
   const closed = createServer().listen(0, '127.0.0.1');

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type Ontology, RelataError, type RelationDefinition } from '@relata/client';
+import { type Recognisable, recognise } from '../../kernel/recognise.ts';
 import { type Connection, type ConnectionFlags, chooseProject, connect } from './connection.ts';
 import { confirm, isInteractive, print } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
@@ -10,8 +11,12 @@ export interface DocumentFlags extends ConnectionFlags {
   readonly yes?: boolean;
 }
 
-/** What has a name in such a document, as it is compared. */
-type Named = ReadonlyMap<string, unknown>;
+/** A part of such a document, as it is compared. */
+interface Part extends Recognisable {
+  /** For people. */
+  readonly label: string;
+  readonly value: unknown;
+}
 
 interface Place {
   readonly connection: Connection;
@@ -19,6 +24,7 @@ interface Place {
 }
 
 interface Read<Document> {
+  /** With the ids of its project. */
   readonly document: Document;
   /** Of this state: another one has another tag. */
   readonly tag: string | undefined;
@@ -30,7 +36,9 @@ interface DocumentKind<Document> {
   apply(place: Place, document: Document, tag: string | undefined): Promise<boolean>;
   /** @throws UsageError for what is no such document */
   check(document: unknown): Document;
-  list(document: Document): Named;
+  list(document: Document): readonly Part[];
+  /** @returns it without ids, which are those of one project: an exported file is for several */
+  share(document: Document): Document;
 }
 
 type Relations = { readonly relations: readonly (RelationDefinition & { readonly id?: number })[] };
@@ -44,14 +52,21 @@ const RELATIONS: DocumentKind<Relations> = {
     return true;
   },
   check: (document) => checkList<Relations>(document, 'relations'),
-  list: ({ relations }) =>
-    new Map(relations.map((one) => [`${one.name} [${one.tag}]`, { ...DEFAULTS, ...definitionOf(one) }])),
+  list: ({ relations }) => relations.map(partOf),
+  share: ({ relations }) => ({ relations: relations.map(definitionOf) }),
 };
 
-/** Without ids and states, which are those of one project; a file is for several. */
+/** A relation of the other kind is another one, whatever its id and name. */
+function partOf(one: Relations['relations'][number]): Part {
+  const value = { ...DEFAULTS, ...definitionOf(one) };
+  const label = `${one.name} [${one.tag}]`;
+  const id = one.id === undefined ? undefined : `${value.kind} ${one.id}`;
+  return { id, name: `${value.kind} ${label}`, label, value };
+}
+
 async function readRelations({ connection: { relata }, projectId }: Place): Promise<Read<Relations>> {
-  const relations = (await relata.relations.export(projectId)).relations.map(definitionOf);
-  return { document: { relations }, tag: JSON.stringify(relations) };
+  const document = await relata.relations.export(projectId);
+  return { document, tag: JSON.stringify(document) };
 }
 
 /** Source: docs/interface.md §12.1. */
@@ -70,8 +85,7 @@ function definitionOf(relation: object): RelationDefinition {
 const ONTOLOGY: DocumentKind<Ontology> = {
   read: async ({ connection: { relata }, projectId }) => {
     const { value, etag } = await relata.ontology.get(projectId);
-    const attributes = value.attributes.map(({ id: _, ...attribute }) => attribute);
-    return { document: { ...value, attributes }, tag: etag };
+    return { document: value, tag: etag };
   },
   apply: async ({ connection: { relata }, projectId }, document, tag) => {
     try {
@@ -83,11 +97,14 @@ const ONTOLOGY: DocumentKind<Ontology> = {
     }
   },
   check: (document) => checkList<Ontology>(document, 'attributes'),
-  list: ({ attributes, ...others }) =>
-    new Map<string, unknown>([
-      ...Object.entries(others),
-      ...attributes.map(({ id: _, reason: __, ...one }) => [one.name, one] as const),
-    ]),
+  list: ({ attributes, ...others }) => [
+    ...Object.entries(others).map(([name, value]) => ({ id: undefined, name, label: name, value })),
+    ...attributes.map(({ id, reason: _, ...one }) => ({ id, name: one.name, label: one.name, value: one })),
+  ],
+  share: ({ attributes, ...others }) => ({
+    ...others,
+    attributes: attributes.map(({ id: _, ...attribute }) => attribute),
+  }),
 };
 
 function checkList<Document>(document: unknown, member: string): Document {
@@ -111,7 +128,7 @@ export async function exportDocument(
   const connection = connect(flags);
   const projectId = await chooseProject(connection);
   const { document } = await KINDS[name].read({ connection, projectId });
-  const text = `${JSON.stringify(document, null, 2)}\n`;
+  const text = `${JSON.stringify(KINDS[name].share(document), null, 2)}\n`;
   if (file === '-') process.stdout.write(text);
   else writeFileSync(file, text);
   return 0;
@@ -167,14 +184,16 @@ function readJson(file: string): unknown {
   }
 }
 
-function compare(present: Named, wanted: Named): Plan {
-  const names = [...wanted.keys()];
+/** As the service recognises what it has. */
+function compare(present: readonly Part[], sent: readonly Part[]): Plan {
+  const { met, missing } = recognise(sent, present);
+  const labelsOf = (parts: readonly Part[]) => parts.map(({ label }) => label);
   return {
-    created: names.filter((name) => !present.has(name)),
-    changed: names.filter(
-      (name) => present.has(name) && write(present.get(name)) !== write(wanted.get(name)),
+    created: labelsOf(sent.filter((_, at) => met[at] === undefined)),
+    changed: labelsOf(
+      sent.filter(({ value }, at) => met[at] !== undefined && write(met[at].value) !== write(value)),
     ),
-    deleted: [...present.keys()].filter((name) => !wanted.has(name)),
+    deleted: labelsOf(missing),
   };
 }
 

@@ -128,7 +128,7 @@ function serveExchange(server: Server, parts: RelationRouteParts): void {
     path: `${PATH}/import`,
     summary: 'Replace all relations of a project by those of a document',
     description:
-      'A relation with a known id, or else the same name and tag, is changed; others are made, those that are missing deleted.',
+      'Ids are matched first, then names with tags; other relations are made, those that are missing deleted.',
     ...{ body: RelationDocument, answer: { 200: RelationPage }, answerOnce },
   } as const;
   serveOnce(server, imported, async (request, once) => {
