@@ -8,7 +8,7 @@ import type { SearchAnswer, SearchOrder, SearchOutcome } from './search-run.ts';
 
 /** Search for products, as the serving thread sees it. */
 export interface ProductSearch {
-  /** @throws query_invalid, search_too_broad, search_not_ready while the index is made */
+  /** @throws query_invalid, search_too_broad, search_too_long, search_not_ready while the index is made */
   find(projectId: number, question: SearchQuestion, signal: AbortSignal): Promise<SearchAnswer>;
   /** The catalog changed: brings the index up to date, if anybody searched lately. */
   follow(projectId: number): void;

@@ -46,20 +46,32 @@ export interface Hit {
   readonly place: HitPlace;
 }
 export type HitPlace = readonly [tier: number, document: number];
+const FIRST: HitPlace = [0, 0];
 
 /** The best hits are read for the facets: about 25 µs each. */
 const FACETED = 200;
-/** Hits that are compared with a filter, or sorted. */
+/** Products that are compared with a filter to count hits, or hits that are sorted. */
 export const EXAMINED = 100_000;
-/** Of products that are read one by one; the rest goes by the index. */
+/** Of products that are read one by one, for the count and for the page; the rest goes by the index. */
 const LONGEST_MS = 5_000;
 /** Hits that are read at once: those of the facets with the next one, which says that there are more; then many. */
 const PAGES = [FACETED + 1, 1_000] as const;
 
-export function searchOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
+/** How long each part of a search may take, in ms of the clock beside it. */
+export interface SearchLimits {
+  readonly longestMs: number;
+  now(): number;
+}
+
+const LIMITS: SearchLimits = { longestMs: LONGEST_MS, now: () => performance.now() };
+
+export function searchOperations(
+  snapshots: CatalogSnapshots,
+  limits: SearchLimits = LIMITS,
+): Record<string, Operation> {
   return {
     searchProducts: async ({ projectId, ...order }: SearchOrder, stop?: StopFlag) => ({
-      output: await snapshots.read(projectId, (snapshot) => runSearch(snapshot, order, stop)),
+      output: await snapshots.read(projectId, (snapshot) => runSearch(snapshot, order, { stop, limits })),
     }),
   };
 }
@@ -67,7 +79,7 @@ export function searchOperations(snapshots: CatalogSnapshots): Record<string, Op
 async function runSearch(
   snapshot: CatalogSnapshot,
   { question, mayLack }: Omit<SearchOrder, 'projectId'>,
-  stop: StopFlag | undefined,
+  ending: Pick<Beside, 'stop' | 'limits'>,
 ): Promise<SearchOutcome> {
   const plan = planSearch(question, (await snapshot.readOntology()).attributes);
   const state = await snapshot.readSearchState();
@@ -76,7 +88,7 @@ async function runSearch(
   if (reach === 'former' && !canLack(state, mayLack)) return { missing: describeProgress(state) };
   const tail = reach === 'tail' ? (await snapshot.listTail(state.lastDocument)).map(readTail) : [];
   const newer = reach === 'former' ? state.lastDocument : undefined;
-  const search = new Search(snapshot, plan, { tail, newer, stop });
+  const search = new Search(snapshot, plan, { tail, newer, ...ending });
   return { answer: await search.answer(question), isBehind: reach !== 'whole' };
 }
 
@@ -95,13 +107,13 @@ interface Beside {
   /** Documents beyond this one are found by the former versions of their products. */
   readonly newer: number | undefined;
   readonly stop: StopFlag | undefined;
+  readonly limits: SearchLimits;
 }
 
 class Search {
   private readonly snapshot: CatalogSnapshot;
   private readonly plan: SearchPlan;
   private readonly beside: Beside;
-  private readonly until = performance.now() + LONGEST_MS;
 
   constructor(snapshot: CatalogSnapshot, plan: SearchPlan, beside: Beside) {
     this.snapshot = snapshot;
@@ -118,7 +130,7 @@ class Search {
     const counted = this.plan.test === undefined ? await this.count() : surveyed;
     const page = sorted
       ? await this.pageOfSorted(sorted, surveyed, { limit, cursor })
-      : toPage(cursor === undefined ? surveyed : await this.collect(readPlace(cursor), limit + 1), limit);
+      : toPage(await this.fillPage(surveyed, { limit, cursor }), limit);
     const { total } = counted;
     const isTotalExact = counted.isExact && this.beside.newer === undefined;
     const isComplete = this.beside.newer === undefined;
@@ -127,11 +139,21 @@ class Search {
 
   /** Looks at the hits from the first on, as far as facets, a filter or an order need it. */
   private async survey(facets: FacetTally, wanted: SurveyWants): Promise<Surveyed> {
-    const isShort = this.plan.test === undefined && wanted.sorted === undefined;
-    const seen: Surveyed = { hits: [], total: 0, examined: 0, isExact: false, last: undefined };
-    for await (const hit of this.listFrom([0, 0])) {
-      const isEnough = isShort && facets.products === FACETED;
-      if (isEnough || seen.examined === EXAMINED || this.isOver()) return seen;
+    const isEnough = this.endOfSurvey(facets, wanted);
+    const isOver = this.startPart();
+    const former = new FormerHits(this.beside.newer);
+    const seen: Surveyed = {
+      hits: [],
+      total: 0,
+      examined: 0,
+      isExact: false,
+      isOver: false,
+      last: FIRST,
+      former,
+    };
+    for await (const hit of this.listFrom(FIRST, former)) {
+      if (isEnough(seen)) return seen;
+      if (isOver()) return { ...seen, isOver: true };
       seen.examined += 1;
       seen.last = hit.place;
       if (this.holds(hit)) noteHit(seen, hit, { facets, ...wanted });
@@ -139,23 +161,49 @@ class Search {
     return { ...seen, isExact: true, last: undefined };
   }
 
-  private async collect(from: HitPlace, most: number): Promise<Collected> {
-    const hits: Hit[] = [];
-    let last: HitPlace | undefined;
-    for await (const hit of this.listFrom(from)) {
-      last = hit.place;
+  /** @returns whether what it has seen suffices */
+  private endOfSurvey(facets: FacetTally, { sorted }: SurveyWants): (seen: Surveyed) => boolean {
+    if (sorted !== undefined) return ({ total }) => total === EXAMINED;
+    if (this.plan.test !== undefined) return ({ examined }) => examined === EXAMINED;
+    return () => facets.products === FACETED;
+  }
+
+  /**
+   * A page has all its hits, in a time of its own: the first goes on where the survey ended, any other behind its cursor.
+   * @throws search_too_long
+   */
+  private async fillPage(
+    { hits, last, former }: Surveyed,
+    { limit, cursor }: Pick<SearchQuestion, 'limit' | 'cursor'>,
+  ): Promise<Collected> {
+    if (cursor !== undefined) return this.collect(readPlace(cursor), { hits: [], limit });
+    if (hits.length > limit || last === undefined) return { hits, last };
+    return this.collect(last, { hits, limit, former });
+  }
+
+  /** Looks for one hit beyond the limit, which says that there is another page. */
+  private async collect(
+    from: HitPlace,
+    { hits: before, limit, former }: { hits: readonly Hit[]; limit: number; former?: FormerHits },
+  ): Promise<Collected> {
+    const hits = [...before];
+    const isOver = this.startPart();
+    for await (const hit of this.listFrom(from, former)) {
       if (this.holds(hit)) hits.push(hit);
-      if (hits.length === most || this.isOver()) return { hits, last };
+      const isEnd = hits.length > limit || isOver();
+      if (isEnd && hits.length < limit) throw this.timeUsedUp();
+      if (isEnd) return { hits, last: hit.place };
     }
     return { hits, last: undefined };
   }
 
   private async pageOfSorted(
     sorted: SortedHits,
-    surveyed: { readonly isExact: boolean },
+    { isExact, isOver }: Surveyed,
     { limit, cursor }: { limit: number; cursor: string | undefined },
   ): Promise<Page> {
-    if (!surveyed.isExact) throw new ServiceError('search_too_broad', { values: [EXAMINED] });
+    if (isOver) throw this.timeUsedUp();
+    if (!isExact) throw new ServiceError('search_too_broad', { values: [EXAMINED] });
     const [from = 0] = cursor === undefined ? [0] : readPlace(cursor);
     const { documents, isEnd } = sorted.page(from, limit);
     const rows = await this.snapshot.listDocuments(documents);
@@ -177,8 +225,10 @@ class Search {
   }
 
   /** Hits behind a place: the best tier first, in each the product that was uploaded longest ago. */
-  private async *listFrom([first, document]: HitPlace): AsyncGenerator<Hit, void> {
-    const former = new FormerHits(this.beside.newer);
+  private async *listFrom(
+    [first, document]: HitPlace,
+    former = new FormerHits(this.beside.newer),
+  ): AsyncGenerator<Hit, void> {
     const tiers = [...this.plan.tiers.ranked.entries()].slice(first);
     for (const [at, tier] of tiers) {
       for await (const row of this.listTier(tier, at === first ? document : 0)) {
@@ -207,9 +257,19 @@ class Search {
     return this.plan.test?.(viewUpload(product)) ?? true;
   }
 
-  private isOver(): boolean {
-    const { stop } = this.beside;
-    return performance.now() > this.until || (stop !== undefined && Atomics.load(stop, 0) !== 0);
+  /** @returns whether the time of the part that begins now is over @throws not_ready once its caller has left */
+  private startPart(): () => boolean {
+    const { stop, limits } = this.beside;
+    const until = limits.now() + limits.longestMs;
+    return () => {
+      if (stop !== undefined && Atomics.load(stop, 0) !== 0)
+        throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
+      return limits.now() > until;
+    };
+  }
+
+  private timeUsedUp(): ServiceError {
+    return new ServiceError('search_too_long', { values: [this.beside.limits.longestMs / 1_000] });
   }
 }
 
@@ -241,7 +301,12 @@ interface Surveyed {
   total: number;
   examined: number;
   isExact: boolean;
+  /** It ended because its time was over. */
+  readonly isOver: boolean;
+  /** How far it came; undefined: to the end. */
   last: HitPlace | undefined;
+  /** What it found by former versions, for a page that goes on behind it. */
+  readonly former: FormerHits;
 }
 
 function noteHit(
@@ -257,7 +322,7 @@ function noteHit(
 
 interface Collected {
   readonly hits: readonly Hit[];
-  /** How far it looked; undefined: to the end. */
+  /** How far it came; undefined: to the end. */
   readonly last: HitPlace | undefined;
 }
 

@@ -122,7 +122,7 @@ const onTheWire = {
   relation_not_ready: { status: 409, message: 'The relation answers nothing yet' },
   search_too_long: {
     status: 400,
-    message: 'The search took longer than $1 seconds, ask for less at once or narrow the relation',
+    message: 'The search took longer than $1 seconds, ask for less at once or narrow the search or relation',
   },
   task_ended: { status: 409, message: 'The task has ended already' },
   task_uploading: {

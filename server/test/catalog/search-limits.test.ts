@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { snapshotsOfFiles, snapshotsOfRows } from '../../src/app/thread-snapshots.ts';
+import { searchThreadOperations } from '../../src/catalog/catalog.ts';
+import type { SearchQuestion } from '../../src/catalog/search/search.ts';
+import { ServiceError } from '../../src/kernel/errors.ts';
+import { createCatalogFiles } from '../../src/storage/storage.ts';
+import { createCatalog, shareService } from '../support/shared-service.ts';
+
+const service = shareService();
+
+const PRODUCTS = 300;
+const RARE = 40;
+
+/** A catalog, and searches in it whose clock goes on by one each time it is read: once a product. */
+async function openCatalog(t: TestContext, products = PRODUCTS) {
+  const catalog = await createCatalog(service());
+  const listed = Array.from({ length: products }, (_, at) => ({
+    ...{ identifier: `P${String(at).padStart(4, '0')}`, name: 'Drill' },
+    attributes: [
+      { key: 'Weight', value: String(at + 1) },
+      { key: 'Stock', value: String(at % RARE) },
+    ],
+  }));
+  await catalog.load(...listed);
+  assert.equal(
+    (await catalog.call('GET', '/search/products?q=drill')).body.total,
+    products,
+    'it has an index',
+  );
+  const { postgres, place, close } = await service().store.open();
+  t.after(close);
+  assert.ok(postgres !== undefined || place.kind === 'embedded');
+  const snapshots =
+    postgres === undefined
+      ? snapshotsOfFiles(createCatalogFiles(place.catalogs), place)
+      : snapshotsOfRows(postgres);
+  return async (longestMs: number, question: Partial<SearchQuestion>) => {
+    let at = 0;
+    const limits = { longestMs, now: () => (at += 1) };
+    const { searchProducts } = searchThreadOperations(snapshots, limits);
+    const order = { projectId: catalog.projectId, mayLack: false, question: { limit: 20, ...question } };
+    // Across threads it is the operation that knows its input.
+    const { output } = (await searchProducts?.(order as never)) ?? {};
+    return (output as { answer: FoundPage }).answer;
+  };
+}
+
+interface FoundPage {
+  readonly items: readonly { identifier: string }[];
+  readonly total: number;
+  readonly isTotalExact: boolean;
+  readonly nextCursor: string | null;
+}
+
+const isTooLong = (seconds: number) => (error: unknown) =>
+  error instanceof ServiceError && error.code === 'search_too_long' && error.facts.values?.[0] === seconds;
+
+test('every page has as many hits as its limit until there are no more, however long the count takes (§4.13 rule 9)', async (t) => {
+  const search = await openCatalog(t);
+  const sizes: number[] = [];
+  const found: string[] = [];
+  let cursor: string | null | undefined;
+  while (cursor !== null) {
+    const page: FoundPage = await search(50, { filter: 'Weight > 0', ...(cursor && { cursor }) });
+    sizes.push(page.items.length);
+    found.push(...page.items.map(({ identifier }) => identifier));
+    assert.ok(!page.isTotalExact && page.total < PRODUCTS, 'the count had no time for all');
+    cursor = page.nextCursor;
+  }
+  assert.deepEqual(
+    sizes,
+    Array.from({ length: PRODUCTS / 20 }, () => 20),
+  );
+  assert.equal(new Set(found).size, PRODUCTS);
+});
+
+test('a page goes on where the count ended, and is refused for its time where it cannot be filled (§4.13 rule 9)', async (t) => {
+  const search = await openCatalog(t);
+  const rare = { filter: 'Stock > 0 and Stock < 2' };
+  const first = await search(50, { ...rare, limit: 1 });
+  assert.deepEqual(
+    first.items.map(({ identifier }) => identifier),
+    ['P0001'],
+  );
+  const second = await search(50, { ...rare, limit: 1, cursor: String(first.nextCursor) });
+  assert.deepEqual(
+    second.items.map(({ identifier }) => identifier),
+    ['P0041'],
+  );
+  const three = await search(70, { ...rare, limit: 3 });
+  assert.deepEqual([three.items.length, three.total], [3, 2], 'two in the time of the count, one in its own');
+  await assert.rejects(search(50, { ...rare, limit: 20 }), isTooLong(0.05));
+  const whole = await search(1_000, { ...rare, limit: 20 });
+  assert.deepEqual([whole.items.length, whole.nextCursor, whole.isTotalExact], [8, null, true]);
+});
+
+test('a sorted search that takes too long is refused for its time, not for its hits (§4.13 rule 6)', async (t) => {
+  const search = await openCatalog(t);
+  await assert.rejects(search(50, { sort: 'Weight:desc' }), isTooLong(0.05));
+  const { items } = await search(1_000, { sort: 'Weight:desc', limit: 2 });
+  assert.deepEqual(
+    items.map(({ identifier }) => identifier),
+    ['P0299', 'P0298'],
+  );
+});
