@@ -687,3 +687,40 @@ test('a number that no store holds exactly is refused wherever an integer is ask
   const key = { name: 'Late', scope: { type: 'account' }, expiresAt: 1e308 };
   assertRefused(await service().call('POST', '/management/api-keys', { body: key }), 400, TEXT);
 });
+
+interface Documented {
+  readonly paths: Record<string, Record<string, { parameters?: readonly Parameter[] }>>;
+}
+
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly schema: { readonly type?: string };
+}
+
+/** @returns a request for each integer of a path or query, in which that one is 1e0 */
+const listWrongIntegers = ({ paths }: Documented, projectId: number) =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, { parameters = [] }]) =>
+      parameters
+        .filter(({ in: place, schema }) => place !== 'header' && schema.type === 'integer')
+        .map(({ name }) => {
+          const filled = path.replace(/\{(\w+)\}/g, (_, id) => (id === name ? '1e0' : String(projectId)));
+          const query = new URLSearchParams({ projectId: String(projectId), [name]: '1e0' });
+          return { method: method.toUpperCase(), path: `${filled}?${query}` };
+        }),
+    ),
+  );
+
+test('every integer of a path or query is decimal digits, whatever else JavaScript reads as that number (§4.1)', async () => {
+  const catalog = await openCatalog();
+  const document = (await service().call('GET', '/openapi.json')).body as Documented;
+  const requests = listWrongIntegers(document, catalog.projectId);
+  assert.ok(requests.length > 100, `${requests.length} parameters`);
+  for (const { method, path } of requests) {
+    const { status, body } = await service().call(method, path);
+    // A key opens no console session.
+    if (body.reason === 'not_signed_in') continue;
+    assert.equal(`${status} ${body.reason}`, '400 query_invalid', `${method} ${path}`);
+  }
+});

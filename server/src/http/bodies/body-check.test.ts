@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createBodyChecks } from './body-check.ts';
+import { createBodyChecks, createParameterChecks } from './body-check.ts';
 
 const item = { type: 'object', required: ['name', 'tag'], properties: { name: { type: 'string' } } };
 const check = createBodyChecks()({
@@ -64,4 +64,25 @@ test('an integer is one that stores and parsers keep exact, also where its schem
     [2 ** 53 - 1, -(2 ** 53) + 1, null, 2 ** 53, 1e308, Number.POSITIVE_INFINITY].map((at) => whole({ at })),
     [true, true, true, false, false, false],
   );
+});
+
+test('an integer of a URL is decimal digits: nothing else that JavaScript reads as a number is one (§4.1)', () => {
+  const checkQuery = createParameterChecks()({
+    type: 'object',
+    properties: { id: { type: 'integer', minimum: 1 }, name: { type: 'string' } },
+  });
+  for (const id of ['1e0', '0x1', '0b1', '1.0', '+1', ' 1', '1 ', '1_0', '', '-0', '١', '1e999', 'NaN']) {
+    assert.equal(checkQuery({ id, name: '1e0' }), false, id);
+    assert.deepEqual(
+      checkQuery.errors?.map(({ instancePath, message }) => `${instancePath} ${message}`),
+      ['/id must be integer'],
+    );
+  }
+  const parameters = { id: '12', name: '1e0' };
+  assert.equal(checkQuery(parameters), true);
+  assert.deepEqual(parameters, { id: 12, name: '1e0' });
+  // Fastify checks again what was read already.
+  assert.equal(checkQuery(parameters), true);
+  assert.equal(checkQuery({ id: '-1' }), false);
+  assert.equal(checkQuery.errors?.[0]?.message, 'must be >= 1');
 });

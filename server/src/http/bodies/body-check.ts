@@ -45,12 +45,30 @@ function boundIntegers<Schema>(schema: Schema): Schema {
   return schema;
 }
 
+/** The validator would convert whatever JavaScript reads as a number: `1e0`, `0x1` and ` 1` would be 1. Source: docs/interface.md §4.1. */
+const DECIMAL = /^(?!-0)-?\d+$/;
+
 /** Parameters of a URL are text, and are converted. */
 export function createParameterChecks(): (schema: object) => SchemaCheck {
-  const parameters = new Ajv({ ...CHECKS, allErrors: true, coerceTypes: true });
+  const converting = new Ajv({ ...CHECKS, allErrors: true, coerceTypes: true });
   return (sent) => {
-    const schema = boundIntegers(sent);
-    return checkLater(() => parameters.compile(schema));
+    const schema: { properties?: Record<string, { type?: unknown }> } = boundIntegers(sent);
+    const integers = Object.entries(schema.properties ?? {}).flatMap(([name, { type }]) =>
+      type === 'integer' ? name : [],
+    );
+    const converted = checkLater(() => converting.compile(schema));
+    const check: SchemaCheck = (given) => {
+      const parameters = given as Record<string, unknown>;
+      for (const name of integers) {
+        const text = parameters[name];
+        // A list is not converted, and no integer.
+        if (typeof text === 'string' && !DECIMAL.test(text)) parameters[name] = [text];
+      }
+      const passes = converted(parameters);
+      check.errors = converted.errors ?? null;
+      return passes;
+    };
+    return check;
   };
 }
 
