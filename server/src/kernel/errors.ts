@@ -94,6 +94,7 @@ export type FailureCode =
   | 'channel_rows_left_out'
   | 'channel_shrunk'
   | 'channel_undelivered'
+  | 'payload_damaged'
   | 'storage_full'
   | 'storage_failed'
   | 'not_ready';

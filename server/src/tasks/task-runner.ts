@@ -190,7 +190,12 @@ function endWith(error: unknown, { task, hooks, notes }: Ending): EndedRun {
 
 function describeFailure(error: unknown, task: Task, hooks: RunnerHooks): TaskFailure {
   if (error instanceof PartFailed) return error.failure;
-  if (error instanceof ServiceError) return hooks.describeFailure(error);
+  if (error instanceof ServiceError) {
+    // Of all refusals the only one that its sender cannot have caused.
+    if (error.code === 'payload_damaged')
+      hooks.logger.error({ task: task.id, err: error }, 'what was stored of a request is damaged');
+    return hooks.describeFailure(error);
+  }
   hooks.logger.error({ task: task.id, err: error }, 'unexpected error in a task');
   return { code: 'unexpected', message: 'Internal error, see the log of the server', details: [] };
 }

@@ -1,4 +1,4 @@
-import type { ProductViolation } from '../../kernel/errors.ts';
+import { type ProductViolation, ServiceError } from '../../kernel/errors.ts';
 import type { BodyEncoding, Operation } from '../../storage/storage.ts';
 import type { OpenDerivation } from '../derivation.ts';
 import {
@@ -10,7 +10,13 @@ import {
   type Observed,
   type Ontology,
 } from '../ontology/ontology.ts';
-import { type BodyForm, describeInvalid, type OnInvalid, patchProduct } from '../products/products.ts';
+import {
+  type BodyForm,
+  type BodySource,
+  describeInvalid,
+  type OnInvalid,
+  patchProduct,
+} from '../products/products.ts';
 import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
 import { CategoryIds, keepLatest } from './category-ids.ts';
 import { type CheckedBody, openBody } from './checked-body.ts';
@@ -217,8 +223,7 @@ class IngestThread {
     const known = this.kept.get(handle);
     if (known !== undefined) return known;
     const bytes = await this.snapshots.readPayload(projectId, payloadName);
-    // It was accepted: whatever is not valid in it is to be left out.
-    const body = openBody({ bytes, encoding, maxMib, onInvalid: 'skip' }, form);
+    const body = openStored(payloadName, { bytes, encoding, maxMib }, form);
     if (handle !== 0) this.keep(handle, body);
     return body;
   }
@@ -237,6 +242,16 @@ class IngestThread {
     };
     keepLatest(this.compiled, projectId, compiled);
     return compiled;
+  }
+}
+
+/** It was accepted: whatever is not valid in it is to be left out, and what cannot be read at all came from no sender. */
+function openStored(name: string, stored: Omit<BodySource, 'onInvalid'>, form: BodyForm): CheckedBody {
+  try {
+    return openBody({ ...stored, onInvalid: 'skip' }, form);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    throw new ServiceError('payload_damaged', { values: [name], cause: error });
   }
 }
 

@@ -201,6 +201,10 @@ const onTheWire = {
     status: 400,
     message: 'What the channel made is published, and was not delivered to every destination',
   },
+  payload_damaged: {
+    status: 500,
+    message: 'The stored payload $1 is damaged, the disk has changed or lost it: send it again',
+  },
   storage_full: { status: 507, message: 'The disk is full, nothing of this request was stored' },
   storage_failed: { status: 503, message: 'The disk reports errors, nothing of this request was stored' },
   not_ready: { status: 503, message: 'Service Unavailable' },

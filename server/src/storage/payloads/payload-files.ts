@@ -1,5 +1,8 @@
-import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
+import { ServiceError } from '../../kernel/errors.ts';
 import { Turns } from '../../kernel/turns.ts';
 import { syncFolder } from '../durable-folders.ts';
 import { translateSqliteError } from '../sqlite-errors.ts';
@@ -11,6 +14,7 @@ export interface PayloadFiles {
   open(projectId: number, name: string): PayloadWriter;
   /** Durable when it returns. @throws storage_full */
   write(projectId: number, name: string, bytes: Uint8Array): Promise<void>;
+  /** @throws payload_damaged when they are not the bytes that were written */
   read(projectId: number, name: string): Promise<Uint8Array<ArrayBuffer>>;
   remove(projectId: number, name: string): Promise<void>;
   /** @returns orphaned files, too old to belong to an upload in progress; with the project if it is known */
@@ -30,7 +34,10 @@ export function createPayloadFiles(folder: string): PayloadFiles {
     open: (_projectId, name) => begin(name),
     write: (_projectId, name, bytes) => begin(name).finish(bytes),
     async read(_projectId, name) {
-      const bytes = await orRefuse(() => readFile(pathOf(name)));
+      const stored = await orRefuse(() => readFile(pathOf(name))).catch((error: { code?: string }) => {
+        throw error.code === 'ENOENT' ? new ServiceError('payload_damaged', { values: [name] }) : error;
+      });
+      const bytes = readStored(name, stored);
       return new Uint8Array(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength);
     },
     // No other process writes here: at the start every file without an owner is orphaned.
@@ -39,6 +46,32 @@ export function createPayloadFiles(folder: string): PayloadFiles {
   };
 }
 
+/** Before the bytes of a file: this mark, then how many bytes they are and their CRC-32. */
+const MARK = Buffer.from('\0payload');
+const HEADER_BYTES = MARK.length + 12;
+
+function headerOf(length: number, sum: number): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES);
+  MARK.copy(header);
+  header.writeBigUInt64LE(BigInt(length), MARK.length);
+  header.writeUInt32LE(sum, MARK.length + 8);
+  return header;
+}
+
+/** @returns the bytes of a payload; those of version 0.1.0 have no header. @throws payload_damaged */
+function readStored(name: string, stored: Buffer): Buffer {
+  const bytes = stored.subarray(HEADER_BYTES);
+  const header = stored.subarray(0, HEADER_BYTES);
+  if (header.equals(headerOf(bytes.length, crc32(bytes)))) return bytes;
+  // Also of a file that was cut within it; no body, piece or list is empty.
+  const isMarked = MARK.subarray(0, stored.length).equals(stored.subarray(0, MARK.length));
+  if (isMarked) throw new ServiceError('payload_damaged', { values: [name] });
+  return stored;
+}
+
+/** A sum of so many bytes takes 0.3 ms of the thread that answers. */
+const SUMMED_BYTES = 1024 * 1024;
+
 /** Whole once it is closed: what a crash leaves of another belongs to no task, and is removed at the next start. */
 async function openFile(folder: string, name: string): Promise<PieceTarget> {
   const path = join(folder, name);
@@ -46,9 +79,20 @@ async function openFile(folder: string, name: string): Promise<PieceTarget> {
     await mkdir(folder, { recursive: true });
     return open(path, 'w', 0o600);
   });
+  let length = 0;
+  let sum = 0;
   return {
-    write: (piece) => change(() => file.writeFile(piece)),
+    async write(piece) {
+      const at = HEADER_BYTES + length;
+      length += piece.length;
+      await change(() => writeAt(file, piece, at));
+      for (let from = 0; from < piece.length; from += SUMMED_BYTES) {
+        if (from > 0) await setImmediate();
+        sum = crc32(piece.subarray(from, from + SUMMED_BYTES), sum);
+      }
+    },
     async close() {
+      await change(() => writeAt(file, headerOf(length, sum), 0));
       await Promise.all([change(() => file.datasync()), change(() => syncFolder(folder))]);
       await file.close();
     },
@@ -57,6 +101,13 @@ async function openFile(folder: string, name: string): Promise<PieceTarget> {
       await changes.take(() => rm(path, { force: true }));
     },
   };
+}
+
+async function writeAt(file: FileHandle, bytes: Uint8Array, at: number): Promise<void> {
+  for (let written = 0; written < bytes.length; ) {
+    const { bytesWritten } = await file.write(bytes, written, bytes.length - written, at + written);
+    written += bytesWritten;
+  }
 }
 
 /** On a disk that stalls they would take all four threads that also pack answers and hash passwords. */

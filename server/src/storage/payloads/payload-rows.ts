@@ -1,6 +1,7 @@
 import { finished } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import { createZstdCompress, zstdDecompress } from 'node:zlib';
+import { constants, createZstdCompress, zstdDecompress } from 'node:zlib';
+import { ServiceError } from '../../kernel/errors.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 import type { PayloadFiles } from './payload-files.ts';
 import { createPayloadWriter, type PieceTarget } from './payload-writer.ts';
@@ -40,7 +41,10 @@ export function createPayloadRows(postgres: Postgres): PayloadFiles {
 
 /** Packs while the rest is received; the rows are written when all of it is there: no connection waits for a sender. */
 function packRows(insert: (packed: Buffer) => Promise<void>): PieceTarget {
-  const packer = createZstdCompress({ chunkSize: PACKED_BYTES });
+  const packer = createZstdCompress({
+    chunkSize: PACKED_BYTES,
+    params: { [constants.ZSTD_c_checksumFlag]: 1 },
+  });
   const packed: Buffer[] = [];
   packer.on('data', (chunk: Buffer) => packed.push(chunk));
   // Whoever writes is told of it.
@@ -76,7 +80,7 @@ interface PayloadKey {
   readonly name: string;
 }
 
-/** @throws Error when it is not there */
+/** @throws payload_damaged when its rows are not those that were written, or not there */
 async function readPayloadRows(
   postgres: Postgres,
   projectId: number,
@@ -86,7 +90,8 @@ async function readPayloadRows(
     'select bytes from payload where project_id = $1 and name = $2 order by part',
     [projectId, name],
   );
-  if (parts.length === 0) throw new Error(`the payload ${name} of project ${projectId} is gone`);
-  const bytes = await decompress(Buffer.concat(parts.map((part) => part.bytes)));
+  const bytes = await decompress(Buffer.concat(parts.map((part) => part.bytes))).catch((cause: unknown) => {
+    throw new ServiceError('payload_damaged', { values: [name], cause });
+  });
   return new Uint8Array(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength);
 }

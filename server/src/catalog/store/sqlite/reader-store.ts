@@ -1,6 +1,4 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { CatalogFile, CatalogFiles } from '../../../storage/storage.ts';
+import { type CatalogFile, type CatalogFiles, createPayloadFiles } from '../../../storage/storage.ts';
 import type { Derivation } from '../../derivation.ts';
 import type { StoredProduct } from '../../port.ts';
 import type {
@@ -108,7 +106,7 @@ export function createSqliteSnapshots(parts: {
 }): CatalogSnapshots {
   const { files, payloads, derivation } = parts;
   return {
-    readPayload: (_, name) => readFile(join(payloads, name)),
+    readPayload: createPayloadFiles(payloads).read,
     read(projectId, work) {
       const file = files.open(projectId);
       return file.snapshot(() => work(snapshotOf(file, derivation)));
