@@ -2,7 +2,8 @@
  * `npm run bench`: measures what the service promises and writes it down. `npm run bench -- NAME…` measures some only
  * (`postgres` all of `postgres-…`), `--quick` with small sizes, to see that everything runs; `--keep` writes the results
  * of such a run down all the same, beside those of the day. TMPDIR is on the disk to be measured.
- * BENCH_NODE_OPTIONS are options of Node for the service, e.g. `--cpu-prof --cpu-prof-dir=/tmp/profiles`.
+ * BENCH_NODE_OPTIONS are options of Node for the service, e.g. `--cpu-prof --cpu-prof-dir=/tmp/profiles`, BENCH_OPEN_FILES
+ * is the number of descriptors that it may have.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -6,6 +6,8 @@ import { type BenchDatabase, openPostgresServer } from './postgres-server.ts';
 /** A service on one store or the other, empty at the start. */
 export interface BenchStore {
   readonly service: BenchService;
+  /** With which another program finds its store. */
+  readonly settings: Settings;
   /** Of all its processes. */
   readCpu(): Cpu;
   /** Until neither the service nor the database has anything left to do. @returns how long that took, in ms */
@@ -39,11 +41,12 @@ export async function openStores(bench: Bench, name: string, settings: Settings 
   };
 }
 
-async function openEmbedded(bench: Bench, name: string, settings: Settings): Promise<BenchStore> {
+export async function openEmbedded(bench: Bench, name: string, settings: Settings): Promise<BenchStore> {
   const service = await bench.startService(name, settings);
   const readCpu = () => ({ service: readCpuMs(service.pid), database: 0 });
   return {
     service,
+    settings: { RELATA_DATA_DIR: service.dataDir },
     readCpu,
     waitUntilQuiet: () => waitUntilIdle(name, () => readCpu().service),
     stop: service.stop,
@@ -72,6 +75,7 @@ export async function openPostgres(
   });
   return {
     service,
+    settings: { RELATA_DATA_DIR: service.dataDir, RELATA_DATABASE_URL: database.url },
     database,
     // The account key is that of the first process.
     startProcess: (further) => start({ ...further, RELATA_ACCOUNT_KEY: undefined }),

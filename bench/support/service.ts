@@ -23,15 +23,19 @@ export type Settings = Readonly<Record<string, string | undefined>>;
 
 /** Settings that are not given come from the environment of the bench. */
 export async function startService(dataDir: string, settings: Settings = {}): Promise<BenchService> {
-  const nodeOptions = process.env.BENCH_NODE_OPTIONS?.split(' ') ?? [];
-  const child = spawn(process.execPath, [...nodeOptions, PROGRAM, 'serve'], {
-    env: {
-      ...process.env,
-      RELATA_DATA_DIR: dataDir,
-      RELATA_PORT: '0',
-      RELATA_ACCOUNT_KEY: KEY,
-      ...settings,
-    },
+  const env = {
+    ...process.env,
+    RELATA_DATA_DIR: dataDir,
+    RELATA_PORT: '0',
+    RELATA_ACCOUNT_KEY: KEY,
+    ...settings,
+  } as NodeJS.ProcessEnv;
+  const nodeOptions = env.BENCH_NODE_OPTIONS?.split(' ') ?? [];
+  const command = [process.execPath, ...nodeOptions, PROGRAM, 'serve'];
+  // Node itself takes all the descriptors that it may have.
+  const limit = `ulimit -n ${env.BENCH_OPEN_FILES ?? '"$(ulimit -n)"'} && exec "$@"`;
+  const child = spawn('/bin/sh', ['-c', limit, 'sh', ...command], {
+    env,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const address = await new Promise<string>((resolve, reject) => {

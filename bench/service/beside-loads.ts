@@ -1,0 +1,183 @@
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import {
+  type BenchStore,
+  openEmbedded,
+  openPostgres,
+  STORES,
+  type StoreKind,
+} from '../postgres/postgres-stores.ts';
+import { startChild } from '../support/child-process.ts';
+import type { LoadOrder, LoadResult } from '../support/lookup-load.ts';
+import { listPaths, lookupPath } from '../support/lookup-paths.ts';
+import type { Bench, Figure } from '../support/measurement.ts';
+import { readMemory } from '../support/process-usage.ts';
+import { type BenchService, PROGRAM, type Settings } from '../support/service.ts';
+import { createClient, runFullUpdate, type ServiceClient } from '../support/service-client.ts';
+import { round, spreadOf } from '../support/statistics.ts';
+import { describeBatch, FIRST_VERSION, identifierOf } from '../support/synthetic-products.ts';
+import { Attack, HOSTILE_LOADS, type HostileLoad } from './hostile-loads.ts';
+
+const TARGETS = { p99Ms: 50, memoryMib: 1_200 };
+/** Of the other account: requests a second, whether answers come or not. */
+export const LOADS = { rate: 50, connections: 4 };
+const PRODUCTS = 1_000;
+/** A period that ends with the load, and the least that it lasts, in seconds. */
+const LONGEST_S = 300;
+const LEAST_MS = 3_000;
+const IDLE_MS = 30_000;
+/** What a request counts that was refused, or whose connection was. */
+const SHUT_OUT_MS = 60_000;
+
+/** BENCH_LOADS has the beginnings of names with commas between, `random` for the random requests, BENCH_STORES stores; absent: all. */
+const chosen = process.env.BENCH_LOADS?.split(',');
+const stores = process.env.BENCH_STORES?.split(',') ?? STORES;
+export const isRandomSent = chosen === undefined || chosen.includes('random');
+const isChosen = ({ name }: { name: string }) =>
+  chosen === undefined || chosen.some((start) => start !== '' && name.startsWith(start));
+
+/** What another account waits for, and the memory of the process, beside each load, on each store. */
+export async function measureBesideLoads(bench: Bench): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  for (const load of HOSTILE_LOADS.filter(isChosen)) {
+    for (const kind of STORES.filter((one) => stores.includes(one))) {
+      bench.say(`${load.name}, ${kind}`);
+      const found = await measureLoad(bench, load, kind);
+      const [latency, memory] = toFigures(load, kind, found);
+      bench.say(
+        `p99 ${round(latency.spread.median)} ms (${latency.absolute}); ${round(memory.spread.median)} MiB (${memory.absolute})`,
+      );
+      figures.push(latency, memory);
+    }
+  }
+  return figures;
+}
+
+type Period = Pick<LoadResult, 'p99' | 'longest' | 'requests'> & { readonly fault?: string };
+
+interface Found {
+  readonly before: Period;
+  readonly during: Period;
+  readonly memory: Readonly<Record<'before' | 'peak' | 'after', number>>;
+  readonly outcomes: string;
+}
+
+async function measureLoad(bench: Bench, load: HostileLoad, kind: StoreKind): Promise<Found> {
+  const open = kind === 'postgres' ? openPostgres : openEmbedded;
+  const store = await open(bench, `hostile-${load.name}`, load.settings ?? {});
+  const attack = await createAttack(store.service, bench.sizes.seconds * 3);
+  const order = await prepareVictim(store, load.victim ?? 'lookup');
+  try {
+    await load.prepare?.(attack);
+    await store.waitUntilQuiet();
+    const before = await askDuring(order, () => pause(LEAST_MS));
+    const { pid } = store.service;
+    // From here on the kernel counts the peak anew.
+    writeFileSync(`/proc/${pid}/clear_refs`, '5');
+    const memory = readMemory(pid).presentMib;
+    await load.begin?.(attack);
+    const least = pause(LEAST_MS);
+    const during = await askDuring(order, async () => {
+      await attack.during(load.run(attack));
+      await least;
+    });
+    const outcomes = attack.describe();
+    attack.stop();
+    await pause(IDLE_MS);
+    const { peakMib, presentMib } = readMemory(pid);
+    return { before, during, memory: { before: memory, peak: peakMib, after: presentMib }, outcomes };
+  } finally {
+    attack.stop();
+    await store.stop();
+  }
+}
+
+async function createAttack(service: BenchService, seconds: number): Promise<Attack> {
+  const projectId = await service.createProject('Attacker');
+  const reading = { name: 'Reads', scope: { type: 'account' }, access: 'read' };
+  const { key } = await service.succeed<{ key: string }>('POST', '/management/api-keys', reading);
+  return new Attack(service, { projectId, readKey: key, seconds });
+}
+
+const SEARCHES = ['red lamps', 'blue drills', 'brandwerk oak', 'model 17', 'steel chairs', '99 saws'];
+
+/** An account with a small catalog that it asks all the time. */
+async function prepareVictim(
+  { service, waitUntilQuiet, settings }: BenchStore,
+  kind: 'lookup' | 'search',
+): Promise<LoadOrder> {
+  const key = await createAccount(settings);
+  const client = createClient(service.address, key);
+  const projectId = await createProject(client);
+  await runFullUpdate(client, projectId, {
+    bodies: [describeBatch({ from: 0, count: PRODUCTS, ...FIRST_VERSION })],
+  });
+  await waitUntilQuiet();
+  const identifiers = Array.from({ length: PRODUCTS }, (_, at) => identifierOf(at));
+  const paths =
+    kind === 'lookup'
+      ? listPaths({ path: lookupPath(projectId), identifiers, perRequest: 1, requests: PRODUCTS })
+      : SEARCHES.map((words) => `/search/products?projectId=${projectId}&q=${encodeURIComponent(words)}`);
+  // The first search makes the index, and is refused until it is made.
+  for (const path of paths) while ((await client.call('GET', path)).status === 503) await pause(100);
+  client.close();
+  return { address: service.address, key, paths, seconds: LONGEST_S, ...LOADS };
+}
+
+async function createAccount(settings: Settings): Promise<string> {
+  const env = { ...process.env, ...settings };
+  const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, 'account', 'create', 'Victim'], {
+    env,
+  });
+  return stdout.trim();
+}
+
+async function createProject(client: ServiceClient): Promise<number> {
+  const group = await client.succeed<{ id: number }>('POST', '/management/project-groups', {
+    name: 'Victim',
+  });
+  const project = { name: 'Victim', projectGroupId: group.id, locale: 'en-GB' };
+  return (await client.succeed<{ id: number }>('POST', '/management/projects', project)).id;
+}
+
+/** Asks as long as the work goes on, from a process and over connections of its own. */
+async function askDuring(order: LoadOrder, work: () => Promise<void>): Promise<Period> {
+  const load = startChild('lookup-load.ts');
+  try {
+    const asking = load.ask<LoadResult>(order).catch((error: Error) => shutOut(error));
+    await Promise.race([asking, pause(100)]);
+    await work();
+    process.kill(load.pid, 'SIGUSR2');
+    return await asking;
+  } finally {
+    await load.stop();
+  }
+}
+
+const shutOut = ({ message }: Error): Period => ({
+  ...{ p99: SHUT_OUT_MS, longest: SHUT_OUT_MS, requests: 0 },
+  fault: message.split('\n', 1)[0] ?? '',
+});
+
+function toFigures(load: HostileLoad, kind: StoreKind, { before, during, memory, outcomes }: Found) {
+  const { fault, requests, longest } = during;
+  const waits = `${round(before.p99)} ms before; longest ${round(longest)} ms of ${requests} requests`;
+  return [
+    {
+      name: `${load.title} (\`${load.name}\`), ${kind}: p99 of another account`,
+      spread: spreadOf([during.p99]),
+      unit: 'ms',
+      target: { kind: 'at most', value: TARGETS.p99Ms },
+      absolute: `${fault === undefined ? waits : `shut out: ${fault}`}; sent: ${outcomes}`,
+    },
+    {
+      name: 'the same: resident memory at its peak',
+      spread: spreadOf([memory.peak]),
+      unit: 'MiB',
+      target: { kind: 'at most', value: TARGETS.memoryMib },
+      absolute: `${round(memory.before)} MiB before, ${round(memory.after)} after ${IDLE_MS / 1_000} idle seconds`,
+    },
+  ] as const satisfies Figure[];
+}

@@ -1,0 +1,342 @@
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { BenchService, Settings } from '../support/service.ts';
+import { runFullUpdate } from '../support/service-client.ts';
+
+/** What one caller sends on purpose, beside which another account's requests are measured. */
+export interface HostileLoad {
+  readonly name: string;
+  readonly title: string;
+  readonly settings?: Settings;
+  /** What the other account asks; default lookups. */
+  readonly victim?: 'lookup' | 'search';
+  /** Before anything is measured. */
+  prepare?(attack: Attack): Promise<void>;
+  /** Before the other account opens its connections. */
+  begin?(attack: Attack): Promise<void>;
+  /** Ends by itself, and with the attack's time. */
+  run(attack: Attack): Promise<void>;
+}
+
+interface Sent {
+  readonly path: string;
+  readonly method?: 'GET' | 'POST';
+  /** Null: without one. Default: the key of the account. */
+  readonly key?: string | null;
+  readonly encoding?: string;
+  /** Packed by gzip. */
+  readonly body?: Buffer;
+}
+
+/** Nothing of a load lasts longer, whatever the service does. */
+const LONGEST_MS = 90_000;
+/** The most that one load sends. */
+const MOST_REQUESTS = 50_000;
+
+/** One attacker of a service: an account, a project, a key that may only read. */
+export class Attack {
+  readonly service: BenchService;
+  readonly projectId: number;
+  readonly readKey: string;
+  readonly seconds: number;
+  /** How often each status came; also of connections that the service ended. */
+  readonly outcomes = new Map<string, number>();
+  readonly sockets = new Set<Socket>();
+  private readonly agent = new Agent({ keepAlive: true });
+  private readonly end = new AbortController();
+  private sent = 0;
+
+  constructor(
+    service: BenchService,
+    { projectId, readKey, seconds }: Pick<Attack, 'projectId' | 'readKey' | 'seconds'>,
+  ) {
+    this.service = service;
+    this.projectId = projectId;
+    this.readKey = readKey;
+    this.seconds = seconds;
+  }
+
+  get isOver(): boolean {
+    return this.end.signal.aborted;
+  }
+
+  /** @returns when the answer was read to its end, or the connection ended */
+  async send({ path, method = 'GET', key = this.service.key, encoding, body }: Sent): Promise<void> {
+    const { hostname, port } = new URL(this.service.address);
+    const headers = {
+      ...(key !== null && { authorization: `Bearer ${key}` }),
+      ...(encoding && { 'accept-encoding': encoding }),
+      ...(body && {
+        'content-encoding': 'gzip',
+        'content-type': 'application/json',
+        'content-length': body.length,
+      }),
+    };
+    this.sent += 1;
+    const outcome = await new Promise<string>((resolve) => {
+      const { agent, end } = this;
+      const onError = ({ code, name }: NodeJS.ErrnoException) => resolve(code ?? name);
+      const onAnswer = (answer: IncomingMessage) =>
+        answer
+          .on('error', onError)
+          .on('end', () => resolve(String(answer.statusCode)))
+          .resume();
+      request({ agent, hostname, port, path, method, headers, signal: end.signal }, onAnswer)
+        .on('error', onError)
+        .end(body);
+    });
+    this.count(outcome);
+  }
+
+  /** Again and again on so many connections, until the time of a load is over. */
+  async repeat(atOnce: number, listed: readonly Sent[]): Promise<void> {
+    const until = performance.now() + this.seconds * 1_000;
+    const run = async (_: unknown, first: number) => {
+      for (let at = first; performance.now() < until && this.sent < MOST_REQUESTS && !this.isOver; at += 1)
+        await this.send(listed[at % listed.length] as Sent);
+    };
+    await Promise.all(Array.from({ length: atOnce }, run));
+  }
+
+  /** A connection that asks whether the process runs, and is opened again when it ends. */
+  async hold(everyMs: number): Promise<void> {
+    const { hostname, port } = new URL(this.service.address);
+    const ask = () => socket.write(`GET /health/live HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
+    const socket = connect(Number(port), hostname, ask).resume();
+    const timer = setInterval(ask, everyMs);
+    this.sockets.add(socket);
+    socket.on('error', () => {}).once('data', () => this.count('held'));
+    socket.once('close', () => {
+      clearInterval(timer);
+      this.sockets.delete(socket);
+      this.count('ended');
+      if (!this.isOver) setTimeout(() => !this.isOver && void this.hold(everyMs), REOPENED_MS);
+    });
+  }
+
+  /** @returns that it stopped, at the latest after the longest time of a load */
+  async during(work: Promise<void>): Promise<void> {
+    const timer = setTimeout(() => this.end.abort(), LONGEST_MS);
+    await work.finally(() => clearTimeout(timer));
+  }
+
+  stop(): void {
+    this.end.abort();
+    for (const socket of this.sockets) socket.destroy();
+    this.agent.destroy();
+  }
+
+  describe(): string {
+    return [...this.outcomes].map(([outcome, count]) => `${count} × ${outcome}`).join(', ');
+  }
+
+  private count(outcome: string): void {
+    this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1);
+  }
+}
+
+const MIB = 1024 * 1024;
+const REOPENED_MS = 200;
+const HEALTH_MS = 20_000;
+/** Beside the 256 that the service leaves for files. */
+const OPEN_FILES = 1_024;
+const HELD_CONNECTIONS = 768;
+const ANONYMOUS_AT_ONCE = 64;
+
+/** @returns a small body of so many texts or so much white space; that it is refused is read from its end only */
+function bomb(mib: number, filling: 'texts' | 'space'): Promise<Buffer> {
+  const text = `"${'x'.repeat(85)}",`;
+  const filled =
+    filling === 'texts' ? text.repeat((mib * MIB - 32) / text.length) : ' '.repeat(mib * MIB - 32);
+  return promisify(gzip)(Buffer.from(`{"identifiers":[${filled}"x"]}`), { level: 9 });
+}
+
+const deletePath = ({ projectId }: Attack) => `/products/delete?projectId=${projectId}`;
+
+const LONG_PRODUCTS = 100;
+const VALUES = 30;
+const VALUE_CHARACTERS = 65_000;
+const PRODUCTS_PER_BODY = 10;
+
+/** 100 products of 1.95 MB each. @param word  the words of a product, of which its values consist */
+async function loadLongProducts({ service, projectId }: Attack, word: (at: number) => string): Promise<void> {
+  let words = 0;
+  function describeValue(): string {
+    let value = '';
+    while (value.length < VALUE_CHARACTERS) value += `${word(words++)} `;
+    return value.slice(0, VALUE_CHARACTERS).trim();
+  }
+  function* makeBodies() {
+    for (let from = 0; from < LONG_PRODUCTS; from += PRODUCTS_PER_BODY) {
+      const products = Array.from({ length: PRODUCTS_PER_BODY }, (_, at) => ({
+        identifier: `long-${from + at}`,
+        name: `Long product ${from + at}`,
+        attributes: Array.from({ length: VALUES }, (__, value) => ({
+          key: `Text ${value}`,
+          value: describeValue(),
+        })),
+      }));
+      yield Buffer.from(JSON.stringify({ products }));
+    }
+  }
+  await runFullUpdate(service, projectId, { bodies: makeBodies() });
+}
+
+const lookUpLong = ({ projectId }: Attack, count: number): string => {
+  const identifiers = JSON.stringify(Array.from({ length: count }, (_, at) => `long-${at}`));
+  return `/product-service/products-by-sku?projectId=${projectId}&identifiers=${encodeURIComponent(identifiers)}`;
+};
+
+const listLong = ({ projectId }: Attack) =>
+  `/management/projects/${projectId}/products?limit=${LONG_PRODUCTS}`;
+
+interface LongAnswers {
+  readonly name: string;
+  readonly title: string;
+  readonly path: (attack: Attack) => string;
+  readonly encoding?: string;
+  readonly atOnce?: number;
+}
+
+const longAnswers = ({ name, title, path, encoding = 'identity', atOnce = 1 }: LongAnswers): HostileLoad => ({
+  name: `answers-${name}`,
+  title,
+  prepare: (attack) => loadLongProducts(attack, () => 'long'),
+  run: (attack) => attack.repeat(atOnce, [{ path: path(attack), encoding }]),
+});
+
+/** No two words of a catalog are the same. */
+const ownWord = (at: number) => `w${(at * 7_919).toString(36)}`;
+
+const searchPath = ({ projectId }: Attack, words: string) =>
+  `/search/products?projectId=${projectId}&q=${encodeURIComponent(words)}`;
+
+const anonymous = (name: string, title: string, path: string): HostileLoad => ({
+  name: `anonymous-${name}`,
+  title: `${title}, without a key over ${ANONYMOUS_AT_ONCE} connections`,
+  run: (attack) =>
+    attack.repeat(
+      ANONYMOUS_AT_ONCE,
+      ['zstd', 'br', 'gzip'].map((encoding) => ({ path, encoding, key: null })),
+    ),
+});
+
+export const HOSTILE_LOADS: readonly HostileLoad[] = [
+  {
+    name: 'deletes',
+    title: '100 deletes at once, of 70 KB each that unpack to 32 MiB',
+    async run(attack) {
+      const body = await bomb(32, 'texts');
+      const sent = { path: deletePath(attack), method: 'POST', body } as const;
+      await Promise.all(Array.from({ length: 100 }, () => attack.send(sent)));
+    },
+  },
+  {
+    name: 'bodies-one',
+    title: 'bodies that unpack to 32 MiB, one after another',
+    async run(attack) {
+      const sent = { path: deletePath(attack), method: 'POST' } as const;
+      const bodies = [await bomb(32, 'texts'), await bomb(32, 'space')];
+      await attack.repeat(
+        1,
+        bodies.map((body) => ({ ...sent, body })),
+      );
+    },
+  },
+  {
+    name: 'bodies-20',
+    title: 'bodies that unpack to 32 MiB, 20 at once',
+    async run(attack) {
+      const sent = { path: deletePath(attack), method: 'POST' } as const;
+      const bodies = [await bomb(32, 'texts'), await bomb(32, 'space')];
+      await attack.repeat(
+        20,
+        bodies.map((body) => ({ ...sent, body })),
+      );
+    },
+  },
+  {
+    name: 'bodies-lookups',
+    title: 'lookups of a key that may only read, of 4 KB that unpack to 4 MiB, 20 at once',
+    async run(attack) {
+      const path = `/product-service/products-by-sku?projectId=${attack.projectId}`;
+      const bodies = [await bomb(4, 'texts'), await bomb(4, 'space')];
+      await attack.repeat(
+        20,
+        bodies.map((body) => ({ path, method: 'POST', key: attack.readKey, body })),
+      );
+    },
+  },
+  {
+    name: 'bodies-previews',
+    title: 'previews of a pipeline and of relations, of 8 KB that unpack to 8 MiB, 20 at once',
+    async run(attack) {
+      const paths = ['pipelines', 'relations'].map(
+        (of) => `/management/projects/${attack.projectId}/${of}/preview`,
+      );
+      const bodies = [await bomb(8, 'texts'), await bomb(8, 'space')];
+      const listed = bodies.flatMap((body) => paths.map((path) => ({ path, method: 'POST', body }) as const));
+      await attack.repeat(20, listed);
+    },
+  },
+  ...['identity', 'zstd', 'br'].map((encoding) =>
+    longAnswers({
+      name: encoding,
+      title: `one lookup of 100 products of 1.95 MB after another, ${encoding}`,
+      path: (attack) => lookUpLong(attack, 100),
+      encoding,
+    }),
+  ),
+  longAnswers({
+    ...{ name: '39mb', title: 'one lookup of 20 products of 1.95 MB after another, br', encoding: 'br' },
+    path: (attack) => lookUpLong(attack, 20),
+  }),
+  longAnswers({
+    ...{ name: '10mb', title: 'one lookup of 5 products of 1.95 MB after another, br', encoding: 'br' },
+    path: (attack) => lookUpLong(attack, 5),
+  }),
+  longAnswers({ name: 'list', title: 'one list of 100 products of 1.95 MB after another', path: listLong }),
+  longAnswers({
+    ...{ name: '8', title: 'lookups of 100 products of 1.95 MB, 8 at once', atOnce: 8 },
+    path: (attack) => lookUpLong(attack, 100),
+  }),
+  {
+    name: 'connections',
+    title: `${HELD_CONNECTIONS} connections without a key that ask GET /health/live every ${HEALTH_MS / 1_000} s`,
+    settings: { BENCH_OPEN_FILES: String(OPEN_FILES) },
+    async begin(attack) {
+      for (let at = 0; at < HELD_CONNECTIONS; at += 1) void attack.hold(HEALTH_MS);
+      await pause(2_000);
+    },
+    run: () => pause(HEALTH_MS + 5_000),
+  },
+  {
+    name: 'search',
+    title: 'searches of 100 products of 2 MB, 4 at once, beside searches',
+    victim: 'search',
+    async prepare(attack) {
+      await loadLongProducts(attack, ownWord);
+      while ((await attack.service.call('GET', searchPath(attack, 'product'))).status === 503)
+        await pause(500);
+    },
+    run: (attack) =>
+      attack.repeat(
+        4,
+        ['long product', ownWord(9), 'w', 'product w1'].map((words) => ({ path: searchPath(attack, words) })),
+      ),
+  },
+  {
+    name: 'search-first',
+    title: 'the first search of 100 products of 2 MB, beside searches',
+    victim: 'search',
+    prepare: (attack) => loadLongProducts(attack, ownWord),
+    run: (attack) => attack.repeat(1, [{ path: searchPath(attack, 'product') }]),
+  },
+  anonymous('openapi', '/openapi.json', '/openapi.json'),
+  anonymous('docs', '/docs/api', '/docs/api'),
+  anonymous('404', '404s with addresses of 8 KB', `/nowhere/${'long/'.repeat(1_600)}`),
+  anonymous('health', '/health/live', '/health/live'),
+];
