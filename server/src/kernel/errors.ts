@@ -40,6 +40,7 @@ export type FailureCode =
   | 'no_known_identifier'
   | 'full_update_missing'
   | 'full_update_other'
+  | 'full_update_arriving'
   | 'full_update_empty'
   | 'full_update_batch_failed'
   | 'full_update_in_doubt'

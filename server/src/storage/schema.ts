@@ -128,12 +128,18 @@ export interface ControlSchema {
     origin: string;
     state: string;
     last_batch_failed: Generated<number>;
-    uploads_under_way: Generated<number>;
     batch_at: Generated<number>;
     commit_task_id: string | null;
     created_at: number;
   };
   upload_process: { id: string; seen_at: number };
+  arriving_batch: {
+    project_id: number;
+    full_update_id: number;
+    process_id: string;
+    number: number;
+    after_batch_at: number;
+  };
   full_update_batch: {
     project_id: number;
     full_update_id: number;

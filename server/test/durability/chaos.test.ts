@@ -125,11 +125,17 @@ class Caller {
   }
 
   private async commit(): Promise<void> {
-    const batches = Array.from({ length: 1 + Math.floor(this.random() * 4) }, () => this.makeProducts(300));
+    // Two in parallel have no product in common, as the order of their acceptance is not answered.
+    const pairs = Array.from({ length: 1 + Math.floor(this.random() * 3) }, () => {
+      const products = this.makeProducts(300);
+      const end = Math.floor(this.random() * 301);
+      return [products.slice(0, end), products.slice(end)].filter(({ length }) => length > 0);
+    });
     await this.write('POST', '/products/batch/initiate');
-    for (const products of batches) await this.write('POST', '/products/batch/upload', toBody(products));
-    const products = new Map(batches.flat().map((product) => [product.identifier, product]));
-    const path = `/products/batch/start?batches=${batches.length}`;
+    for (const pair of pairs)
+      await Promise.all(pair.map((batch) => this.write('POST', '/products/batch/upload', toBody(batch))));
+    const products = new Map(pairs.flat(2).map((product) => [product.identifier, product]));
+    const path = `/products/batch/start?batches=${pairs.flat().length}`;
     await this.change({ kind: 'commit', products }, { path });
   }
 

@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { QueryResultRow } from 'pg';
-import { query, startPostgres } from '../support/postgres/postgres-server.ts';
+import { startPostgres } from '../support/postgres/postgres-server.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { type ProcessAnswer, type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { startTestService } from '../support/test-service.ts';
-import { createTestStore, postgresStoreOn, type TestStore, testedStore } from '../support/test-store.ts';
+import { createTestStore, postgresStoreOn, testedStore } from '../support/test-store.ts';
 
 test('a batch refused over its key’s rate is a failed batch: the commit waits for it (§3.1, §5.3)', async (t) => {
   const service = await startTestService(t);
@@ -88,27 +85,38 @@ test('a batch repeated with its Idempotency-Key neither fails nor mends a full u
   assert.equal((await service.call('POST', path('start'))).status, 200);
 });
 
-/** Sends the head of an upload and half of its body. @returns once the service counts the batch */
-async function sendHalf(service: ServiceProcess, path: string, store: TestStore): Promise<void> {
-  const body = JSON.stringify(batchOf('B').body);
-  const { hostname, port } = new URL(service.address);
-  const socket = connect(Number(port), hostname).on('error', () => {});
-  const head = `POST ${path} HTTP/1.1\r\nHost: relata\r\nAuthorization: Bearer ${service.key}\r\n`;
-  socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body.slice(0, -9)}`);
-  const read = 'select uploads_under_way as count from full_update';
-  while (Number((await readService<{ count: number }>(store, read))[0]?.count) !== 1) await delay(20);
+type Caller = Pick<ServiceProcess, 'address' | 'key'> & {
+  call(method: string, path: string): Promise<Pick<ProcessAnswer, 'status' | 'body'>>;
+};
+
+interface HalfSent {
+  /** Sends the rest. @returns the first line of the answer */
+  finish(): Promise<string>;
+  breakOff(): void;
 }
 
-/** @returns the rows of a statement on the service's own tables */
-async function readService<Row extends QueryResultRow>(store: TestStore, sql: string): Promise<Row[]> {
-  const url = store.settings.RELATA_DATABASE_URL;
-  if (url !== undefined) return query<Row>(url, sql);
-  const file = new DatabaseSync(join(store.dataDir, 'control.db'), { readOnly: true });
-  try {
-    return file.prepare(sql).all() as unknown as Row[];
-  } finally {
-    file.close();
-  }
+/** Sends the head of an upload and half of its body. @returns once the service counts `count` of them */
+async function sendHalf(
+  service: Caller,
+  path: string,
+  { identifiers = ['B'], count = 1 }: { identifiers?: readonly string[]; count?: number } = {},
+): Promise<HalfSent> {
+  const body = JSON.stringify(batchOf(...identifiers).body);
+  const { hostname, port } = new URL(service.address);
+  const socket = connect(Number(port), hostname).on('error', () => {});
+  const head = `POST ${path} HTTP/1.1\r\nHost: relata\r\nAuthorization: Bearer ${service.key}\r\nConnection: close\r\n`;
+  socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body.slice(0, -9)}`);
+  const open = path.replace('/upload', '');
+  while ((await service.call('GET', open)).body.arriving !== count) await delay(20);
+  return {
+    async finish() {
+      socket.write(body.slice(-9));
+      let answer = '';
+      for await (const text of socket.setEncoding('utf8')) answer += text;
+      return answer.split('\r\n')[0] as string;
+    },
+    breakOff: () => void socket.destroy(),
+  };
 }
 
 async function openSession(service: ServiceProcess) {
@@ -122,7 +130,7 @@ async function openSession(service: ServiceProcess) {
 }
 
 /** Asks again as long as another process may come back. */
-async function startInTime(service: ServiceProcess, path: string): Promise<ProcessAnswer> {
+async function startInTime(service: Caller, path: string): Promise<Pick<ProcessAnswer, 'status' | 'body'>> {
   for (;;) {
     const answer = await service.call('POST', path);
     if (answer.status !== 503) return answer;
@@ -134,15 +142,77 @@ test('a batch whose process is killed while it comes is a failed batch (§3.1 ru
   const store = await createTestStore(t);
   const killed = await startProcess(store);
   const path = await openSession(killed);
-  await sendHalf(killed, path('upload'), store);
+  await sendHalf(killed, path('upload'));
   await killed.kill();
 
   const service = await startProcess(store);
-  const refused = await service.call('POST', `${path('start')}&batches=1`);
+  const refused = await startInTime(service, `${path('start')}&batches=1`);
   assert.equal(refused.status, 400);
   assert.match(refused.body.message, /last batch of the full update failed/);
   assert.equal((await service.call('POST', path('upload'), batchOf('B'))).status, 200);
   assert.equal((await service.call('POST', `${path('start')}&batches=2`)).status, 200);
+});
+
+const CATALOG = Array.from({ length: 100 }, (_, at) => `P${at}`);
+const MOST = CATALOG.slice(0, 80);
+const REST = CATALOG.slice(80);
+
+/** A catalog of 100 products, of which a session has accepted 80 while a batch with the others arrives. */
+async function sendMost(t: TestContext) {
+  const service = await startTestService(t);
+  await service.loadCatalog(CATALOG.map((identifier) => ({ identifier })));
+  const path = (step: string) => `/products/batch/${step}?projectId=${service.projectId}`;
+  const start = () => service.call('POST', path('start'));
+  await service.call('POST', path('initiate'));
+  const rest = await sendHalf(service, path('upload'), { identifiers: REST });
+  assert.equal((await service.call('POST', path('upload'), batchOf(...MOST))).status, 200);
+  return { service, path, start, rest };
+}
+
+test('a commit waits for a batch that is arriving, and holds its products (§3.1 rule 10)', async (t) => {
+  const { service, start, rest } = await sendMost(t);
+  const starting = start();
+  assert.match(await rest.finish(), /200 OK/);
+  let started = await starting;
+  // A slow machine took longer for the batch than a commit waits.
+  while (started.status === 503) started = await start();
+  assert.equal(started.status, 200, JSON.stringify(started.body));
+  await service.ended(started.body.data.task.id);
+  assert.equal((await service.lookUp(CATALOG)).length, 100);
+});
+
+test('a commit is refused while a batch keeps arriving: it says how many, and deletes nothing (§3.1 rule 10)', async (t) => {
+  const { service, path, start, rest } = await sendMost(t);
+  const other = await sendHalf(service, path('upload'), { identifiers: ['Q'], count: 2 });
+  const refused = await start();
+  assert.equal(refused.status, 503, JSON.stringify(refused.body));
+  assert.equal(refused.body.reason, 'full_update_arriving');
+  assert.match(refused.body.message, /^2 batches .* still arriving/);
+  assert.equal(refused.headers.get('retry-after'), '1');
+  const counted = await service.call('POST', `${path('start')}&batches=1`);
+  assert.match(counted.body.message, /^2 batches .* still arriving/, 'a count does not leave it out');
+  const shown = (await service.call('GET', path('').replace('/?', '?'))).body;
+  assert.deepEqual([shown.batches, shown.arriving, shown.lastBatch], [1, 2, 'accepted']);
+
+  assert.match(await other.finish(), /200 OK/);
+  rest.breakOff();
+  const failed = await startInTime(service, path('start'));
+  assert.equal(failed.status, 400);
+  assert.match(failed.body.message, /last batch of the full update failed/);
+  assert.equal((await service.lookUp(CATALOG)).length, 100);
+  assert.equal((await service.call('POST', path('upload'), batchOf(...REST))).status, 200);
+  assert.equal((await start()).status, 200);
+});
+
+test('a batch belongs to the full update in which it began: a later one neither takes nor misses it (§3.1 rule 10)', async (t) => {
+  const { service, path, start, rest } = await sendMost(t);
+  assert.equal((await service.call('POST', path('initiate'))).status, 200);
+  assert.equal((await service.call('POST', path('upload'), batchOf(...MOST))).status, 200);
+  assert.match(await rest.finish(), /400 Bad Request/);
+  const started = await start();
+  assert.equal(started.status, 200, JSON.stringify(started.body));
+  await service.ended(started.body.data.task.id);
+  assert.equal((await service.lookUp(CATALOG)).length, 80);
 });
 
 test('a full update that saw a process go needs a batch or a count (§3.1 rule 11)', async (t) => {
@@ -167,7 +237,47 @@ test('a full update that saw a process stop in order is committed (§3.1 rule 11
   assert.equal((await service.call('POST', path('start'))).status, 200);
 });
 
-const onlyShared = { skip: testedStore !== 'postgres' && 'the embedded store has no database to go away' };
+const onlyShared = {
+  skip: testedStore !== 'postgres' && 'the embedded store has one process and no database to go away',
+};
+
+test('a commit counts a batch that arrives at another process (§3.1 rule 10)', onlyShared, async (t) => {
+  const store = await createTestStore(t);
+  const first = await startTestService(t, { store });
+  const second = await startTestService(t, { store });
+  await first.loadCatalog(CATALOG.map((identifier) => ({ identifier })));
+  const path = (step: string) => `/products/batch/${step}?projectId=${first.projectId}`;
+  await first.call('POST', path('initiate'));
+  const rest = await sendHalf(first, path('upload'), { identifiers: REST });
+  assert.equal((await second.call('POST', path('upload'), batchOf(...MOST))).status, 200);
+  const refused = await second.call('POST', path('start'));
+  assert.equal(refused.status, 503);
+  assert.match(refused.body.message, /^1 batch of the full update is still arriving/);
+  assert.match(await rest.finish(), /200 OK/);
+  const started = await startInTime(second, path('start'));
+  assert.equal(started.status, 200, JSON.stringify(started.body));
+  await second.ended(started.body.data.task.id);
+  assert.equal((await second.lookUp(CATALOG)).length, 100);
+});
+
+test(
+  'a batch that was sent again elsewhere, as its process was killed, is no failed one: a count says so (§3.1 rule 11)',
+  onlyShared,
+  async (t) => {
+    const store = await createTestStore(t);
+    const [killed, service] = await Promise.all([startProcess(store), startProcess(store)]);
+    const path = await openSession(killed);
+    await sendHalf(killed, path('upload'));
+    await killed.kill();
+    assert.equal((await service.call('POST', path('upload'), batchOf('B'))).status, 200);
+    const early = await service.call('POST', `${path('start')}&batches=2`);
+    assert.equal(early.body.reason, 'full_update_arriving', 'nothing shows yet that the process went');
+    const uncounted = await startInTime(service, path('start'));
+    assert.equal(uncounted.body.reason, 'full_update_in_doubt');
+    const started = await startInTime(service, `${path('start')}&batches=2`);
+    assert.equal(started.status, 200, JSON.stringify(started.body));
+  },
+);
 
 test(
   'a batch refused while the database is away holds up the commit (§3.1 rule 10)',

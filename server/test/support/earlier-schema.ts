@@ -71,6 +71,10 @@ const STEPS = {
 /** Of PostgreSQL alone, the newest: a file makes its own when somebody searches. */
 const SEARCH = 'drop table search_document; drop table search_walk;';
 
+/** Of the service's own tables, which the embedded store keeps in another file. */
+const ARRIVING = `drop table arriving_batch;
+  alter table full_update add column uploads_under_way bigint not null default 0;`;
+
 /** Of PostgreSQL alone, between the answers and the paths. */
 const MARKS = `drop table upload_process;
   alter table full_update drop column uploads_under_way, drop column batch_at;`;
@@ -114,7 +118,7 @@ export async function takeBack(
   if (store.kind === 'postgres') {
     const marks = before === 'paths' ? MARKS : '';
     await store.change(
-      `${TRACES} ${USERS} ${EVENTS} ${SEARCH} ${SECRETS} ${CHANNELS} ${DISMISSALS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
+      `${ARRIVING} ${TRACES} ${USERS} ${EVENTS} ${SEARCH} ${SECRETS} ${CHANNELS} ${DISMISSALS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
     );
     return;
   }

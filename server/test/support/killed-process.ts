@@ -13,4 +13,5 @@ export async function endLeases({ kind, settings, change }: TestStore): Promise<
   while ((await query(url, sessions)).length > 0) await delay(20);
   for (const table of ['task', 'webhook_queue'])
     await change(`update ${table} set lease_until = 0 where leased_by is not null`);
+  await change('update upload_process set seen_at = 0');
 }

@@ -1,55 +1,84 @@
 import { sql } from 'kysely';
 import type { ControlTransaction, Database } from '../../storage/storage.ts';
-import type { FullUpdateKey } from './full-update-store.ts';
+import { type ArrivingBatch, keyOfArriving, removeArriving } from './full-update-store.ts';
 
 const FAILED = 1;
 const IN_DOUBT = 2;
 
-const oneLess = sql<number>`case when uploads_under_way > 0 then uploads_under_way - 1 else 0 end`;
-
 /**
- * Counts a batch that is about to be read: until one is accepted, the full update counts as failed.
- * @returns the open full update that the batch is for; undefined when there is none
+ * Counts a batch that is about to be read: a commit waits for it.
+ * @returns the batch of the full update that is open; undefined when there is none
  */
-export async function expectBatch(
+export function expectBatch(
   database: Database,
-  expected: { projectId: number; origin: string; fullUpdateId: number | undefined },
-): Promise<number | undefined> {
-  const { fullUpdateId } = expected;
-  const row = await database.write(
-    (tx) =>
-      tx
-        .updateTable('full_update')
-        .set({ uploads_under_way: sql<number>`uploads_under_way + 1` })
-        .where('project_id', '=', expected.projectId)
-        .where('origin', '=', expected.origin)
-        .where('state', '=', 'open')
+  expected: Omit<ArrivingBatch, 'id'> & { origin: string; fullUpdateId: number | undefined },
+): Promise<ArrivingBatch | undefined> {
+  const { projectId, processId, number, origin, fullUpdateId } = expected;
+  return database.write(
+    async (tx) => {
+      const open = await tx
+        .selectFrom('full_update')
+        .select(['id', 'batch_at'])
+        .where((is) => is.and({ project_id: projectId, origin, state: 'open' }))
         .$if(fullUpdateId !== undefined, (query) => query.where('id', '=', Number(fullUpdateId)))
-        .returning('id')
-        .executeTakeFirst(),
+        // A commit that begins meanwhile waits and counts the batch, or the batch waits and finds none open.
+        .$if(database.isShared, (query) => query.forShare())
+        .executeTakeFirst();
+      if (open === undefined) return undefined;
+      const batch = { id: open.id, projectId, processId, number };
+      const row = { ...keyOfArriving(batch), after_batch_at: open.batch_at };
+      await tx.insertInto('arriving_batch').values(row).execute();
+      return batch;
+    },
     { of: 'rows' },
   );
-  return row?.id;
 }
 
 /** Ends the count of a batch: it failed, or was accepted at an earlier request. */
 export async function endExpected(
   database: Database,
-  { id, projectId }: FullUpdateKey,
+  batch: ArrivingBatch,
   hasFailed: boolean,
 ): Promise<void> {
   await database.write(
-    (tx) =>
-      tx
+    async (tx) => {
+      await removeArriving(tx, batch);
+      if (!hasFailed) return;
+      await tx
         .updateTable('full_update')
-        .set({ uploads_under_way: oneLess, ...(hasFailed && { last_batch_failed: FAILED }) })
-        .where('project_id', '=', projectId)
-        .where('id', '=', id)
-        .where('state', '=', 'open')
-        .execute(),
+        .set({ last_batch_failed: FAILED })
+        .where((is) => is.and({ project_id: batch.projectId, id: batch.id, state: 'open' }))
+        .execute();
+    },
     { of: 'rows' },
   );
 }
+
+/**
+ * Ends batches that failed at a moment that is not known: of processes that went, and the one that is named, which
+ * could not be ended at once. If another batch was accepted since they began, it may have been the same batch, sent again.
+ */
+async function endLost(tx: ControlTransaction, named?: ArrivingBatch): Promise<void> {
+  const listed = tx.selectFrom('upload_process').select('id');
+  const lost = await tx
+    .deleteFrom('arriving_batch')
+    .where((is) => (named === undefined ? is('process_id', 'not in', listed) : is.and(keyOfArriving(named))))
+    .returning(['project_id', 'full_update_id', 'after_batch_at'])
+    .execute();
+  for (const { project_id, full_update_id, after_batch_at } of lost)
+    await tx
+      .updateTable('full_update')
+      .set({
+        last_batch_failed: sql<number>`case when batch_at = ${after_batch_at} or last_batch_failed = ${sql.lit(FAILED)}
+          then ${sql.lit(FAILED)} else ${sql.lit(IN_DOUBT)} end`,
+      })
+      .where((is) => is.and({ project_id, id: full_update_id, state: 'open' }))
+      .execute();
+}
+
+/** Ends a batch that failed some time ago and could not be ended then. */
+export const endLostBatch = (database: Database, batch: ArrivingBatch): Promise<void> =>
+  database.write((tx) => endLost(tx, batch), { of: 'rows' });
 
 /** That a batch was not accepted, or may not have been. */
 export interface FailedBatch {
@@ -101,12 +130,16 @@ export async function noteProcess(database: Database, id: string): Promise<void>
 }
 
 export async function removeProcess(database: Database, id: string): Promise<void> {
-  await database.write((tx) => tx.deleteFrom('upload_process').where('id', '=', id).execute(), {
-    of: 'rows',
-  });
+  await database.write(
+    async (tx) => {
+      await tx.deleteFrom('upload_process').where('id', '=', id).execute();
+      await endLost(tx);
+    },
+    { of: 'rows' },
+  );
 }
 
-/** Removes processes that were not seen for so long, or all; if there is one, every open full update is in doubt. */
+/** Removes processes that were not seen for so long, or all; if there is one, every open full update is in doubt at least. */
 export async function removeGoneProcesses(
   database: Database,
   origin: string,
@@ -119,6 +152,7 @@ export async function removeGoneProcesses(
         .$if(unseenMs !== undefined, (query) => query.where(isUnseen(database, Number(unseenMs))))
         .returning('id')
         .execute();
+      await endLost(tx);
       if (gone.length > 0) await markOpen(tx, origin, 'in doubt').execute();
     },
     { of: 'rows' },

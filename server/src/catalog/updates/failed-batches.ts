@@ -4,6 +4,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { CatalogParts } from '../parts.ts';
 import {
   endExpected,
+  endLostBatch,
   expectBatch,
   type FailedBatch,
   listOtherProcesses,
@@ -12,7 +13,7 @@ import {
   removeGoneProcesses,
   removeProcess,
 } from './failed-batch-store.ts';
-import type { BatchState, FullUpdate } from './full-update-store.ts';
+import type { ArrivingBatch, BatchesState, FullUpdate } from './full-update-store.ts';
 
 /** How often a process says that it is there and has no mark left to store. */
 const BEAT_MS = 1_000;
@@ -21,8 +22,8 @@ const SILENT_MS = 5_000;
 /** A process not seen for this long counts as dead. The same time as the lease of a task. */
 const GONE_MS = 10_000;
 const TRY_EVERY_MS = 250;
-/** How long a commit waits for the next beat of the others: callers give up after 3 s. */
-const OTHERS_MS = 2_500;
+/** How long a commit waits for batches that are arriving and for the next beat of the others: callers give up after 3 s. */
+export const COMMIT_WAIT_MS = 2_500;
 const LOOK_EVERY_MS = 100;
 /** A limit, because unknown callers can name any number of projects while keys cannot be checked. */
 const MOST_MARKS = 1_000;
@@ -30,16 +31,19 @@ const MOST_MARKS = 1_000;
 type Parts = Pick<CatalogParts, 'database' | 'clock' | 'logger'>;
 
 /**
- * Keeps a commit from running without a batch that was refused. A batch is counted before it is read, so the store knows
- * of it whatever happens next. What could not be stored, because the database was away or the disk full, is kept here
- * until it can be; a process that ends without having stored it puts open full updates in doubt.
- * Source: docs/interface.md §3.1 rules 3 and 10.
+ * Keeps a commit from running without a batch that was refused or is arriving. A batch has a row before it is read, so
+ * the store knows of it whatever happens next. What could not be stored, because the database was away or the disk full, is
+ * kept here until it can be; a process that ends without having stored it puts open full updates in doubt.
+ * Source: docs/interface.md §3.1 rules 3, 10 and 11.
  */
 export class FailedBatches {
   private readonly parts: Parts;
   private readonly origin: string;
   private readonly id = randomBytes(8).toString('hex');
   private readonly marks = new Map<string, FailedBatch>();
+  /** Failed batches whose rows are there still: only their process knows that they do not arrive any more. */
+  private readonly lost = new Set<ArrivingBatch>();
+  private expected = 0;
   private timer: NodeJS.Timeout | undefined;
   private beating: Promise<void> | undefined;
   /** By the clock of this process: the last beat, and the first of those without a failure between them. */
@@ -75,29 +79,36 @@ export class FailedBatches {
     await removeProcess(this.parts.database, this.id);
   }
 
-  /** @returns the full update that counts the batch from now on */
-  expect(projectId: number, fullUpdateId: number | undefined): Promise<number | undefined> {
-    return expectBatch(this.parts.database, { projectId, origin: this.origin, fullUpdateId });
+  /** @returns the batch, which the full update counts from now on; undefined when none is open */
+  expect(projectId: number, fullUpdateId: number | undefined): Promise<ArrivingBatch | undefined> {
+    this.expected += 1;
+    const batch = { projectId, processId: this.id, number: this.expected };
+    return expectBatch(this.parts.database, { ...batch, origin: this.origin, fullUpdateId });
   }
 
   /** The batch of a repeated request was accepted before. */
-  async endRepeated(projectId: number, expected: number | undefined): Promise<void> {
-    if (expected !== undefined) await endExpected(this.parts.database, { id: expected, projectId }, false);
+  async endRepeated(arriving: ArrivingBatch | undefined): Promise<void> {
+    if (arriving !== undefined) await endExpected(this.parts.database, arriving, false);
   }
 
   /**
    * Notes a batch that is about to be answered with an error. One that nothing is stored of is answered when its mark is,
-   * or when other processes see that this one is silent.
+   * or when other processes see that this one is silent. @param failed undefined: it says nothing about the open full update
    */
-  async note(failed: Omit<FailedBatch, 'at'>, expected: number | undefined): Promise<void> {
+  async note(
+    failed: Omit<FailedBatch, 'at'> | undefined,
+    arriving: ArrivingBatch | undefined,
+  ): Promise<void> {
     const { database, clock, logger } = this.parts;
-    const { projectId } = failed;
-    if (expected !== undefined && projectId !== undefined) {
-      await endExpected(database, { id: expected, projectId }, true).catch((error: unknown) =>
-        logger.warn({ err: error, fullUpdateId: expected }, 'a failed batch stays counted as under way'),
-      );
+    if (arriving !== undefined) {
+      await endExpected(database, arriving, true).catch((error: unknown) => {
+        this.lost.add(arriving);
+        logger.warn({ err: error, fullUpdateId: arriving.id }, 'a failed batch counts as arriving for now');
+      });
       return;
     }
+    if (failed === undefined) return;
+    const { projectId } = failed;
     this.keep({ ...failed, at: clock.now() });
     for (; ; await delay(TRY_EVERY_MS)) {
       try {
@@ -116,24 +127,37 @@ export class FailedBatches {
     for (const [key, mark] of this.marks) if (mark.projectId === projectId) this.marks.delete(key);
   }
 
-  /** The stored state of the last batch, and failures that this process could not store. */
-  stateOf({ projectId, lastBatch, batchAt }: FullUpdate): BatchState {
+  /** What is stored of the batches, and failures that this process could not store. */
+  stateOf({ id, projectId, lastBatch, batchAt, arriving }: FullUpdate): BatchesState {
+    const lost = [...this.lost].filter((batch) => batch.id === id).length;
+    if (lost > 0) return { lastBatch: 'failed', arriving: arriving - lost };
     const kept = [...this.marks.values()].filter(
       (mark) => (mark.projectId ?? projectId) === projectId && mark.at >= batchAt,
     );
     const states = [lastBatch, ...kept.map(({ state }) => state)];
-    return (['failed', 'in doubt'] as const).find((state) => states.includes(state)) ?? 'accepted';
+    const worst = (['failed', 'in doubt'] as const).find((state) => states.includes(state));
+    return { lastBatch: worst ?? 'accepted', arriving };
+  }
+
+  /**
+   * Waits until no batch of the open full update is arriving, at any process. `find` reads it anew, or throws.
+   * @returns the full update as it is then, or as it is when `until` has passed
+   */
+  async waitForArriving(find: () => Promise<FullUpdate>, until: number): Promise<FullUpdate> {
+    for (; ; await delay(LOOK_EVERY_MS)) {
+      const open = await find();
+      if (this.stateOf(open).arriving <= 0 || performance.now() > until) return open;
+    }
   }
 
   /**
    * Waits for a beat of every other process: one that holds a mark, or was killed, has none.
    * @throws not_ready while another process may hold a mark that it could not store
    */
-  async refuseSilence(): Promise<void> {
+  async refuseSilence(until: number): Promise<void> {
     const { database } = this.parts;
     if (!database.isShared) return;
     const before = await listOtherProcesses(database, this.id);
-    const until = performance.now() + OTHERS_MS;
     const notReady = new ServiceError('not_ready', { retryAfterSeconds: 1 });
     for (let waiting = [...before.keys()]; waiting.length > 0; ) {
       await delay(LOOK_EVERY_MS);
@@ -153,6 +177,10 @@ export class FailedBatches {
     for (const [key, mark] of [...this.marks]) {
       await markFailedBatch(this.parts.database, this.origin, mark);
       if (this.marks.get(key) === mark) this.marks.delete(key);
+    }
+    for (const batch of this.lost) {
+      await endLostBatch(this.parts.database, batch);
+      this.lost.delete(batch);
     }
   }
 

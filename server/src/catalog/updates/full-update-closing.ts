@@ -32,7 +32,7 @@ export class FullUpdateClosing {
   ): Promise<readonly string[]> {
     const { database, tasks } = this.parts;
     const key = { id: fullUpdateId, projectId };
-    const batches = await listBatches(database, key);
+    const batches = await listBatches(database.read, key);
     const uploads = await Promise.all(batches.map(({ taskId }) => tasks.find(taskId)));
     const known = uploads.filter((task) => task !== undefined);
     await tasks.endTasks(known, state === 'committed' ? 'FINISHED' : 'CANCELLED');

@@ -83,7 +83,7 @@ export class FullUpdateCommits {
       payload: { fullUpdateId, ...limits } satisfies CommitPayload,
       async alongside(tx, { projectId, id: taskId }) {
         const { begun } = await beginCommit(tx, { projectId, fullUpdateId, taskId });
-        if (!begun) throw new ServiceError('full_update_missing');
+        if (begun === undefined) throw new ServiceError('full_update_missing');
       },
     };
   }
@@ -97,7 +97,7 @@ export class FullUpdateCommits {
 
   /** @returns how many batches there are */
   async complete(projectId: number, fullUpdateId: number): Promise<number> {
-    const batches = await listBatches(this.parts.database, { id: fullUpdateId, projectId });
+    const batches = await listBatches(this.parts.database.read, { id: fullUpdateId, projectId });
     const accepted = batches.map(({ batch, payloadName, encoding }) => ({
       batch,
       source: { handle: 0, payloadName, encoding, maxMib: ANY_SIZE_MIB, form: 'products' as const },

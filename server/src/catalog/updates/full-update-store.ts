@@ -1,18 +1,24 @@
 import { sql } from 'kysely';
 import type { BodyEncoding, ControlTransaction, Database } from '../../storage/storage.ts';
 
-export interface FullUpdate {
+export interface FullUpdate extends BatchesState {
   readonly id: number;
   readonly projectId: number;
   readonly state: 'open' | 'committing' | 'committed' | 'discarded';
-  readonly lastBatch: BatchState;
   /** When it was opened or took its last batch. */
   readonly batchAt: number;
   readonly commitTaskId: string | undefined;
 }
 
+/** What a commit must know of batches that it would not hold. */
+export interface BatchesState {
+  readonly lastBatch: BatchState;
+  /** Batches of which the body is not yet received and stored, at all processes. */
+  readonly arriving: number;
+}
+
 /** `in doubt`: a process may have refused a batch without being able to store that. */
-export type BatchState = 'accepted' | 'failed' | 'in doubt';
+type BatchState = 'accepted' | 'failed' | 'in doubt';
 
 export interface Batch {
   readonly batch: number;
@@ -27,37 +33,28 @@ interface FullUpdateRow {
   project_id: number;
   state: string;
   last_batch_failed: number;
-  uploads_under_way: number;
   batch_at: number;
   commit_task_id: string | null;
+  arriving: number;
 }
 
 const COLUMNS = [
-  'id',
-  'project_id',
-  'state',
-  'last_batch_failed',
-  'uploads_under_way',
-  'batch_at',
-  'commit_task_id',
+  ...(['id', 'project_id', 'state', 'last_batch_failed', 'batch_at', 'commit_task_id'] as const),
+  sql<number>`(select count(*) from arriving_batch a where a.project_id = full_update.project_id
+    and a.full_update_id = full_update.id)`.as('arriving'),
 ] as const;
+
+const BATCH_STATES: readonly BatchState[] = ['accepted', 'failed', 'in doubt'];
 
 const readFullUpdate = (row: FullUpdateRow): FullUpdate => ({
   id: row.id,
   projectId: row.project_id,
   state: row.state as FullUpdate['state'],
-  lastBatch: readBatchState(row),
+  lastBatch: BATCH_STATES[row.last_batch_failed] ?? 'failed',
+  arriving: row.arriving,
   batchAt: row.batch_at,
   commitTaskId: row.commit_task_id ?? undefined,
 });
-
-function readBatchState({
-  last_batch_failed: failed,
-  uploads_under_way: underWay,
-}: FullUpdateRow): BatchState {
-  if (failed === 1 || underWay > 0) return 'failed';
-  return failed === 2 ? 'in doubt' : 'accepted';
-}
 
 /** Discards the open session and opens a new one. @returns its id */
 export async function openFullUpdate(
@@ -176,6 +173,28 @@ export async function listLiveFullUpdates(database: Database, projectId: number)
   return rows.map(({ id }) => id);
 }
 
+/** A batch whose body is on its way to a process. */
+export interface ArrivingBatch extends FullUpdateKey {
+  readonly processId: string;
+  /** The process counts them. */
+  readonly number: number;
+}
+
+export const keyOfArriving = ({ id, projectId, processId, number }: ArrivingBatch) => ({
+  project_id: projectId,
+  full_update_id: id,
+  process_id: processId,
+  number,
+});
+
+/** Before the full update of the batch is changed: others who change both lock them in this order. */
+export async function removeArriving(tx: ControlTransaction, batch: ArrivingBatch): Promise<void> {
+  await tx
+    .deleteFrom('arriving_batch')
+    .where((is) => is.and(keyOfArriving(batch)))
+    .execute();
+}
+
 /** Adds a batch to an open full update. @returns its number; undefined when it is not open any more */
 export async function addBatch(
   tx: ControlTransaction,
@@ -187,11 +206,14 @@ export async function addBatch(
     encoding: string;
     productCount: number;
     now: number;
+    /** How it was counted while it arrived; undefined: of a task, which sends one after another. */
+    arriving: ArrivingBatch | undefined;
   },
 ): Promise<number | undefined> {
+  if (added.arriving !== undefined) await removeArriving(tx, added.arriving);
   const open = await tx
     .updateTable('full_update')
-    .set({ last_batch_failed: 0, uploads_under_way: 0, batch_at: added.now })
+    .set({ last_batch_failed: 0, batch_at: added.now })
     .where('project_id', '=', added.projectId)
     .where('id', '=', added.fullUpdateId)
     .where('state', '=', 'open')
@@ -217,8 +239,11 @@ export async function addBatch(
   return batch;
 }
 
-export async function listBatches(database: Database, { id, projectId }: FullUpdateKey): Promise<Batch[]> {
-  const rows = await database.read
+export async function listBatches(
+  read: Database['read'],
+  { id, projectId }: FullUpdateKey,
+): Promise<Batch[]> {
+  const rows = await read
     .selectFrom('full_update_batch')
     .select(['batch', 'task_id', 'payload_name', 'encoding', 'product_count'])
     .where('project_id', '=', projectId)
@@ -234,11 +259,14 @@ export async function listBatches(database: Database, { id, projectId }: FullUpd
   }));
 }
 
-/** @returns whether the commit begins now, or the task that began it before */
+/**
+ * No batch begins from here on until the transaction ends: `expectBatch` waits for the row.
+ * @returns the full update whose commit begins now, as it is beside that; otherwise the task that began it before
+ */
 export async function beginCommit(
   tx: ControlTransaction,
   begun: { projectId: number; fullUpdateId: number; taskId: string },
-): Promise<{ begun: boolean; commitTaskId: string | null }> {
+): Promise<{ begun: FullUpdate } | { begun: undefined; commitTaskId: string | null }> {
   const row = await tx
     .updateTable('full_update')
     .set({ state: 'committing', commit_task_id: begun.taskId })
@@ -247,14 +275,15 @@ export async function beginCommit(
     .where('state', '=', 'open')
     .returning('id')
     .executeTakeFirst();
-  if (row !== undefined) return { begun: true, commitTaskId: begun.taskId };
+  // A statement of its own: one that waited for a row counts what was there before it waited.
   const present = await tx
     .selectFrom('full_update')
-    .select('commit_task_id')
+    .select(COLUMNS)
     .where('project_id', '=', begun.projectId)
     .where('id', '=', begun.fullUpdateId)
     .executeTakeFirst();
-  return { begun: false, commitTaskId: present?.commit_task_id ?? null };
+  if (row !== undefined && present !== undefined) return { begun: readFullUpdate(present) };
+  return { begun: undefined, commitTaskId: present?.commit_task_id ?? null };
 }
 
 /** Ends a full update; its batches are forgotten. */

@@ -10,10 +10,11 @@ import type { CatalogParts } from '../parts.ts';
 import type { DeleteLimit, Difference } from '../port.ts';
 import type { OnInvalid } from '../products/products.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';
-import { FailedBatches } from './failed-batches.ts';
+import { COMMIT_WAIT_MS, FailedBatches } from './failed-batches.ts';
 import { FullUpdateClosing } from './full-update-closing.ts';
 import { FullUpdateCommits, type PartLimits } from './full-update-commit.ts';
 import {
+  type ArrivingBatch,
   addBatch,
   beginCommit,
   type FullUpdate,
@@ -28,7 +29,8 @@ import {
   findStarted,
   type GivenUp,
   giveUp,
-  refuseOtherCounts,
+  hasCounts,
+  refuseMissingBatches,
   whileOpen,
 } from './open-full-update.ts';
 import type { Staging } from './staging.ts';
@@ -44,6 +46,8 @@ import {
 
 export interface UploadOptions {
   readonly fullUpdateId: number | undefined;
+  /** The batch as it was counted when it began; undefined: no full update was open then. */
+  readonly arriving: ArrivingBatch | undefined;
   /** Default: as the project says. */
   readonly onInvalid: OnInvalid | undefined;
   readonly record: RecordAnswer<ProductsAccepted>;
@@ -61,6 +65,7 @@ interface SentBatch {
   readonly body: RawBody;
   readonly record: RecordAnswer<ProductsAccepted>;
   readonly onInvalid?: OnInvalid;
+  readonly arriving?: ArrivingBatch;
   /** The task that fills the full update; without one, somebody who calls. */
   readonly parent?: Task;
 }
@@ -111,11 +116,14 @@ export class FullUpdates {
   async upload(
     project: ChosenProject,
     body: RawBody,
-    { fullUpdateId, onInvalid, record }: UploadOptions,
+    { fullUpdateId, arriving, onInvalid, record }: UploadOptions,
   ): Promise<ProductsAccepted> {
-    const { id } = await this.getOpen(project.id, fullUpdateId);
+    const { id } = await this.getOpen(project.id, arriving?.id ?? fullUpdateId);
+    // One that was opened meanwhile may be committed without the batch, which it does not count.
+    if (arriving === undefined) throw new ServiceError('full_update_missing');
     const { onInvalid: usual } = await this.parts.getSettings(project.id);
-    const accepted = await this.accept(id, { project, body, record, onInvalid: onInvalid ?? usual });
+    const batch = { project, body, record, onInvalid: onInvalid ?? usual, arriving };
+    const accepted = await this.accept(id, batch);
     this.failedBatches.forget(project.id);
     return accepted;
   }
@@ -154,7 +162,7 @@ export class FullUpdates {
 
   private async accept(
     fullUpdateId: number,
-    { project, body, record, parent, onInvalid = 'refuse' }: SentBatch,
+    { project, body, record, parent, arriving, onInvalid = 'refuse' }: SentBatch,
   ): Promise<ProductsAccepted> {
     const { tasks, payloads, ingest, clock } = this.parts;
     const { source, ...counts } = await ingest.accept(project.id, body, { form: 'products', onInvalid });
@@ -166,8 +174,9 @@ export class FullUpdates {
         payload: { fullUpdateId },
         ...(parent && { parent, origin: parent.origin }),
         async alongside(tx, task) {
-          const added = { fullUpdateId, taskId: task.id, payloadName, encoding, productCount: counts.parsed };
-          const batch = await addBatch(tx, { projectId: project.id, ...added, now: clock.now() });
+          const stored = { taskId: task.id, payloadName, encoding, productCount: counts.parsed };
+          const added = { fullUpdateId, ...stored, arriving, now: clock.now() };
+          const batch = await addBatch(tx, { projectId: project.id, ...added });
           if (batch === undefined) throw new ServiceError('full_update_missing');
           accepted = { batch, answer: answerToUpdate(SUCCESS_TEXTS.upload, task, counts) };
           await record(tx, accepted.answer);
@@ -209,7 +218,7 @@ export class FullUpdates {
     );
   }
 
-  /** @throws full_update_missing, _other, _started, _empty, _batch_failed, _in_doubt, _incomplete, delete_guard, … */
+  /** @throws full_update_missing, _other, _started, _arriving, _empty, _batch_failed, _in_doubt, _incomplete, delete_guard, … */
   async start(project: ChosenProject, options: StartOptions): Promise<Task> {
     try {
       return await this.startOpen(project, options);
@@ -223,16 +232,15 @@ export class FullUpdates {
     project: ChosenProject,
     { fullUpdateId, allowDeletes, record, author, ...counts }: StartOptions,
   ): Promise<Task> {
-    const { tasks } = this.parts;
+    const { failedBatches, parts } = this;
     const latest = await this.findLatest(project.id);
     const isNamed = fullUpdateId === undefined || fullUpdateId === latest?.id;
     if (latest?.commitTaskId !== undefined && isNamed)
       return findStarted(this.parts, { ...latest, origin: ORIGIN }, latest.commitTaskId);
-    const open = chooseOpen(latest, fullUpdateId);
-    await this.refuseMissingBatches(open, counts);
+    const open = await this.waitUntilWhole(chooseOpen(latest, fullUpdateId), counts);
     const { maxDeletePercent } = await this.parts.getSettings(project.id);
     await this.checkGuard(project.id, open.id, { maxDeletePercent, allowDeletes });
-    const committing = tasks.accept(this.commits.task, {
+    const committing = parts.tasks.accept(this.commits.task, {
       project,
       payload: { fullUpdateId: open.id, author, ...(allowDeletes !== undefined && { allowDeletes }) },
       async alongside(tx, task) {
@@ -241,8 +249,11 @@ export class FullUpdates {
           fullUpdateId: open.id,
           taskId: task.id,
         });
-        if (before.begun) return record(tx, startAnswer(task));
-        throw new ServiceError('full_update_started', { values: [before.commitTaskId ?? ''] });
+        if (before.begun === undefined)
+          throw new ServiceError('full_update_started', { values: [before.commitTaskId ?? ''] });
+        // Since it was found whole, a batch may have begun, or failed.
+        refuseMissingBatches(failedBatches.stateOf(before.begun), await listBatches(tx, open), counts);
+        return record(tx, startAnswer(task));
       },
     });
     return committing.catch((error: unknown) => {
@@ -253,15 +264,16 @@ export class FullUpdates {
     });
   }
 
-  /** The counts of a caller say that nothing is missing, whatever may have become of other processes. */
-  private async refuseMissingBatches(open: FullUpdate, counts: AcceptedCounts): Promise<void> {
-    const state = this.failedBatches.stateOf(open);
-    if (state === 'failed') throw new ServiceError('full_update_batch_failed');
-    const batches = await listBatches(this.parts.database, open);
-    if (batches.every(({ productCount }) => productCount === 0)) throw new ServiceError('full_update_empty');
-    if ((counts.batches ?? counts.products) !== undefined) return refuseOtherCounts(batches, counts);
-    if (state === 'in doubt') throw new ServiceError('full_update_in_doubt');
-    await this.failedBatches.refuseSilence();
+  /** Waits briefly for batches that are arriving. @throws what `refuseMissingBatches` does, not_ready */
+  private async waitUntilWhole(opened: FullUpdate, counts: AcceptedCounts): Promise<FullUpdate> {
+    const { failedBatches, parts } = this;
+    const until = performance.now() + COMMIT_WAIT_MS;
+    const find = () => this.getOpen(opened.projectId, opened.id);
+    const open = opened.arriving === 0 ? opened : await failedBatches.waitForArriving(find, until);
+    const batches = await listBatches(parts.database.read, open);
+    refuseMissingBatches(failedBatches.stateOf(open), batches, counts);
+    if (!hasCounts(counts)) await failedBatches.refuseSilence(until);
+    return open;
   }
 
   /** Called at the start. */

@@ -16,6 +16,7 @@ const Shown = Type.Object({
   fullUpdateId: Type.Integer(),
   batches: Type.Integer({ description: 'accepted uploads' }),
   products: Type.Integer({ description: 'the sum of their nrOfParsed' }),
+  arriving: Type.Integer({ description: 'uploads that are not yet accepted or refused' }),
   lastBatch: Type.Union([Type.Literal('accepted'), Type.Literal('failed'), Type.Literal('in doubt')]),
   lastBatchAt: Type.Integer({ description: 'epoch milliseconds; without a batch when it was opened' }),
 });

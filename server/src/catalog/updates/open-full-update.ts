@@ -5,6 +5,7 @@ import type { CatalogParts } from '../parts.ts';
 import type { FullUpdateClosing } from './full-update-closing.ts';
 import {
   type Batch,
+  type BatchesState,
   discardOpen,
   type FullUpdate,
   listBatches,
@@ -13,12 +14,13 @@ import {
 
 /** The open full update as it is shown. Source: docs/interface.md §4.4 rule 30. */
 export async function describeOpen({ database }: Pick<CatalogParts, 'database'>, open: FullUpdate) {
-  const batches = await listBatches(database, open);
+  const batches = await listBatches(database.read, open);
   return {
     status: 'success' as const,
     fullUpdateId: open.id,
     batches: batches.length,
     products: batches.reduce((sum, { productCount }) => sum + productCount, 0),
+    arriving: open.arriving,
     lastBatch: open.lastBatch,
     lastBatchAt: open.batchAt,
   };
@@ -87,8 +89,29 @@ export async function whileOpen<Result>(
   return result;
 }
 
+/**
+ * Whether a full update has all that was sent. The counts of a caller say that nothing is missing, whatever may have become of
+ * other processes. @throws full_update_arriving, _batch_failed, _empty, _incomplete, _in_doubt
+ */
+export function refuseMissingBatches(
+  { arriving, lastBatch }: BatchesState,
+  accepted: readonly Batch[],
+  counts: AcceptedCounts,
+): void {
+  const count =
+    arriving === 1 ? '1 batch of the full update is' : `${arriving} batches of the full update are`;
+  if (arriving > 0) throw new ServiceError('full_update_arriving', { values: [count], retryAfterSeconds: 1 });
+  if (lastBatch === 'failed') throw new ServiceError('full_update_batch_failed');
+  if (accepted.every(({ productCount }) => productCount === 0)) throw new ServiceError('full_update_empty');
+  if (hasCounts(counts)) refuseOtherCounts(accepted, counts);
+  else if (lastBatch === 'in doubt') throw new ServiceError('full_update_in_doubt');
+}
+
+export const hasCounts = ({ batches, products }: AcceptedCounts): boolean =>
+  (batches ?? products) !== undefined;
+
 /** @throws full_update_incomplete */
-export function refuseOtherCounts(accepted: readonly Batch[], counts: AcceptedCounts): void {
+function refuseOtherCounts(accepted: readonly Batch[], counts: AcceptedCounts): void {
   const products = accepted.reduce((sum, { productCount }) => sum + productCount, 0);
   const compared = [
     ['batches', accepted.length, counts.batches],

@@ -29,6 +29,7 @@ import {
   UploadQuery,
 } from '../products/products.ts';
 import type { FailedBatch } from './failed-batch-store.ts';
+import type { ArrivingBatch } from './full-update-store.ts';
 import { startAnswer } from './update-answers.ts';
 
 export interface UpdateRouteParts {
@@ -112,21 +113,18 @@ function serveInitiate(server: Server, parts: UpdateRouteParts): void {
 function serveUpload(server: Server, parts: UpdateRouteParts): void {
   const { catalog, answerOnce } = parts;
   const { failedBatches } = catalog.fullUpdates;
-  /** The full update that counts the batch of a request. */
-  const expected = new WeakMap<FastifyRequest, number>();
+  const arriving = new WeakMap<FastifyRequest, ArrivingBatch>();
   const hooks: Endpoint['hooks'] = {
     // Before the body is read: from here on, the store knows of the batch.
     preParsing: async (request) => {
       const { fullUpdateId } = request.query as { fullUpdateId?: number };
-      const id = await failedBatches.expect(request.project.id, fullUpdateId);
-      if (id !== undefined) expected.set(request, id);
+      const batch = await failedBatches.expect(request.project.id, fullUpdateId);
+      if (batch !== undefined) arriving.set(request, batch);
       request.payload = catalog.openPayload(request.project.id);
     },
     // However a batch fails, a commit right after it would miss its products.
-    onError: async (request, _, error) => {
-      const failed = readFailedBatch(request, error);
-      if (failed !== undefined) await failedBatches.note(failed, expected.get(request));
-    },
+    onError: (request, _, error) =>
+      failedBatches.note(readFailedBatch(request, error), arriving.get(request)),
   };
   const endpoint = {
     ...about,
@@ -142,11 +140,11 @@ function serveUpload(server: Server, parts: UpdateRouteParts): void {
       let isRepeated = true;
       const uploading = once((record) => {
         isRepeated = false;
-        const options = { fullUpdateId, onInvalid, record };
+        const options = { fullUpdateId, arriving: arriving.get(request), onInvalid, record };
         return catalog.fullUpdates.upload(request.project, rawBodyOf(request), options);
       });
       const answer = await untilDone(request, uploading);
-      if (isRepeated) await failedBatches.endRepeated(request.project.id, expected.get(request));
+      if (isRepeated) await failedBatches.endRepeated(arriving.get(request));
       return answer;
     });
 }

@@ -75,6 +75,10 @@ const onTheWire = {
   full_update_missing: { status: 400, message: 'No full update is open, initiate one first' },
   full_update_other: { status: 400, message: 'The open full update is $1, not $2' },
   full_update_empty: { status: 400, message: 'The full update holds no products, upload at least one batch' },
+  full_update_arriving: {
+    status: 503,
+    message: '$1 still arriving, commit it once every upload is answered',
+  },
   full_update_batch_failed: {
     status: 400,
     message: 'The last batch of the full update failed, send it again before the commit',

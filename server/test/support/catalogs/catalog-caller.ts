@@ -25,6 +25,11 @@ const NAMES: Record<Change['kind'] | 'upload', string> = {
   restore: 'restore',
 };
 
+/** Where batches that are sent in parallel end in the products of all. */
+const ENDS = [[1], [1 / 3, 1], [1 / 6, 1 / 2, 1]];
+/** Of a commit that is sent beside batches: it has not all of them yet, or one is arriving (§3.1 rule 10). */
+const TOO_EARLY = ['full_update_arriving', 'full_update_incomplete', 'full_update_empty'];
+
 /** A call that may take effect although its answer never came. */
 export type Wish =
   | Change
@@ -39,6 +44,10 @@ interface Call {
   /** Sent as `Idempotency-Key`; undefined: none. */
   readonly key: string | undefined;
 }
+
+type UploadCall = Call & { readonly wish: Extract<Wish, { kind: 'upload' }> };
+
+const uploadedBy = ({ wish }: Call): readonly ModelProduct[] => (wish.kind === 'upload' ? wish.products : []);
 
 interface Upload {
   readonly taskId: string;
@@ -71,12 +80,13 @@ export class Caller {
   private readonly known = new Map<string, string>();
   /** Changes accepted since everything had ended, in order. */
   private pending: { taskId: string; change: Change }[] = [];
-  private inFlight: Call | undefined;
+  /** Sent together and not answered: one call, or batches in parallel, with or without their commit. */
+  private inFlight: readonly Call[] = [];
   /** The last batch may have been refused, so one has to be accepted before the commit (§3.1 rule 10). */
   private isBatchMissing = false;
   private version = 0;
-  /** The task of the call whose answer never came. */
-  private lastAccepted: string | undefined;
+  /** The tasks of calls whose answers never came. */
+  private lastAccepted: readonly string[] = [];
   /** What was accepted, and between what it was killed: a line each, for a failure. */
   readonly history: string[] = [];
 
@@ -93,13 +103,13 @@ export class Caller {
     this.run = random();
   }
 
-  /** Calls one after another until the process dies. `aim`: says when the moment to kill has come. */
+  /** Calls until the process dies, one after another and batches in parallel. `aim`: says when the moment to kill has come. */
   async burst(aim: (answered: Wish['kind']) => void): Promise<void> {
     for (;;) {
-      const call = this.chooseCall();
+      const calls = this.chooseCalls();
       try {
-        if (call === undefined) await this.probe();
-        else aim(await this.send(call));
+        if (calls.length === 0) await this.probe();
+        else await this.send(calls, aim);
       } catch (error) {
         if (error instanceof assert.AssertionError) throw error;
         return;
@@ -113,9 +123,9 @@ export class Caller {
     await this.learnUnanswered();
     await this.probe();
     await this.settle();
-    this.isBatchMissing ||= this.inFlight?.wish.kind === 'upload' && this.lastAccepted === undefined;
-    if (this.random() < 0.5) await this.repeat();
-    this.inFlight = undefined;
+    if (this.random() < 0.5) for (const call of this.inFlight) await this.repeat(call);
+    this.inFlight = [];
+    await this.waitForArriving();
   }
 
   /** Ends what is open, waits until all has ended and compares everything. */
@@ -132,35 +142,30 @@ export class Caller {
   }
 
   async finish(): Promise<void> {
-    await this.send({
-      wish: { kind: 'initiate' },
-      method: 'POST',
-      path: '/products/batch/initiate',
-      key: undefined,
-    });
-    await this.send(this.update(3));
+    await this.send([this.initiate()]);
+    await this.send([this.update(3)]);
     await this.settle();
   }
 
-  /** @returns undefined for a lookup */
-  private chooseCall(): Call | undefined {
+  /** @returns none for a lookup */
+  private chooseCalls(): readonly Call[] {
     const uploads = this.session?.length;
-    const choices: [weight: number, choose: () => Call | undefined][] = [
-      [uploads === undefined ? 8 : 0.3, () => this.initiate()],
+    const choices: [weight: number, choose: () => readonly Call[]][] = [
+      [uploads === undefined ? 8 : 0.3, () => [this.initiate()]],
       [uploads === undefined ? 0 : 6, () => this.upload()],
-      [this.isBatchMissing ? 0 : (uploads ?? 0), () => this.start()],
-      [3, () => this.update(this.pick(1, this.identifiers / 5))],
-      [1, () => this.partial()],
-      [1, () => this.delete()],
-      [0.7, () => this.restore()],
-      [0.7, () => undefined],
+      [this.isBatchMissing ? 0 : (uploads ?? 0), () => [this.start([])]],
+      [3, () => [this.update(this.pick(1, this.identifiers / 5))]],
+      [1, () => [this.partial()]],
+      [1, () => [this.delete()]],
+      [0.7, () => [this.restore()]],
+      [0.7, () => []],
     ];
     let dice = this.random() * choices.reduce((sum, [weight]) => sum + weight, 0);
     const chosen = choices.find(([weight]) => {
       dice -= weight;
       return dice < 0;
     });
-    return chosen?.[1]();
+    return chosen?.[1]() ?? [];
   }
 
   private call(wish: Wish, method: Call['method'], rest: Pick<Call, 'path' | 'body'>): Call {
@@ -177,19 +182,28 @@ export class Caller {
     return this.call({ kind: 'initiate' }, 'POST', { path: '/products/batch/initiate' });
   }
 
-  private upload(): Call {
-    const products = this.makeProducts(this.pick(this.identifiers / 15, this.identifiers / 2));
-    return this.call({ kind: 'upload', products }, 'POST', {
-      path: '/products/batch/upload',
-      body: toBody(products),
+  /**
+   * Up to three batches in parallel: without products in common, as the order of their acceptance is not answered, and of
+   * different sizes, by which the sum that a session shows says which of them it has. Some are sent with their commit.
+   */
+  private upload(): readonly Call[] {
+    const all = this.makeProducts(this.pick(this.identifiers / 15, this.identifiers / 2));
+    const ends = (ENDS[this.pick(1, ENDS.length) - 1] ?? []).map((end) => Math.floor(end * all.length));
+    const uploads = ends.map((end, at) => {
+      const products = all.slice(ends[at - 1] ?? 0, end);
+      const rest = { path: '/products/batch/upload', body: toBody(products) };
+      return this.call({ kind: 'upload', products }, 'POST', rest);
     });
+    const isCommitted = uploads.length > 1 && !this.isBatchMissing && this.random() < 0.3;
+    return isCommitted ? [...uploads, this.start(uploads.map(uploadedBy))] : uploads;
   }
 
-  private start(): Call {
-    const all = (this.session ?? []).flatMap(({ products }) => products);
-    const products = new Map(all.map((product) => [product.identifier, product]));
+  /** @param beside batches that are sent in parallel */
+  private start(beside: readonly (readonly ModelProduct[])[]): Call {
+    const sent = [...(this.session ?? []).map(({ products }) => products), ...beside];
+    const products = new Map(sent.flat().map((product) => [product.identifier, product]));
     // A count: the full update may have seen a process go.
-    const path = `/products/batch/start?batches=${this.session?.length}`;
+    const path = `/products/batch/start?batches=${sent.length}`;
     return this.call({ kind: 'commit', products }, 'POST', { path });
   }
 
@@ -239,15 +253,31 @@ export class Caller {
     return from + Math.floor(this.random() * (to - from + 1));
   }
 
-  /** @returns what was answered @throws when the process died */
-  private async send(call: Call): Promise<Wish['kind']> {
-    this.counts.calls += 1;
-    this.inFlight = call;
-    const answer = await this.request(call);
-    this.inFlight = undefined;
-    this.counts.answered += 1;
-    this.note(call.wish, answer);
-    return call.wish.kind;
+  /** @throws when the process died */
+  private async send(
+    calls: readonly Call[],
+    aim: (answered: Wish['kind']) => void = () => {},
+  ): Promise<void> {
+    this.counts.calls += calls.length;
+    const sent = calls.map(async (call) => {
+      const answer = await this.request(call);
+      this.counts.answered += 1;
+      aim(call.wish.kind);
+      return answer;
+    });
+    const results = await Promise.allSettled(sent);
+    const unanswered = calls.filter((_, at) => results[at]?.status === 'rejected');
+    // Beside a batch whose answer never came, the tasks say what became of the commit: it follows the batch in the model.
+    this.inFlight =
+      unanswered.length === 0
+        ? []
+        : calls.filter((call) => unanswered.includes(call) || call.wish.kind === 'commit');
+    for (const [at, result] of results.entries()) {
+      const call = calls[at] as Call;
+      if (result.status === 'fulfilled' && !this.inFlight.includes(call))
+        this.note(call.wish, result.value, calls.length > 1);
+    }
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 
   private request({ method, path, body, key }: Call): Promise<ProcessAnswer> {
@@ -256,7 +286,8 @@ export class Caller {
     return this.service.call(method, place, { body, headers });
   }
 
-  private note(wish: Wish, { status, body, text }: ProcessAnswer): void {
+  private note(wish: Wish, { status, body, text }: ProcessAnswer, isParallel = false): void {
+    if (wish.kind === 'commit' && isParallel && TOO_EARLY.includes(body.reason)) return;
     const mayBeRefused = wish.kind === 'delete' || wish.kind === 'restore';
     if (status === 400 && mayBeRefused && this.pending.every(({ taskId }) => this.known.has(taskId))) return;
     assert.equal(status, 200, `${wish.kind}: ${text}`);
@@ -291,23 +322,46 @@ export class Caller {
     this.known.set(taskId, status);
   }
 
-  /** The one call whose answer never came was accepted whole or not at all; the list of tasks says which. */
+  /** Each call whose answer never came was accepted whole or not at all; the list of tasks says which. */
   private async learnUnanswered(): Promise<void> {
-    const wish = this.inFlight?.wish;
     const tasks = (await this.listTasks()).filter(({ id }) => !this.known.has(id));
-    const [task] = tasks;
-    this.lastAccepted = task?.id;
-    this.counts.unanswered += wish === undefined ? 0 : 1;
+    this.lastAccepted = tasks.map(({ id }) => id);
+    this.counts.unanswered += this.inFlight.length;
     this.counts.unansweredAccepted += tasks.length;
-    assert.ok(tasks.length <= 1, `there are tasks that nobody asked for: ${JSON.stringify(tasks)}`);
-    if (wish?.kind === 'initiate') {
+    const told = JSON.stringify(tasks);
+    assert.ok(tasks.length <= this.inFlight.length, `there are tasks that nobody asked for: ${told}`);
+    const ofUploads = tasks.filter(({ name }) => name === NAMES.upload);
+    const uploads = await this.findAccepted(ofUploads.length, tasks.length > ofUploads.length);
+    for (const [at, { wish }] of uploads.entries()) this.accept(wish, ofUploads[at]?.id as string);
+    const [other] = this.inFlight.filter(({ wish }) => wish.kind !== 'upload');
+    const [task] = tasks.filter(({ name }) => name !== NAMES.upload);
+    if (other?.wish.kind === 'initiate') {
       assert.equal(task, undefined, 'initiate makes no task');
       if (await this.hasBegunAnew()) this.open();
     } else if (task !== undefined) {
-      assert.ok(wish !== undefined, 'an unanswered call made it');
-      assert.equal(task.name, NAMES[wish.kind], 'the task is that of the unanswered call');
-      this.accept(wish, task.id);
+      assert.ok(other !== undefined, 'an unanswered call made it');
+      assert.equal(task.name, NAMES[other.wish.kind], 'the task is that of the unanswered call');
+      this.accept(other.wish, task.id);
     }
+    this.isBatchMissing ||= this.inFlight.some(
+      (call) => call.wish.kind === 'upload' && !uploads.some((one) => one === call),
+    );
+  }
+
+  /** @returns the unanswered batches that were accepted: so many, and all of them where they were committed */
+  private async findAccepted(count: number, isCommitted: boolean): Promise<readonly UploadCall[]> {
+    const uploads = this.inFlight.filter((call): call is UploadCall => call.wish.kind === 'upload');
+    if (count === 0 || count === uploads.length) return uploads.slice(0, count);
+    assert.ok(!isCommitted, 'a commit holds every batch that its count names');
+    const path = `/products/batch?projectId=${this.projectId}`;
+    const { products } = (await this.service.call('GET', path)).body;
+    const sumOf = (lists: readonly { length: number }[]) =>
+      lists.reduce((sum, { length }) => sum + length, 0);
+    const left = products - sumOf((this.session ?? []).map((upload) => upload.products));
+    const subsets = uploads.map((call) => (count === 1 ? [call] : uploads.filter((other) => other !== call)));
+    const fitting = subsets.filter((subset) => sumOf(subset.map(uploadedBy)) === left);
+    assert.equal(fitting.length, 1, `${count} batches have ${left} products`);
+    return fitting[0] as readonly UploadCall[];
   }
 
   /** Whether an unanswered initiate took effect. Between two sessions without a batch there is no difference. */
@@ -328,16 +382,24 @@ export class Caller {
   }
 
   /** A connector repeats what was not answered; with the same key it is done once (§7.5). */
-  private async repeat(): Promise<void> {
-    const call = this.inFlight;
-    if (call?.key === undefined || call.wish.kind === 'initiate') return;
-    if (call.wish.kind === 'delete' || call.wish.kind === 'restore') return;
+  private async repeat(call: Call): Promise<void> {
+    const { kind } = call.wish;
+    if (call.key === undefined || kind === 'initiate' || kind === 'delete' || kind === 'restore') return;
+    // A commit may have been sent before its batches were, and the process killed before it was read.
+    if (kind === 'commit' && this.isBatchMissing) return;
     this.counts.repeated += 1;
     const { status, body, text } = await this.request(call);
-    assert.equal(status, 200, `${call.wish.kind} again: ${text}`);
+    if (kind === 'commit' && TOO_EARLY.includes(body.reason)) return;
+    assert.equal(status, 200, `${kind} again: ${text}`);
     const { id } = body.data?.task ?? body.task;
-    if (this.lastAccepted === undefined) this.accept(call.wish, id);
-    else assert.equal(id, this.lastAccepted, 'the first answer is repeated');
+    if (!this.known.has(id)) this.accept(call.wish, id);
+    else assert.ok(this.lastAccepted.includes(id), 'the first answer is repeated');
+  }
+
+  /** A batch of a killed process counts as arriving until the others know that the process went (§3.1 rule 11). */
+  private async waitForArriving(): Promise<void> {
+    const path = `/products/batch?projectId=${this.projectId}`;
+    while ((await this.service.call('GET', path)).body.arriving > 0) await delay(25);
   }
 
   /** One lookup is one moment: the catalog after some number of the accepted changes, never between two. */

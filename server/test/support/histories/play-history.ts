@@ -127,21 +127,18 @@ class Recorder {
     return this.write(project, { path: '/products', body: (value) => productsOf(PRODUCTS, value) });
   }
 
-  /** In two batches: whoever sees one of them without the other sees half of a version. */
+  /** In two batches, sent in parallel: whoever sees one of them without the other sees half of a version. */
   async commit(project: number): Promise<void> {
     const batches = `/products/batch/upload?projectId=${project}`;
     this.count += 1;
     const [value, key] = [`commit ${this.count}`, `batches ${this.count}`];
-    const steps = [
-      ['/products/batch/initiate', `${key} 0`, undefined],
-      [batches, `${key} 1`, productsOf(PRODUCTS.slice(0, 2), value)],
-      [batches, `${key} 2`, productsOf(PRODUCTS.slice(2), value)],
-    ] as const;
-    for (const [path, idempotencyKey, body] of steps) {
-      const place = path.includes('?') ? path : `${path}?projectId=${project}`;
-      const answer = await this.insist('POST', place, { body, key: idempotencyKey });
-      if (answer?.status !== 200) return;
-    }
+    const initiate = `/products/batch/initiate?projectId=${project}`;
+    if ((await this.insist('POST', initiate, { key: `${key} 0` }))?.status !== 200) return;
+    const parts = [PRODUCTS.slice(0, 2), PRODUCTS.slice(2)];
+    const sent = parts.map((part, at) =>
+      this.insist('POST', batches, { body: productsOf(part, value), key: `${key} ${at + 1}` }),
+    );
+    if ((await Promise.all(sent)).some((answer) => answer?.status !== 200)) return;
     await this.write(project, { path: '/products/batch/start?batches=2', value });
   }
 
