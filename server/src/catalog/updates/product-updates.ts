@@ -182,7 +182,9 @@ export class ProductUpdates {
       const { packed, revision, derivationRevision, report, unknownIdentifiers, loan } = extracted;
       const rows = countRows(packed);
       const change = { taskNumber, at: clock.now(), packed, revision, derivationRevision };
-      const result = await run.takeEffect(() => loan.until(store.applyProducts(projectId, change)));
+      const applying = run.takeEffect(() => loan.until(store.applyProducts(projectId, change)));
+      // A task that was cancelled or taken over does not begin to write.
+      const result = await applying.finally(() => loan.giveBack());
       if ('stale' in result) continue;
       const passage = new ReportPassage(run);
       passage.pass(report);

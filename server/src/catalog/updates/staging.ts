@@ -77,6 +77,8 @@ export class Staging {
         .finally(() => this.parts.ingest.release(batch.source));
       await before;
     } catch (error) {
+      // Of the session that could not be opened: nothing else is thrown here.
+      this.parts.ingest.release(batch.source);
       this.logFailure(fullUpdateId, error);
     }
   }

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openEmbeddedCatalog } from '../../../test/support/catalogs/catalog-under-test.ts';
+import { BufferPool, createPayloadFiles, createThreadPool } from '../../storage/storage.ts';
+import { createIngest } from '../ingest/ingest.ts';
+import { Staging } from './staging.ts';
+
+const MIB = 1024 * 1024;
+
+test('the memory of a batch is given back when its session cannot be opened', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'relata-test-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const buffers = new BufferPool();
+  // A body of this size is checked on this thread: none is started.
+  const threads = createThreadPool(new URL('file:///nonexistent'), { size: 1 });
+  const ingest = createIngest({ threads, payloads: createPayloadFiles(folder), maxMib: 1, buffers });
+  const logged: string[] = [];
+  const staging = new Staging({
+    getLocale: () => Promise.reject(new Error('the database is away')),
+    database: { isShared: false },
+    store: openEmbeddedCatalog(1).store,
+    ingest,
+    logger: { debug() {}, info() {}, warn() {}, error: (_, message) => void logged.push(message) },
+  });
+  const loan = buffers.take(MIB);
+  const { buffer } = loan.bytes;
+  const length = Buffer.from(loan.bytes.buffer).write('{"products":[{"identifier":"A","name":"A"}]}');
+  const body = { bytes: loan.bytes.subarray(0, length), encoding: 'identity' as const, loan };
+  const { source } = await ingest.accept(1, body, { form: 'products' });
+
+  await staging.add(1, 1, { batch: 1, source });
+  assert.deepEqual(logged, ['a batch could not be staged, the commit stages it again']);
+  assert.equal(buffers.take(MIB).bytes.buffer, buffer);
+});
