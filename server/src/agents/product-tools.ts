@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Static, Type } from 'typebox';
 import { ServiceError } from '../kernel/errors.ts';
 import { countTokens, fitFrom, fitPage, shorten, shortenValue, TOKENS } from './answer-size.ts';
@@ -162,14 +163,30 @@ interface LookedUp {
   readonly facts: readonly { readonly attribute: string; readonly value: string }[];
 }
 
-async function lookUp({ catalog, project }: Asking, identifiers: readonly string[]): Promise<LookedUp[]> {
+async function lookUp(
+  { catalog, project, signal }: Asking,
+  identifiers: readonly string[],
+): Promise<LookedUp[]> {
   const frame = { head: Buffer.from('['), tail: Buffer.from(']') };
-  const answers = await catalog.store.findAnswers(project.id, identifiers, frame);
+  const order = { projectId: project.id, identifiers, frame };
+  const answers = await catalog.store.findAnswers(order);
+  if (answers === undefined)
+    return parseEach((await catalog.store.makeAnswers(order, signal)).products ?? []);
   try {
     return JSON.parse(Buffer.from(answers.bytes).toString()) as LookedUp[];
   } finally {
     answers.release();
   }
+}
+
+/** Of a long answer each product takes a while. */
+async function parseEach(products: readonly Uint8Array[]): Promise<LookedUp[]> {
+  const parsed: LookedUp[] = [];
+  for (const product of products) {
+    parsed.push(JSON.parse(Buffer.from(product).toString()) as LookedUp);
+    await nextTurn();
+  }
+  return parsed;
 }
 
 const listValues = ({ facts }: LookedUp): [string, string[]][] => [

@@ -126,19 +126,21 @@ export function openStores({
     share: config.readerThreads,
   });
   const relationSurveyors = open('relation-worker', 1);
+  // One at a time, so that long answers take no more memory; nobody else waits behind them.
+  const makers = open('scan-worker', 1);
   const cache = createByteCache(config.cacheMib * MIB);
-  const threads = { parsers, writers, scanners, relationReaders, relationSurveyors };
+  const threads = { parsers, writers, scanners, relationReaders, relationSurveyors, makers };
   const relationMs = config.relationSeconds * 1_000;
   const questions = { writers, readers: relationReaders, surveyors: relationSurveyors, relationMs, cache };
   if (place.kind === 'embedded' || postgres === undefined) {
     const files = createCatalogFiles(place.kind === 'embedded' ? place.catalogs : '');
     return {
       ...threads,
-      catalogStore: createSqliteCatalogStore({ files, writers, readers: parsers, cache }),
+      catalogStore: createSqliteCatalogStore({ files, writers, readers: parsers, makers, cache }),
       relationStore: createSqliteRelationStore({ files, ...questions }),
     };
   }
-  const parts = { postgres, readPostgres: () => readers?.pick() ?? postgres, writers, cache };
+  const parts = { postgres, readPostgres: () => readers?.pick() ?? postgres, writers, makers, cache };
   return {
     ...threads,
     catalogStore: createPostgresCatalogStore(parts),

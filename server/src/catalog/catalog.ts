@@ -15,6 +15,7 @@ import {
   surveyOperations,
 } from './browse/browse.ts';
 import { ingestOperations } from './ingest/ingest.ts';
+import { madeAnswerOperations } from './lookup/lookup.ts';
 import { createOntologyChanges } from './ontology/ontology.ts';
 import type { CatalogParts } from './parts.ts';
 import type { CatalogStore } from './port.ts';
@@ -128,11 +129,12 @@ export const ingestThreadOperations = (snapshots: CatalogSnapshots, files?: Cata
   ...(files && readerOperations(files)),
 });
 
-/** What the scanning thread can do. `openSuggestions`: of the room that knows relations too. */
+/** What the scanning thread can do, and the one that makes long answers. `openSuggestions`: of the room that knows relations too. */
 export const scanThreadOperations = (snapshots: CatalogSnapshots, openSuggestions: OpenTally) => ({
   ...scanOperations(snapshots),
   ...surveyOperations(snapshots, openSuggestions),
   ...keptOperations(snapshots),
+  ...madeAnswerOperations(snapshots),
 });
 
 /** An index that is used takes in what is staged, so that it lacks little when that is committed. */

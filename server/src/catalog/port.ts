@@ -60,10 +60,19 @@ export interface Frame {
   readonly tail: Uint8Array;
 }
 
+/** A lookup. */
+export interface AnswerOrder {
+  readonly projectId: number;
+  readonly identifiers: readonly string[];
+  readonly frame: Frame;
+}
+
 /** Serialised products with commas between, in their frame. */
 export interface JoinedAnswers {
   readonly bytes: Uint8Array;
   readonly count: number;
+  /** The products in it, one by one; of a long answer. */
+  readonly products?: readonly Uint8Array[];
   /** Says that the bytes are sent; they may be written over from then on. */
   release(): void;
 }
@@ -73,8 +82,13 @@ export interface JoinedAnswers {
  * serve it too. Reads see one version of the catalog each.
  */
 export interface CatalogStore {
-  /** @returns what is served of the products found, in the order asked; each once, unknown ones left out. */
-  findAnswers(projectId: number, identifiers: readonly string[], frame: Frame): Promise<JoinedAnswers>;
+  /**
+   * @returns what is served of the products found, in the order asked; each once, unknown ones left out. undefined: so much
+   * that it must be made by another thread
+   */
+  findAnswers(order: AnswerOrder): Promise<JoinedAnswers | undefined>;
+  /** The same by another thread, of any length. @throws answer_too_large */
+  makeAnswers(order: AnswerOrder, signal: AbortSignal): Promise<JoinedAnswers>;
   findProduct(projectId: number, identifier: string): Promise<AnsweredProduct | undefined>;
   /** @returns products by identifier, after `after`. */
   listProducts(

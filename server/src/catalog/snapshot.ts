@@ -34,6 +34,14 @@ export interface StagedDocument {
   readonly raw: string;
 }
 
+/** A product with its document, which is not read. */
+export interface MeasuredDocument {
+  readonly identifier: string;
+  readonly document: number;
+  /** Of the upload. */
+  readonly bytes: number;
+}
+
 /** A change of a product that is asked for. */
 export interface ProductChange extends KeptChange {
   readonly commit: KeptCommit;
@@ -69,6 +77,8 @@ export interface CatalogSnapshot {
   countHits(counted: CountedTier): Promise<CountedHits>;
   /** @returns products whose documents come after this one, of the next few documents */
   listTail(after: number): Promise<readonly PlacedRow[]>;
+  /** @returns those of these products that the catalog holds, in no order */
+  measureDocuments(identifiers: readonly string[]): Promise<readonly MeasuredDocument[]>;
   /** @returns the products of these documents, in no order */
   listDocuments(documents: readonly number[]): Promise<readonly PlacedRow[]>;
   /** @returns undefined for a commit that is not kept */

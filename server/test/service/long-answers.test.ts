@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Browser, PASSWORD } from '../support/browser.ts';
 import { addUser } from '../support/people.ts';
-import { createCatalog, shareService } from '../support/shared-service.ts';
+import { assertRefused, createCatalog, shareService } from '../support/shared-service.ts';
 
 /** Answers that go on for long, or that nobody takes: docs/interface.md §5.1 and §8. */
 
@@ -75,4 +76,59 @@ test('events and exports end within seconds once their key or session may call n
   const told = once(kept.resume(), 'data');
   await release();
   assert.match(String(await told), /FINISHED/, 'who still may is told on');
+});
+
+/** Of 1.9 MB; packed it takes a few KB. */
+const LARGE = (identifier: string) => ({
+  identifier,
+  attributes: Array.from({ length: 1_900 }, (_, at) => ({ key: `Key ${at}`, value: `${at} `.repeat(200) })),
+});
+
+/** @returns the answer, the whole time, and the longest time in which the serving thread did nothing else */
+async function measure(path: string, headers: Record<string, string> = {}) {
+  const delays = monitorEventLoopDelay({ resolution: 1 });
+  delays.enable();
+  const began = performance.now();
+  const answer = await fetch(`${service().address}${path}`, {
+    headers: { authorization: `Bearer ${service().key}`, ...headers },
+  });
+  const parts: Uint8Array[] = [];
+  for await (const part of answer.body ?? []) parts.push(part);
+  delays.disable();
+  const text = Buffer.concat(parts).toString();
+  return { status: answer.status, text, ms: performance.now() - began, longestMs: delays.max / 1e6 };
+}
+
+test('while a long answer is made and sent, the serving thread answers others (§8)', async () => {
+  const catalog = await createCatalog(service());
+  const identifiers = Array.from({ length: 12 }, (_, at) => `L${at}`);
+  await catalog.load(...identifiers.map(LARGE));
+  const list = encodeURIComponent(JSON.stringify(identifiers));
+  const lookup = `/product-service/products-by-sku?projectId=${catalog.projectId}&identifiers=${list}`;
+  for (const path of [lookup]) {
+    const { status, text, ms, longestMs } = await measure(path);
+    assert.equal(status, 200, path);
+    const { products } = JSON.parse(text);
+    assert.deepEqual(
+      products.map(({ identifier }: { identifier: string }) => identifier),
+      identifiers,
+    );
+    assert.ok(longestMs < ms / 4, `${path}: ${longestMs} of ${ms} ms`);
+  }
+});
+
+test('an answer of more than 32 MiB is refused before it is made, one product never (§8)', async () => {
+  const catalog = await createCatalog(service());
+  const identifiers = Array.from({ length: 18 }, (_, at) => `M${at}`);
+  await catalog.load(...identifiers.map(LARGE));
+  const path = '/product-service/products-by-sku';
+  const refused = await catalog.post(path, { identifiers });
+  assertRefused(refused, 400, 'The answer would be larger than 32 MiB, ask for fewer products at once');
+  const few = await catalog.post(path, { identifiers: identifiers.slice(0, 9) });
+  assert.equal(few.body.products.length, 9);
+  const value = 'x'.repeat(18_000);
+  const attributes = Array.from({ length: 1_900 }, (_, at) => ({ key: `Key ${at}`, value }));
+  await catalog.update({ identifier: 'Huge', name: 'Huge', attributes });
+  const alone = await catalog.call('GET', '/product-service/product-by-sku?identifier=Huge');
+  assert.equal(alone.body.facts.length, 1_900);
 });

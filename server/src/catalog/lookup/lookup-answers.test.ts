@@ -1,21 +1,36 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createByteCache } from '../../storage/storage.ts';
+import { createByteCache, createThreadPool } from '../../storage/storage.ts';
 import { LookupAnswers } from './lookup-answers.ts';
 
 const MIB = 1024 * 1024;
 const catalog = { projectId: 1, version: 1 };
 const frame = { head: Buffer.alloc(0), tail: Buffer.alloc(0) };
+const identifiers = ['a', 'b', 'c', 'd'];
 
-test('an answer of more than 256 MiB is refused as soon as it is known, the rest is not read (§8)', () => {
-  const answers = new LookupAnswers(createByteCache(0));
-  const answer = Buffer.alloc(100 * MIB);
-  const asked: string[] = [];
+const openAnswers = (cacheBytes: number) =>
+  new LookupAnswers(
+    createByteCache(cacheBytes),
+    createThreadPool(new URL('file:///'), { size: 0, workerData: {} }),
+  );
+
+test('what would take the serving thread long is left to another one as soon as that is known (§8)', () => {
+  const read: string[] = [];
   const find = (identifier: string) => {
-    asked.push(identifier);
-    return { id: 1, updatedAt: 1, answer };
+    read.push(identifier);
+    return identifier === 'c' ? ('long' as const) : { id: 1, updatedAt: 1, answer: Buffer.alloc(1) };
   };
-  const wanted = { identifiers: ['a', 'b', 'c', 'd'], frame };
-  assert.throws(() => answers.answer(catalog, wanted, find), { code: 'answer_too_large' });
-  assert.deepEqual(asked, ['a', 'b', 'c']);
+  assert.equal(openAnswers(0).answer(catalog, { identifiers, frame }, find), undefined);
+  assert.deepEqual(read, ['a', 'b', 'c']);
+});
+
+test('many bytes are not joined at once, even when all of them are in memory (§8)', () => {
+  const answers = openAnswers(64 * MIB);
+  const many = Array.from({ length: 50 }, (_, at) => `${at}`);
+  const find = () => ({ id: 1, updatedAt: 1, answer: Buffer.alloc(200 * 1024) });
+  for (const one of many)
+    assert.equal(answers.answer(catalog, { identifiers: [one], frame }, find)?.count, 1);
+  assert.ok(answers.holdsAll(catalog, many));
+  assert.equal(answers.findKept(catalog, many, frame), undefined);
+  assert.equal(answers.findKept(catalog, many.slice(0, 20), frame)?.count, 20);
 });

@@ -1,11 +1,21 @@
 import { ServiceError } from '../../kernel/errors.ts';
-import type { ByteCache, CacheSpace } from '../../storage/storage.ts';
-import type { Frame, JoinedAnswers } from '../port.ts';
+import {
+  type ByteCache,
+  type CacheSpace,
+  countPassedAtOnce,
+  type ThreadPool,
+} from '../../storage/storage.ts';
+import type { AnswerOrder, Frame, JoinedAnswers } from '../port.ts';
 import { type AnswerBuffers, createAnswerBuffers } from './answer-buffers.ts';
+import type { MadeAnswers } from './made-answers.ts';
 
-const COMMA = 0x2c;
+export const COMMA = 0x2c;
 /** Source: docs/interface.md §8. */
-const ANSWER_MAX_MIB = 256;
+const ANSWER_MAX_MIB = 32;
+/** Answers that the serving thread joins from memory: 8 MiB take it 4 ms. */
+const JOINED_AT_ONCE_BYTES = 8 * 1024 * 1024;
+/** Uploads of which the serving thread makes answers: about 10 ms. The rest of a lookup waits for another thread. */
+export const MADE_AT_ONCE_BYTES = 512 * 1024;
 
 /** What a store keeps for the lookup of one product. */
 export interface ServedAnswer {
@@ -33,14 +43,17 @@ interface Found {
 /** Lookups of one thread, out of memory where they can be: docs/interface.md §4.2. */
 export class LookupAnswers {
   private readonly cache: ByteCache;
+  private readonly makers: ThreadPool;
   private readonly buffers: AnswerBuffers = createAnswerBuffers();
   private requests = 0;
 
-  constructor(cache: ByteCache) {
+  /** `makers`: the thread that makes long answers. */
+  constructor(cache: ByteCache, makers: ThreadPool) {
     this.cache = cache;
+    this.makers = makers;
   }
 
-  /** @returns the answer when all of it is in memory, as of that version of the catalog */
+  /** @returns the answer when all of it is in memory, as of that version of the catalog, and short enough to be joined at once */
   findKept(
     catalog: { projectId: number; version: number },
     identifiers: readonly string[],
@@ -61,17 +74,19 @@ export class LookupAnswers {
     return !this.open(catalog).findAll(identifiers).includes(-1);
   }
 
-  /** @returns answers from the cache or from `find`, in the order of the request, each once, of one version */
+  /**
+   * @returns answers from the cache or from `find`, in the order of the request, each once, of one version; undefined where
+   * `find` or the joining would take long
+   */
   answer(
     catalog: { projectId: number; version: number },
     wanted: { identifiers: readonly string[]; frame: Frame },
-    find: (identifier: string) => ServedAnswer | undefined,
-  ): JoinedAnswers {
+    find: (identifier: string) => ServedAnswer | 'long' | undefined,
+  ): JoinedAnswers | undefined {
     const space = this.open(catalog);
     this.requests = (this.requests + 1) | 0;
     const places: number[] = [];
     const read: ReadAnswer[] = [];
-    let readBytes = 0;
     for (const identifier of new Set(wanted.identifiers)) {
       const place = space.find(identifier);
       if (place >= 0) {
@@ -82,13 +97,33 @@ export class LookupAnswers {
       // An unpaired surrogate would be read as U+FFFD, which another product may have.
       const served = identifier.isWellFormed() ? find(identifier) : undefined;
       if (served === undefined) continue;
+      if (served === 'long') return undefined;
       places.push(-1 - read.length);
-      const { id, answer: stored, updatedAt } = served;
-      readBytes += stored.length;
-      refuseLarge(readBytes);
-      read.push({ identifier, head: `{"id":${id},`, stored, tail: `,"lastUpdateTs":${updatedAt}}` });
+      read.push({ identifier, stored: served.answer, ...writeAround(served) });
     }
     return this.join({ space, places, read }, wanted.frame);
+  }
+
+  /** Has another thread make the answer. @throws answer_too_large */
+  async make(order: AnswerOrder, signal: AbortSignal): Promise<JoinedAnswers> {
+    const { projectId, frame } = order;
+    const options = { key: projectId, unordered: true, signal };
+    const made = await this.makers.run<MadeAnswers>('makeAnswers', order, options);
+    const { version, products } = made;
+    const bytes = Buffer.from(made.bytes.buffer);
+    countPassedAtOnce(bytes.length);
+    let at = frame.head.length;
+    const parts = products.map(({ length }) => {
+      const part = bytes.subarray(at, at + length);
+      at += length + 1;
+      return part;
+    });
+    if (bytes.length <= JOINED_AT_ONCE_BYTES) {
+      const space = this.open({ projectId, version });
+      for (const [place, { identifier }] of products.entries())
+        space.keep(identifier, parts[place] as Uint8Array);
+    }
+    return { bytes, count: parts.length, products: parts, release() {} };
   }
 
   private open({ projectId, version }: { projectId: number; version: number }): CacheSpace {
@@ -96,10 +131,11 @@ export class LookupAnswers {
   }
 
   /** Bytes between bytes; what was read is kept once all is copied, since keeping may push out what was found. */
-  private join({ space, places, read }: Found, { head, tail }: Frame): JoinedAnswers {
+  private join({ space, places, read }: Found, { head, tail }: Frame): JoinedAnswers | undefined {
+    const sizeAt = (place: number) => (place >= 0 ? space.lengthAt(place) : sizeOf(read[-1 - place]));
     let length = head.length + tail.length + Math.max(places.length - 1, 0);
-    for (const place of places) length += place >= 0 ? space.lengthAt(place) : sizeOf(read[-1 - place]);
-    refuseLarge(length);
+    for (const place of places) length += sizeAt(place);
+    if (length > JOINED_AT_ONCE_BYTES) return undefined;
     const { buffer, release } = this.buffers.take(length);
     buffer.set(head);
     let at = head.length;
@@ -118,12 +154,18 @@ export class LookupAnswers {
   }
 }
 
-/** @throws answer_too_large */
-function refuseLarge(bytes: number): void {
-  if (bytes > ANSWER_MAX_MIB * 1024 * 1024) {
+/** One product alone is answered however large it is. @throws answer_too_large */
+export function refuseLarge(bytes: number, products: number): void {
+  if (products > 1 && bytes > ANSWER_MAX_MIB * 1024 * 1024) {
     throw new ServiceError('answer_too_large', { values: [ANSWER_MAX_MIB] });
   }
 }
+
+/** @returns what stands before and behind what is stored of an answer */
+export const writeAround = ({ id, updatedAt }: { readonly id: number; readonly updatedAt: number }) => ({
+  head: `{"id":${id},`,
+  tail: `,"lastUpdateTs":${updatedAt}}`,
+});
 
 function sizeOf(answer: ReadAnswer | undefined): number {
   return answer === undefined ? 0 : answer.head.length + answer.stored.length + answer.tail.length;

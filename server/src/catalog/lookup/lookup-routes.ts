@@ -1,8 +1,16 @@
 import type { FastifyReply } from 'fastify';
-import { joinTwins, type RawAnswer, type Routes, sendRaw, serveRaw, takeNoBody } from '../../http/http.ts';
+import {
+  joinTwins,
+  type RawAnswer,
+  type Routes,
+  sendRaw,
+  serveRaw,
+  takeNoBody,
+  whileCallerWaits,
+} from '../../http/http.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
-import type { Frame, JoinedAnswers } from '../port.ts';
+import type { AnswerOrder, Frame, JoinedAnswers } from '../port.ts';
 import {
   checkIdentifiers,
   IdentifierQuery,
@@ -28,13 +36,17 @@ const about = { tags: ['Lookup'], why: 'answers are kept as bytes, and joined wi
 export const lookupRoutes =
   ({ catalog }: { readonly catalog: Catalog }): Routes =>
   (server) => {
+    /** A signal of its own would cost a short lookup more than the rest of it. */
+    const find = async (reply: FastifyReply, order: AnswerOrder): Promise<JoinedAnswers> =>
+      (await catalog.store.findAnswers(order)) ??
+      whileCallerWaits(reply, (signal) => catalog.store.makeAnswers(order, signal));
     const path = '/product-service/products-by-sku';
     const list = { ...about, path, query: IdentifiersQuery, answer: { 200: ProductList } };
     const summary = 'Look up products by identifier';
     serveRaw(server, { ...list, method: 'GET', config, summary }, async (request, reply) => {
       const identifiers = readIdentifiers(request.query.identifiers);
       await refuseCommas(request.query.identifiers, (some) => catalog.store.hasAny(request.project.id, some));
-      const answers = await catalog.store.findAnswers(request.project.id, identifiers, LIST);
+      const answers = await find(reply, { projectId: request.project.id, identifiers, frame: LIST });
       return sendAnswers(reply, answers);
     });
 
@@ -54,7 +66,7 @@ export const lookupRoutes =
         const inQuery = { identifiers: asked === undefined ? undefined : readIdentifierList(asked) };
         const { identifiers: sent } = joinTwins(inQuery, { identifiers: request.body.identifiers });
         const identifiers = checkIdentifiers(sent ?? readIdentifierList(undefined));
-        const answers = await catalog.store.findAnswers(request.project.id, identifiers, LIST);
+        const answers = await find(reply, { projectId: request.project.id, identifiers, frame: LIST });
         return sendAnswers(reply, answers);
       },
     );
@@ -67,7 +79,8 @@ export const lookupRoutes =
       },
       async (request, reply) => {
         const { identifier } = request.query;
-        const answers = await catalog.store.findAnswers(request.project.id, [identifier], ALONE);
+        const order = { projectId: request.project.id, identifiers: [identifier], frame: ALONE };
+        const answers = await find(reply, order);
         if (answers.count === 0) {
           throw new ServiceError('not_found', { details: [`no product ${JSON.stringify(identifier)}`] });
         }

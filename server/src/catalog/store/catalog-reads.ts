@@ -19,6 +19,7 @@ import {
   hasAny,
   listById,
   listRange,
+  measureDocuments,
   readLargestId,
 } from './product-list-store.ts';
 import { weighRestore } from './restore-effect-store.ts';
@@ -87,6 +88,7 @@ export const createSnapshotReads = (
   | 'listRange'
   | 'listTail'
   | 'listStagedDocuments'
+  | 'measureDocuments'
   | 'readCatalogVersion'
   | 'readLargestId'
   | 'readOntology'
@@ -107,6 +109,7 @@ export const createSnapshotReads = (
   listHits: (wanted) => read(listHits(wanted)),
   countHits: (counted) => read(countHits(counted)),
   listTail: (after) => read(listTail(after)),
+  measureDocuments: (identifiers) => read(measureDocuments(identifiers)),
   listDocuments: (documents) => read(listDocuments(documents)),
   listKeptChanges: (wanted) => read(listKeptChanges(wanted)),
   listProductChanges: (identifier) => read(listProductChanges(identifier)),

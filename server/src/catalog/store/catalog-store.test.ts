@@ -458,11 +458,10 @@ test('identifiers that no product can have find nothing', async () => {
   assert.equal((await store.findProduct(projectId, 'a'))?.identifier, 'a');
   assert.equal(await store.hasAny(projectId, impossible), false);
   assert.equal(await store.hasAny(projectId, [...impossible, 'a']), true);
-  const found = await store.findAnswers(projectId, [...impossible, 'a'], {
-    head: new Uint8Array(),
-    tail: new Uint8Array(),
-  });
-  assert.equal(found.count, 1);
+  const frame = { head: new Uint8Array(), tail: new Uint8Array() };
+  const order = { projectId, identifiers: [...impossible, 'a'], frame };
+  assert.equal((await store.findAnswers(order))?.count, 1);
+  assert.equal((await store.makeAnswers(order, new AbortController().signal)).count, 1);
   const { deleted } = await store.deleteProducts(projectId, {
     ...{ ...world.nextOrder(), identifiers: [...impossible, 'a'], keptCommits: 0 },
   });

@@ -15,6 +15,7 @@ import {
 import { FRONT_END, type IdentifierRange, type ListedRow } from '../browse/browse.ts';
 import type { DeletedPage, ListedRange } from '../port.ts';
 import type { PackedProducts } from '../products/products.ts';
+import type { MeasuredDocument } from '../snapshot.ts';
 import { absentProducts, PRODUCTS } from './commit-store.ts';
 import { planForWholeTables } from './planning-store.ts';
 import type { CatalogState } from './state-store.ts';
@@ -28,6 +29,8 @@ export const UPLOAD_FRONT = byEngine({
   sqlite: text(`substr(d.raw, 1, instr(d.raw, cast('${FRONT_END}' as blob)) - 1) || '}'`),
   postgres: text(`left(d.raw, strpos(d.raw, '${FRONT_END}') - 1) || '}'`),
 });
+/** Bytes of a document `d`: neither engine reads it for that. */
+const UPLOAD_BYTES = byEngine({ sqlite: text('length(d.raw)'), postgres: text('octet_length(d.raw)') });
 /** Of a document `d`. */
 export const uploadText = (isWhole: boolean): Sql => (isWhole ? UPLOAD : UPLOAD_FRONT);
 
@@ -69,6 +72,12 @@ const ofIdentifiers = (identifiers: readonly string[]) => wantedProducts(identif
 
 export const countKnown = (identifiers: readonly string[]): Program<number> =>
   count(ofIdentifiers(identifiers));
+
+export const measureDocuments = (identifiers: readonly string[]): Program<MeasuredDocument[]> =>
+  rows(
+    sql`select p.identifier, p.document_id as document, ${UPLOAD_BYTES} as bytes
+      from ${listed('w', 'text', identifiers)} ${lookupJoin('product', 'p', sql`p.identifier = w.value`)} ${DOCUMENT}`,
+  );
 
 export function* hasAny(identifiers: readonly string[]): Program<boolean> {
   return (yield* row(sql`select 1 from ${ofIdentifiers(identifiers)} limit 1`)) !== undefined;

@@ -13,8 +13,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** Smaller answers fit into a packet as they are. Source: docs/interface.md §4 rule 8. */
 const LEAST_BYTES = 1024;
-/** A larger answer is packed while it is read, so that it is not held twice. */
-const PACKED_AT_ONCE_BYTES = 1024 * 1024;
+/** A larger answer is sent and packed a part at a time, so that it is not held twice and others get their turns. */
+const AT_ONCE_BYTES = 1024 * 1024;
 const TEXTS = /^(text\/(?!event-stream)|application\/(json|x-ndjson|javascript|xml)|image\/svg)/;
 
 // Quality 4 takes as long as gzip and packs better; the default, 11, takes fifty times as long.
@@ -54,7 +54,7 @@ export async function packForCaller(
   if (encoding === undefined) return payload;
   reply.header('content-encoding', encoding).removeHeader('content-length');
   const { pack, stream } = ENCODINGS[encoding];
-  if (content instanceof Uint8Array && content.length <= PACKED_AT_ONCE_BYTES) return pack(content);
+  if (content instanceof Uint8Array && content.length <= AT_ONCE_BYTES) return pack(content);
   // A failure ends the packed stream too, which is what the caller gets to see.
   return pipeline(content instanceof Readable ? content : readParts(content), stream(), () => {});
 }
@@ -73,12 +73,23 @@ function readContent(payload: unknown): Uint8Array | Readable | undefined {
   return bytes instanceof Uint8Array && bytes.length >= LEAST_BYTES ? bytes : undefined;
 }
 
+/** What is behind streams of bytes that are there already. */
+const held = new WeakMap<Readable, number>();
+
+/** @returns how many bytes a stream holds until its end; undefined: it reads or makes them as it goes */
+export const heldBytesOf = (stream: Readable): number | undefined => held.get(stream);
+
+/** @returns long bytes as a stream of parts; Fastify would take those in shared memory for an object, too */
+export const inParts = (bytes: Uint8Array): Uint8Array | Readable =>
+  bytes.length <= AT_ONCE_BYTES ? bytes : readParts(bytes);
+
 function readParts(bytes: Uint8Array): Readable {
   const parts = function* () {
-    for (let at = 0; at < bytes.length; at += PACKED_AT_ONCE_BYTES)
-      yield bytes.subarray(at, at + PACKED_AT_ONCE_BYTES);
+    for (let at = 0; at < bytes.length; at += AT_ONCE_BYTES) yield bytes.subarray(at, at + AT_ONCE_BYTES);
   };
-  return Readable.from(parts(), { objectMode: false });
+  const stream = Readable.from(parts(), { objectMode: false });
+  held.set(stream, bytes.length);
+  return stream;
 }
 
 /**

@@ -4,6 +4,7 @@ import { nameCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { createMemoryBudget } from '../bodies/bodies.ts';
 import { changesSomething } from '../guards/guards.ts';
+import { heldBytesOf } from './answer-encoding.ts';
 
 /** Smaller answers fit into the buffers of their sockets, or nearly so: counting them would cost more than they do. */
 const COUNTED_BYTES = 64 * 1024;
@@ -43,7 +44,7 @@ function answersUnread(): ServiceError {
 function sizeOf(payload: unknown, reply: FastifyReply): number {
   // Events are short, and counted as waits.
   const isEvents = String(reply.getHeader('content-type')).startsWith('text/event-stream');
-  if (payload instanceof Readable) return isEvents ? 0 : STREAM_BYTES;
+  if (payload instanceof Readable) return isEvents ? 0 : (heldBytesOf(payload) ?? STREAM_BYTES);
   if (typeof payload === 'string') return payload.length;
   return payload instanceof Uint8Array ? payload.length : 0;
 }

@@ -3,6 +3,7 @@ import type { Static, TSchema } from 'typebox';
 import { type AnswerOnce, ErrorAnswer, type RecordAnswer } from '../answers/answers.ts';
 import { refuseBody } from '../bodies/bodies.ts';
 import type { Server } from '../http.ts';
+import { inParts } from './answer-encoding.ts';
 
 /** What may be sent for a schema: nobody changes it any more, so that all of it may be readonly. */
 export type Sent<Value> = unknown extends Value
@@ -109,7 +110,10 @@ export function sendRaw(
   contentType: string,
   payload: NodeJS.ReadableStream | Uint8Array,
 ): RawAnswer {
-  return reply.type(contentType).send(payload) as unknown as RawAnswer;
+  const sent = payload instanceof Uint8Array ? inParts(payload) : payload;
+  // Of bytes Fastify says it.
+  if (sent !== payload) reply.header('content-length', (payload as Uint8Array).length);
+  return reply.type(contentType).send(sent) as unknown as RawAnswer;
 }
 
 /** Adds a route whose answer may be bytes or a stream, which no type says anything about; `why` says why it is. */

@@ -1,4 +1,5 @@
 import type { BatchDerivation, Derivation, PlacedDocument } from '../../../src/catalog/derivation.ts';
+import { madeAnswerOperations } from '../../../src/catalog/lookup/made-answers.ts';
 import type { CatalogStore } from '../../../src/catalog/port.ts';
 import type { CatalogSnapshots } from '../../../src/catalog/snapshot.ts';
 import {
@@ -102,15 +103,17 @@ export function openEmbeddedCatalog(projectId: number): CatalogUnderTest {
   const derivation = recordEach(derived);
   const read = (sql: string) => files.open(projectId).prepare(sql).all().map(toRow);
   const rows = async (table: string) => read(`select * from ${table}`);
+  const snapshots = createSqliteSnapshots({ files, payloads: '', derivation });
   return {
     ...{ projectId, derived },
     store: createSqliteCatalogStore({
       files,
       writers: inThisThread(writerOperations({ files, derivation })),
       readers: inThisThread(readerOperations(files)),
+      makers: inThisThread(madeAnswerOperations(snapshots)),
       cache: createByteCache(CACHE_BYTES),
     }),
-    snapshots: createSqliteSnapshots({ files, payloads: '', derivation }),
+    snapshots,
     rows: rows as CatalogUnderTest['rows'],
     readAll: () => collect(TABLES, rows),
   };
@@ -151,19 +154,21 @@ export function openPostgresCatalog(
     );
     return found.map(toRow);
   };
+  const snapshots = createPostgresSnapshots({
+    postgres,
+    derivation,
+    readPayload: async () => new Uint8Array(),
+  });
   return {
     ...{ projectId, derived },
     store: createPostgresCatalogStore({
       postgres,
       readPostgres: () => postgres,
       writers,
+      makers: inThisThread(madeAnswerOperations(snapshots)),
       cache: createByteCache(CACHE_BYTES),
     }),
-    snapshots: createPostgresSnapshots({
-      postgres,
-      derivation,
-      readPayload: async () => new Uint8Array(),
-    }),
+    snapshots,
     rows: rows as CatalogUnderTest['rows'],
     async readAll() {
       const tables = await postgres.rows<{ name: string }>(

@@ -592,9 +592,12 @@ export class CatalogWorld {
     }
     const asked = ['z', ...IDENTIFIERS, 'a', ...this.model.keys()].sort().reverse();
     for (let time = 0; time < 2; time += 1) {
-      const found = await this.store.findAnswers(this.projectId, asked, frameOf('[', ']'));
-      assert.equal(Buffer.from(found.bytes).toString(), `[${expected.join()}]`);
-      found.release();
+      const order = { projectId: this.projectId, identifiers: asked, frame: frameOf('[', ']') };
+      const found = await this.store.findAnswers(order);
+      assert.equal(Buffer.from(found?.bytes ?? []).toString(), `[${expected.join()}]`);
+      found?.release();
+      const made = await this.store.makeAnswers(order, new AbortController().signal);
+      assert.equal(Buffer.from(made.bytes).toString(), `[${expected.join()}]`, 'by another thread');
     }
     assert.equal(await this.store.countProducts(this.projectId), this.model.size);
     assert.equal(await this.store.hasAny(this.projectId, asked), this.model.size > 0);

@@ -1,5 +1,5 @@
 import { type Postgres, performOn, type SqlSession } from '../../../storage/storage.ts';
-import { KeptWriter, type ServedAnswer } from '../../lookup/lookup.ts';
+import { KeptWriter, MADE_AT_ONCE_BYTES, type ServedAnswer } from '../../lookup/lookup.ts';
 import {
   type AttributeRow,
   type Ontology,
@@ -13,12 +13,15 @@ import { findCategories, findStored, WANTED_DOCUMENTS } from './reader-store.ts'
 
 /** Answers of catalogs in PostgreSQL, made of their uploads. */
 export interface PostgresAnswers {
-  /** One statement, so products are of the version that comes with them; another where category paths are new. */
+  /**
+   * One statement, so products are of the version that comes with them; another where category paths are new. All are 'long'
+   * where their uploads are too many bytes together.
+   */
   findServed(
     session: SqlSession,
     projectId: number,
     identifiers: readonly string[],
-  ): Promise<{ version: number; served: ReadonlyMap<string, ServedAnswer> }>;
+  ): Promise<{ version: number; served: ReadonlyMap<string, ServedAnswer | 'long'> }>;
 }
 
 /** Catalogs whose writers are kept. */
@@ -52,7 +55,8 @@ interface ServedRow {
   readonly identifier: string | null;
   readonly id: number;
   readonly updatedAt: number;
-  readonly raw: string;
+  /** null: the uploads are too long together. */
+  readonly raw: string | null;
 }
 
 const ONTOLOGY = `select json_build_object('mode', c.ontology_mode, 'revision', c.ontology_revision,
@@ -66,7 +70,8 @@ const VERSION = '(select catalog_version from catalog where project_id = $1)';
 const SERVED = `select ${VERSION} as version,
     case when row_number() over () = 1 and ${VERSION} is distinct from $3::bigint then (${ONTOLOGY}) end as ontology, f.*
   from (select 1) one left join lateral (
-    select p.identifier, p.id, p.updated_at as "updatedAt", d.raw from ${WANTED_DOCUMENTS}) f on true`;
+    select p.identifier, p.id, p.updated_at as "updatedAt",
+      case when sum(octet_length(d.raw)) over () <= ${MADE_AT_ONCE_BYTES} then d.raw end as raw from ${WANTED_DOCUMENTS}) f on true`;
 
 export function createPostgresAnswers(): PostgresAnswers {
   const catalogs = new Map<number, CatalogAnswers>();
@@ -94,10 +99,11 @@ export function createPostgresAnswers(): PostgresAnswers {
           : present;
       const make = () => {
         writer.begin();
-        return rows.flatMap(({ identifier, id, updatedAt, raw }) => {
+        return rows.flatMap(({ identifier, id, updatedAt, raw }): [string, ServedAnswer | 'long'][] => {
           if (identifier === null) return [];
+          if (raw === null) return [[identifier, 'long']];
           const answer = Buffer.from(writer.write(Buffer.from(raw)));
-          return [[identifier, { id, updatedAt, answer }] as const];
+          return [[identifier, { id, updatedAt, answer }]];
         });
       };
       return { version, served: new Map(await catalog.withIds(session, projectId, make)) };

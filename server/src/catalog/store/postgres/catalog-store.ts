@@ -24,6 +24,8 @@ export interface PostgresCatalogParts {
   readonly readPostgres: () => Postgres;
   /** Threads that write; one project's writes of this process run one after another. */
   readonly writers: ThreadPool;
+  /** The thread that makes long answers. */
+  readonly makers: ThreadPool;
   readonly cache: ByteCache;
 }
 
@@ -59,8 +61,8 @@ const KNOWN_VERSIONS = 10_000;
 
 /** Catalogs in PostgreSQL, shared by any number of processes. */
 export function createPostgresCatalogStore(parts: PostgresCatalogParts): CatalogStore {
-  const { postgres, readPostgres, writers, cache } = parts;
-  const answers = new LookupAnswers(cache);
+  const { postgres, readPostgres, writers, makers, cache } = parts;
+  const answers = new LookupAnswers(cache, makers);
   const reads = readsOf(postgres);
   const made = createPostgresAnswers();
   const readVersion = coalesceReads((projectIds: readonly number[]) =>
@@ -78,7 +80,8 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
   return {
     ...createCatalogReads(reads),
     ...createCatalogWrites(writers),
-    async findAnswers(projectId, identifiers, frame) {
+    makeAnswers: (order, signal) => answers.make(order, signal),
+    async findAnswers({ projectId, identifiers, frame }) {
       const last = versions.get(projectId);
       if (last !== undefined && answers.holdsAll({ projectId, version: last }, identifiers)) {
         const present = note(projectId, (await readVersion(projectId)) ?? 0);

@@ -118,7 +118,8 @@ const FRAME = { head: Buffer.from('['), tail: Buffer.from(']') };
 /** What a caller of that process is told of the catalog. */
 async function look({ store, projectId, snapshots }: CatalogUnderTest) {
   const asked = ['a', 'b', 'c', 'd'];
-  const found = await store.findAnswers(projectId, asked, FRAME);
+  const found = await store.findAnswers({ projectId, identifiers: asked, frame: FRAME });
+  assert.ok(found !== undefined);
   const lookup = Buffer.from(found.bytes).toString();
   found.release();
   return {

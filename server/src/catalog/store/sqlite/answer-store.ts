@@ -1,5 +1,5 @@
 import type { CatalogFile } from '../../../storage/storage.ts';
-import { KeptWriter, type ServedAnswer } from '../../lookup/lookup.ts';
+import { KeptWriter, MADE_AT_ONCE_BYTES, type ServedAnswer } from '../../lookup/lookup.ts';
 import type { AnswerWriter } from '../../ontology/ontology.ts';
 import type { AnsweredProduct } from '../../port.ts';
 import { readOntology } from '../state-store.ts';
@@ -7,7 +7,8 @@ import { findCategoryId, findServed, findStored, readCatalogVersion } from './re
 
 /** Answers of a catalog file, made of its uploads; call it on a snapshot. */
 export interface FileAnswers {
-  findServed(file: CatalogFile, version: number): (identifier: string) => ServedAnswer | undefined;
+  /** Reads and makes so much and no more: then an answer is 'long'. */
+  findServed(file: CatalogFile, version: number): (identifier: string) => ServedAnswer | 'long' | undefined;
   findAnswered(file: CatalogFile, identifier: string): AnsweredProduct | undefined;
 }
 
@@ -24,9 +25,14 @@ export function createFileAnswers(): FileAnswers {
     findServed(file, version) {
       const writer = openWriter(file, version);
       writer.begin();
+      let left = MADE_AT_ONCE_BYTES;
       return (identifier) => {
-        const found = findServed(file, identifier);
-        return found && { id: found.id, updatedAt: found.updatedAt, answer: writer.write(found.raw) };
+        const found = findServed(file, identifier, left);
+        if (found === undefined) return undefined;
+        const { id, updatedAt, raw } = found;
+        if (raw === null) return 'long';
+        left -= raw.length;
+        return { id, updatedAt, answer: writer.write(raw) };
       };
     },
     findAnswered(file, identifier) {

@@ -26,6 +26,8 @@ export interface SqliteCatalogParts {
   readonly writers: ThreadPool;
   /** Threads for reads that would block the serving thread. */
   readonly readers: ThreadPool;
+  /** The thread that makes long answers. */
+  readonly makers: ThreadPool;
   readonly cache: ByteCache;
 }
 
@@ -91,15 +93,17 @@ export function createSqliteCatalogStore({
   files,
   writers,
   readers,
+  makers,
   cache,
 }: SqliteCatalogParts): CatalogStore {
-  const answers = new LookupAnswers(cache);
+  const answers = new LookupAnswers(cache, makers);
   const made = createFileAnswers();
 
   return {
     ...createCatalogReads(readsOf(files)),
     ...createCatalogWrites(writers),
-    async findAnswers(projectId, identifiers, frame) {
+    makeAnswers: (order, signal) => answers.make(order, signal),
+    async findAnswers({ projectId, identifiers, frame }) {
       const file = files.open(projectId);
       const present = () => ({ projectId, version: readCatalogVersion(file) });
       return (

@@ -23,14 +23,14 @@ export function readCatalogVersion(file: CatalogFile): number {
   return Number(readMeta(file, 'catalog_version'));
 }
 
-/** What the lookup serves of one product. Relies on the unique index of identifier. */
-export function findServed(file: CatalogFile, identifier: string) {
+/** What the lookup serves of one product, without an upload of more than `most` bytes. Relies on the unique index of identifier. */
+export function findServed(file: CatalogFile, identifier: string, most: number) {
   return file
     .prepare(
-      `select p.id, p.updated_at as updatedAt, d.raw from product p
+      `select p.id, p.updated_at as updatedAt, iif(length(d.raw) <= ?, d.raw, null) as raw from product p
        join document d on d.id = p.document_id where p.identifier = ?`,
     )
-    .get(identifier) as { id: number; updatedAt: number; raw: Uint8Array } | undefined;
+    .get(most, identifier) as { id: number; updatedAt: number; raw: Uint8Array | null } | undefined;
 }
 
 const STORED = `select p.id, p.identifier, p.updated_at as updatedAt, p.updated_by as updatedBy,
