@@ -227,7 +227,8 @@ interface CatalogNeeds {
 function openCatalog(base: Base, { projects, tasks, metrics, statistics, server }: CatalogNeeds) {
   const { config, storage, clock, logger, replace } = base;
   const { database, payloads } = storage;
-  const { catalogStore, relationStore, ...threads } = openStores(base);
+  const buffers = replace.buffers ?? new BufferPool();
+  const { catalogStore, relationStore, ...threads } = openStores({ ...base, buffers });
   const store = replace.store?.(catalogStore) ?? catalogStore;
   // The server waits for every request, and these may take long.
   server.addHook('preClose', () => threads.relationSurveyors.close());
@@ -249,8 +250,7 @@ function openCatalog(base: Base, { projects, tasks, metrics, statistics, server 
     clock,
     logger,
     ingest: createIngest({
-      ...{ threads: threads.parsers, payloads, maxMib: config.uploadMaxMib },
-      buffers: replace.buffers ?? new BufferPool(),
+      ...{ threads: threads.parsers, payloads, maxMib: config.uploadMaxMib, buffers },
     }),
     scans: createScans(threads.scanners),
     searchers: threads.relationReaders,

@@ -4,6 +4,7 @@ import { createPostgresCatalogStore, createSqliteCatalogStore } from '../catalog
 import type { Config } from '../config.ts';
 import { createPostgresRelationStore, createSqliteRelationStore } from '../relations/relations.ts';
 import {
+  type BufferPool,
   createByteCache,
   createCatalogFiles,
   createReaders,
@@ -106,11 +107,13 @@ export function openStores({
   config,
   storage,
   readers,
+  buffers,
   onCatalogWritten,
 }: {
   config: Config;
   storage: Storage;
   readers: Readers | undefined;
+  buffers: BufferPool;
   onCatalogWritten(projectId: number): void;
 }) {
   const { place, postgres } = storage;
@@ -129,6 +132,7 @@ export function openStores({
   // One at a time, so that long answers take no more memory; nobody else waits behind them.
   const makers = open('scan-worker', 1);
   const cache = createByteCache(config.cacheMib * MIB);
+  const lookups = { cache, makers, buffers };
   const threads = { parsers, writers, scanners, relationReaders, relationSurveyors, makers };
   const relationMs = config.relationSeconds * 1_000;
   const questions = { writers, readers: relationReaders, surveyors: relationSurveyors, relationMs, cache };
@@ -136,14 +140,14 @@ export function openStores({
     const files = createCatalogFiles(place.kind === 'embedded' ? place.catalogs : '');
     return {
       ...threads,
-      catalogStore: createSqliteCatalogStore({ files, writers, readers: parsers, makers, cache }),
+      catalogStore: createSqliteCatalogStore({ files, writers, readers: parsers, ...lookups }),
       relationStore: createSqliteRelationStore({ files, ...questions }),
     };
   }
-  const parts = { postgres, readPostgres: () => readers?.pick() ?? postgres, writers, makers, cache };
+  const parts = { postgres, readPostgres: () => readers?.pick() ?? postgres, writers, cache };
   return {
     ...threads,
-    catalogStore: createPostgresCatalogStore(parts),
+    catalogStore: createPostgresCatalogStore({ ...parts, ...lookups }),
     relationStore: createPostgresRelationStore({ ...parts, ...questions }),
   };
 }

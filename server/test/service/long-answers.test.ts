@@ -117,6 +117,24 @@ test('while a long answer is made and sent, the serving thread answers others (�
   }
 });
 
+test('the memory of long answers is used again once they are sent (§8)', async () => {
+  const catalog = await createCatalog(service());
+  const identifiers = Array.from({ length: 12 }, (_, at) => `N${at}`);
+  await catalog.load(...identifiers.map(LARGE));
+  const list = encodeURIComponent(JSON.stringify(identifiers));
+  const path = `/product-service/products-by-sku?projectId=${catalog.projectId}&identifiers=${list}`;
+  const readAll = async (times: number) => {
+    for (let time = 0; time < times; time += 1) {
+      const headers = { authorization: `Bearer ${service().key}`, 'accept-encoding': 'identity' };
+      const { body } = await fetch(`${service().address}${path}`, { headers });
+      for await (const _ of body ?? []);
+    }
+    return process.memoryUsage().rss / 2 ** 20;
+  };
+  const [before, after] = [await readAll(4), await readAll(24)];
+  assert.ok(after - before < 250, `24 answers of 24 MB left ${after - before} MiB behind`);
+});
+
 test('an answer of more than 32 MiB is refused before it is made, one product never (§8)', async () => {
   const catalog = await createCatalog(service());
   const identifiers = Array.from({ length: 18 }, (_, at) => `M${at}`);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createByteCache, createThreadPool } from '../../storage/storage.ts';
+import { BufferPool, createByteCache, createThreadPool } from '../../storage/storage.ts';
 import { LookupAnswers } from './lookup-answers.ts';
 
 const MIB = 1024 * 1024;
@@ -9,10 +9,11 @@ const frame = { head: Buffer.alloc(0), tail: Buffer.alloc(0) };
 const identifiers = ['a', 'b', 'c', 'd'];
 
 const openAnswers = (cacheBytes: number) =>
-  new LookupAnswers(
-    createByteCache(cacheBytes),
-    createThreadPool(new URL('file:///'), { size: 0, workerData: {} }),
-  );
+  new LookupAnswers({
+    cache: createByteCache(cacheBytes),
+    makers: createThreadPool(new URL('file:///'), { size: 0, workerData: {} }),
+    buffers: new BufferPool(),
+  });
 
 test('what would take the serving thread long is left to another one as soon as that is known (§8)', () => {
   const read: string[] = [];

@@ -1,19 +1,15 @@
 import { ServiceError } from '../../kernel/errors.ts';
-import {
-  type ByteCache,
-  type CacheSpace,
-  countPassedAtOnce,
-  type ThreadPool,
-} from '../../storage/storage.ts';
+import type { BufferPool, ByteCache, CacheSpace, Loan, StopFlag, ThreadPool } from '../../storage/storage.ts';
 import type { AnswerOrder, Frame, JoinedAnswers } from '../port.ts';
 import { type AnswerBuffers, createAnswerBuffers } from './answer-buffers.ts';
 import type { MadeAnswers } from './made-answers.ts';
 
-export const COMMA = 0x2c;
+const COMMA = 0x2c;
+const MIB = 1024 * 1024;
 /** Source: docs/interface.md §8. */
 const ANSWER_MAX_MIB = 32;
 /** Answers that the serving thread joins from memory: 8 MiB take it 4 ms. */
-const JOINED_AT_ONCE_BYTES = 8 * 1024 * 1024;
+const JOINED_AT_ONCE_BYTES = 8 * MIB;
 /** Uploads of which the serving thread makes answers: about 10 ms. The rest of a lookup waits for another thread. */
 export const MADE_AT_ONCE_BYTES = 512 * 1024;
 
@@ -40,17 +36,26 @@ interface Found {
   readonly read: ReadAnswer[];
 }
 
+export interface LookupParts {
+  readonly cache: ByteCache;
+  /** The thread that makes long answers. */
+  readonly makers: ThreadPool;
+  /** Where they are made. */
+  readonly buffers: BufferPool;
+}
+
 /** Lookups of one thread, out of memory where they can be: docs/interface.md §4.2. */
 export class LookupAnswers {
   private readonly cache: ByteCache;
   private readonly makers: ThreadPool;
+  private readonly rooms: BufferPool;
   private readonly buffers: AnswerBuffers = createAnswerBuffers();
   private requests = 0;
 
-  /** `makers`: the thread that makes long answers. */
-  constructor(cache: ByteCache, makers: ThreadPool) {
+  constructor({ cache, makers, buffers }: LookupParts) {
     this.cache = cache;
     this.makers = makers;
+    this.rooms = buffers;
   }
 
   /** @returns the answer when all of it is in memory, as of that version of the catalog, and short enough to be joined at once */
@@ -104,14 +109,36 @@ export class LookupAnswers {
     return this.join({ space, places, read }, wanted.frame);
   }
 
-  /** Has another thread make the answer. @throws answer_too_large */
+  /** Has another thread make the answer; `release` gives its memory back. @throws answer_too_large */
   async make(order: AnswerOrder, signal: AbortSignal): Promise<JoinedAnswers> {
     const { projectId, frame } = order;
-    const options = { key: projectId, unordered: true, signal };
-    const made = await this.makers.run<MadeAnswers>('makeAnswers', order, options);
-    const { version, products } = made;
-    const bytes = Buffer.from(made.bytes.buffer);
-    countPassedAtOnce(bytes.length);
+    const left: StopFlag = new Int32Array(new SharedArrayBuffer(4));
+    const leave = () => void Atomics.store(left, 0, 1);
+    signal.addEventListener('abort', leave, { once: true });
+    if (signal.aborted) leave();
+    let loan: Loan | undefined;
+    // Only when its turn has come, and given back only when the thread has ended, whoever left meanwhile.
+    const takeRoom = () => {
+      loan = this.rooms.take(ANSWER_MAX_MIB * MIB);
+      return { ...order, left, room: loan.bytes };
+    };
+    const release = () => loan?.giveBack();
+    try {
+      const made = await this.makers.run<MadeAnswers>('makeAnswers', takeRoom, {
+        key: projectId,
+        unordered: true,
+      });
+      return { ...this.keepMade(projectId, frame, made), release };
+    } catch (error) {
+      release();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', leave);
+    }
+  }
+
+  private keepMade(projectId: number, frame: Frame, { version, bytes: made, products }: MadeAnswers) {
+    const bytes = Buffer.from(made.buffer, made.byteOffset, made.length);
     let at = frame.head.length;
     const parts = products.map(({ length }) => {
       const part = bytes.subarray(at, at + length);
@@ -123,7 +150,7 @@ export class LookupAnswers {
       for (const [place, { identifier }] of products.entries())
         space.keep(identifier, parts[place] as Uint8Array);
     }
-    return { bytes, count: parts.length, products: parts, release() {} };
+    return { bytes, count: parts.length, products: parts };
   }
 
   private open({ projectId, version }: { projectId: number; version: number }): CacheSpace {
@@ -154,11 +181,11 @@ export class LookupAnswers {
   }
 }
 
+export const tooLarge = () => new ServiceError('answer_too_large', { values: [ANSWER_MAX_MIB] });
+
 /** One product alone is answered however large it is. @throws answer_too_large */
 export function refuseLarge(bytes: number, products: number): void {
-  if (products > 1 && bytes > ANSWER_MAX_MIB * 1024 * 1024) {
-    throw new ServiceError('answer_too_large', { values: [ANSWER_MAX_MIB] });
-  }
+  if (products > 1 && bytes > ANSWER_MAX_MIB * MIB) throw tooLarge();
 }
 
 /** @returns what stands before and behind what is stored of an answer */

@@ -3,36 +3,42 @@ import type { Operation, StopFlag } from '../../storage/storage.ts';
 import { AnswerWriter } from '../ontology/ontology.ts';
 import type { AnswerOrder, Frame } from '../port.ts';
 import type { CatalogSnapshot, CatalogSnapshots, MeasuredDocument } from '../snapshot.ts';
-import { COMMA, refuseLarge, writeAround } from './lookup-answers.ts';
+import { refuseLarge, tooLarge, writeAround } from './lookup-answers.ts';
 
-/** The answer of a lookup that would hold up the serving thread: another thread makes all of it. */
+/** A lookup that would hold up the serving thread: another thread makes all of it. */
+export interface MadeOrder extends AnswerOrder {
+  /** For the answer, as large as one may be. */
+  readonly room: Uint8Array<SharedArrayBuffer>;
+  /** Non-zero: the caller has left. */
+  readonly left: StopFlag;
+}
+
 export interface MadeAnswers {
   /** Of the catalog. */
   readonly version: number;
-  /** The products in their frame, with commas between. */
+  /** The products in their frame, with commas between: in the room, or in memory of its own where it has no room. */
   readonly bytes: Uint8Array<SharedArrayBuffer>;
   /** Those that were found, in the order of the request, each with its bytes. */
   readonly products: readonly { readonly identifier: string; readonly length: number }[];
 }
 
+const COMMA = Buffer.from(',');
 /** Uploads that are read at once; a larger one is read alone. */
 const READ_AT_ONCE_BYTES = 2 * 1024 * 1024;
 
 /** What the thread that makes long answers can do. */
 export function madeAnswerOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
   return {
-    makeAnswers: async ({ projectId, ...order }: AnswerOrder, stop?: StopFlag) => {
-      const output = await snapshots.read(projectId, (snapshot) => makeAnswers(snapshot, order, stop));
-      return { output, sharedBytes: output.bytes.length };
-    },
+    makeAnswers: async ({ projectId, ...order }: MadeOrder) => ({
+      output: await snapshots.read(projectId, (snapshot) => makeAnswers(snapshot, order)),
+    }),
   };
 }
 
 /** @throws answer_too_large by the sizes of the uploads, before any is read, or once the answers are larger */
 async function makeAnswers(
   snapshot: CatalogSnapshot,
-  { identifiers, frame }: Omit<AnswerOrder, 'projectId'>,
-  stop: StopFlag | undefined,
+  { identifiers, frame, room, left }: Omit<MadeOrder, 'projectId'>,
 ): Promise<MadeAnswers> {
   const found = await findInOrder(snapshot, identifiers);
   refuseLarge(
@@ -40,24 +46,61 @@ async function makeAnswers(
     found.length,
   );
   const write = await openWriter(snapshot);
-  const answers: Buffer[] = [];
-  let bytes = 0;
+  const joined = new JoinedProducts(frame, { room, isAlone: found.length === 1 });
   for (const portion of portionsOf(found)) {
-    if (stop !== undefined && Atomics.load(stop, 0) !== 0) break;
+    if (Atomics.load(left, 0) !== 0) break;
     const rows = await snapshot.listDocuments(portion.map(({ document }) => document));
     const byDocument = new Map(rows.map((row) => [row.document, row]));
-    for (const { document } of portion) {
+    for (const { document, identifier } of portion) {
       const row = byDocument.get(document);
       if (row === undefined) throw new Error(`a snapshot lost its document ${document}`);
       const { head, tail } = writeAround(row);
-      const answer = Buffer.concat([Buffer.from(head), await write(row.text), Buffer.from(tail)]);
-      bytes += answer.length;
-      refuseLarge(bytes, found.length);
-      answers.push(answer);
+      joined.add(identifier, [Buffer.from(head), await write(row.text), Buffer.from(tail)]);
     }
   }
-  const products = answers.map(({ length }, at) => ({ identifier: found[at]?.identifier ?? '', length }));
-  return { version: await snapshot.readCatalogVersion(), bytes: join(answers, frame), products };
+  return { version: await snapshot.readCatalogVersion(), ...joined.end() };
+}
+
+/** Products one behind another in a room. */
+class JoinedProducts {
+  private readonly frame: Frame;
+  private readonly isAlone: boolean;
+  private readonly products: { identifier: string; length: number }[] = [];
+  private room: Uint8Array<SharedArrayBuffer>;
+  private at = 0;
+
+  /** `isAlone`: one product, for which there may be too little room. */
+  constructor(frame: Frame, { room, isAlone }: { room: Uint8Array<SharedArrayBuffer>; isAlone: boolean }) {
+    this.frame = frame;
+    this.isAlone = isAlone;
+    this.room = room;
+    this.copy(frame.head);
+  }
+
+  /** @throws answer_too_large */
+  add(identifier: string, parts: readonly Uint8Array[]): void {
+    const { head, tail } = this.frame;
+    const length = parts.reduce((sum, part) => sum + part.length, 0);
+    const whole = this.at + 1 + length + tail.length;
+    if (whole > this.room.length) {
+      if (!this.isAlone) throw tooLarge();
+      this.room = new Uint8Array(new SharedArrayBuffer(whole));
+      this.room.set(head);
+    }
+    if (this.products.length > 0) this.copy(COMMA);
+    for (const part of parts) this.copy(part);
+    this.products.push({ identifier, length });
+  }
+
+  end(): Pick<MadeAnswers, 'bytes' | 'products'> {
+    this.copy(this.frame.tail);
+    return { bytes: this.room.subarray(0, this.at), products: this.products };
+  }
+
+  private copy(part: Uint8Array): void {
+    this.room.set(part, this.at);
+    this.at += part.length;
+  }
 }
 
 /** @returns those of the identifiers that are there, each once */
@@ -104,20 +147,4 @@ async function openWriter(snapshot: CatalogSnapshot): Promise<(upload: string) =
     writer.begin();
     return writer.write(raw);
   };
-}
-
-/** In shared memory: the serving thread sends it from there. */
-function join(answers: readonly Buffer[], { head, tail }: Frame): Uint8Array<SharedArrayBuffer> {
-  const commas = Math.max(answers.length - 1, 0);
-  const length = answers.reduce((sum, answer) => sum + answer.length, head.length + commas + tail.length);
-  const bytes = new Uint8Array(new SharedArrayBuffer(length));
-  bytes.set(head);
-  let at = head.length;
-  for (const answer of answers) {
-    if (at > head.length) bytes[at++] = COMMA;
-    bytes.set(answer, at);
-    at += answer.length;
-  }
-  bytes.set(tail, at);
-  return bytes;
 }

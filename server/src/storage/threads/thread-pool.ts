@@ -39,7 +39,8 @@ export interface ThreadFailure {
 export interface ThreadPool {
   /**
    * Runs an operation on one of the threads. Operations with the same `key` run one after another, in the order of the
-   * calls; different keys run in parallel and take turns. Buffers in `transfer` are moved, not copied.
+   * calls; different keys run in parallel and take turns. Buffers in `transfer` are moved, not copied. An input that is a
+   * function is made when a thread is there for it.
    */
   run<Output>(operation: string, input: unknown, options: RunOptions): Promise<Output>;
   /** Starts the first thread before it is needed: to load what it runs takes longer than most operations. */
@@ -178,7 +179,8 @@ function takeBackOn(
 
 function post(slot: Slot, { operation, input, stop, transfer }: Job): void {
   const handedOverBytes = transfer.reduce((sum, { byteLength }) => sum + byteLength, 0);
-  slot.worker.postMessage({ operation, input, stop, handedOverBytes }, [...transfer]);
+  const made = typeof input === 'function' ? input() : input;
+  slot.worker.postMessage({ operation, input: made, stop, handedOverBytes }, [...transfer]);
 }
 
 interface ThreadListener {

@@ -15,6 +15,7 @@ import {
 import { createSqliteSnapshots } from '../../../src/catalog/store/sqlite/reader-store.ts';
 import { CatalogFile } from '../../../src/storage/sqlite/catalog-files.ts';
 import {
+  BufferPool,
   type CatalogFiles,
   createByteCache,
   type Operation,
@@ -88,7 +89,8 @@ const CACHE_BYTES = 4 * 1024 * 1024;
 const inThisThread = (operations: Record<string, Operation>): ThreadPool => ({
   async run<Output>(name: string, input: unknown) {
     // As across threads: only the operation knows the type of its input.
-    const { output } = (await operations[name]?.(input as never)) ?? {};
+    const made = typeof input === 'function' ? input() : input;
+    const { output } = (await operations[name]?.(made as never)) ?? {};
     return output as Output;
   },
   start() {},
@@ -112,6 +114,7 @@ export function openEmbeddedCatalog(projectId: number): CatalogUnderTest {
       readers: inThisThread(readerOperations(files)),
       makers: inThisThread(madeAnswerOperations(snapshots)),
       cache: createByteCache(CACHE_BYTES),
+      buffers: new BufferPool(),
     }),
     snapshots,
     rows: rows as CatalogUnderTest['rows'],
@@ -167,6 +170,7 @@ export function openPostgresCatalog(
       writers,
       makers: inThisThread(madeAnswerOperations(snapshots)),
       cache: createByteCache(CACHE_BYTES),
+      buffers: new BufferPool(),
     }),
     snapshots,
     rows: rows as CatalogUnderTest['rows'],

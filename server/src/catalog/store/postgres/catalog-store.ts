@@ -1,12 +1,6 @@
 import { isStorableText } from '../../../kernel/storable-text.ts';
-import {
-  type ByteCache,
-  type Operation,
-  type Postgres,
-  performOn,
-  type ThreadPool,
-} from '../../../storage/storage.ts';
-import { coalesceReads, LookupAnswers } from '../../lookup/lookup.ts';
+import { type Operation, type Postgres, performOn, type ThreadPool } from '../../../storage/storage.ts';
+import { coalesceReads, LookupAnswers, type LookupParts } from '../../lookup/lookup.ts';
 import type { CatalogStore } from '../../port.ts';
 import { type CatalogReads, createCatalogReads } from '../catalog-reads.ts';
 import { createCatalogWrites, programOperations, sharedBytesOf } from '../catalog-writes.ts';
@@ -18,15 +12,12 @@ import { listStored, readVersions } from './reader-store.ts';
 import { collectGarbage, removeCatalog } from './upkeep-store.ts';
 import { type PostgresWriter, stageBatch } from './writer-store.ts';
 
-export interface PostgresCatalogParts {
+export interface PostgresCatalogParts extends LookupParts {
   readonly postgres: Postgres;
   /** Where lookups read: a replica or the primary. */
   readonly readPostgres: () => Postgres;
   /** Threads that write; one project's writes of this process run one after another. */
   readonly writers: ThreadPool;
-  /** The thread that makes long answers. */
-  readonly makers: ThreadPool;
-  readonly cache: ByteCache;
 }
 
 /** The operations of the writing threads, with the same names as in the embedded store. */
@@ -61,8 +52,8 @@ const KNOWN_VERSIONS = 10_000;
 
 /** Catalogs in PostgreSQL, shared by any number of processes. */
 export function createPostgresCatalogStore(parts: PostgresCatalogParts): CatalogStore {
-  const { postgres, readPostgres, writers, makers, cache } = parts;
-  const answers = new LookupAnswers(cache, makers);
+  const { postgres, readPostgres, writers } = parts;
+  const answers = new LookupAnswers(parts);
   const reads = readsOf(postgres);
   const made = createPostgresAnswers();
   const readVersion = coalesceReads((projectIds: readonly number[]) =>

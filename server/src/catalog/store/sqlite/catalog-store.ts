@@ -1,13 +1,6 @@
-import type {
-  ByteCache,
-  CatalogFile,
-  CatalogFiles,
-  Operation,
-  Program,
-  ThreadPool,
-} from '../../../storage/storage.ts';
+import type { CatalogFile, CatalogFiles, Operation, Program, ThreadPool } from '../../../storage/storage.ts';
 import type { Derivation } from '../../derivation.ts';
-import { LookupAnswers } from '../../lookup/lookup.ts';
+import { LookupAnswers, type LookupParts } from '../../lookup/lookup.ts';
 import type { CatalogStore, DeletedPage } from '../../port.ts';
 import { type CatalogReads, createCatalogReads } from '../catalog-reads.ts';
 import { createCatalogWrites, programOperations, sharedBytesOf } from '../catalog-writes.ts';
@@ -19,16 +12,13 @@ import { listStored, readCatalogVersion } from './reader-store.ts';
 import { collectGarbage } from './upkeep-store.ts';
 import { stageBatch } from './writer-store.ts';
 
-export interface SqliteCatalogParts {
+export interface SqliteCatalogParts extends LookupParts {
   /** Those of the serving thread. */
   readonly files: CatalogFiles;
   /** Threads that write; one project's writes run one after another. */
   readonly writers: ThreadPool;
   /** Threads for reads that would block the serving thread. */
   readonly readers: ThreadPool;
-  /** The thread that makes long answers. */
-  readonly makers: ThreadPool;
-  readonly cache: ByteCache;
 }
 
 export interface WriterThreadParts {
@@ -93,10 +83,9 @@ export function createSqliteCatalogStore({
   files,
   writers,
   readers,
-  makers,
-  cache,
+  ...parts
 }: SqliteCatalogParts): CatalogStore {
-  const answers = new LookupAnswers(cache, makers);
+  const answers = new LookupAnswers(parts);
   const made = createFileAnswers();
 
   return {
