@@ -38,12 +38,31 @@ function refuse(why) {
   process.exit(1);
 }
 
+/** How soon a parent that has gone is noticed. */
+const PARENT_MS = 500;
+
+/**
+ * npx runs a command below a shell. SIGTERM to npx ends that shell, which passes nothing on, and the command would stay.
+ * @param {() => void} stop
+ */
+function stopWithShell(stop) {
+  if (process.env.npm_command !== 'exec') return;
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    stop();
+  }, PARENT_MS);
+  timer.unref();
+}
+
 /** @param {string} node */
 function runWith(node) {
   const child = spawn(node, [fileURLToPath(main), ...process.argv.slice(2)], { stdio: 'inherit' });
   child.on('error', (error) => refuse(`the Node that came with it does not start (${error.message})`));
   // A terminal sends Ctrl+C to both; twice would end the program at once.
   process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'));
+  stopWithShell(() => child.kill('SIGTERM'));
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => {
     if (signal === null) process.exit(code ?? 1);
@@ -53,6 +72,8 @@ function runWith(node) {
 }
 
 const node = isNewEnough() ? undefined : findNode();
-if (isNewEnough()) await import(main.href);
-else if (node !== undefined) runWith(node);
+if (isNewEnough()) {
+  stopWithShell(() => process.kill(process.pid, 'SIGTERM'));
+  await import(main.href);
+} else if (node !== undefined) runWith(node);
 else refuse('the Node that comes with it is not installed');

@@ -5,6 +5,7 @@ import { existsSync, globSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { before, type TestContext, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 /** What `npm pack` makes: what is in it, and that it runs on a machine that has a Node and nothing else. */
@@ -77,14 +78,16 @@ test('the package holds the program, the console, the documentation and the migr
   assert.ok(packed.size < MAX_SIZE && packed.unpackedSize < MAX_UNPACKED, `${packed.unpackedSize} bytes`);
 });
 
-/** Runs `relata` until it has said something. */
+const RELATA = join(folder, 'shop/node_modules/.bin/relata');
+
+/** Runs `relata`, by itself or by npx, until it has said something. */
 async function start(
   t: TestContext,
-  args: readonly string[],
+  [command, ...args]: readonly [string, ...string[]],
   until: string,
 ): Promise<[ChildProcess, string]> {
   const settings = { ...env, RELATA_PORT: '0', RELATA_DATA_DIR: join(folder, 'data') };
-  const child = spawn(join(folder, 'shop/node_modules/.bin/relata'), args, { cwd: folder, env: settings });
+  const child = spawn(command, args, { cwd: join(folder, 'shop'), env: settings });
   t.after(() => child.kill('SIGTERM'));
   let said = '';
   for (const stream of [child.stdout, child.stderr])
@@ -126,7 +129,7 @@ test('installed into an empty folder it serves, with the Node that it brings', a
   const refused = await run(join(shop, 'node_modules/.bin/relata'), ['openapi', '--bogus'], shop);
   assert.match(refused.out, /unknown option '--bogus'/);
 
-  const [demo, said] = await start(t, ['demo'], 'Press Ctrl+C');
+  const [demo, said] = await start(t, [RELATA, 'demo'], 'Press Ctrl+C');
   const address = /catalog at (\S+)/.exec(said)?.[1] ?? '';
   await seesPages(address);
   // The process of the expressions may read the three files that it is made of.
@@ -151,7 +154,27 @@ test('installed into an empty folder it serves, with the Node that it brings', a
   assert.equal(rows?.[0]?.product?.name, 'L0CK', seen);
   await stops(demo);
 
-  const [service, log] = await start(t, ['serve'], '"relata serves"');
+  const [service, log] = await start(t, [RELATA, 'serve'], '"relata serves"');
   await seesPages(/"address":"([^"]+)"/.exec(log)?.[1] ?? '');
   await stops(service);
+
+  const [npx, more] = await start(t, ['npx', '--no', 'relata', 'serve'], '"relata serves"');
+  const served = /"address":"([^"]+)"/.exec(more)?.[1] ?? '';
+  const pid = Number(/"pid":(\d+)/.exec(more)?.[1]);
+  t.after(() => isRunning(pid) && process.kill(pid, 'SIGKILL'));
+  npx.kill('SIGTERM');
+  for (const end = Date.now() + 60_000; isRunning(pid); await setTimeout(50))
+    assert.ok(Date.now() < end, 'the service goes on without npx');
+  await assert.rejects(fetch(served), 'the port is free');
+  // It takes the lock of the data directory.
+  const [again] = await start(t, [RELATA, 'serve'], '"relata serves"');
+  await stops(again);
 });
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

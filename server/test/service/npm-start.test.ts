@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { lockDataFolder } from '../../src/storage/storage.ts';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** The scripts that serve, each with what it writes once it does. The demo is built first, which takes minutes. */
+const SCRIPTS: readonly (readonly string[])[] = [['start'], ['run', 'relata', '--', 'serve']];
+
+for (const args of SCRIPTS) {
+  test(`SIGTERM to npm ${args.join(' ')} stops the service: its port and its lock are free`, async (t) => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'relata-npm-'));
+    const inherited = Object.entries(process.env).filter(([name]) => !/^(?:RELATA_|npm_|NODE_)/.test(name));
+    const env = { ...Object.fromEntries(inherited), RELATA_DATA_DIR: dataDir, RELATA_PORT: '0' };
+    const npm = spawn('npm', args, { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] });
+    const served = /"pid":(\d+).*"address":"http:\/\/127\.0\.0\.1:(\d+)","msg":"relata serves"/;
+    let said = '';
+    npm.stdout.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+    while (!served.test(said)) {
+      assert.equal(npm.exitCode, null, said);
+      await Promise.race([once(npm.stdout, 'data'), once(npm, 'exit')]);
+    }
+    const [, pid, port] = served.exec(said) ?? [];
+    t.after(() => {
+      // Only a service that was left behind is still there.
+      try {
+        process.kill(Number(pid), 'SIGKILL');
+      } catch {}
+      rmSync(dataDir, { recursive: true, force: true });
+    });
+    npm.kill('SIGTERM');
+    await once(npm, 'exit');
+    // npm waits for the service, so that a container that ends with npm cuts no request off.
+    lockDataFolder(dataDir).release();
+    const listener = createServer().listen(Number(port), '127.0.0.1');
+    await once(listener, 'listening');
+    listener.close();
+  });
+}
