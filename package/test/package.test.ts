@@ -55,6 +55,7 @@ before(async () => {
 
 const ALLOWED = [
   /^(?:package\.json|README\.md|CHANGELOG\.md|LICENSE|package\/relata\.js)$/,
+  /^deploy\/systemd\/relata(?:-backup)?(?:\.(?:env|service|timer))?$/,
   /^dist\/(?:THIRD-PARTY-LICENCES\.md|server\/package\.json)$/,
   /^dist\/server\/migrations\/(?:catalog|control|postgres)\/\d{4}-[a-z0-9-]+\.sql$/,
   /^dist\/server\/src\/[\w/-]+\.mjs$/,

