@@ -4,8 +4,11 @@ import { createBackup, openBackup, restoreBackup, restoreCatalog } from '../tran
 
 /** `relata backup DIR`: may run beside a serving process. */
 export async function backupCommand(target: string): Promise<number> {
-  const { catalogs, payloads } = await createBackup(embeddedFolder('backup'), target);
+  const dataDir = embeddedFolder('backup');
+  const { catalogs, payloads, isRecorded } = await createBackup(dataDir, target);
   console.log(`${catalogs} catalogs and ${payloads} bodies of open tasks were copied to ${resolve(target)}`);
+  if (!isRecorded)
+    console.error(`${dataDir} cannot be written: relata doctor and the metrics do not know of this backup`);
   return 0;
 }
 

@@ -1,6 +1,6 @@
-import { chmodSync, existsSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { makeFolders } from './durable-folders.ts';
+import { makeFolders, writeOwnFile } from './durable-folders.ts';
 
 /** Paths below the data folder. A backup has the same shape. */
 export interface DataFolder {
@@ -10,6 +10,8 @@ export interface DataFolder {
   readonly payloads: string;
   /** In no backup. */
   readonly secretKeys: string;
+  /** In no backup: what was backed up last. */
+  readonly lastBackup: string;
 }
 
 export function dataFolderAt(root: string): DataFolder {
@@ -19,6 +21,7 @@ export function dataFolderAt(root: string): DataFolder {
     catalogs: join(root, 'catalogs'),
     payloads: join(root, 'payloads'),
     secretKeys: join(root, 'secret-keys'),
+    lastBackup: join(root, 'last-backup.json'),
   };
 }
 
@@ -42,7 +45,7 @@ export function existingDataFolder(root: string): DataFolder {
 
 /** The contents of a data folder. With anything else in it, e.g. RELATA_IMPORT_DIR, other users may need access. */
 const OURS =
-  /^(?:control\.db.*|server\.lock.*|first-account-key|secret-keys|catalogs|payloads|temp|lost\+found)$/;
+  /^(?:control\.db.*|server\.lock.*|first-account-key|secret-keys|last-backup\.json|catalogs|payloads|temp|lost\+found)$/;
 const OTHERS = 0o077;
 
 /**
@@ -84,3 +87,35 @@ const refuseRoot = (root: string, why: string) =>
 
 export const catalogPath = (folder: Pick<DataFolder, 'catalogs'>, projectId: number): string =>
   join(folder.catalogs, `${projectId}.db`);
+
+/** The last backup that was whole. */
+export interface LastBackup {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly directory: string;
+}
+
+/**
+ * Remembers it for the metrics of the service and for `relata doctor`. The file is of the folder's owner, whoever makes the backup.
+ * @returns whether it could: a backup counts also where the data folder takes nothing any more
+ */
+export function recordBackup({ root, lastBackup }: DataFolder, made: LastBackup): boolean {
+  try {
+    writeOwnFile(lastBackup, `${JSON.stringify(made)}\n`, 'w');
+    const { uid, gid } = statSync(root);
+    if (process.getuid?.() === 0) chownSync(lastBackup, uid, gid);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** @returns undefined: none was made, or the file says none */
+export function findLastBackup({ lastBackup }: DataFolder): LastBackup | undefined {
+  try {
+    const { at, directory } = JSON.parse(readFileSync(lastBackup, 'utf8'));
+    return Number.isSafeInteger(at) ? { at, directory: String(directory) } : undefined;
+  } catch {
+    return undefined;
+  }
+}

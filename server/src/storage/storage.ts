@@ -26,6 +26,8 @@ export {
   type DataFolder,
   dataFolderAt,
   existingDataFolder,
+  findLastBackup,
+  recordBackup,
   tightenDataFolder,
 } from './data-folder.ts';
 export { lockDataFolder } from './data-lock.ts';

@@ -12,6 +12,7 @@ import {
   lockDataFolder,
   makeFolders,
   migrate,
+  recordBackup,
   refuseNewerDatabase,
   syncFolder,
 } from '../storage/storage.ts';
@@ -42,7 +43,7 @@ export async function createBackup(
   root: string,
   target: string,
   afterControl: () => Promise<void> = async () => {},
-): Promise<BackupSummary> {
+): Promise<BackupSummary & { readonly isRecorded: boolean }> {
   const source = existingDataFolder(root);
   await refuseFilled(target);
   const place = resolve(target);
@@ -54,10 +55,12 @@ export async function createBackup(
     await copyDatabase(source.control, copy.control, 'control');
     await afterControl();
     const summary = await copyRest(source, copy);
-    await writeManifest(copy, new Date());
+    const at = new Date();
+    await writeManifest(copy, at);
     await rename(draft, place);
     await syncFolder(dirname(place));
-    return summary;
+    const isRecorded = recordBackup(source, { at: at.getTime(), directory: place });
+    return { ...summary, isRecorded };
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
     throw error;

@@ -342,6 +342,23 @@ test('a project is brought back without the updates that waited when the backup 
   assert.deepEqual([await nameOf(service, catalog.projectId, 'A'), await catalog.list()], ['then', ['A']]);
 });
 
+test('the metrics say when the last backup was made, and one that failed does not count', async (t) => {
+  const service = await startTestService(t);
+  const folder = await makeFolder(t);
+  const read = async () => {
+    const { body } = await service.call('GET', '/metrics');
+    return Number(/^relata_last_backup_timestamp_seconds (\S+)$/m.exec(body)?.[1]);
+  };
+  assert.equal(await read(), 0);
+  const before = Date.now() / 1000;
+  await createBackup(service.store.dataDir, join(folder, 'first'));
+  const at = await read();
+  assert.ok(at >= before && at <= Date.now() / 1000, `${at}`);
+  const fail = async () => assert.fail('the disk of the backups is full');
+  await assert.rejects(createBackup(service.store.dataDir, join(folder, 'second'), fail));
+  assert.equal(await read(), at);
+});
+
 test('a backup never takes the place of something else, and a half one is none', async (t) => {
   const service = await startTestService(t);
   const folder = await makeFolder(t);

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Caller } from '../../kernel/caller.ts';
 import { type FailureCode, ServiceError } from '../../kernel/errors.ts';
+import { dataFolderAt, findLastBackup } from '../../storage/storage.ts';
 import { ErrorAnswer } from '../answers/answers.ts';
 import type { Server } from '../http.ts';
 import { SLOW_MS } from './request-log.ts';
@@ -128,6 +129,10 @@ function watchSources(registry: Registry, sources: MetricSources): void {
     watch('relata_data_dir_free_bytes', 'Free space where the data directory is.', async () => {
       const { bavail, bsize } = await statfs(dataDir);
       return bavail * bsize;
+    });
+    watch('relata_last_backup_timestamp_seconds', 'When relata backup last made one; 0: never.', () => {
+      const { at = 0 } = findLastBackup(dataFolderAt(dataDir)) ?? {};
+      return at / 1000;
     });
   }
 }
