@@ -4,7 +4,7 @@ import { snapshotsOfFiles, snapshotsOfRows } from '../../src/app/thread-snapshot
 import { searchThreadOperations } from '../../src/catalog/catalog.ts';
 import type { SearchQuestion } from '../../src/catalog/search/search.ts';
 import { ServiceError } from '../../src/kernel/errors.ts';
-import { createCatalogFiles } from '../../src/storage/storage.ts';
+import { createCatalogFiles, type Storage } from '../../src/storage/storage.ts';
 import { createCatalog, shareService } from '../support/shared-service.ts';
 
 const service = shareService();
@@ -28,13 +28,9 @@ async function openCatalog(t: TestContext, products = PRODUCTS) {
     products,
     'it has an index',
   );
-  const { postgres, place, close } = await service().store.open();
-  t.after(close);
-  assert.ok(postgres !== undefined || place.kind === 'embedded');
-  const snapshots =
-    postgres === undefined
-      ? snapshotsOfFiles(createCatalogFiles(place.catalogs), place)
-      : snapshotsOfRows(postgres);
+  const storage = await service().store.open();
+  t.after(storage.close);
+  const snapshots = openSnapshots(storage);
   return async (longestMs: number, question: Partial<SearchQuestion>) => {
     let at = 0;
     const limits = { longestMs, now: () => (at += 1) };
@@ -44,6 +40,12 @@ async function openCatalog(t: TestContext, products = PRODUCTS) {
     const { output } = (await searchProducts?.(order as never)) ?? {};
     return (output as { answer: FoundPage }).answer;
   };
+}
+
+function openSnapshots({ place, postgres }: Storage) {
+  if (place.kind === 'embedded') return snapshotsOfFiles(createCatalogFiles(place.catalogs), place);
+  assert.ok(postgres);
+  return snapshotsOfRows(postgres);
 }
 
 interface FoundPage {
