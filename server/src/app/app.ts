@@ -101,7 +101,10 @@ export async function createApp({
     runs: role !== 'api',
     shown: () => readers?.catchUp(),
   });
-  const onCatalogWritten = (projectId: number) => webhooks.wake(projectId);
+  const onCatalogWritten = (projectId: number) => {
+    webhooks.wake(projectId);
+    channels.noteWrite(projectId);
+  };
   const base = {
     ...{ config, storage, secrets: openSecrets(config), readers, clock, logger, replace, onCatalogWritten },
   };
@@ -153,7 +156,7 @@ export async function createApp({
   };
 }
 
-interface Workers extends Pick<UpkeepParts, 'catalog' | 'tasks' | 'webhooks'> {
+interface Workers extends Pick<UpkeepParts, 'catalog' | 'channels' | 'tasks' | 'webhooks'> {
   readonly schedules: { start(): void };
   readonly upkeep: ReturnType<typeof startUpkeep>;
 }
@@ -161,12 +164,13 @@ interface Workers extends Pick<UpkeepParts, 'catalog' | 'tasks' | 'webhooks'> {
 /** Takes over what a former process left. */
 async function beginWork(
   role: Role,
-  { catalog, tasks, webhooks, schedules, upkeep }: Workers,
+  { catalog, channels, tasks, webhooks, schedules, upkeep }: Workers,
 ): Promise<void> {
   await catalog.start({ takesBatches: role !== 'worker' });
   await upkeep.removeOrphans();
   await upkeep.sealSecrets();
   await tasks.start();
+  channels.changes.start();
   if (role !== 'api') {
     schedules.start();
     await webhooks.start();
@@ -198,7 +202,7 @@ function openFeeds(needs: PipelineNeeds) {
       for (const schedule of both) schedule.start();
     },
     async close() {
-      for (const schedule of both) await schedule.close();
+      for (const watch of [...both, channels.changes]) await watch.close();
     },
   };
   return { pipelines, channels, schedules };

@@ -89,13 +89,15 @@ export function threadPlaceOf({ database }: Config, { place }: Storage): ThreadP
   };
 }
 
-/** Says which project each finished operation was about. */
+/** Says which project each ended operation was about: one that failed may have committed before it did. */
 const tellWrites = (threads: ThreadPool, onWritten: (projectId: number) => void): ThreadPool => ({
   ...threads,
   async run(operation, input, options) {
-    const output = await threads.run(operation, input, options);
-    if (typeof options?.key === 'number') onWritten(options.key);
-    return output as never;
+    try {
+      return (await threads.run(operation, input, options)) as never;
+    } finally {
+      if (typeof options?.key === 'number') onWritten(options.key);
+    }
   },
 });
 

@@ -97,6 +97,8 @@ export interface CatalogStore {
     limit: number,
   ): Promise<readonly StoredProduct[]>;
   countProducts(projectId: number): Promise<number>;
+  /** @returns the version of the catalog as last committed, never a replica's */
+  readVersion(projectId: number): Promise<number>;
   /** @returns products by identifier */
   listRange(projectId: number, range: ListedRange): Promise<readonly ListedRow[]>;
   /** @returns products under a category that the index knows, in the order in which they were last uploaded */

@@ -15,6 +15,7 @@ import {
   type BuildRequest,
   type BuildThreads,
   ChannelBuilds,
+  createChangeNotices,
   createChannelSchedule,
   dropPieces,
   findServedFile,
@@ -43,7 +44,7 @@ export interface ChannelParts {
   readonly tasks: Tasks;
   readonly threads: BuildThreads;
   readonly catalog: Pick<Catalog, 'countProducts' | 'store'>;
-  readonly relations: Pick<Relations, 'list' | 'readVersion'>;
+  readonly relations: Pick<Relations, 'list'>;
 }
 
 /** Each has a thread of its own, for up to a minute. */
@@ -59,6 +60,7 @@ export function createChannels(parts: ChannelParts) {
   const { countProducts } = catalog;
   const builds = new ChannelBuilds({ database, payloads, secrets, tasks, threads, countProducts });
   tasks.define(builds.definitions);
+  const scheduled = { database, logger, builds, readVersion: catalog.store.readVersion };
   const lists = createChannelLists({ database, tasks });
   const textChecks = createTextChecks();
   const previews = new AccountPlaces(PREVIEWS);
@@ -75,7 +77,9 @@ export function createChannels(parts: ChannelParts) {
       dropSnapshots: (snapshots) => dropPieces(payloads, snapshots),
     }),
     /** To be started where tasks run. */
-    schedule: createChannelSchedule({ database, logger, builds, readVersion: relations.readVersion }),
+    schedule: createChannelSchedule(scheduled),
+    /** To be started wherever catalogs are written; `noteWrite` tells it of a project whose catalog was. */
+    ...createChangeNotices(scheduled),
     close: () => threads.close(),
 
     /** @throws channel_building */

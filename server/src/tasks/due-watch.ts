@@ -11,9 +11,9 @@ export interface DueWatchParts<Found> {
   readonly logger: Logger;
   /** Logged when looking begins to fail. */
   readonly failing: string;
-  listDue(): Promise<readonly Found[]>;
-  /** Called once a look. @returns what starts one of those that are due */
-  openLook(): (found: Found) => Promise<void>;
+  /** @returns the next of those that are due, behind `after`; none at the end */
+  listDue(after: Found | undefined): Promise<readonly Found[]>;
+  startDue(found: Found): Promise<void>;
 }
 
 const LOOK_EVERY_MS = 1_000;
@@ -27,23 +27,31 @@ export function createDueWatch<Found>({
   logger,
   failing,
   listDue,
-  openLook,
+  startDue,
 }: DueWatchParts<Found>): DueWatch {
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<void> = Promise.resolve();
   let isClosed = false;
   let isFailing = false;
 
+  async function* listAll(): AsyncGenerator<Found, void> {
+    for (let page = await listDue(undefined); page.length > 0; page = await listDue(page.at(-1))) {
+      for (const found of page) {
+        if (isClosed) return;
+        yield found;
+      }
+    }
+  }
+
   async function look(): Promise<void> {
     const failures: unknown[] = [];
     const note = (error: unknown) => void failures.push(error);
-    const due = await listDue().catch((error: unknown) => {
+    try {
+      // One that cannot be started must not keep the others waiting, nor may a page of them.
+      for await (const found of listAll()) await startDue(found).catch(note);
+    } catch (error) {
       note(error);
-      return [];
-    });
-    const startDue = openLook();
-    // One that cannot be started must not keep the others waiting.
-    for (const found of due) if (!isClosed) await startDue(found).catch(note);
+    }
     // Once, and not every second while a database is away.
     if (failures.length > 0 && !isFailing)
       logger.warn({ err: failures[0] }, `${failing} cannot be looked after, it is tried again`);

@@ -55,7 +55,9 @@ export const createCatalogReads = ({
   | 'lookIntoCategories'
   | 'readCategoryWalk'
   | 'readStagedReports'
+  | 'readVersion'
 > => ({
+  readVersion: (projectId) => read(projectId, readCatalogVersion()),
   listRange: (projectId, range) => read(projectId, listRange(range)),
   listCategory: (projectId, query) => read(projectId, listCategory(query)),
   listCategoryPaths: (projectId, range) => readState(projectId, listCategoryPaths(range)),

@@ -6,5 +6,5 @@ export { type BuildThreads, type ChannelThreadData, createBuildThreads } from '.
 export { type BuildThreadParts, channelThreadOperations } from './build-thread.ts';
 export { type BuildRequest, ChannelBuilds } from './channel-builds.ts';
 export { dropPieces } from './publish.ts';
-export { createChannelSchedule } from './schedule.ts';
+export { createChangeNotices, createChannelSchedule } from './schedule.ts';
 export { findServedFile } from './served-files.ts';

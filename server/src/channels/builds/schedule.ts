@@ -1,4 +1,9 @@
-/** Starts builds when a schedule is due or a catalog has changed. Source: docs/interface.md §16.4. */
+/**
+ * Starts builds when a schedule is due or a catalog has changed. Source: docs/interface.md §16.4.
+ *
+ * A channel that follows its catalog has the time before which it is not built again. When that has come and the catalog is as it
+ * was, the channel waits without a time, and is read no more. The write of a catalog gives the channels that wait for it a time.
+ */
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { findNextRun } from '../../pipelines/pipelines.ts';
@@ -9,6 +14,8 @@ import {
   type Channel,
   type FoundChannel,
   listDue,
+  listFollowing,
+  listUnnoticed,
   moveNext,
   type NextBuild,
 } from '../definitions/definitions.ts';
@@ -18,12 +25,14 @@ export interface ChannelScheduleParts {
   readonly database: Database;
   readonly logger: Logger;
   readonly builds: Pick<ChannelBuilds, 'start'>;
-  /** Of a catalog. */
+  /** Of a catalog, as last committed. */
   readVersion(projectId: number): Promise<number>;
 }
 
-/** Channels that wait for a change stay due until there is one. */
-const TOGETHER = 10_000;
+/** Of those that are due, read at a time. */
+const TOGETHER = 500;
+/** How often processes on one database search for changes whose own process died before it noticed them. */
+const SWEEP_EVERY_MS = 60_000;
 
 const isBuilding = (error: unknown) => error instanceof ServiceError && error.code === 'channel_building';
 
@@ -33,33 +42,93 @@ const isBuilding = (error: unknown) => error instanceof ServiceError && error.co
  */
 export function createChannelSchedule(parts: ChannelScheduleParts): DueWatch {
   const { database, logger } = parts;
-  return createDueWatch({
+  return createDueWatch<FoundChannel>({
     logger,
     failing: 'channels',
-    listDue: () => listDue(database, TOGETHER),
-    openLook() {
-      const versions = new Map<number, Promise<number>>();
-      return (found) => startDue(parts, found, versions);
-    },
+    listDue: (after) => listDue(database, { after: after?.channel, limit: TOGETHER }),
+    startDue: (found) =>
+      found.channel.definition.trigger.type === 'change'
+        ? startChanged(parts, found)
+        : startPlanned(parts, found),
   });
 }
 
-/** @param versions of catalogs, each read once a look */
-async function startDue(
-  parts: ChannelScheduleParts,
-  found: FoundChannel,
-  versions: Map<number, Promise<number>>,
+/** @returns what is told of each write of a catalog, and what gives channels that wait for it their time */
+export function createChangeNotices(parts: Omit<ChannelScheduleParts, 'builds'>) {
+  const { database, logger } = parts;
+  const written = new Set<number>();
+  let sweepAt = 0;
+
+  async function listWritten(): Promise<number[]> {
+    if (performance.now() >= sweepAt) {
+      for (const projectId of await listUnnoticed(database)) written.add(projectId);
+      // Of one process no write goes unnoticed while it lives.
+      sweepAt = database.isShared ? performance.now() + SWEEP_EVERY_MS : Number.POSITIVE_INFINITY;
+    }
+    return [...written];
+  }
+
+  const changes = createDueWatch<number>({
+    logger,
+    failing: 'changes that channels wait for',
+    listDue: async (after) => (after === undefined ? listWritten() : []),
+    async startDue(projectId) {
+      // Before anything is read: a write that comes meanwhile is noted again.
+      written.delete(projectId);
+      try {
+        await wakeFollowing(parts, projectId);
+      } catch (error) {
+        written.add(projectId);
+        throw error;
+      }
+    },
+  });
+  return { changes, noteWrite: (projectId: number) => void written.add(projectId) };
+}
+
+async function wakeFollowing(
+  { database, readVersion }: Omit<ChannelScheduleParts, 'builds'>,
+  projectId: number,
 ): Promise<void> {
+  // Before the channels are read: one whose time comes later than this reads the catalog after the write.
+  const now = await readNow(database.read, database);
+  const following = await listFollowing(database.read, projectId, now);
+  if (following.length === 0) return;
+  const version = await readVersion(projectId);
+  const behind = following.filter(({ builtVersion }) => builtVersion !== version);
+  if (behind.length === 0) return;
+  await database.write(
+    async (tx) => {
+      // One that is due by its time stays so, unless it begins to wait before this has the project.
+      for (const channel of behind)
+        await moveNext(tx, { ...channel, nextBuildAt: undefined }, { nextBuildAt: now });
+    },
+    { of: projectId },
+  );
+}
+
+async function startChanged(parts: ChannelScheduleParts, found: FoundChannel): Promise<void> {
   const { channel } = found;
-  if (channel.definition.trigger.type !== 'change') return startPlanned(parts, found);
-  const { projectId, builtVersion } = channel;
-  const reading = versions.get(projectId) ?? parts.readVersion(projectId);
-  versions.set(projectId, reading);
-  const version = await reading;
-  if (version === builtVersion) return;
+  const version = await parts.readVersion(channel.projectId);
+  if (version === channel.builtVersion) return waitForChange(parts, channel);
   const next = { nextBuildAt: await planNext(parts, channel), version };
   // While it is being built nothing moves: the change is still one afterwards.
   await startOnce(parts, found, { startedBy: 'change', next });
+}
+
+/** The version is read again where notices of the project wait: a change is seen by this, or its notice sees that the channel waits. */
+async function waitForChange(
+  { database, readVersion }: ChannelScheduleParts,
+  channel: Channel,
+): Promise<void> {
+  const { projectId, builtVersion } = channel;
+  await database.write(
+    async (tx) => {
+      if ((await readVersion(projectId)) === builtVersion)
+        await moveNext(tx, channel, { nextBuildAt: undefined });
+    },
+    { of: projectId },
+  );
 }
 
 async function startPlanned(parts: ChannelScheduleParts, found: FoundChannel): Promise<void> {

@@ -242,7 +242,7 @@ async function refuseMore(tx: ControlTransaction, projectId: number): Promise<vo
   throw new ServiceError('request_invalid', { details });
 }
 
-/** One that follows changes is built as soon as somebody looks. */
+/** One that follows changes is built at once. */
 function planNext({ trigger }: ChannelDefinition, now: number): number | undefined {
   if (trigger.type === 'change') return now;
   return trigger.type === 'schedule' ? findNextRun(trigger, now) : undefined;
@@ -261,7 +261,8 @@ function toReplaced(
     ...before,
     definition,
     revision: before.revision + 1,
-    nextBuildAt: isSamePlan ? before.nextBuildAt : planNext(definition, now),
+    // One that waits for a change has no time: it is built at once, as a new one.
+    nextBuildAt: (isSamePlan ? before.nextBuildAt : undefined) ?? planNext(definition, now),
     // What is served follows another definition: a change is waited for no longer.
     builtVersion: undefined,
     updatedAt,

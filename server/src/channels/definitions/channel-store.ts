@@ -114,22 +114,54 @@ export async function findByToken(rows: Rows, token: string): Promise<Channel | 
   return row && readChannel(row);
 }
 
-/** @returns channels whose time has come, the longest overdue first; relies on the index channel_by_time */
+/** @returns channels whose time has come, the longest overdue first, behind `after`; relies on the index channel_by_time */
 export async function listDue(
   { read, now }: Pick<Database, 'read' | 'now'>,
-  limit: number,
+  { after, limit }: { readonly after: Channel | undefined; readonly limit: number },
 ): Promise<FoundChannel[]> {
   const rows = await selectWithProject(read)
+    .$if(after !== undefined, (query) =>
+      query.where(
+        sql<boolean>`(channel.next_build_at, channel.project_id, channel.id)
+          > (${after?.nextBuildAt}, ${after?.projectId}, ${after?.id})`,
+      ),
+    )
     .where('channel.next_build_at', 'is not', null)
     // A volatile clock function cannot bound an index scan; a value read before can.
     .where('channel.next_build_at', '<=', sql<number>`(select ${now})`)
     .orderBy('channel.next_build_at')
+    .orderBy('channel.project_id')
+    .orderBy('channel.id')
     .limit(limit)
     .execute();
   return rows.map((row) => ({
     channel: readChannel(row),
     project: { id: row.project_id, name: row.projectName, accountId: row.accountId },
   }));
+}
+
+/** @returns channels of a project that wait for a change, or whose time has come by `now` */
+export async function listFollowing(read: Rows, projectId: number, now: number): Promise<Channel[]> {
+  const rows = await read
+    .selectFrom('channel')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where((eb) => eb.or([eb('next_build_at', 'is', null), eb('next_build_at', '<=', now)]))
+    .execute();
+  return rows.map(readChannel).filter(({ definition }) => definition.trigger.type === 'change');
+}
+
+/**
+ * Projects with a channel that waits for a change which may be there already. In PostgreSQL the version of the catalog tells;
+ * in the embedded store it is in a file of its own, so all of them may be.
+ */
+export async function listUnnoticed({ read, isShared }: Database): Promise<number[]> {
+  const differs = sql`and definition::json #>> '{trigger,type}' = 'change' and built_version is distinct from
+    coalesce((select catalog_version from catalog where catalog.project_id = channel.project_id), 0)`;
+  const follows = sql`and definition ->> '$.trigger.type' = 'change'`;
+  const found = await sql<{ id: number }>`select distinct project_id as id from channel
+    where next_build_at is null ${isShared ? differs : follows}`.execute(read);
+  return found.rows.map(({ id }) => Number(id));
 }
 
 export interface NextBuild {
@@ -151,7 +183,7 @@ export async function moveNext(
       ...(version !== undefined && { built_version: version }),
     })
     .where(isThat(channel))
-    .where('next_build_at', '=', channel.nextBuildAt ?? null)
+    .where('next_build_at', 'is not distinct from', channel.nextBuildAt ?? null)
     .executeTakeFirst();
   return Number(moved.numUpdatedRows) > 0;
 }

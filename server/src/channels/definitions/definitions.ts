@@ -33,6 +33,8 @@ export {
   findByToken,
   findChannel,
   listDue,
+  listFollowing,
+  listUnnoticed,
   moveNext,
   type NextBuild,
   removeChannelsOf,

@@ -169,16 +169,24 @@ export async function findWindow(
   return Math.min(windowMs, Math.max(0, Number(row?.rest ?? 0)));
 }
 
-/** @returns schedules that are due, the longest overdue first; relies on the index pipeline_by_schedule */
+/** @returns schedules that are due, the longest overdue first, behind `after`; relies on the index pipeline_by_schedule */
 export async function listDue(
   { read, now }: Pick<Database, 'read' | 'now'>,
-  limit: number,
+  { after, limit }: { readonly after: Pipeline | undefined; readonly limit: number },
 ): Promise<FoundPipeline[]> {
   const rows = await selectWithProject(read)
+    .$if(after !== undefined, (query) =>
+      query.where(
+        sql<boolean>`(pipeline.next_run_at, pipeline.project_id, pipeline.id)
+          > (${after?.nextRunAt}, ${after?.projectId}, ${after?.id})`,
+      ),
+    )
     .where('pipeline.next_run_at', 'is not', null)
     // A volatile clock function cannot bound an index scan; a value read before can.
     .where('pipeline.next_run_at', '<=', sql<number>`(select ${now})`)
     .orderBy('pipeline.next_run_at')
+    .orderBy('pipeline.project_id')
+    .orderBy('pipeline.id')
     .limit(limit)
     .execute();
   return rows.map(toFound);

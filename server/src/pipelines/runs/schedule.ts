@@ -15,7 +15,7 @@ export interface ScheduleParts {
 
 const isRunning = (error: unknown) => error instanceof ServiceError && error.code === 'pipeline_running';
 
-/** Of those that are due, at a time; the others come with the next look. */
+/** Of those that are due, read at a time. */
 const TOGETHER = 100;
 
 /**
@@ -47,10 +47,10 @@ export function createSchedule({ database, logger, runs }: ScheduleParts): DueWa
     logger.info(facts, 'a schedule was due while its pipeline was running, this time is left out');
   }
 
-  return createDueWatch({
+  return createDueWatch<FoundPipeline>({
     logger,
     failing: 'schedules of pipelines',
-    listDue: () => listDue(database, TOGETHER),
-    openLook: () => startDue,
+    listDue: (after) => listDue(database, { after: after?.pipeline, limit: TOGETHER }),
+    startDue,
   });
 }
