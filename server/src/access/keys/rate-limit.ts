@@ -48,7 +48,7 @@ function countHere(): Windows {
   };
 }
 
-/** Not by RateLimiterPostgres: it goes by the clock of each process, so a clock that is ahead would end the windows of others. */
+/** Not by RateLimiterPostgres: it goes by the clock of each process, so a clock that is ahead would end the windows of others (docs/decisions/0001). */
 function countTogether(postgres: Postgres): Windows {
   return {
     count: (keyId) => countInWindow(postgres, { key: `key ${keyId}`, windowMs: WINDOW_SECONDS * 1000 }),
