@@ -16,6 +16,8 @@ const ENDPOINT = {
   createdBy: { type: 'command', id: null, name: 'test' } as const,
   secrets: [{ value: makeSecret(), endsAt: null }],
 };
+const faults: object[] = [];
+const logger = { error: (facts: object) => void faults.push(facts) };
 const MESSAGE = { number: 1, id: 'msg_1', projectId: null, type: 'webhook.test', at: 0, body: '{}' };
 
 /** Sends to somebody who answers so. */
@@ -26,7 +28,7 @@ async function sendTo(t: TestContext, answer: RequestListener) {
     server.closeAllConnections();
     server.close();
   });
-  const send = createSender({ allows: allowAddresses(['127.0.0.1/32']), userAgent: 'test', secrets });
+  const send = createSender({ allows: allowAddresses(['127.0.0.1/32']), userAgent: 'test', secrets, logger });
   const { port } = server.address() as AddressInfo;
   return send({ ...ENDPOINT, url: `http://127.0.0.1:${port}/` }, MESSAGE, Date.now());
 }
@@ -70,4 +72,19 @@ test('an endpoint may take nearly 20 s to answer (§6.3)', async (t) => {
   });
   const attempt = await sent;
   assert.deepEqual([attempt.status, attempt.error], [202, undefined]);
+});
+
+test('a fault of the service is an attempt in plain words, and stands in the log (§6.3)', async () => {
+  const fault = new TypeError('a fault of ours');
+  const broken = {
+    ...secrets,
+    unseal() {
+      throw fault;
+    },
+  };
+  const send = createSender({ allows: allowAddresses([]), userAgent: 'test', secrets: broken, logger });
+  const sealed = [{ value: 'sealed:1:x', endsAt: null }];
+  const attempt = await send({ ...ENDPOINT, secrets: sealed, url: 'https://shop.test/' }, MESSAGE, 0);
+  assert.equal(attempt.error, 'The request could not be sent');
+  assert.deepEqual(faults, [{ err: fault, endpointId: ENDPOINT.id }]);
 });

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../kernel/errors.ts';
+import type { Logger } from '../kernel/logger.ts';
 import {
   type AllowedAddresses,
   createTimeouts,
@@ -31,14 +32,15 @@ const UNREADABLE =
 
 export type SendDelivery = (endpoint: Endpoint, message: Message, now: number) => Promise<Attempt>;
 
-/** Sends a message with one POST; redirects are not followed. Never throws. */
+/** Sends a message with one POST; redirects are not followed. Never throws: a fault of the service is logged. */
 export const createSender =
   ({
     allows,
     userAgent,
     resolve,
     secrets: keys,
-  }: SenderSettings & { readonly secrets: Secrets }): SendDelivery =>
+    logger,
+  }: SenderSettings & { readonly secrets: Secrets; readonly logger: Pick<Logger, 'error'> }): SendDelivery =>
   async ({ id: endpointId, url: address, secrets }, { id, body }, now) => {
     const timestamp = Math.floor(now / 1_000);
     const began = performance.now();
@@ -66,8 +68,10 @@ export const createSender =
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'secret_unreadable')
         return end({ error: UNREADABLE });
-      const isExpected = error instanceof OutboundProblem;
-      return end({ error: isExpected ? error.message : 'The request could not be sent' });
+      if (error instanceof OutboundProblem) return end({ error: error.message });
+      // The lane must go on, or it would be blocked until somebody mends the fault.
+      logger.error({ err: error, endpointId }, 'a webhook could not be sent');
+      return end({ error: 'The request could not be sent' });
     }
   };
 

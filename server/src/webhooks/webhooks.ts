@@ -35,8 +35,12 @@ const KEPT_DELIVERIES = 1_000;
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
 export function createWebhooks({ projects, catalogs, sending, secrets, ...base }: WebhookParts) {
-  const { database, clock } = base;
-  const dispatcher = new Dispatcher({ ...base, catalogs, send: createSender({ ...sending, secrets }) });
+  const { database, clock, logger } = base;
+  const dispatcher = new Dispatcher({
+    ...base,
+    catalogs,
+    send: createSender({ ...sending, secrets, logger }),
+  });
   const parts = { database, clock, projects, secrets, onWritten: () => dispatcher.wake() };
   const management: EndpointManagement = createEndpointManagement(parts);
   projects.whenGone(async (tx, gone) => {
