@@ -1,5 +1,13 @@
 import { ServiceError } from '../../kernel/errors.ts';
-import type { BufferPool, ByteCache, CacheSpace, Loan, StopFlag, ThreadPool } from '../../storage/storage.ts';
+import {
+  type BufferPool,
+  type ByteCache,
+  type CacheSpace,
+  countPassedAtOnce,
+  type Loan,
+  type StopFlag,
+  type ThreadPool,
+} from '../../storage/storage.ts';
 import type { AnswerOrder, Frame, JoinedAnswers } from '../port.ts';
 import { type AnswerBuffers, createAnswerBuffers } from './answer-buffers.ts';
 import type { MadeAnswers } from './made-answers.ts';
@@ -138,6 +146,7 @@ export class LookupAnswers {
   }
 
   private keepMade(projectId: number, frame: Frame, { version, bytes: made, products }: MadeAnswers) {
+    countPassedAtOnce(made.length);
     const bytes = Buffer.from(made.buffer, made.byteOffset, made.length);
     let at = frame.head.length;
     const parts = products.map(({ length }) => {

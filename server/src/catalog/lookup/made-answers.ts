@@ -29,9 +29,10 @@ const READ_AT_ONCE_BYTES = 2 * 1024 * 1024;
 /** What the thread that makes long answers can do. */
 export function madeAnswerOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
   return {
-    makeAnswers: async ({ projectId, ...order }: MadeOrder) => ({
-      output: await snapshots.read(projectId, (snapshot) => makeAnswers(snapshot, order)),
-    }),
+    makeAnswers: async ({ projectId, ...order }: MadeOrder) => {
+      const output = await snapshots.read(projectId, (snapshot) => makeAnswers(snapshot, order));
+      return { output, sharedBytes: output.bytes.length };
+    },
   };
 }
 

@@ -61,3 +61,11 @@ test('what waits is bounded in bytes and in count, and small memory is not kept'
   assert.equal(countKept(32 * MIB, 4), 3);
   assert.equal(countKept(128 * MIB, 1), 0);
 });
+
+test('what was given back last is used again, whatever sizes are idle', () => {
+  const pool = new BufferPool();
+  for (const loan of [40, 40, 10].map((mib) => pool.take(mib * MIB))) loan.giveBack();
+  const loan = pool.take(32 * MIB);
+  loan.giveBack();
+  assert.ok(isSame(pool.take(32 * MIB), loan));
+});

@@ -27,9 +27,12 @@ export class BufferPool {
   }
 
   private keep(buffer: SharedArrayBuffer): void {
-    if (buffer.byteLength < LEAST_BYTES || this.idle.length >= IDLE_COUNT) return;
-    const idleBytes = this.idle.reduce((sum, { byteLength }) => sum + byteLength, buffer.byteLength);
-    if (idleBytes <= IDLE_BYTES) this.idle.push(buffer);
+    if (buffer.byteLength < LEAST_BYTES || buffer.byteLength > IDLE_BYTES) return;
+    this.idle.push(buffer);
+    let idleBytes = this.idle.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    // What was used last is used next: else buffers of one size, once idle, would keep those of another from being used again.
+    while (idleBytes > IDLE_BYTES || this.idle.length > IDLE_COUNT)
+      idleBytes -= this.idle.shift()?.byteLength ?? 0;
   }
 }
 
