@@ -99,8 +99,8 @@ export interface CatalogStore {
   countProducts(projectId: number): Promise<number>;
   /** @returns the version of the catalog as last committed, never a replica's */
   readVersion(projectId: number): Promise<number>;
-  /** @returns products by identifier */
-  listRange(projectId: number, range: ListedRange): Promise<readonly ListedRow[]>;
+  /** @returns products by identifier, as many as one page reads */
+  listRange(projectId: number, range: ListedRange): Promise<ListedPart>;
   /** @returns products under a category that the index knows, in the order in which they were last uploaded */
   listCategory(projectId: number, wanted: ListedCategory): Promise<CategoryPart>;
   /** @returns undefined: nobody asked for a category yet */
@@ -185,10 +185,16 @@ export interface ListedRange extends IdentifierRange {
   readonly isWhole: boolean;
 }
 
+export interface ListedPart {
+  readonly rows: readonly ListedRow[];
+  /** Whether there are fewer than the limit since their uploads are large. */
+  readonly isCut: boolean;
+}
+
 /** Rows of the index that lead nowhere any more are passed over, up to a limit. */
 export interface CategoryPart {
   readonly rows: readonly PlacedRow[];
-  /** The document up to which the index was read; undefined: to the end of the category. */
+  /** The document up to which the index or the uploads were read; undefined: to the end of the category. */
   readonly reached: number | undefined;
 }
 

@@ -2,7 +2,7 @@ import type { IdentifierRange, ListedRow, PlacedRow } from './browse/browse.ts';
 import type { KeptChange, KeptCommit, KeptPage, RestoreEffect } from './change.ts';
 import type { OpenDerivation } from './derivation.ts';
 import type { Attribute, Ontology } from './ontology/ontology.ts';
-import type { CountedHits, CountedTier, FoundRow, ListedRange, WantedHits } from './port.ts';
+import type { CountedHits, CountedTier, FoundRow, ListedPart, ListedRange, WantedHits } from './port.ts';
 import type { SearchState } from './search/search.ts';
 
 /** What an update must know of a present product. */
@@ -64,7 +64,7 @@ export interface CatalogSnapshot {
     after: number;
     limit: number;
   }): Promise<readonly OutdatedProduct[]>;
-  listRange(range: ListedRange): Promise<readonly ListedRow[]>;
+  listRange(range: ListedRange): Promise<ListedPart>;
   countRange(range: IdentifierRange): Promise<number>;
   /** @returns products by id, above `after` and up to `upTo`, with their whole uploads */
   listById(wanted: { after: number; upTo: number; limit: number }): Promise<readonly ListedRow[]>;

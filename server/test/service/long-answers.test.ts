@@ -117,6 +117,33 @@ test('while a long answer is made and sent, the serving thread answers others (�
   }
 });
 
+test('pages of lists and exports read so many bytes at a time and go on where they ended (§14.3)', async () => {
+  const catalog = await createCatalog(service());
+  const identifiers = Array.from({ length: 30 }, (_, at) => `O${String(at).padStart(2, '0')}`);
+  const categories = [{ path: ['Large'] }];
+  await catalog.load(...identifiers.map((identifier) => ({ ...LARGE(identifier), categories })));
+  const path = `/management/projects/${catalog.projectId}/products`;
+  const filters = ['', '&category=["Large"]', '&name=O', '&category=["Large"]&name=O'];
+  for (const query of filters.flatMap((filter) => [filter, `${filter}&format=table`])) {
+    const found: string[] = [];
+    let pages = 0;
+    for (let cursor = ''; ; pages += 1) {
+      const { text, status } = await measure(`${path}?limit=100${query}${cursor}`);
+      assert.equal(status, 200, text);
+      assert.ok(text.length < 8 * 1024 * 1024, `${query}: a page of ${text.length} characters`);
+      const page = JSON.parse(text);
+      found.push(...page.items.map(({ identifier }: { identifier: string }) => identifier));
+      if (page.nextCursor === null) break;
+      cursor = `&cursor=${page.nextCursor}`;
+    }
+    assert.deepEqual(found.toSorted(), identifiers, query);
+    if (!query.includes('table')) assert.ok(pages >= 5, `${query}: ${pages} pages before the last one`);
+  }
+  const { text, ms, longestMs } = await measure(`${path}?format=ndjson`);
+  assert.equal(text.split('\n').length, 31);
+  assert.ok(longestMs < ms / 4, `an export: ${longestMs} of ${ms} ms`);
+});
+
 test('the memory of long answers is used again once they are sent (§8)', async () => {
   const catalog = await createCatalog(service());
   const identifiers = Array.from({ length: 12 }, (_, at) => `N${at}`);

@@ -1,6 +1,6 @@
-import type { StoredProduct } from '../port.ts';
+import type { ListedRow } from './product-list.ts';
 
 /** The stored upload is what an upload takes: an export can be sent back as it is. */
-export function exportLine({ raw }: StoredProduct): string {
-  return `${raw}\n`;
+export function exportLine({ text }: ListedRow): string {
+  return `${text}\n`;
 }

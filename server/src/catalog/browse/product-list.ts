@@ -102,10 +102,10 @@ const toTextAttribute = ({ keys }: AttributeFilter): ComparedAttribute => ({
   keys,
 });
 
-/** Upload shape with id and lastUpdateTs, or a line of a table. */
-export function toListItem(row: ListedRow, form: ListForm, parsed: object = JSON.parse(row.text)): object {
-  if (form === 'upload') return { ...parsed, id: row.id, lastUpdateTs: row.updatedAt };
-  return toTableItem(row, parsed as UploadFront);
+/** @returns JSON: the upload with id and lastUpdateTs behind its fields, without being parsed, or a line of a table */
+export function toListItem({ text, ...row }: ListedRow, form: ListForm): string {
+  if (form === 'table') return JSON.stringify(toTableItem({ text, ...row }));
+  return `${text.slice(0, -1)},"id":${row.id},"lastUpdateTs":${row.updatedAt}}`;
 }
 
 export const toTableItem = (row: ListedRow, parsed: UploadFront = JSON.parse(row.text)) => ({

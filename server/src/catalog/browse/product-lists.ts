@@ -38,12 +38,14 @@ export interface WantedList {
 }
 
 export interface ListedPage {
-  readonly items: readonly object[];
+  /** JSON each. */
+  readonly items: readonly string[];
   readonly nextCursor: string | null;
 }
 
 export interface FoundPart {
-  readonly items: readonly object[];
+  /** JSON each. */
+  readonly items: readonly string[];
   readonly scanned: number;
   readonly of: number;
   /** Of the last part. */
@@ -119,8 +121,7 @@ async function pageOfCategory(
   const holds = compileListFilter(filter);
   const page = found.slice(0, limit);
   const items = page.flatMap((row) => {
-    const product = JSON.parse(row.text);
-    return holds(product) ? [toListItem(row, form, product)] : [];
+    return holds(JSON.parse(row.text)) ? [toListItem(row, form)] : [];
   });
   const last = found.length > limit ? page.at(-1)?.document : reached;
   return { items, nextCursor: last === undefined ? null : cursorAt(last) };
@@ -134,10 +135,11 @@ async function pageOfRange(
   { projectId, filter, form, after, limit }: RangeOrder,
 ): Promise<ListedPage> {
   const range = planRange(filter.identifierPrefix, after);
-  const found = await store.listRange(projectId, { ...range, limit: limit + 1, isWhole: form === 'upload' });
+  const wanted = { ...range, limit: limit + 1, isWhole: form === 'upload' };
+  const { rows: found, isCut } = await store.listRange(projectId, wanted);
   const page = found.slice(0, limit);
   const last = page.at(-1);
-  const nextCursor = found.length > limit && last ? cursorAt(last.identifier) : null;
+  const nextCursor = (isCut || found.length > limit) && last ? cursorAt(last.identifier) : null;
   return { items: page.map((row) => toListItem(row, form)), nextCursor };
 }
 

@@ -24,8 +24,8 @@ import {
 } from '../products/products.ts';
 import { readCategory, readNames } from './category-path.ts';
 import { exportLine } from './export.ts';
-import type { AttributeFilter, ProductFilter } from './product-list.ts';
-import { type FoundPart, isScanned, type WantedList } from './product-lists.ts';
+import { type AttributeFilter, type ProductFilter, planRange } from './product-list.ts';
+import { type FoundPart, isScanned, type ListedPage, type WantedList } from './product-lists.ts';
 
 export interface ProductRouteParts {
   readonly catalog: Catalog;
@@ -35,10 +35,7 @@ export interface ProductRouteParts {
 const config = { guard: 'management', access: 'manage' } as const;
 const tags = ['Products'];
 const EXPORT_PAGE = 500;
-/** Nobody knows yet how large the products are. */
-const FIRST_EXPORT_PAGE = 20;
-/** A reader who takes his time keeps three pages in memory. */
-const EXPORT_PAGE_BYTES = 1024 * 1024;
+const JSON_TYPE = 'application/json; charset=utf-8';
 const NDJSON = 'application/x-ndjson';
 
 /** Source: docs/interface.md §14.3. */
@@ -78,7 +75,7 @@ function serveList(server: Server, { catalog, countLook }: ProductRouteParts): v
     return whileCallerWaits(reply, async (signal) =>
       (request.headers.accept ?? '').includes(NDJSON)
         ? send(writeParts(catalog.lists.follow(project.id, wanted, signal)))
-        : catalog.lists.page(project.id, wanted, signal),
+        : sendRaw(reply, JSON_TYPE, writePage(await catalog.lists.page(project.id, wanted, signal))),
     );
   });
 }
@@ -162,9 +159,12 @@ function refuseFilter(filter: ProductFilter): void {
   throw new ServiceError('query_invalid', { details });
 }
 
+const writePage = ({ items, nextCursor }: ListedPage): Buffer =>
+  Buffer.from(`{"items":[${items.join()}],"nextCursor":${JSON.stringify(nextCursor)}}`);
+
 async function* writeParts(parts: AsyncGenerator<FoundPart>): AsyncGenerator<string> {
   for await (const { items, ...progress } of parts) {
-    const products = items.map((product) => `${JSON.stringify({ product })}\n`);
+    const products = items.map((product) => `{"product":${product}}\n`);
     yield `${products.join('')}${JSON.stringify(progress)}\n`;
   }
 }
@@ -174,14 +174,12 @@ async function* exportCatalog(
   projectId: number,
   cursor: string | undefined,
 ): AsyncGenerator<string> {
-  let limit = FIRST_EXPORT_PAGE;
   for (let after = cursor && Buffer.from(cursor, 'base64url').toString(); ; ) {
-    const page = await catalog.store.listProducts(projectId, after, limit);
-    const last = page.at(-1);
+    const range = { ...planRange('', after), limit: EXPORT_PAGE, isWhole: true };
+    const { rows } = await catalog.store.listRange(projectId, range);
+    const last = rows.at(-1);
     if (last === undefined) return;
-    const lines = page.map(exportLine).join('');
-    yield lines;
+    yield rows.map(exportLine).join('');
     after = last.identifier;
-    limit = Math.ceil(Math.min(EXPORT_PAGE, limit * 5, (page.length * EXPORT_PAGE_BYTES) / lines.length));
   }
 }

@@ -25,7 +25,8 @@ export interface ScanOrder {
 }
 
 export interface ScannedPart {
-  readonly items: readonly object[];
+  /** JSON each. */
+  readonly items: readonly string[];
   readonly scanned: number;
   /** The identifier of the last product scanned; undefined: there was none. */
   readonly last: string | undefined;
@@ -35,6 +36,9 @@ export interface ScannedPart {
 export type CountOrder = Pick<ScanOrder, 'projectId' | 'filter' | 'after'>;
 
 const PAGE = 500;
+/** A part ends early with so many characters found, or after so long: others wait for the thread. */
+const FOUND_CHARACTERS = 4 * 1024 * 1024;
+const LONGEST_MS = 500;
 
 export function scanOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
   return {
@@ -52,32 +56,44 @@ function scanProducts(snapshots: CatalogSnapshots, order: ScanOrder): Promise<Sc
   const isWhole = form === 'upload' || needsAttributes(filter);
   const holds = compileListFilter(filter);
   return snapshots.read(projectId, async (snapshot) => {
-    const items: object[] = [];
+    const items: string[] = [];
+    const isFull = createBounds(items, most);
     let last = order.after;
     let scanned = 0;
-    while (scanned < limit) {
+    let isEnd = false;
+    while (scanned < limit && !isEnd && !isFull()) {
       const range = { ...planRange(filter.identifierPrefix, last), limit: PAGE, isWhole };
-      const rows = await snapshot.listRange(range);
+      const { rows, isCut } = await snapshot.listRange(range);
       const used = takeHits(rows, { holds, form, items, most });
       scanned += used;
       last = rows[used - 1]?.identifier ?? last;
-      if (used < rows.length || items.length === most) return { items, scanned, last, isEnd: false };
-      if (rows.length < PAGE) return { items, scanned, last, isEnd: true };
+      isEnd = !isCut && rows.length < PAGE && items.length < most;
     }
-    return { items, scanned, last, isEnd: false };
+    return { items, scanned, last, isEnd };
   });
+}
+
+/** @returns whether a part has found enough, or took long enough */
+function createBounds(items: readonly string[], most: number): () => boolean {
+  const until = performance.now() + LONGEST_MS;
+  let counted = 0;
+  let characters = 0;
+  return () => {
+    for (; counted < items.length; counted += 1) characters += items[counted]?.length ?? 0;
+    return items.length === most || characters > FOUND_CHARACTERS || performance.now() > until;
+  };
 }
 
 /** @returns how many rows were scanned */
 function takeHits(
   rows: readonly ListedRow[],
-  hits: { holds: (product: UploadFront) => boolean; form: ListForm; items: object[]; most: number },
+  hits: { holds: (product: UploadFront) => boolean; form: ListForm; items: string[]; most: number },
 ): number {
   const { holds, form, items, most } = hits;
   for (const [at, row] of rows.entries()) {
     if (items.length === most) return at;
     const product = JSON.parse(row.text) as UploadFront;
-    if (holds(product)) items.push(toListItem(row, form, product));
+    if (holds(product)) items.push(toListItem(row, form));
   }
   return rows.length;
 }
