@@ -3,35 +3,20 @@ import type { Socket } from 'node:net';
 import type { FailureBody } from '../answers/answers.ts';
 import type { Server } from '../http.ts';
 import { countUnderWay } from './connections.ts';
+import { createRefusalLog } from './request-log.ts';
 
 /** So long a sender may take to read the answer. */
 const LINGER_MS = 1_000;
-/** Lines of the log; the rest of a second is one line with their number. */
-const LINES_PER_SECOND = 5;
-
 /**
  * Answers requests that Node's parser refused, which never reach a route, in the same shape. Nobody has to be known for such a
  * request: neither its connection nor its line in the log is for long.
  */
 export function createBrokenRequestHandler() {
-  let count = 0;
-
-  function tell(log: Server['log'], facts: object): void {
-    count += 1;
-    if (count === 1) {
-      setTimeout(() => {
-        const untold = count - LINES_PER_SECOND;
-        if (untold > 0) log.info({ untold }, 'more requests refused by the parser within a second');
-        count = 0;
-      }, 1_000).unref();
-    }
-    if (count <= LINES_PER_SECOND) log.info(facts, 'request refused by the parser');
-  }
-
+  const logRefusal = createRefusalLog('request refused by the parser');
   return function answerBrokenRequest(this: Server, error: Error & { code?: string }, socket: Socket): void {
     if (socket.destroyed) return;
     const requestId = randomUUID();
-    tell(this.log, { reqId: requestId, code: error.code });
+    logRefusal(this.log, { reqId: requestId, code: error.code });
     // An answer here would be taken for that of the request before.
     if (!socket.writable || countUnderWay(socket) > 0) return void socket.destroy();
     const { code, reason, message } = describe(error);

@@ -2,22 +2,43 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
+import { ServiceError } from '../../kernel/errors.ts';
 import type { Guards } from '../guards/guards.ts';
 import { createServer, type ServerSettings } from './server.ts';
 
 const PATIENCE_MS = 60_000;
 const LARGE = Buffer.alloc(64 * 1024 * 1024, 'x');
 
+const CALLER = {
+  accountId: 1,
+  keyId: 1,
+  keyName: 'test',
+  scope: { type: 'account' },
+  access: 'read',
+} as const;
+/** They know one key. */
+const guards = {
+  findCaller({ value }) {
+    if (value !== 'key') throw new ServiceError('scope_refused');
+    return CALLER;
+  },
+  countRequest: async () => undefined,
+} as Partial<Guards> as Guards;
+const ANONYMOUS = 'GET /open HTTP/1.1\r\nHost: x\r\n\r\n';
+const WITH_KEY = 'GET /known HTTP/1.1\r\nHost: x\r\nAuthorization: key\r\n\r\n';
+
 async function serve(t: TestContext, settings: Partial<ServerSettings> = {}) {
   const log: string[] = [];
   const logTo = { write: (line: string) => void log.push(line) };
   const usual = { logLevel: 'info', trustedProxies: [], corsOrigins: [], bodyBudgetMib: 16, logTo };
-  const server = createServer({ ...usual, ...settings }, {} as Guards);
+  const server = createServer({ ...usual, ...settings }, guards);
   const route = { config: { guard: 'none' } } as const;
   const held = Promise.withResolvers<void>();
   server.get('/wait', route, async () => held.promise.then(() => ({})));
   server.get('/large', route, async () => LARGE);
   server.post('/open', route, async () => ({}));
+  server.get('/open', route, async () => ({}));
+  server.get('/known', async () => ({}));
   t.after(() => {
     held.resolve();
     return server.close();
@@ -43,13 +64,18 @@ async function serve(t: TestContext, settings: Partial<ServerSettings> = {}) {
     }
   }
 
-  return { log, held, open: openSocket, untilNoneIsLeft };
+  return { server, log, held, open: openSocket, untilNoneIsLeft };
 }
 
 /** @returns the status and the body of the answer */
 async function ask(socket: Socket, request: string): Promise<[number, Record<string, unknown>]> {
   socket.write(request);
-  const [data] = await once(socket, 'data');
+  const answered = new AbortController();
+  const signal = AbortSignal.any([answered.signal, AbortSignal.timeout(PATIENCE_MS)]);
+  const events = ['data', 'end', 'close'].map((event) => once(socket, event, { signal }));
+  const [data = assert.fail('the connection ended')] = await Promise.race(events);
+  answered.abort();
+  await Promise.allSettled(events);
   const [head = '', body = ''] = String(data).split('\r\n\r\n');
   return [Number(head.split(' ')[1]), JSON.parse(body)];
 }
@@ -147,5 +173,58 @@ suite('connections (§8)', { concurrency: true }, () => {
     continued.write('POST /open HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n');
     assert.match(String((await once(continued, 'data'))[0]), /^HTTP\/1.1 100/);
     assert.equal((await ask(continued, '{}'))[0], 200);
+  });
+
+  test('requests without Host end their connection, and some have a line in the log', async (t) => {
+    const { open, log, untilNoneIsLeft } = await serve(t);
+    const sockets = await Promise.all(Array.from({ length: 40 }, open));
+    const asked = sockets.map((socket) => ask(socket, 'GET /open HTTP/1.1\r\n\r\n'));
+    for (const [status] of await Promise.all(asked)) assert.equal(status, 400);
+    await untilNoneIsLeft();
+    const readLines = () => log.map((line) => JSON.parse(line)).filter(({ msg }) => /^request/.test(msg));
+    const countAll = () => readLines().reduce((sum, { untold = 1 }) => sum + untold, 0);
+    for (const began = performance.now(); countAll() < 40; ) {
+      assert.ok(performance.now() - began < PATIENCE_MS, `${countAll()} of 40 requests are in the log`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    assert.equal(countAll(), 40);
+    assert.ok(log.length <= 22, `${log.length} lines`);
+  });
+
+  test('where connections are short the ones without a key go first, of these the one that was quiet longest', async (t) => {
+    const { server, open, held } = await serve(t);
+    server.server.maxConnections = 32;
+    const [known, active, busy] = [await open(), await open(), await open()];
+    assert.equal((await ask(known, WITH_KEY))[0], 200);
+    const answered = ask(busy, 'GET /wait HTTP/1.1\r\nHost: x\r\n\r\n');
+    for (let at = 0; at < 300; at += 1) {
+      assert.equal((await ask(await open(), ANONYMOUS))[0], 200);
+      if (at % 10 === 0) assert.equal((await ask(active, ANONYMOUS))[0], 200, 'it was not quiet');
+    }
+    assert.equal((await ask(known, WITH_KEY))[0], 200);
+    assert.equal((await ask(await open(), WITH_KEY))[0], 200);
+    held.resolve();
+    assert.equal((await answered)[0], 200);
+  });
+
+  test('idle connections of keys leave room for others, with a key or without', async (t) => {
+    const { server, open } = await serve(t);
+    server.server.maxConnections = 32;
+    for (let at = 0; at < 100; at += 1) assert.equal((await ask(await open(), WITH_KEY))[0], 200);
+    for (const request of [ANONYMOUS, WITH_KEY]) assert.equal((await ask(await open(), request))[0], 200);
+  });
+
+  test('a connection without a key ends with an answer after its lifetime, one with a key does not', async (t) => {
+    const { open } = await serve(t, { strangerMs: 300 });
+    const [known, stranger, foreign] = [await open(), await open(), await open()];
+    const wrong = WITH_KEY.replace(': key', ': other');
+    for (const began = performance.now(); !(stranger.readableEnded && foreign.readableEnded); ) {
+      assert.ok(performance.now() - began < PATIENCE_MS, 'a stranger is still there');
+      const there = stranger.readableEnded ? [] : [ask(stranger, ANONYMOUS)];
+      if (!foreign.readableEnded) there.push(ask(foreign, wrong));
+      await Promise.allSettled(there);
+      assert.equal((await ask(known, WITH_KEY))[0], 200);
+    }
+    assert.equal((await ask(known, WITH_KEY))[0], 200);
   });
 });

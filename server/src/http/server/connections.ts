@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Server } from '../http.ts';
+import { createRefusalLog } from './request-log.ts';
 
 /** A reader who takes nothing for so long is gone. Source of all of these: docs/interface.md §8. */
 export const READER_MS = 30_000;
@@ -13,6 +15,10 @@ const LINGER_MS = 10_000;
 /** Requests of one connection, of which all but the first wait for the answers before theirs. */
 const MOST_UNDER_WAY = 100;
 const CONNECTIONS_CHECK_MS = 5_000;
+/** A connection without a valid key or session ends with the first answer after this. */
+export const STRANGER_MS = 60_000;
+/** The share of the connections that idle ones of keys leave to others: every caller begins as a stranger. */
+const STRANGERS_SHARE = 1 / 8;
 /** Kept for files, the database and what pipelines fetch. */
 const OTHER_DESCRIPTORS = 256;
 
@@ -23,25 +29,56 @@ export const connectionOptions = {
   requireHostHeader: false,
 };
 
-const underWay = new WeakMap<Socket, number>();
+interface Connection {
+  readonly openedAt: number;
+  /** Requests that are not answered yet. */
+  underWay: number;
+  /** Whether a request on it had a valid key or session. */
+  isKnown: boolean;
+}
+
+const connections = new WeakMap<Socket, Connection>();
 
 /** @returns how many requests of a connection are not answered yet */
-export const countUnderWay = (socket: Socket): number => underWay.get(socket) ?? 0;
+export const countUnderWay = (socket: Socket): number => connections.get(socket)?.underWay ?? 0;
 
-/** Bounds how long a connection may do nothing and how much it may ask for at once; no key is needed to have one. */
-export function boundConnections(server: Server): void {
+/**
+ * Bounds how long a connection may do nothing and how much it may ask for at once; no key is needed to have one.
+ * @param strangerMs  the lifetime of a connection without a valid key or session
+ */
+export function boundConnections(server: Server, strangerMs: number): void {
   const { server: listener } = server;
   const most = findMostConnections();
   if (most !== undefined) listener.maxConnections = most;
-  server.addHook('onRequest', (request, _reply, done) => {
+  const change = makeRoom(listener);
+  const logRefusal = createRefusalLog('request refused because of its headers');
+  const noteCaller = (request: FastifyRequest) => {
+    const { raw, caller } = request as Pick<FastifyRequest, 'raw'> & Partial<FastifyRequest>;
+    if (caller !== undefined && connections.get(raw.socket)?.isKnown === false)
+      change(raw.socket, { isKnown: true });
+  };
+  server.addHook('onRequest', (request, reply, done) => {
     const { raw } = request;
-    const count = countUnderWay(raw.socket) + 1;
-    underWay.set(raw.socket, count);
-    done(findFault(raw, count));
+    const underWay = countUnderWay(raw.socket) + 1;
+    change(raw.socket, { underWay });
+    const fault = findFault(raw, underWay);
+    if (fault !== undefined) {
+      reply.header('connection', 'close');
+      logRefusal(server.log, { reqId: request.id, code: fault.code });
+      request.log.level = 'silent';
+    }
+    done(fault);
+  });
+  // Before the handler, which may take long: events go on for hours.
+  server.addHook('preParsing', async (request) => noteCaller(request));
+  server.addHook('onSend', async (request, reply) => {
+    noteCaller(request);
+    const { isKnown = true, openedAt = 0 } = connections.get(request.raw.socket) ?? {};
+    if (!isKnown && performance.now() - openedAt > strangerMs) reply.header('connection', 'close');
   });
   server.addHook('onResponse', (request, _reply, done) => {
     const { raw } = request;
-    underWay.set(raw.socket, Math.max(0, countUnderWay(raw.socket) - 1));
+    change(raw.socket, { underWay: Math.max(0, countUnderWay(raw.socket) - 1) });
     if (raw.complete === false) setTimeout(endIncomplete, LINGER_MS, raw).unref();
     done();
   });
@@ -51,6 +88,47 @@ export function boundConnections(server: Server): void {
   });
   // Node itself would answer without a body.
   listener.on('checkExpectation', (request, response) => listener.emit('request', request, response));
+}
+
+/**
+ * Ends a connection for each that comes while there is room for no more: strangers first, of these the idle ones, of these the one
+ * that was quiet for longest. Node itself would refuse the new one, whatever key it has. @returns how a connection changes
+ */
+function makeRoom(listener: Server['server']): (socket: Socket, changed: Partial<Connection>) => void {
+  const open = new Set<Socket>();
+  const [idleStrangers, busyStrangers, idleKnown] = [new Set<Socket>(), new Set<Socket>(), new Set<Socket>()];
+  const groupOf = ({ isKnown, underWay }: Connection) => {
+    if (isKnown) return underWay === 0 ? idleKnown : undefined;
+    return underWay === 0 ? idleStrangers : busyStrangers;
+  };
+  const remove = (socket: Socket) => {
+    for (const group of [open, idleStrangers, busyStrangers, idleKnown]) group.delete(socket);
+  };
+  const change = (socket: Socket, changed: Partial<Connection>) => {
+    const connection = connections.get(socket);
+    if (connection === undefined) return;
+    groupOf(connection)?.delete(socket);
+    Object.assign(connection, changed);
+    // At the end of its group: it was quiet for the shortest time.
+    if (open.has(socket)) groupOf(connection)?.add(socket);
+  };
+  listener.on('connection', (socket: Socket) => {
+    const most = listener.maxConnections ?? Number.POSITIVE_INFINITY;
+    const strangers = idleStrangers.size + busyStrangers.size;
+    const groups =
+      strangers < most * STRANGERS_SHARE
+        ? [idleKnown, idleStrangers, busyStrangers]
+        : [idleStrangers, busyStrangers, idleKnown];
+    if (open.size + 1 >= most) {
+      const [longest] = groups.find(({ size }) => size > 0) ?? [];
+      if (longest !== undefined) remove(longest.destroy());
+    }
+    connections.set(socket, { openedAt: performance.now(), underWay: 0, isKnown: false });
+    open.add(socket);
+    change(socket, {});
+    socket.once('close', () => remove(socket));
+  });
+  return change;
 }
 
 function endIncomplete(request: IncomingMessage): void {

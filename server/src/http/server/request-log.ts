@@ -1,4 +1,5 @@
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import type { Server } from '../http.ts';
 
 /** From here on a request is slow. Source: docs/interface.md §14.7. */
 export const SLOW_MS = 1_000;
@@ -21,4 +22,23 @@ export class RequestLog extends LogController {
     else if (isQuickRead) request.log.debug(facts, 'request');
     else request.log.info(facts, 'request');
   }
+}
+
+/** Lines of the log a second; the rest of a second is one line with their number. */
+const REFUSALS_PER_SECOND = 5;
+
+/** @returns what logs refused requests for which nobody has to be known, a few of them: they are not to fill the disk */
+export function createRefusalLog(message: string): (log: Server['log'], facts: object) => void {
+  let count = 0;
+  return (log, facts) => {
+    count += 1;
+    if (count === 1) {
+      setTimeout(() => {
+        const untold = count - REFUSALS_PER_SECOND;
+        if (untold > 0) log.info({ untold }, `${message}: more within a second`);
+        count = 0;
+      }, 1_000).unref();
+    }
+    if (count <= REFUSALS_PER_SECOND) log.info(facts, message);
+  };
 }

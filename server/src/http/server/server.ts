@@ -29,7 +29,7 @@ import type { Server } from '../http.ts';
 import { packForCaller } from './answer-encoding.ts';
 import { createAnswerMemory } from './answer-memory.ts';
 import { createBrokenRequestHandler } from './broken-requests.ts';
-import { boundConnections, connectionOptions, READER_MS } from './connections.ts';
+import { boundConnections, connectionOptions, READER_MS, STRANGER_MS } from './connections.ts';
 import { allowOrigins } from './origins.ts';
 import { RequestLog } from './request-log.ts';
 import { traceRequests } from './request-traces.ts';
@@ -73,6 +73,8 @@ export interface ServerSettings {
   readonly closeMs?: number;
   /** How long a reader may take nothing of an answer; default 30 s. */
   readonly readerMs?: number;
+  /** The lifetime of a connection without a valid key or session; default 60 s. */
+  readonly strangerMs?: number;
 }
 
 /** Half of the time that whoever runs the service gives it to stop; the rest is for running tasks. */
@@ -114,7 +116,7 @@ export function createServer(settings: ServerSettings, guards: Guards): Server {
   server.setReplySerializer((payload) => JSON.stringify(payload));
   // Without this Fastify compiles a serializer for each answer of each route, a fifth of a second, and asks none of them.
   server.setSerializerCompiler(() => JSON.stringify);
-  boundConnections(server);
+  boundConnections(server, settings.strangerMs ?? STRANGER_MS);
   if (settings.traces !== undefined) traceRequests(server);
   server.addHook('onRoute', markProjectRoute);
   server.addHook('preParsing', createPathProjectHook(guards));
