@@ -521,7 +521,7 @@ export type Error = {
   /** the HTTP status */
   code: number;
   /** one word for programs; the list is closed */
-  reason: "answer_not_kept" | "answer_too_large" | "answers_unread" | "attempt_ended" | "bad_request" | "body_encoding" | "body_not_json" | "body_not_unpacked" | "body_slow" | "body_stalled" | "body_too_large" | "changed_meanwhile" | "channel_building" | "channel_busy" | "channel_rows_left_out" | "channel_shrunk" | "channel_undelivered" | "channel_unfit" | "company_sign_in_absent" | "confirm_missing" | "console_missing" | "csrf_refused" | "delete_guard" | "deletes_not_exact" | "email_taken" | "expectation_failed" | "format_unreadable" | "full_update_arriving" | "full_update_batch_failed" | "full_update_empty" | "full_update_in_doubt" | "full_update_incomplete" | "full_update_missing" | "full_update_other" | "full_update_started" | "group_not_empty" | "headers_too_large" | "idempotency_key_reused" | "key_beyond_own" | "last_owner" | "link_ended" | "links_of_rule" | "mapping_unfit" | "method_not_allowed" | "no_known_identifier" | "no_products" | "no_role" | "not_found" | "not_ready" | "not_signed_in" | "nothing_to_restore" | "origin_refused" | "passkey_refused" | "password_wrong" | "payload_damaged" | "pipeline_busy" | "pipeline_file_missing" | "pipeline_running" | "pipeline_too_soon" | "product_invalid" | "products_too_few" | "project_required" | "provider_refused" | "provider_unavailable" | "query_invalid" | "rate_limited" | "relation_not_ready" | "request_invalid" | "request_timeout" | "role_of_groups" | "role_refused" | "rows_rejected" | "scope_refused" | "search_absent" | "search_not_ready" | "search_too_broad" | "search_too_long" | "secret_key_missing" | "secret_unreadable" | "sign_in_limited" | "sign_in_refused" | "sign_in_unstored" | "source_unreadable" | "storage_failed" | "storage_full" | "task_ended" | "task_taking_effect" | "task_uploading" | "token_missing" | "too_many_identifiers" | "too_many_looks" | "too_many_pipelined" | "too_many_products" | "too_many_waits" | "unexpected" | "uri_too_long" | "webhook_refused" | "webhook_token_missing";
+  reason: "answer_not_kept" | "answer_too_large" | "answers_unread" | "attempt_ended" | "bad_request" | "body_encoding" | "body_not_json" | "body_not_unpacked" | "body_slow" | "body_stalled" | "body_too_large" | "catalog_damaged" | "changed_meanwhile" | "channel_building" | "channel_busy" | "channel_rows_left_out" | "channel_shrunk" | "channel_undelivered" | "channel_unfit" | "company_sign_in_absent" | "confirm_missing" | "console_missing" | "csrf_refused" | "delete_guard" | "deletes_not_exact" | "email_taken" | "expectation_failed" | "format_unreadable" | "full_update_arriving" | "full_update_batch_failed" | "full_update_empty" | "full_update_in_doubt" | "full_update_incomplete" | "full_update_missing" | "full_update_other" | "full_update_started" | "group_not_empty" | "headers_too_large" | "idempotency_key_reused" | "key_beyond_own" | "last_owner" | "link_ended" | "links_of_rule" | "mapping_unfit" | "method_not_allowed" | "no_known_identifier" | "no_products" | "no_role" | "not_found" | "not_ready" | "not_signed_in" | "nothing_to_restore" | "origin_refused" | "passkey_refused" | "password_wrong" | "payload_damaged" | "pipeline_busy" | "pipeline_file_missing" | "pipeline_running" | "pipeline_too_soon" | "product_invalid" | "products_too_few" | "project_required" | "provider_refused" | "provider_unavailable" | "query_invalid" | "rate_limited" | "relation_not_ready" | "request_invalid" | "request_timeout" | "role_of_groups" | "role_refused" | "rows_rejected" | "scope_refused" | "search_absent" | "search_not_ready" | "search_too_broad" | "search_too_long" | "secret_key_missing" | "secret_unreadable" | "sign_in_limited" | "sign_in_refused" | "sign_in_unstored" | "source_unreadable" | "storage_failed" | "storage_full" | "task_ended" | "task_taking_effect" | "task_uploading" | "token_missing" | "too_many_identifiers" | "too_many_looks" | "too_many_pipelined" | "too_many_products" | "too_many_waits" | "unexpected" | "uri_too_long" | "webhook_refused" | "webhook_token_missing";
   message: string;
   requestId?: string;
   details?: Array<string>;
@@ -1538,6 +1538,12 @@ export type PublishedFeed = {
   }>;
 };
 
+export type Readiness = {
+  status: "ok";
+  /** what somebody has to mend; requests are served all the same */
+  problems?: Array<string>;
+};
+
 export type RelatedProducts = {
   tags: Array<{
     tag: string;
@@ -2291,7 +2297,7 @@ export interface Operations {
   };
   /** Whether requests are served */
   getHealthReady: {
-    answer: Health;
+    answer: Readiness;
   };
   /** Metrics of the service */
   getMetrics: {

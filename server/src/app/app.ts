@@ -13,6 +13,7 @@ import {
   describeServer,
   documentServer,
   listenOn,
+  type MeasuredRequest,
   type MetricSources,
   measureRequests,
   type Server,
@@ -20,6 +21,7 @@ import {
 } from '../http/http.ts';
 import { addHealthRoutes } from '../http/server/health-routes.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
+import type { FailureCode } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { createProjects, type Projects } from '../projects/projects.ts';
 import { createRelations } from '../relations/relations.ts';
@@ -29,6 +31,7 @@ import { createTasks, type Task } from '../tasks/tasks.ts';
 import { addRoutes } from './app-routes.ts';
 import { openChannels } from './channel-parts.ts';
 import { openPipelines, type PipelineNeeds } from './pipeline-parts.ts';
+import { watchStore } from './store-watch.ts';
 import { openOwnStorage, openReaders, openSecrets, openStores, type Role } from './stores.ts';
 import { openSuggestions } from './suggestion-parts.ts';
 import { openTraces, type Traces } from './traces.ts';
@@ -88,9 +91,11 @@ export async function createApp({
   const metrics = openMetrics({
     ...{ config, storage, isReady: () => isReady },
     countWaitingTasks: () => tasks.countWaiting(),
+    countDamagedCatalogs: () => watch.listDamaged().length,
     listTaskKinds: () => tasks.listKinds(),
   });
   const readers = openReaders(config, storage);
+  const watch = watchStore({ config, storage, logger });
   const tasks = createTasks({
     ...{ database, clock, logger, describeRefusal },
     onEnded({ kind, status, projectId }: Task) {
@@ -98,6 +103,8 @@ export async function createApp({
       statistics.noteTask(projectId, status === 'FAILED');
       webhooks.wake(projectId);
     },
+    onTrouble: ({ projectId }, code) => watch.note(code, projectId),
+    refuseProject: watch.refuse,
     runs: role !== 'api',
     shown: () => readers?.catchUp(),
   });
@@ -116,8 +123,14 @@ export async function createApp({
   const suggestions = openSuggestions({ ...base, projects, catalog, relations });
 
   await documentServer(server, VERSION);
-  measureRequests(server, [metrics.measureRequest, statistics.noteRequest], statistics.keepRequest);
-  addHealthRoutes(server, async () => isReady && (await storage.isReachable()));
+  const noteFailure = ({ reason, projectId }: MeasuredRequest) =>
+    watch.note(reason as FailureCode | undefined, projectId);
+  measureRequests(
+    server,
+    [metrics.measureRequest, statistics.noteRequest, noteFailure],
+    statistics.keepRequest,
+  );
+  addHealthRoutes(server, async () => isReady && (await storage.isReachable()), watch.listProblems);
   serveMetrics(server, metrics);
   const parts = { projects, access, statistics, tasks, catalog, relations, pipelines, channels, webhooks };
   if (role !== 'worker') addRoutes(server, { ...base, ...parts, ...served, suggestions, version: VERSION });
@@ -128,12 +141,14 @@ export async function createApp({
   return {
     server,
     ...parts,
+    watch,
     /** The OpenAPI document of the routes. */
     describe: () => describeServer(server),
     /** Takes over what a former process left, then serves. @returns the address */
     async start(): Promise<string> {
       traces = await openTraces(config.traces, { logger, version: VERSION });
       await beginWork(role, { ...parts, schedules, upkeep });
+      watch.start();
       const address = await listenOn(server, config);
       isReady = true;
       return address;
@@ -147,7 +162,7 @@ export async function createApp({
       tasks.watch.close();
       await server.close();
       upkeep.stop();
-      const used = [pipelines, channels, statistics, catalog, threads, access];
+      const used = [watch, pipelines, channels, statistics, catalog, threads, access];
       await closeAll([schedules, tasks, webhooks, ...used], logger);
       await readers?.close();
       await storage.close();

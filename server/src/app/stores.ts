@@ -139,7 +139,10 @@ export function openStores({
   const relationMs = config.relationSeconds * 1_000;
   const questions = { writers, readers: relationReaders, surveyors: relationSurveyors, relationMs, cache };
   if (place.kind === 'embedded' || postgres === undefined) {
-    const files = createCatalogFiles(place.kind === 'embedded' ? place.catalogs : '');
+    const files =
+      place.kind === 'embedded'
+        ? createCatalogFiles(place.catalogs, place.markMoves)
+        : createCatalogFiles('');
     return {
       ...threads,
       catalogStore: createSqliteCatalogStore({ files, writers, readers: parsers, ...lookups }),

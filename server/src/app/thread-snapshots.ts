@@ -19,7 +19,7 @@ interface ThreadSnapshots {
 /** Opens the store for a thread that reads catalogs as they were at one moment, and derives what relations ask. */
 export function openSnapshots(place: ThreadPlace): ThreadSnapshots {
   if (place.kind === 'embedded') {
-    const files = createCatalogFiles(place.catalogs);
+    const files = createCatalogFiles(place.catalogs, place.markMoves);
     return { files, snapshots: snapshotsOfFiles(files, place) };
   }
   const postgres = openPostgres(place);

@@ -114,6 +114,7 @@ export {
   createSqliteCatalogStore,
   createSqliteSnapshots,
   findCategoryId,
+  PRODUCTS_WITHOUT_DOCUMENT,
   postgresWriterOperations,
   readCatalogVersion,
   readOntology,

@@ -96,6 +96,7 @@ export type FailureCode =
   | 'channel_shrunk'
   | 'channel_undelivered'
   | 'payload_damaged'
+  | 'catalog_damaged'
   | 'storage_full'
   | 'storage_failed'
   | 'not_ready';

@@ -74,8 +74,11 @@ export function createStatistics({ database, clock, logger, projects, countProdu
   }
 
   async function write(isLast: boolean): Promise<void> {
-    for (const projectId of catalogs.takeToBeCounted(clock.now(), isLast))
-      catalogs.noteSize(projectId, await countProducts(projectId), clock.now());
+    for (const projectId of catalogs.takeToBeCounted(clock.now(), isLast)) {
+      // One that cannot be read must not keep the counts of others.
+      const size = await countProducts(projectId).catch(() => undefined);
+      if (size !== undefined) catalogs.noteSize(projectId, size, clock.now());
+    }
     const { counts, noted } = requests.take();
     const changes = catalogs.take();
     if (counts.length + changes.length > 0) await database.write((tx) => writeAll(tx), { of: 'rows' });

@@ -2,6 +2,7 @@ import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, s
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { DataFolder } from './data-folder.ts';
+import { isDamaged } from './sqlite-errors.ts';
 
 /** Which of the two kinds of database a file is: the service's own tables, or one project's catalog. */
 export type DatabaseKind = 'control' | 'catalog';
@@ -71,6 +72,7 @@ const newestOf = (kind: DatabaseKind): number => readMigrations(kind).at(-1)?.ve
 
 /** Where SQLite keeps `user_version`, 4 bytes big-endian (sqlite.org/fileformat2.html, "The Database Header"). */
 const USER_VERSION_AT = 60;
+const MAGIC = 'SQLite format 3';
 
 /**
  * Reads a file that this process does not have open: closing any handle drops the locks that SQLite holds on it. Without
@@ -80,9 +82,12 @@ function readVersion(path: string): number {
   if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return readVersionBySqlite(path);
   const file = openSync(path, 'r');
   try {
-    const bytes = Buffer.alloc(4);
-    const isWhole = readSync(file, bytes, 0, bytes.length, USER_VERSION_AT) === bytes.length;
-    return isWhole ? bytes.readInt32BE() : 0;
+    const header = Buffer.alloc(USER_VERSION_AT + 4);
+    const isWhole = readSync(file, header, 0, header.length, 0) === header.length;
+    // A damaged file is no newer one: it must not keep all others from being served.
+    return isWhole && header.toString('latin1', 0, MAGIC.length) === MAGIC
+      ? header.readInt32BE(USER_VERSION_AT)
+      : 0;
   } finally {
     closeSync(file);
   }
@@ -92,6 +97,9 @@ function readVersionBySqlite(path: string): number {
   const database = new DatabaseSync(path, { readOnly: true });
   try {
     return versionOf(database);
+  } catch (error) {
+    if (isDamaged(error)) return 0;
+    throw error;
   } finally {
     database.close();
   }

@@ -2,8 +2,11 @@ import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 
 const SQLITE_BUSY = 5;
 /** Primary codes. A file that opens only for reading, one whose bytes cannot be read (also EIO), one that does not open. */
-const [READONLY, IOERR, CORRUPT, FULL, CANTOPEN] = [8, 10, 11, 13, 14];
-const FAILED: ReadonlySet<number> = new Set([READONLY, IOERR, CORRUPT, CANTOPEN]);
+const [READONLY, IOERR, FULL, CANTOPEN] = [8, 10, 13, 14];
+/** The bytes of a file are none that SQLite wrote. */
+const [CORRUPT, NOTADB] = [11, 26];
+const DAMAGED: ReadonlySet<number> = new Set([CORRUPT, NOTADB]);
+const FAILED: ReadonlySet<number> = new Set([READONLY, IOERR, CANTOPEN, ...DAMAGED]);
 /** The WAL index did not grow. */
 const IOERR_SHMSIZE = (19 << 8) | IOERR;
 /** As long as a task waits. */
@@ -17,12 +20,15 @@ const CODES: Readonly<Record<string, FailureCode>> = {
 };
 
 /**
- * @returns `storage_full` when the disk has no room left, `storage_failed` when it does not read or write, whether SQLite or the
+ * @param projectId whose catalog was in use; without one a damaged file is the control database
+ * @returns `catalog_damaged` for a file that SQLite cannot read as its own, `storage_full` when the disk has no room left, `storage_failed` when it does not read or write, whether SQLite or the
  * file system said so; `not_ready` when another program (for example `relata restore`) holds the file, or too many files are open;
  * any other error as it is.
  */
-export function translateSqliteError(error: unknown): unknown {
+export function translateSqliteError(error: unknown, projectId?: number): unknown {
   if (!(error instanceof Error) || error instanceof ServiceError) return error;
+  if (projectId !== undefined && isDamaged(error))
+    return new ServiceError('catalog_damaged', { values: [projectId], cause: error });
   const code = findCode(error);
   if (code === undefined) return error;
   if (code === 'storage_full') return new ServiceError(code, { cause: error });
@@ -42,6 +48,9 @@ export const isBusy = (error: unknown) => primaryOf(error) === SQLITE_BUSY;
 
 /** Whether a connection only reads, because its file could not be opened for writing. */
 export const isReadOnly = (error: unknown) => primaryOf(error) === READONLY;
+
+/** Whether SQLite found a file, or what it read of it, to be none of its own. */
+export const isDamaged = (error: unknown) => DAMAGED.has(primaryOf(error));
 
 const primaryOf = (error: unknown) => primary((error as { errcode?: number }).errcode ?? 0);
 const primary = (errcode: number) => errcode & 0xff;

@@ -17,7 +17,13 @@ import {
   type PostgresSettings,
 } from './postgres/postgres.ts';
 import type { ControlSchema } from './schema.ts';
-import { CONTROL_PRAGMAS, openControlDatabase, openSqlite } from './sqlite/sqlite.ts';
+import {
+  CONTROL_PRAGMAS,
+  createMarkMoves,
+  type MarkMoves,
+  openControlDatabase,
+  openSqlite,
+} from './sqlite/sqlite.ts';
 import { refuseUnfinishedMove, refuseUnfinishedMoveIn } from './unfinished-move.ts';
 
 export { type ByteCache, type CacheSpace, createByteCache } from './byte-cache.ts';
@@ -101,6 +107,8 @@ export {
   CONTROL_PRAGMAS,
   checkSqliteFile,
   createCatalogFiles,
+  DamageMarks,
+  findDamage,
   openSqlite,
 } from './sqlite/sqlite.ts';
 export { translateSqliteError } from './sqlite-errors.ts';
@@ -155,7 +163,13 @@ export interface Database {
 
 /** Where catalogs are; plain data, from which threads open them. */
 export type CatalogPlace =
-  | { readonly kind: 'embedded'; readonly catalogs: string; readonly payloads: string }
+  | {
+      readonly kind: 'embedded';
+      readonly catalogs: string;
+      readonly payloads: string;
+      /** Of the marks of damaged catalogs. */
+      readonly markMoves: MarkMoves;
+    }
   | ({ readonly kind: 'postgres' } & PostgresSettings);
 
 /** What a thread opens; with replicas for reads that may use them. */
@@ -204,7 +218,12 @@ function openEmbeddedStorage(root: string): Storage {
   }
   const database = openControlDatabase(folder.control);
   return {
-    place: { kind: 'embedded', catalogs: folder.catalogs, payloads: folder.payloads },
+    place: {
+      kind: 'embedded',
+      catalogs: folder.catalogs,
+      payloads: folder.payloads,
+      markMoves: createMarkMoves(),
+    },
     database,
     payloads: createPayloadFiles(folder.payloads),
     postgres: undefined,

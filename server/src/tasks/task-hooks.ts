@@ -1,3 +1,4 @@
+import { ServiceError } from '../kernel/errors.ts';
 import type { TaskFailure } from './task.ts';
 import { addLogLine, saveProgress } from './task-lease-store.ts';
 import type { TaskLeases } from './task-leases.ts';
@@ -12,6 +13,8 @@ export function createHooks(parts: TaskParts, watch: TaskWatch, leases: TaskLeas
   return {
     clock,
     logger,
+    onTrouble: (task, error) =>
+      parts.onTrouble?.(task, error instanceof ServiceError ? error.code : 'unexpected'),
     async saveProgress(task, progress) {
       await saveProgress(database, task, { owner, progress });
       watch.changed(task.id);

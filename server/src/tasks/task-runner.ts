@@ -29,6 +29,8 @@ export interface RunnerHooks {
   /** Before a task takes effect: hands it back when another process has it by now. */
   confirmLease(task: Task): Promise<void>;
   describeFailure(error: ServiceError): TaskFailure;
+  /** Of each error of a run, also of one that is tried again. */
+  onTrouble(task: Task, error: unknown): void;
 }
 
 /** A task under way. */
@@ -43,7 +45,9 @@ export interface ActiveRun {
 }
 
 /** A full or failing disk, or a catalog that another program holds, is somebody's to mend; the accepted work waits for it. */
-const TRANSIENT: ReadonlySet<string> = new Set<FailureCode>(['storage_full', 'storage_failed', 'not_ready']);
+const TRANSIENT: ReadonlySet<string> = new Set<FailureCode>([
+  ...(['storage_full', 'storage_failed', 'catalog_damaged', 'not_ready'] as const),
+]);
 export const PAUSE_MS = 5_000;
 /** Progress is for people: more than one write in this time tells them nothing. */
 const PROGRESS_EVERY_MS = 500;
@@ -134,7 +138,8 @@ export function startRun(task: Task, definition: RunnableTask, hooks: RunnerHook
   }
 
   async function judge(thrown: unknown): Promise<RunOutcome | 'again'> {
-    const error = translateSqliteError(thrown);
+    const error = translateSqliteError(thrown, task.projectId);
+    hooks.onTrouble(task, error);
     if (!controller.signal.aborted) {
       if (!isTransient(error)) return endWith(error, { task, hooks, notes });
       hooks.logger.warn(

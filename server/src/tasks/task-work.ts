@@ -1,5 +1,5 @@
 import type { Clock } from '../kernel/clock.ts';
-import type { ServiceError } from '../kernel/errors.ts';
+import type { FailureCode, ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
 import { laneKey, type Task, type TaskFailure } from './task.ts';
@@ -32,6 +32,10 @@ export interface TaskParts {
   readonly describeRefusal: (error: ServiceError) => { message: string };
   /** Called for every task that ended here, for the metrics. */
   readonly onEnded?: (task: Task) => void;
+  /** Called for every error of a run here, also of one that waits and goes on. */
+  readonly onTrouble?: (task: Task, code: FailureCode | 'unexpected') => void;
+  /** @throws catalog_damaged for a project whose tasks could only wait */
+  readonly refuseProject?: (projectId: number) => void;
   /** Resolves when all readers, replicas included, see what was committed; awaited before a task is FINISHED. */
   readonly shown?: () => Promise<void> | undefined;
   /** Whether this process runs tasks; one that does not accepts, holds and cancels them all the same. */

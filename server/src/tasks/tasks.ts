@@ -64,6 +64,7 @@ export function createTasks(parts: TaskParts) {
       definition: TaskDefinition<Payload>,
       request: NewTaskRequest<Payload>,
     ): Promise<Task> {
+      parts.refuseProject?.(request.project.id);
       const { project, isHeld = false, alongside } = request;
       const lease = isHeld ? heldBy(database, work.leases.owner) : undefined;
       const task = await database.write(

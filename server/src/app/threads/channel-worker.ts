@@ -7,7 +7,7 @@ import { createCatalogFiles, openPayloads, openPostgres, serveOperations } from 
 const { place, allow } = workerData as ChannelThreadData;
 const passes =
   place.kind === 'embedded'
-    ? createSqlitePasses(createCatalogFiles(place.catalogs))
+    ? createSqlitePasses(createCatalogFiles(place.catalogs, place.markMoves))
     : createPostgresPasses(openPostgres(place));
 
 serveOperations(channelThreadOperations({ passes, payloads: openPayloads(place), allow }));

@@ -17,7 +17,7 @@ serveOperations(openOperations(workerData as ThreadPlace), { isUrgent: true });
 
 function openOperations(place: ThreadPlace) {
   if (place.kind === 'embedded') {
-    const files = createCatalogFiles(place.catalogs);
+    const files = createCatalogFiles(place.catalogs, place.markMoves);
     return {
       ...relationReaderOperations(files, openPayloads(place)),
       ...searchThreadOperations(snapshotsOfFiles(files, place)),

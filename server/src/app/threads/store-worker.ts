@@ -16,7 +16,7 @@ import {
 
 const place = workerData as ThreadPlace;
 if (place.kind === 'embedded') {
-  const files = createCatalogFiles(place.catalogs);
+  const files = createCatalogFiles(place.catalogs, place.markMoves);
   serveOperations({
     ...writerOperations({ files, derivation: relationDerivation() }),
     ...relationWriterOperations(files),

@@ -15,6 +15,7 @@ export {
   createSqliteCatalogStore,
   createSqliteSnapshots,
   findCategoryId,
+  PRODUCTS_WITHOUT_DOCUMENT,
   readCatalogVersion,
   readerOperations,
   writerOperations,

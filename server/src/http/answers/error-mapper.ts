@@ -205,6 +205,11 @@ const onTheWire = {
     status: 400,
     message: 'What the channel made is published, and was not delivered to every destination',
   },
+  catalog_damaged: {
+    status: 503,
+    message:
+      'The catalog of project $1 is damaged, or being checked because a read failed: restore it from a backup if this stays (docs/operating.md, "A damaged catalog")',
+  },
   payload_damaged: {
     status: 500,
     message: 'The stored payload $1 is damaged, the disk has changed or lost it: send it again',
@@ -221,6 +226,9 @@ const ENDS_CONNECTION: ReadonlySet<FailureCode> = new Set([
   'body_too_large',
   'too_many_pipelined',
 ]);
+
+/** Of what somebody has to mend: whoever sends it again sooner only adds to it. */
+const RETRY_SECONDS: Partial<Record<FailureCode, number>> = { storage_full: 60, catalog_damaged: 60 };
 
 /** Failures that no code stands for: those of the service, and of requests that reach no route. */
 const OTHER_REASONS = ['unexpected', 'request_timeout'] as const;
@@ -248,7 +256,8 @@ export function describeRefusal(error: ServiceError): WireText {
 }
 
 export function replyWithError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const refusal = toRefusal(error);
+  const { project } = request as Partial<FastifyRequest>;
+  const refusal = toRefusal(error, project?.id);
   if (refusal === undefined) {
     request.log.error({ err: error }, 'unexpected error');
     const body: FailureBody = {
@@ -265,7 +274,8 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
   const { retryAfterSeconds, allow, validation } = refusal.facts;
   // In one place for all refusals: each of their lines may repeat what was sent.
   const details = boundLines(refusal.facts.details ?? [], DETAILS);
-  if (retryAfterSeconds !== undefined) reply.header('retry-after', Math.max(1, Math.ceil(retryAfterSeconds)));
+  const retry = retryAfterSeconds ?? RETRY_SECONDS[refusal.code];
+  if (retry !== undefined) reply.header('retry-after', Math.max(1, Math.ceil(retry)));
   if (allow !== undefined) reply.header('allow', allow.join(', '));
   if (ENDS_CONNECTION.has(refusal.code)) reply.header('connection', 'close');
   const { status, message } = describeRefusal(refusal);
@@ -285,8 +295,8 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
 }
 
 /** Reads a refusal out of whatever was thrown; undefined means a bug. */
-function toRefusal(thrown: unknown): ServiceError | undefined {
-  const error = translateSqliteError(thrown);
+function toRefusal(thrown: unknown, projectId: number | undefined): ServiceError | undefined {
+  const error = translateSqliteError(thrown, projectId);
   if (error instanceof ServiceError) return error;
   if (isSchemaError(error)) {
     const details = describeSchemaErrors(error.validation);

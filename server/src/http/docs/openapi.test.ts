@@ -107,7 +107,11 @@ async function startServer(t: TestContext, isReady = () => true) {
   await documentServer(server, '1.2.3');
   measureRequests(server, [metrics.measureRequest]);
   addBikeRoutes(server);
-  addHealthRoutes(server, async () => isReady());
+  addHealthRoutes(
+    server,
+    async () => isReady(),
+    async () => [],
+  );
   serveMetrics(server, metrics);
   serveDocuments(server);
   const origin = await server.listen({ host: '127.0.0.1', port: 0 });

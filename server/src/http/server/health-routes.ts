@@ -5,6 +5,17 @@ import type { Server } from '../http.ts';
 import { serve } from './endpoint.ts';
 
 const HealthAnswer = Type.Object({ status: Type.Literal('ok') }, { title: 'Health' });
+const ReadyAnswer = Type.Object(
+  {
+    status: Type.Literal('ok'),
+    problems: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'what somebody has to mend; requests are served all the same',
+      }),
+    ),
+  },
+  { title: 'Readiness' },
+);
 
 /** A start that migrates and picks up its tasks is mostly done within this. */
 const READY_RETRY_SECONDS = 5;
@@ -23,16 +34,21 @@ const live = {
 
 const ready = {
   ...about,
+  answer: { 200: ReadyAnswer },
   method: 'GET',
   path: '/health/ready',
   summary: 'Whether requests are served',
   description:
-    'Answers 503 while the service starts or stops, or cannot reach its database. Send it no requests then, but do not restart it.',
+    'Answers 503 while the service starts or stops, or cannot reach its database. Send it no requests then, but do not restart it. `problems` are of a full disk and of damaged catalogs.',
   failures: { 503: unready },
 } as const;
 
 /** Source: docs/interface.md §10.3. */
-export function addHealthRoutes(server: Server, isReady: () => Promise<boolean>): void {
+export function addHealthRoutes(
+  server: Server,
+  isReady: () => Promise<boolean>,
+  listProblems: () => Promise<readonly string[]>,
+): void {
   serve(server, live, async (_, reply) => {
     reply.header('cache-control', 'no-store');
     return { status: 'ok' as const };
@@ -41,6 +57,7 @@ export function addHealthRoutes(server: Server, isReady: () => Promise<boolean>)
   serve(server, ready, async (_, reply) => {
     reply.header('cache-control', 'no-store');
     if (!(await isReady())) throw new ServiceError('not_ready', { retryAfterSeconds: READY_RETRY_SECONDS });
-    return { status: 'ok' as const };
+    const problems = await listProblems();
+    return { status: 'ok' as const, ...(problems.length > 0 && { problems: [...problems] }) };
   });
 }

@@ -4,7 +4,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { Caller } from '../../kernel/caller.ts';
 import { type FailureCode, ServiceError } from '../../kernel/errors.ts';
 import { dataFolderAt, findLastBackup } from '../../storage/storage.ts';
-import { ErrorAnswer } from '../answers/answers.ts';
+import { ErrorAnswer, type Reason } from '../answers/answers.ts';
 import type { Server } from '../http.ts';
 import { SLOW_MS } from './request-log.ts';
 import { describeSent, type SentRequest } from './sent-request.ts';
@@ -27,6 +27,8 @@ export interface MetricSources {
   readonly listTaskKinds?: () => readonly string[];
   readonly isReady?: () => boolean;
   readonly countWaitingTasks?: () => number | Promise<number>;
+  /** Of the embedded store. */
+  readonly countDamagedCatalogs?: () => number;
 }
 
 type EndStatus = (typeof END_STATUSES)[number];
@@ -39,6 +41,8 @@ export interface MeasuredRequest {
   readonly status: number;
   readonly seconds: number;
   readonly requestId: string;
+  /** Why it was refused. */
+  readonly reason?: Reason | undefined;
   /** undefined: nobody, or nobody that was found. */
   readonly caller: Caller | undefined;
   readonly projectId: number | undefined;
@@ -111,7 +115,7 @@ export function createMetrics(sources: MetricSources = {}): Metrics {
 }
 
 function watchSources(registry: Registry, sources: MetricSources): void {
-  const { dataDir, isReady, countWaitingTasks } = sources;
+  const { dataDir, isReady, countWaitingTasks, countDamagedCatalogs } = sources;
   const watch = (name: string, help: string, read: () => number | Promise<number>) =>
     new Gauge({
       name,
@@ -123,6 +127,9 @@ function watchSources(registry: Registry, sources: MetricSources): void {
     });
   if (countWaitingTasks) {
     watch('relata_tasks_waiting', 'Tasks that are accepted and wait for their turn.', countWaitingTasks);
+  }
+  if (countDamagedCatalogs) {
+    watch('relata_catalogs_damaged', 'Catalogs that are damaged or being checked.', countDamagedCatalogs);
   }
   if (isReady) watch('relata_ready', '1 while requests are served.', () => Number(isReady()));
   if (dataDir !== undefined) {
@@ -155,6 +162,7 @@ export function measureRequests(
       status: reply.statusCode,
       seconds: reply.elapsedTime / 1000,
       requestId: request.id,
+      reason: request.failure?.reason,
       caller,
       projectId: project?.id,
       isPatient: isPatient || isLongAnswer(request),

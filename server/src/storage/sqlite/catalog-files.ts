@@ -1,11 +1,13 @@
 import { existsSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { ServiceError } from '../../kernel/errors.ts';
 import { dataFolderAt } from '../data-folder.ts';
 import { migrate } from '../migrate.ts';
 import { type Program, type ProgramSession, performNow } from '../program.ts';
 import { renderFor, type Sql } from '../sql-statement.ts';
 import { isReadOnly, translateSqliteError } from '../sqlite-errors.ts';
+import { createMarkMoves, DamageMarks } from './damage-marks.ts';
 import { openSqlite } from './open-sqlite.ts';
 
 /**
@@ -33,17 +35,22 @@ export class CatalogFile {
     controlRows: (statement) => this.readControl(statement),
   };
   private readonly readControl: (statement: Sql) => unknown[];
+  private readonly projectId: number | undefined;
 
-  /** @throws storage_full, storage_failed */
-  constructor(path: string, readControl: (statement: Sql) => unknown[] = () => []) {
+  /** @throws storage_full, storage_failed, and catalog_damaged of a project */
+  constructor(path: string, readControl: (statement: Sql) => unknown[] = () => [], projectId?: number) {
     this.readControl = readControl;
+    this.projectId = projectId;
     try {
       this.database = openSqlite(path, CATALOG_PRAGMAS);
       migrate(this.database, 'catalog');
     } catch (error) {
-      throw translateSqliteError(error);
+      throw translateSqliteError(error, projectId);
     }
   }
+
+  /** @returns the refusal of what could only be read from a sound file */
+  refuseDamaged = () => new ServiceError('catalog_damaged', { values: [this.projectId ?? 0] });
 
   /** @returns the statement, prepared at its first use. */
   prepare(sql: string): StatementSync {
@@ -115,6 +122,7 @@ export class CatalogFile {
 }
 
 export interface CatalogFiles {
+  /** @throws storage_full, storage_failed, catalog_damaged */
   open(projectId: number): CatalogFile;
   close(projectId: number): void;
   closeAll(): void;
@@ -126,7 +134,8 @@ export interface CatalogFiles {
 const OPEN_CATALOGS = 64;
 
 /** The catalog files of one thread; the least recently used one is closed when there are too many. */
-export function createCatalogFiles(folder: string): CatalogFiles {
+export function createCatalogFiles(folder: string, moves = createMarkMoves()): CatalogFiles {
+  const marks = new DamageMarks(folder, moves);
   const files = new Map<number, CatalogFile>();
   const pathOf = (projectId: number) => join(folder, `${projectId}.db`);
   const control = openControlReader(folder);
@@ -140,10 +149,11 @@ export function createCatalogFiles(folder: string): CatalogFiles {
     pathOf,
     close,
     open(projectId) {
+      marks.refuse(projectId);
       if (files.get(projectId)?.isReadOnly) close(projectId);
       const known = files.get(projectId);
       files.delete(projectId);
-      const file = known ?? new CatalogFile(pathOf(projectId), control.readFor(projectId));
+      const file = known ?? new CatalogFile(pathOf(projectId), control.readFor(projectId), projectId);
       files.set(projectId, file);
       const oldest = files.keys().next().value;
       if (files.size > OPEN_CATALOGS && oldest !== undefined) close(oldest);
@@ -156,6 +166,7 @@ export function createCatalogFiles(folder: string): CatalogFiles {
     remove(projectId) {
       close(projectId);
       for (const suffix of ['', '-wal', '-shm']) rmSync(`${pathOf(projectId)}${suffix}`, { force: true });
+      marks.remove(projectId);
     },
   };
 }

@@ -47,10 +47,15 @@ async function answer(
     passedBytes += sharedBytes + transfer.reduce((sum, { byteLength }) => sum + byteLength, 0);
     parentPort?.postMessage({ output } satisfies ThreadAnswer, [...transfer]);
   } catch (error) {
-    parentPort?.postMessage({ failure: describeFailure(translateSqliteError(error)) } satisfies ThreadAnswer);
+    parentPort?.postMessage({
+      failure: describeFailure(translateSqliteError(error, projectOf(input))),
+    } satisfies ThreadAnswer);
   }
   countPassed(passedBytes);
 }
+
+/** Of the operations on catalogs. */
+const projectOf = (input: unknown) => (input as { projectId?: number } | undefined)?.projectId;
 
 function describeFailure(error: unknown): ThreadFailure {
   if (error instanceof ServiceError) {

@@ -30,7 +30,7 @@ export function createFileAnswers(): FileAnswers {
         const found = findServed(file, identifier, left);
         if (found === undefined) return undefined;
         const { id, updatedAt, raw } = found;
-        if (raw === null) return 'long';
+        if (raw === 'long') return raw;
         left -= raw.length;
         return { id, updatedAt, answer: writer.write(raw) };
       };

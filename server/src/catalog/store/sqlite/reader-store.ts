@@ -23,27 +23,49 @@ export function readCatalogVersion(file: CatalogFile): number {
   return Number(readMeta(file, 'catalog_version'));
 }
 
-/** What the lookup serves of one product, without an upload of more than `most` bytes. Relies on the unique index of identifier. */
+/** What no commit leaves behind: a damaged file does, and such a product would look absent. */
+export const PRODUCTS_WITHOUT_DOCUMENT = `select identifier as "without document" from product p
+  where not exists (select 1 from document d where d.id = p.document_id) limit 10`;
+
+/**
+ * What the lookup serves of one product, `long` for an upload of more than `most` bytes. Relies on the unique index of identifier.
+ * @throws catalog_damaged
+ */
 export function findServed(file: CatalogFile, identifier: string, most: number) {
-  return file
+  const found = file
     .prepare(
-      `select p.id, p.updated_at as updatedAt, iif(length(d.raw) <= ?, d.raw, null) as raw from product p
-       join document d on d.id = p.document_id where p.identifier = ?`,
+      `select p.id, p.updated_at as updatedAt, iif(length(d.raw) > ?, 'long', d.raw) as raw from product p
+       left join document d on d.id = p.document_id where p.identifier = ?`,
     )
-    .get(most, identifier) as { id: number; updatedAt: number; raw: Uint8Array | null } | undefined;
+    .get(most, identifier) as
+    | { id: number; updatedAt: number; raw: Uint8Array | 'long' | null }
+    | undefined;
+  return hasDocument(file, found) ? found : undefined;
 }
 
 const STORED = `select p.id, p.identifier, p.updated_at as updatedAt, p.updated_by as updatedBy,
     cast(d.raw as text) as raw
-  from product p join document d on d.id = p.document_id`;
+  from product p left join document d on d.id = p.document_id`;
 
+/** @throws catalog_damaged */
 export function findStored(file: CatalogFile, identifier: string): StoredProduct | undefined {
-  return file.prepare(`${STORED} where p.identifier = ?`).get(identifier) as StoredProduct | undefined;
+  const found = file.prepare(`${STORED} where p.identifier = ?`).get(identifier) as StoredProduct | undefined;
+  return hasDocument(file, found) ? found : undefined;
+}
+
+/** @throws catalog_damaged for a product whose document is gone */
+function hasDocument<Found extends { raw: unknown }>(
+  file: CatalogFile,
+  found: Found | undefined,
+): found is Found & { raw: NonNullable<Found['raw']> } {
+  if (found?.raw === null) throw file.refuseDamaged();
+  return found !== undefined;
 }
 
 export function listStored(file: CatalogFile, after: string, limit: number): StoredProduct[] {
   const statement = file.prepare(`${STORED} where p.identifier > ? order by p.identifier limit ?`);
-  return statement.all(after, limit) as unknown as StoredProduct[];
+  const found = statement.all(after, limit) as unknown as StoredProduct[];
+  return found.filter((one) => hasDocument(file, one));
 }
 
 const PRESENT = 'p.id, lower(hex(p.hash)) as hash, p.document_id as document';

@@ -1,0 +1,199 @@
+/** What the service knows of the state of its files: catalogs that are damaged, a disk that is full. */
+import { readdirSync, statSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Config } from '../config.ts';
+import type { FailureCode } from '../kernel/errors.ts';
+import type { Logger } from '../kernel/logger.ts';
+import { catalogPath, createThreadPool, DamageMarks, type Storage } from '../storage/storage.ts';
+import { threadEntry } from './stores.ts';
+
+/** What makes a check of a project's catalog due. */
+const SUSPICIOUS: ReadonlySet<string | undefined> = new Set<FailureCode | 'unexpected'>([
+  ...(['catalog_damaged', 'storage_failed', 'unexpected'] as const),
+]);
+/** After the start, when what waited is done. */
+const FIRST_ROUND_MS = 60_000;
+const ROUND_MS = 24 * 3_600_000;
+/** A damaged catalog is looked at again: it may have been restored. */
+const AGAIN_MS = 60_000;
+/** A failure that a check does not explain asks for no other check in this time. */
+const CLEARED_MS = 600_000;
+/** A round rests this many times as long as it reads. */
+const REST = 4;
+/** A disk that was full this long ago is shown as full. */
+const FULL_MS = 60_000;
+const MIB = 1024 * 1024;
+/** Less is full for the next batch. */
+const LEAST_FREE_BYTES = 64 * MIB;
+
+export type StoreWatch = ReturnType<typeof watchStore>;
+
+interface WatchParts {
+  readonly config: Pick<Config, 'dataDir'>;
+  readonly storage: Pick<Storage, 'place'>;
+  readonly logger: Logger;
+}
+
+/** Watches the embedded store; PostgreSQL watches its own files, and only its disk is spoken of. */
+export function watchStore({ config, storage: { place }, logger }: WatchParts) {
+  const catalogs = place.kind === 'embedded' ? watchCatalogs(place, logger) : undefined;
+  const disk = watchDisk(place.kind === 'embedded' ? config.dataDir : undefined, logger);
+  return {
+    /** Told of each failure of a request or task. @param code of the refusal */
+    note(code: FailureCode | 'unexpected' | undefined, projectId: number | undefined): void {
+      if (code === 'storage_full') disk.noteFull();
+      if (SUSPICIOUS.has(code) && projectId !== undefined)
+        catalogs?.suspect(projectId, code === 'catalog_damaged');
+    },
+    /** @throws catalog_damaged */
+    refuse: (projectId: number): void => catalogs?.refuse(projectId),
+    listDamaged: (): readonly number[] => catalogs?.list() ?? [],
+    /** @returns what somebody has to mend, for the health check: no paths, it is open to all */
+    async listProblems(): Promise<string[]> {
+      const damaged = (catalogs?.list() ?? []).map(
+        (id) =>
+          `the catalog of project ${id} is damaged or being checked: restore it from a backup if this stays`,
+      );
+      return [...((await disk.describe()) ?? []), ...damaged];
+    },
+    /** Checks all catalogs now. @returns when it is done */
+    checkAll: async (): Promise<void> => catalogs?.checkAll(),
+    start: (): void => catalogs?.start(),
+    close: async (): Promise<void> => catalogs?.close(),
+  };
+}
+
+function watchDisk(dataDir: string | undefined, logger: Logger) {
+  const name = dataDir === undefined ? 'the disk of the database' : 'the disk of the data directory';
+  let fullAt = Number.NEGATIVE_INFINITY;
+  const isFull = () => performance.now() - fullAt < FULL_MS;
+  const readFree = async () => {
+    if (dataDir === undefined) return undefined;
+    const { bavail, bsize } = await statfs(dataDir);
+    return bavail * bsize;
+  };
+  return {
+    noteFull(): void {
+      const isNews = !isFull();
+      fullAt = performance.now();
+      if (isNews)
+        logger.error(
+          { dataDir },
+          `free space on ${dataDir ?? name} has run out: writes are refused with 507`,
+        );
+    },
+    /** @returns undefined while there is room */
+    async describe(): Promise<string[] | undefined> {
+      const free = await readFree().catch(() => undefined);
+      if (!isFull() && (free ?? LEAST_FREE_BYTES) >= LEAST_FREE_BYTES) return undefined;
+      const left = free === undefined ? '' : `, ${Math.floor(free / MIB)} MiB are left`;
+      return [`free space on ${name} has run out${left}: writes are refused with 507`];
+    },
+  };
+}
+
+/** @returns what differs once somebody has written to a catalog file, or put another in its place */
+const stampOf = (path: string) =>
+  [path, `${path}-wal`].map((one) => statSync(one, { throwIfNoEntry: false })?.mtimeMs).join();
+
+function watchCatalogs(place: Extract<Storage['place'], { kind: 'embedded' }>, logger: Logger) {
+  const marks = new DamageMarks(place.catalogs, place.markMoves);
+  const due = new Set<number>();
+  const clearedAt = new Map<number, number>();
+  /** Of those that are damaged: when their files were changed last. */
+  const told = new Map<number, string>();
+  const stopped = new AbortController();
+  const timers: NodeJS.Timeout[] = [];
+  let working: Promise<void> | undefined;
+
+  function mark(projectId: number, why: string): void {
+    try {
+      marks.add(projectId, why);
+    } catch (error) {
+      logger.error({ err: error, project: projectId }, 'a damaged catalog could not be marked as such');
+    }
+  }
+
+  function judge(projectId: number, problems: readonly string[]): void {
+    const facts = { project: projectId, file: catalogPath(place, projectId) };
+    const isMarked = marks.has(projectId);
+    if (problems.length === 0) {
+      clearedAt.set(projectId, performance.now());
+      if (!isMarked) return;
+      marks.remove(projectId);
+      told.delete(projectId);
+      logger.info(facts, 'a catalog that was marked as damaged is whole, it is served again');
+    } else {
+      mark(projectId, problems.join('\n'));
+      const text = 'a catalog is damaged and is not served: restore it from a backup';
+      if (!told.has(projectId)) logger.error({ ...facts, problems }, text);
+      told.set(projectId, stampOf(facts.file));
+    }
+  }
+  /** A thread of its own while there is something to check, at low priority. */
+  async function work(): Promise<void> {
+    const thread = createThreadPool(threadEntry('check-worker'), { size: 1, workerData: place });
+    try {
+      for (let [projectId] = due; projectId !== undefined; [projectId] = due) {
+        const begun = performance.now();
+        due.delete(projectId);
+        await thread
+          .run<string[]>('check', { projectId }, { key: projectId })
+          .then((problems) => judge(projectId as number, problems))
+          // Until its disk can be read again, and the next round comes to it.
+          .catch((error: unknown) =>
+            logger.warn({ err: error, project: projectId }, 'a catalog could not be checked'),
+          );
+        await delay(REST * (performance.now() - begun), undefined, { signal: stopped.signal, ref: false });
+      }
+    } catch {
+      // Stopped.
+    } finally {
+      await thread.end();
+      working = undefined;
+    }
+  }
+
+  function check(projectIds: readonly number[]): Promise<void> {
+    for (const id of projectIds) due.add(id);
+    if (stopped.signal.aborted || due.size === 0) return Promise.resolve();
+    working ??= work();
+    return working;
+  }
+
+  const listAll = () =>
+    readdirSync(place.catalogs)
+      .flatMap((name) => Number(/^(\d+)\.db$/.exec(name)?.[1] ?? []))
+      .sort((a, b) => a - b);
+
+  const every = (ms: number, act: () => void) => timers.push(setInterval(act, ms).unref());
+
+  return {
+    list: () => marks.list(),
+    refuse: (projectId: number) => marks.refuse(projectId),
+    /** @param isCertain SQLite could not read the file: nobody may be told that something is not in it */
+    suspect(projectId: number, isCertain: boolean): void {
+      if (marks.has(projectId)) return;
+      if (isCertain) mark(projectId, 'SQLite could not read it; a check is under way');
+      else if (performance.now() - (clearedAt.get(projectId) ?? Number.NEGATIVE_INFINITY) < CLEARED_MS)
+        return;
+      void check([projectId]);
+    },
+    checkAll: () => check(listAll()),
+    start(): void {
+      void check(marks.list());
+      timers.push(setTimeout(() => void check(listAll()), FIRST_ROUND_MS).unref());
+      every(ROUND_MS, () => void check(listAll()));
+      every(AGAIN_MS, () => {
+        const changed = marks.list().filter((id) => told.get(id) !== stampOf(catalogPath(place, id)));
+        void check(changed);
+      });
+    },
+    async close(): Promise<void> {
+      for (const timer of timers) clearTimeout(timer);
+      stopped.abort();
+      await working;
+    },
+  };
+}
