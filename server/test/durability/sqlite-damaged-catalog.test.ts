@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createSeededRandom } from '../../src/cli/demo/seeded-random.ts';
+import { createSeededRandom } from '../support/demo-shop/seeded-random.ts';
 import { runRelata } from '../support/relata-command.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { createTestStore, embeddedStoreAt, type TestStore } from '../support/test-store.ts';

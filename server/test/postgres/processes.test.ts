@@ -310,9 +310,9 @@ test('a list of links outlives the process that lost its task (§12.8)', onlySha
       headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/x-ndjson' },
       body,
     });
-    const answer = await response.json();
+    const answer = (await response.json()) as { task: { id: string } };
     assert.equal(response.status, 200, JSON.stringify(answer));
-    return answer.task.id as string;
+    return answer.task.id;
   };
   const ask = async <Row>(sql: string) => (await query<Record<string, unknown>>(url, sql)) as Row[];
   const waiting = () =>

@@ -101,10 +101,12 @@ const ofIdentifiers = (identifiers: readonly string[]) => wantedProducts(identif
 export const countKnown = (identifiers: readonly string[]): Program<number> =>
   count(ofIdentifiers(identifiers));
 
+/** One whose document is gone, in a damaged file, has no bytes: to read it fails, where a join would call the product absent. */
 export const measureDocuments = (identifiers: readonly string[]): Program<MeasuredDocument[]> =>
   rows(
-    sql`select p.identifier, p.document_id as document, ${UPLOAD_BYTES} as bytes
-      from ${listed('w', 'text', identifiers)} ${lookupJoin('product', 'p', sql`p.identifier = w.value`)} ${DOCUMENT}`,
+    sql`select p.identifier, p.document_id as document,
+        coalesce((select ${UPLOAD_BYTES} from document d where ${own('d')} and d.id = p.document_id), 0) as bytes
+      from ${listed('w', 'text', identifiers)} ${lookupJoin('product', 'p', sql`p.identifier = w.value`)}`,
   );
 
 export function* hasAny(identifiers: readonly string[]): Program<boolean> {

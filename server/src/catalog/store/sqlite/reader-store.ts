@@ -37,9 +37,7 @@ export function findServed(file: CatalogFile, identifier: string, most: number) 
       `select p.id, p.updated_at as updatedAt, iif(length(d.raw) > ?, 'long', d.raw) as raw from product p
        left join document d on d.id = p.document_id where p.identifier = ?`,
     )
-    .get(most, identifier) as
-    | { id: number; updatedAt: number; raw: Uint8Array | 'long' | null }
-    | undefined;
+    .get(most, identifier) as { id: number; updatedAt: number; raw: Uint8Array | 'long' | null } | undefined;
   return hasDocument(file, found) ? found : undefined;
 }
 
