@@ -216,7 +216,7 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     /** Takes over what a former process left. */
     async start({ takesBatches }: { takesBatches: boolean }): Promise<void> {
       await fullUpdates.closeEnded();
-      if (takesBatches) await fullUpdates.failedBatches.start();
+      await fullUpdates.failedBatches.start(takesBatches);
     },
     async close(): Promise<void> {
       closing = true;

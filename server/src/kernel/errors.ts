@@ -99,6 +99,7 @@ export type FailureCode =
   | 'catalog_damaged'
   | 'storage_full'
   | 'storage_failed'
+  | 'schema_moved'
   | 'not_ready';
 
 /** One bad product, or the whole body when `product` is null. Source: docs/interface.md §7.3. */

@@ -10,6 +10,8 @@ export type DatabaseKind = 'control' | 'catalog';
 export interface Migration {
   readonly version: number;
   readonly sql: string;
+  /** Its first line is `-- compatible`: programs that know the schema before go on with this one. */
+  readonly isCompatible: boolean;
 }
 
 const migrationsOf = new Map<DatabaseKind | 'postgres', readonly Migration[]>();
@@ -68,7 +70,8 @@ export function isNewest(path: string, kind: DatabaseKind): boolean {
 /** The versions of both schemas that this program writes. */
 export const newestSchemas = () => ({ control: newestOf('control'), catalog: newestOf('catalog') });
 
-const newestOf = (kind: DatabaseKind): number => readMigrations(kind).at(-1)?.version ?? 0;
+export const newestOf = (kind: DatabaseKind | 'postgres'): number =>
+  readMigrations(kind).at(-1)?.version ?? 0;
 
 /** Where SQLite keeps `user_version`, 4 bytes big-endian (sqlite.org/fileformat2.html, "The Database Header"). */
 const USER_VERSION_AT = 60;
@@ -117,7 +120,10 @@ export function readMigrations(kind: DatabaseKind | 'postgres'): readonly Migrat
   const migrations = readdirSync(folder)
     .filter((name) => /^\d{4}-.*\.sql$/.test(name))
     .sort()
-    .map((name) => ({ version: Number(name.slice(0, 4)), sql: readFileSync(new URL(name, folder), 'utf8') }));
+    .map((name) => {
+      const sql = readFileSync(new URL(name, folder), 'utf8');
+      return { version: Number(name.slice(0, 4)), sql, isCompatible: /^-- compatible\b/.test(sql) };
+    });
   migrationsOf.set(kind, migrations);
   return migrations;
 }

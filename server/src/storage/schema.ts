@@ -132,7 +132,14 @@ export interface ControlSchema {
     commit_task_id: string | null;
     created_at: number;
   };
-  upload_process: { id: string; seen_at: number };
+  /** The last three are of PostgreSQL alone, which several processes share. */
+  upload_process: {
+    id: string;
+    seen_at: number;
+    schema_version: Generated<number>;
+    place: Generated<string>;
+    takes_batches: Generated<number>;
+  };
   arriving_batch: {
     project_id: number;
     full_update_id: number;

@@ -3,18 +3,22 @@
  * its own; payload files hold accepted bodies until their tasks have ended. Statements are in the `*-store.ts` of the
  * room that owns the rows. Storage does not know what a row means.
  */
+import { randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Kysely, RawBuilder, Transaction } from 'kysely';
 import { ServiceError } from '../kernel/errors.ts';
 import { dataFolderAt, makeDataFolder } from './data-folder.ts';
-import { migrate } from './migrate.ts';
+import { migrate, newestOf } from './migrate.ts';
 import { createPayloadFiles, createPayloadRows, type PayloadFiles } from './payloads/payloads.ts';
 import {
+  createSchemaWatch,
   migratePostgres,
   openPostgres,
   openPostgresDatabase,
   type Postgres,
   type PostgresSettings,
+  refuseMoved,
+  watchSchema,
 } from './postgres/postgres.ts';
 import type { ControlSchema } from './schema.ts';
 import {
@@ -44,6 +48,7 @@ export {
   type DatabaseKind,
   isNewest,
   migrate,
+  newestOf,
   newestSchemas,
   refuseNewer,
   refuseNewerDatabase,
@@ -65,8 +70,10 @@ export {
   CopyRows,
   copyInto,
   createReaders,
+  GONE_MS,
   isTimedOut,
   migratePostgres,
+  nameSessions,
   openPostgres,
   type Postgres,
   type PostgresSettings,
@@ -149,6 +156,8 @@ export type WriteScope = 'all' | 'rows' | number;
 export interface Database {
   /** Whether other processes write to it as well. */
   readonly isShared: boolean;
+  /** How this process calls itself among those. */
+  readonly processId: string;
   /** Many readers. */
   readonly read: Kysely<ControlSchema>;
   /** The database's clock in epoch milliseconds, the same for all processes. */
@@ -190,7 +199,7 @@ export interface Storage {
   readonly payloads: PayloadFiles;
   /** This thread's connections, if catalogs are in PostgreSQL. */
   readonly postgres: Postgres | undefined;
-  /** Whether the database answers. */
+  /** Whether the database answers. @throws schema_moved once a newer program has migrated it */
   isReachable(): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -237,23 +246,32 @@ const START_MS = 60_000;
 const TRY_EVERY_MS = 500;
 
 /** Opens a PostgreSQL database with the newest schema. @throws not_ready when it cannot be reached for a minute */
-async function openPostgresStorage(settings: PostgresSettings): Promise<Storage> {
+async function openPostgresStorage(own: PostgresSettings): Promise<Storage> {
+  const schema = createSchemaWatch(newestOf('postgres'));
+  const processId = randomBytes(8).toString('hex');
+  const settings = { ...own, schema, processId };
   const postgres = openPostgres(settings);
+  let unwatch: () => void;
   try {
     await migrateSoon(postgres, performance.now() + START_MS);
     await refuseUnfinishedMove(postgres);
+    unwatch = await watchSchema(postgres, schema);
   } catch (error) {
     await postgres.close();
     throw error;
   }
-  const database = openPostgresDatabase(postgres);
+  const database = openPostgresDatabase(postgres, processId);
   return {
     place: { kind: 'postgres', ...settings },
     database,
     payloads: createPayloadRows(postgres),
     postgres,
-    isReachable: () => answersSoon(postgres),
+    async isReachable() {
+      refuseMoved(schema);
+      return answersSoon(postgres);
+    },
     async close() {
+      unwatch();
       await database.close();
       await postgres.close();
     },

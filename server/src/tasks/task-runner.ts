@@ -46,7 +46,7 @@ export interface ActiveRun {
 
 /** A full or failing disk, or a catalog that another program holds, is somebody's to mend; the accepted work waits for it. */
 const TRANSIENT: ReadonlySet<string> = new Set<FailureCode>([
-  ...(['storage_full', 'storage_failed', 'catalog_damaged', 'not_ready'] as const),
+  ...(['storage_full', 'storage_failed', 'catalog_damaged', 'schema_moved', 'not_ready'] as const),
 ]);
 export const PAUSE_MS = 5_000;
 /** Progress is for people: more than one write in this time tells them nothing. */

@@ -42,6 +42,7 @@ export const NOT_MOVED: ReadonlyMap<string, string> = new Map([
 export const NOT_MOVED_COLUMNS: ReadonlySet<string> = new Set([
   ...['task.leased_by', 'task.lease_until'],
   ...['webhook_queue.leased_by', 'webhook_queue.lease_until'],
+  ...['upload_process.schema_version', 'upload_process.place', 'upload_process.takes_batches'],
 ]);
 
 /** The embedded store keeps it in `meta`. */
@@ -125,20 +126,21 @@ function describeTable(
   { name, isOfCatalog, columns }: EmbeddedTable & { name: string },
   present: readonly ColumnRow[] = [],
 ): MovedTable {
-  const theirs = isOfCatalog ? present.filter(({ column }) => column !== 'project_id') : present;
+  const isMoved = ({ column }: ColumnRow) => !NOT_MOVED_COLUMNS.has(`${name}.${column}`);
+  const own = isOfCatalog ? present.filter(({ column }) => column !== 'project_id') : present;
+  const [moved, theirs] = [columns.filter(isMoved), own.filter(isMoved)];
   const names = (rows: readonly ColumnRow[]) => rows.map(({ column }) => column).sort();
-  if (names(columns).join() !== names(theirs).join()) {
+  if (names(moved).join() !== names(theirs).join()) {
     throw new Error(
-      `The table ${name} has the columns ${names(columns)} in one engine and ${names(theirs)} in the other`,
+      `The table ${name} has the columns ${names(moved)} in one engine and ${names(theirs)} in the other`,
     );
   }
-  const moved = columns.filter(({ column }) => !NOT_MOVED_COLUMNS.has(`${name}.${column}`));
   const described = moved.map((column) => describeColumn(column, theirs));
   return {
     name,
     isOfCatalog,
     columns: described,
-    keys: { embedded: keyOf(columns, described), postgres: keyOf(theirs, described) },
+    keys: { embedded: keyOf(moved, described), postgres: keyOf(theirs, described) },
   };
 }
 

@@ -25,7 +25,7 @@ import {
 const quoted = (name: string) => `"${name}"`;
 const listed = (columns: readonly MovedColumn[]) => columns.map(({ name }) => quoted(name)).join(', ');
 
-/** As sessions of a move are named, beside those of the service, which are `relata`. */
+/** As sessions of a move are named, beside those of the service, which are `relata` and the id of their process. */
 export const MOVE_SESSION = 'relata-migrate-store';
 
 /** A process that serves says something more often than this. */
@@ -38,7 +38,7 @@ export async function refuseServed(postgres: SqlSession, name: string): Promise<
      select exists (select 1 from service, clock where beat_at > now - $1::bigint)
        or exists (select 1 from task, clock where status in ('PENDING', 'RUNNING') and lease_until > now)
        or exists (select 1 from pg_stat_activity, clock
-         where datname = current_database() and application_name = 'relata'
+         where datname = current_database() and split_part(application_name, ' ', 1) = 'relata'
            and (state <> 'idle' or state_change > at - $1::bigint * interval '1 ms')) as "isServed"`,
     [SERVED_MS],
   );

@@ -6,6 +6,7 @@ import { chown, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { passOverHung } from '../support/postgres/hung-process.ts';
 import { findProcessOwner, findTemporaryFolder } from '../support/postgres/postgres-binaries.ts';
 import { findPort, guardFolders, query } from '../support/postgres/postgres-server.ts';
 import { createDatabase, type TestDatabase } from '../support/postgres/test-database.ts';
@@ -79,16 +80,15 @@ pidfile = ${join(folder, 'pgbouncer.pid')}
   }
 }
 
-/** Two processes on a database without tables, through one PgBouncer. */
-async function startBehindBouncer(t: TestContext) {
+/** A database without tables, by itself and through a PgBouncer. */
+async function makeBouncedStore(t: TestContext) {
   const database = await createDatabase(await findServer(), { isEmpty: true });
   const direct = postgresStoreOn(database, (await makeTestStore()).dataDir);
   t.after(direct.remove);
   const url = await startBouncer(t, database);
-  const store = { ...direct, settings: { ...direct.settings, RELATA_DATABASE_URL: url } };
+  const bounced = { ...direct, settings: { ...direct.settings, RELATA_DATABASE_URL: url } };
   const settings = { RELATA_DATABASE_PREPARED_STATEMENTS: String(findsPrepared()) };
-  const processes = await Promise.all([startProcess(store, settings), startProcess(store, settings)]);
-  return { database, processes };
+  return { database, direct, bounced, settings };
 }
 
 /** Writes and reads of all kinds on a project of its own, each answered by either process. */
@@ -153,7 +153,9 @@ test(
   'two processes do everything through a PgBouncer in transaction mode with few connections',
   isInstalled,
   async (t) => {
-    const { database, processes } = await startBehindBouncer(t);
+    const { database, bounced, settings } = await makeBouncedStore(t);
+    const start = () => startProcess(bounced, settings);
+    const processes = await Promise.all([start(), start()]);
     await Promise.all(['a', 'b', 'c'].map((name) => useService(processes, name)));
     const [row] = await query<{ count: number }>(
       database.url,
@@ -166,3 +168,12 @@ test(
     }
   },
 );
+
+for (const at of ['statement', 'copy'] as const) {
+  test(`through PgBouncer too, a process that hangs at a ${at} holds nobody up`, isInstalled, async (t) => {
+    const { direct, bounced, settings } = await makeBouncedStore(t);
+    const seconds = await passOverHung({ direct, used: bounced, settings, at });
+    t.diagnostic(`the task of the process that hangs ended after ${seconds.toFixed(1)} s`);
+    assert.ok(seconds < 15, `it took ${seconds} s`);
+  });
+}

@@ -36,7 +36,7 @@ const GLOBAL_TABLES: Readonly<Record<string, string>> = {
   webhook_message: 'sent to endpoints of any scope, a week old at most',
   webhook_delivery: 'of an endpoint: what is pending, and 1,000 that ended',
   webhook_queue: 'of an endpoint: its projects with pending deliveries',
-  upload_process: 'a row for each process that takes batches',
+  upload_process: 'a row for each process',
   rate_window: 'a row for each key that has a limit and was used within the last minute',
   idempotent_answer: 'belongs to a key, which may reach many projects; a day old at most',
   request_count: 'a row for each key that is in use: of the minutes of two days and the hours of 90',
@@ -168,6 +168,10 @@ const ONLY_POSTGRES: readonly { readonly names: RegExp; readonly why: string }[]
   { names: /^catalog\./, why: 'the rows of a catalog file’s `meta`' },
   { names: /^payload\./, why: 'files in the data folder' },
   { names: /^rate_window\./, why: 'in the memory of the one process' },
+  {
+    names: /^upload_process\.(?:schema_version|place|takes_batches)$/,
+    why: 'an embedded store has one process',
+  },
   { names: /^search_(?:document|walk)\./, why: 'a catalog file makes its own at the first search' },
   { names: /^service\./, why: '`user_version` of each file, and no other process to hear of' },
 ];

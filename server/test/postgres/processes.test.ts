@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
+import { hostname } from 'node:os';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openPostgres } from '../../src/storage/storage.ts';
+import { type Migration, readMigrations } from '../../src/storage/migrate.ts';
+import { migratePostgres, openPostgres } from '../../src/storage/storage.ts';
 import { Browser, PASSWORD } from '../support/browser.ts';
+import { listWaiting, makeProject, passOverHung } from '../support/postgres/hung-process.ts';
 import { query, startPostgres } from '../support/postgres/postgres-server.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
-import { createTestStore, postgresStoreOn, testedStore } from '../support/test-store.ts';
+import { createTestStore, findServer, postgresStoreOn, testedStore } from '../support/test-store.ts';
 
 /** Several processes on one database: issue by issue what a caller may rely on, whichever of them answers. */
 
@@ -293,11 +296,9 @@ test('the tasks of a killed process go on elsewhere (§3.3)', onlyShared, async 
 test('a list of links outlives the process that lost its task (§12.8)', onlyShared, async (t) => {
   const store = await createTestStore(t);
   const url = `${store.settings.RELATA_DATABASE_URL}`;
-  const first = await startProcess(store);
-  const group = await first.call('POST', '/management/project-groups', { body: { name: 'Group' } });
-  const named = { name: 'Project', projectGroupId: group.body.id, locale: 'de-DE' };
-  const { body: project } = await first.call('POST', '/management/projects', { body: named });
-  const relations = `/management/projects/${project.id}/relations`;
+  const [first, second] = [await startProcess(store), await startProcess(store)];
+  const projectId = await makeProject(first);
+  const relations = `/management/projects/${projectId}/relations`;
   const listed = { name: 'Listed', tag: 'listed', kind: 'links' };
   const { body: relation } = await first.call('POST', relations, { body: listed });
   const path = `${relations}/${relation.id}/links`;
@@ -315,23 +316,21 @@ test('a list of links outlives the process that lost its task (§12.8)', onlySha
     return answer.task.id;
   };
   const ask = async <Row>(sql: string) => (await query<Record<string, unknown>>(url, sql)) as Row[];
-  const waiting = () =>
-    ask<{ pid: number }>(
-      `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    );
   const owner = async (id: string) =>
     (await ask<{ owner: string }>(`select leased_by as owner from task where id = '${id}'`))[0]?.owner;
   const untilWaiting = (count: number) =>
-    untilHolds(`${count} waiting`, async () => (await waiting()).length === count, 60_000);
+    untilHolds(`${count} waiting`, async () => (await listWaiting(store)).length === count, 60_000);
 
+  // It must not take the task first.
+  second.pause();
   // Three pieces or more; the first waits for this lock.
-  const { release } = await store.holdBack(project.id, async () => {});
+  const { release } = await store.holdBack(projectId, async () => {});
   const id = await put(first, 30_000);
   await untilWaiting(1);
   const former = await owner(id);
   first.pause();
-  for (const { pid } of await waiting()) await ask(`select pg_terminate_backend(${pid})`);
-  const second = await startProcess(store);
+  for (const pid of await listWaiting(store)) await ask(`select pg_terminate_backend(${pid})`);
+  second.continue();
   await untilHolds('the other process has the task', async () => (await owner(id)) !== former, 60_000);
   await untilWaiting(1);
   // It finds that its task is gone, and clears up behind the other's first piece.
@@ -353,6 +352,144 @@ test('a list of links outlives the process that lost its task (§12.8)', onlySha
     30_000,
   );
 });
+
+for (const at of ['statement', 'copy'] as const) {
+  test(
+    `a process that hangs within a transaction, at a ${at}, holds nobody up (§3.3)`,
+    onlyShared,
+    async (t) => {
+      const store = await createTestStore(t);
+      const seconds = await passOverHung({ direct: store, used: store, at });
+      t.diagnostic(`the task of the process that hangs ended after ${seconds.toFixed(1)} s`);
+      assert.ok(seconds < 15, `it took ${seconds} s`);
+    },
+  );
+}
+
+const newest = readMigrations('postgres').at(-1)?.version ?? 0;
+
+/** The migrations of a program that is newer by some. */
+const newer = (...later: Pick<Migration, 'isCompatible'>[]): Migration[] => [
+  ...readMigrations('postgres'),
+  ...later.map((one, at) => ({
+    ...one,
+    version: newest + 1 + at,
+    sql: `create table later_${at} (id bigint);\n`,
+  })),
+];
+
+test(
+  'a start that would migrate the database is refused while an older program runs on it',
+  onlyShared,
+  async (t) => {
+    const store = await createTestStore(t);
+    const [older, worker] = [await startProcess(store), await startProcess(store, {}, 'worker')];
+    const postgres = openPostgres({
+      url: `${store.settings.RELATA_DATABASE_URL}`,
+      connections: 1,
+      prepares: false,
+    });
+    t.after(() => postgres.close());
+    const isOlder = `${hostname()} pid \\d+ \\(schema ${newest}, last seen \\d+ s ago\\)`;
+    await assert.rejects(
+      migratePostgres(postgres, newer({ isCompatible: false })),
+      new RegExp(
+        `from schema ${newest} to ${newest + 1}, .*: ${isOlder}; ${isOlder}. Stop all older processes`,
+      ),
+    );
+    const projectId = await makeProject(older);
+    await migratePostgres(postgres, newer({ isCompatible: true }));
+    await older.call('POST', `/products?projectId=${projectId}`, { body: productsOf('A') });
+    await assert.rejects(
+      migratePostgres(postgres, newer({ isCompatible: true }, { isCompatible: false })),
+      new RegExp(`from schema ${newest + 1} to ${newest + 2}, .*: ${isOlder}; ${isOlder}.`),
+    );
+    assert.equal((await older.call('GET', '/health/ready')).status, 200, 'the first one was compatible');
+    await worker.stop();
+    await older.kill();
+    await migratePostgres(postgres, newer({ isCompatible: true }, { isCompatible: false }));
+  },
+);
+
+test(
+  'a start that would migrate sees a program of version 0.1, which notes no process',
+  onlyShared,
+  async (t) => {
+    const database = await createDatabase(await findServer(), { isEmpty: true });
+    t.after(database.drop);
+    const postgres = openPostgres({ url: database.url, connections: 1, prepares: false });
+    t.after(() => postgres.close());
+    await migratePostgres(postgres, readMigrations('postgres').slice(0, 21));
+    // What each process of that version does every five seconds.
+    const beat = () =>
+      postgres.run('update service set beat_at = (extract(epoch from clock_timestamp()) * 1000)::bigint');
+    await beat();
+    const timer = setInterval(() => void beat().catch(() => {}), 1_000);
+    const refused = migratePostgres(postgres);
+    await assert
+      .rejects(
+        refused,
+        /an older one still runs on it: a process of version 0\.1 \(schema 21, last seen \d+ s ago\)/,
+      )
+      .finally(() => clearInterval(timer));
+    // It is seen as gone in time.
+    await migratePostgres(postgres);
+  },
+);
+
+test(
+  'a process whose schema was raised is not ready, refuses writes and runs no task (§10.3, §10.4)',
+  onlyShared,
+  async (t) => {
+    const store = await createTestStore(t);
+    const [api, worker] = [await startProcess(store, {}, 'api'), await startProcess(store, {}, 'worker')];
+    const projectId = await makeProject(api);
+    const path = `/products?projectId=${projectId}`;
+    const ask = async (sql: string) =>
+      (await query<{ found: string }>(`${store.settings.RELATA_DATABASE_URL}`, sql))[0]?.found;
+    const first = await api.call('POST', path, { body: productsOf('A') });
+    await api.call('GET', `/tasks/${first.body.task.id}?wait=60`);
+    worker.pause();
+    const { body: waiting } = await api.call('POST', path, { body: productsOf('B') });
+    await store.change('update service set schema_version = schema_version + 1');
+    const isMoved = async (process: ServiceProcess) => {
+      const { status, body } = await process.call('GET', '/health/ready');
+      assert.ok(status === 200 || body.reason === 'schema_moved', JSON.stringify(body));
+      return status === 503;
+    };
+    await untilHolds('the api process is not ready', () => isMoved(api), 60_000);
+    for (const [method, where, body] of [
+      ['POST', path, productsOf('C')],
+      ['POST', '/management/project-groups', { name: 'Group' }],
+      ['POST', `/products/batch/initiate?projectId=${projectId}`, undefined],
+    ] as const) {
+      const refused = await api.call(method, where, { body });
+      assert.equal(refused.status, 503, `${method} ${where}: ${refused.text}`);
+      assert.equal(refused.body.reason, 'schema_moved');
+      assert.ok(Number(refused.headers.get('retry-after')) >= 1);
+      assert.match(refused.body.details.join(), /schema \d+, this program knows \d+: stop it/);
+    }
+    const found = await api.call(
+      'GET',
+      `/product-service/products-by-sku?projectId=${projectId}&identifiers=A`,
+    );
+    assert.equal(found.body.products.length, 1, 'lookups go on');
+
+    // As after a machine that hung: what it knew of the schema is too old.
+    const isSilent = `select (seen_at < extract(epoch from clock_timestamp()) * 1000 - 6000)::text as found
+      from upload_process where takes_batches = 0`;
+    await untilHolds('the worker hangs', async () => (await ask(isSilent)) === 'true', 60_000);
+    worker.continue();
+    await untilHolds('the worker is not ready', () => isMoved(worker), 60_000);
+    const owner = `select coalesce(leased_by, 'none') as found from task where id = '${waiting.task.id}'`;
+    assert.equal(await ask(owner), 'none');
+
+    await store.change('update service set schema_version = schema_version - 1');
+    await untilHolds('the api process is ready', async () => !(await isMoved(api)), 60_000);
+    const { body: done } = await api.call('GET', `/tasks/${waiting.task.id}?wait=60`);
+    assert.equal(done.task.taskStatus, 'FINISHED');
+  },
+);
 
 /** Seconds without a database; the full 30 take long for every run. */
 const AWAY_S = Number(process.env.RELATA_TEST_AWAY_S ?? 8);

@@ -79,6 +79,10 @@ const ARRIVING = `drop table arriving_batch;
 const MARKS = `drop table upload_process;
   alter table full_update drop column uploads_under_way, drop column batch_at;`;
 
+/** Of PostgreSQL alone; the program that was stopped shows no sign any more. */
+const PROCESSES = `alter table upload_process drop column schema_version, drop column place, drop column takes_batches;
+  alter table service drop column compatible_from, drop column compatible_to; update service set beat_at = 0;`;
+
 /** Of the service's own tables, which only PostgreSQL keeps beside the catalogs. */
 const SECRETS = 'alter table pipeline drop column secrets;';
 /** The embedded store has tasks in another file. */
@@ -118,7 +122,7 @@ export async function takeBack(
   if (store.kind === 'postgres') {
     const marks = before === 'paths' ? MARKS : '';
     await store.change(
-      `${ARRIVING} ${TRACES} ${USERS} ${EVENTS} ${SEARCH} ${SECRETS} ${CHANNELS} ${DISMISSALS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
+      `${ARRIVING} ${PROCESSES} ${TRACES} ${USERS} ${EVENTS} ${SEARCH} ${SECRETS} ${CHANNELS} ${DISMISSALS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
     );
     return;
   }

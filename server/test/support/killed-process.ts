@@ -9,7 +9,7 @@ import type { TestStore } from './test-store.ts';
 export async function endLeases({ kind, settings, change }: TestStore): Promise<void> {
   const { RELATA_DATABASE_URL: url } = settings;
   if (kind === 'embedded' || url === undefined) return;
-  const sessions = `select pid from pg_stat_activity where datname = current_database() and application_name = 'relata'`;
+  const sessions = `select pid from pg_stat_activity where datname = current_database() and split_part(application_name, ' ', 1) = 'relata'`;
   while ((await query(url, sessions)).length > 0) await delay(20);
   for (const table of ['task', 'webhook_queue'])
     await change(`update ${table} set lease_until = 0 where leased_by is not null`);

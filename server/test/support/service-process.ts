@@ -36,6 +36,7 @@ export interface ProcessAnswer {
   // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
   readonly body: any;
   readonly text: string;
+  readonly headers: Headers;
 }
 
 export const PROCESS_KEY = 'test-key-of-at-least-thirty-two-characters';
@@ -108,12 +109,12 @@ export async function startProcess(
         ...(body !== undefined && { body: JSON.stringify(body) }),
       });
       const text = await response.text();
-      const { status } = response;
+      const { status, headers: got } = response;
       if (response.headers.get('content-type')?.startsWith('application/json') !== true)
-        return { status, text, body: undefined };
+        return { status, text, headers: got, body: undefined };
       const answer = JSON.parse(text);
       checkAnswer({ method, path, status, body: answer });
-      return { status, text, body: answer };
+      return { status, text, headers: got, body: answer };
     },
     kill,
     pause: () => void child.kill('SIGSTOP'),

@@ -153,6 +153,7 @@ function makeCuttable(real: Database) {
   };
   const database: Database = {
     isShared: real.isShared,
+    processId: real.processId,
     now: real.now,
     get read() {
       return reach().read;

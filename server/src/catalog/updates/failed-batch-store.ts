@@ -1,5 +1,6 @@
+import { hostname } from 'node:os';
 import { sql } from 'kysely';
-import type { ControlTransaction, Database } from '../../storage/storage.ts';
+import { type ControlTransaction, type Database, nameSessions, newestOf } from '../../storage/storage.ts';
 import { type ArrivingBatch, keyOfArriving, removeArriving } from './full-update-store.ts';
 
 const FAILED = 1;
@@ -115,56 +116,86 @@ function markOpen(tx: ControlTransaction, origin: string, state: FailedBatch['st
 
 const isUnseen = ({ now }: Database, ms: number) => sql<boolean>`seen_at <= ${now} - ${sql.lit(ms)}`;
 
-/** Says that a process is there and has stored every mark that it had to. */
-export async function noteProcess(database: Database, id: string): Promise<void> {
+/**
+ * Says that a process is there and has stored every mark that it had to; among others also what it is, for programs that want to
+ * migrate the database (`storage/postgres/migrate.ts`).
+ */
+export async function noteProcess(database: Database, takesBatches: boolean): Promise<void> {
   const seen = { seen_at: database.now };
+  const itself = {
+    schema_version: newestOf('postgres'),
+    place: `${hostname()} pid ${process.pid}`,
+    takes_batches: Number(takesBatches),
+  };
   await database.write(
     (tx) =>
       tx
         .insertInto('upload_process')
-        .values({ id, ...seen })
+        .values({ id: database.processId, ...seen, ...(database.isShared && itself) })
         .onConflict((conflict) => conflict.column('id').doUpdateSet(seen))
         .execute(),
     { of: 'rows' },
   );
 }
 
-export async function removeProcess(database: Database, id: string): Promise<void> {
+export async function removeProcess(database: Database): Promise<void> {
+  const { processId } = database;
   await database.write(
     async (tx) => {
-      await tx.deleteFrom('upload_process').where('id', '=', id).execute();
+      await tx.deleteFrom('upload_process').where('id', '=', processId).execute();
       await endLost(tx);
     },
     { of: 'rows' },
   );
 }
 
-/** Removes processes that were not seen for so long, or all; if there is one, every open full update is in doubt at least. */
+/** The one process of an embedded store does. */
+const takesBatches = ({ isShared }: Database) =>
+  sql<number>`${isShared ? sql.ref('takes_batches') : sql.lit(1)}`;
+
+/**
+ * Removes processes that were not seen for so long, or all; if one of them took batches, every open full update is in doubt at
+ * least. What one that hangs left open is ended: it keeps its locks, and others would wait for it.
+ */
 export async function removeGoneProcesses(
   database: Database,
   origin: string,
   unseenMs?: number,
 ): Promise<void> {
-  await database.write(
+  const gone = await database.write(
     async (tx) => {
-      const gone = await tx
+      const removed = await tx
         .deleteFrom('upload_process')
         .$if(unseenMs !== undefined, (query) => query.where(isUnseen(database, Number(unseenMs))))
-        .returning('id')
+        .returning(['id', takesBatches(database).as('takesBatches')])
         .execute();
       await endLost(tx);
-      if (gone.length > 0) await markOpen(tx, origin, 'in doubt').execute();
+      if (removed.some((one) => one.takesBatches === 1)) await markOpen(tx, origin, 'in doubt').execute();
+      return removed;
     },
     { of: 'rows' },
   );
+  if (database.isShared && gone.length > 0)
+    await endSessions(
+      database,
+      gone.map(({ id }) => nameSessions(id)),
+    );
 }
 
-/** @returns when each other process was last seen, by its id */
-export async function listOtherProcesses(database: Database, id: string): Promise<Map<string, number>> {
+/** An idle one holds nothing; behind a proxy it may be another process's by now. */
+async function endSessions(database: Database, names: readonly string[]): Promise<void> {
+  await sql`select pg_terminate_backend(pid) from pg_stat_activity
+    where application_name in (${sql.join(names)}) and state <> 'idle' and usename = current_user
+      and datname = current_database()`.execute(database.read);
+}
+
+/** Of a database that processes share. @returns when each other one that takes batches was last seen, by its id */
+export async function listOtherProcesses(database: Database): Promise<Map<string, number>> {
   const rows = await database.read
     .selectFrom('upload_process')
     .select(['id', 'seen_at as seenAt'])
-    .where('id', '!=', id)
+    .where('id', '!=', database.processId)
+    .where('takes_batches', '=', 1)
     .execute();
   return new Map(rows.map((row) => [row.id, row.seenAt]));
 }

@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../../kernel/errors.ts';
+import { GONE_MS } from '../../storage/storage.ts';
 import type { CatalogParts } from '../parts.ts';
 import {
   endExpected,
@@ -19,8 +19,6 @@ import type { ArrivingBatch, BatchesState, FullUpdate } from './full-update-stor
 const BEAT_MS = 1_000;
 /** A process not seen for this long is silent: no commit is accepted before it is there again or counts as dead. */
 const SILENT_MS = 5_000;
-/** A process not seen for this long counts as dead. The same time as the lease of a task. */
-const GONE_MS = 10_000;
 const TRY_EVERY_MS = 250;
 /** How long a commit waits for batches that are arriving and for the next beat of the others: callers give up after 3 s. */
 export const COMMIT_WAIT_MS = 2_500;
@@ -39,12 +37,12 @@ type Parts = Pick<CatalogParts, 'database' | 'clock' | 'logger'>;
 export class FailedBatches {
   private readonly parts: Parts;
   private readonly origin: string;
-  private readonly id = randomBytes(8).toString('hex');
   private readonly marks = new Map<string, FailedBatch>();
   /** Failed batches whose rows are there still: only their process knows that they do not arrive any more. */
   private readonly lost = new Set<ArrivingBatch>();
   private expected = 0;
   private timer: NodeJS.Timeout | undefined;
+  private takesBatches = true;
   private beating: Promise<void> | undefined;
   /** By the clock of this process: the last beat, and the first of those without a failure between them. */
   private beatAt = Number.NEGATIVE_INFINITY;
@@ -55,13 +53,14 @@ export class FailedBatches {
     this.origin = origin;
   }
 
-  /** Called before batches are taken. */
-  async start(): Promise<void> {
+  /** Called before batches are taken, and by a process that takes none: others see it in the same list. */
+  async start(takesBatches: boolean): Promise<void> {
     const { database } = this.parts;
+    this.takesBatches = takesBatches;
     // The lock of the data folder shows that processes still listed were killed.
     if (!database.isShared) await removeGoneProcesses(database, this.origin);
     this.beatAt = performance.now();
-    await noteProcess(database, this.id);
+    await noteProcess(database, this.takesBatches);
     this.timer = setInterval(() => {
       this.beating ??= this.beat().finally(() => {
         this.beating = undefined;
@@ -76,14 +75,15 @@ export class FailedBatches {
     clearInterval(this.timer);
     await this.beating;
     await this.storeMarks();
-    await removeProcess(this.parts.database, this.id);
+    await removeProcess(this.parts.database);
   }
 
   /** @returns the batch, which the full update counts from now on; undefined when none is open */
   expect(projectId: number, fullUpdateId: number | undefined): Promise<ArrivingBatch | undefined> {
     this.expected += 1;
-    const batch = { projectId, processId: this.id, number: this.expected };
-    return expectBatch(this.parts.database, { ...batch, origin: this.origin, fullUpdateId });
+    const { database } = this.parts;
+    const batch = { projectId, processId: database.processId, number: this.expected };
+    return expectBatch(database, { ...batch, origin: this.origin, fullUpdateId });
   }
 
   /** The batch of a repeated request was accepted before. */
@@ -157,11 +157,11 @@ export class FailedBatches {
   async refuseSilence(until: number): Promise<void> {
     const { database } = this.parts;
     if (!database.isShared) return;
-    const before = await listOtherProcesses(database, this.id);
+    const before = await listOtherProcesses(database);
     const notReady = new ServiceError('not_ready', { retryAfterSeconds: 1 });
     for (let waiting = [...before.keys()]; waiting.length > 0; ) {
       await delay(LOOK_EVERY_MS);
-      const now = await listOtherProcesses(database, this.id);
+      const now = await listOtherProcesses(database);
       // Whether one ended in order or was killed is in the state of the full update when the caller asks again.
       if (performance.now() > until || waiting.some((id) => !now.has(id))) throw notReady;
       waiting = waiting.filter((id) => now.get(id) === before.get(id));
@@ -190,7 +190,7 @@ export class FailedBatches {
       await this.storeMarks();
       if (!database.isShared) return;
       const begunAt = performance.now();
-      await noteProcess(database, this.id);
+      await noteProcess(database, this.takesBatches);
       this.beatAt = begunAt;
       this.steadySince = Math.min(this.steadySince, begunAt);
       // After an outage, others come back within moments too.

@@ -19,7 +19,12 @@ export type AnswerOnce = <Answer extends object>(
 const noRecord: RecordAnswer<object> = async () => {};
 const KEPT_MS = 24 * 3_600_000;
 /** Nothing can be asked of the store now. */
-const AWAY: ReadonlySet<string> = new Set<FailureCode>(['not_ready', 'storage_full', 'storage_failed']);
+const AWAY: ReadonlySet<string> = new Set<FailureCode>([
+  'not_ready',
+  'schema_moved',
+  'storage_full',
+  'storage_failed',
+]);
 /** It has just become as old as an answer becomes: whoever asks again is the first. */
 const ANSWER_GONE = { retryAfterSeconds: 1 };
 

@@ -216,6 +216,11 @@ const onTheWire = {
   },
   storage_full: { status: 507, message: 'The disk is full, nothing of this request was stored' },
   storage_failed: { status: 503, message: 'The disk reports errors, nothing of this request was stored' },
+  schema_moved: {
+    status: 503,
+    message:
+      'A newer version of the service has taken over the database, this process writes nothing any more',
+  },
   not_ready: { status: 503, message: 'Service Unavailable' },
 } satisfies Record<FailureCode, WireText>;
 

@@ -21,7 +21,10 @@ const ReadyAnswer = Type.Object(
 const READY_RETRY_SECONDS = 5;
 
 const about = { config: { guard: 'none' }, answer: { 200: HealthAnswer } } as const;
-const unready = { ...ErrorAnswer, description: 'starting, stopping, or without its database' };
+const unready = {
+  ...ErrorAnswer,
+  description: 'starting, stopping, without its database, or older than its database',
+};
 
 const live = {
   ...about,
@@ -39,7 +42,7 @@ const ready = {
   path: '/health/ready',
   summary: 'Whether requests are served',
   description:
-    'Answers 503 while the service starts or stops, or cannot reach its database. Send it no requests then, but do not restart it. `problems` are of a full disk and of damaged catalogs.',
+    'Answers 503 while the service starts or stops, cannot reach its database, or is older than its database, which a newer version has migrated (schema_moved). Send it no requests then, but do not restart it. `problems` are of a full disk and of damaged catalogs.',
   failures: { 503: unready },
 } as const;
 

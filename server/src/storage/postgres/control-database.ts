@@ -12,7 +12,7 @@ import type { Database } from '../storage.ts';
 import type { Postgres, SqlConnection } from './connections.ts';
 
 /** The service's own tables in PostgreSQL, which other processes read and write too. */
-export function openPostgresDatabase(postgres: Postgres): Database {
+export function openPostgresDatabase(postgres: Postgres, processId: string): Database {
   const kysely = new Kysely<ControlSchema>({
     dialect: {
       createAdapter: () => new PostgresAdapter(),
@@ -23,6 +23,7 @@ export function openPostgresDatabase(postgres: Postgres): Database {
   });
   return {
     isShared: true,
+    processId,
     read: kysely,
     now: sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
     write: (work, { of = 'all' } = {}) =>
@@ -57,8 +58,7 @@ function createPoolDriver(postgres: Postgres): Driver {
       lent.set(connection, sqlConnection);
       return connection;
     },
-    beginTransaction: async (connection) =>
-      void (await execute(connection, 'begin isolation level read committed')),
+    beginTransaction: async (connection) => lent.get(connection)?.begin(),
     commitTransaction: async (connection) => void (await execute(connection, 'commit')),
     // A lost connection has rolled back already.
     rollbackTransaction: async (connection) => void (await execute(connection, 'rollback').catch(() => {})),

@@ -1,9 +1,24 @@
+import { setTimeout } from 'node:timers/promises';
 import { type Migration, readMigrations, refuseNewer } from '../migrate.ts';
 import { chooseCompression } from './compression.ts';
 import type { Postgres, SqlTransaction } from './connections.ts';
 
-/** Migrates a PostgreSQL database to the newest schema; one of several processes that start together does it. */
-export async function migratePostgres(postgres: Postgres): Promise<void> {
+/** A process that shows no sign for this long is gone; the same time as the lease of a task. */
+export const GONE_MS = 10_000;
+/** How long a start waits for older processes to end: they were stopped together with it, or killed just now. */
+const OTHERS_MS = 15_000;
+const TRY_EVERY_MS = 500;
+/** The first schema in which each process notes what it knows. */
+const NOTED_SINCE = 22;
+
+/**
+ * Migrates a PostgreSQL database to the newest schema; one of several processes that start together does it.
+ * @throws Error when the database was written by a newer program, or an older one still runs on it
+ */
+export async function migratePostgres(
+  postgres: Postgres,
+  migrations: readonly Migration[] = readMigrations('postgres'),
+): Promise<void> {
   await postgres
     .run(
       `create table if not exists service (
@@ -11,7 +26,12 @@ export async function migratePostgres(postgres: Postgres): Promise<void> {
     )
     .catch(ignoreRace);
   await postgres.run('insert into service (id, schema_version) values (1, 0) on conflict do nothing');
-  await postgres.transaction((tx) => bringToNewest(tx, readMigrations('postgres')));
+  for (const until = performance.now() + OTHERS_MS; ; await setTimeout(TRY_EVERY_MS)) {
+    // Each time anew: the row that it locks is what older processes show their signs in.
+    const older = await postgres.transaction((tx) => bringToNewest(tx, migrations));
+    if (older === undefined) return;
+    if (performance.now() > until) throw new Error(older);
+  }
 }
 
 /** Despite `if not exists`, two processes that create a table at once collide in PostgreSQL's own tables. */
@@ -19,16 +39,53 @@ function ignoreRace(error: unknown): void {
   if (!['23505', '42P07'].includes((error as { code?: string }).code ?? '')) throw error;
 }
 
-/** @throws Error when the database was written by a newer program */
-async function bringToNewest(tx: SqlTransaction, migrations: readonly Migration[]): Promise<void> {
+/** @returns why nothing was changed: an older process is there @throws Error when a newer program wrote the database */
+async function bringToNewest(
+  tx: SqlTransaction,
+  migrations: readonly Migration[],
+): Promise<string | undefined> {
   const newest = migrations.at(-1)?.version ?? 0;
   const [row] = await tx.rows<{ version: number }>(
     'select schema_version as version from service where id = 1 for update',
   );
   const present = row?.version ?? 0;
   refuseNewer('The database', present, newest);
-  for (const migration of migrations) if (migration.version > present) await apply(tx, migration);
+  const pending = migrations.filter(({ version }) => version > present);
+  const needed = pending.findLast(({ isCompatible }) => !isCompatible)?.version;
+  const older = needed === undefined || present === 0 ? [] : await listOlder(tx, present, needed);
+  if (older.length > 0)
+    return `This program would bring the database from schema ${present} to ${newest}, but an older one still runs on it: \
+${older.join('; ')}. Stop all older processes, then start this one again (docs/operating.md, "Upgrade").`;
+  for (const migration of pending) await apply(tx, migration);
+  if (pending.length > 0 && newest >= NOTED_SINCE)
+    await tx.run(
+      'update service set compatible_from = coalesce($1, compatible_from), compatible_to = $2 where id = 1',
+      [needed ?? null, newest],
+    );
   await chooseCompression(tx);
+  return undefined;
+}
+
+/**
+ * @param needed programs that know it can go on
+ * @returns the processes that cannot, with when they were last seen. Earlier programs show only together that there is one: each
+ * raises the beat of `service` every five seconds.
+ */
+async function listOlder(tx: SqlTransaction, present: number, needed: number): Promise<string[]> {
+  const seen =
+    present < NOTED_SINCE
+      ? `select 'a process of version 0.1' as place, schema_version as version, beat_at as seen_at from service`
+      : `select place, schema_version as version, seen_at from upload_process`;
+  const found = await tx.rows<{ place: string; version: number; passed: number }>(
+    `select place, version, greatest(now_at - seen_at, 0) as passed
+     from (${seen}) seen, (select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_at) clock
+     where version < $1 and seen_at > now_at - $2::bigint order by place`,
+    [needed, GONE_MS],
+  );
+  return found.map(
+    ({ place, version, passed }) =>
+      `${place} (schema ${version}, last seen ${Math.ceil(passed / 1_000)} s ago)`,
+  );
 }
 
 async function apply(tx: SqlTransaction, { version, sql }: Migration): Promise<void> {

@@ -3,8 +3,8 @@ import { ServiceError } from '../../kernel/errors.ts';
 /** SQLSTATE. Source: PostgreSQL documentation, appendix A. */
 const DISK_FULL = '53100';
 const IO_ERROR = '58030';
-/** Connection exceptions, too many connections, shutdown, crash, starting up, and what only a standby refuses. */
-const UNAVAILABLE = /^(?:08...|53[0234]00|57P0[1-5]|25006|40001|40P01|55P03)$/;
+/** Connection exceptions, too many connections, shutdown, crash, starting up, a transaction that hung, and what only a standby refuses. */
+const UNAVAILABLE = /^(?:08...|53[0234]00|57P0[1-5]|25P03|25006|40001|40P01|55P03)$/;
 const NETWORK = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'],
   ...['ENETUNREACH', 'ECONNABORTED', 'ENOENT'],

@@ -2,6 +2,7 @@
  * The door of PostgreSQL: connections, the control database on it, replicas, bulk copies.
  */
 export {
+  nameSessions,
   openPostgres,
   type Postgres,
   type PostgresSettings,
@@ -11,6 +12,7 @@ export {
 } from './connections.ts';
 export { openPostgresDatabase } from './control-database.ts';
 export { CopyRows, copyInto } from './copy-rows.ts';
-export { migratePostgres } from './migrate.ts';
+export { GONE_MS, migratePostgres } from './migrate.ts';
 export { isTimedOut } from './postgres-errors.ts';
 export { createReaders, type Readers } from './replicas.ts';
+export { createSchemaWatch, refuseMoved, watchSchema } from './schema-watch.ts';

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { extname } from 'node:path';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import {
@@ -46,6 +47,7 @@ export function openControlDatabase(path: string): Database {
   });
   return {
     isShared: false,
+    processId: randomBytes(8).toString('hex'),
     read,
     now: sql<number>`cast(unixepoch('subsec') * 1000 as integer)`,
     write: (work) => writer.transaction().execute(work),
