@@ -18,6 +18,7 @@ import {
   type Postgres,
   type PostgresSettings,
   refuseMoved,
+  tryWrites,
   watchSchema,
 } from './postgres/postgres.ts';
 import type { ControlSchema } from './schema.ts';
@@ -245,7 +246,10 @@ function openEmbeddedStorage(root: string): Storage {
 const START_MS = 60_000;
 const TRY_EVERY_MS = 500;
 
-/** Opens a PostgreSQL database with the newest schema. @throws not_ready when it cannot be reached for a minute */
+/**
+ * Opens a PostgreSQL database with the newest schema.
+ * @throws Error when nothing can be written to it, with its own words; not_ready when it cannot be reached for a minute
+ */
 async function openPostgresStorage(own: PostgresSettings): Promise<Storage> {
   const schema = createSchemaWatch(newestOf('postgres'));
   const processId = randomBytes(8).toString('hex');
@@ -281,14 +285,38 @@ async function openPostgresStorage(own: PostgresSettings): Promise<Storage> {
 async function migrateSoon(postgres: Postgres, until: number): Promise<void> {
   for (;;) {
     try {
-      return await migratePostgres(postgres);
+      await migratePostgres(postgres);
+      return await tryWrites(postgres);
     } catch (error) {
-      const isAway = error instanceof ServiceError && error.code === 'not_ready';
-      if (!isAway || performance.now() > until) throw error;
+      const final = await judgeStart(postgres, error);
+      if (final !== undefined || performance.now() > until) throw final ?? error;
       await setTimeout(TRY_EVERY_MS);
     }
   }
 }
+
+/** @returns what ends a start, in the words of a database that refuses writes; undefined while the database is away */
+async function judgeStart(postgres: Postgres, error: unknown): Promise<unknown> {
+  const { severity, cause } = error as Error & { severity?: string; cause?: Error & { code?: string } };
+  if (severity === 'ERROR') return refuseUnwritable(error as Error);
+  // A standby may be promoted soon.
+  if (cause?.code === READ_ONLY && !(await isStandby(postgres).catch(() => true)))
+    return refuseUnwritable(cause);
+  return error instanceof ServiceError && error.code === 'not_ready' ? undefined : error;
+}
+
+/** SQLSTATE read_only_sql_transaction: of a standby, or by a setting. */
+const READ_ONLY = '25006';
+
+async function isStandby(postgres: Postgres): Promise<boolean> {
+  const [row] = await postgres.rows<{ isStandby: boolean }>('select pg_is_in_recovery() as "isStandby"');
+  return row?.isStandby ?? false;
+}
+
+const refuseUnwritable = ({ message }: Error) =>
+  new Error(
+    `The database refuses what the service has to write: ${message}. Let its role read and write all tables that it made (docs/operating.md, "Set up PostgreSQL").`,
+  );
 
 /** A probe waits a second or two for its answer. */
 const ANSWER_MS = 1_000;

@@ -16,3 +16,4 @@ export { GONE_MS, migratePostgres } from './migrate.ts';
 export { isTimedOut } from './postgres-errors.ts';
 export { createReaders, type Readers } from './replicas.ts';
 export { createSchemaWatch, refuseMoved, watchSchema } from './schema-watch.ts';
+export { tryWrites } from './trial-writes.ts';

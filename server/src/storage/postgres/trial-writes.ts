@@ -1,0 +1,74 @@
+import { readMigrations } from '../migrate.ts';
+import type { Postgres, SqlTransaction } from './connections.ts';
+import { CopyRows, copyInto } from './copy-rows.ts';
+
+/** No project, account or task has it. Ids are given, as an identity column does not take back what it gave. */
+const NONE = -1;
+
+/** Takes the trial back. */
+class TakenBack extends Error {
+  override readonly name = 'TakenBack';
+}
+
+/**
+ * Makes one write of each kind that the service makes, in every table, and takes them back: a database on which none can work is
+ * found out before requests are accepted.
+ * @throws not_ready, or the error of the database
+ */
+export async function tryWrites(postgres: Postgres): Promise<void> {
+  const trial = postgres.transaction(async (tx) => {
+    await tx.run(IN_EVERY_TABLE());
+    await acceptAndClaim(tx);
+    const rows = new CopyRows(4).begin().integer(NONE).integer(NONE).integer(NONE).text('{}');
+    await tx.copyIn(copyInto('document', ['project_id', 'id', 'product_id', 'raw']), rows.finish());
+    throw new TakenBack();
+  });
+  await trial.catch((error: unknown) => {
+    if (!(error instanceof TakenBack)) throw error;
+  });
+}
+
+/** Rights are checked for statements without rows too. The database may hold tables of others. */
+const IN_EVERY_TABLE = () => `do $$ declare one record; begin
+  for one in select relname, attname from pg_class join pg_attribute on attrelid = pg_class.oid and attnum = 1
+    where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')
+      and relname in (${listTables().map((name) => `'${name}'`)})
+  loop
+    execute format('insert into %1$I (%2$I) select %2$I from %1$I where false', one.relname, one.attname);
+    execute format('update %1$I set %2$I = %2$I where false', one.relname, one.attname);
+    execute format('delete from %1$I where false', one.relname);
+  end loop;
+end $$`;
+
+const listTables = () =>
+  readMigrations('postgres').flatMap(({ sql }) =>
+    [...sql.matchAll(/^create table (\w+)/gm)].map(([, name]) => `${name}`),
+  );
+
+/** What databases refuse that distribute tables: references, queries among values, locks in joins, the clock in a change. */
+async function acceptAndClaim(tx: SqlTransaction): Promise<void> {
+  await tx.run('insert into account (id, name, created_at) values ($1, $2, 0)', [NONE, 'trial of the start']);
+  await tx.run(
+    `insert into api_key (id, account_id, name, scope_type, access, hash, first_characters, created_at, created_by)
+     values ($1, $1, '', 'account', 'read', 'trial of the start', '', 0, '')`,
+    [NONE],
+  );
+  await tx.run(
+    `insert into task (project_id, number, id, project_name, kind, name, origin, increment_type, status, is_ordered,
+       request_time, start_time, payload, log_counter)
+     values ($1, $1, '', '', '', '', '', '', 'PENDING', 1, 0, 0, '{}',
+       (select count(*) from task where project_id = $1))`,
+    [NONE],
+  );
+  const claimed = await tx.run(
+    `with claimed as (
+       select task.project_id, task.number
+       from (select project_id, number from task where project_id = $1 order by number limit 1) head
+       join task on task.project_id = head.project_id and task.number = head.number
+       for update of task skip locked)
+     update task set lease_until = (extract(epoch from clock_timestamp()) * 1000)::bigint
+     from claimed where task.project_id = claimed.project_id and task.number = claimed.number`,
+    [NONE],
+  );
+  if (claimed !== 1) throw new Error('a task that was just accepted cannot be claimed');
+}
