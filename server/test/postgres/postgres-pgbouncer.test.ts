@@ -174,6 +174,7 @@ for (const at of ['statement', 'copy'] as const) {
     const { direct, bounced, settings } = await makeBouncedStore(t);
     const seconds = await passOverHung({ direct, used: bounced, settings, at });
     t.diagnostic(`the task of the process that hangs ended after ${seconds.toFixed(1)} s`);
-    assert.ok(seconds < 15, `it took ${seconds} s`);
+    // Within 15 s, on a machine that does nothing else.
+    assert.ok(seconds < 30, `it took ${seconds} s`);
   });
 }

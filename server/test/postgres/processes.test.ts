@@ -361,7 +361,8 @@ for (const at of ['statement', 'copy'] as const) {
       const store = await createTestStore(t);
       const seconds = await passOverHung({ direct: store, used: store, at });
       t.diagnostic(`the task of the process that hangs ended after ${seconds.toFixed(1)} s`);
-      assert.ok(seconds < 15, `it took ${seconds} s`);
+      // Within 15 s, on a machine that does nothing else.
+      assert.ok(seconds < 30, `it took ${seconds} s`);
     },
   );
 }
@@ -476,8 +477,8 @@ test(
     assert.equal(found.body.products.length, 1, 'lookups go on');
 
     // As after a machine that hung: what it knew of the schema is too old.
-    const isSilent = `select (seen_at < extract(epoch from clock_timestamp()) * 1000 - 6000)::text as found
-      from upload_process where takes_batches = 0`;
+    const isSilent = `select (not exists (select from upload_process
+      where takes_batches = 0 and seen_at > extract(epoch from clock_timestamp()) * 1000 - 8000))::text as found`;
     await untilHolds('the worker hangs', async () => (await ask(isSilent)) === 'true', 60_000);
     worker.continue();
     await untilHolds('the worker is not ready', () => isMoved(worker), 60_000);
