@@ -135,13 +135,14 @@ export interface CatalogStore {
   /** Drops batches of which a product is another by now than was found: they are to be staged anew. */
   dropOutdated(projectId: number, staged: { fullUpdateId: number }): Promise<boolean>;
   reviewBatch(projectId: number, reviewed: BatchReview): Promise<void>;
-  /** Stages products as they are now, those that no batch of the full update holds: its commit leaves them alone. */
-  keepSkipped(
-    projectId: number,
-    kept: { fullUpdateId: number; identifiers: readonly string[] },
-  ): Promise<void>;
+  /** Stages products as they are now that the batches left out as not valid: the commit leaves them alone. */
+  keepSkipped(projectId: number, kept: { fullUpdateId: number }): Promise<void>;
   listStagedBatches(projectId: number, fullUpdateId: number): Promise<readonly StagedBatch[]>;
-  readStagedReports(projectId: number, fullUpdateId: number): Promise<readonly string[]>;
+  /** A part of the reports of all batches, in their order; each may be 20 MB. */
+  readStagedReports(
+    projectId: number,
+    wanted: ReportPlace & { readonly fullUpdateId: number },
+  ): Promise<ReportPart>;
   compareStaged(projectId: number, fullUpdateId: number, withIdentifiers: boolean): Promise<Difference>;
   /** @returns products that a commit would delete, by identifier, with the fronts of their uploads */
   listDeleted(projectId: number, wanted: DeletedPage): Promise<readonly ListedRow[]>;
@@ -170,6 +171,19 @@ export interface CatalogStore {
   dropEvents(projectId: number, ids: readonly string[]): Promise<void>;
   removeCatalog(projectId: number): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Where a part of the reports of staged batches begins: in the first batch from `batch` on, and there `at` a character. */
+export interface ReportPlace {
+  readonly batch: number;
+  readonly at: number;
+}
+
+export interface ReportPart {
+  /** Whole lines, some megabytes. */
+  readonly lines: string;
+  /** undefined: there are no more. */
+  readonly next: ReportPlace | undefined;
 }
 
 export interface DeletedPage {

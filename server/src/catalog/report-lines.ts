@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isStorableText } from '../kernel/storable-text.ts';
 import type { ReportLine, TaskRun } from '../tasks/tasks.ts';
 
@@ -23,6 +24,11 @@ interface Dropped {
 /** A task names so many attributes; its report has all. */
 const WARNINGS = 100;
 
+/** Passed on in one turn of the event loop: 100,000 lines, a report at its cap, take half a second when all are parsed. */
+const LINES_AT_ONCE = 1_000;
+/** Other lines of a batch are passed on as they are. */
+const TALLIED = /^\{"more"|"code":"(facts_dropped|value_empty|attribute_unknown)"/;
+
 const writeCount = (count: number, one: string, many: string): string =>
   `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
 
@@ -40,13 +46,21 @@ export class ReportPassage {
     this.run = run;
   }
 
-  readonly pass = (lines: string): void => {
-    const texts = lines.split('\n').filter((text) => text !== '');
-    for (const line of texts.map((text) => JSON.parse(text) as ReportLine | { more: number })) {
-      if ('more' in line) this.run.leaveOut(line.more);
-      else this.add(line);
+  /** Others of the thread have their turn meanwhile. */
+  readonly pass = async (lines: string): Promise<void> => {
+    let count = 0;
+    for (const text of eachLine(lines)) {
+      if (TALLIED.test(text)) this.tally(JSON.parse(text) as ReportLine | { more: number });
+      else this.run.report(text);
+      count += 1;
+      if (count % LINES_AT_ONCE === 0) await nextTurn();
     }
   };
+
+  private tally(line: ReportLine | { more: number }): void {
+    if ('more' in line) this.run.leaveOut(line.more);
+    else this.add(line);
+  }
 
   private add(line: ReportLine): void {
     const { code, attribute = '', count = 0 } = line;
@@ -82,22 +96,28 @@ export class ReportPassage {
   }
 }
 
+/** Splitting a report at its cap takes as long as many calls may wait. */
+function* eachLine(lines: string): Generator<string, void> {
+  for (let at = 0; at < lines.length; ) {
+    const end = lines.indexOf('\n', at);
+    const text = lines.slice(at, end < 0 ? lines.length : end);
+    if (text !== '') yield text;
+    at += text.length + 1;
+  }
+}
+
 /** Kept with the result of a task; `warnings` are sentences. */
 export interface TaskNotes {
   readonly warnings?: readonly string[];
   readonly dropped?: readonly (readonly [attribute: string, dropped: Dropped])[];
 }
 
-const SKIPPED = '"code":"product_invalid"';
+export const SKIPPED = '"code":"product_invalid"';
 const OF_REQUEST = /"code":"(repeated_identifier|product_invalid|path_mended)"/;
 
-/** @returns the identifiers of products that were left out, as reports of batches name them */
-export function listSkipped(reports: readonly string[]): string[] {
-  // Reports without such a line, which may be long, are not split.
-  const lines = reports
-    .filter((report) => report.includes(SKIPPED))
-    .flatMap((report) => report.split('\n'))
-    .filter((line) => line.includes(SKIPPED));
+/** @returns the identifiers of products that were left out, as the report of a batch names them */
+export function listSkipped(report: string): string[] {
+  const lines = report.split('\n').filter((line) => line.includes(SKIPPED));
   const identifiers = lines.map((line) => (JSON.parse(line) as ReportLine).identifier);
   return [
     ...new Set(identifiers.filter((identifier) => identifier !== undefined && isStorableText(identifier))),

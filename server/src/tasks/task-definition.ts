@@ -7,7 +7,8 @@ export interface TaskRun {
   /** In percent; shown while the task runs. */
   progress(percent: number): Promise<void>;
   log(line: string): Promise<void>;
-  report(line: ReportLine): void;
+  /** A text is a line that is written already. */
+  report(line: ReportLine | string): void;
   /** Counts lines that were left out of the report. */
   leaveOut(lines: number): void;
   /** What the task has done, in figures; kept with its end. */

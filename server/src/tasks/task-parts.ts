@@ -82,12 +82,12 @@ export function createTaskParts({ database, clock, watch, work }: TaskPartsNeeds
     },
 
     /** Passes on what a part logged and reported. */
-    async tell(run: TaskRun, part: Task, passOn: (lines: string) => void): Promise<void> {
+    async tell(run: TaskRun, part: Task, passOn: (lines: string) => Promise<void>): Promise<void> {
       for (const { line } of await listLogLines(database, part)) await run.log(line);
       for (let at = 0; ; at += 1) {
         const lines = await findReportPart(database, part, at);
         if (lines === undefined) return;
-        passOn(lines);
+        await passOn(lines);
       }
     },
   };

@@ -1,4 +1,5 @@
 import type { ControlTransaction, Database } from '../storage/storage.ts';
+import type { TaskReportPart } from './task-report.ts';
 import type { TaskKey } from './task-store.ts';
 
 /** Reports of tasks, in parts. */
@@ -7,18 +8,20 @@ import type { TaskKey } from './task-store.ts';
 export async function saveReport(
   tx: ControlTransaction,
   { projectId, number }: TaskKey,
-  parts: readonly { lines: string; lineCount: number }[],
+  parts: Iterable<TaskReportPart>,
 ): Promise<void> {
   await tx
     .deleteFrom('task_report')
     .where('project_id', '=', projectId)
     .where('task_number', '=', number)
     .execute();
-  for (const [part, { lines, lineCount }] of parts.entries()) {
+  let part = 0;
+  for (const { lines, lineCount } of parts) {
     await tx
       .insertInto('task_report')
       .values({ project_id: projectId, task_number: number, part, line_count: lineCount, lines })
       .execute();
+    part += 1;
   }
 }
 

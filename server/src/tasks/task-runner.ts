@@ -60,9 +60,9 @@ class RunNotes {
   private unreported = 0;
   private result: object | undefined;
 
-  report(line: ReportLine): void {
-    if (this.lines.length < REPORT_LINES) this.lines.push(JSON.stringify(line));
-    else this.unreported += 1;
+  report(line: ReportLine | string): void {
+    if (this.lines.length >= REPORT_LINES) this.unreported += 1;
+    else this.lines.push(typeof line === 'string' ? line : JSON.stringify(line));
   }
 
   leaveOut(lines: number): void {

@@ -56,7 +56,7 @@ export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
       done += followed.products.length;
       after = lastId;
       await store.followOntology(projectId, { ...followed, taskNumber, at: clock.now() });
-      passage.pass(report);
+      await passage.pass(report);
       await run.progress((done / Math.max(total, 1)) * 100);
     }
     run.count(await passage.end());

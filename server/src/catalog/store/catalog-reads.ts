@@ -24,7 +24,7 @@ import {
 } from './product-list-store.ts';
 import { weighRestore } from './restore-effect-store.ts';
 import { countHits, listDocuments, listHits, listTail, readSearchState } from './search-store.ts';
-import { listStagedBatches, readStagedReports } from './staged-store.ts';
+import { listStagedBatches } from './staged-store.ts';
 import { readCatalogVersion, readOntology, readPastOntology } from './state-store.ts';
 import { listKeptCommits } from './undo-store.ts';
 
@@ -54,7 +54,6 @@ export const createCatalogReads = ({
   | 'listStagedBatches'
   | 'lookIntoCategories'
   | 'readCategoryWalk'
-  | 'readStagedReports'
   | 'readVersion'
 > => ({
   readVersion: (projectId) => read(projectId, readCatalogVersion()),
@@ -70,7 +69,6 @@ export const createCatalogReads = ({
   hasAny: (projectId, identifiers) => read(projectId, hasAny(identifiers)),
   getOntology: (projectId) => read(projectId, readOntology()),
   listStagedBatches: (projectId, fullUpdateId) => read(projectId, listStagedBatches(fullUpdateId)),
-  readStagedReports: (projectId, fullUpdateId) => read(projectId, readStagedReports(fullUpdateId)),
   listKeptCommits: (projectId) => read(projectId, listKeptCommits()),
 });
 

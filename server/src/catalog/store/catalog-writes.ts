@@ -6,7 +6,7 @@ import { walkCategories } from './category-index-store.ts';
 import { commit } from './commit-store.ts';
 import { replaceOntology, reserveIds } from './ontology-store.ts';
 import { walkSearch } from './search-store.ts';
-import { dropOutdated, keepSkipped, reviewBatch } from './staged-store.ts';
+import { dropOutdated, keepSkipped, readStagedReports, reviewBatch } from './staged-store.ts';
 import { applyOnce, type CatalogState, change } from './state-store.ts';
 import { deleteProducts, restore } from './upkeep-store.ts';
 
@@ -23,6 +23,7 @@ export function createCatalogWrites(
   | 'dropOutdated'
   | 'followOntology'
   | 'keepSkipped'
+  | 'readStagedReports'
   | 'replaceOntology'
   | 'reserveIds'
   | 'restore'
@@ -45,6 +46,7 @@ export function createCatalogWrites(
     dropOutdated: (projectId, staged) => write('dropOutdated', projectId, staged),
     followOntology: (projectId, followed) => write('followOntology', projectId, followed),
     keepSkipped: (projectId, kept) => write('keepSkipped', projectId, kept),
+    readStagedReports: (projectId, wanted) => write('readStagedReports', projectId, wanted),
     replaceOntology: (projectId, wanted) => write('replaceOntology', projectId, wanted),
     reserveIds: (projectId, wanted) => write('reserveIds', projectId, wanted),
     async restore(projectId, change) {
@@ -110,6 +112,8 @@ export function programOperations({ transaction, repeatable }: Transactions): Re
     }),
     dropOutdated: changing(dropOutdated, repeatable),
     keepSkipped: changing(keepSkipped, repeatable),
+    // Here, as a report is larger than what the serving thread should read at once.
+    readStagedReports: changing(readStagedReports, repeatable),
     replaceOntology: changing(replaceOntology),
     reserveIds: changing(reserveIds, repeatable),
     restore: applying(restore),

@@ -14,9 +14,9 @@ import {
   sql,
   text,
 } from '../../storage/storage.ts';
-import type { BatchReview, StagedBatch, StagedProducts } from '../port.ts';
+import type { BatchReview, ReportPart, ReportPlace, StagedBatch, StagedProducts } from '../port.ts';
 import { type KeyedRow, packHashes, sortedRows } from '../products/products.ts';
-import { keepRequestLines } from '../report-lines.ts';
+import { keepRequestLines, listSkipped, SKIPPED } from '../report-lines.ts';
 import { planForParts } from './planning-store.ts';
 import type { CatalogState } from './state-store.ts';
 import { discard, wantedProducts } from './undo-store.ts';
@@ -122,11 +122,24 @@ export const listStagedBatches = (fullUpdateId: number): Program<StagedBatch[]> 
       where ${ofUpdate(fullUpdateId)} and batch > ${NO_BATCH} order by batch`,
   );
 
-export function* readStagedReports(fullUpdateId: number): Program<string[]> {
-  const found = yield* rows<{ report: string }>(
-    sql`select report from staged_batch where ${ofUpdate(fullUpdateId)} and batch > ${NO_BATCH} order by batch`,
+/** Of a report, in one part. */
+const PART_CHARACTERS = 4 * 1024 * 1024;
+
+export function* readStagedReports(
+  _: CatalogState,
+  { fullUpdateId, batch, at }: ReportPlace & { fullUpdateId: number },
+): Program<ReportPart> {
+  const from = Math.max(batch, NO_BATCH + 1);
+  const found = yield* row<{ batch: number; report: string }>(
+    sql`select batch, report from staged_batch where ${ofUpdate(fullUpdateId)} and batch >= ${from} order by batch limit 1`,
   );
-  return found.map(({ report }) => report);
+  if (found === undefined) return { lines: '', next: undefined };
+  const { report } = found;
+  const begin = found.batch === batch ? at : 0;
+  const end = report.indexOf('\n', begin + PART_CHARACTERS);
+  return end < 0
+    ? { lines: report.slice(begin), next: { batch: found.batch + 1, at: 0 } }
+    : { lines: report.slice(begin, end), next: { batch: found.batch, at: end + 1 } };
 }
 
 /** Replaces what was found of a staged batch by another ontology. */
@@ -143,8 +156,21 @@ export function* reviewBatch(_: CatalogState, reviewed: BatchReview): Program<vo
 /** Each time anew: they may have changed since. Only a task of the project's order changes them before the commit. */
 export function* keepSkipped(
   { catalogVersion }: CatalogState,
-  { fullUpdateId, identifiers }: { fullUpdateId: number; identifiers: readonly string[] },
+  { fullUpdateId }: { fullUpdateId: number },
 ): Program<void> {
+  const skipping = yield* rows<{ batch: number }>(
+    sql`select batch from staged_batch where ${ofUpdate(fullUpdateId)} and batch > ${NO_BATCH}
+      and report like ${`%${SKIPPED}%`} order by batch`,
+  );
+  const skipped = new Set<string>();
+  for (const { batch } of skipping) {
+    const found = yield* row<{ report: string }>(
+      sql`select report from staged_batch where ${ofBatch(fullUpdateId, batch)}`,
+    );
+    for (const identifier of listSkipped(found?.report ?? '')) skipped.add(identifier);
+  }
+  if (skipped.size === 0) return;
+  const identifiers = [...skipped];
   yield* run(sql`delete from staged_batch where ${ofBatch(fullUpdateId, NO_BATCH)}`);
   const present = yield* rows<{ id: number }>(sql`select p.id from ${wantedProducts(identifiers)}`);
   yield* insertBatch(

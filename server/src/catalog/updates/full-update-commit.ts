@@ -4,8 +4,8 @@ import type { PartRequest, TaskDefinition, TaskFailure, TaskRun } from '../../ta
 import type { ChangeAuthor } from '../change.ts';
 import { type DraftedAttribute, describeCreated } from '../ontology/ontology.ts';
 import type { CatalogParts, CatalogSettings } from '../parts.ts';
-import type { ChangeCounts, CommitResult, DeleteLimit, UndoOrder } from '../port.ts';
-import { listSkipped, ReportPassage } from '../report-lines.ts';
+import type { ChangeCounts, CommitResult, DeleteLimit, ReportPart, ReportPlace, UndoOrder } from '../port.ts';
+import { ReportPassage } from '../report-lines.ts';
 import { refuseDeletes } from './delete-guard.ts';
 import type { FullUpdateClosing } from './full-update-closing.ts';
 import { beginCommit, findFullUpdate, listBatches } from './full-update-store.ts';
@@ -103,9 +103,7 @@ export class FullUpdateCommits {
       source: { handle: 0, payloadName, encoding, maxMib: ANY_SIZE_MIB, form: 'products' as const },
     }));
     await this.staging.complete(projectId, fullUpdateId, accepted);
-    const { store } = this.parts;
-    const skipped = listSkipped(await store.readStagedReports(projectId, fullUpdateId));
-    if (skipped.length > 0) await store.keepSkipped(projectId, { fullUpdateId, identifiers: skipped });
+    await this.parts.store.keepSkipped(projectId, { fullUpdateId });
     return batches.length;
   }
 
@@ -162,7 +160,11 @@ export class FullUpdateCommits {
   private async reportCommit(run: TaskRun, fullUpdateId: number, counts: ChangeCounts): Promise<void> {
     const { store, onProductsWritten } = this.parts;
     const passage = new ReportPassage(run);
-    for (const lines of await store.readStagedReports(run.task.projectId, fullUpdateId)) passage.pass(lines);
+    for (let next: ReportPlace | undefined = { batch: 0, at: 0 }; next !== undefined; ) {
+      const part: ReportPart = await store.readStagedReports(run.task.projectId, { fullUpdateId, ...next });
+      await passage.pass(part.lines);
+      next = part.next;
+    }
     const warnings = await passage.end();
     const { created, changed, unchanged, deleted } = counts;
     await run.log(

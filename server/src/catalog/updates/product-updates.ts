@@ -187,7 +187,7 @@ export class ProductUpdates {
       const result = await applying.finally(() => loan.giveBack());
       if ('stale' in result) continue;
       const passage = new ReportPassage(run);
-      passage.pass(report);
+      await passage.pass(report);
       const warnings = await passage.end();
       await run.log(describeCounts(result, unknownIdentifiers, rows));
       const { created, changed, unchanged } = result;

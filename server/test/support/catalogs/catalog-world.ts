@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { indexByKey, type Ontology } from '../../../src/catalog/ontology/attribute.ts';
 import { describeFacts, listFacts } from '../../../src/catalog/ontology/facts.ts';
-import type { ChangeCounts, CommitOrder } from '../../../src/catalog/port.ts';
+import type { ChangeCounts, CommitOrder, ReportPart, ReportPlace } from '../../../src/catalog/port.ts';
 import { type PackedProducts, ProductPacker } from '../../../src/catalog/products/packed-products.ts';
 import { normaliseProduct, type UploadedProduct } from '../../../src/catalog/products/product.ts';
 import type { CatalogSnapshot, PresentProduct } from '../../../src/catalog/snapshot.ts';
@@ -307,7 +307,12 @@ export class CatalogWorld {
       const reviewed = { fullUpdateId, batch, extractedBy: EXTRACTED_BY, report, gaining: [] };
       await this.store.reviewBatch(this.projectId, reviewed);
     }
-    const reports = await this.store.readStagedReports(this.projectId, fullUpdateId);
+    const reports: string[] = [];
+    for (let next: ReportPlace | undefined = { batch: 0, at: 0 }; next !== undefined; ) {
+      const part: ReportPart = await this.store.readStagedReports(this.projectId, { fullUpdateId, ...next });
+      if (part.lines !== '') reports.push(part.lines);
+      next = part.next;
+    }
     assert.deepEqual(
       reports,
       batches.map(({ batch }) => `of batch ${batch}, anew\n`),

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { startTestService } from '../support/test-service.ts';
+
+/** Reports at the most lines that a batch may have, of which the report of the commit keeps as many (§4.7). */
+
+const BATCHES = 6;
+const PRODUCTS = 10_000;
+const ATTRIBUTES = Array.from({ length: 11 }, (_, at) => `Measure ${at}`);
+const MOST_LINES = 100_000;
+
+const productsOf = (batch: number) =>
+  Array.from({ length: PRODUCTS }, (_, at) => ({
+    identifier: `B${batch}P${at}`,
+    name: 'Drill',
+    attributes: ATTRIBUTES.map((key) => ({ key, value: 'none' })),
+  }));
+
+const milliseconds = ({ user, system }: NodeJS.CpuUsage) => (user + system) / 1_000;
+
+/** Of processor time: a machine that is busy holds up every turn. @returns how to end it, and the longest turn in ms */
+function watchTurns(t: TestContext): () => number {
+  let longest = 0;
+  let last = process.threadCpuUsage();
+  const look = () => {
+    longest = Math.max(longest, milliseconds(process.threadCpuUsage(last)));
+    last = process.threadCpuUsage();
+  };
+  const timer = setInterval(look, 1);
+  t.after(() => clearInterval(timer));
+  return () => {
+    clearInterval(timer);
+    look();
+    return longest;
+  };
+}
+
+test('the commit of long reports holds up no other call, and keeps the first lines of all (§4.7)', async (t) => {
+  const service = await startTestService(t, { settings: { RELATA_LOG_LEVEL: 'info' } });
+  const attributes = ATTRIBUTES.map((name) => ({ name, type: 'NUMERIC_ATTRIBUTE' }));
+  const path = `/management/projects/${service.projectId}/ontology`;
+  const changed = await service.call('PUT', path, { body: { mode: 'own', attributes } });
+  assert.equal(changed.status, 200, JSON.stringify(changed.body));
+  const send = async (step: string, body?: object) => {
+    const place = `/products/batch/${step}?projectId=${service.projectId}`;
+    const answer = await service.call('POST', place, { body });
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    return answer.body;
+  };
+  await send('initiate');
+  for (let batch = 1; batch <= BATCHES; batch += 1) await send('upload', { products: productsOf(batch) });
+  // Until all are staged.
+  await send('preview');
+
+  const longest = watchTurns(t);
+  const { task } = (await send('start')).data;
+  assert.equal((await service.ended(task.id)).taskStatus, 'FINISHED');
+  const longestMs = longest();
+
+  const lines = await service.report(task.id);
+  assert.equal(lines.length, MOST_LINES + 1);
+  assert.deepEqual(lines.at(-1), { more: BATCHES * PRODUCTS * ATTRIBUTES.length - MOST_LINES });
+  assert.ok(lines.slice(0, -1).every(({ identifier }) => identifier.startsWith('B1P')));
+  const text = lines.map((line) => JSON.stringify(line)).join('\n');
+  // What reading and writing one of the reports takes here and now.
+  const before = process.threadCpuUsage();
+  for (const line of text.split('\n')) JSON.stringify(JSON.parse(line));
+  const oneMs = milliseconds(process.threadCpuUsage(before));
+  t.diagnostic(`longest ${Math.round(longestMs)} ms, one report ${Math.round(oneMs)} ms`);
+  // Where all were read and passed on in one turn, it was 19 times as long.
+  assert.ok(longestMs < oneMs, `a call waits ${longestMs} ms, one report takes ${oneMs} ms`);
+});
