@@ -54,13 +54,22 @@ export async function openOwnStorage(config: Config, role: Role): Promise<Storag
 /**
  * The keys of the settings, then those of the data directory, so that a service can be moved from one to the other.
  * Processes on PostgreSQL need the same key, so none of them makes one.
- * @throws Error that names a file that cannot be read
+ * @throws Error that names the setting or the file that cannot be read
  */
 export function openSecrets({ secretKeys, secretKeysFile, database, dataDir }: Config): Secrets {
-  const given = [...secretKeys, ...(secretKeysFile === undefined ? [] : readSecretKeyFile(secretKeysFile))];
+  const given = [...secretKeys, ...readGivenKeys(secretKeysFile)];
   if (database !== undefined) return createSecrets({ keys: given });
   const { keys, makeKey } = secretKeyFileAt(dataFolderAt(dataDir).secretKeys);
   return createSecrets({ keys: [...given, ...keys], makeKey });
+}
+
+/** @throws Error that names the setting */
+function readGivenKeys(path: string | undefined): Uint8Array[] {
+  try {
+    return path === undefined ? [] : readSecretKeyFile(path);
+  } catch (error) {
+    throw new Error(`RELATA_SECRET_KEYS_FILE: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 /** @returns undefined for the embedded store */

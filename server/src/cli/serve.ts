@@ -83,13 +83,16 @@ export async function makeFirstOwnerLink({ access, projects, server }: App, conf
 export async function untilStopped(app: App): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let isStopping = false;
+  const { log } = app.server;
   const stop = (signal: NodeJS.Signals): void => {
     // Not by taking the handlers off: the kernel ends no first process of a container by a signal that it does not handle.
     if (isStopping) process.exit(128 + constants.signals[signal]);
     isStopping = true;
+    log.info({ signal }, 'relata stops: requests in flight are finished, running tasks handed back');
     resolve();
   };
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, stop);
   await promise;
   await app.stop();
+  log.info('relata has stopped');
 }

@@ -80,7 +80,7 @@ async function startFull(t: TestContext) {
 
 for (const part of ['payloads', 'control'] as const) {
   test(`a write that finds no room in ${part} is answered 507 and leaves nothing behind`, async (t) => {
-    const { full, catalog, listBodies } = await startFull(t);
+    const { full, catalog, listBodies, service } = await startFull(t);
     const before = await catalog.tasks();
     full[part] = true;
     for (const answer of [
@@ -95,7 +95,11 @@ for (const part of ['payloads', 'control'] as const) {
         : []),
     ]) {
       assertRefused(answer, 507, MESSAGE);
+      assert.equal(answer.headers.get('retry-after'), '60');
     }
+    const ready = await catalog.call('GET', '/health/ready');
+    assert.match(`${ready.status} ${ready.body.problems}`, /^200 free space on the disk of the data/);
+    assert.equal(service.log.filter((line) => /free space on .* has run out/.test(line)).length, 1);
     assert.deepEqual(await listBodies(), []);
     assert.deepEqual((await catalog.find('A')).length, 1, 'lookups go on');
     full[part] = false;

@@ -115,7 +115,11 @@ test('the delete guard counts pairs; allowDeletes must be exact (§12.8)', async
   assert.match(refused.body.message, /^The last full update has been rejected because/);
   assert.match(refused.body.details.join(), /would delete 3 of 4 pairs \(75 %\).*links\?allowDeletes=3/);
   const inexact = await send(catalog, `PUT ${path}?allowDeletes=2`, less);
-  assertRefused(inexact, 400, 'The list of links would delete 3 pairs, allowDeletes says 2');
+  assertRefused(
+    inexact,
+    400,
+    'The list of links would delete 3 pairs, allowDeletes says 2 and must be exactly 3',
+  );
   await catalog.done(await send(catalog, `PUT ${path}?allowDeletes=3`, less));
   assert.equal(await exported(catalog, relation.id), listOf(line('A1', 'B2', 'B9')));
   const release = await catalog.hold();

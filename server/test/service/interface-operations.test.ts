@@ -663,3 +663,39 @@ test('a second signal ends the process at once, also another one (docs/operating
   // By itself: the kernel ends no first process of a container by a signal that it does not handle.
   assert.equal((await program.ended).code, 130);
 });
+
+test('the line of a request has its id as the answer names it, project, key and bytes (docs/operating.md, "Logs")', async () => {
+  const { projectId, key, call, log } = service();
+  const path = '/product-service/products-by-sku';
+  const refused = await call('POST', `${path}?projectId=${projectId}`, { body: { identifiers: 'A' } });
+  assert.equal(refused.status, 400);
+  const { requestId } = refused.body;
+  const lines = log.map((line) => JSON.parse(line)).filter((line) => line.requestId === requestId);
+  assert.deepEqual(
+    lines.map(({ msg, project, bytes, key: id }) => ({ msg, project, bytes, id: typeof id })),
+    [
+      {
+        ...{ msg: 'request', project: projectId, id: 'number' },
+        bytes: { received: 19, sent: Number(refused.headers.get('content-length')) },
+      },
+    ],
+  );
+  assert.ok(log.every((line) => !line.includes(key) && !line.includes('"reqId"')));
+});
+
+test('a file of keys that is not there ends the start with a line that names its setting (docs/operating.md, "Secrets")', async (t) => {
+  const folder = await makeFolder(t);
+  const program = runProgram(t, { RELATA_DATA_DIR: folder, RELATA_SECRET_KEYS_FILE: join(folder, 'away') });
+  const [line] = await program.waitFor(/RELATA_SECRET_KEYS_FILE: .*/);
+  assert.match(line, /ENOENT.*away/);
+  assert.equal((await program.ended).code, 1);
+});
+
+test('a stop is in the log, where it begins and where it ends (docs/operating.md, "Stopping")', async (t) => {
+  const program = runProgram(t, { RELATA_DATA_DIR: await makeFolder(t) });
+  await program.waitFor(/relata serves/);
+  program.child.kill('SIGTERM');
+  await program.waitFor(/"signal":"SIGTERM"[^\n]*"relata stops/);
+  await program.waitFor(/"relata has stopped"/);
+  assert.equal((await program.ended).code, 0);
+});

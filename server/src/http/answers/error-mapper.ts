@@ -100,7 +100,7 @@ const onTheWire = {
   },
   deletes_not_exact: {
     status: 400,
-    message: 'The $1 would delete $2 $3, allowDeletes says $4',
+    message: 'The $1 would delete $2 $3, allowDeletes says $4 and must be exactly $2',
   },
   nothing_to_restore: { status: 400, message: 'There is no commit or delete left that could be restored' },
   not_found: { status: 404, message: 'Not Found' },
@@ -261,8 +261,7 @@ export function describeRefusal(error: ServiceError): WireText {
 }
 
 export function replyWithError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const { project } = request as Partial<FastifyRequest>;
-  const refusal = toRefusal(error, project?.id);
+  const refusal = toRefusal(error, projectOf(request));
   if (refusal === undefined) {
     request.log.error({ err: error }, 'unexpected error');
     const body: FailureBody = {
@@ -275,7 +274,7 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
     request.failure = body;
     return reply.code(500).type('application/json; charset=utf-8').send(JSON.stringify(body));
   }
-  if (refusal.code === 'storage_failed') request.log.error({ err: refusal }, 'the disk reports errors');
+  logFault(request, refusal);
   const { retryAfterSeconds, allow, validation } = refusal.facts;
   // In one place for all refusals: each of their lines may repeat what was sent.
   const details = boundLines(refusal.facts.details ?? [], DETAILS);
@@ -297,6 +296,17 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
   };
   request.failure = body;
   return reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
+}
+
+const projectOf = (request: FastifyRequest) => (request as Partial<FastifyRequest>).project?.id;
+
+/** What somebody has to mend. */
+function logFault(request: FastifyRequest, refusal: ServiceError): void {
+  const { code, facts } = refusal;
+  if (code === 'storage_failed') request.log.error({ err: refusal }, 'the disk reports errors');
+  // Without a cause it was known before, and is in the log.
+  if (code === 'catalog_damaged' && facts.cause !== undefined)
+    request.log.error({ err: refusal, project: projectOf(request) }, 'the file of a catalog cannot be read');
 }
 
 /** Reads a refusal out of whatever was thrown; undefined means a bug. */

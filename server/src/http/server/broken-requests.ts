@@ -16,7 +16,7 @@ export function createBrokenRequestHandler() {
   return function answerBrokenRequest(this: Server, error: Error & { code?: string }, socket: Socket): void {
     if (socket.destroyed) return;
     const requestId = randomUUID();
-    logRefusal(this.log, { reqId: requestId, code: error.code });
+    logRefusal(this.log, { requestId, code: error.code });
     // An answer here would be taken for that of the request before.
     if (!socket.writable || countUnderWay(socket) > 0) return void socket.destroy();
     const { code, reason, message } = describe(error);

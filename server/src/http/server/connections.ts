@@ -64,7 +64,7 @@ export function boundConnections(server: Server, strangerMs: number): void {
     const fault = findFault(raw, underWay);
     if (fault !== undefined) {
       reply.header('connection', 'close');
-      logRefusal(server.log, { reqId: request.id, code: fault.code });
+      logRefusal(server.log, { requestId: request.id, code: fault.code });
       request.log.level = 'silent';
     }
     done(fault);

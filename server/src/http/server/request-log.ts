@@ -1,4 +1,5 @@
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import { isUser } from '../../kernel/caller.ts';
 import type { Server } from '../http.ts';
 
 /** From here on a request is slow. Source: docs/interface.md §14.7. */
@@ -9,6 +10,13 @@ export const SLOW_MS = 1_000;
  * each costs a tenth of the requests per second.
  */
 export class RequestLog extends LogController {
+  private readonly logsQuickReads: boolean;
+
+  constructor(level: string) {
+    super({ requestIdLogLabel: 'requestId' });
+    this.logsQuickReads = level === 'debug';
+  }
+
   override incomingRequest(): void {}
 
   override requestCompleted(
@@ -17,11 +25,32 @@ export class RequestLog extends LogController {
     reply: FastifyReply,
   ): void {
     const isQuickRead = request.method === 'GET' && reply.statusCode < 400 && reply.elapsedTime < SLOW_MS;
-    const facts = { req: request, res: reply, ms: Math.round(reply.elapsedTime) };
+    if (isQuickRead && error == null && !this.logsQuickReads) return;
+    const facts = {
+      req: request,
+      res: reply,
+      ms: Math.round(reply.elapsedTime),
+      ...describeCall(request, reply),
+    };
     if (error) request.log.error({ ...facts, err: error }, 'request broke off');
     else if (isQuickRead) request.log.debug(facts, 'request');
     else request.log.info(facts, 'request');
   }
+}
+
+/** Ids alone: the value of a key is in no log. */
+function describeCall(request: FastifyRequest, reply: FastifyReply) {
+  const { caller, project } = request as Partial<FastifyRequest>;
+  const sent = reply.getHeader('content-length');
+  return {
+    project: project?.id,
+    ...(caller !== undefined && (isUser(caller) ? { user: caller.userId } : { key: caller.keyId })),
+    // A stream has no length before its end.
+    bytes: {
+      received: request.rawBody?.bytes.length ?? Number(request.headers['content-length'] ?? 0),
+      sent: sent === undefined ? undefined : Number(sent),
+    },
+  };
 }
 
 /** Lines of the log a second; the rest of a second is one line with their number. */

@@ -100,7 +100,7 @@ export function createServer(settings: ServerSettings, guards: Guards): Server {
         res: (reply: { statusCode: number }) => ({ statusCode: reply.statusCode }),
       },
     },
-    logController: new RequestLog(),
+    logController: new RequestLog(settings.logLevel),
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     trustProxy: settings.trustedProxies.length > 0 ? [...settings.trustedProxies] : false,

@@ -14,7 +14,7 @@ import {
   sql,
 } from 'kysely';
 import type { ControlSchema } from '../schema.ts';
-import { translateSqliteError } from '../sqlite-errors.ts';
+import { isDamaged, translateSqliteError } from '../sqlite-errors.ts';
 import type { Database } from '../storage.ts';
 import { createThreadPool, type ThreadPool } from '../threads/threads.ts';
 import { openSqlite } from './open-sqlite.ts';
@@ -119,10 +119,12 @@ function preparingOnce(database: DatabaseSync) {
 }
 
 /** @throws storage_failed, not_ready */
-function orRefuse<Result>(work: () => Result): Result {
+export function orRefuse<Result>(work: () => Result): Result {
   try {
     return work();
   } catch (error) {
+    // SQLite does not say which file.
+    if (isDamaged(error)) (error as Error).message += ': control.db';
     throw translateSqliteError(error);
   }
 }

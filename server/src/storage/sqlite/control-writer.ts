@@ -1,7 +1,7 @@
 import type { SQLInputValue, StatementSync } from 'node:sqlite';
 import { workerData } from 'node:worker_threads';
 import { serveOperations } from '../threads/threads.ts';
-import { CONTROL_PRAGMAS } from './control-database.ts';
+import { CONTROL_PRAGMAS, orRefuse } from './control-database.ts';
 import { openSqlite } from './open-sqlite.ts';
 
 /** The thread that holds the one writing connection of the control database. */
@@ -14,8 +14,9 @@ serveOperations({
     if (sql === 'rollback' && !database.isTransaction) return { output: { rows: [] } };
     const statement = prepared.get(sql) ?? database.prepare(sql);
     prepared.set(sql, statement);
-    if (statement.columns().length > 0) return { output: { rows: statement.all(...parameters) } };
-    const { changes, lastInsertRowid } = statement.run(...parameters);
+    if (statement.columns().length > 0)
+      return { output: { rows: orRefuse(() => statement.all(...parameters)) } };
+    const { changes, lastInsertRowid } = orRefuse(() => statement.run(...parameters));
     return { output: { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) } };
   },
 });
