@@ -30,6 +30,7 @@ import { BufferPool, type Readers, type Storage } from '../storage/storage.ts';
 import { createTasks, type Task } from '../tasks/tasks.ts';
 import { addRoutes } from './app-routes.ts';
 import { openChannels } from './channel-parts.ts';
+import { listGauges } from './gauges.ts';
 import { openPipelines, type PipelineNeeds } from './pipeline-parts.ts';
 import { watchStore } from './store-watch.ts';
 import { openOwnStorage, openReaders, openSecrets, openStores, type Role } from './stores.ts';
@@ -88,14 +89,17 @@ export async function createApp({
 
   const server = createServer({ ...config, ...(logTo && { logTo }) }, { ...projects, ...access });
   const logger = server.log as Logger;
-  const metrics = openMetrics({
-    ...{ config, storage, isReady: () => isReady },
-    countWaitingTasks: () => tasks.countWaiting(),
-    countDamagedCatalogs: () => watch.listDamaged().length,
-    listTaskKinds: () => tasks.listKinds(),
-  });
   const readers = openReaders(config, storage);
   const watch = watchStore({ config, storage, logger });
+  const metrics = openMetrics({
+    ...{ config, storage, isReady: () => isReady },
+    gauges: listGauges({
+      ...{ version: VERSION, clock, storage, readers, watch },
+      tasks: () => tasks,
+      webhooks: () => webhooks,
+    }),
+    listTaskKinds: () => tasks.listKinds(),
+  });
   const tasks = createTasks({
     ...{ database, clock, logger, describeRefusal },
     onEnded({ kind, status, projectId }: Task) {

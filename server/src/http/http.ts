@@ -72,6 +72,7 @@ export {
   serveOnce,
   serveRaw,
   serveRoot,
+  type WatchedGauge,
 } from './server/server.ts';
 
 export type Server = FastifyInstance;

@@ -180,6 +180,21 @@ export async function countUnclaimed(database: Database, kinds: readonly string[
   return Number(count);
 }
 
+/** @returns for each of these kinds when the oldest open task was accepted */
+export async function findOldest(
+  database: Database,
+  kinds: readonly string[],
+): Promise<Record<string, number | undefined>> {
+  const found = await database.read
+    .selectFrom('task')
+    .select(({ fn }) => ['kind', fn.min<number>('request_time').as('at')])
+    .where(isOpen)
+    .groupBy('kind')
+    .execute();
+  const ages = new Map(found.map(({ kind, at }) => [kind, Number(at)]));
+  return Object.fromEntries(kinds.map((kind) => [kind, ages.get(kind)]));
+}
+
 /** Ends a task that the owner runs. @returns undefined when it does not hold it any more */
 export const endClaimed = (
   tx: ControlTransaction,

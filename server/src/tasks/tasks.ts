@@ -12,7 +12,7 @@ import { describeTask, type NewTaskRequest } from './new-task.ts';
 import type { LogLine, Task } from './task.ts';
 import { cancelTask } from './task-cancel.ts';
 import type { TaskDefinition } from './task-definition.ts';
-import { countUnclaimed, heldBy } from './task-lease-store.ts';
+import { countUnclaimed, findOldest, heldBy } from './task-lease-store.ts';
 import { createTaskParts } from './task-parts.ts';
 import { findReportPart } from './task-report-store.ts';
 import {
@@ -134,6 +134,8 @@ export function createTasks(parts: TaskParts) {
     hasOpenOrdered: (projectId: number) => hasOpenOrdered(database, projectId),
     /** Tasks that wait for their turn, of all processes. */
     countWaiting: () => countUnclaimed(database, work.listKinds()),
+    /** By kind, of those that run by themselves. */
+    findOldest: () => findOldest(database, work.listKinds()),
     dropEndedBefore: (before: number) => dropTasksBefore(database, before),
   };
 }

@@ -42,6 +42,20 @@ export async function listEndpoints(rows: Rows): Promise<Endpoint[]> {
   return (await rows.selectFrom('webhook_endpoint').selectAll().orderBy('id').execute()).map(toEndpoint);
 }
 
+/** @returns endpoints that are tried again and again, and those that get nothing any more */
+export async function countTroubled(rows: Rows): Promise<{ failing: number; switched_off: number }> {
+  const found = await rows
+    .selectFrom('webhook_endpoint')
+    .select(({ fn, eb }) => [
+      fn
+        .count<number>(eb.case().when('switched_off', 'is', null).then(eb.ref('failing_since')).end())
+        .as('failing'),
+      fn.count<number>('switched_off').as('switched_off'),
+    ])
+    .executeTakeFirstOrThrow();
+  return { failing: Number(found.failing), switched_off: Number(found.switched_off) };
+}
+
 export async function hasEndpoints(rows: Rows): Promise<boolean> {
   return (await rows.selectFrom('webhook_endpoint').select('id').limit(1).executeTakeFirst()) !== undefined;
 }

@@ -12,7 +12,7 @@ import { dropOldDeliveries, removeProjectRows } from './delivery-store.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { createEndpointManagement, type EndpointManagement } from './endpoint-management.ts';
 import { sealEndpoints } from './endpoint-sealing.ts';
-import { listEndpointsOf, removeEndpoints } from './endpoint-store.ts';
+import { countTroubled, listEndpointsOf, removeEndpoints } from './endpoint-store.ts';
 import type { CatalogEvents } from './fan-out.ts';
 
 export type { CatalogEvents } from './fan-out.ts';
@@ -55,6 +55,8 @@ export function createWebhooks({ projects, catalogs, sending, secrets, ...base }
     /** Begins to send; called where tasks run. */
     start: () => dispatcher.start(),
     close: () => dispatcher.close(),
+    /** Of all accounts, for the metrics. */
+    countTroubled: () => countTroubled(database.read),
     /** Done at the start. */
     sealSecrets: () => sealEndpoints(database, secrets),
     /** Forgets old deliveries; done from time to time. */

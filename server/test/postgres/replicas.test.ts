@@ -71,6 +71,7 @@ test('replicas answer lookups, a lagging one is left out, and one can take over'
       const found = await Promise.all([first, second].map((service) => service.lookUp(['A'])));
       for (const [product] of found) assert.equal(product.name, `paused ${round}`);
     }
+    assert.ok((await readLag(second)) >= MAX_DELAY_MS / 1000, 'the metrics say by how much it is behind');
     await query(onServer(primary.url, replica), 'select pg_wal_replay_resume()');
     await rename(second, 'resumed');
     assert.equal((await first.lookUp(['A']))[0].name, 'resumed');
@@ -98,6 +99,12 @@ test('replicas answer lookups, a lagging one is left out, and one can take over'
     assert.equal((await service.lookUp(['A']))[0].name, 'on the new primary');
   });
 });
+
+/** @returns seconds, as the metrics have them */
+async function readLag(service: TestService): Promise<number> {
+  const { body } = await service.call('GET', '/metrics');
+  return Number(/^relata_replica_lag_seconds\{replica="1"\} (.+)$/m.exec(body)?.[1]);
+}
 
 async function untilReplayed(primary: string, replica: string): Promise<void> {
   const [sent] = await query<{ lsn: string }>(primary, 'select pg_current_wal_lsn()::text as lsn');

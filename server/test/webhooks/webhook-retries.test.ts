@@ -41,6 +41,10 @@ test('a failed delivery goes out again after 5 s, and what comes behind it waits
   assert.equal(first.nextAttemptAt - first.lastAttemptAt, 5_000);
   assert.deepEqual([first.status, first.answer.status, second.attempts], ['pending', 503, 0]);
   assert.equal((await read()).failingSince, first.lastAttemptAt);
+  assert.match(
+    (await service().call('GET', '/metrics')).body,
+    /^relata_webhook_endpoints\{state="failing"\} 1$/m,
+  );
   receiver.answer(200);
   clock.pass(5_000);
   await until((all) => all.every(({ status }) => status === 'delivered'));
@@ -49,6 +53,10 @@ test('a failed delivery goes out again after 5 s, and what comes behind it waits
     [first.webhookId, first.webhookId, second.webhookId],
   );
   assert.equal((await read()).failingSince, null);
+  assert.match(
+    (await service().call('GET', '/metrics')).body,
+    /^relata_webhook_endpoints\{state="failing"\} 0$/m,
+  );
 });
 
 test('an endpoint that fails for 3 days is switched off, and can be switched on again (§6.3)', async (t) => {

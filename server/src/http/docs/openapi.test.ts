@@ -102,7 +102,7 @@ async function startServer(t: TestContext, isReady = () => true) {
     dataDir: '.',
     listTaskKinds: () => ['commit'],
     isReady,
-    countWaitingTasks: async () => 3,
+    gauges: [{ name: 'relata_tasks_waiting', help: 'Waiting.', read: async () => 3 }],
   });
   await documentServer(server, '1.2.3');
   measureRequests(server, [metrics.measureRequest]);
@@ -253,7 +253,7 @@ test('requests are measured by method, route pattern and status', async (t) => {
 test('tasks, refused commits and products are counted from 0', async () => {
   const metrics = createMetrics({
     listTaskKinds: () => ['commit'],
-    countWaitingTasks: () => 3,
+    gauges: [{ name: 'relata_tasks_waiting', help: 'Waiting.', read: () => 3 }],
     isReady: () => false,
   });
   const before = (await metrics.print()).text;

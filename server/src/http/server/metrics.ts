@@ -26,10 +26,20 @@ export interface MetricSources {
   /** Counted from 0 on: an increase from "not there" to 1 would raise no alert. */
   readonly listTaskKinds?: () => readonly string[];
   readonly isReady?: () => boolean;
-  readonly countWaitingTasks?: () => number | Promise<number>;
-  /** Of the embedded store. */
-  readonly countDamagedCatalogs?: () => number;
+  readonly gauges?: readonly WatchedGauge[];
 }
+
+/** A figure that somebody else knows; it costs nothing until the metrics are read. */
+export interface WatchedGauge {
+  readonly name: string;
+  readonly help: string;
+  /** Its values are few, and never ids. */
+  readonly label?: string;
+  /** @returns the figure, or one for each value of the label */
+  read(): Figures | Promise<Figures>;
+}
+
+export type Figures = number | Readonly<Record<string, number>>;
 
 type EndStatus = (typeof END_STATUSES)[number];
 type ProductChange = (typeof PRODUCT_CHANGES)[number];
@@ -115,33 +125,41 @@ export function createMetrics(sources: MetricSources = {}): Metrics {
 }
 
 function watchSources(registry: Registry, sources: MetricSources): void {
-  const { dataDir, isReady, countWaitingTasks, countDamagedCatalogs } = sources;
-  const watch = (name: string, help: string, read: () => number | Promise<number>) =>
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      async collect() {
-        this.set(await read());
-      },
-    });
-  if (countWaitingTasks) {
-    watch('relata_tasks_waiting', 'Tasks that are accepted and wait for their turn.', countWaitingTasks);
+  const { dataDir, isReady, gauges = [] } = sources;
+  for (const gauge of gauges) watchGauge(registry, gauge);
+  if (isReady) {
+    const help = '1 while requests are served.';
+    watchGauge(registry, { name: 'relata_ready', help, read: () => Number(isReady()) });
   }
-  if (countDamagedCatalogs) {
-    watch('relata_catalogs_damaged', 'Catalogs that are damaged or being checked.', countDamagedCatalogs);
-  }
-  if (isReady) watch('relata_ready', '1 while requests are served.', () => Number(isReady()));
-  if (dataDir !== undefined) {
-    watch('relata_data_dir_free_bytes', 'Free space where the data directory is.', async () => {
+  if (dataDir === undefined) return;
+  watchGauge(registry, {
+    name: 'relata_data_dir_free_bytes',
+    help: 'Free space where the data directory is.',
+    async read() {
       const { bavail, bsize } = await statfs(dataDir);
       return bavail * bsize;
-    });
-    watch('relata_last_backup_timestamp_seconds', 'When relata backup last made one; 0: never.', () => {
-      const { at = 0 } = findLastBackup(dataFolderAt(dataDir)) ?? {};
-      return at / 1000;
-    });
-  }
+    },
+  });
+  watchGauge(registry, {
+    name: 'relata_last_backup_timestamp_seconds',
+    help: 'When relata backup last made one; 0: never.',
+    read: () => (findLastBackup(dataFolderAt(dataDir))?.at ?? 0) / 1000,
+  });
+}
+
+function watchGauge(registry: Registry, { name, help, label, read }: WatchedGauge): void {
+  new Gauge({
+    name,
+    help,
+    ...(label !== undefined && { labelNames: [label] }),
+    registers: [registry],
+    async collect() {
+      const figures = await read();
+      this.reset();
+      if (typeof figures === 'number') return this.set(figures);
+      for (const [value, figure] of Object.entries(figures)) this.set({ [label ?? '']: value }, figure);
+    },
+  });
 }
 
 /** Told of requests that failed or were slow; what was sent is described for those that are kept. */

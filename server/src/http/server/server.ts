@@ -54,6 +54,7 @@ export {
   type Metrics,
   measureRequests,
   serveMetrics,
+  type WatchedGauge,
 } from './metrics.ts';
 export { serveRoot } from './root-route.ts';
 export type { SentRequest } from './sent-request.ts';

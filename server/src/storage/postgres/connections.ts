@@ -49,6 +49,8 @@ export interface Postgres extends SqlSession {
   snapshot<Result>(work: (session: SqlSession) => Promise<Result>, signal?: AbortSignal): Promise<Result>;
   /** Several statements that see one state and may fill temporary tables, which go with it. */
   draft<Result>(work: (tx: SqlTransaction) => Promise<Result>, signal?: AbortSignal): Promise<Result>;
+  /** How many connections of this thread are in use and idle, and how many callers wait for one. */
+  countConnections(): { readonly used: number; readonly idle: number; readonly waiting: number };
   /** For Kysely, which brings its own transactions. */
   connect(): Promise<SqlConnection>;
   close(): Promise<void>;
@@ -167,6 +169,11 @@ export function openPostgres(settings: PostgresSettings): Postgres {
     repeatable: (work) => between([REPEATABLE, 'commit'], work, { watched: schema }),
     snapshot: (work, signal) => between([READ, 'commit'], work, { signal }),
     draft: (work, signal) => between([DRAFT, 'rollback'], work, { signal }),
+    countConnections: () => ({
+      used: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+    }),
     connect: async () => lend(await acquire(), prepare, schema),
     close() {
       watch.stop();

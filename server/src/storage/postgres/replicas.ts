@@ -11,6 +11,8 @@ export interface Readers {
   pick(): Postgres;
   /** Waits until every replica that a process reads from shows everything committed so far. */
   catchUp(): Promise<void>;
+  /** By their place in the settings; infinite while a replica does not answer. */
+  listDelaysMs(): number[];
   close(): Promise<void>;
 }
 
@@ -93,6 +95,8 @@ export function createReaders({ primary, replicas: settings, maxDelayMs }: Reade
         ]);
       }
     },
+    listDelaysMs: () =>
+      replicas.map(({ beat: shown }) => (shown === 0 ? Number.POSITIVE_INFINITY : Math.max(0, beat - shown))),
     async close() {
       clearInterval(timer);
       await Promise.all(replicas.map(({ postgres }) => postgres.close()));

@@ -1,0 +1,103 @@
+/** What the metrics say of the state of the service beside its requests: docs/operating.md, "Metrics". */
+import { sql } from 'kysely';
+import type { WatchedGauge } from '../http/http.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Readers, Storage } from '../storage/storage.ts';
+import type { Tasks } from '../tasks/tasks.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
+import type { StoreWatch } from './store-watch.ts';
+
+export interface GaugeParts {
+  readonly version: string;
+  readonly clock: Clock;
+  readonly storage: Storage;
+  readonly readers: Readers | undefined;
+  readonly watch: StoreWatch;
+  readonly tasks: () => Pick<Tasks, 'countWaiting' | 'findOldest'>;
+  readonly webhooks: () => Pick<Webhooks, 'countTroubled'>;
+}
+
+/** Read when the metrics are: no request pays for them. */
+export function listGauges({
+  version,
+  clock,
+  storage,
+  readers,
+  watch,
+  tasks,
+  webhooks,
+}: GaugeParts): WatchedGauge[] {
+  const { database, postgres } = storage;
+  return [
+    {
+      name: 'relata_build_info',
+      help: '1, with the version of the program.',
+      label: 'version',
+      read: () => ({ [version]: 1 }),
+    },
+    {
+      name: 'relata_tasks_waiting',
+      help: 'Tasks that are accepted and wait for their turn.',
+      read: () => tasks().countWaiting(),
+    },
+    {
+      name: 'relata_oldest_task_seconds',
+      help: 'Age of the oldest task that has not ended, by kind; 0: there is none.',
+      label: 'kind',
+      read: async () => {
+        const now = clock.now();
+        const ages = Object.entries(await tasks().findOldest());
+        return Object.fromEntries(
+          ages.map(([kind, at]) => [kind, at === undefined ? 0 : Math.max(0, now - at) / 1000]),
+        );
+      },
+    },
+    {
+      name: 'relata_webhook_endpoints',
+      help: 'Endpoints whose deliveries fail, and those that were switched off.',
+      label: 'state',
+      read: () => webhooks().countTroubled(),
+    },
+    {
+      name: 'relata_database_seconds',
+      help: 'Time of the smallest read of the service’s own tables.',
+      async read() {
+        const begun = performance.now();
+        await sql`select 1`.execute(database.read);
+        return (performance.now() - begun) / 1000;
+      },
+    },
+    ...(storage.place.kind === 'embedded'
+      ? [
+          {
+            name: 'relata_catalogs_damaged',
+            help: 'Catalogs that are damaged or being checked, and not served.',
+            read: () => watch.listDamaged().length,
+          },
+        ]
+      : []),
+    ...(postgres === undefined
+      ? []
+      : [
+          {
+            name: 'relata_database_connections',
+            help: 'Connections of the serving thread, and callers that wait for one.',
+            label: 'state',
+            read: () => ({ ...postgres.countConnections() }),
+          },
+        ]),
+    ...(readers === undefined
+      ? []
+      : [
+          {
+            name: 'relata_replica_lag_seconds',
+            help: 'By how much a replica is behind, by its place in RELATA_REPLICA_URLS.',
+            label: 'replica',
+            read: () =>
+              Object.fromEntries(
+                readers.listDelaysMs().map((delayMs, at) => [String(at + 1), delayMs / 1000]),
+              ),
+          },
+        ]),
+  ];
+}
