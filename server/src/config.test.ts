@@ -140,8 +140,10 @@ test('traces are wanted when the variables of OpenTelemetry name a place for the
     assert.equal(readConfig(none).traces, undefined, JSON.stringify(none));
   }
   const usual = { protocol: 'http/protobuf', sampler: 'parentbased_always_on', samplerRatio: 1, batches: {} };
-  assert.deepEqual(readConfig(endpoint).traces, usual);
-  assert.deepEqual(readConfig({ OTEL_TRACES_EXPORTER: 'otlp' }).traces, usual);
+  const collector = 'http://collector.example:4318';
+  assert.deepEqual(readConfig(endpoint).traces, { endpoint: collector, ...usual });
+  const chosenAlone = readConfig({ OTEL_TRACES_EXPORTER: 'otlp' }).traces;
+  assert.deepEqual(chosenAlone, { endpoint: 'http://localhost:4318', ...usual });
   const chosen = {
     ...endpoint,
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
@@ -151,6 +153,7 @@ test('traces are wanted when the variables of OpenTelemetry name a place for the
     OTEL_BSP_MAX_QUEUE_SIZE: 'many',
   };
   assert.deepEqual(readConfig(chosen).traces, {
+    endpoint: collector,
     protocol: 'http/json',
     sampler: 'traceidratio',
     samplerRatio: 0.25,

@@ -106,8 +106,11 @@ export type TraceSettings = NonNullable<ReturnType<typeof readTraces>>;
 function readTraces(env: NodeJS.ProcessEnv) {
   const get = (name: string) => env[`OTEL_${name}`]?.trim() || undefined;
   const getNumber = (name: string) => (/^\d{1,9}$/.test(get(name) ?? '') ? Number(get(name)) : undefined);
-  const endpoint = get('EXPORTER_OTLP_TRACES_ENDPOINT') ?? get('EXPORTER_OTLP_ENDPOINT');
-  const exporter = get('TRACES_EXPORTER') ?? (endpoint === undefined ? 'none' : 'otlp');
+  const given = ['EXPORTER_OTLP_TRACES_ENDPOINT', 'EXPORTER_OTLP_ENDPOINT'].flatMap(
+    (name) => get(name) ?? [],
+  );
+  const exporter = get('TRACES_EXPORTER') ?? (given.length === 0 ? 'none' : 'otlp');
+  const [endpoint = 'http://localhost:4318'] = given;
   if (exporter !== 'otlp' || get('SDK_DISABLED')?.toLowerCase() === 'true') return undefined;
   const ratio = Number(get('TRACES_SAMPLER_ARG') ?? 1);
   const sizes = {
@@ -117,6 +120,8 @@ function readTraces(env: NodeJS.ProcessEnv) {
     maxExportBatchSize: getNumber('BSP_MAX_EXPORT_BATCH_SIZE'),
   };
   return {
+    /** The exporter reads it itself, with its paths; `relata doctor` connects to it. */
+    endpoint,
     protocol: get('EXPORTER_OTLP_TRACES_PROTOCOL') ?? get('EXPORTER_OTLP_PROTOCOL') ?? 'http/protobuf',
     sampler: get('TRACES_SAMPLER') ?? 'parentbased_always_on',
     samplerRatio: ratio >= 0 && ratio <= 1 ? ratio : 1,

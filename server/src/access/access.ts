@@ -43,7 +43,8 @@ import {
   type UserManagement,
 } from './users/users.ts';
 
-export type { NewKey } from './keys/keys.ts';
+export { countAccountKeys, type NewKey } from './keys/keys.ts';
+export { createProvider } from './oidc/oidc.ts';
 export { ownerLinkUrl } from './users/users.ts';
 
 type Keys = Omit<KeyFinder, 'dropCache' | 'dropEndedWindows'> & Omit<KeyManagement, 'addKey'>;

@@ -66,7 +66,7 @@ export interface Replacements {
 
 export { refuseTakenAddress } from '../http/http.ts';
 export { baseUrlOf } from './app-routes.ts';
-export type { Role } from './stores.ts';
+export { openSecrets, type Role } from './stores.ts';
 
 export type App = Awaited<ReturnType<typeof createApp>>;
 

@@ -134,6 +134,11 @@ function addService(program: Command, act: Act): void {
     .action(act(async (flags) => (await loadAccess()).ownerLinkCommand(flags)));
   addStores(program, act);
   program
+    .command('doctor')
+    .description('say what is wrong with this installation, and what to do; nothing is changed')
+    .option('--json', 'JSON for programs in place of text for people')
+    .action(act(async (flags) => (await import('./doctor.ts')).doctorCommand(flags)));
+  program
     .command('openapi')
     .description('print the OpenAPI document')
     .action(act(async () => (await import('./openapi.ts')).openapiCommand()));

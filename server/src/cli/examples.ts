@@ -17,6 +17,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'migrate-store --from ./data --to postgres://relata@localhost/relata',
     'migrate-store --from postgres://relata@localhost/relata --to ./data',
   ],
+  doctor: ['doctor', 'doctor --json'],
   openapi: ['openapi > openapi.json'],
   help: ['help push', 'help relations apply'],
   login: [

@@ -52,7 +52,17 @@ const OTHERS = 0o077;
  * Removes the access that older versions gave to everybody except the owner: 0.1 s for 10,000 catalogs.
  * @returns the paths that others can still access: those of another owner, and a root that holds more than a store
  */
-export function tightenDataFolder({ root, catalogs, payloads }: DataFolder): string[] {
+export const tightenDataFolder = (folder: DataFolder): string[] => listExposed(folder, tighten);
+
+/** @returns the paths that others can access; nothing is changed */
+export const listExposedPaths = (folder: DataFolder): string[] =>
+  listExposed(folder, (path) => !isOpenToOthers(path));
+
+/** @param isClosed whether others cannot access a path of ours, or not any more */
+function listExposed(
+  { root, catalogs, payloads }: DataFolder,
+  isClosed: (path: string) => boolean,
+): string[] {
   // Windows has no such modes.
   if (process.getuid === undefined) return [];
   const names = readdirSync(root);
@@ -60,9 +70,9 @@ export function tightenDataFolder({ root, catalogs, payloads }: DataFolder): str
     .filter((name) => OURS.test(name) && name !== 'lost+found')
     .map((name) => join(root, name));
   const inside = [catalogs, payloads].flatMap((path) => readdirSync(path).map((name) => join(path, name)));
-  const open = [...ours, ...inside].filter((path) => !tighten(path));
+  const open = [...ours, ...inside].filter((path) => !isClosed(path));
   const isRootOurs = names.every((name) => OURS.test(name));
-  return (isRootOurs ? tighten(root) : !isOpenToOthers(root)) ? open : [root, ...open];
+  return (isRootOurs ? isClosed(root) : !isOpenToOthers(root)) ? open : [root, ...open];
 }
 
 function isOpenToOthers(path: string): boolean {

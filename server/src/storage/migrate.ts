@@ -67,8 +67,12 @@ export function isNewest(path: string, kind: DatabaseKind): boolean {
   return readVersion(path) === newestOf(kind);
 }
 
-/** The versions of both schemas that this program writes. */
-export const newestSchemas = () => ({ control: newestOf('control'), catalog: newestOf('catalog') });
+/** The versions of the schemas that this program writes. */
+export const newestSchemas = () => ({
+  control: newestOf('control'),
+  catalog: newestOf('catalog'),
+  postgres: newestOf('postgres'),
+});
 
 export const newestOf = (kind: DatabaseKind | 'postgres'): number =>
   readMigrations(kind).at(-1)?.version ?? 0;
@@ -80,8 +84,9 @@ const MAGIC = 'SQLite format 3';
 /**
  * Reads a file that this process does not have open: closing any handle drops the locks that SQLite holds on it. Without
  * a WAL the header is enough: 10,000 files take 0.1 to 0.3 s, with SQLite 2.9 s.
+ * @returns 0 for a file without a schema
  */
-function readVersion(path: string): number {
+export function readVersion(path: string): number {
   if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return readVersionBySqlite(path);
   const file = openSync(path, 'r');
   try {

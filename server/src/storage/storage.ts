@@ -38,6 +38,7 @@ export {
   dataFolderAt,
   existingDataFolder,
   findLastBackup,
+  listExposedPaths,
   recordBackup,
   tightenDataFolder,
 } from './data-folder.ts';
@@ -51,6 +52,7 @@ export {
   migrate,
   newestOf,
   newestSchemas,
+  readVersion,
   refuseNewer,
   refuseNewerDatabase,
   refuseNewerFiles,
@@ -72,11 +74,13 @@ export {
   copyInto,
   createReaders,
   GONE_MS,
+  inspectPostgres,
   isTimedOut,
   migratePostgres,
   nameSessions,
   openPostgres,
   type Postgres,
+  type PostgresFacts,
   type PostgresSettings,
   type Readers,
   type SqlSession,
@@ -86,6 +90,7 @@ export {
 export { ask, controlRows, type Program, performOn, row, rows, run } from './program.ts';
 export type { ControlSchema } from './schema.ts';
 export {
+  countUnreadable,
   createSecrets,
   readSecretKeyFile,
   resealColumn,
@@ -213,6 +218,23 @@ export async function openStorage(settings: {
   return settings.database === undefined
     ? openEmbeddedStorage(settings.dataDir)
     : openPostgresStorage(settings.database);
+}
+
+/** The service's own tables as they are: nothing is created or migrated. For a program that only reads, with the newest schema. */
+export function openControl(settings: {
+  readonly database: PostgresSettings | undefined;
+  readonly dataDir: string;
+}): Pick<Database, 'read' | 'close'> {
+  if (settings.database === undefined) return openControlDatabase(dataFolderAt(settings.dataDir).control);
+  const postgres = openPostgres({ ...settings.database, connections: 1 });
+  const database = openPostgresDatabase(postgres);
+  return {
+    read: database.read,
+    async close() {
+      await database.close();
+      await postgres.close();
+    },
+  };
 }
 
 /** Creates the folder on first use and opens the control database with the newest schema. */

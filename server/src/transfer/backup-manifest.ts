@@ -58,7 +58,13 @@ export interface CheckedBackup {
 export async function writeManifest(folder: DataFolder, madeAt: Date): Promise<void> {
   const files: BackupFile[] = [];
   for (const path of listFiles(folder)) files.push({ path, ...(await digest(join(folder.root, path))) });
-  const manifest: Manifest = { format: FORMAT, madeAt: madeAt.toISOString(), schema: newestSchemas(), files };
+  const { control, catalog } = newestSchemas();
+  const manifest: Manifest = {
+    format: FORMAT,
+    madeAt: madeAt.toISOString(),
+    schema: { control, catalog },
+    files,
+  };
   writeOwnFile(join(folder.root, NAME), `${JSON.stringify(manifest, null, 1)}\n`, 'wx');
 }
 
@@ -162,41 +168,49 @@ async function findChange(root: string, { path, bytes, sha256 }: BackupFile): Pr
   return found.sha256 === sha256 ? undefined : 'its bytes are others than when the backup was made';
 }
 
+/** @returns projects without a catalog @throws Error when one is missing that had products, or the body of an open task */
+function refuseIncomplete(folder: DataFolder): readonly number[] {
+  const { problems, empty } = findMissingIn(folder);
+  if (problems.length > 0) throw refuseDamaged(folder, problems);
+  return empty;
+}
+
 /**
- * A project gets its file with its first product or reader, so one without may be a new one.
- * @returns those @throws Error when a catalog is missing that had products, or the body of an open task
+ * What the control database of a backup or a data folder names and the folder does not have. A project gets its file with its
+ * first product or reader, so one without may be a new one.
  */
-function refuseIncomplete(folder: DataFolder): number[] {
+export function findMissingIn(folder: DataFolder): {
+  problems: readonly Problem[];
+  empty: readonly number[];
+} {
   const control = openControl(folder.control);
   try {
-    const without = control
-      .prepare(
-        `select p.id, exists (select 1 from catalog_count c where c.project_id = p.id and (c.products > 0 or c.created > 0))
-           or exists (select 1 from task t where t.project_id = p.id and t.is_ordered = 1 and t.status = 'FINISHED') as wasFilled
-         from project p order by p.id`,
-      )
-      .all()
-      .filter(({ id }) => !existsSync(catalogPath(folder, Number(id))));
-    const lost = without.filter(({ wasFilled }) => wasFilled === 1);
-    const problem = 'it is missing, and its project had products';
-    if (lost.length > 0)
-      throw refuseDamaged(
-        folder,
-        lost.map(({ id }) => ({ path: `catalogs/${id}.db`, problem })),
-      );
-    const bodies = listOwnedPayloads(control).map(({ name }) => name);
-    const task = findLostTask(
-      control,
-      bodies.filter((name) => !existsSync(join(folder.payloads, name))),
-    );
-    if (task !== undefined)
-      throw refuseDamaged(folder, [
-        { path: 'payloads', problem: `a body of the open task ${task} is missing` },
-      ]);
-    return without.map(({ id }) => Number(id));
+    return findMissing(control, folder);
   } finally {
     control.close();
   }
+}
+
+function findMissing(control: DatabaseSync, folder: DataFolder) {
+  const without = control
+    .prepare(
+      `select p.id, exists (select 1 from catalog_count c where c.project_id = p.id and (c.products > 0 or c.created > 0))
+         or exists (select 1 from task t where t.project_id = p.id and t.is_ordered = 1 and t.status = 'FINISHED') as wasFilled
+       from project p order by p.id`,
+    )
+    .all()
+    .filter(({ id }) => !existsSync(catalogPath(folder, Number(id))));
+  const problems: Problem[] = without
+    .filter(({ wasFilled }) => wasFilled === 1)
+    .map(({ id }) => ({ path: `catalogs/${id}.db`, problem: 'it is missing, and its project had products' }));
+  const bodies = listOwnedPayloads(control).map(({ name }) => name);
+  const task = findLostTask(
+    control,
+    bodies.filter((name) => !existsSync(join(folder.payloads, name))),
+  );
+  if (task !== undefined)
+    problems.push({ path: 'payloads', problem: `a body of the open task ${task} is missing` });
+  return { problems, empty: without.filter(({ wasFilled }) => wasFilled === 0).map(({ id }) => Number(id)) };
 }
 
 /** With the newest schema: an older one is read into memory, as the backup is never changed. */

@@ -3,5 +3,6 @@
  * PostgreSQL. It reads and writes rows as they are and never knows what one means.
  */
 export { type BackupSummary, createBackup, openBackup, restoreBackup } from './backup.ts';
+export { findMissingIn } from './backup-manifest.ts';
 export { type MoveOptions, type MoveProgress, type MoveSummary, moveStore } from './move.ts';
 export { restoreCatalog } from './restore-catalog.ts';

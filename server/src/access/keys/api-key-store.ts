@@ -43,6 +43,18 @@ export async function hasAnyKey(rows: Rows): Promise<boolean> {
   return (await rows.selectFrom('api_key').select('id').limit(1).executeTakeFirst()) !== undefined;
 }
 
+/** @returns how many keys of account scope with the access to manage are good at that instant */
+export async function countAccountKeys(rows: Rows, now: number): Promise<number> {
+  const { count } = await rows
+    .selectFrom('api_key')
+    .select((row) => row.fn.countAll<number>().as('count'))
+    .where('scope_type', '=', 'account')
+    .where('access', '=', 'manage')
+    .where((row) => row.or([row('expires_at', 'is', null), row('expires_at', '>', now)]))
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
 export type KeyToInsert = Omit<ApiKey, 'id' | 'lastUsedAt' | 'usedInUrlAt' | 'rotatedTo'>;
 
 export async function insertKey(tx: ControlTransaction, key: KeyToInsert, hash: KeyHash): Promise<ApiKey> {

@@ -12,6 +12,7 @@ export {
 } from './connections.ts';
 export { openPostgresDatabase } from './control-database.ts';
 export { CopyRows, copyInto } from './copy-rows.ts';
+export { inspectPostgres, type PostgresFacts } from './inspect.ts';
 export { GONE_MS, migratePostgres } from './migrate.ts';
 export { isTimedOut } from './postgres-errors.ts';
 export { createReaders, type Readers } from './replicas.ts';

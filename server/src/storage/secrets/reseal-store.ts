@@ -32,32 +32,60 @@ export async function resealColumn(
   }
 }
 
+/** @returns how many texts of a column no key can unseal; nothing is written */
+export async function countUnreadable(
+  { read }: Pick<Database, 'read'>,
+  secrets: Secrets,
+  column: SealedColumn,
+): Promise<number> {
+  let count = 0;
+  for (let after: KeyedRow | undefined; ; ) {
+    const { rows } = await sql<KeyedRow>`${selectOld(column, secrets.mark, after)}`.execute(read);
+    count += rows.filter((row) => unsealRow(secrets, column, row) === undefined).length;
+    after = rows.at(-1);
+    if (after === undefined) return count;
+  }
+}
+
 function selectOld(
   { table, column, key }: SealedColumn,
-  mark: string,
+  mark: string | undefined,
   after: KeyedRow | undefined,
 ): RawBuilder<unknown> {
   const keys = sql.join(key.map((name) => sql.ref(name)));
+  const isOld = mark === undefined ? sql`` : sql`and ${sql.ref(column)} not like ${`${mark}%`}`;
   const place =
     after === undefined ? sql`` : sql`and (${keys}) > (${sql.join(key.map((name) => after[name]))})`;
   return sql`select ${keys}, ${sql.ref(column)} as sealed from ${sql.table(table)}
-    where ${sql.ref(column)} is not null and ${sql.ref(column)} not like ${`${mark}%`} ${place}
+    where ${sql.ref(column)} is not null ${isOld} ${place}
     order by ${keys} limit ${sql.lit(PAGE)}`;
+}
+
+const placeOf = ({ table, column, key }: SealedColumn, row: KeyedRow): SealedPlace => ({
+  table,
+  column,
+  row: key.map((name) => row[name] as string | number),
+});
+
+/** @returns undefined when no key can */
+function unsealRow(secrets: Secrets, column: SealedColumn, row: KeyedRow): string | undefined {
+  try {
+    return secrets.unseal(row.sealed, placeOf(column, row));
+  } catch (error) {
+    if (error instanceof ServiceError) return undefined;
+    throw error;
+  }
 }
 
 async function reseal(
   database: Pick<Database, 'write'>,
   secrets: Secrets,
-  { column: { table, column, key }, row }: { column: SealedColumn; row: KeyedRow },
+  { column: sealedColumn, row }: { column: SealedColumn; row: KeyedRow },
 ): Promise<'resealed' | 'unreadable'> {
-  const place = { table, column, row: key.map((name) => row[name] as string | number) };
-  let text: string;
-  try {
-    text = secrets.unseal(row.sealed, place);
-  } catch (error) {
-    if (error instanceof ServiceError) return 'unreadable';
-    throw error;
-  }
+  const { table, column, key } = sealedColumn;
+  const text = unsealRow(secrets, sealedColumn, row);
+  if (text === undefined) return 'unreadable';
+  const place = placeOf(sealedColumn, row);
   const isThat = sql.join(
     key.map((name) => sql`${sql.ref(name)} = ${row[name]}`),
     sql` and `,

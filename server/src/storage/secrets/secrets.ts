@@ -5,7 +5,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { ServiceError } from '../../kernel/errors.ts';
 
-export { resealColumn, type SealedColumn } from './reseal-store.ts';
+export { countUnreadable, resealColumn, type SealedColumn } from './reseal-store.ts';
 export { readSecretKeyFile, secretKeyFileAt } from './secret-keys.ts';
 
 /** Where a sealed text is stored. In any other place it cannot be unsealed, so copying it there gains nothing. */
