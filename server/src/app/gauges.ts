@@ -1,8 +1,7 @@
 /** What the metrics say of the state of the service beside its requests: docs/operating.md, "Metrics". */
-import { sql } from 'kysely';
 import type { WatchedGauge } from '../http/http.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { Readers, Storage } from '../storage/storage.ts';
+import { type Readers, readNow, type Storage } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { StoreWatch } from './store-watch.ts';
@@ -63,7 +62,7 @@ export function listGauges({
       help: 'Time of the smallest read of the service’s own tables.',
       async read() {
         const begun = performance.now();
-        await sql`select 1`.execute(database.read);
+        await readNow(database.read, database);
         return (performance.now() - begun) / 1000;
       },
     },

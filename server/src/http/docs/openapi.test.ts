@@ -177,6 +177,7 @@ test('a schema with a title is a component, its description stays at its place',
     'Health',
     'Part',
     'ProductViolation',
+    'Readiness',
   ]);
   const bike = components?.schemas?.Bike?.properties;
   assert.deepEqual(bike?.parts?.items, { $ref: '#/components/schemas/Part' });
