@@ -30,8 +30,9 @@ export async function restoreCommand(
     return 0;
   }
   const options = { projectId: Number(project), withoutManifest };
-  const { products, waiting } = await restoreCatalog(source, dataDir, options);
+  const { products, waiting, damaged } = await restoreCatalog(source, dataDir, options);
   console.log(`the catalog of project ${project} holds the ${products} products of the backup now`);
+  if (damaged !== undefined) console.log(`the damaged file is ${damaged} now: delete it when all is well`);
   if (waiting > 0) {
     console.log(
       `changes that were still waiting when the backup was made are not in it (${waiting}): send them again`,

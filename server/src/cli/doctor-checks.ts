@@ -177,7 +177,7 @@ function restoreAction(path: string, { control }: DataFolder): string {
   const [, id] = /(\d+)\.db$/.exec(path) ?? [];
   return path === control || id === undefined
     ? 'Restore everything from a backup into an empty data directory (docs/operating.md, "Backup and restore").'
-    : `Bring the project back from a backup: relata restore DIR --project ${id}. Without one load its catalog again.`;
+    : `Stop the service and bring the project back from a backup: relata restore DIR --project ${id}. Without one load its catalog again.`;
 }
 
 async function* checkMissing(folder: DataFolder): Findings {

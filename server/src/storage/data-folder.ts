@@ -106,7 +106,7 @@ export interface LastBackup {
 }
 
 /**
- * Remembers it for the metrics of the service and for `relata doctor`. The file is of the folder's owner, whoever makes the backup.
+ * Remembers it for the metrics of the service and for `relata doctor`. The file is of the owner of the folder, also when root makes the backup.
  * @returns whether it could: a backup counts also where the data folder takes nothing any more
  */
 export function recordBackup({ root, lastBackup }: DataFolder, made: LastBackup): boolean {

@@ -1,10 +1,12 @@
-import { copyFileSync, existsSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import {
   CatalogFile,
   catalogPath,
+  checkSqliteFile,
   existingDataFolder,
   isNewest,
+  lockDataFolder,
   migrate,
   refuseNewerDatabase,
 } from '../storage/storage.ts';
@@ -23,15 +25,16 @@ const JOINED = [
 /**
  * Brings one project's catalog back while the service runs: one transaction on the live file, so readers see the
  * catalog before it or after it. Nothing stays staged; open full updates are staged anew from their bodies.
- * @returns how many products it holds now, and how many changes still waited in the backup: they are tasks, which are
- * not brought back
+ * A live file that is damaged takes no transaction: without a service it is moved aside, and a new one is filled.
+ * @returns how many products it holds now, how many changes still waited in the backup, as they are tasks, which are not
+ * brought back, and where a damaged file is now
  * @throws Error when the project is unknown on either side, or its catalog in the backup is damaged
  */
 export async function restoreCatalog(
   from: string,
   root: string,
   { projectId, ...options }: CheckOptions & { readonly projectId: number },
-): Promise<{ products: number; waiting: number }> {
+): Promise<{ products: number; waiting: number; damaged: string | undefined }> {
   const { folder: backup } = await openBackup(from, { projectId, ...options });
   const source = catalogPath(backup, projectId);
   if (!existsSync(source))
@@ -39,12 +42,34 @@ export async function restoreCatalog(
   const folder = existingDataFolder(root);
   refuseUnknown(folder.control, projectId);
   const live = catalogPath(folder, projectId);
+  const damaged = putDamagedAside(live, root);
   const draft = `${live}.restore`;
   try {
     const products = replaceContents(live, migratedSource(source, draft));
-    return { products, waiting: countWaiting(backup.control, projectId) };
+    return { products, waiting: countWaiting(backup.control, projectId), damaged };
   } finally {
     rmSync(draft, { force: true });
+  }
+}
+
+/** @returns where a damaged file is now @throws Error when a service runs, which would go on with the file that it has open */
+function putDamagedAside(live: string, root: string): string | undefined {
+  if (!existsSync(live) || checkSqliteFile(live).problems.length === 0) return undefined;
+  const lock = lockDamaged(live, root);
+  const aside = `${live}.damaged`;
+  for (const suffix of ['', '-wal', '-shm'])
+    if (existsSync(`${live}${suffix}`)) renameSync(`${live}${suffix}`, `${aside}${suffix}`);
+  lock.release();
+  return aside;
+}
+
+function lockDamaged(live: string, root: string) {
+  try {
+    return lockDataFolder(root);
+  } catch {
+    throw new Error(
+      `The file ${live} is damaged, and a running service has it open: stop the service, then run this command again.`,
+    );
   }
 }
 

@@ -172,6 +172,31 @@ test('the whole projects of a damaged backup are brought back one by one, and a 
   assert.equal((await service.lookUp(['P399'], filled)).length, 1, 'what is there stays');
 });
 
+test('a damaged catalog is brought back while no service runs, and its file is moved aside', async (t) => {
+  const { backup, dataDir } = copyBackup();
+  await runRelata(dataDir, 'restore', backup);
+  const path = join(dataDir, catalogOf(filled));
+  truncateSync(path, 40_000);
+  const cut = readFileSync(path);
+  const running = await startTestService(t, { store: embeddedStoreAt(dataDir) });
+  const refused = await runRelata(dataDir, 'restore', backup, '--project', `${filled}`);
+  assert.deepEqual(refused, {
+    code: 1,
+    said: `The file ${path} is damaged, and a running service has it open: stop the service, then run this command again.`,
+  });
+  await running.stop();
+  const { code, said } = await runRelata(dataDir, 'restore', backup, '--project', `${filled}`);
+  assert.equal(code, 0, said);
+  assert.match(said, new RegExp(`holds the 400 products.*\\nthe damaged file is ${path}\\.damaged now`));
+  assert.deepEqual(readFileSync(`${path}.damaged`), cut);
+  const service = await startTestService(t, { store: embeddedStoreAt(dataDir) });
+  assert.equal((await service.lookUp(['P399'], filled)).length, 1);
+  const update = await service.call('POST', `/products?projectId=${filled}`, {
+    body: [{ identifier: 'new', name: 'Later' }],
+  });
+  assert.equal((await service.ended(update.body.task.id)).taskStatus, 'FINISHED', 'changes go on');
+});
+
 test('a backup of an earlier version, without a manifest, is restored where that is said, after the checks that it allows', async (t) => {
   const whole = copyBackup();
   rmSync(whole.at('manifest.json'));

@@ -177,7 +177,7 @@ test('docs/operating.md installs every file for systemd', () => {
 test('the command for the shell and the backup of the night run the program with the settings', (t) => {
   const { folder } = installUnits(t);
   mkdirSync(join(folder, 'bin'));
-  // There may be no sudo and no such user here: this one passes on what it is told to, as sudo does, and runs the rest.
+  // There may be no sudo and no such user here: this one passes on the variables that it names, as sudo does, and runs the rest.
   writeFileSync(
     join(folder, 'bin/sudo'),
     `#!/bin/sh
