@@ -27,7 +27,8 @@ export function checkHttpUrl(text: string): string | undefined {
     readHttpUrl(text);
     return undefined;
   } catch (error) {
-    return (error as OutboundProblem).message;
+    if (!(error instanceof OutboundProblem)) throw error;
+    return error.message;
   }
 }
 

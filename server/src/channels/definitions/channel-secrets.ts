@@ -38,7 +38,8 @@ export function openStored(stored: Channel, secrets: Secrets, sent: readonly Des
     const destinations = openDestinations(stored, secrets);
     return { ...stored, definition: { ...stored.definition, destinations } };
   } catch (error) {
-    if (hasMasked(sent)) throw error;
+    const isUnreadable = error instanceof ServiceError && error.code === 'secret_unreadable';
+    if (!isUnreadable || hasMasked(sent)) throw error;
     return stored;
   }
 }

@@ -238,7 +238,8 @@ export function openStored(stored: Pipeline, secrets: Secrets, sent: Source): So
   try {
     return openSource(stored, secrets);
   } catch (error) {
-    if (listMaskedMembers(sent).length > 0) throw error;
+    const isUnreadable = error instanceof ServiceError && error.code === 'secret_unreadable';
+    if (!isUnreadable || listMaskedMembers(sent).length > 0) throw error;
     return stored.definition.source;
   }
 }
