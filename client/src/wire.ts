@@ -3059,9 +3059,9 @@ export interface Operations {
     answer: {
       message: string;
       status: "success";
-      /** left out for a body over 4 MiB */
+      /** left out for a body over 4 MiB or 20,000 pages */
       nrOfSent?: number;
-      /** left out for a body over 4 MiB */
+      /** left out for a body over 4 MiB or 20,000 pages */
       nrOfParsed?: number;
     };
   };
@@ -3071,9 +3071,9 @@ export interface Operations {
     answer: {
       message: string;
       status: "success";
-      /** left out for a body over 4 MiB */
+      /** left out for a body over 4 MiB or 20,000 pages */
       nrOfSent?: number;
-      /** left out for a body over 4 MiB */
+      /** left out for a body over 4 MiB or 20,000 pages */
       nrOfParsed?: number;
     };
   };
@@ -3083,9 +3083,9 @@ export interface Operations {
     answer: {
       message: string;
       status: "success";
-      /** left out for a body over 4 MiB */
+      /** left out for a body over 4 MiB or 20,000 pages */
       nrOfSent?: number;
-      /** left out for a body over 4 MiB */
+      /** left out for a body over 4 MiB or 20,000 pages */
       nrOfParsed?: number;
     };
   };
@@ -3095,9 +3095,9 @@ export interface Operations {
     answer: {
       message: string;
       status: "success";
-      /** left out for a body over 4 MiB */
+      /** left out for a body over 4 MiB or 20,000 pages */
       nrOfSent?: number;
-      /** left out for a body over 4 MiB */
+      /** left out for a body over 4 MiB or 20,000 pages */
       nrOfParsed?: number;
     };
   };
@@ -3107,9 +3107,9 @@ export interface Operations {
     answer: {
       message: string;
       status: "success";
-      /** left out for a body over 4 MiB */
+      /** left out for a body over 4 MiB or 20,000 pages */
       nrOfSent?: number;
-      /** left out for a body over 4 MiB */
+      /** left out for a body over 4 MiB or 20,000 pages */
       nrOfParsed?: number;
     };
   };
@@ -3119,9 +3119,9 @@ export interface Operations {
     answer: {
       message: string;
       status: "success";
-      /** left out for a body over 4 MiB */
+      /** left out for a body over 4 MiB or 20,000 pages */
       nrOfSent?: number;
-      /** left out for a body over 4 MiB */
+      /** left out for a body over 4 MiB or 20,000 pages */
       nrOfParsed?: number;
     };
   };
@@ -3133,9 +3133,9 @@ export interface Operations {
       data: {
         message: string;
         status: "success";
-        /** left out for a body over 4 MiB */
+        /** left out for a body over 4 MiB or 20,000 pages */
         nrOfSent?: number;
-        /** left out for a body over 4 MiB */
+        /** left out for a body over 4 MiB or 20,000 pages */
         nrOfParsed?: number;
       };
     };

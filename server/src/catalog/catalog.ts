@@ -211,6 +211,7 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     countProducts: (projectId: number) => parts.scans.countRange({ projectId, filter: {}, after: undefined }),
     readProductPage: (projectId: number, identifier: string) => readProductPage(parts, projectId, identifier),
     openPayload: given.ingest.openPayload,
+    countPages: given.ingest.countPages,
     /** Payloads that open full updates still need. */
     listPayloads: () => listBatchPayloads(database),
     /** Takes over what a former process left. */

@@ -78,6 +78,20 @@ export function validateBody(source: BodySource, form: BodyForm): CheckedBody {
   };
 }
 
+/** @returns how many pages there are, in a list or in the first list of an object */
+export function countPages(source: Omit<BodySource, 'onInvalid'>): number | undefined {
+  try {
+    const bytes = unpackBody(source);
+    if (bytes.length > source.maxMib * 1024 * 1024) return undefined;
+    refuseExcess(bytes, source.maxMib);
+    const sent: unknown = JSON.parse(bytes.toString());
+    return [sent, ...Object.values(sent ?? {})].find(Array.isArray)?.length;
+  } catch {
+    // Nothing is made of it, so nothing in it can be wrong.
+    return undefined;
+  }
+}
+
 function describeScanned(bytes: Buffer, scanned: ScannedBody): Omit<CheckedBody, 'refuseOther'> {
   const { sent, observed, paths } = scanned;
   return {

@@ -32,6 +32,8 @@ export interface Ingest {
    * @throws every refusal of docs/interface.md §7.3, storage_full; then nothing is kept
    */
   accept(projectId: number, body: RawBody, wanted: AcceptedForm): Promise<AcceptedBody>;
+  /** @returns how many pages of a shop a body holds; undefined when nothing says so, or it is too large */
+  countPages(projectId: number, body: RawBody): Promise<number | undefined>;
   findUnknownNames(projectId: number, source: IngestSource): Promise<UnknownNames>;
   extractProducts(projectId: number, source: IngestSource, drafts: readonly Attribute[]): Promise<Packed>;
   extractPatches(projectId: number, source: IngestSource): Promise<Packed>;
@@ -140,6 +142,8 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
         throw error;
       }
     },
+    countPages: (projectId, { bytes, encoding }) =>
+      threads.run('countPages', { bytes, encoding }, { key: projectId, unordered: true }),
     findUnknownNames: (projectId, given) =>
       held.use(given, (source) => run('findUnknownNames', projectId, { source }), { isLast: false }),
     extractProducts: (projectId, source, drafts) => extract('extractProducts', projectId, { source, drafts }),

@@ -19,7 +19,7 @@ import {
 } from '../products/products.ts';
 import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
 import { CategoryIds, keepLatest } from './category-ids.ts';
-import { type CheckedBody, openBody } from './checked-body.ts';
+import { type CheckedBody, countPages, openBody } from './checked-body.ts';
 import { tellDropped } from './dropped-facts.ts';
 import { type CompiledOntology, ProductExtraction } from './product-extraction.ts';
 import { sourceOfParsed } from './product-source.ts';
@@ -69,6 +69,8 @@ export interface UnknownNames {
 /** Bodies kept for their extraction, in bytes of JSON: those that the validator had to parse take six times as much. */
 const KEPT_BODY_BYTES = 48 * 1024 * 1024;
 const FOLLOWED_PAGE = 2_000;
+/** Of pages that are kept nowhere: parsing more is not worth it. */
+const COUNTED_MIB = 4;
 
 interface ProjectSource {
   readonly projectId: number;
@@ -85,6 +87,10 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
   const ingest = new IngestThread(snapshots);
   return {
     check: (input: CheckInput) => ({ output: ingest.check(input), sharedBytes: input.bytes.length }),
+    countPages: ({ bytes, encoding }: Pick<CheckInput, 'bytes' | 'encoding'>) => ({
+      output: countPages({ bytes, encoding, maxMib: COUNTED_MIB }),
+      sharedBytes: bytes.length,
+    }),
     findUnknownNames: async ({ projectId, source }: ProjectSource) => ({
       output: await ingest.findUnknownNames(projectId, source),
     }),

@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { ErrorAnswer, ProjectQuery, type RawBody, type Routes, serve } from '../../http/http.ts';
-import { unpack } from '../../storage/storage.ts';
+import { ErrorAnswer, ProjectQuery, type Routes, serve } from '../../http/http.ts';
+import type { Catalog } from '../catalog.ts';
 import { SUCCESS_TEXTS } from './update-answers.ts';
 
 const message = Type.String();
 const status = Type.Literal('success');
-const count = Type.Optional(Type.Integer({ description: 'left out for a body over 4 MiB' }));
+const count = Type.Optional(Type.Integer({ description: 'left out for a body over 4 MiB or 20,000 pages' }));
 const Accepted = Type.Object({ message, status, nrOfSent: count, nrOfParsed: count });
 const ANSWERED = 'pages of a shop are answered and kept nowhere';
 
@@ -20,29 +20,12 @@ const CALLS = [
   { method: 'PUT', path: '/content/batch/upload', text: SUCCESS_TEXTS.upload },
 ] as const;
 
-/** Parsing more would hold up lookups. */
-const COUNTED_MIB = 4;
-
-/** @returns how many there are, in a list or in the first list of an object */
-async function countPages(body: RawBody | undefined): Promise<{ nrOfSent?: number; nrOfParsed?: number }> {
-  try {
-    const bytes = await unpack(body?.bytes ?? Buffer.alloc(0), body?.encoding ?? 'identity', COUNTED_MIB);
-    if (bytes.length > COUNTED_MIB * 1024 * 1024) return {};
-    const sent: unknown = JSON.parse(Buffer.from(bytes).toString());
-    const list = [sent, ...Object.values(sent ?? {})].find(Array.isArray);
-    return list === undefined ? {} : { nrOfSent: list.length, nrOfParsed: list.length };
-  } catch {
-    // Nothing is made of it, so nothing in it can be wrong.
-    return {};
-  }
-}
-
 /**
  * Without an answer, a connector that sends pages as well as products never gets to its products. Source: docs/interface.md
  * §4.11.
  */
 export const contentRoutes =
-  ({ uploadMaxMib }: { readonly uploadMaxMib: number }): Routes =>
+  ({ catalog, uploadMaxMib }: { readonly catalog: Catalog; readonly uploadMaxMib: number }): Routes =>
   (server) => {
     const told = new Set<number>();
     const tell = ({ project, log }: FastifyRequest) => {
@@ -59,7 +42,10 @@ export const contentRoutes =
     for (const { text, ...call } of CALLS)
       serve(server, { ...about, ...call, answer: { 200: Accepted } }, async (request) => {
         tell(request);
-        return { message: text, status: 'success' as const, ...(await countPages(request.rawBody)) };
+        const { rawBody, project } = request;
+        const pages = rawBody && (await catalog.countPages(project.id, rawBody));
+        const counts = pages === undefined ? {} : { nrOfSent: pages, nrOfParsed: pages };
+        return { message: text, status: 'success' as const, ...counts };
       });
     const start = { ...about, method: 'POST', path: '/content/batch/start' } as const;
     const answer = { 200: Type.Object({ status, data: Accepted }) };
