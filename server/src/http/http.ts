@@ -114,6 +114,8 @@ declare module 'fastify' {
     takesProjectInBody?: boolean;
     /** Who has the path is let in: no log shows it. */
     hasSecretPath?: boolean;
+    /** The answer is one Buffer for every caller, which is packed once. */
+    isFixed?: boolean;
     /** Another method on this path is 404, not 405, so that the path does not show. */
     hidesOtherMethods?: boolean;
   }

@@ -227,7 +227,8 @@ export function openControl(settings: {
 }): Pick<Database, 'read' | 'close'> {
   if (settings.database === undefined) return openControlDatabase(dataFolderAt(settings.dataDir).control);
   const postgres = openPostgres({ ...settings.database, connections: 1 });
-  const database = openPostgresDatabase(postgres);
+  // It writes nothing, so that no other process has to know it.
+  const database = openPostgresDatabase(postgres, '');
   return {
     read: database.read,
     async close() {

@@ -112,21 +112,21 @@ export function describeServer(server: Server): OpenApiDocument {
 
 /** Adds `/openapi.json` and `/docs/api`. Source: docs/interface.md §10.3. */
 export function serveDocuments(server: Server): void {
-  const config = { guard: 'none' } as const;
+  const config = { guard: 'none', isFixed: true } as const;
   const policy = ["default-src 'none'", `style-src '${REFERENCE_STYLE_HASH}'`, "base-uri 'none'"]
     .concat("form-action 'none'", "frame-ancestors 'none'")
     .join('; ');
-  let json: string | undefined;
-  let page: string | undefined;
+  let json: Buffer | undefined;
+  let page: Buffer | undefined;
 
   server.get('/openapi.json', { config, schema: openApiSchema }, async (_request, reply) => {
-    json ??= JSON.stringify(describeServer(server));
+    json ??= Buffer.from(JSON.stringify(describeServer(server)));
     reply.header('cache-control', 'no-cache').type('application/json; charset=utf-8');
     return reply.send(json);
   });
 
   server.get('/docs/api', { config, schema: docsSchema }, async (_request, reply) => {
-    page ??= renderReferencePage(describeServer(server));
+    page ??= Buffer.from(renderReferencePage(describeServer(server)));
     reply.header('content-security-policy', policy).header('referrer-policy', 'no-referrer');
     reply.header('x-content-type-options', 'nosniff').header('cache-control', 'no-cache');
     return reply.type('text/html; charset=utf-8').send(page);

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import {
+  brotliCompress,
+  brotliDecompress,
+  constants,
+  gunzip,
+  gzip,
+  zstdCompress,
+  zstdDecompress,
+} from 'node:zlib';
+import { shareService } from '../support/shared-service.ts';
+import { testedStore } from '../support/test-store.ts';
+
+/** What is answered without a key costs next to nothing: docs/interface.md §8. */
+
+const service = shareService();
+const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
+const ENCODINGS = {
+  zstd: { pack: promisify(zstdCompress), unpack: promisify(zstdDecompress) },
+  br: {
+    pack: (bytes: Buffer) => promisify(brotliCompress)(bytes, BROTLI),
+    unpack: promisify(brotliDecompress),
+  },
+  gzip: { pack: promisify(gzip), unpack: promisify(gunzip) },
+} as const;
+const REQUESTS = 20;
+
+/** fetch would unpack. */
+function ask(
+  path: string,
+  encoding: string,
+): Promise<{ status: number | undefined; bytes: Buffer; packing: string | undefined }> {
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      `${service().address}${path}`,
+      { headers: { 'accept-encoding': encoding } },
+      (answer) => {
+        const parts: Buffer[] = [];
+        answer.on('data', (part: Buffer) => parts.push(part)).on('error', reject);
+        const { statusCode: status, headers } = answer;
+        answer.on('end', () =>
+          resolve({ status, bytes: Buffer.concat(parts), packing: headers['content-encoding'] }),
+        );
+      },
+    );
+    sent.on('error', reject).end();
+  });
+}
+
+/** @returns the processor time of this process, service included, in ms */
+async function measureCpu(work: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage();
+  for (let at = 0; at < REQUESTS; at += 1) await work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
+}
+
+test(`the pages of the interface are packed once for each encoding (§10.3, ${testedStore})`, async () => {
+  for (const path of ['/openapi.json', '/docs/api']) {
+    const plain = await ask(path, 'identity');
+    assert.equal(plain.status, 200);
+    for (const [encoding, { unpack }] of Object.entries(ENCODINGS)) {
+      const first = await Promise.all([ask(path, encoding), ask(path, encoding)]);
+      for (const { packing, bytes } of first) {
+        assert.equal(packing, encoding);
+        assert.ok(plain.bytes.equals(await unpack(bytes)), `${path} ${encoding}`);
+      }
+    }
+    const packing = await measureCpu(() => ENCODINGS.br.pack(plain.bytes));
+    const answering = await measureCpu(() => ask(path, 'br'));
+    // Packing takes 30 ms of the page and 3 of the document, an answer half a ms.
+    if (path === '/docs/api')
+      assert.ok(answering < packing / 2, `${answering} ms, packing takes ${packing} ms`);
+  }
+});
