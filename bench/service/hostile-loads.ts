@@ -333,10 +333,16 @@ export const HOSTILE_LOADS: readonly HostileLoad[] = [
     title: 'the first search of 100 products of 2 MB, beside searches',
     victim: 'search',
     prepare: (attack) => loadLongProducts(attack, ownWord),
-    run: (attack) => attack.repeat(1, [{ path: searchPath(attack, 'product') }]),
+    async run(attack) {
+      const path = searchPath(attack, 'product');
+      // Refused until the index is made.
+      do await attack.send({ path });
+      while (!attack.outcomes.has('200') && !attack.isOver && (await pause(500, true)));
+    },
   },
   anonymous('openapi', '/openapi.json', '/openapi.json'),
   anonymous('docs', '/docs/api', '/docs/api'),
   anonymous('404', '404s with addresses of 8 KB', `/nowhere/${'long/'.repeat(1_600)}`),
+  anonymous('query', 'addresses of 60,000 parameters', `/health/live?${'a&'.repeat(60_000)}`),
   anonymous('health', '/health/live', '/health/live'),
 ];
