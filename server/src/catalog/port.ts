@@ -244,6 +244,12 @@ export interface FoundRow extends PlacedRow {
   readonly present: number;
 }
 
+export interface HitPart {
+  readonly rows: readonly FoundRow[];
+  /** Whether there are fewer than the limit since their uploads are large. */
+  readonly isCut: boolean;
+}
+
 export interface CountedHits {
   readonly count: number;
   /** False: there are so many that documents without a product are counted too. */

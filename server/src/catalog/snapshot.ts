@@ -2,7 +2,7 @@ import type { IdentifierRange, ListedRow, PlacedRow } from './browse/browse.ts';
 import type { KeptChange, KeptCommit, KeptPage, RestoreEffect } from './change.ts';
 import type { OpenDerivation } from './derivation.ts';
 import type { Attribute, Ontology } from './ontology/ontology.ts';
-import type { CountedHits, CountedTier, FoundRow, ListedPart, ListedRange, WantedHits } from './port.ts';
+import type { CountedHits, CountedTier, HitPart, ListedPart, ListedRange, WantedHits } from './port.ts';
 import type { SearchState } from './search/search.ts';
 
 /** What an update must know of a present product. */
@@ -73,10 +73,10 @@ export interface CatalogSnapshot {
   /** @returns undefined: nobody searched yet */
   readSearchState(): Promise<SearchState | undefined>;
   /** @returns products that the index of search knows, with their whole uploads */
-  listHits(wanted: WantedHits): Promise<readonly FoundRow[]>;
+  listHits(wanted: WantedHits): Promise<HitPart>;
   countHits(counted: CountedTier): Promise<CountedHits>;
-  /** @returns products whose documents come after this one, of the next few documents */
-  listTail(after: number): Promise<readonly PlacedRow[]>;
+  /** @returns products whose documents come after this one, of the next few documents; undefined where these are large */
+  listTail(after: number): Promise<readonly PlacedRow[] | undefined>;
   /** @returns those of these products that the catalog holds, in no order */
   measureDocuments(identifiers: readonly string[]): Promise<readonly MeasuredDocument[]>;
   /** @returns the products of these documents, in no order */

@@ -144,6 +144,29 @@ test('pages of lists and exports read so many bytes at a time and go on where th
   assert.ok(longestMs < ms / 4, `an export: ${longestMs} of ${ms} ms`);
 });
 
+test('a search of large products reads so many bytes for its facets, and finds all of them (§4.13)', async () => {
+  const catalog = await createCatalog(service());
+  const identifiers = Array.from({ length: 30 }, (_, at) => `Q${String(at).padStart(2, '0')}`);
+  await catalog.load(...identifiers.map(LARGE));
+  const search = async (query: string) => {
+    for (;;) {
+      const answer = await catalog.call('GET', `/search/products?${query}`);
+      if (answer.status !== 503) return answer.body;
+    }
+  };
+  const found: string[] = [];
+  for (let cursor = ''; ; ) {
+    const body = await search(`q=q&limit=12${cursor}`);
+    assert.equal(body.total, 30, JSON.stringify(body).slice(0, 500));
+    assert.ok(body.facetsOf >= 2 && body.facetsOf <= 8, `facets of ${body.facetsOf} hits`);
+    found.push(...body.items.map(({ identifier }: { identifier: string }) => identifier));
+    if (body.nextCursor === null) break;
+    assert.equal(body.items.length, 12);
+    cursor = `&cursor=${body.nextCursor}`;
+  }
+  assert.deepEqual(found.toSorted(), identifiers);
+});
+
 test('the memory of long answers is used again once they are sent (§8)', async () => {
   const catalog = await createCatalog(service());
   const identifiers = Array.from({ length: 12 }, (_, at) => `N${at}`);

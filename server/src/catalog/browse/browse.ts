@@ -26,6 +26,7 @@ export {
   type ListedRow,
   type PlacedRow,
   toTableItem,
+  type UploadFront,
   visitCategories,
 } from './product-list.ts';
 export { createProductLists } from './product-lists.ts';

@@ -1,11 +1,11 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Operation, StopFlag } from '../../storage/storage.ts';
-import { type PlacedRow, toTableItem } from '../browse/browse.ts';
+import { FRONT_END, type PlacedRow, toTableItem, type UploadFront } from '../browse/browse.ts';
 import { viewUpload } from '../filters/filters.ts';
 import type { FoundRow } from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
-import { type Facet, FacetTally } from './facets.ts';
+import { FACETED, type Facet, FacetTally } from './facets.ts';
 import { canLack, describeProgress, reachOf } from './search-index.ts';
 import { planSearch, type SearchPlan, type SearchQuestion } from './search-plan.ts';
 import { SortedHits } from './sorted-hits.ts';
@@ -45,11 +45,27 @@ export interface Hit {
   readonly product: UploadedProduct;
   readonly place: HitPlace;
 }
+
+/** Its upload is parsed when it is needed: for its item the front is enough. */
+class FoundHit implements Hit {
+  readonly row: FoundRow;
+  readonly place: HitPlace;
+  private parsed: UploadedProduct | undefined;
+
+  constructor(row: FoundRow, place: HitPlace) {
+    this.row = row;
+    this.place = place;
+  }
+
+  get product(): UploadedProduct {
+    this.parsed ??= JSON.parse(this.row.text) as UploadedProduct;
+    return this.parsed;
+  }
+}
+
 export type HitPlace = readonly [tier: number, document: number];
 const FIRST: HitPlace = [0, 0];
 
-/** The best hits are read for the facets: about 25 µs each. */
-const FACETED = 200;
 /** Products that are compared with a filter to count hits, or hits that are sorted. */
 export const EXAMINED = 100_000;
 /** Of products that are read one by one, for the count and for the page; the rest goes by the index. */
@@ -84,9 +100,10 @@ async function runSearch(
   const plan = planSearch(question, (await snapshot.readOntology()).attributes);
   const state = await snapshot.readSearchState();
   if (state === undefined) return { missing: describeProgress(state) };
-  const reach = reachOf(state);
+  const rows = reachOf(state) === 'tail' ? await snapshot.listTail(state.lastDocument) : [];
+  const reach = rows === undefined ? 'former' : reachOf(state);
   if (reach === 'former' && !canLack(state, mayLack)) return { missing: describeProgress(state) };
-  const tail = reach === 'tail' ? (await snapshot.listTail(state.lastDocument)).map(readTail) : [];
+  const tail = (rows ?? []).map(readTail);
   const newer = reach === 'former' ? state.lastDocument : undefined;
   const search = new Search(snapshot, plan, { tail, newer, ...ending });
   return { answer: await search.answer(question), isBehind: reach !== 'whole' };
@@ -162,10 +179,10 @@ class Search {
   }
 
   /** @returns whether what it has seen suffices */
-  private endOfSurvey(facets: FacetTally, { sorted }: SurveyWants): (seen: Surveyed) => boolean {
+  private endOfSurvey(facets: FacetTally, { sorted, kept }: SurveyWants): (seen: Surveyed) => boolean {
     if (sorted !== undefined) return ({ total }) => total === EXAMINED;
     if (this.plan.test !== undefined) return ({ examined }) => examined === EXAMINED;
-    return () => facets.products === FACETED;
+    return ({ hits }) => facets.isFull && hits.length >= kept;
   }
 
   /**
@@ -184,12 +201,12 @@ class Search {
   /** Looks for one hit beyond the limit, which says that there is another page. */
   private async collect(
     from: HitPlace,
-    { hits: before, limit, former }: { hits: readonly Hit[]; limit: number; former?: FormerHits },
+    { hits: before, limit, former }: { hits: readonly ShownHit[]; limit: number; former?: FormerHits },
   ): Promise<Collected> {
     const hits = [...before];
     const isOver = this.startPart();
     for await (const hit of this.listFrom(from, former)) {
-      if (this.holds(hit)) hits.push(hit);
+      if (this.holds(hit)) hits.push(toShown(hit));
       const isEnd = hits.length > limit || isOver();
       if (isEnd && hits.length < limit) throw this.timeUsedUp();
       if (isEnd) return { hits, last: hit.place };
@@ -232,8 +249,8 @@ class Search {
     const tiers = [...this.plan.tiers.ranked.entries()].slice(first);
     for (const [at, tier] of tiers) {
       for await (const row of this.listTier(tier, at === first ? document : 0)) {
-        const product = JSON.parse(row.text) as UploadedProduct;
-        if (former.stillHolds(tier, row, product)) yield { row, product, place: [at, row.document] };
+        const hit = new FoundHit(row, [at, row.document]);
+        if (former.stillHolds(tier, hit)) yield hit;
       }
     }
   }
@@ -242,9 +259,9 @@ class Search {
     let after = behind;
     let limit: number = PAGES[0];
     for (;;) {
-      const rows = await this.snapshot.listHits({ tier, after, limit, newer: this.beside.newer });
+      const { rows, isCut } = await this.snapshot.listHits({ tier, after, limit, newer: this.beside.newer });
       yield* rows;
-      if (rows.length < limit) break;
+      if (rows.length < limit && !isCut) break;
       after = rows.at(-1)?.document ?? after;
       limit = PAGES[1];
     }
@@ -282,13 +299,21 @@ class FormerHits {
     this.newer = newer;
   }
 
-  stillHolds({ all }: SearchTier, { id, present }: FoundRow, product: UploadedProduct): boolean {
+  stillHolds({ all }: SearchTier, hit: Hit): boolean {
+    const { id, present } = hit.row;
     if (present <= this.newer) return true;
-    if (this.seen.has(id) || !holdsAll(all, listLexemes(product))) return false;
+    if (this.seen.has(id) || !holdsAll(all, listLexemes(hit.product))) return false;
     this.seen.add(id);
     return true;
   }
 }
+
+/** What is kept of a hit: its upload may be large. */
+interface ShownHit {
+  readonly item: FoundProduct;
+  readonly place: HitPlace;
+}
+const toShown = ({ row, place }: Hit): ShownHit => ({ item: toItem(row), place });
 
 interface SurveyWants {
   /** Hits that are kept. */
@@ -297,7 +322,7 @@ interface SurveyWants {
 }
 
 interface Surveyed {
-  readonly hits: Hit[];
+  readonly hits: ShownHit[];
   total: number;
   examined: number;
   isExact: boolean;
@@ -316,12 +341,12 @@ function noteHit(
 ): void {
   seen.total += 1;
   sorted?.add(hit);
-  if (seen.hits.length < kept) seen.hits.push(hit);
-  if (facets.products < FACETED) facets.add(hit.product);
+  if (seen.hits.length < kept) seen.hits.push(toShown(hit));
+  if (!facets.isFull) facets.add(hit.product, hit.row.text.length);
 }
 
 interface Collected {
-  readonly hits: readonly Hit[];
+  readonly hits: readonly ShownHit[];
   /** How far it came; undefined: to the end. */
   readonly last: HitPlace | undefined;
 }
@@ -331,14 +356,16 @@ type Page = Pick<SearchAnswer, 'items' | 'nextCursor'>;
 function toPage({ hits, last }: Collected, limit: number): Page {
   const page = hits.slice(0, limit);
   const behind = hits.length > limit ? page.at(-1)?.place : last;
-  return { items: page.map(({ row }) => toItem(row)), nextCursor: behind ? writePlace(behind) : null };
+  return { items: page.map(({ item }) => item), nextCursor: behind ? writePlace(behind) : null };
 }
 
 export type FoundProduct = ReturnType<typeof toItem>;
 
+/** Made of the front of the upload, which is a small part of a large one. */
 function toItem(row: PlacedRow) {
-  const product = JSON.parse(row.text) as UploadedProduct;
-  return { ...toTableItem(row, product), link: product.productUrl };
+  const end = row.text.indexOf(FRONT_END);
+  const front = JSON.parse(end < 0 ? row.text : `${row.text.slice(0, end)}}`) as UploadFront;
+  return { ...toTableItem(row, front), link: front.productUrl };
 }
 
 const writePlace = (place: HitPlace): string => Buffer.from(place.join(' ')).toString('base64url');

@@ -40,7 +40,14 @@ import type {
   PathRange,
 } from '../port.ts';
 import { planForParts } from './planning-store.ts';
-import { fittingRows, listedColumns, UPLOAD_FRONT, uploadText } from './product-list-store.ts';
+import {
+  areCut,
+  fittingRows,
+  listedColumns,
+  pageBytes,
+  UPLOAD_FRONT,
+  uploadText,
+} from './product-list-store.ts';
 import type { CatalogState } from './state-store.ts';
 
 /** The index of categories: its lists, and the steps that build and remove it. */
@@ -62,14 +69,13 @@ export function* listCategory({ key, after, limit, isWhole }: ListedCategory): P
   const fitting = fittingRows(
     text('c.document_id'),
     sql`${part} ${PRODUCT} order by c.document_id limit ${limit}`,
-    { as: 'c', order: text('document_id'), isWhole },
+    { as: 'c', order: text('document_id'), bytes: pageBytes(isWhole) },
   );
   const found = yield* rows<PlacedRow & { found: number }>(
     sql`select c.document_id as document, c.found, ${listedColumns(uploadText(isWhole))}
       from ${fitting} ${PRODUCT} order by c.document_id`,
   );
-  const isCut = found.length < (found[0]?.found ?? 0);
-  return { rows: found, reached: isCut ? found.at(-1)?.document : reached };
+  return { rows: found, reached: areCut(found) ? found.at(-1)?.document : reached };
 }
 
 /** Reads the newest rows of each, up to the first that leads to a product. Relies on the key of category_document. */

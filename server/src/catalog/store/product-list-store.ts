@@ -59,18 +59,24 @@ const BY_IDENTIFIER = text('p.identifier');
 const PAGE_BYTES = { whole: 4 * 1024 * 1024, front: 16 * 1024 * 1024 };
 
 /**
- * Rows in their order, as far as their documents have the bytes of a page, at least one; each with `found`, how many there
+ * Rows in their order, as far as their documents have so many bytes, at least one; each with `found`, how many there
  * are. The sizes are read without the documents.
  * @param given  rows with a document `d`, whose columns are `columns`
  */
 export const fittingRows = (
   columns: Sql,
   given: Sql,
-  { as, order, isWhole }: { readonly as: string; readonly order: Sql; readonly isWhole: boolean },
+  { as, order, bytes }: { readonly as: string; readonly order: Sql; readonly bytes: number },
 ): Sql =>
   sql`(select * from (select f.*, count(*) over () as found, sum(f.bytes) over (order by f.${order}) - f.bytes as before
       from (select ${columns}, ${UPLOAD_BYTES} as bytes from ${given}) f) f
-    where f.before < ${isWhole ? PAGE_BYTES.whole : PAGE_BYTES.front}) ${text(as)}`;
+    where f.before < ${bytes}) ${text(as)}`;
+
+/** Whether there were more rows, which did not fit. */
+export const areCut = (fitting: readonly { readonly found: number }[]): boolean =>
+  fitting.length < (fitting[0]?.found ?? 0);
+
+export const pageBytes = (isWhole: boolean): number => (isWhole ? PAGE_BYTES.whole : PAGE_BYTES.front);
 
 /** Relies on the unique index of identifier. */
 export function* listRange({ isWhole, limit, ...range }: ListedRange): Program<ListedPart> {
@@ -79,12 +85,12 @@ export function* listRange({ isWhole, limit, ...range }: ListedRange): Program<L
   const fitting = fittingRows(columns, firstProducts(within(range), BY_IDENTIFIER, limit), {
     as: 'p',
     order,
-    isWhole,
+    bytes: pageBytes(isWhole),
   });
   const found = yield* rows<ListedRow & { found: number }>(
     sql`select p.found, ${listedColumns(uploadText(isWhole))} from ${fitting} ${DOCUMENT} order by p.identifier`,
   );
-  return { rows: found, isCut: found.length < (found[0]?.found ?? 0) };
+  return { rows: found, isCut: areCut(found) };
 }
 
 function* count(from: Sql): Program<number> {

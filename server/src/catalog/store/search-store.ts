@@ -17,7 +17,7 @@ import {
   text,
 } from '../../storage/storage.ts';
 import type { PlacedRow } from '../browse/browse.ts';
-import type { CountedHits, CountedTier, FoundRow, WantedHits } from '../port.ts';
+import type { CountedHits, CountedTier, FoundRow, HitPart, WantedHits } from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import {
   type LexemeGroups,
@@ -34,7 +34,7 @@ import {
 } from '../search/search.ts';
 import { PRODUCTS } from './commit-store.ts';
 import { planForParts } from './planning-store.ts';
-import { listedColumns, uploadText } from './product-list-store.ts';
+import { areCut, fittingRows, listedColumns, uploadText } from './product-list-store.ts';
 import type { CatalogState } from './state-store.ts';
 
 /** The index of search: FTS5 in a file, tsvector with GIN in PostgreSQL. */
@@ -147,7 +147,10 @@ const productOf = (newer: number | undefined): Sql =>
 const DOCUMENT = lookupJoin('document', 'd', sql`d.id = p.document_id`);
 const PLACED = sql`p.document_id as document, ${listedColumns(uploadText(true))}`;
 
-export function listHits({ tier, after, limit, newer }: WantedHits): Program<FoundRow[]> {
+/** Of uploads. */
+const READ_AT_ONCE = { as: 'p', bytes: 8 * 1024 * 1024 };
+
+export function* listHits({ tier, after, limit, newer }: WantedHits): Program<HitPart> {
   const { from, where, order } = foundBy(tier);
   const behind = byEngine({
     sqlite: sql`${order} > ${after}`,
@@ -155,10 +158,13 @@ export function listHits({ tier, after, limit, newer }: WantedHits): Program<Fou
   });
   const page = sql`(select s.document_id as place, p.* from ${from} ${productOf(newer)} where ${where} and ${behind}
     order by ${order} limit ${limit}) p`;
-  return rows(
-    sql`select p.place as document, p.document_id as present, ${listedColumns(uploadText(true))}
-      from ${page} ${DOCUMENT} order by p.place`,
+  const columns = text('p.place, p.id, p.identifier, p.updated_at, p.document_id');
+  const fitting = fittingRows(columns, sql`${page} ${DOCUMENT}`, { ...READ_AT_ONCE, order: text('place') });
+  const found = yield* rows<FoundRow & { found: number }>(
+    sql`select p.place as document, p.document_id as present, p.found, ${listedColumns(uploadText(true))}
+      from ${fitting} ${DOCUMENT} order by p.place`,
   );
+  return { rows: found, isCut: areCut(found) };
 }
 
 /** Hits that are looked at one by one, at 2 µs each, where the index has rows that lead nowhere. */
@@ -193,12 +199,17 @@ function* count(found: Sql): Program<number> {
   return counted?.count ?? 0;
 }
 
-export function* listTail(after: number): Program<PlacedRow[]> {
+/** @returns undefined where these are too many bytes */
+export function* listTail(after: number): Program<PlacedRow[] | undefined> {
   yield* planForParts();
-  return yield* rows(
-    sql`select ${PLACED} from (select d.id as document_id, d.product_id from document d
-        where ${own('d')} and d.id > ${after} order by d.id limit ${TAIL}) s ${PRODUCT} ${DOCUMENT} order by p.document_id`,
+  const tail = sql`document d where ${own('d')} and d.id > ${after} order by d.id limit ${TAIL}`;
+  const columns = text('d.id as document_id, d.product_id');
+  const fitting = fittingRows(columns, tail, { ...READ_AT_ONCE, as: 's', order: text('document_id') });
+  const size = yield* row<{ found: number; fits: number }>(
+    sql`select count(*) as fits, max(s.found) as found from ${fitting}`,
   );
+  if (size !== undefined && size.fits < (size.found ?? 0)) return undefined;
+  return yield* rows(sql`select ${PLACED} from ${fitting} ${PRODUCT} ${DOCUMENT} order by p.document_id`);
 }
 
 export const listDocuments = (documents: readonly number[]): Program<PlacedRow[]> =>
@@ -214,12 +225,14 @@ export function* walkSearch(state: CatalogState): Program<SearchStep> {
   const walk = (yield* readWalk()) ?? NEW_WALK;
   if (walk === NEW_WALK) yield* run(WRITE_AT_ONCE);
   yield* planForParts();
-  const documents = yield* rows<{ id: number; product: number; raw: string }>(
-    sql`select d.id, d.product_id as product, ${uploadText(true)} as raw from document d
-      where ${own('d')} and d.id > ${walk.lastDocument} order by d.id limit ${SEARCH_STEP}`,
+  const following = sql`document d where ${own('d')} and d.id > ${walk.lastDocument} order by d.id limit ${SEARCH_STEP}`;
+  const fitting = fittingRows(text('d.id, d.product_id'), following, { ...READ_AT_ONCE, order: text('id') });
+  const documents = yield* rows<{ id: number; product: number; raw: string; found: number }>(
+    sql`select p.id, p.product_id as product, p.found, ${uploadText(true)} as raw
+      from ${fitting} ${lookupJoin('document', 'd', sql`d.id = p.id`)} order by p.id`,
   );
   yield* placeDocuments(documents.map(({ id, product, raw }) => [id, product, writeLexemes(read(raw))]));
-  const isComplete = documents.length < SEARCH_STEP;
+  const isComplete = !areCut(documents) && documents.length < SEARCH_STEP;
   const walked = {
     ...walk,
     lastDocument: documents.at(-1)?.id ?? walk.lastDocument,
