@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Static } from 'typebox';
 import {
   type CountLook,
@@ -180,6 +181,8 @@ async function* exportCatalog(
     const last = rows.at(-1);
     if (last === undefined) return;
     yield rows.map(exportLine).join('');
+    // The embedded store reads at once: other requests get their turn between two pages.
+    await nextTurn();
     after = last.identifier;
   }
 }
