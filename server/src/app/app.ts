@@ -87,7 +87,12 @@ export async function createApp({
   let isReady = false;
   let traces: Traces | undefined;
 
-  const server = createServer({ ...config, ...(logTo && { logTo }) }, { ...projects, ...access });
+  const server = createServer(
+    { ...config, ...(logTo && { logTo }) },
+    { ...projects, ...access },
+    (input, { owner: key, signal }) =>
+      threads.parsers.run('readJson', input, { key, unordered: true, signal }),
+  );
   const logger = server.log as Logger;
   const readers = openReaders(config, storage);
   const watch = watchStore({ config, storage, logger });
@@ -290,6 +295,7 @@ function openCatalog(base: Base, { projects, tasks, metrics, statistics, server 
     catalog,
     relations,
     threads: {
+      parsers: threads.parsers,
       start() {
         for (const pool of [threads.writers, threads.parsers, threads.relationReaders]) pool.start();
       },

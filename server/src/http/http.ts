@@ -34,7 +34,14 @@ export {
   readIfMatch,
   sendMark,
 } from './answers/answers.ts';
-export { type IncomingPayload, joinTwins, type RawBody, takeNoBody } from './bodies/bodies.ts';
+export {
+  type IncomingPayload,
+  joinTwins,
+  jsonOperations,
+  type RawBody,
+  type ReadElsewhere,
+  takeNoBody,
+} from './bodies/bodies.ts';
 export { describeServer, documentServer, serveDocuments } from './docs/docs.ts';
 export {
   type CountLook,
@@ -100,9 +107,9 @@ declare module 'fastify' {
      * `ignored`: whatever is sent is not looked at. Otherwise the body is parsed as JSON.
      */
     body?: 'raw' | 'json' | 'stream' | 'ignored';
-    /** Largest body, unpacked; as it comes where it is streamed; default 1. */
+    /** Largest body, unpacked; as it comes where it is streamed; default half a MiB, 16 KiB where none is taken. */
     maxBodyMib?: number;
-    /** What a body that is parsed as JSON may hold, where it differs from the default of body.ts. */
+    /** What a body that is parsed as JSON may hold, where it differs from the default of json-body.ts. */
     holds?: Partial<JsonLimits>;
     /** The answer takes as long as its caller wants or the catalog is large; it is never called slow. */
     isPatient?: boolean;

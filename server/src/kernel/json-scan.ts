@@ -128,17 +128,20 @@ export function describeExcess({ beyond }: JsonCounts, limits: JsonLimits): stri
 }
 
 /** @returns whether a parsed value holds more than so many values, a long string counting for many; looks no further */
-export function holdsMoreThan(most: number, value: unknown): boolean {
-  let left = most;
+export const holdsMoreThan = (most: number, value: unknown): boolean => weighJson(most, value) > most;
+
+/** @returns how many values a parsed value holds, a long string counting for many; what exceeds the most is not counted to its end */
+export function weighJson(most: number, value: unknown): number {
+  let weight = 0;
   const open = [value];
-  while (open.length > 0 && left >= 0) {
+  while (open.length > 0 && weight <= most) {
     const one = open.pop();
-    left -= typeof one === 'string' ? 1 + one.length / 1_024 : 1;
+    weight += typeof one === 'string' ? 1 + one.length / 1_024 : 1;
     const members = membersOf(one);
-    if (members.length > left) return true;
-    open.push(...members);
+    if (weight + members.length > most) weight += members.length;
+    else open.push(...members);
   }
-  return left < 0;
+  return weight;
 }
 
 function membersOf(value: unknown): readonly unknown[] {

@@ -64,7 +64,6 @@ export {
   type PayloadFiles,
   type PayloadWriter,
   readEncoding,
-  unpack,
   unpackBeginning,
   unpackNow,
   unpackParts,

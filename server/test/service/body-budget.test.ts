@@ -3,12 +3,23 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { byUpload, byUrl, createPipelineProject } from '../support/pipelines/pipeline-project.ts';
+import { gzipSync } from 'node:zlib';
+import { commandAuthor } from '../../src/projects/projects.ts';
+import {
+  byUpload,
+  byUrl,
+  createPipelineProject,
+  FETCH_HERE,
+  startSource,
+} from '../support/pipelines/pipeline-project.ts';
 import { shareService } from '../support/shared-service.ts';
 
 /** One body takes all of it. */
 const service = shareService({
-  settings: { RELATA_BODY_BUDGET_MIB: '1', RELATA_SOURCE_MAX_MIB: '1', RELATA_UPLOAD_MAX_MIB: '1' },
+  settings: {
+    ...FETCH_HERE,
+    ...{ RELATA_BODY_BUDGET_MIB: '1', RELATA_SOURCE_MAX_MIB: '1', RELATA_UPLOAD_MAX_MIB: '1' },
+  },
 });
 const MIB = 1024 * 1024;
 const PATIENCE_MS = 10_000;
@@ -100,4 +111,37 @@ test('who needs no key takes none of the memory: at the sign-in, at paths that t
   const large = await send('/management/session', 'Content-Length: 16385', '{');
   t.after(() => large.socket.destroy());
   assert.equal(await large.answered, 413);
+});
+
+test('what a small body unpacks to counts for its key and account until the answer (§7.2 rule 8)', async () => {
+  const project = await createPipelineProject(service());
+  const { id } = await service().app.projects.createAccount('Other');
+  const { value: key } = await service().app.access.createKey(commandAuthor(id, 'test'), {
+    ...{ name: 'Key', scope: { type: 'account' } },
+  });
+  const source = await startSource();
+  const release = source.hold();
+  const attributes = Object.fromEntries(
+    Array.from({ length: 32 }, (_, at) => [`Text ${at}`, { constant: 'x'.repeat(60_000) }]),
+  );
+  const tried = byUrl(source.url, { mapping: { identifier: 'sku', name: 'title', attributes } });
+  const body = gzipSync(JSON.stringify(tried));
+  assert.ok(body.length < 16 * 1024);
+  const packed = { 'content-encoding': 'gzip' };
+  const preview = project.manage('POST', '/preview', { body, headers: packed });
+  while (source.requests.length === 0) await delay(10);
+
+  let isServed = false;
+  const beside = service()
+    .call('POST', '/management/project-groups', { body: gzipSync('{"name":"G"}'), headers: packed })
+    .finally(() => {
+      isServed = true;
+    });
+  const group = { key, body: { name: 'G' } };
+  for (let answered = 0; answered < 10; answered += 1)
+    assert.equal((await service().call('POST', '/management/project-groups', group)).status, 201);
+  assert.equal(isServed, false, 'the account has all that it may hold');
+  release();
+  assert.equal((await preview).status, 200);
+  assert.equal((await beside).status, 201);
 });

@@ -1,8 +1,9 @@
 /** Entry of the threads that parse: what would hold up the thread that answers lookups. */
 import { workerData } from 'node:worker_threads';
 import { ingestThreadOperations } from '../../catalog/catalog.ts';
+import { jsonOperations } from '../../http/http.ts';
 import { serveOperations, type ThreadPlace } from '../../storage/storage.ts';
 import { openSnapshots } from '../thread-snapshots.ts';
 
 const { snapshots, files } = openSnapshots(workerData as ThreadPlace);
-serveOperations(ingestThreadOperations(snapshots, files));
+serveOperations({ ...ingestThreadOperations(snapshots, files), ...jsonOperations() });

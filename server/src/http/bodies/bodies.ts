@@ -4,15 +4,21 @@
 
 export {
   BEGINNING_BYTES,
+  brokeOff,
   type IncomingPayload,
-  JSON_LIMITS,
   MIB,
-  parseJsonBody,
   type RawBody,
   readBody,
 } from './body.ts';
 export { createBodyChecks, createParameterChecks } from './body-check.ts';
 export { streamBody } from './body-stream.ts';
+export {
+  JSON_LIMITS,
+  type JsonTerms,
+  jsonOperations,
+  type ReadElsewhere,
+  readJsonBody,
+} from './json-body.ts';
 export { createMemoryBudget, type HeldMemory, type MemoryBudget } from './memory-budget.ts';
 export { refuseBody, takeNoBody } from './no-body.ts';
 export { joinTwins } from './twin.ts';

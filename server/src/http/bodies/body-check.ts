@@ -72,6 +72,14 @@ export function createParameterChecks(): (schema: object) => SchemaCheck {
   };
 }
 
+/** Bodies that a parsing thread has checked. */
+const checked = new WeakSet<object>();
+
+/** A body that passed the check of its route need not pass it again. */
+export function rememberChecked(body: unknown): void {
+  if (typeof body === 'object' && body !== null) checked.add(body);
+}
+
 /** Of a body whose kind a field names, mistakes are told of that kind alone. */
 export function createBodyChecks(): (schema: object) => SchemaCheck {
   const shared = { ...CHECKS, discriminator: true, verbose: true };
@@ -94,7 +102,7 @@ export function createBodyChecks(): (schema: object) => SchemaCheck {
 
 function passesMended(check: SchemaCheck, holder: { body: unknown }): boolean {
   for (let left = MENDS; left >= 0; left -= 1) {
-    if (check(holder.body)) return true;
+    if (checked.has(holder.body as object) || check(holder.body)) return true;
     if (!mendObjects(holder, check.errors ?? [])) return false;
   }
   return false;

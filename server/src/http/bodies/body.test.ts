@@ -5,11 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { type TestContext, test } from 'node:test';
-import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { ServiceError } from '../../kernel/errors.ts';
 import { BufferPool, createPayloadFiles } from '../../storage/storage.ts';
-import { declaredLength, parseJsonBody, readBody } from './body.ts';
+import { declaredLength, readBody } from './body.ts';
 import { createMemoryBudget } from './memory-budget.ts';
 
 const MIB = 1024 * 1024;
@@ -21,9 +20,6 @@ function openRequest(headers: Record<string, string> = {}) {
 }
 
 const TERMS = { maxMib: 1, memory: undefined, findRefusal: async () => undefined };
-
-const identity = (text: string | Uint8Array) => ({ bytes: Buffer.from(text), encoding: 'identity' as const });
-const gzip = (text: string) => ({ bytes: gzipSync(text), encoding: 'gzip' as const });
 
 test('a body is what was sent, however it is cut into chunks and whatever length was announced', async () => {
   const chunks = fc.array(fc.uint8Array({ maxLength: 3_000 }), { maxLength: 20 });
@@ -171,62 +167,4 @@ test('what is to be stored of a connection that breaks off gives its memory back
 test('the announced length is read from the header', () => {
   assert.equal(declaredLength(openRequest({ 'content-length': '12' }).request), 12);
   assert.equal(declaredLength(openRequest().request), undefined);
-});
-
-test('every JSON document is read back, packed or not', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.json({ noUnicodeString: false } as object), async (text) => {
-      const expected = JSON.parse(text, (key, value) => (key === '__proto__' ? undefined : value));
-      assert.deepEqual(await parseJsonBody(identity(text), 1), expected);
-      assert.deepEqual(await parseJsonBody(gzip(text), 1), expected);
-    }),
-    { numRuns: 50 },
-  );
-});
-
-test('an empty body is undefined, and what is no JSON says where it ends (§7.3 rule 5)', async () => {
-  assert.equal(await parseJsonBody(identity(''), 1), undefined);
-  await assert.rejects(parseJsonBody(identity('{"a":'), 1), { code: 'body_not_json' });
-  await assert.rejects(parseJsonBody(identity(new Uint8Array([0x22, 0xff, 0x22])), 1), {
-    code: 'body_not_json',
-  });
-  await assert.rejects(parseJsonBody({ bytes: Buffer.from('plain'), encoding: 'gzip' }, 1), {
-    code: 'body_not_unpacked',
-  });
-});
-
-test('a small body that unpacks beyond the limit is refused (§2.3 rule 10)', async () => {
-  const packed = gzip(' '.repeat(MIB + 1));
-  assert.ok(packed.bytes.length < 10_000);
-  await assert.rejects(parseJsonBody(packed, 1), { code: 'body_too_large' });
-});
-
-test('what holds more than a body may is refused before it is parsed (§8)', async () => {
-  const limits = { values: 100, names: 10, text: 1_000 };
-  const fields = Array.from({ length: 11 }, (_, at) => `"${at}":0`);
-  const cases: [string, string][] = [
-    [`[${'0,'.repeat(100)}`, 'the body holds more than 100 values'],
-    [`{${fields.join()}}`, 'the body holds more than 10 fields'],
-    [`["${'x'.repeat(1_001)}"]`, 'the body holds a string of more than 1,000 bytes'],
-    ['['.repeat(33), 'the body is nested deeper than 32 levels'],
-  ];
-  for (const [text, said] of cases) {
-    for (const body of [identity(text), gzip(text)]) {
-      await assert.rejects(parseJsonBody(body, 1, limits), {
-        code: 'request_invalid',
-        facts: { details: [said] },
-      });
-    }
-  }
-  const full = `[${'0,'.repeat(98)}0]`;
-  assert.equal(((await parseJsonBody(identity(full), 1, limits)) as unknown[]).length, 99);
-});
-
-test('the prototype of an object cannot be written through a body', async () => {
-  const body = (await parseJsonBody(identity('{"__proto__":{"isAdmin":true},"a":1}'), 1)) as object;
-  assert.deepEqual(Object.keys(body), ['a']);
-  assert.equal(Reflect.get(body, 'isAdmin'), undefined);
-  const escaped = '{"a":[{"\\u005f_proto__":{"isAdmin":true},"b":"__proto__"}]}';
-  const deep = (await parseJsonBody(identity(escaped), 1)) as { a: [object] };
-  assert.deepEqual(Object.entries(deep.a[0]), [['b', '__proto__']]);
 });

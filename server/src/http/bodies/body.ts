@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../kernel/errors.ts';
-import { countJson, describeExcess, type JsonLimits } from '../../kernel/json-scan.ts';
 import {
   type BodyEncoding,
   type BufferPool,
@@ -9,7 +8,6 @@ import {
   type Loan,
   type PayloadWriter,
   readEncoding,
-  unpack,
 } from '../../storage/storage.ts';
 import type { HeldMemory } from './memory-budget.ts';
 import { SenderPace } from './sender-pace.ts';
@@ -158,43 +156,4 @@ class BodyBuffer {
 export function declaredLength(request: IncomingMessage): number | undefined {
   const text = request.headers['content-length'];
   return text === undefined ? undefined : Number(text);
-}
-
-/** What a body may hold that the serving thread parses: the worst of them takes it some tens of milliseconds. */
-export const JSON_LIMITS: JsonLimits = { values: 400_000, names: 50_000, text: MIB };
-
-/**
- * Reads a JSON body, e.g. of the management API, on the calling thread.
- * @returns undefined for an empty body
- * @throws body_not_unpacked, body_not_json, body_too_large, request_invalid
- */
-export async function parseJsonBody(
-  { bytes, encoding }: RawBody,
-  maxMib: number,
-  limits = JSON_LIMITS,
-): Promise<unknown> {
-  const plain = await unpack(bytes, encoding, maxMib);
-  if (plain.length === 0) return undefined;
-  const excess = describeExcess(countJson(plain, limits), limits);
-  if (excess !== undefined) throw new ServiceError('request_invalid', { details: [excess] });
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(plain);
-    const value: unknown = JSON.parse(text);
-    return mayNamePrototype(text) ? dropPrototypeKeys(value) : value;
-  } catch (error) {
-    throw new ServiceError('body_not_json', { details: [(error as Error).message], cause: error });
-  }
-}
-
-const mayNamePrototype = (text: string) => text.includes('__proto__') || text.includes('\\u00');
-
-/**
- * `__proto__` in a management document means nothing and must not reach an object that is merged elsewhere. A reviver would
- * take ten times as long as the parser.
- */
-function dropPrototypeKeys(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Object.hasOwn(value, '__proto__')) Reflect.deleteProperty(value, '__proto__');
-  for (const one of Object.values(value)) dropPrototypeKeys(one);
-  return value;
 }

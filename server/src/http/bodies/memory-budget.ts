@@ -10,6 +10,8 @@ export interface HeldMemory {
   grow(toBytes: number): boolean;
   /** @returns once that many bytes in all are held, or all was given back */
   waitFor(toBytes: number): Promise<void>;
+  /** Gives back what is held beyond so many bytes. */
+  shrink(toBytes: number): void;
   /** Gives all of it back. */
   release(): void;
 }
@@ -99,6 +101,11 @@ export function createMemoryBudget(limitBytes: number): MemoryBudget {
             waiting.push(holding);
             grantWaiting();
           }),
+        shrink(toBytes) {
+          if (holding === undefined || holding.bytes <= toBytes) return;
+          addBytes(holding, toBytes - holding.bytes);
+          grantWaiting();
+        },
         release() {
           isReleased = true;
           if (holding !== undefined) end(holding);

@@ -4,7 +4,7 @@ import { describeSchemaErrors } from '../answers/answers.ts';
 import { createBodyChecks } from './body-check.ts';
 
 /** PHP sends an empty list for an empty object. */
-const saysNothing = (body: unknown): boolean =>
+export const saysNothing = (body: unknown): boolean =>
   body === undefined || body === null || (Array.isArray(body) && body.length === 0);
 
 /** Of a POST that does what a GET does: without a body, everything is in the query. Source: docs/interface.md §4 rule 9. */

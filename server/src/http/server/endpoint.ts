@@ -147,6 +147,9 @@ export function serveRaw<
   );
 }
 
+/** Of a call that takes no body: enough for what an empty one looks like. Source: docs/interface.md §8. */
+const NO_BODY_MIB = 1 / 64;
+
 /** The compiler has checked what is asked and answered by now; Fastify checks what comes. */
 function addRoute(
   server: Server,
@@ -165,8 +168,10 @@ function addRoute(
   } = endpoint;
   const schema = { ...about, ...(query && { querystring: query }), response: { ...answer, ...failures } };
   const own = [hooks?.preValidation ?? []].flat();
-  const preValidation = refusesBody(endpoint) ? [refuseBody, ...own] : own;
-  server.route({ ...hooks, preValidation, method, url: path, config, schema, handler });
+  const isRefused = refusesBody(endpoint);
+  const bounded = isRefused ? { ...config, maxBodyMib: NO_BODY_MIB } : config;
+  const preValidation = isRefused ? [refuseBody, ...own] : own;
+  server.route({ ...hooks, preValidation, method, url: path, config: bounded, schema, handler });
 }
 
 /** Source: docs/interface.md §14.1 rule 8. */

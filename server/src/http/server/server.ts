@@ -4,15 +4,19 @@ import { nameCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { describeSchemaErrors, hasAlready, replyWithError } from '../answers/answers.ts';
 import {
+  brokeOff,
   createBodyChecks,
   createMemoryBudget,
   createParameterChecks,
   type HeldMemory,
   JSON_LIMITS,
+  type JsonTerms,
+  jsonOperations,
   type MemoryBudget,
   MIB,
-  parseJsonBody,
+  type ReadElsewhere,
   readBody,
+  readJsonBody,
   streamBody,
 } from '../bodies/bodies.ts';
 import {
@@ -86,8 +90,15 @@ const MAX_HEADER_BYTES = 136 * 1024;
 const pathOf = ({ url, routeOptions }: FastifyRequest) =>
   routeOptions?.config?.hasSecretPath ? routeOptions.url : url.split('?', 1)[0];
 
-/** The server with its checks and without routes. */
-export function createServer(settings: ServerSettings, guards: Guards): Server {
+/** Without threads, as where the routes are only described. */
+const readHere: ReadElsewhere = async (input) => jsonOperations().readJson(input).output;
+
+/** The server with its checks and without routes. `readElsewhere`: the parsing threads. */
+export function createServer(
+  settings: ServerSettings,
+  guards: Guards,
+  readElsewhere: ReadElsewhere = readHere,
+): Server {
   const server: Server = Fastify({
     logger: {
       level: settings.logLevel,
@@ -123,7 +134,7 @@ export function createServer(settings: ServerSettings, guards: Guards): Server {
   server.addHook('onRoute', markProjectRoute);
   server.addHook('preParsing', createPathProjectHook(guards));
   readParameters(server);
-  readBodies(server, createMemoryBudget(settings.bodyBudgetMib * MIB));
+  readBodies(server, createMemoryBudget(settings.bodyBudgetMib * MIB), readElsewhere);
   answerUnknownPaths(server);
   if (settings.corsOrigins.length > 0) allowOrigins(server, settings.corsOrigins);
   const cookie = createSessionCookie(settings.publicUrl);
@@ -183,8 +194,11 @@ function readParameters(server: Server): void {
   });
 }
 
+/** Enough for 100 names of 255 characters, however JSON writes them. Source: docs/interface.md §8. */
+const DEFAULT_MIB = 1 / 2;
+
 /** One reader for every body: bounded in size, time and the memory that all of them share. */
-function readBodies(server: Server, budget: MemoryBudget): void {
+function readBodies(server: Server, budget: MemoryBudget, readElsewhere: ReadElsewhere): void {
   for (const name of [
     'checkCaller',
     'rawBody',
@@ -199,7 +213,7 @@ function readBodies(server: Server, budget: MemoryBudget): void {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', async (request: FastifyRequest, sent: unknown) => {
     const { payload, routeOptions } = request;
-    const { body = 'json', maxBodyMib = 1, holds } = routeOptions.config;
+    const { body = 'json', maxBodyMib = DEFAULT_MIB } = routeOptions.config;
     if (body === 'ignored' || routeOptions.url === undefined) return undefined;
     const message = sent as typeof request.raw;
     const memory = holdMemory(budget, request);
@@ -208,7 +222,7 @@ function readBodies(server: Server, budget: MemoryBudget): void {
     if (body === 'stream') return streamBody(message, terms);
     const raw = await readBody(message, terms);
     request.rawBody = raw;
-    return body === 'raw' ? raw : parseJsonBody(raw, maxBodyMib, { ...JSON_LIMITS, ...holds });
+    return body === 'raw' ? raw : readJsonBody(raw, { ...terms, ...jsonTermsOf(request), readElsewhere });
   });
   // Bodies are JSON whatever they call themselves; Fastify refuses a media type that it cannot read.
   server.addHook('onRequest', async (request, reply) => {
@@ -224,18 +238,35 @@ function holdMemory(budget: MemoryBudget, request: FastifyRequest): HeldMemory |
   const { caller } = request as Partial<FastifyRequest>;
   if (caller === undefined) return undefined;
   const memory = budget.open({ caller: nameCaller(caller), accountId: caller.accountId });
-  releaseWithRequest(request, memory.release);
+  afterAnswer(request, memory.release);
+  // A body that was read to its end is done, but what is made of JSON is there until the answer.
+  if ((request.routeOptions.config.body ?? 'json') !== 'json') request.raw.once('close', memory.release);
   return memory;
 }
 
-/**
- * A body that was read to its end is done, and so is one of which the rest is not wanted: whose request was refused on the
- * way, or whose sender left, perhaps while it waited. Of those Node does not say that they closed.
- */
-function releaseWithRequest(request: FastifyRequest, release: () => void): void {
-  afterAnswer(request, release);
-  request.raw.once('close', release);
+const jsonTermsOf = (request: FastifyRequest): Omit<JsonTerms, 'maxMib' | 'memory' | 'readElsewhere'> => ({
+  limits: { ...JSON_LIMITS, ...request.routeOptions.config.holds },
+  schema: request.routeOptions.schema?.body as object | undefined,
+  owner: ownerOf(request),
+  openSignal: () => signalOf(request),
+});
+
+/** Projects take turns, and callers of accounts where no project is known yet. */
+function ownerOf(request: FastifyRequest): number {
+  const { caller, project } = request as Partial<FastifyRequest>;
+  return project?.id ?? -(caller?.accountId ?? 0);
 }
+
+function signalOf(request: FastifyRequest): AbortSignal {
+  const left = new AbortController();
+  afterAnswer(request, () => left.abort(brokeOff()));
+  return left.signal;
+}
+
+/**
+ * Also of a request that was refused on the way, or whose sender left, perhaps while it waited: of those Node does not say
+ * that they closed.
+ */
 function afterAnswer({ rawReply }: FastifyRequest, release: () => void): void {
   if (rawReply === undefined || rawReply.closed) release();
   else rawReply.once('close', release);

@@ -29,7 +29,7 @@ const config = { guard: 'management', access: 'manage' } as const;
 /** A mapping may name 2,000 attributes; a list holds many of them. */
 const takesDefinition = { ...config, maxBodyMib: 2 } as const;
 /** 8 MiB as base64, and the definition. */
-const takesFile = { ...config, maxBodyMib: 16, holds: { text: 16 * 1024 * 1024 } } as const;
+const takesFile = { ...config, maxBodyMib: 14, holds: { text: 14 * 1024 * 1024 } } as const;
 const PATH = '/management/projects/:id/pipelines';
 const about = { config, tags: ['Pipelines'], params: ProjectParams };
 const aboutOne = {

@@ -37,8 +37,15 @@ const about = {
   why: 'answers are kept as bytes, and long ones are streamed',
 };
 const JSON_TYPE = 'application/json; charset=utf-8';
-/** 1,000 identifiers and 2,000 entries, whatever escapes they are written with. */
-const takesBody = { ...config, maxBodyMib: 8, takesProjectInBody: true } as const;
+/** 2,000 entries, of which half hold a tag of 255 characters, whatever escapes they are written with. */
+const takesEntries = {
+  ...config,
+  maxBodyMib: 4,
+  holds: { values: 20_000 },
+  takesProjectInBody: true,
+} as const;
+/** And 1,000 identifiers. */
+const takesSources = { ...takesEntries, maxBodyMib: 7 } as const;
 const hooks = { preValidation: takeNoBody };
 
 /** Before anything else is looked at: the text of the refusal is the contract's. Source: docs/interface.md §4.8 rule 6. */
@@ -84,7 +91,7 @@ function serveBulk(
   const sent = {
     ...ofMany,
     method: 'POST',
-    config: takesBody,
+    config: takesSources,
     hooks,
     ...{ summary: `${summary}, without the limits of a URL`, query: BulkQuery, body: BulkBody },
   } as const;
@@ -112,7 +119,7 @@ function serveSingle(server: Server, answer: ReturnType<typeof answerBy>): void 
   const sent = {
     ...ofOne,
     method: 'POST',
-    config: takesBody,
+    config: takesEntries,
     hooks,
     ...{ summary: `${summary}, without the limits of a URL`, query: SingleSentQuery, body: SingleBody },
   } as const;

@@ -45,7 +45,9 @@ export interface RelationRouteParts {
   readonly database: Pick<Database, 'write'>;
 }
 
-const config = { guard: 'management', access: 'manage', maxBodyMib: 16 } as const;
+const config = { guard: 'management', access: 'manage' } as const;
+/** 10,000 identifiers of 255 characters, most of which JSON may escape; and a document of many relations. */
+const takesDefinition = { ...config, maxBodyMib: 16 } as const;
 /** Asked by POST, because it is long; nothing is changed. */
 const question = { ...config, role: 'viewer' } as const;
 const PATH = '/management/projects/:id/relations';
@@ -86,6 +88,7 @@ function serveCollection(server: Server, parts: RelationRouteParts): void {
     ...about,
     method: 'POST',
     path: PATH,
+    config: takesDefinition,
     summary: 'Create a relation; its index is made by a task',
     description:
       'A definition that cannot work is stored all the same, with the state misconfigured and the reason.',
@@ -126,6 +129,7 @@ function serveExchange(server: Server, parts: RelationRouteParts): void {
     ...about,
     method: 'POST',
     path: `${PATH}/import`,
+    config: takesDefinition,
     summary: 'Replace all relations of a project by those of a document',
     description:
       'Ids are matched first, then names with tags; other relations are made, those that are missing deleted.',
@@ -161,6 +165,7 @@ function serveRelation(server: Server, parts: RelationRouteParts): void {
   const replace = {
     ...aboutOne,
     method: 'PUT',
+    config: takesDefinition,
     summary: 'Replace a relation; the old answers stay until the new ones are complete',
     ...{ headers: IfMatch, body: SentRelation, answerOnce },
   } as const;
@@ -233,12 +238,12 @@ function markOfWire({
 }
 
 function serveQuestions(server: Server, { relations, countLook }: RelationRouteParts): void {
-  const patient = { ...question, isPatient: true };
+  const patient = { ...question, isPatient: true } as const;
   const preview = {
     ...about,
     method: 'POST',
     path: `${PATH}/preview`,
-    config: patient,
+    config: { ...patient, ...takesDefinition },
     summary: 'Try a definition on the catalog without storing it',
     description:
       'The whole catalog is read; a relation of links is tried with the links of the relation with its id; above 10,000 sources a sample of them is searched, for a limited time: see endedEarly.',

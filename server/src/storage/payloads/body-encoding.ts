@@ -1,15 +1,11 @@
 import { pipeline, type Transform } from 'node:stream';
-import { promisify } from 'node:util';
 import {
-  brotliDecompress,
   brotliDecompressSync,
   constants,
   createBrotliDecompress,
   createGunzip,
   createZstdDecompress,
-  gunzip,
   gunzipSync,
-  zstdDecompress,
   zstdDecompressSync,
 } from 'node:zlib';
 import { ServiceError } from '../../kernel/errors.ts';
@@ -38,19 +34,7 @@ export function readEncoding(header: string | undefined): BodyEncoding {
   throw new ServiceError('body_encoding', { details: [`Content-Encoding ${name} is not known`] });
 }
 
-/** Stops at the limit, so that a small body cannot fill the memory. @throws body_not_unpacked, body_too_large */
-export async function unpack(bytes: Uint8Array, encoding: BodyEncoding, maxMib: number): Promise<Uint8Array> {
-  const limit = { maxOutputLength: maxMib * MIB };
-  try {
-    if (encoding === 'gzip') return await promisify(gunzip)(bytes, limit);
-    if (encoding === 'br') return await promisify(brotliDecompress)(bytes, limit);
-    return encoding === 'zstd' ? await promisify(zstdDecompress)(bytes, { ...ZSTD, ...limit }) : bytes;
-  } catch (error) {
-    throw refuseUnpacking(error, encoding, maxMib);
-  }
-}
-
-/** The same on the calling thread. @throws body_not_unpacked, body_too_large */
+/** On the calling thread. Stops at the limit, so that a small body cannot fill the memory. @throws body_not_unpacked, body_too_large */
 export function unpackNow(bytes: Buffer, encoding: BodyEncoding, maxMib: number): Buffer {
   const limit = { maxOutputLength: maxMib * MIB };
   try {

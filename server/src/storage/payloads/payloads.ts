@@ -4,7 +4,6 @@
 export {
   type BodyEncoding,
   readEncoding,
-  unpack,
   unpackBeginning,
   unpackNow,
   unpackParts,

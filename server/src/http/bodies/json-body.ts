@@ -1,0 +1,194 @@
+import { ServiceError } from '../../kernel/errors.ts';
+import { countJson, describeExcess, type JsonCounts, type JsonLimits } from '../../kernel/json-scan.ts';
+import { type BodyEncoding, unpackNow } from '../../storage/storage.ts';
+import { describeSchemaErrors } from '../answers/answers.ts';
+import { MIB, type RawBody } from './body.ts';
+import { createBodyChecks, rememberChecked, type SchemaCheck } from './body-check.ts';
+import { type PackedValue, packValue, unpackValue } from './json-parts.ts';
+import type { HeldMemory } from './memory-budget.ts';
+import { saysNothing } from './no-body.ts';
+
+/** What a body may hold that is parsed as JSON. Source: docs/interface.md §8. */
+export const JSON_LIMITS: JsonLimits = { values: 400_000, names: 50_000, text: MIB };
+
+/** What the serving thread unpacks, counts and parses itself, in about 3 ms at most; each name takes up to 2 µs of them. */
+const SMALL_BYTES = MIB / 4;
+const SMALL = { values: 20_000, names: 1_000 };
+/** Memory that a value takes beside its text. */
+const VALUE_BYTES = 50;
+
+/** A body as a parsing thread gets it. */
+export interface JsonInput {
+  readonly bytes: Uint8Array;
+  readonly encoding: BodyEncoding;
+  readonly maxMib: number;
+  readonly limits: JsonLimits;
+  /** As JSON: what the body must be. */
+  readonly schema: string | undefined;
+}
+
+export interface ReadJson {
+  readonly value: PackedValue;
+  /** Memory that the value takes. */
+  readonly heldBytes: number;
+  /** Whether it is what the schema says. */
+  readonly isChecked: boolean;
+}
+
+/** Has a parsing thread read a body, in turn between owners. */
+export type ReadElsewhere = (
+  input: JsonInput,
+  options: { readonly owner: number; readonly signal: AbortSignal },
+) => Promise<ReadJson>;
+
+/** How a body is read that is JSON. */
+export interface JsonTerms {
+  readonly maxMib: number;
+  readonly limits: JsonLimits;
+  readonly schema: object | undefined;
+  /** Where what is made of it is counted, until it is given back with the answer; undefined: nowhere. */
+  readonly memory: HeldMemory | undefined;
+  /** Whose turn it takes. */
+  readonly owner: number;
+  readonly readElsewhere: ReadElsewhere;
+  /** Aborted when the caller leaves. */
+  openSignal(): AbortSignal;
+}
+
+/**
+ * Reads a JSON body, e.g. of the management API: a small one here, one that is large or holds much in a parsing thread. What is
+ * unpacked, and what a thread makes of a body, is counted until the memory is released.
+ * @returns undefined for an empty body
+ * @throws body_not_unpacked, body_not_json, body_too_large, request_invalid
+ */
+export async function readJsonBody(raw: RawBody, terms: JsonTerms): Promise<unknown> {
+  const { bytes, encoding } = raw;
+  const { memory, limits } = terms;
+  if (bytes.length > SMALL_BYTES) return readLarge(raw, terms);
+  if (encoding !== 'identity') await hold(memory, bytes.length + SMALL_BYTES);
+  const plain = unpackSmall(raw, terms.maxMib);
+  const counts = plain && countJson(plain, capLimits(limits));
+  if (plain === undefined || counts === undefined || !isDecided(counts, limits)) return readLarge(raw, terms);
+  if (encoding === 'identity') memory?.release();
+  else memory?.shrink(bytes.length + plain.length);
+  return parseCounted(plain, counts, limits);
+}
+
+async function readLarge({ bytes, encoding }: RawBody, terms: JsonTerms): Promise<unknown> {
+  const { maxMib, limits, schema, memory, owner } = terms;
+  const signal = terms.openSignal();
+  const most = encoding === 'identity' ? bytes.length : maxMib * MIB;
+  await hold(memory, bytes.length + most);
+  const input = { bytes, encoding, maxMib, limits, schema: schema && describeOnce(schema) };
+  const { value: packed, heldBytes, isChecked } = await terms.readElsewhere(input, { owner, signal });
+  memory?.shrink(bytes.length + heldBytes);
+  const value = await unpackValue(packed);
+  if (isChecked) rememberChecked(value);
+  return value;
+}
+
+async function hold(memory: HeldMemory | undefined, toBytes: number): Promise<void> {
+  if (memory?.grow(toBytes) === false) await memory.waitFor(toBytes);
+}
+
+/** @returns undefined for what a thread is to unpack */
+function unpackSmall({ bytes, encoding }: RawBody, maxMib: number): Buffer | undefined {
+  const smallMib = SMALL_BYTES / MIB;
+  try {
+    return unpackNow(viewBytes(bytes), encoding, Math.min(maxMib, smallMib));
+  } catch (error) {
+    const isLarge = error instanceof ServiceError && error.code === 'body_too_large' && maxMib > smallMib;
+    if (isLarge) return undefined;
+    throw error;
+  }
+}
+
+const viewBytes = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
+  Buffer.from(buffer, byteOffset, byteLength);
+
+const capLimits = ({ values, names, text }: JsonLimits): JsonLimits => ({
+  values: Math.min(values, SMALL.values),
+  names: Math.min(names, SMALL.names),
+  text,
+});
+
+/** @returns whether what was counted here is all that a thread would find */
+function isDecided({ beyond }: JsonCounts, limits: JsonLimits): boolean {
+  return (beyond !== 'values' && beyond !== 'names') || limits[beyond] <= SMALL[beyond];
+}
+
+/** @throws body_not_json, request_invalid */
+function parseCounted(plain: Uint8Array, counts: JsonCounts, limits: JsonLimits): unknown {
+  if (plain.length === 0) return undefined;
+  const excess = describeExcess(counts, limits);
+  if (excess !== undefined) throw new ServiceError('request_invalid', { details: [excess] });
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(plain);
+    const value: unknown = JSON.parse(text);
+    return mayNamePrototype(text) ? dropPrototypeKeys(value) : value;
+  } catch (error) {
+    throw new ServiceError('body_not_json', { details: [(error as Error).message], cause: error });
+  }
+}
+
+const mayNamePrototype = (text: string) => text.includes('__proto__') || text.includes('\\u00');
+
+/**
+ * `__proto__` in a management document means nothing and must not reach an object that is merged elsewhere. A reviver would
+ * take ten times as long as the parser.
+ */
+function dropPrototypeKeys(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Object.hasOwn(value, '__proto__')) Reflect.deleteProperty(value, '__proto__');
+  for (const one of Object.values(value)) dropPrototypeKeys(one);
+  return value;
+}
+
+const described = new WeakMap<object, string>();
+
+function describeOnce(schema: object): string {
+  const known = described.get(schema) ?? JSON.stringify(schema);
+  described.set(schema, known);
+  return known;
+}
+
+/** The operation of parsing threads that reads a body: what is refused never reaches the serving thread. */
+export function jsonOperations() {
+  const compile = createBodyChecks();
+  const checks = new Map<string, SchemaCheck>();
+  const findCheck = (schema: string) => {
+    const check = checks.get(schema) ?? compile(JSON.parse(schema));
+    checks.set(schema, check);
+    return check;
+  };
+  return {
+    readJson({ bytes, encoding, maxMib, limits, schema }: JsonInput) {
+      const plain = unpackNow(viewBytes(bytes), encoding, maxMib);
+      const counts = countJson(plain, limits);
+      const value = parseCounted(plain, counts, limits);
+      // What says nothing may be replaced by what the query says.
+      const isChecked = schema !== undefined && !saysNothing(value);
+      const packed = packValue(isChecked ? checkValue(findCheck(schema), value) : value);
+      const heldBytes = packed.bytes.length + counts.values * VALUE_BYTES;
+      return {
+        output: { value: packed, heldBytes, isChecked } satisfies ReadJson,
+        transfer: [packed.bytes.buffer],
+        // Unpacked, it is of this thread alone and as dead.
+        sharedBytes: bytes.length + plain.length,
+      };
+    },
+  };
+}
+
+/** A line of a refusal shows less. */
+const LINE_CHARACTERS = 2_000;
+
+/** @returns the value, with what is to be in its place @throws request_invalid */
+function checkValue(check: SchemaCheck, value: unknown): unknown {
+  const passes = check(value);
+  if (passes === false) {
+    const details = describeSchemaErrors(check.errors ?? []).map((line) => line.slice(0, LINE_CHARACTERS));
+    throw new ServiceError('request_invalid', { details });
+  }
+  return passes === true ? value : passes.value;
+}
