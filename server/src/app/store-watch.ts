@@ -17,6 +17,8 @@ const FIRST_ROUND_MS = 60_000;
 const ROUND_MS = 24 * 3_600_000;
 /** A damaged catalog is looked at again: it may have been restored. */
 const AGAIN_MS = 60_000;
+/** A check that could not read the file is tried again. */
+const RETRY_MS = 1_000;
 /** A failure that a check does not explain asks for no other check in this time. */
 const CLEARED_MS = 600_000;
 /** A round rests this many times as long as it reads. */
@@ -141,10 +143,11 @@ function watchCatalogs(place: Extract<Storage['place'], { kind: 'embedded' }>, l
         await thread
           .run<string[]>('check', { projectId }, { key: projectId })
           .then((problems) => judge(projectId as number, problems))
-          // Until its disk can be read again, and the next round comes to it.
-          .catch((error: unknown) =>
-            logger.warn({ err: error, project: projectId }, 'a catalog could not be checked'),
-          );
+          .catch((error: unknown) => {
+            logger.warn({ err: error, project: projectId }, 'a catalog could not be checked');
+            // A disk that fails for a moment can look like damage: it is told apart once it can be read.
+            timers.push(setTimeout(() => void check([projectId as number]), RETRY_MS).unref());
+          });
         await delay(REST * (performance.now() - begun), undefined, { signal: stopped.signal, ref: false });
       }
     } catch {
