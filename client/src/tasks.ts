@@ -60,6 +60,7 @@ export function createTasks({ call, request }: Transport) {
     try {
       yield* readEvents<Task>(response, 'task');
     } catch (error) {
+      // The stream broke off, which a proxy does to quiet ones: it is followed by another one.
       if (signal?.aborted || error instanceof SyntaxError) throw error;
     }
   }

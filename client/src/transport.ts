@@ -112,6 +112,7 @@ async function attempt(
     return response.ok ? response : await readRefusal(response);
   } catch (error) {
     signal?.throwIfAborted();
+    // fetch has one class of error for all reasons why there is no answer; the reason goes with this one.
     return new UnreachableError(error);
   }
 }
@@ -123,6 +124,7 @@ const isWorthRepeating = (error: RelataError | UnreachableError) =>
   error instanceof UnreachableError || isPassing(error.status);
 
 async function readRefusal(response: Response): Promise<RelataError> {
+  // The status is the refusal; a body that breaks off would only explain it.
   const text = await response.text().catch(() => '');
   const after = Number(response.headers.get('retry-after') ?? Number.NaN);
   return new RelataError(response.status, parseBody(text), Number.isFinite(after) ? after : undefined);
@@ -134,6 +136,7 @@ function parseBody(text: string): Partial<ErrorBody> {
     const body: unknown = JSON.parse(text);
     return typeof body === 'object' && body !== null ? body : {};
   } catch {
+    // A proxy in between answers in HTML.
     return {};
   }
 }

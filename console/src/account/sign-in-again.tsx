@@ -15,6 +15,7 @@ export function SignInAgain() {
   // Whoever has signed in in another tab goes on here.
   useEffect(() => {
     if (!isOver) return;
+    // No session is the usual answer here, and the dialog that is open says so already.
     const look = () => void goOn(relata.session.get()).catch(() => undefined);
     addEventListener('focus', look);
     return () => removeEventListener('focus', look);

@@ -80,6 +80,7 @@ function useSave({ value, etag }: Tagged<Ontology>) {
   // Nobody waits for this: the coverage is counted anew when the facts are.
   function recount(): void {
     void untilDone(relata, project.id)
+      // A task that cannot be followed ends all the same; the count anew is right whenever it comes.
       .catch(() => undefined)
       .then(() => queries.invalidateQueries({ queryKey: ['coverage', project.id] }));
   }

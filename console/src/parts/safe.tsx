@@ -50,6 +50,7 @@ export async function loadFile<File>(file: () => Promise<File>): Promise<File> {
     return await file();
   } catch (error) {
     const reloadedAt = Number(sessionStorage.getItem(RELOADED));
+    // Without a connection a reload would lose the page that is there.
     const isReached = await fetch(location.pathname, { method: 'HEAD' }).catch(() => undefined);
     if (!isReached?.ok || Date.now() - reloadedAt < RELOAD_PAUSE_MS) throw error;
     sessionStorage.setItem(RELOADED, String(Date.now()));

@@ -15,6 +15,7 @@ export function readChosen(text: string): readonly ChosenFacet[] {
     const list: unknown = JSON.parse(text || '[]');
     return Array.isArray(list) ? list.filter(isChosen) : [];
   } catch {
+    // An address that was cut short: the products are shown without facets.
     return [];
   }
 }

@@ -86,6 +86,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
     client.session
       .get({ signal: aborted.signal })
       .then((session) => enter({ kind: 'user', session }, client))
+      // Whatever keeps the session from being read, signing in meets it too and says what it is.
       .catch(() => {
         if (!aborted.signal.aborted) setWho(null);
       });

@@ -30,6 +30,7 @@ function readPlaces(): Map<string, Place> {
   try {
     return new Map(JSON.parse(sessionStorage.getItem(STORED) ?? '[]'));
   } catch {
+    // Only the way back to places in lists is lost.
     return new Map();
   }
 }

@@ -81,6 +81,7 @@ export function startUpkeep(parts: UpkeepParts) {
       await catalog.fullUpdates.closeEnded();
       await projects.purgeDeleted((projectId) => catalog.store.removeCatalog(projectId));
     } catch (error) {
+      // What is too old stays for another hour; a database that is away must not stop the service.
       logger.warn({ err: error }, 'tidying up failed, it is tried again in an hour');
     }
   }

@@ -187,6 +187,7 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
         isMore = await store.collectGarbage(projectId, { live, ...kept });
       }
     } catch (error) {
+      // The change is committed; nothing points to what is left, and the next change goes on with it.
       logger.warn({ err: error, project: projectId }, 'removing replaced products failed, it goes on later');
     } finally {
       collecting.delete(projectId);

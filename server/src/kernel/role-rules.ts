@@ -16,6 +16,7 @@ export function readRoleRules(text: string): RoleRule[] | undefined {
     const rules: unknown = JSON.parse(text);
     return Array.isArray(rules) && rules.length > 0 && rules.every(isRule) ? rules : undefined;
   } catch {
+    // The start is refused with the form that rules must have, as for a wrong rule.
     return undefined;
   }
 }

@@ -57,6 +57,7 @@ function readName(written: string): string {
   try {
     return JSON.parse(`"${written}"`) as string;
   } catch {
+    // No escape that JSON knows: then the name is what is written.
     return written;
   }
 }

@@ -49,6 +49,7 @@ export async function sendPinned(url: URL, request: PinnedRequest): Promise<Inco
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
       sent.once('response', resolve).on('error', reject);
     });
+    // The wait for the connection meets the same error first; nothing takes this one then.
     answered.catch(() => {});
     await request.timeouts.wait('connect', hasConnected(sent, isSecure));
     sent.end(request.body);

@@ -67,6 +67,7 @@ export function createStatistics({ database, clock, logger, projects, countProdu
     timer = undefined;
     underWay = underWay
       .then(() => write(isLast))
+      // Counts are no reason to fail a request, and the next write must not wait for this one for ever.
       .catch((error: unknown) => {
         logger.warn({ err: error }, 'statistics of some seconds were not written');
       });

@@ -116,6 +116,7 @@ function createFinder({ catalog, relations, projects }: SuggestionParts) {
     const last = kept.get(projectId);
     if (last?.mark === mark) return last.found;
     const found = (last?.found ?? Promise.resolve())
+      // The count before was for another state: its caller hears of its failure, this one only waits its turn.
       .catch(() => undefined)
       .then(() => count(projectId, catalogVersion));
     const finding = { mark, found };
@@ -123,6 +124,7 @@ function createFinder({ catalog, relations, projects }: SuggestionParts) {
     kept.set(projectId, finding);
     const [oldest] = kept.keys();
     if (kept.size > KEPT && oldest !== undefined) kept.delete(oldest);
+    // The caller gets the rejection of `found`; here it is only forgotten, so that the next question counts anew.
     found.catch(() => kept.get(projectId) === finding && kept.delete(projectId));
     return found;
   };

@@ -50,6 +50,7 @@ export function createDueWatch<Found>({
       // One that cannot be started must not keep the others waiting, nor may a page of them.
       for await (const found of listAll()) await startDue(found).catch(note);
     } catch (error) {
+      // What is due stays so until it is started.
       note(error);
     }
     // Once, and not every second while a database is away.

@@ -132,6 +132,7 @@ export class TaskClaims {
       await work();
       return true;
     } catch (error) {
+      // Waiting tasks are stored: without a database they wait, and a fault must not end the claiming of all others.
       const { logger } = this.parts;
       const log = isTransient(error) ? logger.warn : logger.error;
       log.call(logger, { err: error }, 'tasks could not be claimed, it is tried again');

@@ -112,6 +112,7 @@ export class TaskLeases {
       try {
         await work();
       } catch (error) {
+        // A lease outlives several renewals; the loop must outlive any of its rounds.
         const log = isTransient(error) ? this.logger.warn : this.logger.error;
         log.call(this.logger, { err: error }, 'leases could not be renewed or read, it is tried again');
         await pause(BACK_OFF_MS, this.stopped.signal);

@@ -94,6 +94,7 @@ export function createTaskParts({ database, clock, watch, work }: TaskPartsNeeds
 
   async function waitUntilEnded(part: Task, signal: AbortSignal): Promise<Task> {
     const { promise: aborted, reject } = Promise.withResolvers<never>();
+    // It takes part in a race that may be over when the signal aborts.
     aborted.catch(() => {});
     const onAbort = () => reject(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });

@@ -131,6 +131,7 @@ export function startRun(task: Task, definition: RunnableTask, hooks: RunnerHook
         );
         return { status: 'FINISHED', ...notes.all };
       } catch (error) {
+        // Every failure of a task is its outcome, stored with its reason; `judge` logs what is a fault of the service.
         const outcome = await judge(error);
         if (outcome !== 'again') return outcome;
       }

@@ -127,6 +127,7 @@ export class TaskWork {
     await Promise.all([...this.concluding]);
     await this.leases.close();
     const { database, logger } = this.parts;
+    // The process must end while the database is away, too.
     await releaseLeases(database, this.leases.owner).catch((error: unknown) =>
       logger.warn({ err: error }, 'leases could not be given up, they run out'),
     );
@@ -186,6 +187,7 @@ export class TaskWork {
       // As where it runs: the kind knows its payload.
       await this.definitions.get(task.kind)?.ended?.(JSON.parse(task.payload) as never, task);
     } catch (error) {
+      // The end of the task is stored; what was to be removed goes at a later start.
       this.parts.logger.error({ err: error, task: task.id }, 'cleaning up after a task failed');
     }
   }
@@ -199,6 +201,7 @@ export class TaskWork {
         await work();
         return;
       } catch (error) {
+        // The answer was that it goes on: it is repeated until the store takes it.
         logger.warn({ err: error, task: task.id }, 'a held task could not be let go, it is tried again');
       }
     }
@@ -241,6 +244,7 @@ export class TaskWork {
     try {
       await releaseLease(database, this.leases.owner, task);
     } catch (error) {
+      // Others take the task over when the lease runs out.
       logger.warn({ err: error, task: task.id }, 'a lease could not be given up, it runs out');
     }
   }
@@ -252,6 +256,7 @@ export class TaskWork {
       try {
         return await this.storeEndOnce(task, end);
       } catch (error) {
+        // What the task did is done: its end is stored as soon as it can be, however often that fails.
         const log = isTransient(error) ? logger.warn : logger.error;
         log.call(logger, { err: error, task: task.id }, 'the end of a task could not be stored');
       }
@@ -282,6 +287,7 @@ export class TaskWork {
     if (run.cancel()) return;
     const { database, logger } = this.parts;
     const { owner } = this.leases;
+    // The caller who cancels waits for a limited time, and is told then that the task goes on.
     saveCancelWish(database, run.task, { wish: 'refused', by: owner }).catch((error: unknown) =>
       logger.warn({ err: error, task: run.task.id }, 'a cancel could not be answered'),
     );

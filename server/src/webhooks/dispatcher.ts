@@ -64,6 +64,7 @@ export class Dispatcher {
     this.wakeUp();
     await this.loop;
     await Promise.all([...this.running.values()].map(({ ended }) => ended));
+    // The process must end while the database is away, too.
     await releaseLanes(this.parts.database, this.owner).catch((error: unknown) =>
       this.parts.logger.warn({ err: error }, 'lanes of webhooks could not be given up, their leases run out'),
     );
@@ -158,6 +159,7 @@ export class Dispatcher {
     // This process was suspended, and sends it still.
     if (this.running.has(key)) return;
     const ended = sendLane({ ...this.parts, owner: this.owner }, lane, this.stopped.signal)
+      // The deliveries of a lane are stored with their next attempt; one lane must not end the loop for all.
       .catch((error: unknown) =>
         this.logFailure(error, 'a webhook could not be delivered, it is tried again'),
       )

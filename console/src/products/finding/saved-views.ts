@@ -14,6 +14,7 @@ export function readViews(text: string | null): readonly SavedView[] {
     const list: unknown = JSON.parse(text ?? '[]');
     return Array.isArray(list) ? list.filter(isView) : [];
   } catch {
+    // What an earlier version or a person wrote into the browser: better no views than no page.
     return [];
   }
 }

@@ -22,6 +22,7 @@ export function createLastUse(database: Database): LastUse {
   function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
+    // Its own caller hears of a write that failed; this one brings its uses again.
     underWay = underWay.catch(() => {}).then(writeUses);
     return underWay;
   }

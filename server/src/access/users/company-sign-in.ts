@@ -107,6 +107,7 @@ export function createCompanySignIn(parts: CompanySignInParts): CompanySignIn {
     async findProviderSignOut({ userId, accountId }, returnUrl) {
       const user = provider && (await findUser(database.read, { id: userId, accountId }));
       if (user?.signsInWith !== 'company-account') return undefined;
+      // A provider that is away must not keep anybody from signing out here.
       return provider?.findSignOutUrl(returnUrl).catch(() => undefined);
     },
   };

@@ -22,6 +22,7 @@ export function createCategoryIndex(store: CatalogStore, logger: Logger): Catego
     const underWay = walks.get(projectId);
     if (underWay !== undefined) return underWay;
     const walked = walkAll(projectId)
+      // The caller falls back to a scan; the next one walks on where this one ended.
       .catch((error: unknown) => {
         logger.warn({ err: error, project: projectId }, 'the index of categories is not up to date');
         return false;

@@ -38,6 +38,7 @@ export function createUploadReader(keys: ReadonlySet<string>): UploadReader {
     try {
       return new ScannedUpload(raw, leads);
     } catch (error) {
+      // The parser decides where the quick scan does not know.
       if (!(error instanceof Unsure)) throw error;
       return JSON.parse(raw) as UploadedProduct;
     }

@@ -87,6 +87,7 @@ function createIndexWalks(store: CatalogStore, logger: Logger) {
     try {
       while (await step(projectId, waiting));
     } catch (error) {
+      // Those who wait learn that the index is behind, and the next search walks on.
       logger.warn({ err: error, project: projectId }, 'the index of search is not up to date');
     }
     waiters.delete(projectId);

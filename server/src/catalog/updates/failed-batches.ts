@@ -101,6 +101,7 @@ export class FailedBatches {
   ): Promise<void> {
     const { database, clock, logger } = this.parts;
     if (arriving !== undefined) {
+      // Until a beat removes its row a commit waits for it or is refused, which is the safe side.
       await endExpected(database, arriving, true).catch((error: unknown) => {
         this.lost.add(arriving);
         logger.warn({ err: error, fullUpdateId: arriving.id }, 'a failed batch counts as arriving for now');
@@ -197,6 +198,7 @@ export class FailedBatches {
       if (begunAt - this.steadySince >= SILENT_MS) await removeGoneProcesses(database, this.origin, GONE_MS);
     } catch (error) {
       this.steadySince = Number.POSITIVE_INFINITY;
+      // Marks stay in memory and are stored by the next beat.
       logger.debug({ err: error }, 'marks of failed batches cannot be stored now');
     }
   }

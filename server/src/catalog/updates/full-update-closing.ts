@@ -19,6 +19,7 @@ export class FullUpdateClosing {
   /** The same of a commit, which nobody should see later because of its bodies: 2 ms each, of 15 MB. */
   async closeCommitted(projectId: number, fullUpdateId: number): Promise<void> {
     const bodies = await this.end(projectId, fullUpdateId, 'committed');
+    // The commit took effect; bodies that stay take room only.
     this.removeBodies(projectId, bodies).catch((error: unknown) =>
       this.parts.logger.warn({ err: error, project: projectId }, 'bodies are removed at the next start'),
     );
@@ -54,6 +55,7 @@ export class FullUpdateClosing {
       const mine = unclosed.filter((one) => one.projectId === projectId && one.state === 'discarded');
       for (const { id } of mine) await this.close(projectId, id, 'discarded');
     } catch (error) {
+      // No reader sees a discarded session; upkeep closes what is left.
       this.parts.logger.warn({ err: error, project: projectId }, 'a discarded full update is closed later');
     }
   }

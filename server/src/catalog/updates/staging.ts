@@ -73,11 +73,12 @@ export class Staging {
         .then(async () => {
           if (session.failure === undefined) await this.stage(session, fullUpdateId, batch);
         })
+        // Its upload was answered: the session keeps the failure, and the commit stages what is missing.
         .catch((error: unknown) => this.fail(session, fullUpdateId, error))
         .finally(() => this.parts.ingest.release(batch.source));
       await before;
     } catch (error) {
-      // Of the session that could not be opened: nothing else is thrown here.
+      // Of the session that could not be opened, nothing else is thrown here: the batch is stored, and the commit stages it.
       this.parts.ingest.release(batch.source);
       this.logFailure(fullUpdateId, error);
     }
@@ -87,6 +88,7 @@ export class Staging {
   async complete(projectId: number, fullUpdateId: number, batches: readonly AcceptedBatch[]): Promise<void> {
     const session = await this.openSession(projectId, fullUpdateId);
     const turn = session.turn.then(() => this.stageMissing(session, fullUpdateId, batches));
+    // The caller gets the failure by `turn`; who comes later must not fail by it again.
     session.turn = turn.catch((error: unknown) => this.fail(session, fullUpdateId, error));
     await turn;
   }
@@ -175,6 +177,7 @@ export class Staging {
     const write = traced({ name: 'write batch', attributes: { 'relata.batch': batch } }, () =>
       loan.until(store.stageBatch(projectId, written)),
     );
+    // The next batch, or the commit, awaits the write and fails by it; here the session only learns of it at once.
     write.catch((error: unknown) => this.fail(session, fullUpdateId, error));
     session.write = write;
   }

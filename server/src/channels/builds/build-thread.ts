@@ -45,6 +45,7 @@ class Handoff {
   }
 
   fail(error: unknown): void {
+    // The reader may have gone already, and then nothing takes the rejection.
     this.#offered.promise.catch(() => {});
     this.#offered.reject(error);
   }

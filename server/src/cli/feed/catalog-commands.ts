@@ -75,7 +75,9 @@ function parse(bytes: Buffer): UploadProduct {
   try {
     const product = JSON.parse(bytes.toString('utf8').replace(/^\ufeff/, '')) as UploadProduct;
     if (typeof product?.identifier === 'string') return product;
-  } catch {}
+  } catch {
+    // What is no JSON and what is no product are refused alike, with the beginning of the text.
+  }
   const text = bytes.toString('utf8', 0, 120);
   throw new UsageError(`this is no product: ${text}`);
 }

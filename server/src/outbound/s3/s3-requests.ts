@@ -63,6 +63,7 @@ export function createS3Requests(place: S3Place, via: Outbound) {
     const answer = await send(request, by);
     const { statusCode = 0 } = answer.response;
     if (taken.includes(statusCode)) return answer;
+    // The status says enough; a body that breaks off would only explain it.
     throw describeRefusal(answer.url, statusCode, await readAnswer(answer, by).catch(() => undefined));
   };
 

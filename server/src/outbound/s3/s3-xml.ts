@@ -32,6 +32,7 @@ export function readXml(text: string): XmlElement | undefined {
   try {
     parser.write(text).close();
   } catch {
+    // Its callers tell of an answer that is not what S3 gives.
     return undefined;
   }
   const [first] = root.children;

@@ -108,6 +108,7 @@ function decodeSafely(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {
+    // Some servers say that they encode keys and do not; then the key is what is written.
     return undefined;
   }
 }

@@ -62,6 +62,7 @@ async function* readAhead(calls: SftpCalls, { handle, path, sizeBytes }: Opened)
   while (ahead.length > 0 || asked < sizeBytes) {
     for (; ahead.length < PIECES_AHEAD && asked < sizeBytes; asked += PIECE_BYTES) {
       const piece = readAt(calls, handle, asked);
+      // It is awaited in its turn; an earlier piece may end the file before.
       piece.catch(() => {});
       ahead.push(piece);
     }

@@ -43,6 +43,7 @@ export async function openSession(server: SftpServer, via: Outbound): Promise<Sf
       client.once('ready', resolve).on('error', reject);
       client.once('close', () => reject(new OutboundProblem('connection', `${host} ended the connection`)));
     });
+    // A timeout may come first; then nothing takes the error of the connection that it closes.
     ready.catch(() => {});
     answerPrompts(client, server.password);
     client.connect({
@@ -62,6 +63,7 @@ export async function openSession(server: SftpServer, via: Outbound): Promise<Sf
     const opened = new Promise<SFTPWrapper>((resolve, reject) => {
       client.sftp((error, sftp) => (error ? reject(error) : resolve(sftp)));
     });
+    // As with `ready`: the answer may time out first.
     opened.catch(() => {});
     return { sftp: await via.timeouts.wait('answer', opened), end };
   } catch (error) {

@@ -37,6 +37,7 @@ function findCronProblem(cron: string, now: number): string | undefined {
     const isEver = open(cron, 'UTC').nextRun(new Date(now)) !== null;
     return isEver ? undefined : 'names a day that never comes';
   } catch (error) {
+    // croner throws for the pattern alone, and its text names the field.
     return (error as Error).message.replace(/^CronPattern: /, '');
   }
 }
@@ -46,6 +47,7 @@ function findZoneProblem(timeZone: string): string | undefined {
     new Intl.DateTimeFormat('en', { timeZone });
     return undefined;
   } catch {
+    // Intl has no other way to say whether it knows a zone.
     return 'must be a time zone such as Europe/Berlin or UTC';
   }
 }

@@ -103,6 +103,7 @@ async function readPatterns(child: Child, patterns: readonly string[]): Promise<
       if (performance.now() - began > PATTERNS_MS) break;
     }
   } catch (error) {
+    // The process ended at its limit: patterns without an answer are the problem, and are named below.
     if (!isLost(error)) throw error;
   }
   return [...readings, { problem: RUNAWAY }];

@@ -84,6 +84,7 @@ export class PatternList {
       if (requested !== undefined) requested.compiled = compiled;
       return { steps: compiled.programSize(), groups: compiled.groupCount() };
     } catch (error) {
+      // RE2JS throws for the pattern alone; the person who wrote it reads why.
       return { problem: (error as Error).message };
     }
   }

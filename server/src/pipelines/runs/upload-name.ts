@@ -42,6 +42,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
+    // The name is for people; one that is not encoded is shown as it came.
     return text;
   }
 }

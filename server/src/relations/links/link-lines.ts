@@ -92,6 +92,7 @@ export class LinkReader {
       if (text.trim() === '') return [];
       value = JSON.parse(text);
     } catch (error) {
+      // Neither UTF-8 nor JSON: the line is named in the refusal, with all others.
       return [`is not JSON: ${(error as Error).message.slice(0, 200)}`];
     }
     this.found += 1;

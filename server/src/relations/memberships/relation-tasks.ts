@@ -68,6 +68,7 @@ export function createRelationBuilds(parts: {
     try {
       while (await store.dropBuilds(projectId));
     } catch (error) {
+      // Nothing answers from old builds; they only take room.
       logger.warn(
         { err: error, project: projectId },
         'removing old relation builds failed, it goes on later',

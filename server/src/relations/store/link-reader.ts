@@ -49,6 +49,7 @@ async function acceptLinks(
     const present = isCounted ? await read(projectId, countLinks(relationId)) : 0;
     return { payloadNames, present, kept: kept.count() };
   } catch (error) {
+    // The refusal is what counts; payloads that stay are removed at a later start.
     for (const one of payloadNames) await payloads.remove(projectId, one).catch(() => {});
     throw error;
   }

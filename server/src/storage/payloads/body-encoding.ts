@@ -59,6 +59,7 @@ export function unpackBeginning(bytes: Uint8Array, encoding: BodyEncoding): Uint
     if (encoding === 'identity') return bytes;
     return zstdDecompressSync(bytes, { ...ZSTD, ...limit, finishFlush: constants.ZSTD_e_flush });
   } catch {
+    // It is for the list of kept requests (§14.9): a body that cannot be unpacked is not shown there.
     return undefined;
   }
 }

@@ -97,6 +97,7 @@ async function openFile(folder: string, name: string): Promise<PieceTarget> {
       await file.close();
     },
     async drop() {
+      // A failed disk may have closed it; what counts is that the file goes.
       await file.close().catch(() => {});
       await changes.take(() => rm(path, { force: true }));
     },

@@ -41,6 +41,7 @@ export function createPayloadWriter(name: string, open: () => Promise<PieceTarge
   }
 
   async function drop(): Promise<void> {
+    // What failed, `finish` has thrown; a file that stays is removed at the next start.
     await writing.catch(() => {});
     await target?.drop().catch(() => {});
     target = undefined;

@@ -153,6 +153,7 @@ export function openPostgres(settings: PostgresSettings): Postgres {
         await client.query(end);
         return result;
       } catch (error) {
+        // A lost connection has rolled back already.
         await client.query('rollback').catch(() => {});
         throw error;
       }
@@ -317,6 +318,7 @@ async function copyInto(client: PoolClient, sql: string, bytes: Uint8Array): Pro
     stream.once('error', reject);
   });
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  // It is awaited below; the stream may fail while a piece is written.
   done.catch(() => {});
   for (let at = 0; at < buffer.length && !stream.destroyed; at += COPY_CHUNK_BYTES) {
     if (!stream.write(buffer.subarray(at, at + COPY_CHUNK_BYTES))) {

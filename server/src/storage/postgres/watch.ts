@@ -89,6 +89,7 @@ async function isAnswering(url: string): Promise<boolean> {
   );
   const answers = await promise;
   clearTimeout(timer);
+  // It answered, which is all that was to be known; how it goes matters no more.
   if (answers) client.end().catch(() => {});
   else socketOf(client).destroy();
   return answers;

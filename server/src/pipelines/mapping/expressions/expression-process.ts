@@ -106,6 +106,7 @@ function load(message: LoadExpressions): (string | null)[] {
       loaded.push(expression);
       return null;
     } catch (error) {
+      // Of the expression, which is user input: it is answered to the person who wrote it.
       return describeError(error);
     }
   });
@@ -128,6 +129,7 @@ async function readPatterns({ patterns: texts, maxSteps }: ReadPatterns): Promis
       steps += pattern.programSize();
       await send({ pattern: { steps: pattern.programSize(), groups: pattern.groupCount() } });
     } catch (error) {
+      // As with expressions.
       await send({ pattern: { problem: describeError(error) } });
     }
     if (steps > maxSteps) break;
@@ -143,6 +145,7 @@ async function evaluateRow(row: unknown): Promise<ExpressionResult[]> {
     try {
       results.push(toResult(await expression.evaluate(row)));
     } catch (error) {
+      // A row that the expression cannot take is one of the report; the others go on.
       const isRunaway = (error as { code?: unknown }).code === 'D1012';
       results.push({ problem: describeError(error), ...(isRunaway && { isRunaway }) });
     }
