@@ -12,15 +12,19 @@ const INSTALLED = [
   'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
 ];
 
+const isBrought = process.platform === 'linux' && process.arch === 'x64' && !process.env.RELATA_TEST_CHROME;
+
 /**
  * A real Chromium: on Linux x64 the one that npm brings, which needs nothing of the system and runs as root; elsewhere one
- * that is installed.
+ * that is installed. The one of npm is unpacked at the first call on a machine: of several processes at once some would start
+ * it half written, so the runner of the tests calls this first (`npm run browser`).
  */
+export const findBrowser = async (): Promise<string> =>
+  isBrought ? chromium.executablePath() : findInstalled();
+
 export async function launchBrowser(): Promise<Browser> {
-  const isBrought = process.platform === 'linux' && process.arch === 'x64' && !process.env.RELATA_TEST_CHROME;
-  const executablePath = isBrought ? await chromium.executablePath() : findInstalled();
   return playwright.launch({
-    executablePath,
+    executablePath: await findBrowser(),
     headless: true,
     args: isBrought ? [...chromium.args.filter(isWanted), '--disable-gpu'] : [],
   });

@@ -71,12 +71,12 @@ function listPasses(): Pass[] {
   const hasCatalog = findRealCatalog() !== undefined;
   const hasInstalled = installed !== undefined && existsSync(installed);
   return [
-    { name: 'check', isDeep: false, files: [], scripts: ['check', 'build'] },
+    { name: 'check', isDeep: false, files: [], scripts: ['check', 'build', 'browser'] },
     { name: 'embedded', isDeep: false, files: listFirst(), settings: FEW },
     { name: 'postgres-smoke', isDeep: false, files: listPostgresSmoke(), postgres, settings: FEWER },
     { name: 'client', isDeep: false, files: listWorkspace('client') },
     { name: 'console-smoke', isDeep: false, files: listConsoleSmoke(), after: 'check' },
-    { name: 'build', isDeep: true, files: [], scripts: ['build'] },
+    { name: 'build', isDeep: true, files: [], scripts: ['build', 'browser'] },
     { name: 'embedded-deep', isDeep: true, files: listDeep() },
     { name: 'postgres', isDeep: true, files: without(listPostgres()), postgres, settings: FEWER },
     ...(hasInstalled

@@ -97,8 +97,14 @@ export async function createCatalog(service: TestService, settings?: object): Pr
       return (await service.call('GET', path)).body.upload;
     },
     async list() {
-      const { body } = await service.call('GET', `/management/projects/${projectId}/products?limit=1000`);
-      return body.items.map((item: { identifier: string }) => item.identifier);
+      const identifiers: string[] = [];
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const page = `limit=1000${cursor && `&cursor=${encodeURIComponent(cursor)}`}`;
+        const { body } = await service.call('GET', `/management/projects/${projectId}/products?${page}`);
+        identifiers.push(...body.items.map((item: { identifier: string }) => item.identifier));
+        cursor = body.nextCursor;
+      }
+      return identifiers;
     },
     tasks: async () => (await call('GET', '/tasks?limit=1000')).body.tasks,
     report: ({ id }) => service.report(id),

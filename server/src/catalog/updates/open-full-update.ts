@@ -82,7 +82,8 @@ export async function whileOpen<Result>(
   getOpen: () => Promise<FullUpdate>,
 ): Promise<Result> {
   const result = await work.catch(async (error: unknown) => {
-    if (!(error instanceof ServiceError)) await getOpen();
+    // A payload that is gone went with its full update.
+    if (!(error instanceof ServiceError) || error.code === 'payload_damaged') await getOpen();
     throw error;
   });
   await getOpen();
