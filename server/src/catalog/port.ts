@@ -141,7 +141,7 @@ export interface CatalogStore {
   /** A part of the reports of all batches, in their order; each may be 20 MB. */
   readStagedReports(
     projectId: number,
-    wanted: ReportPlace & { readonly fullUpdateId: number },
+    place: ReportPlace & { readonly fullUpdateId: number },
   ): Promise<ReportPart>;
   compareStaged(projectId: number, fullUpdateId: number, withIdentifiers: boolean): Promise<Difference>;
   /** @returns products that a commit would delete, by identifier, with the fronts of their uploads */

@@ -22,15 +22,15 @@ const milliseconds = ({ user, system }: NodeJS.CpuUsage) => (user + system) / 1_
 function watchTurns(t: TestContext): () => number {
   let longest = 0;
   let last = process.threadCpuUsage();
-  const look = () => {
+  const measure = () => {
     longest = Math.max(longest, milliseconds(process.threadCpuUsage(last)));
     last = process.threadCpuUsage();
   };
-  const timer = setInterval(look, 1);
+  const timer = setInterval(measure, 1);
   t.after(() => clearInterval(timer));
   return () => {
     clearInterval(timer);
-    look();
+    measure();
     return longest;
   };
 }

@@ -46,7 +46,7 @@ export function createCatalogWrites(
     dropOutdated: (projectId, staged) => write('dropOutdated', projectId, staged),
     followOntology: (projectId, followed) => write('followOntology', projectId, followed),
     keepSkipped: (projectId, kept) => write('keepSkipped', projectId, kept),
-    readStagedReports: (projectId, wanted) => write('readStagedReports', projectId, wanted),
+    readStagedReports: (projectId, place) => write('readStagedReports', projectId, place),
     replaceOntology: (projectId, wanted) => write('replaceOntology', projectId, wanted),
     reserveIds: (projectId, wanted) => write('reserveIds', projectId, wanted),
     async restore(projectId, change) {

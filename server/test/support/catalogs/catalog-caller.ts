@@ -328,8 +328,10 @@ export class Caller {
     this.lastAccepted = tasks.map(({ id }) => id);
     this.counts.unanswered += this.inFlight.length;
     this.counts.unansweredAccepted += tasks.length;
-    const told = JSON.stringify(tasks);
-    assert.ok(tasks.length <= this.inFlight.length, `there are tasks that nobody asked for: ${told}`);
+    assert.ok(
+      tasks.length <= this.inFlight.length,
+      `no call made some of these tasks: ${JSON.stringify(tasks)}`,
+    );
     const ofUploads = tasks.filter(({ name }) => name === NAMES.upload);
     const uploads = await this.findAccepted(ofUploads.length, tasks.length > ofUploads.length);
     for (const [at, { wish }] of uploads.entries()) this.accept(wish, ofUploads[at]?.id as string);
