@@ -117,6 +117,50 @@ test('while a long answer is made and sent, the serving thread answers others (�
   }
 });
 
+test('answers of large uploads are sent as they were made, however long and however packed (§4.2)', async () => {
+  const catalog = await createCatalog(service());
+  const attributes = [
+    { name: 'Text', type: 'TEXT_ATTRIBUTE' },
+    { name: 'Number', type: 'NUMERIC_ATTRIBUTE' },
+  ];
+  const ontology = `/management/projects/${catalog.projectId}/ontology`;
+  await service().call('PUT', ontology, { body: { mode: 'own', attributes } });
+  const values = (key: string, count: number) =>
+    Array.from({ length: count }, (_, at) => ({ key, value: `${at} ${'é'.repeat(29_000)}` }));
+  // Of 700 KB and 900 KB; what is no number makes no fact, so that the second answer has 60 KB.
+  const uploads = { S: values('Text', 12), W: [...values('Text', 1), ...values('Number', 15)] };
+  const facts = { S: 12, W: 1 };
+  await catalog.load(
+    ...Object.entries(uploads).map(([identifier, attributes]) => ({ identifier, attributes })),
+    { identifier: 'O' },
+  );
+  const read = async (path: string, encoding: string) => {
+    const headers = { authorization: `Bearer ${service().key}`, 'accept-encoding': encoding };
+    const url = `${service().address}/product-service/${path}&projectId=${catalog.projectId}`;
+    const answer = await fetch(url, { headers });
+    assert.equal(answer.status, 200, path);
+    return answer.text();
+  };
+  for (const [identifier, count] of Object.entries(facts)) {
+    const alone = `product-by-sku?identifier=${identifier}`;
+    const listed = `products-by-sku?identifiers=${encodeURIComponent(JSON.stringify([identifier, 'O']))}`;
+    const [made = '', ...others] = await Promise.all(
+      ['identity', 'gzip', 'br', 'zstd'].map((encoding) => read(alone, encoding)),
+    );
+    const product = JSON.parse(made);
+    assert.deepEqual([product.identifier, product.facts?.length], [identifier, count], made.slice(0, 200));
+    assert.equal(product.facts[0].value, values('Text', 1)[0]?.value);
+    assert.ok(others.every((other) => other === made));
+    for (const encoding of ['identity', 'gzip', 'br', 'zstd']) {
+      const text = await read(listed, encoding);
+      assert.ok(
+        text.startsWith(`{"products":[${made},{"id":`),
+        `${identifier}, ${encoding}: ${text.slice(0, 200)}`,
+      );
+    }
+  }
+});
+
 test('pages of lists and exports read so many bytes at a time and go on where they ended (§14.3)', async () => {
   const catalog = await createCatalog(service());
   const identifiers = Array.from({ length: 30 }, (_, at) => `O${String(at).padStart(2, '0')}`);

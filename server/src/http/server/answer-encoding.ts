@@ -101,7 +101,7 @@ const held = new WeakMap<Readable, number>();
 /** @returns how many bytes a stream holds until its end; undefined: it reads or makes them as it goes */
 export const heldBytesOf = (stream: Readable): number | undefined => held.get(stream);
 
-/** @returns long bytes as a stream of parts; Fastify would take those in shared memory for an object, too */
+/** @returns long bytes as a stream of parts */
 export const inParts = (bytes: Uint8Array): Uint8Array | Readable =>
   bytes.length <= AT_ONCE_BYTES ? bytes : readParts(bytes);
 
