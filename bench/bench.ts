@@ -23,6 +23,7 @@ import { lists } from './lookup/lists.ts';
 import { lookup } from './lookup/lookup.ts';
 import { pipelines } from './pipelines/pipelines.ts';
 import { histories } from './postgres/histories.ts';
+import { hungProcess } from './postgres/hung-process.ts';
 import { postgresIngest } from './postgres/postgres-ingest.ts';
 import { postgresLookup } from './postgres/postgres-lookup.ts';
 import { postgresMillion } from './postgres/postgres-million.ts';
@@ -70,6 +71,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   postgresRelations,
   postgresProcesses,
   postgresMillion,
+  hungProcess,
   histories,
 ];
 

@@ -146,17 +146,36 @@ const OPEN_FILES = 1_024;
 const HELD_CONNECTIONS = 768;
 const ANONYMOUS_AT_ONCE = 64;
 
-/** @returns a small body of so many texts or so much white space; that it is refused is read from its end only */
-function bomb(mib: number, filling: 'texts' | 'space'): Promise<Buffer> {
+/** The longest identifier of a request, 255 characters, takes 3,060 bytes where JSON writes each as two escapes. */
+const LONGEST_IDENTIFIER = '\\ud83d\\ude00'.repeat(250);
+
+/** @param size  identifiers, each of the greatest length, or MiB. @returns a small body that unpacks to megabytes */
+function bomb(filling: 'identifiers' | 'space' | 'texts', size: number): Promise<Buffer> {
   const text = `"${'x'.repeat(85)}",`;
-  const filled =
-    filling === 'texts' ? text.repeat((mib * MIB - 32) / text.length) : ' '.repeat(mib * MIB - 32);
-  return promisify(gzip)(Buffer.from(`{"identifiers":[${filled}"x"]}`), { level: 9 });
+  const makers = {
+    identifiers: () =>
+      Array.from({ length: size }, (_, at) => `"${LONGEST_IDENTIFIER}${String(at).padStart(5, '0')}"`).join(),
+    space: () => `${' '.repeat(size * MIB - 32)}"x"`,
+    texts: () => `${text.repeat((size * MIB - 32) / text.length)}"x"`,
+  };
+  return promisify(gzip)(Buffer.from(`{"identifiers":[${makers[filling]()}]}`), { level: 9 });
 }
+
+/** The most that a delete and a lookup take, 29 and 2.9 MiB. Source: docs/interface.md §8. */
+const DELETED = 10_000;
+const LOOKED_UP = 1_000;
+
+/** Of the size that a delete takes: read, checked and searched for, then refused because no product has such an identifier. */
+const deleteBodies = () => Promise.all([bomb('identifiers', DELETED), bomb('space', 29)]);
+
+const post = (path: string, bodies: readonly Buffer[]): Sent[] =>
+  bodies.map((body) => ({ path, method: 'POST', body }));
 
 const deletePath = ({ projectId }: Attack) => `/products/delete?projectId=${projectId}`;
 
 const LONG_PRODUCTS = 100;
+/** Of them an answer has 31.2 MB, just below the 32 MiB that it may have. Source: docs/interface.md §8. */
+const MOST_LOOKED_UP = 16;
 const VALUES = 30;
 const VALUE_CHARACTERS = 65_000;
 const PRODUCTS_PER_BODY = 10;
@@ -227,72 +246,63 @@ const anonymous = (name: string, title: string, path: string): HostileLoad => ({
 export const HOSTILE_LOADS: readonly HostileLoad[] = [
   {
     name: 'deletes',
-    title: '100 deletes at once, of 70 KB each that unpack to 32 MiB',
+    title: '100 deletes of 10,000 identifiers at once, small bodies that unpack to 29 MiB',
     async run(attack) {
-      const body = await bomb(32, 'texts');
+      const body = await bomb('identifiers', DELETED);
       const sent = { path: deletePath(attack), method: 'POST', body } as const;
       await Promise.all(Array.from({ length: 100 }, () => attack.send(sent)));
     },
   },
   {
     name: 'bodies-one',
-    title: 'bodies that unpack to 32 MiB, one after another',
-    async run(attack) {
-      const sent = { path: deletePath(attack), method: 'POST' } as const;
-      const bodies = [await bomb(32, 'texts'), await bomb(32, 'space')];
-      await attack.repeat(
-        1,
-        bodies.map((body) => ({ ...sent, body })),
-      );
-    },
+    title: 'deletes that unpack to 29 MiB, one after another',
+    run: async (attack) => attack.repeat(1, post(deletePath(attack), await deleteBodies())),
   },
   {
     name: 'bodies-20',
-    title: 'bodies that unpack to 32 MiB, 20 at once',
-    async run(attack) {
-      const sent = { path: deletePath(attack), method: 'POST' } as const;
-      const bodies = [await bomb(32, 'texts'), await bomb(32, 'space')];
-      await attack.repeat(
-        20,
-        bodies.map((body) => ({ ...sent, body })),
-      );
-    },
+    title: 'deletes that unpack to 29 MiB, 20 at once',
+    run: async (attack) => attack.repeat(20, post(deletePath(attack), await deleteBodies())),
+  },
+  {
+    name: 'bodies-large',
+    title: 'deletes that unpack to 32 MiB, which is too much, 20 at once',
+    run: async (attack) => attack.repeat(20, post(deletePath(attack), [await bomb('space', 32)])),
   },
   {
     name: 'bodies-lookups',
-    title: 'lookups of a key that may only read, of 4 KB that unpack to 4 MiB, 20 at once',
+    title: 'lookups of a key that may only read, small bodies that unpack to 2.9 MiB, 20 at once',
     async run(attack) {
       const path = `/product-service/products-by-sku?projectId=${attack.projectId}`;
-      const bodies = [await bomb(4, 'texts'), await bomb(4, 'space')];
-      await attack.repeat(
-        20,
-        bodies.map((body) => ({ path, method: 'POST', key: attack.readKey, body })),
-      );
+      const bodies = [await bomb('identifiers', LOOKED_UP), await bomb('space', 2.9)];
+      const sent = post(path, bodies).map((one) => ({ ...one, key: attack.readKey }));
+      await attack.repeat(20, sent);
     },
   },
   {
     name: 'bodies-previews',
     title: 'previews of a pipeline and of relations, of 8 KB that unpack to 8 MiB, 20 at once',
     async run(attack) {
+      const bodies = [await bomb('texts', 8), await bomb('space', 8)];
       const paths = ['pipelines', 'relations'].map(
         (of) => `/management/projects/${attack.projectId}/${of}/preview`,
       );
-      const bodies = [await bomb(8, 'texts'), await bomb(8, 'space')];
-      const listed = bodies.flatMap((body) => paths.map((path) => ({ path, method: 'POST', body }) as const));
-      await attack.repeat(20, listed);
+      await attack.repeat(
+        20,
+        paths.flatMap((path) => post(path, bodies)),
+      );
     },
   },
   ...['identity', 'zstd', 'br'].map((encoding) =>
     longAnswers({
       name: encoding,
-      title: `one lookup of 100 products of 1.95 MB after another, ${encoding}`,
-      path: (attack) => lookUpLong(attack, 100),
+      title: `one lookup of 16 products of 1.95 MB after another, ${encoding}`,
+      path: (attack) => lookUpLong(attack, MOST_LOOKED_UP),
       encoding,
     }),
   ),
   longAnswers({
-    ...{ name: '39mb', title: 'one lookup of 20 products of 1.95 MB after another, br', encoding: 'br' },
-    path: (attack) => lookUpLong(attack, 20),
+    ...{ name: 'refused', title: 'one lookup of 100 products of 1.95 MB, which is too much, after another' },
+    path: (attack) => lookUpLong(attack, LONG_PRODUCTS),
   }),
   longAnswers({
     ...{ name: '10mb', title: 'one lookup of 5 products of 1.95 MB after another, br', encoding: 'br' },
@@ -300,8 +310,8 @@ export const HOSTILE_LOADS: readonly HostileLoad[] = [
   }),
   longAnswers({ name: 'list', title: 'one list of 100 products of 1.95 MB after another', path: listLong }),
   longAnswers({
-    ...{ name: '8', title: 'lookups of 100 products of 1.95 MB, 8 at once', atOnce: 8 },
-    path: (attack) => lookUpLong(attack, 100),
+    ...{ name: '8', title: 'lookups of 16 products of 1.95 MB, 8 at once', atOnce: 8 },
+    path: (attack) => lookUpLong(attack, MOST_LOOKED_UP),
   }),
   {
     name: 'connections',

@@ -1,0 +1,53 @@
+import { mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Hang, passOverHung } from '../../server/test/support/postgres/hung-process.ts';
+import { postgresStoreOn, type TestStore } from '../../server/test/support/test-store.ts';
+import type { Bench, Figure, Measurement } from '../support/measurement.ts';
+import { spreadOf } from '../support/statistics.ts';
+import { describePostgres, openPostgresServer } from './postgres-server.ts';
+
+/** Source: docs/operating.md, "When something fails". */
+const LONGEST_S = 15;
+const PLACES = { statement: 'between two statements', copy: 'within a COPY' } as const;
+
+/** How long the tasks of a process wait that hangs while it writes, and holds the lock of its project. */
+export const hungProcess: Measurement = {
+  name: 'postgres-hung',
+  title: 'PostgreSQL: one of two processes hangs (SIGSTOP) while it writes',
+  describeConditions: describePostgres,
+  async measure(bench: Bench): Promise<Figure[]> {
+    const figures: Figure[] = [];
+    for (const at of ['statement', 'copy'] as const) {
+      const seconds: number[] = [];
+      for (let round = 1; round <= bench.sizes.rounds; round += 1) {
+        bench.say(`a process hangs ${PLACES[at]}, round ${round}`);
+        seconds.push(await hangOnce(bench, at));
+      }
+      figures.push({
+        name: `until the other one has ended its task, hung ${PLACES[at]}`,
+        spread: spreadOf(seconds),
+        unit: 's',
+        target: { kind: 'at most', value: LONGEST_S },
+      });
+    }
+    return figures;
+  },
+};
+
+async function hangOnce(bench: Bench, at: Hang['at']): Promise<number> {
+  const database = await (await openPostgresServer(bench)).createDatabase();
+  const store = postgresStoreOn(database, mkdtempSync(join(bench.folder, 'hung-')));
+  const used: TestStore = {
+    ...store,
+    // A process that hangs would outlive a measurement that is broken off.
+    onRemove(stop) {
+      store.onRemove(stop);
+      bench.stopAtEnd(async () => void (await stop()));
+    },
+  };
+  try {
+    return await passOverHung({ direct: store, used, at });
+  } finally {
+    await store.remove();
+  }
+}
