@@ -15,7 +15,7 @@ import {
   findLastBackup,
   inspectPostgres,
   listExposedPaths,
-  newestSchemas,
+  newestOf,
   openControl,
   type PostgresFacts,
   readVersion,
@@ -142,12 +142,12 @@ async function* checkFiles(folder: DataFolder): AsyncGenerator<Finding, boolean>
   }
   if (fine.length > 0)
     yield ok('integrity', `${fine.length} of ${databases.length} databases read by quick_check, no damage`);
-  const old = fine.filter((path) => readVersion(path) < newestOf(path, folder));
+  const old = fine.filter((path) => readVersion(path) < newestFor(path, folder));
   if (old.length > 0) yield warning('schema', `${old.length} databases have an older one`, OLD_ACTION);
   else if (fine.length > 0)
     yield ok(
       'schema',
-      `control.db ${newestSchemas().control}, catalogs ${newestSchemas().catalog}: the newest known`,
+      `control.db ${newestOf('control')}, catalogs ${newestOf('catalog')}: the newest known`,
     );
   const isReadable = fine.includes(folder.control) && !old.includes(folder.control);
   if (isReadable) yield* checkMissing(folder);
@@ -157,13 +157,13 @@ async function* checkFiles(folder: DataFolder): AsyncGenerator<Finding, boolean>
 const OLD_ACTION =
   'Nothing: the service brings each up to date when it opens it. Start it if it does not run.';
 
-const newestOf = (path: string, { control }: DataFolder): number =>
-  path === control ? newestSchemas().control : newestSchemas().catalog;
+const newestFor = (path: string, { control }: DataFolder): number =>
+  newestOf(path === control ? 'control' : 'catalog');
 
 function checkDatabase(path: string, folder: DataFolder): Finding | undefined {
   const [damage] = checkSqliteFile(path).problems;
   if (damage !== undefined) return problem(path, `it is damaged: ${damage}`, restoreAction(path, folder));
-  const [version, newest] = [readVersion(path), newestOf(path, folder)];
+  const [version, newest] = [readVersion(path), newestFor(path, folder)];
   return version > newest
     ? problem(
         path,
@@ -203,7 +203,7 @@ async function* checkPostgres({ database }: Config): AsyncGenerator<Finding, boo
   yield checkServer(facts);
   yield checkSchema(facts);
   for (const url of database.replicaUrls) yield await checkReplica({ ...database, url }, facts);
-  return facts.schema === newestSchemas().postgres;
+  return facts.schema === newestOf('postgres');
 }
 
 function checkServer({ version, major, isReplica }: PostgresFacts): Finding {
@@ -215,7 +215,7 @@ function checkServer({ version, major, isReplica }: PostgresFacts): Finding {
 }
 
 function checkSchema({ schema }: PostgresFacts): Finding {
-  const newest = newestSchemas().postgres;
+  const newest = newestOf('postgres');
   if (schema === newest) return ok('schema', `${schema}: the newest known`);
   if (schema > newest)
     return problem(

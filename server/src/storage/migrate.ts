@@ -67,13 +67,7 @@ export function isNewest(path: string, kind: DatabaseKind): boolean {
   return readVersion(path) === newestOf(kind);
 }
 
-/** The versions of the schemas that this program writes. */
-export const newestSchemas = () => ({
-  control: newestOf('control'),
-  catalog: newestOf('catalog'),
-  postgres: newestOf('postgres'),
-});
-
+/** @returns the version of the schema that this program writes */
 export const newestOf = (kind: DatabaseKind | 'postgres'): number =>
   readMigrations(kind).at(-1)?.version ?? 0;
 

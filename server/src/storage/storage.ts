@@ -51,7 +51,6 @@ export {
   isNewest,
   migrate,
   newestOf,
-  newestSchemas,
   readVersion,
   refuseNewer,
   refuseNewerDatabase,

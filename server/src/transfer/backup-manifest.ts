@@ -8,7 +8,7 @@ import {
   type DataFolder,
   isNewest,
   migrate,
-  newestSchemas,
+  newestOf,
   refuseNewer,
   refuseNewerFiles,
   writeOwnFile,
@@ -58,7 +58,7 @@ export interface CheckedBackup {
 export async function writeManifest(folder: DataFolder, madeAt: Date): Promise<void> {
   const files: BackupFile[] = [];
   for (const path of listFiles(folder)) files.push({ path, ...(await digest(join(folder.root, path))) });
-  const { control, catalog } = newestSchemas();
+  const [control, catalog] = [newestOf('control'), newestOf('catalog')];
   const manifest: Manifest = {
     format: FORMAT,
     madeAt: madeAt.toISOString(),
@@ -126,9 +126,8 @@ function readManifest(folder: DataFolder, mayBeMissing: boolean): Manifest | und
   }
   const manifest = parseManifest(path);
   if (manifest.format > FORMAT) throw new Error(`The file ${path} is of a newer program: use that one.`);
-  const { control, catalog } = newestSchemas();
-  refuseNewer(`The backup ${folder.root}`, manifest.schema.control, control);
-  refuseNewer(`The backup ${folder.root}`, manifest.schema.catalog, catalog);
+  for (const kind of ['control', 'catalog'] as const)
+    refuseNewer(`The backup ${folder.root}`, manifest.schema[kind], newestOf(kind));
   return manifest;
 }
 
