@@ -84,9 +84,9 @@ test('the connections of a process are one number wherever they are said', () =>
   const { database, writerThreads, readerThreads } = readConfig({
     RELATA_DATABASE_URL: 'postgres://db/relata',
   });
-  // Four that parse, as on five cores or more, one that scans, one more that reads relations and one that surveys them;
+  // Four that parse, as on five cores or more, one that scans, one that makes long answers, one more that reads relations and one that surveys them;
   // beside them runs of pipelines, and builds and previews of channels.
-  const threads = 4 + writerThreads + readerThreads + 3;
+  const threads = 4 + writerThreads + readerThreads + 4;
   const wanted = `${(database?.connections ?? 0) + 2 * threads + 12}`;
   const paths = ['docs/operating.md', 'compose.yaml', 'deploy/helm/relata/README.md'];
   const texts = paths.map(read).join('\n').replaceAll('\n', ' ');

@@ -29,7 +29,11 @@ export function shareService(
   });
   after(async () => {
     for (const stop of stops) await stop();
-    const faults = service?.log.filter((line) => /"level":[56]0/.test(line)).map(describeFault);
+    // A full disk is no fault of the service.
+    const lines = service?.log.filter(
+      (line) => /"level":[56]0/.test(line) && !line.includes('free space on'),
+    );
+    const faults = lines?.map(describeFault);
     assert.deepEqual(
       [...new Set(faults)],
       [],
