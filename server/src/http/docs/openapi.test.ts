@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Type } from 'typebox';
 import type { KeyCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
@@ -92,7 +93,14 @@ function addBikeRoutes(server: Server): void {
   server.get('/hidden', { schema: { hide: true } }, async () => 'ok');
 }
 
-async function startServer(t: TestContext, isReady = () => true) {
+const OPERATIONS = 300;
+
+interface Served {
+  readonly isReady?: () => boolean;
+  readonly addRoutes?: (server: Server) => void;
+}
+
+async function startServer(t: TestContext, { isReady = () => true, addRoutes }: Served = {}) {
   const server = createServer(
     { logLevel: 'silent', trustedProxies: [], corsOrigins: [], bodyBudgetMib: 8 },
     guards,
@@ -107,6 +115,7 @@ async function startServer(t: TestContext, isReady = () => true) {
   await documentServer(server, '1.2.3');
   measureRequests(server, [metrics.measureRequest]);
   addBikeRoutes(server);
+  addRoutes?.(server);
   addHealthRoutes(
     server,
     async () => isReady(),
@@ -220,6 +229,27 @@ test('the page allows its own style and nothing else', async (t) => {
   assert.match(page, /<h3>Parts of a &lt;bike&gt;/);
 });
 
+test('other requests come in between while the page is made, which has half a second of work (§10.3)', async (t) => {
+  const { server } = await startServer(t, {
+    addRoutes: (to) => {
+      for (let at = 0; at < OPERATIONS; at += 1) to.get(`/wheels/${at}`, async () => ({}));
+    },
+  });
+  server.swagger();
+  let turns = 0;
+  let isMade = false;
+  const made = server.inject('/docs/api').then((answer) => {
+    isMade = true;
+    return answer;
+  });
+  while (!isMade) {
+    await nextTurn();
+    turns += 1;
+  }
+  assert.equal((await made).body.match(/<h3>\/wheels\//g)?.length, OPERATIONS);
+  assert.ok(turns > OPERATIONS, `${turns} turns`);
+});
+
 test('metrics take an account key of any access', async (t) => {
   const { get } = await startServer(t);
   assert.equal((await get('/metrics')).status, 401);
@@ -281,7 +311,7 @@ test('the free space of the data directory and figures of the process are metric
 
 test('live answers always, ready only while requests are served', async (t) => {
   let isReady = false;
-  const { get } = await startServer(t, () => isReady);
+  const { get } = await startServer(t, { isReady: () => isReady });
   const live = await get('/health/live');
   assert.equal(live.status, 200);
   assert.deepEqual(await live.json(), { status: 'ok' });

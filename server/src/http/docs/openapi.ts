@@ -117,7 +117,7 @@ export function serveDocuments(server: Server): void {
     .concat("form-action 'none'", "frame-ancestors 'none'")
     .join('; ');
   let json: Buffer | undefined;
-  let page: Buffer | undefined;
+  let page: Promise<Buffer> | undefined;
 
   server.get('/openapi.json', { config, schema: openApiSchema }, async (_request, reply) => {
     json ??= Buffer.from(JSON.stringify(describeServer(server)));
@@ -126,10 +126,10 @@ export function serveDocuments(server: Server): void {
   });
 
   server.get('/docs/api', { config, schema: docsSchema }, async (_request, reply) => {
-    page ??= Buffer.from(renderReferencePage(describeServer(server)));
+    page ??= renderReferencePage(describeServer(server)).then((text) => Buffer.from(text));
     reply.header('content-security-policy', policy).header('referrer-policy', 'no-referrer');
     reply.header('x-content-type-options', 'nosniff').header('cache-control', 'no-cache');
-    return reply.type('text/html; charset=utf-8').send(page);
+    return reply.type('text/html; charset=utf-8').send(await page);
   });
 }
 

@@ -5,8 +5,8 @@ import { renderReferencePage } from './reference-page.ts';
 
 const EVIL = '<img src=x onerror="alert(1)">\'&';
 
-function pageOf(schema: ApiSchema, schemas: Readonly<Record<string, ApiSchema>> = {}): string {
-  return renderReferencePage({
+async function pageOf(schema: ApiSchema, schemas: Readonly<Record<string, ApiSchema>> = {}): Promise<string> {
+  const page = await renderReferencePage({
     openapi: '3.1.0',
     info: { title: 'Test', version: '1' },
     paths: {
@@ -19,10 +19,11 @@ function pageOf(schema: ApiSchema, schemas: Readonly<Record<string, ApiSchema>> 
       },
     },
     components: { schemas },
-  }).replace(/\s+/g, ' ');
+  });
+  return page.replace(/\s+/g, ' ');
 }
 
-test('every text of the document is escaped', () => {
+test('every text of the document is escaped', async () => {
   const evilSchema: ApiSchema = {
     title: EVIL,
     type: EVIL,
@@ -60,15 +61,15 @@ test('every text of the document is escaped', () => {
     },
     components: { schemas: { [EVIL]: evilSchema }, securitySchemes: { bearer: { description: EVIL } } },
   };
-  const page = renderReferencePage(document);
+  const page = await renderReferencePage(document);
   assert.ok(!page.includes('<img'));
   assert.ok(!/<[^>]*onerror=/.test(page.replace(/"[^"]*"/g, '')));
   assert.ok(page.includes('&lt;img src=x onerror=&quot;alert(1)&quot;&gt;&#39;&amp;'));
 });
 
-test('the contents list operations by tag, in the order of the tags', () => {
+test('the contents list operations by tag, in the order of the tags', async () => {
   const operation = (tag: string, summary: string) => ({ tags: [tag], summary, responses: {} });
-  const page = renderReferencePage({
+  const page = await renderReferencePage({
     openapi: '3.1.0',
     info: { title: 'Test', version: '1' },
     tags: [{ name: 'Second' }, { name: 'Unused' }, { name: 'First' }],
@@ -87,8 +88,11 @@ test('the contents list operations by tag, in the order of the tags', () => {
   );
 });
 
-test('every link inside the page has its place', () => {
-  const page = pageOf({ $ref: '#/components/schemas/Part' }, { Part: { type: 'object', properties: {} } });
+test('every link inside the page has its place', async () => {
+  const page = await pageOf(
+    { $ref: '#/components/schemas/Part' },
+    { Part: { type: 'object', properties: {} } },
+  );
   for (const [, target] of page.matchAll(/href="#([^"]*)"/g)) {
     assert.ok(page.includes(`id="${target}"`), `#${target}`);
   }
@@ -119,15 +123,15 @@ const shapes: readonly [rule: string, schema: ApiSchema, shown: string][] = [
 ];
 
 for (const [rule, schema, shown] of shapes) {
-  test(`in a schema ${rule}`, () => {
-    const page = pageOf({ type: 'object', properties: { field: schema } });
+  test(`in a schema ${rule}`, async () => {
+    const page = await pageOf({ type: 'object', properties: { field: schema } });
     const field = page.slice(page.indexOf('<code class="name">field'), page.indexOf('<h4>Answer'));
     assert.ok(field.includes(shown), field);
   });
 }
 
-test('fields are nested lists and a named schema inside another is folded', () => {
-  const page = pageOf(
+test('fields are nested lists and a named schema inside another is folded', async () => {
+  const page = await pageOf(
     { $ref: '#/components/schemas/Bike' },
     {
       Bike: {
@@ -147,12 +151,12 @@ test('fields are nested lists and a named schema inside another is folded', () =
   assert.match(body, /size<\/code>[\s\S]*<ul class="fields"><li><code class="name">width/);
 });
 
-test('a schema that holds itself ends in a link', () => {
+test('a schema that holds itself ends in a link', async () => {
   const filter = {
     type: 'object',
     properties: { all: { type: 'array', items: { $ref: '#/components/schemas/Filter' } } },
   };
-  const page = pageOf({ $ref: '#/components/schemas/Filter' }, { Filter: filter });
+  const page = await pageOf({ $ref: '#/components/schemas/Filter' }, { Filter: filter });
   assert.match(page, /list of <a href="#schema-Filter">Filter<\/a>/);
 });
 
