@@ -39,6 +39,9 @@ async function serve(t: TestContext, settings: Partial<ServerSettings> = {}) {
   server.post('/open', route, async () => ({}));
   server.get('/open', route, async () => ({}));
   server.get('/known', async () => ({}));
+  server.get('/refused', async () => {
+    throw new ServiceError('not_found');
+  });
   t.after(() => {
     held.resolve();
     return server.close();
@@ -189,6 +192,46 @@ suite('connections (§8)', { concurrency: true }, () => {
     }
     assert.equal(countAll(), 40);
     assert.ok(log.length <= 22, `${log.length} lines`);
+  });
+
+  test('of refused requests without a key some have a line in the log, the others are counted; those with a key all have one', async (t) => {
+    const { server, log, held } = await serve(t);
+    const urls = [
+      '/nowhere',
+      '/known',
+      { url: '/open', method: 'DELETE' },
+      { url: '/wait', method: 'HEAD' },
+    ] as const;
+    held.resolve();
+    const statuses = new Set<number>();
+    for (let at = 0; at < 40; at += 1) {
+      const url = urls[at % urls.length] as (typeof urls)[number];
+      statuses.add((await server.inject(url)).statusCode);
+    }
+    assert.deepEqual(statuses, new Set([404, 401, 405, 200]));
+    const isKnown = ({ key }: { key?: number }) => key !== undefined;
+    const headers = { authorization: 'key' };
+    for (let at = 0; at < 20; at += 1) await server.inject({ url: '/refused', headers });
+    const readLines = () => log.map((line) => JSON.parse(line)).filter(({ msg }) => /^request/.test(msg));
+    const readOpen = () => readLines().filter((line) => !isKnown(line));
+    const countOpen = () => readOpen().reduce((sum, { untold = 1 }) => sum + untold, 0);
+    for (const began = performance.now(); countOpen() < 40; ) {
+      assert.ok(performance.now() - began < PATIENCE_MS, `${countOpen()} of 40 requests are in the log`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    assert.equal(countOpen(), 40);
+    assert.ok(readOpen().length <= 22, `${readOpen().length} lines`);
+    assert.equal(readLines().filter(isKnown).length, 20);
+  });
+
+  test('an address of any length takes little of the log, whoever calls it', async (t) => {
+    const { server, log } = await serve(t);
+    await server.inject(`/nowhere/${'x'.repeat(100_000)}`);
+    await server.inject({ url: `/refused?${'x'.repeat(100_000)}`, headers: { authorization: 'key' } });
+    const lines = log.filter((line) => line.includes('"msg":"request'));
+    assert.equal(lines.length, 2);
+    for (const line of lines) assert.ok(line.length < 2_000, `${line.length} characters`);
+    assert.match(lines[0] ?? '', /"path":"\/nowhere\/x+…"/);
   });
 
   test('where connections are short the ones without a key go first, of these the one that was quiet longest', async (t) => {

@@ -11,6 +11,8 @@ export const SLOW_MS = 1_000;
  */
 export class RequestLog extends LogController {
   private readonly logsQuickReads: boolean;
+  /** No key is needed to be refused. */
+  private readonly logStranger = createRefusalLog('request without a valid key');
 
   constructor(level: string) {
     super({ requestIdLogLabel: 'requestId' });
@@ -26,17 +28,26 @@ export class RequestLog extends LogController {
   ): void {
     const isQuickRead = request.method === 'GET' && reply.statusCode < 400 && reply.elapsedTime < SLOW_MS;
     if (isQuickRead && error == null && !this.logsQuickReads) return;
+    // Silent: it has a line of its own.
+    if (request.log.level === 'silent') return;
     const facts = {
       req: request,
       res: reply,
       ms: Math.round(reply.elapsedTime),
       ...describeCall(request, reply),
     };
-    if (error) request.log.error({ ...facts, err: error }, 'request broke off');
+    if (isStranger(request, reply) && !this.logsQuickReads)
+      this.logStranger(request.server.log, { requestId: request.id, ...facts, ...(error && { err: error }) });
+    else if (error) request.log.error({ ...facts, err: error }, 'request broke off');
     else if (isQuickRead) request.log.debug(facts, 'request');
     else request.log.info(facts, 'request');
   }
 }
+
+/** Who signs in had no key before either. */
+const isStranger = (request: FastifyRequest, { statusCode }: FastifyReply) =>
+  (request as Partial<FastifyRequest>).caller === undefined &&
+  (statusCode >= 400 || request.method !== 'POST');
 
 /** Ids alone: the value of a key is in no log. */
 function describeCall(request: FastifyRequest, reply: FastifyReply) {

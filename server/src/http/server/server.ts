@@ -87,8 +87,13 @@ export interface ServerSettings {
 const CLOSE_MS = 30_000;
 /** 128 KiB of request line and headers are served; Node counts a little more than their text. Source: §8. */
 const MAX_HEADER_BYTES = 136 * 1024;
-const pathOf = ({ url, routeOptions }: FastifyRequest) =>
-  routeOptions?.config?.hasSecretPath ? routeOptions.url : url.split('?', 1)[0];
+/** Characters of an address in a line of the log. */
+const MOST_SHOWN = 1_000;
+
+function pathOf({ url, routeOptions }: FastifyRequest): string | undefined {
+  const path = routeOptions?.config?.hasSecretPath ? routeOptions.url : url.split('?', 1)[0];
+  return path !== undefined && path.length > MOST_SHOWN ? `${path.slice(0, MOST_SHOWN)}…` : path;
+}
 
 /** Without threads, as where the routes are only described. */
 const readHere: ReadElsewhere = async (input) => jsonOperations().readJson(input).output;
