@@ -10,6 +10,7 @@ import {
   createProductLists,
   keptOperations,
   type OpenTally,
+  pageOperations,
   readProductPage,
   scanOperations,
   surveyOperations,
@@ -135,6 +136,7 @@ export const scanThreadOperations = (snapshots: CatalogSnapshots, openSuggestion
   ...scanOperations(snapshots),
   ...surveyOperations(snapshots, openSuggestions),
   ...keptOperations(snapshots),
+  ...pageOperations(snapshots),
   ...madeAnswerOperations(snapshots),
 });
 
@@ -210,7 +212,8 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     search,
     /** Off the serving thread. */
     countProducts: (projectId: number) => parts.scans.countRange({ projectId, filter: {}, after: undefined }),
-    readProductPage: (projectId: number, identifier: string) => readProductPage(parts, projectId, identifier),
+    readProductPage: (order: { projectId: number; identifier: string }, signal: AbortSignal) =>
+      readProductPage(parts, order, signal),
     openPayload: given.ingest.openPayload,
     countPages: given.ingest.countPages,
     /** Payloads that open full updates still need. */

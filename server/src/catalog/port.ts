@@ -18,6 +18,7 @@ import type {
 import type { Attribute, Ontology, OntologyMode, UnitAliases } from './ontology/ontology.ts';
 import type { PackedProducts } from './products/products.ts';
 import type { SearchStep, SearchTier } from './search/search.ts';
+import type { MeasuredDocument } from './snapshot.ts';
 
 export type {
   ChangeCounts,
@@ -90,6 +91,8 @@ export interface CatalogStore {
   /** The same by another thread, of any length. @throws answer_too_large */
   makeAnswers(order: AnswerOrder, signal: AbortSignal): Promise<JoinedAnswers>;
   findProduct(projectId: number, identifier: string): Promise<AnsweredProduct | undefined>;
+  /** @returns those of these products that the catalog holds, in no order */
+  measureDocuments(projectId: number, identifiers: readonly string[]): Promise<readonly MeasuredDocument[]>;
   /** @returns products by identifier, after `after`. */
   listProducts(
     projectId: number,

@@ -2,7 +2,15 @@ import type { IdentifierRange, ListedRow, PlacedRow } from './browse/browse.ts';
 import type { KeptChange, KeptCommit, KeptPage, RestoreEffect } from './change.ts';
 import type { OpenDerivation } from './derivation.ts';
 import type { Attribute, Ontology } from './ontology/ontology.ts';
-import type { CountedHits, CountedTier, HitPart, ListedPart, ListedRange, WantedHits } from './port.ts';
+import type {
+  CountedHits,
+  CountedTier,
+  HitPart,
+  ListedPart,
+  ListedRange,
+  StoredProduct,
+  WantedHits,
+} from './port.ts';
 import type { SearchState } from './search/search.ts';
 
 /** What an update must know of a present product. */
@@ -56,6 +64,8 @@ export interface CatalogSnapshot {
   openDerivation(): Promise<OpenDerivation>;
   /** @returns those of these products that the catalog holds, each at the place of its identifier */
   findPresent(identifiers: readonly string[]): Promise<readonly (PresentProduct | undefined)[]>;
+  /** @returns undefined for a product that is not there */
+  findStored(identifier: string): Promise<StoredProduct | undefined>;
   findPatched(identifiers: readonly string[]): Promise<(identifier: string) => PatchedProduct | undefined>;
   /** @returns the ids of category paths, as JSON; unknown ones are left out */
   findCategories(paths: readonly string[]): Promise<ReadonlyMap<string, number>>;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { findLongestPause } from '../support/longest-pause.ts';
 import { createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
 
 /** Bodies that are small when packed and cost most when looked at, to every route that takes one. */
@@ -90,25 +91,6 @@ const bodies: Readonly<Record<string, (bytes: number, list: string) => string>> 
   'products of numbers': (bytes) =>
     `[${repeat(`{"identifier":"A","attributes":[${'0,'.repeat(1_999)}0]},`, bytes - 5_000)}0]`,
 };
-
-/** @returns the longest time in ms that the serving thread, which is this one, worked without a break, whatever else the machine does */
-async function findLongestPause(work: () => Promise<void>): Promise<number> {
-  const workedMs = () => {
-    const { user, system } = process.threadCpuUsage();
-    return (user + system) / 1_000;
-  };
-  let last = workedMs();
-  let longest = 0;
-  const look = () => {
-    const now = workedMs();
-    longest = Math.max(longest, now - last);
-    last = now;
-  };
-  const timer = setInterval(look, 1);
-  await work().finally(() => clearInterval(timer));
-  look();
-  return longest;
-}
 
 for (const [kind, make] of Object.entries(bodies)) {
   test(`${kind}, as large as a body may be, hold up nobody and are answered in a few words (§8)`, async () => {

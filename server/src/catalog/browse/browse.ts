@@ -30,7 +30,7 @@ export {
   visitCategories,
 } from './product-list.ts';
 export { createProductLists } from './product-lists.ts';
-export { readProductPage } from './product-page.ts';
+export { pageOperations, readProductPage } from './product-page.ts';
 export { scanOperations } from './product-scan.ts';
 export { createScans, type Scans } from './scan-client.ts';
 export { type OpenTally, type SurveyResult, surveyOperations } from './survey.ts';

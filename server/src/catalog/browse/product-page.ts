@@ -1,4 +1,6 @@
+import { countPassed, type Operation } from '../../storage/storage.ts';
 import { type Tasks, toWireTask, type WireTask } from '../../tasks/tasks.ts';
+import { openAnswers } from '../lookup/lookup.ts';
 import {
   type Attribute,
   describeNotExtracted,
@@ -6,9 +8,14 @@ import {
   type Ontology,
   readValue,
 } from '../ontology/ontology.ts';
-import type { AnsweredProduct, CatalogStore } from '../port.ts';
+import type { AnsweredProduct, CatalogStore, StoredProduct } from '../port.ts';
 import type { AttributeValue, UploadedProduct } from '../products/products.ts';
 import { computeValueId } from '../products/products.ts';
+import type { CatalogSnapshots } from '../snapshot.ts';
+import type { Scans } from './scan-client.ts';
+
+/** Uploads that the serving thread describes: about 5 ms. A larger one is described by another thread. */
+const AT_ONCE_BYTES = 128 * 1024;
 
 /** The details of one product. Source: docs/interface.md §14.3. */
 
@@ -33,22 +40,70 @@ interface DescribedFact {
 
 export interface ProductPageParts {
   readonly store: CatalogStore;
+  readonly scans: Scans;
   readonly tasks: Tasks;
 }
 
-/** @returns undefined for a product that is not there */
+export interface PageOrder {
+  readonly projectId: number;
+  readonly identifier: string;
+}
+
+/** A page without its last change, and what that was. */
+export interface MadePage extends Pick<StoredProduct, 'updatedAt' | 'updatedBy'> {
+  /** JSON without its closing brace. */
+  readonly bytes: Uint8Array<SharedArrayBuffer>;
+}
+
+/** @returns a page, or the bytes of a large one; undefined for a product that is not there */
 export async function readProductPage(
-  { store, tasks }: ProductPageParts,
-  projectId: number,
-  identifier: string,
+  { store, scans, tasks }: ProductPageParts,
+  { projectId, identifier }: PageOrder,
+  signal: AbortSignal,
 ) {
+  const findChange = async ({ updatedAt, updatedBy }: Omit<MadePage, 'bytes'>): Promise<LastChange> => {
+    const task = await tasks.findByNumber(projectId, updatedBy);
+    return { at: updatedAt, task: task === undefined ? null : toWireTask(task) };
+  };
+  const [measured] = await store.measureDocuments(projectId, [identifier]);
+  if (measured === undefined) return undefined;
+  if (measured.bytes > AT_ONCE_BYTES) {
+    const made = await scans.makePage({ projectId, identifier }, signal);
+    if (made === undefined) return undefined;
+    countPassed(made.bytes.length);
+    return [made.bytes, Buffer.from(`,"lastChange":${JSON.stringify(await findChange(made))}}`)];
+  }
   const stored = await store.findProduct(projectId, identifier);
   if (stored === undefined) return undefined;
   const ontology = await store.getOntology(projectId);
-  const task = await tasks.findByNumber(projectId, stored.updatedBy);
-  const lastChange: LastChange = { at: stored.updatedAt, task: task === undefined ? null : toWireTask(task) };
-  return { ...describeProduct(stored, ontology), lastChange };
+  return { ...describeProduct(stored, ontology), lastChange: await findChange(stored) };
 }
+
+/** What the scanning thread can do. */
+export function pageOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
+  return {
+    makePage: async (order: PageOrder) => {
+      const output = await makePage(snapshots, order);
+      return { output, sharedBytes: output?.bytes.length ?? 0 };
+    },
+  };
+}
+
+const makePage = (
+  snapshots: CatalogSnapshots,
+  { projectId, identifier }: PageOrder,
+): Promise<MadePage | undefined> =>
+  snapshots.read(projectId, async (snapshot) => {
+    const stored = await snapshot.findStored(identifier);
+    if (stored === undefined) return undefined;
+    const ontology = await snapshot.readOntology();
+    const write = openAnswers(snapshot, ontology);
+    const answer = (await write(stored.raw)).toString();
+    const page = Buffer.from(JSON.stringify(describeProduct({ ...stored, answer }, ontology)).slice(0, -1));
+    const bytes = new Uint8Array(new SharedArrayBuffer(page.length));
+    bytes.set(page);
+    return { bytes, updatedAt: stored.updatedAt, updatedBy: stored.updatedBy };
+  });
 
 interface LastChange {
   readonly at: number;

@@ -88,14 +88,18 @@ function serveProduct(server: Server, { catalog }: ProductRouteParts): void {
     ...{ config, tags },
     summary: 'Read one product: uploaded and extracted values side by side, and what changed it last',
     ...{ params: ProductParams, answer: { 200: ProductDetail } },
+    why: 'a large page is made as bytes, by another thread',
   } as const;
-  serve(server, endpoint, async ({ project, params: { identifier } }) => {
-    const page = await catalog.readProductPage(project.id, identifier);
-    if (page === undefined)
-      throw new ServiceError('not_found', { details: [`no product ${JSON.stringify(identifier)}`] });
-    // A stored answer, which was made to this schema.
-    return { ...page, product: page.product as Static<typeof LookupProduct> };
-  });
+  serveRaw(server, endpoint, ({ project, params: { identifier } }, reply) =>
+    whileCallerWaits(reply, async (signal) => {
+      const page = await catalog.readProductPage({ projectId: project.id, identifier }, signal);
+      if (page === undefined)
+        throw new ServiceError('not_found', { details: [`no product ${JSON.stringify(identifier)}`] });
+      if (Array.isArray(page)) return sendRaw(reply, JSON_TYPE, page);
+      // A stored answer, which was made to this schema.
+      return { ...page, product: page.product as Static<typeof LookupProduct> };
+    }),
+  );
 }
 
 function serveCategories(server: Server, { catalog }: ProductRouteParts): void {

@@ -2,6 +2,7 @@ import type { ThreadPool } from '../../storage/storage.ts';
 import type { KeptChange, RestoreEffect } from '../change.ts';
 import type { ProductChange } from '../snapshot.ts';
 import type { KeptChangesOrder, ProductChangesOrder, WeighOrder } from './kept-changes.ts';
+import type { MadePage, PageOrder } from './product-page.ts';
 import type { CountOrder, ScannedPart, ScanOrder } from './product-scan.ts';
 import type { SurveyOrder, SurveyPart } from './survey.ts';
 
@@ -17,6 +18,8 @@ export interface Scans {
   listKeptChanges(order: KeptChangesOrder, signal: AbortSignal): Promise<readonly KeptChange[] | undefined>;
   /** @returns the changes of one product by commit, the last one first */
   listProductChanges(order: ProductChangesOrder, signal: AbortSignal): Promise<readonly ProductChange[]>;
+  /** @returns undefined for a product that is not there */
+  makePage(order: PageOrder, signal: AbortSignal): Promise<MadePage | undefined>;
   /** What a restore down to a commit would do. @returns undefined for one that is not kept */
   weighRestore(order: WeighOrder, signal: AbortSignal): Promise<RestoreEffect | undefined>;
   /** Counts part by part, until the caller stops iterating. @throws request_invalid */
@@ -39,6 +42,7 @@ export function createScans(threads: ThreadPool): Scans {
     countRange: (order, signal) => run('countRange', order, signal),
     listKeptChanges: (order, signal) => run('listKeptChanges', order, signal),
     listProductChanges: (order, signal) => run('listProductChanges', order, signal),
+    makePage: (order, signal) => run('makePage', order, signal),
     weighRestore: (order, signal) => run('weighRestore', order, signal),
     async *survey(order, signal) {
       const handle = nextHandle++;

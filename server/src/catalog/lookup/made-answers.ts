@@ -1,6 +1,5 @@
-import { isStorableText } from '../../kernel/storable-text.ts';
 import type { Operation, StopFlag } from '../../storage/storage.ts';
-import { AnswerWriter } from '../ontology/ontology.ts';
+import { AnswerWriter, type Ontology } from '../ontology/ontology.ts';
 import type { AnswerOrder, Frame } from '../port.ts';
 import type { CatalogSnapshot, CatalogSnapshots, MeasuredDocument } from '../snapshot.ts';
 import { refuseLarge, tooLarge, writeAround } from './lookup-answers.ts';
@@ -46,7 +45,7 @@ async function makeAnswers(
     found.reduce((sum, { bytes }) => sum + bytes, 0),
     found.length,
   );
-  const write = await openWriter(snapshot);
+  const write = openAnswers(snapshot, await snapshot.readOntology());
   const joined = new JoinedProducts(frame, { room, isAlone: found.length === 1 });
   for (const portion of portionsOf(found)) {
     if (Atomics.load(left, 0) !== 0) break;
@@ -109,7 +108,7 @@ async function findInOrder(
   snapshot: CatalogSnapshot,
   identifiers: readonly string[],
 ): Promise<MeasuredDocument[]> {
-  const measured = await snapshot.measureDocuments([...new Set(identifiers.filter(isStorableText))]);
+  const measured = await snapshot.measureDocuments([...new Set(identifiers)]);
   const known = new Map(measured.map((one) => [one.identifier, one]));
   return [...new Set(identifiers)].flatMap((identifier) => known.get(identifier) ?? []);
 }
@@ -130,10 +129,13 @@ function* portionsOf(found: readonly MeasuredDocument[]): Generator<MeasuredDocu
 }
 
 /** @returns what writes the answer of an upload, valid until the next one is written */
-async function openWriter(snapshot: CatalogSnapshot): Promise<(upload: string) => Promise<Buffer>> {
+export function openAnswers(
+  snapshot: CatalogSnapshot,
+  { attributes }: Ontology,
+): (upload: string) => Promise<Buffer> {
   const ids = new Map<string, number>();
   let missing: string[] = [];
-  const writer = new AnswerWriter((await snapshot.readOntology()).attributes, (path) => {
+  const writer = new AnswerWriter(attributes, (path) => {
     const id = ids.get(path);
     if (id === undefined) missing.push(path);
     return id;

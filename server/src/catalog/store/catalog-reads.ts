@@ -53,6 +53,7 @@ export const createCatalogReads = ({
   | 'listRange'
   | 'listStagedBatches'
   | 'lookIntoCategories'
+  | 'measureDocuments'
   | 'readCategoryWalk'
   | 'readVersion'
 > => ({
@@ -61,6 +62,7 @@ export const createCatalogReads = ({
   listCategory: (projectId, query) => read(projectId, listCategory(query)),
   listCategoryPaths: (projectId, range) => readState(projectId, listCategoryPaths(range)),
   findCategoryPath: (projectId, key) => read(projectId, findCategoryPath(key)),
+  measureDocuments: (projectId, identifiers) => read(projectId, measureDocuments(identifiers)),
   lookIntoCategories: (projectId, query) => read(projectId, lookIntoCategories(query)),
   readCategoryWalk: (projectId) => read(projectId, readWalkState()),
   listEvents: (projectId, limit) => read(projectId, listCatalogEvents(limit)),

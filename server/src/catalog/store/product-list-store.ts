@@ -112,7 +112,8 @@ export const measureDocuments = (identifiers: readonly string[]): Program<Measur
   rows(
     sql`select p.identifier, p.document_id as document,
         coalesce((select ${UPLOAD_BYTES} from document d where ${own('d')} and d.id = p.document_id), 0) as bytes
-      from ${listed('w', 'text', identifiers)} ${lookupJoin('product', 'p', sql`p.identifier = w.value`)}`,
+      from ${listed('w', 'text', identifiers.filter(isStorableText))}
+        ${lookupJoin('product', 'p', sql`p.identifier = w.value`)}`,
   );
 
 export function* hasAny(identifiers: readonly string[]): Program<boolean> {

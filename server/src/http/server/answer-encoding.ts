@@ -62,7 +62,7 @@ export async function packForCaller(
     if (content.length <= AT_ONCE_BYTES) return pack(content);
   }
   // A failure ends the packed stream too, which is what the caller gets to see.
-  return pipeline(content instanceof Readable ? content : readParts(content), stream(), () => {});
+  return pipeline(content instanceof Readable ? content : readParts([content]), stream(), () => {});
 }
 
 function varyByEncoding(reply: FastifyReply): void {
@@ -96,21 +96,27 @@ function readContent(payload: unknown): Uint8Array | Readable | undefined {
 }
 
 /** What is behind streams of bytes that are there already. */
-const held = new WeakMap<Readable, number>();
+const held = new WeakMap<object, number>();
 
 /** @returns how many bytes a stream holds until its end; undefined: it reads or makes them as it goes */
-export const heldBytesOf = (stream: Readable): number | undefined => held.get(stream);
+export const heldBytesOf = (stream: object): number | undefined => held.get(stream);
 
-/** @returns long bytes as a stream of parts */
-export const inParts = (bytes: Uint8Array): Uint8Array | Readable =>
-  bytes.length <= AT_ONCE_BYTES ? bytes : readParts(bytes);
+/** @returns bytes that follow one another, long ones as a stream of parts */
+export function inParts(pieces: readonly Uint8Array[]): Uint8Array | Readable {
+  const [first] = pieces;
+  if (sizeOf(pieces) > AT_ONCE_BYTES) return readParts(pieces);
+  return first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces);
+}
 
-function readParts(bytes: Uint8Array): Readable {
+const sizeOf = (pieces: readonly Uint8Array[]) => pieces.reduce((sum, { length }) => sum + length, 0);
+
+function readParts(pieces: readonly Uint8Array[]): Readable {
   const parts = function* () {
-    for (let at = 0; at < bytes.length; at += AT_ONCE_BYTES) yield bytes.subarray(at, at + AT_ONCE_BYTES);
+    for (const bytes of pieces)
+      for (let at = 0; at < bytes.length; at += AT_ONCE_BYTES) yield bytes.subarray(at, at + AT_ONCE_BYTES);
   };
   const stream = Readable.from(parts(), { objectMode: false });
-  held.set(stream, bytes.length);
+  held.set(stream, sizeOf(pieces));
   return stream;
 }
 

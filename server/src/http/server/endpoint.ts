@@ -3,7 +3,7 @@ import type { Static, TSchema } from 'typebox';
 import { type AnswerOnce, ErrorAnswer, type RecordAnswer } from '../answers/answers.ts';
 import { refuseBody } from '../bodies/bodies.ts';
 import type { Server } from '../http.ts';
-import { inParts } from './answer-encoding.ts';
+import { heldBytesOf, inParts } from './answer-encoding.ts';
 
 /** What may be sent for a schema: nobody changes it any more, so that all of it may be readonly. */
 export type Sent<Value> = unknown extends Value
@@ -104,15 +104,17 @@ export interface RawAnswer {
   readonly [raw]: true;
 }
 
-/** Sends bytes, or a stream of them. */
+/** Sends bytes, also such that follow one another, or a stream of them. */
 export function sendRaw(
   reply: FastifyReply,
   contentType: string,
-  payload: NodeJS.ReadableStream | Uint8Array,
+  payload: NodeJS.ReadableStream | Uint8Array | readonly Uint8Array[],
 ): RawAnswer {
-  const sent = payload instanceof Uint8Array ? inParts(payload) : payload;
+  const bytes = payload instanceof Uint8Array ? [payload] : payload;
+  const sent = Array.isArray(bytes) ? inParts(bytes) : bytes;
   // Of bytes Fastify says it.
-  if (sent !== payload) reply.header('content-length', (payload as Uint8Array).length);
+  const length = heldBytesOf(sent);
+  if (length !== undefined) reply.header('content-length', length);
   return reply.type(contentType).send(sent) as unknown as RawAnswer;
 }
 

@@ -10,7 +10,7 @@ import type {
 import { createSnapshotReads } from '../catalog-reads.ts';
 import { planForParts } from '../planning-store.ts';
 import { readDerivationRevision } from '../state-store.ts';
-import { WANTED_DOCUMENTS, WANTED_PRODUCTS } from './reader-store.ts';
+import { findStored, WANTED_DOCUMENTS, WANTED_PRODUCTS } from './reader-store.ts';
 
 /** Catalogs in PostgreSQL as the parsing threads read them: one statement for all products of a batch. */
 export function createPostgresSnapshots(parts: {
@@ -48,6 +48,7 @@ function snapshotOf(session: SqlSession, projectId: number, derivation: BatchDer
       );
       return identifiers.map(find);
     },
+    findStored: (identifier) => findStored(session, projectId, identifier),
     findPatched: async (identifiers) =>
       byIdentifier(
         await session.rows<PatchedProduct & { identifier: string }>(

@@ -142,6 +142,7 @@ function snapshotOf(file: CatalogFile, derivation: Derivation): CatalogSnapshot 
       derive: derivation.open(file),
     }),
     findPresent: async (identifiers) => findPresent(file, identifiers),
+    findStored: async (identifier) => findStored(file, identifier),
     findPatched: async () => (identifier) => findPatched(file, identifier),
     listOutdated: async (wanted) => listOutdated(file, wanted),
   };
