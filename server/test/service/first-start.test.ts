@@ -77,6 +77,6 @@ test('the commands of "First start" bring a service whose owner link leads to th
 });
 
 test('an upgrade of a clone makes packages and console as the first start does', () => {
-  const [install] = readCommands('First start');
+  const [install = ''] = readCommands('First start');
   assert.ok(operating.includes(`In a clone the third step is \`git pull && ${install}\`.`), install);
 });
