@@ -29,8 +29,8 @@ import { type Job, runJobs } from './test-schedule.ts';
 
 interface Pass {
   readonly name: string;
-  /** Whether it runs with `deep` and not without. */
-  readonly isDeep: boolean;
+  /** Whether it runs with `deep` and not without; undefined: with both. */
+  readonly isDeep?: boolean;
   readonly files: readonly string[];
   /** The folder of PostgreSQL's programs; `npm`: those of the package; undefined: the embedded store. */
   readonly postgres?: string;
@@ -38,8 +38,6 @@ interface Pass {
   readonly settings?: Readonly<Record<string, string>>;
   /** Scripts of package.json, one after the other. */
   readonly scripts?: readonly string[];
-  /** The pass whose scripts make what its tests need. */
-  readonly after?: string;
 }
 
 /** Of one process; the tests of whole catalogs take up to 1.4 GB. */
@@ -71,12 +69,12 @@ function listPasses(): Pass[] {
   const hasCatalog = findRealCatalog() !== undefined;
   const hasInstalled = installed !== undefined && existsSync(installed);
   return [
-    { name: 'check', isDeep: false, files: [], scripts: ['check', 'build', 'browser'] },
+    { name: 'build', files: [], scripts: ['build', 'browser'] },
+    { name: 'check', isDeep: false, files: [], scripts: ['check'] },
     { name: 'embedded', isDeep: false, files: listFirst(), settings: FEW },
     { name: 'postgres-smoke', isDeep: false, files: listPostgresSmoke(), postgres, settings: FEWER },
     { name: 'client', isDeep: false, files: listWorkspace('client') },
-    { name: 'console-smoke', isDeep: false, files: listConsoleSmoke(), after: 'check' },
-    { name: 'build', isDeep: true, files: [], scripts: ['build', 'browser'] },
+    { name: 'console-smoke', isDeep: false, files: listConsoleSmoke() },
     { name: 'embedded-deep', isDeep: true, files: listDeep() },
     { name: 'postgres', isDeep: true, files: without(listPostgres()), postgres, settings: FEWER },
     ...(hasInstalled
@@ -85,8 +83,8 @@ function listPasses(): Pass[] {
     ...(hasCatalog
       ? [{ name: 'generated', isDeep: true, files: listReadingCatalog(), settings: GENERATED }]
       : []),
-    { name: 'console', isDeep: true, files: without(listWorkspace('console')), after: 'build' },
-    { name: 'package', isDeep: true, files: listWorkspace('package'), after: 'build' },
+    { name: 'console', isDeep: true, files: without(listWorkspace('console')) },
+    { name: 'package', isDeep: true, files: listWorkspace('package') },
   ];
 }
 
@@ -97,10 +95,10 @@ function findOldest(): string | undefined {
 
 function choosePasses(named: readonly string[]): readonly Pass[] {
   const files = named.filter((name) => name.endsWith('.test.ts')).map((path) => resolve(path));
-  if (files.length > 0) return [{ name: 'files', isDeep: false, files }];
+  if (files.length > 0) return [{ name: 'files', files }];
   const isDeep = named.includes('deep');
   return listPasses().filter((pass) =>
-    named.length === 0 || isDeep ? pass.isDeep === isDeep : named.includes(pass.name),
+    named.length === 0 || isDeep ? (pass.isDeep ?? isDeep) === isDeep : named.includes(pass.name),
   );
 }
 
@@ -138,14 +136,15 @@ function makeJobs(passes: readonly RunningPass[]): Job[] {
   for (const pass of passes.filter((one) => one.scripts !== undefined)) {
     scripts.set(pass.name, { kind: 'computes', seconds: CHECK_SECONDS, run: () => runScripts(pass) });
   }
-  const jobs = passes.flatMap((pass) => {
-    const before = scripts.get(pass.after ?? '');
-    return pass.files.map((file) => ({
+  // A service that starts while the console is built would find files that are gone again.
+  const built = scripts.get('build');
+  const jobs = passes.flatMap((pass) =>
+    pass.files.map((file) => ({
       ...findWork(file),
-      ...(before && { after: [before] }),
+      ...(built && { after: [built] }),
       run: () => conclude(pass, relative(process.cwd(), file), () => runTestFile(file, pass.env)),
-    }));
-  });
+    })),
+  );
   return [...scripts.values(), ...jobs];
 }
 
