@@ -281,6 +281,34 @@ test('requests are measured by method, route pattern and status', async (t) => {
   assert.match(text, /le="0.001",.*\n[\s\S]*le="60",/);
 });
 
+test('a figure that cannot be read is left out, and the others are given (docs/operating.md, "Metrics")', async () => {
+  let isAway = false;
+  const read = async <Figures>(figures: Figures): Promise<Figures> => {
+    if (isAway) throw new Error('the database is away');
+    return figures;
+  };
+  const metrics = createMetrics({
+    gauges: [
+      { name: 'relata_tasks_waiting', help: 'Waiting.', read: () => read(3) },
+      { name: 'relata_oldest_task_seconds', help: 'Old.', label: 'kind', read: () => read({ commit: 7 }) },
+      { name: 'relata_build_info', help: 'Version.', label: 'version', read: () => ({ '1.2.3': 1 }) },
+    ],
+    isReady: () => !isAway,
+  });
+  const list = async () => (await metrics.print()).text.match(/^relata_(?:tasks_|old|build|ready).*/gm);
+  const all = [
+    'relata_tasks_waiting 3',
+    'relata_oldest_task_seconds{kind="commit"} 7',
+    'relata_build_info{version="1.2.3"} 1',
+    'relata_ready 1',
+  ];
+  assert.deepEqual(await list(), all);
+  isAway = true;
+  assert.deepEqual(await list(), ['relata_build_info{version="1.2.3"} 1', 'relata_ready 0']);
+  isAway = false;
+  assert.deepEqual(await list(), all);
+});
+
 test('tasks, refused commits and products are counted from 0', async () => {
   const metrics = createMetrics({
     listTaskKinds: () => ['commit'],

@@ -154,10 +154,13 @@ function watchGauge(registry: Registry, { name, help, label, read }: WatchedGaug
     ...(label !== undefined && { labelNames: [label] }),
     registers: [registry],
     async collect() {
-      const figures = await read();
+      // Its absence says so; what else is known is needed just then, e.g. while the database is away.
+      const figures = await Promise.try(read).catch(() => ({}));
       this.reset();
       if (typeof figures === 'number') return this.set(figures);
-      for (const [value, figure] of Object.entries(figures)) this.set({ [label ?? '']: value }, figure);
+      // Without a label a reset gauge is 0.
+      if (label === undefined) return this.remove();
+      for (const [value, figure] of Object.entries(figures)) this.set({ [label]: value }, figure);
     },
   });
 }
