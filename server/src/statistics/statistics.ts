@@ -100,7 +100,7 @@ export function createStatistics({ database, clock, logger, projects, countProdu
 
   return {
     /** Requests without a caller are only in the metrics. */
-    noteRequest({ caller, projectId, seconds, ...answered }: MeasuredRequest): void {
+    noteRequest({ caller, projectId, seconds, reason: _, ...answered }: MeasuredRequest): void {
       if (caller === undefined) return;
       const { accountId } = caller;
       const apiKeyId = isUser(caller) ? WHOLE_ACCOUNT : caller.keyId;

@@ -228,6 +228,7 @@ test('requests that fail or are slow are noted; who waits for a task or an event
     seconds: 0.1,
     route: '/failed',
     projectId: undefined,
+    reason: 'unexpected',
   });
   for (let at = 0; at < 60; at += 1)
     statistics.noteRequest({ ...answered, requestId: `mild ${at}`, seconds: 1.1 });
