@@ -167,7 +167,7 @@ function watchCatalogs(place: Extract<Storage['place'], { kind: 'embedded' }>, l
 
   const listAll = () =>
     readdirSync(place.catalogs)
-      .flatMap((name) => Number(/^(\d+)\.db$/.exec(name)?.[1] ?? []))
+      .flatMap((name) => /^(\d+)\.db$/.exec(name)?.slice(1).map(Number) ?? [])
       .sort((a, b) => a - b);
 
   const every = (ms: number, act: () => void) => timers.push(setInterval(act, ms).unref());
