@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { BlockList, isIPv6 } from 'node:net';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { countAccountKeys, createProvider } from '../access/access.ts';
 import { openSecrets } from '../app/app.ts';
 import { SEALED_DESTINATIONS } from '../channels/channels.ts';
@@ -8,6 +8,7 @@ import type { Config } from '../config.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { SEALED_SOURCES } from '../pipelines/pipelines.ts';
 import {
+  catalogPath,
   checkSqliteFile,
   countUnreadable,
   type DataFolder,
@@ -15,6 +16,7 @@ import {
   findLastBackup,
   inspectPostgres,
   listExposedPaths,
+  listMarked,
   newestOf,
   openControl,
   type PostgresFacts,
@@ -134,9 +136,10 @@ const listFiles = (folder: DataFolder): string[] =>
 /** @returns whether control.db is whole and of this program */
 async function* checkFiles(folder: DataFolder): AsyncGenerator<Finding, boolean> {
   const databases = listDatabases(folder);
+  const marked = new Set(listMarked(folder.catalogs).map((id) => catalogPath(folder, id)));
   const fine: string[] = [];
   for (const path of databases) {
-    const found = checkDatabase(path, folder);
+    const found = checkDatabase(path, folder, marked);
     if (found === undefined) fine.push(path);
     else yield found;
   }
@@ -160,8 +163,10 @@ const OLD_ACTION =
 const newestFor = (path: string, { control }: DataFolder): number =>
   newestOf(path === control ? 'control' : 'catalog');
 
-function checkDatabase(path: string, folder: DataFolder): Finding | undefined {
-  const [damage] = checkSqliteFile(path).problems;
+/** @param marked  the service looks further than `quick_check` */
+function checkDatabase(path: string, folder: DataFolder, marked: ReadonlySet<string>): Finding | undefined {
+  const [own] = checkSqliteFile(path).problems;
+  const damage = own ?? (marked.has(path) ? describeMark(path) : undefined);
   if (damage !== undefined) return problem(path, `it is damaged: ${damage}`, restoreAction(path, folder));
   const [version, newest] = [readVersion(path), newestFor(path, folder)];
   return version > newest
@@ -172,6 +177,9 @@ function checkDatabase(path: string, folder: DataFolder): Finding | undefined {
       )
     : undefined;
 }
+
+const describeMark = (path: string) =>
+  `the service found so, and does not serve it (${basename(path, '.db')}.damaged beside it says why)`;
 
 function restoreAction(path: string, { control }: DataFolder): string {
   const [, id] = /(\d+)\.db$/.exec(path) ?? [];

@@ -120,6 +120,7 @@ export {
   createCatalogFiles,
   DamageMarks,
   findDamage,
+  listMarked,
   openSqlite,
 } from './sqlite/sqlite.ts';
 export { translateSqliteError } from './sqlite-errors.ts';

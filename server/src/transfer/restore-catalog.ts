@@ -6,6 +6,7 @@ import {
   checkSqliteFile,
   existingDataFolder,
   isNewest,
+  listMarked,
   lockDataFolder,
   migrate,
   refuseNewerDatabase,
@@ -42,7 +43,10 @@ export async function restoreCatalog(
   const folder = existingDataFolder(root);
   refuseUnknown(folder.control, projectId);
   const live = catalogPath(folder, projectId);
-  const damaged = putDamagedAside(live, root);
+  // The service looks further than `quick_check`, e.g. at keys in an index alone.
+  const isDamaged =
+    listMarked(folder.catalogs).includes(projectId) || checkSqliteFile(live).problems.length > 0;
+  const damaged = isDamaged && existsSync(live) ? putAside(live, root) : undefined;
   const draft = `${live}.restore`;
   try {
     const products = replaceContents(live, migratedSource(source, draft));
@@ -52,13 +56,15 @@ export async function restoreCatalog(
   }
 }
 
-/** @returns where a damaged file is now @throws Error when a service runs, which would go on with the file that it has open */
-function putDamagedAside(live: string, root: string): string | undefined {
-  if (!existsSync(live) || checkSqliteFile(live).problems.length === 0) return undefined;
+/** @returns where the damaged file is now @throws Error when a service runs, which would go on with the file that it has open */
+function putAside(live: string, root: string): string {
   const lock = lockDamaged(live, root);
   const aside = `${live}.damaged`;
-  for (const suffix of ['', '-wal', '-shm'])
+  for (const suffix of ['', '-wal', '-shm']) {
+    // A WAL of an earlier one would be read with this one.
+    rmSync(`${aside}${suffix}`, { force: true });
     if (existsSync(`${live}${suffix}`)) renameSync(`${live}${suffix}`, `${aside}${suffix}`);
+  }
   lock.release();
   return aside;
 }

@@ -157,12 +157,14 @@ test('a damaged catalog stays refused after a restart, and is served again once 
     503,
   );
   await service.stop();
-  // As docs/operating.md says: stop, move the file away, restore the project, start.
-  for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
+  const damaged = readFileSync(path);
+  // As docs/operating.md says: stop, restore the project, start.
   await runRelata(store.dataDir, 'restore', backup, '--project', String(projectId));
   service = await restart(t, store);
   await service.app.watch.checkAll();
   assert.deepEqual(new Set(await lookUpAll(service, projectId)), new Set(['found']));
+  assert.equal((await service.call('GET', '/health/ready')).body.problems, undefined);
+  assert.deepEqual(readFileSync(`${path}.damaged`), damaged, 'the file is there to be examined');
 });
 
 test('a file that SQLite cannot open as a database is refused alike', async (t) => {

@@ -158,12 +158,15 @@ test(
   async (t) => {
     const service = await startFilled(t);
     const { store, projectId } = service;
-    const [cut, gone, newer] = [
+    const [cut, gone, newer, marked, restored] = [
       projectId,
       await service.createProject('Gone'),
       await service.createProject('Newer'),
+      await service.createProject('Marked'),
+      await service.createProject('Restored'),
     ];
-    for (const id of [gone, newer]) await service.loadCatalog([{ identifier: 'A', name: 'One' }], id);
+    for (const id of [gone, newer, marked, restored])
+      await service.loadCatalog([{ identifier: 'A', name: 'One' }], id);
     await service.stop();
     const at = (id: number) => join(store.dataDir, 'catalogs', `${id}.db`);
     truncateSync(at(cut), 50_000);
@@ -172,11 +175,20 @@ test(
     file.exec('pragma user_version = 9000');
     file.close();
     chmodSync(at(cut), 0o644);
+    // As the service marks a catalog, and as a restore moves a damaged file aside.
+    writeFileSync(join(store.dataDir, 'catalogs', `${marked}.damaged`), 'wrong # of entries in index\n');
+    writeFileSync(`${at(restored)}.damaged`, 'the old file');
     const before = readFileSync(join(store.dataDir, 'control.db'));
     const { code, of } = await runDoctor(store);
     assert.equal(code, 1);
     assert.match(of(at(cut))?.message ?? '', /^it is damaged: /);
     assert.match(of(at(cut))?.action ?? '', new RegExp(`relata restore DIR --project ${cut}\\.`));
+    assert.equal(
+      of(at(marked))?.message,
+      `it is damaged: the service found so, and does not serve it (${marked}.damaged beside it says why)`,
+    );
+    assert.match(of(at(marked))?.action ?? '', new RegExp(`relata restore DIR --project ${marked}\\.`));
+    assert.equal(of(at(restored)), undefined);
     assert.equal(of(at(gone))?.message, 'it is missing, and its project had products');
     assert.match(of(at(newer))?.message ?? '', /^it has schema 9000, this program knows \d+$/);
     assert.match(of('permissions')?.message ?? '', new RegExp(`1 paths: ${at(cut)}`));

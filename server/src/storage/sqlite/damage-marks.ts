@@ -10,6 +10,12 @@ export const createMarkMoves = (): MarkMoves => new Int32Array(new SharedArrayBu
 
 const MARK = /^(\d+)\.damaged$/;
 
+/** @returns the projects whose catalogs are marked; a damaged file that a restore moved aside, `7.db.damaged`, is no mark */
+export const listMarked = (folder: string): number[] =>
+  (existsSync(folder) ? readdirSync(folder) : []).flatMap(
+    (name) => MARK.exec(name)?.slice(1).map(Number) ?? [],
+  );
+
 /**
  * The catalogs that are not served because their file is damaged, or may be. A mark is a file beside the catalog, so it outlives
  * the process; while no mark moves, a question costs one read of shared memory.
@@ -60,8 +66,7 @@ export class DamageMarks {
   }
 
   list(): number[] {
-    const found = readdirSync(this.folder).flatMap((name) => Number(MARK.exec(name)?.[1] ?? []));
-    return [...new Set([...this.own, ...found.filter((id) => id > 0)])].sort((a, b) => a - b);
+    return [...new Set([...this.own, ...listMarked(this.folder)])].sort((a, b) => a - b);
   }
 
   private pathOf(projectId: number): string {
