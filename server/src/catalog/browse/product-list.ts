@@ -102,6 +102,12 @@ const toTextAttribute = ({ keys }: AttributeFilter): ComparedAttribute => ({
   keys,
 });
 
+/** @returns how many rows to read after a page that was cut: to measure those that do not fit takes as long as to read them */
+export const nextPage = (
+  most: number,
+  { rows, isCut }: { readonly rows: readonly unknown[]; readonly isCut: boolean },
+): number => (isCut ? Math.min(2 * rows.length, most) : most);
+
 /** @returns JSON: the upload with id and lastUpdateTs behind its fields, without being parsed, or a line of a table */
 export function toListItem({ text, ...row }: ListedRow, form: ListForm): string {
   if (form === 'table') return JSON.stringify(toTableItem({ text, ...row }));

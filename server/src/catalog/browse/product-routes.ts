@@ -25,7 +25,7 @@ import {
 } from '../products/products.ts';
 import { readCategory, readNames } from './category-path.ts';
 import { exportLine } from './export.ts';
-import { type AttributeFilter, type ProductFilter, planRange } from './product-list.ts';
+import { type AttributeFilter, nextPage, type ProductFilter, planRange } from './product-list.ts';
 import { type FoundPart, isScanned, type ListedPage, type WantedList } from './product-lists.ts';
 
 export interface ProductRouteParts {
@@ -179,14 +179,16 @@ async function* exportCatalog(
   projectId: number,
   cursor: string | undefined,
 ): AsyncGenerator<string> {
+  let limit = EXPORT_PAGE;
   for (let after = cursor && Buffer.from(cursor, 'base64url').toString(); ; ) {
-    const range = { ...planRange('', after), limit: EXPORT_PAGE, isWhole: true };
-    const { rows } = await catalog.store.listRange(projectId, range);
+    const range = { ...planRange('', after), limit, isWhole: true };
+    const { rows, isCut } = await catalog.store.listRange(projectId, range);
     const last = rows.at(-1);
     if (last === undefined) return;
     yield rows.map(exportLine).join('');
     // The embedded store reads at once: other requests get their turn between two pages.
     await nextTurn();
     after = last.identifier;
+    limit = nextPage(EXPORT_PAGE, { rows, isCut });
   }
 }

@@ -5,6 +5,7 @@ import {
   type ListedRow,
   type ListForm,
   needsAttributes,
+  nextPage,
   type ProductFilter,
   planRange,
   toListItem,
@@ -61,13 +62,15 @@ function scanProducts(snapshots: CatalogSnapshots, order: ScanOrder): Promise<Sc
     let last = order.after;
     let scanned = 0;
     let isEnd = false;
+    let page = PAGE;
     while (scanned < limit && !isEnd && !isFull()) {
-      const range = { ...planRange(filter.identifierPrefix, last), limit: PAGE, isWhole };
+      const range = { ...planRange(filter.identifierPrefix, last), limit: page, isWhole };
       const { rows, isCut } = await snapshot.listRange(range);
       const used = takeHits(rows, { holds, form, items, most });
       scanned += used;
       last = rows[used - 1]?.identifier ?? last;
-      isEnd = !isCut && rows.length < PAGE && items.length < most;
+      isEnd = !isCut && rows.length < page && items.length < most;
+      page = nextPage(PAGE, { rows, isCut });
     }
     return { items, scanned, last, isEnd };
   });
