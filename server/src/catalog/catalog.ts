@@ -140,12 +140,14 @@ export const scanThreadOperations = (snapshots: CatalogSnapshots, openSuggestion
   ...madeAnswerOperations(snapshots),
 });
 
-/** An index that is used takes in what is staged, so that it lacks little when that is committed. */
-const followStaging = (store: CatalogStore, follow: (projectId: number) => void): CatalogStore => ({
+const followStaging = (
+  store: CatalogStore,
+  onStaged: (projectId: number, fullUpdateId: number) => void,
+): CatalogStore => ({
   ...store,
   async stageBatch(projectId, staged) {
     const isStaged = await store.stageBatch(projectId, staged);
-    follow(projectId);
+    onStaged(projectId, staged.fullUpdateId);
     return isStaged;
   },
 });
@@ -155,10 +157,16 @@ export const searchThreadOperations = searchOperations;
 
 export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
   const collecting = new Set<number>();
+  /** Of which more became garbage while it was collected. */
+  const again = new Set<number>();
   const search = createProductSearch(given);
   const parts: CatalogParts = {
     ...given,
-    store: followStaging(given.store, search.follow),
+    store: followStaging(given.store, (projectId, fullUpdateId) => {
+      // An index that is used takes in what is staged, so that it lacks little when that is committed.
+      search.follow(projectId);
+      void collectUnlessLive(projectId, fullUpdateId);
+    }),
     collectGarbage: (projectId) => void collect(projectId),
     onProductsWritten(projectId, counts) {
       search.follow(projectId);
@@ -173,26 +181,40 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
   let closing = false;
   tasks.define([...fullUpdates.definitions, ...ontology.definitions, ...updates.definitions]);
 
-  /** One run a project at a time; what remains undone is found again after the next change. */
+  /** One run a project at a time. */
   async function collect(projectId: number): Promise<void> {
-    if (collecting.has(projectId) || closing) return;
+    if (closing) return;
+    if (collecting.has(projectId)) return void again.add(projectId);
     collecting.add(projectId);
-    try {
-      const settings = await parts.getSettings(projectId);
-      const kept = {
-        keptCommits: settings.keptCommits,
-        keptSince: keptSinceOf(settings, parts.clock.now()),
-      };
-      let isMore = true;
-      while (isMore && !closing) {
-        const live = await listLiveFullUpdates(database, projectId);
-        isMore = await store.collectGarbage(projectId, { live, ...kept });
-      }
-    } catch (error) {
+    await collectAll(projectId).catch((error: unknown) =>
       // The change is committed; nothing points to what is left, and the next change goes on with it.
-      logger.warn({ err: error, project: projectId }, 'removing replaced products failed, it goes on later');
-    } finally {
-      collecting.delete(projectId);
+      logger.warn({ err: error, project: projectId }, 'removing replaced products failed, it goes on later'),
+    );
+    collecting.delete(projectId);
+    if (again.delete(projectId)) await collect(projectId);
+  }
+
+  async function collectAll(projectId: number): Promise<void> {
+    const settings = await parts.getSettings(projectId);
+    const kept = {
+      keptCommits: settings.keptCommits,
+      keptSince: keptSinceOf(settings, parts.clock.now()),
+    };
+    let isMore = true;
+    while (isMore && !closing) {
+      const live = await listLiveFullUpdates(database, projectId);
+      isMore = await store.collectGarbage(projectId, { live, ...kept });
+    }
+  }
+
+  /** A batch may still be staged when its full update is discarded and what was staged of it has gone. */
+  async function collectUnlessLive(projectId: number, fullUpdateId: number): Promise<void> {
+    try {
+      const live = await listLiveFullUpdates(database, projectId);
+      if (!live.includes(fullUpdateId)) await collect(projectId);
+    } catch (error) {
+      // What stays takes room only, until the next change of the project.
+      logger.warn({ err: error, project: projectId }, 'a batch that was staged may stay for now');
     }
   }
 

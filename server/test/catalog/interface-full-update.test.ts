@@ -566,6 +566,43 @@ for (const { next, change } of GAINING) {
   });
 }
 
+test('what is staged of a full update that was discarded meanwhile goes, without another change (§3.1)', async (t) => {
+  const held = Promise.withResolvers<void>();
+  const staging = Promise.withResolvers<void>();
+  const staged = Promise.withResolvers<void>();
+  const racing = await startTestService(t, {
+    replace: {
+      store: (real) => ({
+        ...real,
+        async stageBatch(projectId, batch) {
+          staging.resolve();
+          await held.promise;
+          try {
+            return await real.stageBatch(projectId, batch);
+          } finally {
+            staged.resolve();
+          }
+        },
+      }),
+    },
+  });
+  const { projectId } = racing;
+  const post = (path: string, body?: object) =>
+    racing.call('POST', `${path}?projectId=${projectId}`, { body });
+  await post('/products/batch/initiate');
+  assert.equal((await post('/products/batch/upload', products('A'))).status, 200);
+  await staging.promise;
+  await post('/products/batch/initiate');
+  held.resolve();
+  await staged.promise;
+  const left = 'select (select count(*) from staged_batch) + (select count(*) from document) as count';
+  for (const begun = performance.now(); ; await delay(20)) {
+    const [row] = await racing.store.readCatalog<{ count: number }>(projectId, left);
+    if (Number(row?.count) === 0) break;
+    assert.ok(performance.now() - begun < 30_000, 'the staged batch stays');
+  }
+});
+
 test('what asks about a full update that another call discards meanwhile is told that it is gone (§4.4 rule 3)', async (t) => {
   const held = { until: undefined as Promise<void> | undefined, begun: () => {} };
   const racing = await startTestService(t, {
