@@ -1,7 +1,10 @@
-/** Runs so many works at a time; the others wait, the first that came first. */
+import { FairQueue } from './fair-queue.ts';
+
+/** Runs so many works at a time; the others wait, owners in turn, the first of each that came first. */
 export class Turns {
   readonly #atOnce: number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #queue = new FairQueue<{ readonly owner: number; begin(): void }>();
+  #waiting = 0;
   #running = 0;
 
   constructor(atOnce: number) {
@@ -9,18 +12,22 @@ export class Turns {
   }
 
   get waiting(): number {
-    return this.#waiting.length;
+    return this.#waiting;
   }
 
-  async take<Result>(work: () => Promise<Result>): Promise<Result> {
+  async take<Result>(work: () => Promise<Result>, owner = 0): Promise<Result> {
     if (this.#running < this.#atOnce) this.#running += 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else {
+      this.#waiting += 1;
+      await new Promise<void>((begin) => this.#queue.add({ owner, begin }));
+      this.#waiting -= 1;
+    }
     try {
       return await work();
     } finally {
-      const next = this.#waiting.shift();
+      const next = this.#queue.take(() => true);
       if (next === undefined) this.#running -= 1;
-      else next();
+      else next.begin();
     }
   }
 }

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { ServiceError } from '../../kernel/errors.ts';
-import { FairQueue } from './fair-queue.ts';
+import { FairQueue } from '../../kernel/fair-queue.ts';
 
 /** A message of an operation to a thread, and the thread's answer. */
 interface Job {
