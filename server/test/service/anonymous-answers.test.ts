@@ -50,12 +50,16 @@ function ask(
   });
 }
 
-/** @returns the processor time of this process, service included, in ms */
+/** @returns the least processor time of this process, service included, in ms: other work in it and on the machine only adds to it */
 async function measureCpu(work: () => Promise<unknown>): Promise<number> {
-  const before = process.cpuUsage();
-  for (let at = 0; at < REQUESTS; at += 1) await work();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1_000;
+  let least = Number.POSITIVE_INFINITY;
+  for (let at = 0; at < REQUESTS; at += 1) {
+    const before = process.cpuUsage();
+    await work();
+    const { user, system } = process.cpuUsage(before);
+    least = Math.min(least, (user + system) / 1_000);
+  }
+  return least;
 }
 
 test(`the pages of the interface are packed once for each encoding (§10.3, ${testedStore})`, async () => {
