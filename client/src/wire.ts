@@ -1540,7 +1540,7 @@ export type PublishedFeed = {
 
 export type Readiness = {
   status: "ok";
-  /** what somebody has to mend; requests are served all the same */
+  /** what an operator has to mend; requests are served all the same */
   problems?: Array<string>;
 };
 

@@ -42,7 +42,7 @@ export function watchStore({ config, storage: { place }, logger }: WatchParts) {
   const catalogs = place.kind === 'embedded' ? watchCatalogs(place, logger) : undefined;
   const disk = watchDisk(place.kind === 'embedded' ? config.dataDir : undefined, logger);
   return {
-    /** Told of each failure of a request or task. @param code of the refusal */
+    /** Takes note of each failure of a request or task. @param code of the refusal */
     note(code: FailureCode | 'unexpected' | undefined, projectId: number | undefined): void {
       if (code === 'storage_full') disk.noteFull();
       if (SUSPICIOUS.has(code) && projectId !== undefined)
@@ -51,7 +51,7 @@ export function watchStore({ config, storage: { place }, logger }: WatchParts) {
     /** @throws catalog_damaged */
     refuse: (projectId: number): void => catalogs?.refuse(projectId),
     listDamaged: (): readonly number[] => catalogs?.list() ?? [],
-    /** @returns what somebody has to mend, for the health check: no paths, it is open to all */
+    /** @returns what an operator has to mend, for the health check: no paths, it is open to all */
     async listProblems(): Promise<string[]> {
       const damaged = (catalogs?.list() ?? []).map(
         (id) =>
@@ -95,7 +95,7 @@ function watchDisk(dataDir: string | undefined, logger: Logger) {
   };
 }
 
-/** @returns what differs once somebody has written to a catalog file, or put another in its place */
+/** @returns what differs once a catalog file was written to or replaced */
 const stampOf = (path: string) =>
   [path, `${path}-wal`].map((one) => statSync(one, { throwIfNoEntry: false })?.mtimeMs).join();
 
@@ -104,7 +104,7 @@ function watchCatalogs(place: Extract<Storage['place'], { kind: 'embedded' }>, l
   const due = new Set<number>();
   const clearedAt = new Map<number, number>();
   /** Of those that are damaged: when their files were changed last. */
-  const told = new Map<number, string>();
+  const logged = new Map<number, string>();
   const stopped = new AbortController();
   const timers: NodeJS.Timeout[] = [];
   let working: Promise<void> | undefined;
@@ -124,13 +124,13 @@ function watchCatalogs(place: Extract<Storage['place'], { kind: 'embedded' }>, l
       clearedAt.set(projectId, performance.now());
       if (!isMarked) return;
       marks.remove(projectId);
-      told.delete(projectId);
+      logged.delete(projectId);
       logger.info(facts, 'a catalog that was marked as damaged is whole, it is served again');
     } else {
       mark(projectId, problems.join('\n'));
       const text = 'a catalog is damaged and is not served: restore it from a backup';
-      if (!told.has(projectId)) logger.error({ ...facts, problems }, text);
-      told.set(projectId, stampOf(facts.file));
+      if (!logged.has(projectId)) logger.error({ ...facts, problems }, text);
+      logged.set(projectId, stampOf(facts.file));
     }
   }
   /** A thread of its own while there is something to check, at low priority. */
@@ -145,7 +145,7 @@ function watchCatalogs(place: Extract<Storage['place'], { kind: 'embedded' }>, l
           .then((problems) => judge(projectId as number, problems))
           .catch((error: unknown) => {
             logger.warn({ err: error, project: projectId }, 'a catalog could not be checked');
-            // A disk that fails for a moment can look like damage: it is told apart once it can be read.
+            // A disk that fails for a moment can look like damage: the difference shows once it can be read.
             timers.push(setTimeout(() => void check([projectId as number]), RETRY_MS).unref());
           });
         await delay(REST * (performance.now() - begun), undefined, { signal: stopped.signal, ref: false });
@@ -175,7 +175,7 @@ function watchCatalogs(place: Extract<Storage['place'], { kind: 'embedded' }>, l
   return {
     list: () => marks.list(),
     refuse: (projectId: number) => marks.refuse(projectId),
-    /** @param isCertain SQLite could not read the file: nobody may be told that something is not in it */
+    /** @param isCertain SQLite could not read the file: nothing may be answered as absent from it */
     suspect(projectId: number, isCertain: boolean): void {
       if (marks.has(projectId)) return;
       if (isCertain) mark(projectId, 'SQLite could not read it; a check is under way');
@@ -189,7 +189,7 @@ function watchCatalogs(place: Extract<Storage['place'], { kind: 'embedded' }>, l
       timers.push(setTimeout(() => void check(listAll()), FIRST_ROUND_MS).unref());
       every(ROUND_MS, () => void check(listAll()));
       every(AGAIN_MS, () => {
-        const changed = marks.list().filter((id) => told.get(id) !== stampOf(catalogPath(place, id)));
+        const changed = marks.list().filter((id) => logged.get(id) !== stampOf(catalogPath(place, id)));
         void check(changed);
       });
     },

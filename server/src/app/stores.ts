@@ -140,7 +140,7 @@ export function openStores({
     share: config.readerThreads,
   });
   const relationSurveyors = open('relation-worker', 1);
-  // One at a time, so that long answers take no more memory; nobody else waits behind them.
+  // One at a time, so that long answers take no more memory; no other work waits behind them.
   const makers = open('scan-worker', 1);
   const cache = createByteCache(config.cacheMib * MIB);
   const lookups = { cache, makers, buffers };

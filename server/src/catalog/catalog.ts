@@ -163,7 +163,7 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
   const parts: CatalogParts = {
     ...given,
     store: followStaging(given.store, (projectId, fullUpdateId) => {
-      // An index that is used takes in what is staged, so that it lacks little when that is committed.
+      // An index that is used takes in what is staged, so that little is missing when that is committed.
       search.follow(projectId);
       void collectUnlessLive(projectId, fullUpdateId);
     }),

@@ -78,7 +78,7 @@ export function createChannels(parts: ChannelParts) {
     }),
     /** To be started where tasks run. */
     schedule: createChannelSchedule(scheduled),
-    /** To be started wherever catalogs are written; `noteWrite` tells it of a project whose catalog was. */
+    /** To be started wherever catalogs are written; `noteWrite` notes a project whose catalog was. */
     ...createChangeNotices(scheduled),
     close: () => threads.close(),
 

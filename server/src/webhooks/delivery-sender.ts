@@ -69,7 +69,7 @@ export const createSender =
       if (error instanceof ServiceError && error.code === 'secret_unreadable')
         return end({ error: UNREADABLE });
       if (error instanceof OutboundProblem) return end({ error: error.message });
-      // The lane must go on, or it would be blocked until somebody mends the fault.
+      // The lane must go on, or it would be blocked until the fault is mended.
       logger.error({ err: error, endpointId }, 'a webhook could not be sent');
       return end({ error: 'The request could not be sent' });
     }

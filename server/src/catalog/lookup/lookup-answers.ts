@@ -125,7 +125,7 @@ export class LookupAnswers {
     signal.addEventListener('abort', leave, { once: true });
     if (signal.aborted) leave();
     let loan: Loan | undefined;
-    // Only when its turn has come, and given back only when the thread has ended, whoever left meanwhile.
+    // Only when its turn has come, and given back only when the thread has ended, even if the caller has left.
     const takeRoom = () => {
       loan = this.rooms.take(ANSWER_MAX_MIB * MIB);
       return { ...order, left, room: loan.bytes };

@@ -26,7 +26,7 @@ import {
 const JSON_TYPE = 'application/json; charset=utf-8';
 const LIST: Frame = { head: Buffer.from('{"products":['), tail: Buffer.from(']}') };
 const ALONE: Frame = { head: Buffer.alloc(0), tail: Buffer.alloc(0) };
-/** 1,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. Up to 20,000 are told their count. */
+/** 1,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. The refusal of up to 20,000 names their count. */
 const takesIdentifiers = { maxBodyMib: 3, holds: { values: 20_000 } } as const;
 
 const config = { guard: 'project', access: 'read' } as const;

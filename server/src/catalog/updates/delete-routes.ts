@@ -19,7 +19,7 @@ export interface DeleteRouteParts {
   readonly projects: Pick<Projects, 'recordChange'>;
 }
 
-/** 10,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. Twice as many are told their count. */
+/** 10,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. The refusal of up to twice as many names their count. */
 const takesIdentifiers = { maxBodyMib: 30, holds: { values: 20_000 } } as const;
 /** Not every client sends a body with DELETE. */
 const CALLS = [

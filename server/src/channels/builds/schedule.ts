@@ -53,7 +53,7 @@ export function createChannelSchedule(parts: ChannelScheduleParts): DueWatch {
   });
 }
 
-/** @returns what is told of each write of a catalog, and what gives channels that wait for it their time */
+/** @returns what notes each write of a catalog, and what gives channels that wait for it their time */
 export function createChangeNotices(parts: Omit<ChannelScheduleParts, 'builds'>) {
   const { database, logger } = parts;
   const written = new Set<number>();

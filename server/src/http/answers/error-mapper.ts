@@ -232,7 +232,7 @@ const ENDS_CONNECTION: ReadonlySet<FailureCode> = new Set([
   'too_many_pipelined',
 ]);
 
-/** Of what somebody has to mend: whoever sends it again sooner only adds to it. */
+/** Of what an operator has to mend: sending it again sooner only adds to it. */
 const RETRY_SECONDS: Partial<Record<FailureCode, number>> = { storage_full: 60, catalog_damaged: 60 };
 
 /** Failures that no code stands for: those of the service, and of requests that reach no route. */
@@ -300,7 +300,7 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
 
 const projectOf = (request: FastifyRequest) => (request as Partial<FastifyRequest>).project?.id;
 
-/** What somebody has to mend. */
+/** What an operator has to mend. */
 function logFault(request: FastifyRequest, refusal: ServiceError): void {
   const { code, facts } = refusal;
   if (code === 'storage_failed') request.log.error({ err: refusal }, 'the disk reports errors');

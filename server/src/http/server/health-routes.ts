@@ -10,7 +10,7 @@ const ReadyAnswer = Type.Object(
     status: Type.Literal('ok'),
     problems: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'what somebody has to mend; requests are served all the same',
+        description: 'what an operator has to mend; requests are served all the same',
       }),
     ),
   },

@@ -29,7 +29,7 @@ export interface MetricSources {
   readonly gauges?: readonly WatchedGauge[];
 }
 
-/** A figure that somebody else knows; it costs nothing until the metrics are read. */
+/** A figure of another room; it costs nothing until the metrics are read. */
 export interface WatchedGauge {
   readonly name: string;
   readonly help: string;

@@ -1,7 +1,7 @@
 type Query = Record<string, string | string[]>;
 
 /**
- * Reads the query of an address as a form is read, a name that repeats as a list. Nobody has to be known for it, so that it takes as
+ * Reads the query of an address as a form is read, a name that repeats as a list. It needs no credentials, so that it takes as
  * long as the text is: URLSearchParams took 110 ms for 60,000 names without a value, in which it is quadratic, and 240 ms for 20,000
  * that are no UTF-8, at each of which it throws. Source: WHATWG URL, "application/x-www-form-urlencoded parsing".
  */

@@ -67,7 +67,7 @@ function describeCall(request: FastifyRequest, reply: FastifyReply) {
 /** Lines of the log a second; the rest of a second is one line with their number. */
 const REFUSALS_PER_SECOND = 5;
 
-/** @returns what logs refused requests for which nobody has to be known, a few of them: they are not to fill the disk */
+/** @returns what logs refused requests that need no credentials, a few of them: they are not to fill the disk */
 export function createRefusalLog(message: string): (log: Server['log'], facts: object) => void {
   let count = 0;
   return (log, facts) => {

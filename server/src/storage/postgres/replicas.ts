@@ -64,7 +64,7 @@ export function createReaders({ primary, replicas: settings, maxDelayMs }: Reade
     try {
       replica.beat = Math.max(replica.beat, await readBeat(replica.postgres));
     } catch {
-      // A replica that does not answer serves nobody until it does: reads go to the primary.
+      // A replica that does not answer is not used until it does: reads go to the primary.
       replica.isNear = false;
       return;
     } finally {
