@@ -1,4 +1,4 @@
-import type { ProductSource } from '../../src/catalog/ingest/product-source.ts';
+import type { ProductSource } from '../../src/catalog/ingest/checked-body.ts';
 import { ProductPacker, rawOf } from '../../src/catalog/products/packed-products.ts';
 import { CLIENT_FORMS } from './client-json.ts';
 import { createSeededRandom, type SeededRandom } from './demo-shop/seeded-random.ts';

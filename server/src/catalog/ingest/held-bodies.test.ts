@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BufferPool, type Loan } from '../../storage/storage.ts';
-import { HeldBodies } from './held-bodies.ts';
+import { HeldBodies } from './ingest.ts';
 
 const MIB = 1024 * 1024;
 const pool = new BufferPool();

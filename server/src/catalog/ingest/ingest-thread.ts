@@ -3,27 +3,44 @@ import type { BodyEncoding, Operation } from '../../storage/storage.ts';
 import type { OpenDerivation } from '../derivation.ts';
 import {
   type Attribute,
+  describeFacts,
   Extractor,
   indexByKey,
+  isBlank,
   isWaiting,
   joinObservations,
+  listFacts,
   type Observed,
   type Ontology,
 } from '../ontology/ontology.ts';
+import type { FollowedProducts } from '../port.ts';
 import {
   type BodyForm,
   type BodySource,
   describeInvalid,
+  listProductErrors,
   type OnInvalid,
+  type PackedProducts,
+  ProductPacker,
   patchProduct,
+  transferOf,
+  type UploadedProduct,
 } from '../products/products.ts';
-import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
-import { CategoryIds, keepLatest } from './category-ids.ts';
-import { type CheckedBody, countPages, openBody } from './checked-body.ts';
-import { tellDropped } from './dropped-facts.ts';
-import { type CompiledOntology, ProductExtraction } from './product-extraction.ts';
-import { sourceOfParsed } from './product-source.ts';
-import { type FollowedPage, followOntology, type ReviewedBatch, reviewStaged } from './stored-uploads.ts';
+import type {
+  CatalogSnapshot,
+  CatalogSnapshots,
+  OutdatedProduct,
+  PresentProduct,
+  StagedDocument,
+} from '../snapshot.ts';
+import {
+  type CheckedBody,
+  countPages,
+  openBody,
+  type ProductSource,
+  sourceOfParsed,
+} from './checked-body.ts';
+import { ReportWriter, tellChanged, tellDropped } from './report-writer.ts';
 
 /**
  * What the parsing threads do with bodies: check, find unknown names, extract. A body that was checked stays in memory under
@@ -284,4 +301,204 @@ interface ReviewInput {
   fullUpdateId: number;
   batch: number;
   drafts: Attribute[];
+}
+
+/** A project's ontology made ready for extraction. */
+interface CompiledOntology {
+  readonly signature: string;
+  readonly extractor: Extractor;
+  /** By key of an upload. */
+  readonly known: ReadonlyMap<string, Attribute>;
+}
+
+export interface Extracted {
+  readonly packed: PackedProducts;
+  readonly revision: number;
+  readonly derivationRevision: number;
+  /** NDJSON. */
+  readonly report: string;
+  readonly unknownIdentifiers: number;
+}
+
+interface ExtractionParts {
+  readonly ontology: Ontology;
+  readonly compiled: CompiledOntology;
+  readonly derivation: OpenDerivation;
+  readonly catalogVersion: number;
+  /** Attributes that a full update is to create. */
+  readonly drafts: readonly Attribute[];
+  /** Where products are packed. */
+  readonly room: Uint8Array<SharedArrayBuffer>;
+}
+
+/** Turns the products of one request into rows for the store. */
+class ProductExtraction {
+  readonly report = new ReportWriter();
+  private readonly source: ProductSource;
+  private readonly parts: ExtractionParts;
+  private readonly draftNames: ReadonlySet<string>;
+  private readonly packer: ProductPacker;
+  private readonly inspect: (row: number) => void;
+  private unknownIdentifiers = 0;
+
+  constructor(source: ProductSource, parts: ExtractionParts) {
+    this.source = source;
+    this.parts = parts;
+    this.packer = new ProductPacker(parts.room.buffer);
+    this.draftNames = listKeys(parts.drafts);
+    parts.compiled.extractor.tell(this.report);
+    this.inspect = source.inspectBy(parts.compiled.extractor);
+  }
+
+  add(row: number, identifier: string, present: PresentProduct | undefined): void {
+    const { source, packer } = this;
+    packer.begin(identifier);
+    source.write(row, packer);
+    const hash = packer.hashRaw();
+    this.inspect(row);
+    if (present?.hash === hash) {
+      const { id, document } = present;
+      this.report.changed.delete(identifier);
+      const gains = this.draftNames.size > 0 && holdsAny(source.read(row), this.draftNames);
+      packer.endPresent({ product: id, hash, document, gains });
+      return;
+    }
+    const derived = this.parts.derivation.derive((keys) => source.readDerivedFrom(row, keys));
+    packer.endFresh({ product: present?.id ?? 0, hash, document: 0 }, derived);
+  }
+
+  /** A patch that would make a product which could not be uploaded changes nothing. */
+  addPatched(row: number, identifier: string, present: PresentProduct): void {
+    const errors = listProductErrors(this.source.read(row), 'products');
+    if (errors.length === 0) this.add(row, identifier, present);
+    else this.report.addSkipped({ skipped: [{ identifier, index: 0, errors }], mended: [] });
+  }
+
+  addUnknown(identifier: string): void {
+    this.unknownIdentifiers += 1;
+    this.report.addUnknownIdentifier(identifier);
+  }
+
+  finish(): { output: Extracted; transfer: ArrayBuffer[]; sharedBytes: number } {
+    const packed = this.packer.pack(this.parts.catalogVersion);
+    const { revision } = this.parts.ontology;
+    const output = {
+      packed,
+      revision,
+      derivationRevision: this.parts.derivation.revision,
+      report: this.report.toText(),
+      unknownIdentifiers: this.unknownIdentifiers,
+    };
+    return { output, transfer: transferOf(packed), sharedBytes: packed.bytes.length };
+  }
+}
+
+const listKeys = (attributes: readonly Attribute[]): ReadonlySet<string> =>
+  new Set(indexByKey(attributes).keys());
+
+/** Whether a product holds a value of one of these attributes. */
+const holdsAny = ({ attributes }: UploadedProduct, names: ReadonlySet<string>): boolean =>
+  attributes.some(({ key, value }) => names.has(key) && !isBlank(value));
+
+/** What another ontology makes of uploads that are stored already. */
+
+/** A staged batch looked at once more, by another ontology. */
+export interface ReviewedBatch {
+  /** NDJSON. */
+  readonly report: string;
+  readonly revision: number;
+  /** Products that are in the catalog already and gain facts of attributes that the full update creates. */
+  readonly gaining: readonly number[];
+}
+
+/** Products whose facts follow a newer ontology. */
+export interface FollowedPage extends FollowedProducts {
+  /** NDJSON. */
+  readonly report: string;
+  readonly lastId: number;
+}
+
+/** Reports what makes no fact in a staged batch, and finds which of its products gain facts of `drafts`. */
+async function reviewStaged(
+  rows: readonly StagedDocument[],
+  { snapshot, compiled: { extractor, known }, drafts }: ReviewParts,
+): Promise<Omit<ReviewedBatch, 'revision'>> {
+  const names = listKeys(drafts);
+  const report = new ReportWriter();
+  extractor.tell(report);
+  const gaining: number[] = [];
+  for (const { product: id, isFresh, raw } of rows) {
+    const product = JSON.parse(raw) as UploadedProduct;
+    extractor.inspect(product);
+    if (isFresh === 0) report.changed.delete(product.identifier);
+    if (isFresh === 0 && holdsAny(product, names)) gaining.push(id);
+  }
+  await tellDropped(report, snapshot, known);
+  return { report: report.toText(), gaining };
+}
+
+interface ReviewParts {
+  readonly snapshot: CatalogSnapshot;
+  readonly compiled: CompiledOntology;
+  readonly drafts: readonly Attribute[];
+}
+
+/** Reports what makes no fact now, and finds whose facts are others than by the ontology that each followed. */
+async function followOntology(
+  rows: readonly OutdatedProduct[],
+  { extractor, known }: CompiledOntology,
+  snapshot: CatalogSnapshot,
+): Promise<{ report: string; changed: boolean[] }> {
+  const report = new ReportWriter();
+  extractor.tell(report);
+  const past = new Map<number, ByKey | undefined>();
+  for (const revision of new Set(rows.map((row) => row.revision))) {
+    const attributes = await snapshot.readPastOntology(revision);
+    past.set(revision, attributes && indexByKey(attributes));
+  }
+  const changed = rows.map(({ raw, revision }) => {
+    const product = JSON.parse(raw) as UploadedProduct;
+    extractor.inspect(product);
+    const before = past.get(revision);
+    if (before !== undefined) tellChanged(report, product, { before, after: known });
+    return before === undefined || !haveSameFacts(product, before, known);
+  });
+  return { report: report.toText(), changed };
+}
+
+type ByKey = ReadonlyMap<string, Attribute>;
+
+const haveSameFacts = ({ attributes }: UploadedProduct, before: ByKey, after: ByKey): boolean =>
+  describeFacts(listFacts(attributes, before)) === describeFacts(listFacts(attributes, after));
+
+/** The category paths of which a parsing thread knows that they have an id; it is for ever. */
+class CategoryIds {
+  private readonly known = new Map<number, Set<string>>();
+  private readonly revisions = new Map<number, number>();
+
+  /** A catalog that was brought back from a backup has other ids, and another revision of its ontology. */
+  follow(projectId: number, ontologyRevision: number): void {
+    if (this.revisions.get(projectId) !== ontologyRevision) this.known.delete(projectId);
+    keepLatest(this.revisions, projectId, ontologyRevision);
+  }
+
+  /** @returns those of these category paths that have no id yet */
+  async learn(projectId: number, snapshot: CatalogSnapshot, all: readonly string[]): Promise<string[]> {
+    const known = this.known.get(projectId) ?? new Set<string>();
+    keepLatest(this.known, projectId, known);
+    const paths = all.filter((path) => !known.has(path));
+    if (paths.length === 0) return [];
+    for (const path of (await snapshot.findCategories(paths)).keys()) known.add(path);
+    return paths.filter((path) => !known.has(path));
+  }
+}
+
+/** Projects of which a thread keeps something: with 10,000 projects, only those at work now. */
+const KEPT_PROJECTS = 64;
+
+function keepLatest<Value>(kept: Map<number, Value>, projectId: number, value: Value): void {
+  kept.delete(projectId);
+  kept.set(projectId, value);
+  const oldest = kept.keys().next().value;
+  if (kept.size > KEPT_PROJECTS && oldest !== undefined) kept.delete(oldest);
 }

@@ -49,10 +49,13 @@ export {
   type BodyForm,
   type BodySource,
   checkBody,
+  describeInvalid,
   isTooShortForExcess,
   listProductErrors,
+  type MendedProduct,
   type OnInvalid,
   refuseExcess,
+  type SkippedProduct,
   unpackBody,
 } from './product-check.ts';
 export {
@@ -63,7 +66,6 @@ export {
   UploadProduct,
   ValueSchema,
 } from './product-schemas.ts';
-export { describeInvalid, type MendedProduct, type SkippedProduct } from './skipped-products.ts';
 export {
   DeleteBody,
   DeleteQuery,

@@ -3,17 +3,19 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { GONE_MS } from '../../storage/storage.ts';
 import type { CatalogParts } from '../parts.ts';
 import {
+  type ArrivingBatch,
+  type BatchesState,
   endExpected,
   endLostBatch,
   expectBatch,
   type FailedBatch,
+  type FullUpdate,
   listOtherProcesses,
   markFailedBatch,
   noteProcess,
   removeGoneProcesses,
   removeProcess,
-} from './failed-batch-store.ts';
-import type { ArrivingBatch, BatchesState, FullUpdate } from './full-update-store.ts';
+} from './full-update-store.ts';
 
 /** How often a process says that it is there and has no mark left to store. */
 const BEAT_MS = 1_000;

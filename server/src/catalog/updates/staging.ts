@@ -5,16 +5,20 @@ import { traced } from '../../kernel/trace.ts';
 import type { Database } from '../../storage/storage.ts';
 import type { Ingest, IngestSource } from '../ingest/ingest.ts';
 import {
+  type Attribute,
   type DraftedAttribute,
+  type DraftSettings,
+  describeDefinition,
+  draftAttribute,
   indexByKey,
   isWaiting,
   joinObservations,
   joinObserved,
+  type Observations,
   type Observed,
   type Ontology,
 } from '../ontology/ontology.ts';
 import type { CatalogStore, StagedBatch } from '../port.ts';
-import { defined, draftOf, type ExtractedBy, isSettled, readObserved } from './staged-drafts.ts';
 
 /** A batch that was accepted and is to be staged. */
 export interface AcceptedBatch {
@@ -276,4 +280,54 @@ export class Staging {
       return { ...draftOf(name, { ids, observed, settings }), ...(synonyms && { synonyms }) };
     });
   }
+}
+
+/** With which definitions the values of a batch were judged. */
+interface ExtractedBy {
+  readonly revision: number;
+  readonly drafts: readonly (readonly [name: string, definition: string])[];
+}
+
+/** What earlier versions noted of the values in an open full update: their unit, null where they were not all numbers. */
+interface FormerlyObserved {
+  readonly unit: string | null;
+  readonly isBoolean: boolean;
+}
+
+const updateObserved = ({ unit, isBoolean }: FormerlyObserved): Observed => ({
+  ...{ first: '', isBoolean },
+  ...(unit === null
+    ? { units: [], misfits: { plain: '', comma: '', point: '' } }
+    : { units: [[unit, '']], misfits: { comma: '' } }),
+});
+
+const defined = (draft: Attribute) => [draft.name, describeDefinition(draft)] as const;
+
+/** Another full update may have created what this one was to create, with other values in mind. */
+function isSettled(made: ExtractedBy, revision: number, known: ReadonlyMap<string, Attribute>): boolean {
+  return (
+    made.revision === revision &&
+    made.drafts.every(([name, definition]) => {
+      const attribute = known.get(name);
+      return attribute === undefined || describeDefinition(attribute) === definition;
+    })
+  );
+}
+
+function readObserved({ observed }: StagedBatch): Observations {
+  const read = JSON.parse(observed) as [string, Observed | FormerlyObserved][];
+  return new Map(read.map(([name, seen]) => [name, 'misfits' in seen ? seen : updateObserved(seen)]));
+}
+
+interface Drafting {
+  readonly ids: ReadonlyMap<string, number>;
+  readonly observed: Observations;
+  readonly settings: DraftSettings;
+}
+
+function draftOf(name: string, { ids, observed, settings }: Drafting): DraftedAttribute {
+  const seen = observed.get(name);
+  const id = ids.get(name);
+  if (seen === undefined || id === undefined) throw new Error(`the attribute ${name} was not observed`);
+  return draftAttribute({ id, name }, seen, settings);
 }

@@ -28,8 +28,7 @@ import {
   UploadBody,
   UploadQuery,
 } from '../products/products.ts';
-import type { FailedBatch } from './failed-batch-store.ts';
-import type { ArrivingBatch } from './full-update-store.ts';
+import type { ArrivingBatch, FailedBatch } from './full-update-store.ts';
 import { startAnswer } from './update-answers.ts';
 
 export interface UpdateRouteParts {

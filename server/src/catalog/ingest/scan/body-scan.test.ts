@@ -5,8 +5,7 @@ import { createBodies, readStored } from '../../../../test/support/product-bodie
 import { readCatalog } from '../../../../test/support/real-products.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
 import { type Attribute, Extractor } from '../../ontology/ontology.ts';
-import { type CheckedBody, validateBody } from '../checked-body.ts';
-import { type ProductSource, sourceOfScanned } from '../product-source.ts';
+import { type CheckedBody, type ProductSource, sourceOfScanned, validateBody } from '../checked-body.ts';
 import { ReportWriter } from '../report-writer.ts';
 import { scanBody } from './scan.ts';
 

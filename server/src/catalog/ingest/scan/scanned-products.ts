@@ -1,8 +1,8 @@
 import type { DerivedFrom } from '../../derivation.ts';
 import { normaliseProduct, type ProductPacker, type UploadedProduct } from '../../products/products.ts';
 import type { AttributeScan } from './attribute-scan.ts';
-import { IntList } from './int-list.ts';
 import { decodeText } from './readers.ts';
+import { IntList } from './span-table.ts';
 
 interface Member {
   readonly name: string;
