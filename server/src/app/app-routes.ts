@@ -30,8 +30,8 @@ import {
   serveConsole,
   serveDocs,
   serveDocuments,
-  serveRoot,
 } from '../http/http.ts';
+import { serveRoot } from '../http/server/health-routes.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { pipelineRoutes } from '../pipelines/definitions/pipeline-routes.ts';
 import type { Pipelines } from '../pipelines/pipelines.ts';

@@ -2,9 +2,19 @@
  * The composition root: the only file that knows every part. Parts get what they need as parameters; nothing is
  * looked up by name.
  */
-import { readFileSync } from 'node:fs';
+
+import { mkdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createAccess } from '../access/access.ts';
-import { type CatalogStore, createCatalog, createIngest, createScans } from '../catalog/catalog.ts';
+import {
+  type Catalog,
+  type CatalogStore,
+  createCatalog,
+  createIngest,
+  createScans,
+} from '../catalog/catalog.ts';
+import { type Channels, createBuildThreads, createChannels } from '../channels/channels.ts';
 import type { Config } from '../config.ts';
 import {
   createMetrics,
@@ -23,21 +33,35 @@ import { addHealthRoutes } from '../http/server/health-routes.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import type { FailureCode } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { allowAddresses } from '../outbound/outbound.ts';
+import {
+  createPipelines,
+  createRunThreads,
+  type Pipelines,
+  SOURCE_LIMITS,
+  type SourceSettings,
+} from '../pipelines/pipelines.ts';
 import { createProjects, type Projects } from '../projects/projects.ts';
-import { createRelations } from '../relations/relations.ts';
+import { createRelations, type Relations } from '../relations/relations.ts';
 import { createStatistics, type Statistics } from '../statistics/statistics.ts';
-import { BufferPool, type Readers, type Storage } from '../storage/storage.ts';
-import { createTasks, type Task } from '../tasks/tasks.ts';
+import { BufferPool, type Readers, type Secrets, type Storage } from '../storage/storage.ts';
+import { createSuggestions, type Suggestions } from '../suggestions/suggestions.ts';
+import { createTasks, type Task, type Tasks } from '../tasks/tasks.ts';
+import { createWebhooks, type Webhooks } from '../webhooks/webhooks.ts';
 import { addRoutes } from './app-routes.ts';
-import { openChannels } from './channel-parts.ts';
 import { listGauges } from './gauges.ts';
-import { openPipelines, type PipelineNeeds } from './pipeline-parts.ts';
 import { watchStore } from './store-watch.ts';
-import { openOwnStorage, openReaders, openSecrets, openStores, type Role } from './stores.ts';
-import { openSuggestions } from './suggestion-parts.ts';
+import {
+  openOwnStorage,
+  openReaders,
+  openSecrets,
+  openStores,
+  type Role,
+  threadEntry,
+  threadPlaceOf,
+} from './stores.ts';
 import { openTraces, type Traces } from './traces.ts';
 import { startUpkeep, type UpkeepParts } from './upkeep.ts';
-import { openWebhooks } from './webhook-parts.ts';
 
 const VERSION = (
   JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
@@ -304,4 +328,116 @@ function openCatalog(base: Base, { projects, tasks, metrics, statistics, server 
       },
     },
   };
+}
+
+/** The composition of channels: their builds with the threads that make them. */
+
+function openChannels(needs: PipelineNeeds): Channels {
+  const { config, storage, secrets, clock, logger, projects, tasks, catalog, relations } = needs;
+  const { database, payloads } = storage;
+  const place = threadPlaceOf(config, storage);
+  const threads = createBuildThreads(threadEntry('channel-worker'), { place, allow: [...config.fetchAllow] });
+  const channels = createChannels({
+    ...{ database, payloads, secrets, clock, logger, tasks, threads },
+    ...{ catalog, relations },
+  });
+  projects.whenGone(async (tx, { type, id }) => {
+    if (type === 'project') await channels.removeOf(tx, id);
+  });
+  return channels;
+}
+
+interface SuggestionNeeds {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly projects: Projects;
+  readonly catalog: Catalog;
+  readonly relations: Relations;
+}
+
+function openSuggestions({ storage, projects, ...needs }: SuggestionNeeds): Suggestions {
+  const suggestions = createSuggestions({ ...needs, projects, database: storage.database });
+  projects.whenGone(async (tx, { type, id }) => {
+    if (type === 'project') await suggestions.removeOf(tx, id);
+  });
+  return suggestions;
+}
+
+interface WebhookNeeds {
+  readonly config: Config;
+  readonly storage: Storage;
+  readonly secrets: Secrets;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly projects: Projects;
+  readonly catalog: Catalog;
+}
+
+/** @param version of the service, sent to endpoints */
+function openWebhooks(needs: WebhookNeeds, version: string): Webhooks {
+  const { config, storage, secrets, clock, logger, projects, catalog } = needs;
+  return createWebhooks({
+    ...{ database: storage.database, secrets, clock, logger, projects, catalogs: catalog.store },
+    sending: { allows: allowAddresses(config.fetchAllow), userAgent: `relata/${version}` },
+  });
+}
+
+/** The composition of pipelines: their runs with the threads that read. */
+
+const MIB = 1024 * 1024;
+
+interface PipelineNeeds {
+  readonly config: Config;
+  readonly storage: Storage;
+  readonly secrets: Secrets;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly projects: Projects;
+  readonly tasks: Tasks;
+  readonly catalog: Catalog;
+  readonly relations: Relations;
+}
+
+/** @param version of the service, sent to sources */
+function openPipelines(needs: PipelineNeeds, version: string): Pipelines {
+  const { config, storage, secrets, clock, logger, projects, tasks, catalog, relations } = needs;
+  const { database, payloads } = storage;
+  const sources = describeSources(config, version);
+  const threads = createRunThreads(threadEntry('pipeline-worker'), {
+    place: threadPlaceOf(config, storage),
+    sources,
+  });
+  const pipelines = createPipelines({
+    ...{ database, payloads, secrets, clock, logger, tasks, threads },
+    ...{ catalog, relations, getLocale: (id: number) => projects.getLocale(id) },
+  });
+  projects.whenGone(async (tx, { type, id }) => {
+    if (type === 'project') await pipelines.removeOf(tx, id);
+  });
+  return pipelines;
+}
+
+function describeSources(config: Config, version: string): SourceSettings {
+  const maxPackedBytes = config.sourceMaxMib * MIB;
+  return {
+    ...SOURCE_LIMITS,
+    importDir: config.importDir,
+    tempDir: makeTempFolder(config),
+    allow: [...config.fetchAllow],
+    userAgent: `relata/${version}`,
+    maxPackedBytes,
+    maxUnpackedBytes: 2 * maxPackedBytes,
+  };
+}
+
+/** An archive of gigabytes does not belong into what is often memory; with PostgreSQL there may be no such folder. */
+function makeTempFolder({ dataDir, database }: Config): string {
+  const folder = join(dataDir, 'temp');
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return folder;
+  } catch (error) {
+    if (database === undefined) throw error;
+    return tmpdir();
+  }
 }

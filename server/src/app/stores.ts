@@ -1,18 +1,34 @@
 /** The composition of what keeps things: the store that the settings say, with its threads and replicas. */
+
 import { extname } from 'node:path';
-import { createPostgresCatalogStore, createSqliteCatalogStore } from '../catalog/catalog.ts';
+import {
+  type CatalogSnapshots,
+  createPostgresCatalogStore,
+  createPostgresSnapshots,
+  createSqliteCatalogStore,
+  createSqliteSnapshots,
+} from '../catalog/catalog.ts';
 import type { Config } from '../config.ts';
-import { createPostgresRelationStore, createSqliteRelationStore } from '../relations/relations.ts';
+import {
+  createPostgresRelationStore,
+  createSqliteRelationStore,
+  relationBatchDerivation,
+  relationDerivation,
+} from '../relations/relations.ts';
 import {
   type BufferPool,
+  type CatalogFiles,
   createByteCache,
   createCatalogFiles,
+  createPayloadRows,
   createReaders,
   createSecrets,
   createThreadPool,
   dataFolderAt,
   lockDataFolder,
+  openPostgres,
   openStorage,
+  type Postgres,
   type Readers,
   readSecretKeyFile,
   refuseNewerFiles,
@@ -164,4 +180,34 @@ export function openStores({
     catalogStore: createPostgresCatalogStore({ ...parts, ...lookups }),
     relationStore: createPostgresRelationStore({ ...parts, ...questions }),
   };
+}
+
+/** What a thread reads catalogs from. */
+interface ThreadSnapshots {
+  readonly snapshots: CatalogSnapshots;
+  /** Of the embedded store only. */
+  readonly files?: CatalogFiles;
+}
+
+/** Opens the store for a thread that reads catalogs as they were at one moment, and derives what relations ask. */
+export function openSnapshots(place: ThreadPlace): ThreadSnapshots {
+  if (place.kind === 'embedded') {
+    const files = createCatalogFiles(place.catalogs, place.markMoves);
+    return { files, snapshots: snapshotsOfFiles(files, place) };
+  }
+  const postgres = openPostgres(place);
+  return { snapshots: snapshotsOfRows(postgres) };
+}
+
+export const snapshotsOfFiles = (
+  files: CatalogFiles,
+  { payloads }: Extract<ThreadPlace, { kind: 'embedded' }>,
+): CatalogSnapshots => createSqliteSnapshots({ files, payloads, derivation: relationDerivation() });
+
+/** @param pick where to read from, each time anew */
+export function snapshotsOfRows(postgres: Postgres, pick = () => postgres): CatalogSnapshots {
+  const { read: readPayload } = createPayloadRows(postgres);
+  const derivation = relationBatchDerivation();
+  const picked: Pick<Postgres, 'snapshot'> = { snapshot: (work) => pick().snapshot(work) };
+  return createPostgresSnapshots({ postgres: picked, readPayload, derivation });
 }

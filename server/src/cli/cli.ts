@@ -2,7 +2,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import type { Role } from '../app/app.ts';
-import { EXAMPLES } from './examples.ts';
 import type { ConnectionFlags, DocumentName } from './feed/feed.ts';
 
 /** @returns the exit code: 0 done, 1 refused, declined or failed, 2 wrong words, 3 the service cannot be reached */
@@ -141,7 +140,7 @@ function addService(program: Command, act: Act): void {
   program
     .command('openapi')
     .description('print the OpenAPI document')
-    .action(act(async () => (await import('./openapi.ts')).openapiCommand()));
+    .action(act(async () => (await import('./serve.ts')).openapiCommand()));
 }
 
 function addStores(program: Command, act: Act): void {
@@ -175,7 +174,7 @@ function addStores(program: Command, act: Act): void {
     .requiredOption('--from <STORE>', 'a data directory or postgres://…')
     .requiredOption('--to <STORE>', 'postgres://… or a data directory')
     .option('--force', 'do not look for processes that use PostgreSQL, e.g. right after a crash')
-    .action(act(async (flags) => (await import('./migrate-store.ts')).migrateStoreCommand(flags)));
+    .action(act(async (flags) => (await import('./backup-commands.ts')).migrateStoreCommand(flags)));
 }
 
 /** @returns a command that talks to a service */
@@ -262,3 +261,50 @@ function addDocuments(program: Command, act: Act, name: DocumentName): void {
     (await loadFeed()).applyDocument(name, file, flags),
   ).option('--yes', 'do not ask');
 }
+
+/** What the help of a command shows, by its words: every flag of its own is in one of them, except what leaves a check out. */
+const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
+  '': ['demo', 'serve', 'push --full catalog.ndjson.gz', 'help push', '--version'],
+  serve: ['serve', 'serve --role worker'],
+  demo: ['demo'],
+  'account create': ['account create "Second shop"'],
+  'key create': ['key create --scope account --account "Second shop" --name "Nightly import"'],
+  'owner-link': ['owner-link', 'owner-link --account "Second shop"'],
+  backup: ['backup /backup/2026-11-22'],
+  restore: [
+    'restore /backup/2026-11-22',
+    'restore /backup/2026-11-22 --project 3',
+    'restore /backup/2025-01-31 --without-manifest',
+  ],
+  verify: ['verify /backup/2026-11-22', 'verify /backup/2025-01-31 --without-manifest'],
+  'migrate-store': [
+    'migrate-store --from ./data --to postgres://relata@localhost/relata',
+    'migrate-store --from postgres://relata@localhost/relata --to ./data',
+  ],
+  doctor: ['doctor', 'doctor --json'],
+  openapi: ['openapi > openapi.json'],
+  help: ['help push', 'help relations apply'],
+  login: [
+    'login --url https://relata.example.com',
+    'login --url https://test.example.com --key rk_… --profile test --json',
+  ],
+  push: [
+    'push --incremental new.ndjson',
+    'push --partial --on-invalid skip prices.json --project 3',
+    'push --full --preview catalog.ndjson.gz',
+    'push --full --yes --resume --batch 5000 --allow-deletes 812 catalog.ndjson.gz',
+    'pull --profile test | relata push --full -',
+  ],
+  diff: ['diff catalog.ndjson.gz', 'diff --json part-1.ndjson part-2.ndjson'],
+  pull: ['pull --output catalog.ndjson.gz', 'pull | head'],
+  delete: ['delete A1 A2', 'delete --yes A1'],
+  lookup: ['lookup A1 A2', 'lookup --json A1'],
+  related: ['related A1', 'related --limit 3 A1'],
+  tasks: ['tasks --limit 50', 'tasks --follow'],
+  'relations export': ['relations export relations.json'],
+  'relations plan': ['relations plan relations.json'],
+  'relations apply': ['relations apply --yes relations.json'],
+  'ontology export': ['ontology export ontology.json'],
+  'ontology plan': ['ontology plan ontology.json'],
+  'ontology apply': ['ontology apply --yes ontology.json'],
+};

@@ -1,5 +1,29 @@
-import { readConfig } from '../config.ts';
-import { checkInstallation, type Finding } from './doctor-checks.ts';
+import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
+import { BlockList, isIPv6 } from 'node:net';
+import { basename, join } from 'node:path';
+import { countAccountKeys, createProvider } from '../access/access.ts';
+import { openSecrets } from '../app/app.ts';
+import { SEALED_DESTINATIONS } from '../channels/channels.ts';
+import { type Config, readConfig } from '../config.ts';
+import { systemClock } from '../kernel/clock.ts';
+import { SEALED_SOURCES } from '../pipelines/pipelines.ts';
+import {
+  catalogPath,
+  checkSqliteFile,
+  countUnreadable,
+  type DataFolder,
+  dataFolderAt,
+  findLastBackup,
+  inspectPostgres,
+  listExposedPaths,
+  listMarked,
+  newestOf,
+  openControl,
+  type PostgresFacts,
+  readVersion,
+  type Secrets,
+} from '../storage/storage.ts';
+import { findMissingIn } from '../transfer/transfer.ts';
 
 /** `relata doctor`: what is wrong with an installation, and what to do. @returns 1 when there are problems, 0 with warnings alone */
 export async function doctorCommand({ json = false }: { json?: boolean | undefined }): Promise<number> {
@@ -20,4 +44,394 @@ const INDENT = 9;
 function describeFinding({ status, check, message, action }: Finding): string {
   const line = `${status.padEnd(INDENT)}${check}: ${message}`;
   return action === undefined ? line : `${line}\n${' '.repeat(INDENT)}${action}`;
+}
+
+/** What `relata doctor` finds out. Each check reads and changes nothing, beside a running service and without one. */
+
+export interface Finding {
+  /** What was checked: a path, a setting or a subject. */
+  readonly check: string;
+  readonly status: 'ok' | 'warning' | 'problem';
+  readonly message: string;
+  /** What to do about it. */
+  readonly action?: string;
+}
+
+/** As findings come: reading every file of a large store takes minutes. */
+export type Findings = AsyncGenerator<Finding>;
+
+const ok = (check: string, message: string): Finding => ({ check, status: 'ok', message });
+const warning = (check: string, message: string, action: string): Finding => ({
+  ...{ check, status: 'warning', message, action },
+});
+const problem = (check: string, message: string, action: string): Finding => ({
+  ...{ check, status: 'problem', message, action },
+});
+
+/** The reason stands in the cause of a refusal, or in that of a failed fetch. */
+function reasonOf(error: unknown): string {
+  const { cause, message } = error as Error;
+  return cause instanceof Error ? reasonOf(cause) : message;
+}
+
+export async function* checkInstallation(config: Config): Findings {
+  const isReadable =
+    config.database === undefined ? yield* checkFolder(config) : yield* checkPostgres(config);
+  const secrets = yield* findSecrets(config);
+  if (isReadable) yield* checkKeys(config, secrets);
+  yield* checkDisk(config);
+  yield* checkBackups(config);
+  yield* checkOutside(config);
+}
+
+/** @returns whether its control database can be read as one of this program */
+async function* checkFolder({ dataDir }: Config): AsyncGenerator<Finding, boolean> {
+  const folder = dataFolderAt(dataDir);
+  if (!existsSync(folder.control)) {
+    const action =
+      'Set RELATA_DATA_DIR to the data directory of the service; a new one is made by relata serve.';
+    yield problem(dataDir, 'it holds no store, there is no control.db', action);
+    return false;
+  }
+  const { uid } = statSync(folder.control);
+  const own = process.getuid?.() ?? uid;
+  if (uid !== own) {
+    const action = `Run relata doctor as that user, for example: sudo -u '#${uid}' relata doctor.`;
+    // What SQLite leaves beside a file would keep the service from opening it.
+    yield problem(
+      dataDir,
+      `its files belong to the user ${uid}, and this is ${own}: they are not opened`,
+      action,
+    );
+    return false;
+  }
+  yield* checkPermissions(folder);
+  return yield* checkFiles(folder);
+}
+
+const SHOWN_PATHS = 3;
+
+async function* checkPermissions(folder: DataFolder): Findings {
+  const exposed = listExposedPaths(folder);
+  const shown = exposed.slice(0, SHOWN_PATHS).join(', ');
+  if (exposed.length > 0)
+    yield warning(
+      'permissions',
+      `other users can get at ${exposed.length} paths: ${shown}`,
+      'chmod folders to 0700 and files to 0600.',
+    );
+  const others = listFiles(folder).filter((path) => !isWritable(path));
+  if (others.length > 0)
+    yield problem(
+      'permissions',
+      `${others.length} paths cannot be written: ${others.slice(0, SHOWN_PATHS).join(', ')}`,
+      `chown -R the data directory to the user of the service; remount a disk that is read-only.`,
+    );
+  if (exposed.length + others.length === 0)
+    yield ok('permissions', 'only the user of the service can read and write the data directory');
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const listDatabases = ({ control, catalogs }: DataFolder): string[] => [
+  control,
+  ...listNames(catalogs)
+    .filter((name) => /^\d+\.db$/.test(name))
+    .map((name) => join(catalogs, name)),
+];
+
+const listNames = (path: string): string[] => (existsSync(path) ? readdirSync(path) : []);
+
+const listFiles = (folder: DataFolder): string[] =>
+  [folder.root, folder.catalogs, folder.payloads, ...listDatabases(folder)].filter((path) =>
+    existsSync(path),
+  );
+
+/** @returns whether control.db is whole and of this program */
+async function* checkFiles(folder: DataFolder): AsyncGenerator<Finding, boolean> {
+  const databases = listDatabases(folder);
+  const marked = new Set(listMarked(folder.catalogs).map((id) => catalogPath(folder, id)));
+  const fine: string[] = [];
+  for (const path of databases) {
+    const found = checkDatabase(path, folder, marked);
+    if (found === undefined) fine.push(path);
+    else yield found;
+  }
+  if (fine.length > 0)
+    yield ok('integrity', `${fine.length} of ${databases.length} databases read by quick_check, no damage`);
+  const old = fine.filter((path) => readVersion(path) < newestFor(path, folder));
+  if (old.length > 0) yield warning('schema', `${old.length} databases have an older one`, OLD_ACTION);
+  else if (fine.length > 0)
+    yield ok(
+      'schema',
+      `control.db ${newestOf('control')}, catalogs ${newestOf('catalog')}: the newest known`,
+    );
+  const isReadable = fine.includes(folder.control) && !old.includes(folder.control);
+  if (isReadable) yield* checkMissing(folder);
+  return isReadable;
+}
+
+const OLD_ACTION =
+  'Nothing: the service brings each up to date when it opens it. Start it if it does not run.';
+
+const newestFor = (path: string, { control }: DataFolder): number =>
+  newestOf(path === control ? 'control' : 'catalog');
+
+/** @param marked  the service looks further than `quick_check` */
+function checkDatabase(path: string, folder: DataFolder, marked: ReadonlySet<string>): Finding | undefined {
+  const [own] = checkSqliteFile(path).problems;
+  const damage = own ?? (marked.has(path) ? describeMark(path) : undefined);
+  if (damage !== undefined) return problem(path, `it is damaged: ${damage}`, restoreAction(path, folder));
+  const [version, newest] = [readVersion(path), newestFor(path, folder)];
+  return version > newest
+    ? problem(
+        path,
+        `it has schema ${version}, this program knows ${newest}`,
+        'Use the newer program that wrote it.',
+      )
+    : undefined;
+}
+
+const describeMark = (path: string) =>
+  `the service found so, and does not serve it (${basename(path, '.db')}.damaged beside it says why)`;
+
+function restoreAction(path: string, { control }: DataFolder): string {
+  const [, id] = /(\d+)\.db$/.exec(path) ?? [];
+  return path === control || id === undefined
+    ? 'Restore everything from a backup into an empty data directory (docs/operating.md, "Backup and restore").'
+    : `Stop the service and bring the project back from a backup: relata restore DIR --project ${id}. Without one load its catalog again.`;
+}
+
+async function* checkMissing(folder: DataFolder): Findings {
+  const { problems } = findMissingIn(folder);
+  for (const { path, problem: what } of problems)
+    yield problem(join(folder.root, path), what, restoreAction(path, folder));
+}
+
+/** What the tests run on is in docs/operating.md, "Set up PostgreSQL". */
+const OLDEST_POSTGRES = 14;
+
+/** @returns whether its tables can be read as those of this program */
+async function* checkPostgres({ database }: Config): AsyncGenerator<Finding, boolean> {
+  if (database === undefined) return false;
+  let facts: PostgresFacts;
+  try {
+    facts = await inspectPostgres(database);
+  } catch (error) {
+    const action = 'Check RELATA_DATABASE_URL, PGPASSWORD, the network and whether the server runs.';
+    yield problem('PostgreSQL', `it cannot be reached: ${reasonOf(error)}`, action);
+    return false;
+  }
+  yield checkServer(facts);
+  yield checkSchema(facts);
+  for (const url of database.replicaUrls) yield await checkReplica({ ...database, url }, facts);
+  return facts.schema === newestOf('postgres');
+}
+
+function checkServer({ version, major, isReplica }: PostgresFacts): Finding {
+  if (major < OLDEST_POSTGRES)
+    return problem('PostgreSQL', `it is version ${version}`, `Upgrade it to ${OLDEST_POSTGRES} or newer.`);
+  if (isReplica)
+    return problem('PostgreSQL', 'it is a read replica', 'Set RELATA_DATABASE_URL to the primary.');
+  return ok('PostgreSQL', `version ${version} answers`);
+}
+
+function checkSchema({ schema }: PostgresFacts): Finding {
+  const newest = newestOf('postgres');
+  if (schema === newest) return ok('schema', `${schema}: the newest known`);
+  if (schema > newest)
+    return problem(
+      'schema',
+      `it is ${schema}, this program knows ${newest}`,
+      'Use the newer program that wrote it.',
+    );
+  const action = 'Start the service: it brings the database up to date.';
+  return warning('schema', schema === 0 ? 'the database is empty' : `it is ${schema} of ${newest}`, action);
+}
+
+async function checkReplica(
+  database: NonNullable<Config['database']>,
+  primary: PostgresFacts,
+): Promise<Finding> {
+  const { host } = new URL(database.url);
+  const check = `replica ${host}`;
+  try {
+    const { isReplica, beat, version } = await inspectPostgres(database);
+    const delay = primary.beat - beat;
+    if (!isReplica) return problem(check, 'it is no read replica', 'Check RELATA_REPLICA_URLS.');
+    if (delay <= database.replicaMaxDelayMs) return ok(check, `version ${version} answers and has caught up`);
+    return warning(
+      check,
+      `it is ${delay} ms behind, so it is not used`,
+      'Check its replication (pg_stat_wal_receiver).',
+    );
+  } catch (error) {
+    return problem(
+      check,
+      `it cannot be reached: ${reasonOf(error)}`,
+      'Check RELATA_REPLICA_URLS and whether it runs. Reads go to the others.',
+    );
+  }
+}
+
+/** @returns undefined when a file of keys cannot be read */
+async function* findSecrets(config: Config): AsyncGenerator<Finding, Secrets | undefined> {
+  try {
+    return openSecrets(config);
+  } catch (error) {
+    yield problem(
+      'secret keys',
+      reasonOf(error),
+      'Let the user of the service read the file, or correct it.',
+    );
+    return undefined;
+  }
+}
+
+async function* checkKeys(config: Config, secrets: Secrets | undefined): Findings {
+  const control = openControl(config);
+  try {
+    const count = await countAccountKeys(control.read, systemClock.now());
+    yield count > 0
+      ? ok('account keys', `${count} can manage an account`)
+      : problem('account keys', 'there is none that is good', 'Make one: relata key create --scope account.');
+    if (secrets !== undefined) yield await checkSecrets(secrets, control);
+  } finally {
+    await control.close();
+  }
+}
+
+const LOST_KEY =
+  'Add the key that encrypted them to RELATA_SECRET_KEYS or the key file, or enter the secrets again (docs/operating.md, "Secrets").';
+
+async function checkSecrets(secrets: Secrets, control: ReturnType<typeof openControl>): Promise<Finding> {
+  let unreadable = 0;
+  for (const column of [SEALED_SOURCES, SEALED_DESTINATIONS])
+    unreadable += await countUnreadable(control, secrets, column);
+  const what = 'secrets of sources and destinations';
+  if (unreadable > 0) return problem('secret keys', `no key decrypts ${unreadable} ${what}`, LOST_KEY);
+  const action = 'Set RELATA_SECRET_KEYS on each process (openssl rand -base64 32).';
+  if (!secrets.canSeal) return warning('secret keys', `there is none: ${what} are refused`, action);
+  const said = secrets.mark === undefined ? 'the first secret makes one' : `all ${what} are decrypted`;
+  return ok('secret keys', said);
+}
+
+const GB = 1e9;
+/** As the alert RelataDiskFillsUp has it. */
+const LITTLE_BYTES = 5 * GB;
+/** A batch, its staging and the WAL of its commit no longer fit. */
+const NO_BYTES = GB;
+
+async function* checkDisk({ dataDir, database }: Config): Findings {
+  if (!existsSync(dataDir)) return;
+  const { bavail, bsize } = statfsSync(dataDir);
+  const free = bavail * bsize;
+  const sizes =
+    database === undefined
+      ? listDatabases(dataFolderAt(dataDir)).map(
+          (path) => statSync(path, { throwIfNoEntry: false })?.size ?? 0,
+        )
+      : [];
+  const largest = Math.max(0, ...sizes);
+  const said = `${(free / GB).toFixed(1)} GB are free at ${dataDir}`;
+  const action = 'Free some space or enlarge the disk; no restart is needed.';
+  if (free < NO_BYTES) yield problem('disk', said, action);
+  else if (free < Math.max(LITTLE_BYTES, largest))
+    yield warning('disk', `${said}; a full update may need ${(largest / GB).toFixed(1)} GB`, action);
+  else yield ok('disk', said);
+}
+
+const DAY_MS = 86_400_000;
+/** One night was missed: the alert RelataBackupOld has the same. */
+const OLD_DAYS = 2;
+
+async function* checkBackups({ dataDir, database }: Config): Findings {
+  if (database !== undefined) {
+    yield ok(
+      'backup',
+      'PostgreSQL has its own tools, which this program does not see (docs/operating.md, "Backup")',
+    );
+    return;
+  }
+  if (!existsSync(dataFolderAt(dataDir).control)) return;
+  const last = findLastBackup(dataFolderAt(dataDir));
+  const action = 'Make one: relata backup DIR. With systemd see journalctl -u relata-backup.';
+  if (last === undefined) {
+    yield warning('backup', 'there was none by relata backup', action);
+    return;
+  }
+  const days = (systemClock.now() - last.at) / DAY_MS;
+  const said = `the last one is of ${new Date(last.at).toISOString()}, in ${last.directory}`;
+  yield days > OLD_DAYS
+    ? warning('backup', `${said}: ${Math.floor(days)} days ago`, action)
+    : ok('backup', said);
+}
+
+async function* checkOutside({ oidc, traces, importDir, fetchAllow }: Config): Findings {
+  if (oidc !== undefined) yield await checkProvider(oidc);
+  if (traces !== undefined) yield await checkCollector(traces.endpoint);
+  if (importDir !== undefined)
+    yield existsSync(importDir)
+      ? ok('RELATA_IMPORT_DIR', `${importDir} is there`)
+      : problem('RELATA_IMPORT_DIR', `${importDir} is not there`, 'Make the folder, or unset the setting.');
+  if (fetchAllow.length > 0) yield checkAllowed(fetchAllow);
+}
+
+async function checkProvider(oidc: NonNullable<Config['oidc']>): Promise<Finding> {
+  try {
+    // It reads what the provider says of itself, as a sign-in does first.
+    await createProvider(oidc, systemClock).findSignOutUrl(oidc.issuer);
+    return ok('sign-in provider', `${oidc.issuer} answers`);
+  } catch (error) {
+    const action = 'Check RELATA_OIDC_ISSUER and the network. Owners with a password can sign in meanwhile.';
+    return problem('sign-in provider', `${oidc.issuer}: ${reasonOf(error)}`, action);
+  }
+}
+
+const COLLECTOR_MS = 5_000;
+
+/** Any answer will do: what a collector says to a GET is its own affair. */
+async function checkCollector(endpoint: string): Promise<Finding> {
+  try {
+    await fetch(endpoint, { signal: AbortSignal.timeout(COLLECTOR_MS), redirect: 'manual' });
+    return ok('trace collector', `${endpoint} answers`);
+  } catch (error) {
+    return warning(
+      'trace collector',
+      `${endpoint}: ${reasonOf(error)}`,
+      'Check OTEL_EXPORTER_OTLP_ENDPOINT. The service goes on without traces.',
+    );
+  }
+}
+
+/** This machine with all its programs, and where clouds give credentials to who asks. */
+const DANGEROUS = ['127.0.0.1', '::1', '169.254.169.254', 'fd00:ec2::254'];
+
+function checkAllowed(fetchAllow: readonly string[]): Finding {
+  const list = new BlockList();
+  const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4');
+  for (const range of fetchAllow) {
+    const [address = '', prefix] = range.split('/');
+    if (prefix === undefined) list.addAddress(address, familyOf(address));
+    else list.addSubnet(address, Number(prefix), familyOf(address));
+  }
+  const reached = DANGEROUS.filter((address) => list.check(address, familyOf(address)));
+  const check = 'RELATA_FETCH_ALLOW';
+  return reached.length === 0
+    ? ok(
+        check,
+        `${fetchAllow.length} ranges of private addresses; whether they answer is seen by a preview of a pipeline`,
+      )
+    : warning(
+        check,
+        `who writes a pipeline reaches ${reached.join(' and ')}`,
+        'Name only the machines that pipelines, channels and webhooks need.',
+      );
 }

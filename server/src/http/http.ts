@@ -78,7 +78,6 @@ export {
   serveMetrics,
   serveOnce,
   serveRaw,
-  serveRoot,
   type WatchedGauge,
 } from './server/server.ts';
 

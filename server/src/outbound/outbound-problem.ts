@@ -24,3 +24,94 @@ export class OutboundProblem<Reason extends string = OutboundReason> extends Err
     this.note = note;
   }
 }
+
+const TEXTS: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'is not known to the name servers',
+  EAI_AGAIN: 'could not be looked up: the name servers do not answer',
+  ECONNREFUSED: 'refused the connection',
+  ECONNRESET: 'broke the connection off before it answered',
+  EPIPE: 'broke the connection off before it answered',
+  ETIMEDOUT: 'cannot be reached',
+  EHOSTUNREACH: 'cannot be reached',
+  ENETUNREACH: 'cannot be reached',
+  HPE_HEADER_OVERFLOW: 'answered with headers that are too large',
+  CERT_HAS_EXPIRED: 'has a certificate that has expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'has a certificate for another name',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'has a certificate that it signed itself',
+  SELF_SIGNED_CERT_IN_CHAIN: 'has a certificate of an unknown authority',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'has a certificate of an unknown authority',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'has a certificate of an unknown authority',
+};
+
+/**
+ * Says in words why a connection failed. Errors of Node are not passed on as they are: some hold what was sent.
+ * @returns OutboundProblem, or what was given when it is no failure of a connection
+ */
+export function describeConnection(error: unknown, { host }: { readonly host: string }): unknown {
+  const code = (error as { code?: unknown }).code;
+  if (error instanceof OutboundProblem || typeof code !== 'string') return error;
+  return new OutboundProblem('connection', `${host} ${TEXTS[code] ?? describeCode(code)}`, {
+    cause: error,
+  });
+}
+
+function describeCode(code: string): string {
+  if (code.startsWith('HPE_')) return 'does not answer as HTTP has it';
+  if (/SSL|TLS|CERT/.test(code)) return `could not be connected to securely (${code})`;
+  return `could not be reached (${code})`;
+}
+
+/** How long the service waits for another, in milliseconds. */
+export interface WaitLimits {
+  /** Looking up the name, connecting and TLS. */
+  readonly connectMs: number;
+  /** Until the answer begins, and then between two pieces of it. */
+  readonly idleMs: number;
+  /** All waiting together. What the service itself needs for a piece is not counted. */
+  readonly wholeMs: number;
+}
+
+type Waiting = 'connect' | 'answer' | 'piece';
+
+const WAITS: Readonly<Record<Waiting, string>> = {
+  connect: 'could not be connected to',
+  answer: 'did not begin to answer',
+  piece: 'sent nothing more',
+};
+
+export interface Timeouts {
+  /** @throws OutboundProblem timeout; the caller must then abandon the work */
+  wait<Result>(what: Waiting, work: Promise<Result>): Promise<Result>;
+  /** Whether nothing is left of the whole time: whatever is waited for now fails at once. */
+  areUsedUp(): boolean;
+}
+
+/** @param who in the texts, as `The source` */
+export function createTimeouts({ connectMs, idleMs, wholeMs }: WaitLimits, who: string): Timeouts {
+  let leftMs = wholeMs;
+  return {
+    // A timer may end a fraction of a millisecond early.
+    areUsedUp: () => leftMs < 1,
+    async wait(what, work) {
+      const ownMs = what === 'connect' ? connectMs : idleMs;
+      const began = performance.now();
+      let timer: NodeJS.Timeout | undefined;
+      const expired = new Promise<never>((_, reject) => {
+        const problem = ownMs < leftMs ? `${WAITS[what]} for ${inSeconds(ownMs)}` : tooLong(wholeMs);
+        timer = setTimeout(
+          () => reject(new OutboundProblem('timeout', `${who} ${problem}`)),
+          Math.min(ownMs, leftMs),
+        );
+      });
+      try {
+        return await Promise.race([work, expired]);
+      } finally {
+        clearTimeout(timer);
+        leftMs = Math.max(0, leftMs - (performance.now() - began));
+      }
+    },
+  };
+}
+
+const inSeconds = (ms: number) => `${ms / 1000} s`;
+const tooLong = (ms: number) => `took longer than ${inSeconds(ms)} in all`;

@@ -2,12 +2,10 @@
  * The door of outbound: requests that the service makes to addresses that somebody gave it. The address is checked, the
  * connection goes to exactly what was checked, and waiting is limited. It never knows what is fetched or sent.
  */
-export { type AllowedAddresses, allowAddresses } from './address.ts';
-export { checkHttpUrl, readHttpUrl, URL_LENGTH } from './http-url.ts';
-export { OutboundProblem } from './outbound-problem.ts';
+export { type AllowedAddresses, allowAddresses, checkHttpUrl, readHttpUrl, URL_LENGTH } from './address.ts';
+export { createTimeouts, OutboundProblem, type Timeouts, type WaitLimits } from './outbound-problem.ts';
 export type { Outbound, Resolve } from './pinned-addresses.ts';
-export { sendPinned } from './pinned-request.ts';
-export { announcedSize, readResponse } from './response-bytes.ts';
+export { announcedSize, readResponse, sendPinned } from './pinned-addresses.ts';
 export {
   checkS3Endpoint,
   openS3,
@@ -36,4 +34,3 @@ export {
   sftpOptions,
   sftpSecrets,
 } from './sftp/sftp.ts';
-export { createTimeouts, type Timeouts, type WaitLimits } from './timeouts.ts';

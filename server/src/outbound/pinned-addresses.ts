@@ -1,9 +1,15 @@
 import { lookup } from 'node:dns/promises';
-import { isIP, type LookupFunction } from 'node:net';
-import { type AllowedAddresses, refuseAddress } from './address.ts';
-import { describeConnection } from './connection-problems.ts';
-import { OutboundProblem } from './outbound-problem.ts';
-import type { Timeouts } from './timeouts.ts';
+import { once } from 'node:events';
+import {
+  Agent as HttpAgent,
+  type IncomingMessage,
+  type RequestOptions,
+  request as requestHttp,
+} from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
+import { type AllowedAddresses, hostOf, refuseAddress } from './address.ts';
+import { describeConnection, OutboundProblem, type Timeouts } from './outbound-problem.ts';
 
 export type Resolve = (host: string) => Promise<readonly { readonly address: string }[]>;
 
@@ -61,4 +67,140 @@ export function answerWith(addresses: readonly PinnedAddress[]): LookupFunction 
     if (options.all) callback(null, [...addresses]);
     else callback(null, first?.address ?? '', first?.family);
   };
+}
+
+interface PinnedRequest extends Outbound {
+  /** Default: a POST with a body, a GET without one. */
+  readonly method?: string;
+  readonly body?: Uint8Array;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const HEADER_BYTES = 32 * 1024;
+/**
+ * Sends one request. The host is looked up once, every address is checked, and the connection goes to one of these very
+ * addresses: a name that leads elsewhere a moment later (DNS rebinding) gains nothing. Host header, TLS name and
+ * certificate check stay those of the URL. No redirect is followed.
+ * @throws OutboundProblem address, connection, timeout
+ */
+export async function sendPinned(url: URL, request: PinnedRequest): Promise<IncomingMessage> {
+  const addresses = await findAddresses(hostOf(url), request);
+  request.signal?.throwIfAborted();
+  const isSecure = url.protocol === 'https:';
+  const options: RequestOptions & { autoSelectFamilyAttemptTimeout: number } = {
+    host: hostOf(url),
+    port: url.port === '' ? (isSecure ? 443 : 80) : Number(url.port),
+    method: request.method ?? (request.body === undefined ? 'GET' : 'POST'),
+    path: `${url.pathname}${url.search}`,
+    headers: { ...request.headers, host: url.host },
+    lookup: answerWith(addresses),
+    maxHeaderSize: HEADER_BYTES,
+    autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
+    // A connection of its own: one that is kept open was checked for another request. Such an agent knows no proxy.
+    agent: isSecure ? new HttpsAgent({ keepAlive: false }) : new HttpAgent({ keepAlive: false }),
+  };
+  const sent = isSecure
+    ? requestHttps({ ...options, ...secure(url), rejectUnauthorized: true, minVersion: 'TLSv1.2' })
+    : requestHttp(options);
+  const stop = () => sent.destroy();
+  request.signal?.addEventListener('abort', stop, { once: true });
+  try {
+    const answered = new Promise<IncomingMessage>((resolve, reject) => {
+      sent.once('response', resolve).on('error', reject);
+    });
+    // The wait for the connection meets the same error first; nothing takes this one then.
+    answered.catch(() => {});
+    await request.timeouts.wait('connect', hasConnected(sent, isSecure));
+    sent.end(request.body);
+    const response = await request.timeouts.wait('answer', answered);
+    // Whoever reads hears of an error; until then it must not count as unhandled.
+    return response.on('error', () => {});
+  } catch (error) {
+    sent.destroy();
+    request.signal?.throwIfAborted();
+    throw describeConnection(error, url);
+  } finally {
+    request.signal?.removeEventListener('abort', stop);
+  }
+}
+
+/** An address has no name for a server to choose a certificate by. */
+const secure = (url: URL) => ({ servername: isIP(hostOf(url)) === 0 ? url.hostname : '' });
+
+function hasConnected(sent: ReturnType<typeof requestHttp>, isSecure: boolean): Promise<void> {
+  return new Promise((resolve, reject) => {
+    sent.on('error', reject);
+    sent.once('socket', (socket: Socket) =>
+      socket.once(isSecure ? 'secureConnect' : 'connect', () => resolve()),
+    );
+  });
+}
+
+/** Connects to an address of the host, which is looked up once and checked. @throws OutboundProblem address, connection, timeout */
+export async function connectPinned(host: string, port: number, via: Outbound): Promise<Socket> {
+  const addresses = await findAddresses(host, via);
+  via.signal?.throwIfAborted();
+  const socket = connect({
+    host,
+    port,
+    lookup: answerWith(addresses),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
+  });
+  try {
+    await via.timeouts.wait('connect', once(socket, 'connect'));
+    return socket;
+  } catch (error) {
+    // A late failure has nobody left to tell.
+    socket.on('error', () => {}).destroy();
+    throw describeConnection(error, { host });
+  }
+}
+
+interface Reading extends Pick<Outbound, 'timeouts' | 'signal'> {
+  readonly url: URL;
+}
+
+/** Waiting is timed only while the service waits: a slow reader is not the fault of the source. */
+export async function* readResponse(
+  response: IncomingMessage,
+  { url, timeouts, signal }: Reading,
+): AsyncGenerator<Uint8Array, undefined> {
+  const stop = () => response.destroy();
+  signal?.addEventListener('abort', stop, { once: true });
+  const reader = response[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
+  let total = 0;
+  try {
+    signal?.throwIfAborted();
+    for (;;) {
+      const { done, value } = await timeouts.wait('piece', reader.next());
+      if (done) break;
+      total += value.length;
+      yield value;
+    }
+    if (!response.complete) throw brokenOff(response, url, total);
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw isBrokenOff(error) ? brokenOff(response, url, total) : describeConnection(error, url);
+  } finally {
+    signal?.removeEventListener('abort', stop);
+    stop();
+  }
+}
+
+function isBrokenOff(error: unknown): boolean {
+  const code = String((error as { code?: unknown }).code);
+  return ['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes(code) || code.startsWith('HPE_');
+}
+
+function brokenOff(response: IncomingMessage, { host }: URL, total: number): OutboundProblem {
+  const announced = announcedSize(response);
+  const of = announced === undefined ? '' : ` of ${announced}`;
+  return new OutboundProblem('broken_off', `The connection to ${host} broke off after ${total}${of} bytes`);
+}
+
+/** @returns the length that the answer announced */
+export function announcedSize(response: IncomingMessage): number | undefined {
+  const length = response.headers['content-length'];
+  return length === undefined ? undefined : Number(length);
 }

@@ -1,6 +1,20 @@
-import { chmodSync, chownSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { makeFolders, writeOwnFile } from './durable-folders.ts';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { open } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { isBusy } from './sqlite-errors.ts';
 
 /** Paths below the data folder. A backup has the same shape. */
 export interface DataFolder {
@@ -128,4 +142,73 @@ export function findLastBackup({ lastBackup }: DataFolder): LastBackup | undefin
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Keeps a second server out of a data folder. The lock is SQLite's exclusive lock on a file of its own: the operating
+ * system drops it with the process, so a crash leaves none behind.
+ * @throws Error when another server holds the folder, or there can be none.
+ */
+export function lockDataFolder(root: string): { release(): void } {
+  makeDataFolder(root);
+  const lock = new DatabaseSync(join(root, 'server.lock'));
+  try {
+    lock.exec(
+      'pragma journal_mode = delete; pragma locking_mode = exclusive; pragma busy_timeout = 0; begin exclusive',
+    );
+  } catch (error) {
+    lock.close();
+    if (!isBusy(error)) throw error;
+    throw new Error(`Another server uses the data folder ${root}: stop it, or set RELATA_DATA_DIR.`);
+  }
+  return { release: () => lock.close() };
+}
+
+/** A power cut takes a new name away again, and all that is below it, unless its folder was synced. */
+
+/** Makes names in a folder durable. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+function syncFolderNow(path: string): void {
+  const folder = openSync(path, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/**
+ * Creates missing folders one by one, durably: below /proc, where none can be created, Node's own recursion never ends.
+ * @param mode of those that are missing
+ */
+export function makeFolders(path: string, mode = 0o700): void {
+  const missing: string[] = [];
+  for (let above = resolve(path); !existsSync(above); above = dirname(above)) missing.unshift(above);
+  for (const folder of missing) {
+    makeFolder(folder, mode);
+    syncFolderNow(dirname(folder));
+  }
+}
+
+/** Another process may create it at the same time. */
+function makeFolder(path: string, mode: number): void {
+  try {
+    mkdirSync(path, { mode });
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'EEXIST') throw error;
+  }
+}
+
+/** A file for the service's own user, durable when it returns. @throws Error when it must be new and is there */
+export function writeOwnFile(path: string, text: string, flag: 'w' | 'wx'): void {
+  writeFileSync(path, text, { mode: 0o600, flag, flush: true });
+  syncFolderNow(dirname(path));
 }

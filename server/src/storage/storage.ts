@@ -39,12 +39,14 @@ export {
   existingDataFolder,
   findLastBackup,
   listExposedPaths,
+  lockDataFolder,
+  makeFolders,
   recordBackup,
+  syncFolder,
   tightenDataFolder,
+  writeOwnFile,
 } from './data-folder.ts';
-export { lockDataFolder } from './data-lock.ts';
 export { readNow } from './database-clock.ts';
-export { makeFolders, syncFolder, writeOwnFile } from './durable-folders.ts';
 export { mayBeStored, WatchedWrite } from './lost-answers.ts';
 export {
   type DatabaseKind,

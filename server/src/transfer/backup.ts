@@ -16,9 +16,14 @@ import {
   refuseNewerDatabase,
   syncFolder,
 } from '../storage/storage.ts';
-import { type CheckOptions, checkBackup, writeManifest } from './backup-manifest.ts';
+import {
+  type CheckOptions,
+  checkBackup,
+  settleCatalog,
+  settleControl,
+  writeManifest,
+} from './backup-manifest.ts';
 import { listOwnedPayloads } from './owned-payloads.ts';
-import { settleCatalog, settleControl } from './settle-copy.ts';
 
 /**
  * Backup while the service runs, and bringing all of it back. The control database is copied first, then the bodies of

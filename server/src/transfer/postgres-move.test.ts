@@ -10,7 +10,7 @@ import { query } from '../../test/support/postgres/postgres-server.ts';
 import { createDatabase } from '../../test/support/postgres/test-database.ts';
 import { fillDataFolder, readStoredRows } from '../../test/support/stored-rows.ts';
 import { findServer } from '../../test/support/test-store.ts';
-import { lockDataFolder } from '../storage/data-lock.ts';
+import { lockDataFolder } from '../storage/data-folder.ts';
 import { openPostgres } from '../storage/postgres/connections.ts';
 import { MOVE_PROGRESS, refuseUnfinishedMove, refuseUnfinishedMoveIn } from '../storage/unfinished-move.ts';
 import { type MoveOptions, type MoveProgress, moveStore } from './move.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { snapshotsOfFiles, snapshotsOfRows } from '../../src/app/thread-snapshots.ts';
+import { snapshotsOfFiles, snapshotsOfRows } from '../../src/app/stores.ts';
 import { searchThreadOperations } from '../../src/catalog/catalog.ts';
 import type { SearchQuestion } from '../../src/catalog/search/search.ts';
 import { ServiceError } from '../../src/kernel/errors.ts';

@@ -7,8 +7,12 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { createDemoPipelines, describeDemo, loadDemoCatalog } from '../../src/cli/demo/demo.ts';
-import { readDemoCatalog } from '../../src/cli/demo/demo-catalog.ts';
+import {
+  createDemoPipelines,
+  describeDemo,
+  loadDemoCatalog,
+  readDemoCatalog,
+} from '../../src/cli/demo/demo.ts';
 import { shareService } from '../support/shared-service.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
-import type { Finding } from '../../src/cli/doctor-checks.ts';
+import type { Finding } from '../../src/cli/doctor.ts';
 import { createBackup } from '../../src/transfer/transfer.ts';
 import { runRelataWith } from '../support/relata-command.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Attribute, draftAttribute, joinObserved, observeValue } from '../../src/catalog/catalog.ts';
-import { DEMO_RELATIONS } from '../../src/cli/demo/demo-relations.ts';
+import { DEMO_RELATIONS } from '../../src/cli/demo/demo.ts';
 import { foldName, isNear, readLimit } from '../../src/suggestions/attribute-names.ts';
 import { CatalogSample } from '../../src/suggestions/catalog-sample.ts';
 import type { Suggestion } from '../../src/suggestions/suggestion.ts';

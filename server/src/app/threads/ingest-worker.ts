@@ -3,7 +3,7 @@ import { workerData } from 'node:worker_threads';
 import { ingestThreadOperations } from '../../catalog/catalog.ts';
 import { jsonOperations } from '../../http/http.ts';
 import { serveOperations, type ThreadPlace } from '../../storage/storage.ts';
-import { openSnapshots } from '../thread-snapshots.ts';
+import { openSnapshots } from '../stores.ts';
 
 const { snapshots, files } = openSnapshots(workerData as ThreadPlace);
 serveOperations({ ...ingestThreadOperations(snapshots, files), ...jsonOperations() });

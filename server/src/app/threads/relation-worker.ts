@@ -11,7 +11,7 @@ import {
   serveOperations,
   type ThreadPlace,
 } from '../../storage/storage.ts';
-import { snapshotsOfFiles, snapshotsOfRows } from '../thread-snapshots.ts';
+import { snapshotsOfFiles, snapshotsOfRows } from '../stores.ts';
 
 serveOperations(openOperations(workerData as ThreadPlace), { isUrgent: true });
 

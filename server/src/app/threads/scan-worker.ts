@@ -3,7 +3,7 @@ import { workerData } from 'node:worker_threads';
 import { scanThreadOperations } from '../../catalog/catalog.ts';
 import { serveOperations, type ThreadPlace } from '../../storage/storage.ts';
 import { openSuggestionTally } from '../../suggestions/suggestions.ts';
-import { openSnapshots } from '../thread-snapshots.ts';
+import { openSnapshots } from '../stores.ts';
 
 const { snapshots } = openSnapshots(workerData as ThreadPlace);
 serveOperations(scanThreadOperations(snapshots, openSuggestionTally));

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertSameProducts } from '../../../test/support/compare-products.ts';
 import { generateDemoCatalog, streamDemoProducts } from '../../../test/support/demo-shop/demo-shop.ts';
-import { type DemoProduct, readDemoCatalog } from './demo-catalog.ts';
-import { drawPicture, withPictures } from './demo-pictures.ts';
+import { type DemoProduct, drawPicture, readDemoCatalog, withPictures } from './demo.ts';
 
 const catalog = readDemoCatalog();
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BatchBody } from './batch-body.ts';
+import { BatchBody } from './push.ts';
 
 const product = (identifier: string, padding = 0) =>
   Buffer.from(JSON.stringify({ identifier, name: 'x'.repeat(padding) }));

@@ -3,11 +3,19 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { UploadProduct } from '@relata/client';
-import { type Connection, type ConnectionFlags, chooseProject, connect } from './connection.ts';
-import { measureFiles, readProducts } from './product-files.ts';
-import { ask, countOf, isInteractive, print, say } from './terminal.ts';
-import { UsageError } from './usage-error.ts';
-import { writeWhole } from './whole-file.ts';
+import {
+  ask,
+  type Connection,
+  type ConnectionFlags,
+  chooseProject,
+  connect,
+  countOf,
+  isInteractive,
+  print,
+  say,
+  UsageError,
+} from './connection.ts';
+import { measureFiles, readProducts, writeWhole } from './product-files.ts';
 
 /** How many identifiers a request may name. Source: docs/interface.md §8. */
 const IDENTIFIERS = 10_000;

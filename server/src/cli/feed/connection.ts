@@ -1,10 +1,13 @@
+import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { createRelata, type Relata } from '@relata/client';
 import { readClientSettings } from '../../config.ts';
-import { readProfile } from './profiles.ts';
-import { UsageError } from './usage-error.ts';
 
 /** Of every command that talks to a service. */
 export interface ConnectionFlags {
@@ -107,3 +110,112 @@ function sendBytes(
     sent.on('error', reject).end(body);
   });
 }
+
+/** Where a person pushes to, kept so that it need not be said each time. */
+interface Profile {
+  readonly url?: string;
+  readonly key?: string;
+  readonly project?: string;
+}
+
+const DEFAULT = 'default';
+
+const pathOf = () =>
+  join(readClientSettings().configHome ?? join(homedir(), '.config'), 'relata', 'profiles.json');
+
+function readAll(): Record<string, Profile> {
+  try {
+    return JSON.parse(readFileSync(pathOf(), 'utf8')) as Record<string, Profile>;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
+    throw new UsageError(`${pathOf()} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** @throws UsageError for a name that there is not; without a name the default one may be missing */
+function readProfile(name: string | undefined): Profile {
+  const profiles = readAll();
+  const wanted = name ?? DEFAULT;
+  if (Object.hasOwn(profiles, wanted)) return profiles[wanted] ?? {};
+  if (name === undefined) return {};
+  throw new UsageError(`there is no profile ${name}: relata login --profile ${name} makes it`);
+}
+
+/** `relata login`: keeps where a service is, and the key, after trying them. */
+export async function login({ url, key, project, profile = DEFAULT }: ConnectionFlags): Promise<number> {
+  if (url === undefined) throw new UsageError('relata login needs --url');
+  const kept = { url, key: key ?? (await askSecret('API key: ')), ...(project !== undefined && { project }) };
+  await createRelata({ url, key: kept.key, retries: 1 }).tasks.list({ limit: 1, ...choose(project) });
+  const path = pathOf();
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  // A key is for its owner alone, also where the file was there before.
+  writeFileSync(`${path}.new`, `${JSON.stringify({ ...readAll(), [profile]: kept }, null, 2)}\n`, {
+    mode: 0o600,
+  });
+  chmodSync(`${path}.new`, 0o600);
+  renameSync(`${path}.new`, path);
+  console.log(`The profile ${profile} is kept in ${path}`);
+  return 0;
+}
+
+const choose = (project: string | undefined) => (project === undefined ? {} : { projectId: Number(project) });
+
+/** What the caller must put right before anything is sent. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+export const isInteractive = (): boolean => process.stdin.isTTY === true && process.stderr.isTTY === true;
+
+/** @returns what a person types */
+export async function ask(question: string): Promise<string> {
+  const asked = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return (await asked.question(question)).trim();
+  } finally {
+    asked.close();
+  }
+}
+
+export const confirm = async (question: string): Promise<boolean> =>
+  /^y(es)?$/i.test(await ask(`${question} [y/N] `));
+
+/** The same without showing it; from a pipe, its first line. */
+async function askSecret(question: string): Promise<string> {
+  if (process.stdin.isTTY) process.stderr.write(question);
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const asked = createInterface({
+    input: process.stdin,
+    output: silent,
+    terminal: process.stdin.isTTY === true,
+  });
+  try {
+    const [line = ''] = [await asked.question('')];
+    if (line.trim() === '') throw new UsageError('no key was given');
+    return line.trim();
+  } finally {
+    asked.close();
+    if (process.stdin.isTTY) process.stderr.write('\n');
+  }
+}
+
+/** @param rows of equal length, the first one the heads @returns them in columns */
+export function writeTable(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]?.map((_, at) => Math.max(...rows.map((row) => (row[at] ?? '').length))) ?? [];
+  return rows
+    .map((row) =>
+      row
+        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+export const print = (value: unknown): void => console.log(JSON.stringify(value, null, 2));
+
+/** @param noun in the singular, with a plural in -s */
+export const countOf = (count: number, noun: string): string =>
+  `${say(count)} ${noun}${count === 1 ? '' : 's'}`;
+
+export const say = (count: number): string => count.toLocaleString('en-US');

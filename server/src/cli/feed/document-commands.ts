@@ -1,9 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type Ontology, RelataError, type RelationDefinition } from '@relata/client';
 import { type Recognisable, recognise } from '../../kernel/recognise.ts';
-import { type Connection, type ConnectionFlags, chooseProject, connect } from './connection.ts';
-import { confirm, isInteractive, print } from './terminal.ts';
-import { UsageError } from './usage-error.ts';
+import {
+  type Connection,
+  type ConnectionFlags,
+  chooseProject,
+  confirm,
+  connect,
+  isInteractive,
+  print,
+  UsageError,
+} from './connection.ts';
 
 /** Relations and the ontology as files of a repository: exported, compared, applied. */
 

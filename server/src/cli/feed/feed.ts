@@ -1,7 +1,7 @@
 /** The door of the commands for those who feed a service. They talk to it as any shop does, by its interface. */
 export { diff, lookUp, pull, remove } from './catalog-commands.ts';
 export type { ConnectionFlags } from './connection.ts';
+export { login } from './connection.ts';
 export { applyDocument, type DocumentName, exportDocument, planDocument } from './document-commands.ts';
-export { login } from './profiles.ts';
 export { type PushFlags, push } from './push.ts';
 export { describeFailure, related, tasks } from './question-commands.ts';

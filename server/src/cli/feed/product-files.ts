@@ -1,8 +1,17 @@
-import { createReadStream, statSync } from 'node:fs';
-import { pipeline, Readable } from 'node:stream';
+import { randomBytes } from 'node:crypto';
+import {
+  createReadStream,
+  createWriteStream,
+  lstatSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { pipeline, Readable, type Writable } from 'node:stream';
+import { pipeline as pump } from 'node:stream/promises';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
-import { LineSplitter, ListSplitter, type Splitter } from './splitters.ts';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from './connection.ts';
 
 /** Files of products as a shop exports them: JSON lists, `{"products":[…]}` or a product a line, packed or not. */
 
@@ -103,3 +112,158 @@ function chooseSplitter(head: Buffer): Splitter | undefined {
   if (WRAPPER.test(text)) return new ListSplitter(2);
   return head.length >= HEAD_BYTES ? new LineSplitter() : undefined;
 }
+
+/** Cuts bytes that come in any pieces into products. */
+interface Splitter {
+  readonly hasBegun: boolean;
+  /** @returns the products that end in this piece */
+  split(chunk: Buffer): Buffer[];
+  /** @returns what is left; undefined where a product has no end */
+  end(): Buffer[] | undefined;
+}
+
+const NEWLINE = 0x0a;
+
+/** A product a line. */
+class LineSplitter implements Splitter {
+  hasBegun = false;
+  private kept: Buffer[] = [];
+
+  split(chunk: Buffer): Buffer[] {
+    this.hasBegun = true;
+    const found: Buffer[] = [];
+    let from = 0;
+    for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, from)) {
+      found.push(this.take(chunk.subarray(from, at)));
+      from = at + 1;
+    }
+    if (from < chunk.length) this.kept.push(chunk.subarray(from));
+    return found.filter(isNotBlank);
+  }
+
+  end(): Buffer[] {
+    return [this.take(Buffer.alloc(0))].filter(isNotBlank);
+  }
+
+  private take(last: Buffer): Buffer {
+    if (this.kept.length === 0) return last;
+    const line = Buffer.concat([...this.kept, last]);
+    this.kept = [];
+    return line;
+  }
+}
+
+/** Blank or a byte order mark alone. */
+const isNotBlank = (line: Buffer) => line.some((byte) => byte > 0x20 && byte < 0x80);
+
+const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d];
+
+/** The objects of a list, which is so deep in the file. */
+class ListSplitter implements Splitter {
+  hasBegun = false;
+  private depth = 0;
+  private isInText = false;
+  private isEscaped = false;
+  /** Of the product that has begun. */
+  private kept: Buffer[] = [];
+  private readonly depthOfList: number;
+
+  constructor(depthOfList: number) {
+    this.depthOfList = depthOfList;
+  }
+
+  split(chunk: Buffer): Buffer[] {
+    this.hasBegun = true;
+    const found: Buffer[] = [];
+    let from = this.depth > this.depthOfList ? 0 : -1;
+    for (let at = 0; at < chunk.length; at += 1) {
+      const before = this.depth;
+      this.read(chunk[at] as number);
+      if (this.depth === before || Math.min(this.depth, before) !== this.depthOfList) continue;
+      if (this.depth > before) {
+        from = at;
+        continue;
+      }
+      found.push(Buffer.concat([...this.kept, chunk.subarray(from, at + 1)]));
+      this.kept = [];
+      from = -1;
+    }
+    if (from !== -1) this.kept.push(chunk.subarray(from));
+    return found;
+  }
+
+  end(): Buffer[] | undefined {
+    return this.depth === 0 ? [] : undefined;
+  }
+
+  private read(byte: number): void {
+    if (this.isInText) this.readText(byte);
+    else if (byte === QUOTE) this.isInText = true;
+    else if (byte === OPEN || byte === OPEN_LIST) this.depth += 1;
+    else if (byte === CLOSE || byte === CLOSE_LIST) this.depth -= 1;
+  }
+
+  private readText(byte: number): void {
+    if (this.isEscaped) this.isEscaped = false;
+    else if (byte === BACKSLASH) this.isEscaped = true;
+    else if (byte === QUOTE) this.isInText = false;
+  }
+}
+
+/** A file may be written in a folder that takes no other, or be mounted by itself. */
+const NO_PART: readonly unknown[] = ['EACCES', 'EPERM', 'EROFS'];
+const NO_RENAME: readonly unknown[] = ['EACCES', 'EPERM', 'EBUSY', 'EXDEV'];
+
+/**
+ * A file that is cut at the end of a line looks whole: it gets its name when it is. Devices and links are written as they
+ * are, and so is what can have no part beside it.
+ */
+export async function writeWhole(path: string, write: (file: Writable) => Promise<void>): Promise<void> {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  // Another process may write the same file at this moment.
+  const part = `${path}.${randomBytes(4).toString('hex')}.part`;
+  const fd = found === undefined || found.isFile() ? openPart(part, found?.mode) : undefined;
+  if (fd === undefined) return write(createWriteStream(path));
+  try {
+    await write(createWriteStream(part, { fd, flush: true }));
+  } catch (error) {
+    rmSync(part, { force: true });
+    throw error;
+  }
+  await give(part, path);
+}
+
+/** @returns undefined where there can be none */
+function openPart(part: string, mode: number | undefined): number | undefined {
+  try {
+    return openSync(part, 'wx', mode);
+  } catch (error) {
+    if (NO_PART.includes(codeOf(error))) return undefined;
+    throw error;
+  }
+}
+
+/** What was downloaded is never lost for want of its name. */
+async function give(part: string, path: string): Promise<void> {
+  try {
+    if (!rename(part, path)) await pump(createReadStream(part), createWriteStream(path, { flush: true }));
+  } catch (error) {
+    const { message } = error as Error;
+    throw new Error(`${path} cannot be replaced, what belongs there is in ${part}: ${message}`, {
+      cause: error,
+    });
+  }
+  rmSync(part, { force: true });
+}
+
+function rename(part: string, path: string): boolean {
+  try {
+    renameSync(part, path);
+    return true;
+  } catch (error) {
+    if (NO_RENAME.includes(codeOf(error))) return false;
+    throw error;
+  }
+}
+
+const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code;

@@ -1,17 +1,25 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { type FullUpdatePreview, RelataError, TaskError } from '@relata/client';
+import { readClientSettings } from '../../config.ts';
 import { ProgressLine } from '../progress-line.ts';
-import { BatchBody } from './batch-body.ts';
 import {
+  ask,
   type Connection,
   type ConnectionFlags,
+  confirm,
   connect,
   connectWith,
+  countOf,
+  isInteractive,
   PATIENT_RETRIES,
+  print,
+  say,
+  UsageError,
 } from './connection.ts';
 import { type FileProgress, measureFiles, readProducts } from './product-files.ts';
-import { PushRecord } from './push-record.ts';
-import { ask, confirm, countOf, isInteractive, print, say } from './terminal.ts';
-import { UsageError } from './usage-error.ts';
 
 export interface PushFlags extends ConnectionFlags {
   readonly full?: boolean;
@@ -289,4 +297,138 @@ function report(pushed: Push, { json }: PushFlags, counts?: object): number {
     );
   }
   return 0;
+}
+
+/** Larger bodies gain nothing. */
+const BATCH_BYTES = 8 * 1024 * 1024;
+const BEGIN = Buffer.from('{"products":[');
+const END = Buffer.from(']}');
+const COMMA = 0x2c;
+
+/** The body of a batch, in memory that all batches of a push share: new memory for each would be freed too late. */
+export class BatchBody {
+  count = 0;
+  private bytes = Buffer.concat([BEGIN], BATCH_BYTES);
+  private length = BEGIN.length;
+  private readonly size: number;
+
+  /** @param size products in a batch */
+  constructor(size: number) {
+    this.size = size;
+  }
+
+  /** @returns false where the batch is full; an empty one takes a product of any length */
+  add(product: Buffer): boolean {
+    const comma = this.count === 0 ? 0 : 1;
+    const length = this.length + comma + product.length;
+    const isFull = this.count === this.size || length + END.length > BATCH_BYTES;
+    if (isFull && this.count > 0) return false;
+    if (length + END.length > this.bytes.length) this.bytes = Buffer.concat([BEGIN], length + END.length);
+    if (comma === 1) this.bytes[this.length] = COMMA;
+    product.copy(this.bytes, this.length + comma);
+    this.length = length;
+    this.count += 1;
+    return true;
+  }
+
+  /** @returns the body, until the next product is added; the next one begins a batch */
+  take(): Buffer {
+    const body = this.bytes.subarray(0, this.length + END.copy(this.bytes, this.length));
+    this.length = BEGIN.length;
+    this.count = 0;
+    return body;
+  }
+}
+
+/** How far a push is. It is on the disk before the next batch is sent. */
+interface PushState {
+  /** Names its requests: one that is sent again counts once. Source: docs/interface.md §7.5. */
+  readonly run: string;
+  readonly fullUpdateId?: number;
+  readonly batches: number;
+  readonly products: number;
+  readonly skipped: number;
+  readonly tasks: readonly string[];
+  readonly isCommitting: boolean;
+}
+
+interface PushedFiles {
+  readonly url: string;
+  readonly key: string;
+  readonly projectId: number | undefined;
+  readonly mode: string;
+  readonly files: readonly string[];
+  readonly size: number;
+  readonly isResumed: boolean;
+}
+
+const begin = (): PushState => ({
+  ...{ run: randomUUID(), batches: 0, products: 0, skipped: 0, tasks: [], isCommitting: false },
+});
+
+class PushRecord {
+  state: PushState;
+  private readonly path: string | undefined;
+
+  private constructor(path: string | undefined, state: PushState) {
+    this.path = path;
+    this.state = state;
+  }
+
+  /** @throws UsageError where there is nothing to resume */
+  static open(pushed: PushedFiles): PushRecord {
+    const path = pushed.files.includes('-') ? undefined : pathOf(pushed);
+    const known = path === undefined ? undefined : read(path);
+    if (pushed.isResumed) {
+      if (known !== undefined) return new PushRecord(path, known);
+      console.error('No push of these files was broken off: this one begins at the start.');
+    } else if (known !== undefined && known.batches > 0)
+      console.error(
+        `A push of these files was broken off after ${known.products} products: --resume goes on.`,
+      );
+    return new PushRecord(path, begin());
+  }
+
+  keep(changed: Partial<PushState>): void {
+    this.state = { ...this.state, ...changed };
+    if (this.path === undefined) return;
+    writeFileSync(`${this.path}.new`, JSON.stringify(this.state), { mode: 0o600, flush: true });
+    renameSync(`${this.path}.new`, this.path);
+  }
+
+  restart(): void {
+    this.keep({ fullUpdateId: undefined, ...begin() } as PushState);
+  }
+
+  /** @returns an idempotency key */
+  nameOf(request: string): string {
+    return `${this.state.run}-${request}`;
+  }
+
+  close(): void {
+    if (this.path !== undefined) rmSync(this.path, { force: true });
+  }
+}
+
+function read(path: string): PushState | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as PushState;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new UsageError(`${path} cannot be read, delete it: ${(error as Error).message}`);
+  }
+}
+
+/** A file that has changed since makes other batches, so it is another push. */
+function pathOf({ url, key, projectId, mode, size, files }: PushedFiles): string {
+  const described = files.map((file) => {
+    const { size, mtimeMs } = statSync(file, { throwIfNoEntry: false }) ?? { size: 0, mtimeMs: 0 };
+    return [resolve(file), size, mtimeMs];
+  });
+  const hash = createHash('sha256').update(
+    JSON.stringify([url, key, projectId ?? null, mode, size, described]),
+  );
+  const folder = join(readClientSettings().stateHome ?? join(homedir(), '.local', 'state'), 'relata');
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return join(folder, `push-${hash.digest('hex').slice(0, 32)}.json`);
 }

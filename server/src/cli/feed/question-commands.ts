@@ -1,8 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ProductRelation, RelataError, type Task, UnreachableError } from '@relata/client';
-import { type Connection, type ConnectionFlags, chooseProject, connect } from './connection.ts';
-import { print, writeTable } from './terminal.ts';
-import { UsageError } from './usage-error.ts';
+import {
+  type Connection,
+  type ConnectionFlags,
+  chooseProject,
+  connect,
+  print,
+  UsageError,
+  writeTable,
+} from './connection.ts';
 
 /** `relata related ID`: what goes with a product in every relation, and why. */
 export async function related(

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
-import { writeWhole } from './whole-file.ts';
+import { writeWhole } from './product-files.ts';
 
 const NOBODY = 65_534;
 const isRoot = process.geteuid?.() === 0;

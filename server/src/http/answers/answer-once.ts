@@ -4,8 +4,7 @@ import { nameCaller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type FailureCode, ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction, Database } from '../../storage/storage.ts';
-import { packAnswer, unpackAnswer } from './answer-packing.ts';
-import { findAnswer, saveAnswer } from './answer-store.ts';
+import { findAnswer, packAnswer, saveAnswer, unpackAnswer } from './answer-store.ts';
 
 /** Writes the answer beside what it answers, in the same transaction, so that a crash keeps both or neither. */
 export type RecordAnswer<Answer> = (tx: ControlTransaction, answer: Answer) => Promise<void>;

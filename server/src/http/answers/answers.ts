@@ -5,16 +5,26 @@ export { type AnswerOnce, createAnswerOnce, type RecordAnswer } from './answer-o
 export { dropAnswersBefore } from './answer-store.ts';
 export {
   byType,
+  cutPage,
   DoneAnswer,
   done,
   ErrorAnswer,
+  hasAlready,
   Id,
+  IfMatch,
   ListQuery,
+  PageQuery,
   ProjectParams,
   ProjectQuery,
   projectIdOf,
+  readIfMatch,
+  sendMark,
 } from './common-schemas.ts';
-export { describeRefusal, type FailureBody, REASONS, type Reason, replyWithError } from './error-mapper.ts';
-export { hasAlready, IfMatch, readIfMatch, sendMark } from './if-match.ts';
-export { cutPage, PageQuery } from './pages.ts';
-export { describeSchemaErrors } from './schema-errors.ts';
+export {
+  describeRefusal,
+  describeSchemaErrors,
+  type FailureBody,
+  REASONS,
+  type Reason,
+  replyWithError,
+} from './error-mapper.ts';

@@ -1,4 +1,8 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type TSchema, Type } from 'typebox';
+import { namesTag } from '../../kernel/entity-tag.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import type { ExpectedStates } from '../../storage/storage.ts';
 import { REASONS, type Reason } from './error-mapper.ts';
 
 /** Source: docs/interface.md §7.3. */
@@ -67,3 +71,74 @@ export function byType<Value>({ anyOf }: { readonly anyOf: readonly TSchema[] },
 /** The answer of a request that has nothing to say but that it is done. */
 export const done = { status: 'success' } as const;
 export const DoneAnswer = Type.Object({ status: Type.Literal(done.status) });
+
+/** Of a list that is answered as a whole where no page is asked for. */
+export const PageQuery = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1000, description: 'elements of a page; default: all of them' }),
+  ),
+  cursor: Type.Optional(Type.String({ maxLength: 2048, description: 'nextCursor of the page before' })),
+});
+
+/** @returns a page of what is in the order of `placeOf` @throws query_invalid for a cursor that no list gave out */
+export function cutPage<Element>(
+  all: readonly Element[],
+  { limit = all.length, cursor }: { limit?: number; cursor?: string },
+  placeOf: (element: Element, at: number) => number,
+): { page: Element[]; nextCursor: string | null } {
+  if (cursor !== undefined && !/^\d{1,15}$/.test(cursor))
+    throw new ServiceError('query_invalid', {
+      details: ['/cursor must be the nextCursor of the page before'],
+    });
+  const after = cursor === undefined ? -1 : Number(cursor);
+  const rest = all
+    .map((element, at) => ({ element, place: placeOf(element, at) }))
+    .filter(({ place }) => place > after);
+  const page = rest.slice(0, limit);
+  const last = page.at(-1);
+  const nextCursor = rest.length > page.length && last !== undefined ? String(last.place) : null;
+  return { page: page.map(({ element }) => element), nextCursor };
+}
+
+/** For the documentation of a route that looks at it; `readIfMatch` reads it. Source: docs/interface.md §7.6. */
+export const IfMatch = Type.Object({
+  'if-match': Type.Optional(
+    Type.String({ description: 'the ETag of the state to be replaced; 412 when it is another one by now' }),
+  ),
+});
+
+/** An entity tag without its quotes, and the comma behind it. Source: RFC 9110 §8.8.3. */
+const TAG = /^\s*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*(?:,|$)/;
+
+/**
+ * @returns what a change expects to replace. A weak tag names no state: it fits nothing.
+ * @throws query_invalid for a header that is no list of entity tags
+ */
+export function readIfMatch(request: FastifyRequest): ExpectedStates {
+  const header = request.headers['if-match']?.trim();
+  if (header === undefined || header === '' || header === '*') return undefined;
+  const marks: string[] = [];
+  for (let rest = header; rest !== ''; ) {
+    const found = TAG.exec(rest);
+    if (found === null) {
+      throw new ServiceError('query_invalid', { details: ['If-Match must be * or ETags, such as "abc"'] });
+    }
+    if (found[1] === undefined) marks.push(found[2] ?? '');
+    rest = rest.slice(found[0].length);
+  }
+  return marks;
+}
+
+/** Whether the caller of a GET has what would be answered. Source: docs/interface.md §7.6 rule 6. */
+export function hasAlready(request: FastifyRequest, reply: FastifyReply): boolean {
+  const header = request.headers['if-none-match']?.trim();
+  const mark = reply.getHeader('etag');
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  if (!isRead || !header || mark === undefined || reply.statusCode !== 200) return false;
+  return namesTag(header, mark);
+}
+
+/** Names the state that is answered. */
+export function sendMark(reply: FastifyReply, mark: string): void {
+  reply.header('etag', `"${mark}"`);
+}

@@ -9,9 +9,9 @@ export {
   MIB,
   type RawBody,
   readBody,
+  streamBody,
 } from './body.ts';
-export { createBodyChecks, createParameterChecks } from './body-check.ts';
-export { streamBody } from './body-stream.ts';
+export { createBodyChecks, createParameterChecks, joinTwins, refuseBody, takeNoBody } from './body-check.ts';
 export {
   JSON_LIMITS,
   type JsonTerms,
@@ -20,5 +20,3 @@ export {
   readJsonBody,
 } from './json-body.ts';
 export { createMemoryBudget, type HeldMemory, type MemoryBudget } from './memory-budget.ts';
-export { refuseBody, takeNoBody } from './no-body.ts';
-export { joinTwins } from './twin.ts';

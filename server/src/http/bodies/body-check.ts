@@ -1,5 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import type { FastifyRequest } from 'fastify';
+import { ServiceError } from '../../kernel/errors.ts';
 import { holdsMoreThan } from '../../kernel/json-scan.ts';
+import { describeSchemaErrors } from '../answers/answers.ts';
 
 /** How bodies and parameters alike are checked. */
 const CHECKS = {
@@ -132,3 +136,37 @@ const isEmptyObject = ({ keyword, params, data, parentSchema }: ErrorObject) =>
   Array.isArray(data) &&
   data.length === 0 &&
   (parentSchema?.required ?? []).length === 0;
+
+/** PHP sends an empty list for an empty object. */
+export const saysNothing = (body: unknown): boolean =>
+  body === undefined || body === null || (Array.isArray(body) && body.length === 0);
+
+/** Of a POST that does what a GET does: without a body, everything is in the query. Source: docs/interface.md §4 rule 9. */
+export async function takeNoBody(request: FastifyRequest): Promise<void> {
+  if (saysNothing(request.body)) request.body = {};
+}
+
+const checkEmpty = createBodyChecks()({ type: 'object', additionalProperties: false });
+
+/**
+ * Of a call that takes no body: what is sent would be believed to have an effect.
+ * @throws request_invalid
+ */
+export async function refuseBody({ body }: FastifyRequest): Promise<void> {
+  if (saysNothing(body) || checkEmpty(body)) return;
+  throw new ServiceError('request_invalid', { details: describeSchemaErrors(checkEmpty.errors ?? []) });
+}
+
+/**
+ * Parameters may stand in the query and in the body; null is not sent.
+ * @throws query_invalid where both say something else
+ */
+export function joinTwins<Parameters extends object>(query: Parameters, body: Parameters): Parameters {
+  const sent = Object.entries(body).filter(([, value]) => value !== undefined && value !== null);
+  for (const [name, value] of sent) {
+    const asked = (query as Record<string, unknown>)[name];
+    if (asked === undefined || isDeepStrictEqual(asked, value)) continue;
+    throw new ServiceError('query_invalid', { details: [`/${name} of the query and of the body differ`] });
+  }
+  return { ...query, ...Object.fromEntries(sent) };
+}

@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { brotliCompressSync, zstdCompressSync } from 'node:zlib';
 import { ServiceError } from '../../kernel/errors.ts';
-import { streamBody } from './body-stream.ts';
+import { streamBody } from './body.ts';
 
 const MIB = 1024 * 1024;
 

@@ -8,9 +8,9 @@ import {
   type Loan,
   type PayloadWriter,
   readEncoding,
+  unpackParts,
 } from '../../storage/storage.ts';
 import type { HeldMemory } from './memory-budget.ts';
-import { SenderPace } from './sender-pace.ts';
 
 /** A body as it came, in shared memory: a thread parses it while this one writes it to disk, and nobody copies it. */
 export interface RawBody {
@@ -156,4 +156,137 @@ class BodyBuffer {
 export function declaredLength(request: IncomingMessage): number | undefined {
   const text = request.headers['content-length'];
   return text === undefined ? undefined : Number(text);
+}
+
+/** What is held of a streamed body at a time. */
+const STREAMED_BYTES = 8 * MIB;
+
+/** What is packed may be so much larger when it is unpacked, as for files. Source: docs/interface.md §8. */
+const UNPACKED_TIMES = 2;
+
+/**
+ * Reads a body chunk by chunk, as fast as whoever takes the chunks. What gzip packed is passed on as it came; zstd and br are
+ * undone, which who reads the file could not tell by its first bytes.
+ * @throws body_encoding, body_not_unpacked, body_too_large, body_stalled, body_slow and what findRefusal returns, also after
+ * many chunks
+ */
+export async function* streamBody(request: IncomingMessage, terms: BodyTerms): AsyncGenerator<Uint8Array> {
+  const { maxMib } = terms;
+  const encoding = readEncoding(request.headers['content-encoding']);
+  const sent = streamSent(request, terms);
+  if (encoding === 'identity' || encoding === 'gzip') yield* sent;
+  else yield* unpackParts(sent, encoding, maxMib * UNPACKED_TIMES);
+}
+
+async function* streamSent(request: IncomingMessage, terms: BodyTerms): AsyncGenerator<Uint8Array> {
+  const { maxMib, memory } = terms;
+  const declared = checkDeclared(request, maxMib);
+  const { promise: refused, reject: refuse } = Promise.withResolvers<never>();
+  // Whoever takes the chunks may be busy with one while the sender is refused.
+  refused.catch(() => {});
+  const pace = new SenderPace({
+    allowedMib: declared === undefined ? maxMib : declared / MIB,
+    ...terms,
+    refuse,
+  });
+  // A socket that is destroyed with the request cannot carry the refusal.
+  const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>;
+  let length = 0;
+  try {
+    for (;;) {
+      // Only the sender is timed: whoever takes the chunks may wait for a disk.
+      pace.isHeld = false;
+      const { done, value } = await Promise.race([chunks.next(), refused]).catch(toRefusal);
+      pace.isHeld = true;
+      if (done === true) return;
+      length += value.length;
+      if (length > maxMib * MIB) throw tooLarge(maxMib);
+      pace.arrived(value.length);
+      const held = Math.min(length, STREAMED_BYTES);
+      if (memory?.grow(held) === false) await memory.waitFor(held);
+      yield value;
+    }
+  } finally {
+    pace.end();
+  }
+}
+
+function toRefusal(error: unknown): never {
+  throw error instanceof ServiceError ? error : brokeOff(error);
+}
+
+/** Source of the four: docs/interface.md §7.2 rule 7. */
+const STALL_SECONDS = 30;
+const BASE_SECONDS = 60;
+const SECONDS_PER_MIB = 10;
+const LEAST_BYTES_PER_MINUTE = 1024 * 1024;
+
+interface PaceTerms {
+  /** What is announced, or else allowed. */
+  readonly allowedMib: number;
+  findRefusal(): Promise<Error | undefined>;
+  /** Called once. */
+  refuse(error: Error): void;
+}
+
+/** Whether the sender of a body is fast enough and may go on, looked at each second until the body has ended. */
+class SenderPace {
+  /** The sender waits for us: its time stands still. */
+  isHeld = false;
+  hasEnded = false;
+  private readonly terms: PaceTerms;
+  private readonly timer: NodeJS.Timeout;
+  private readonly allowedSeconds: number;
+  private seconds = 0;
+  private silentSeconds = 0;
+  private bytesOfMinute = 0;
+  private isAsking = false;
+
+  constructor(terms: PaceTerms) {
+    this.terms = terms;
+    this.allowedSeconds = BASE_SECONDS + Math.ceil(terms.allowedMib * SECONDS_PER_MIB);
+    this.timer = setInterval(() => this.look(), 1_000);
+  }
+
+  arrived(bytes: number): void {
+    this.silentSeconds = 0;
+    this.bytesOfMinute += bytes;
+  }
+
+  end(): void {
+    this.hasEnded = true;
+    clearInterval(this.timer);
+  }
+
+  private look(): void {
+    const error = this.isHeld ? undefined : this.findFault();
+    if (error !== undefined) this.refuse(error);
+    else void this.askForRefusal();
+  }
+
+  private findFault(): ServiceError | undefined {
+    this.seconds += 1;
+    this.silentSeconds += 1;
+    if (this.silentSeconds >= STALL_SECONDS)
+      return new ServiceError('body_stalled', { values: [STALL_SECONDS] });
+    const isMinuteOver = this.seconds % 60 === 0;
+    const isSlow = isMinuteOver && this.bytesOfMinute < LEAST_BYTES_PER_MINUTE;
+    if (isMinuteOver) this.bytesOfMinute = 0;
+    if (!isSlow && this.seconds < this.allowedSeconds) return undefined;
+    return new ServiceError('body_slow', { values: [this.allowedSeconds] });
+  }
+
+  private async askForRefusal(): Promise<void> {
+    if (this.isAsking) return;
+    this.isAsking = true;
+    const refusal = await this.terms.findRefusal();
+    this.isAsking = false;
+    if (refusal !== undefined) this.refuse(refusal);
+  }
+
+  private refuse(error: Error): void {
+    if (this.hasEnded) return;
+    this.end();
+    this.terms.refuse(error);
+  }
 }

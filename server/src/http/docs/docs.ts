@@ -1,4 +1,409 @@
+import { STATUS_CODES } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
+import swagger from '@fastify/swagger';
+import type { FastifyContextConfig, FastifySchema, RouteOptions } from 'fastify';
+import { ErrorAnswer } from '../answers/answers.ts';
+import type { Server } from '../http.ts';
+import { renderReferencePage } from './reference-page.ts';
+import { REFERENCE_STYLE_HASH } from './reference-style.ts';
+
 /**
  * The door of docs: the OpenAPI document and the page to read it, both made of the routes' schemas.
  */
-export { describeServer, documentServer, serveDocuments } from './openapi.ts';
+
+/** The chapters of the interface; a route that names no tag gets the one whose path it begins with, longest first. */
+const chapters = [
+  { name: 'Projects', paths: ['/projects', '/project/'], description: 'Which projects a key reaches.' },
+  {
+    name: 'Product lookup',
+    paths: ['/product-service/'],
+    description: 'Products and their facts by identifier.',
+  },
+  { name: 'Product updates', paths: ['/products'], description: 'Incremental and partial updates, deletes.' },
+  {
+    name: 'Full update',
+    paths: ['/products/batch/'],
+    description: 'Initiate, upload in batches, commit, restore.',
+  },
+  { name: 'Tasks', paths: ['/tasks'], description: 'What became of an accepted update.' },
+  { name: 'Related products', paths: ['/search/'], description: 'Products that go with others.' },
+  { name: 'Pipelines', paths: [], description: 'Feed a catalog from files, by hand or by a schedule.' },
+  {
+    name: 'Channels',
+    paths: ['/channels/'],
+    description: 'Publish a catalog with its related products as files for others.',
+  },
+  { name: 'Webhook', paths: ['/etl-triggers/'], description: 'Starts a pipeline from outside.' },
+  {
+    name: 'Management',
+    paths: ['/management/'],
+    description: 'Groups, projects, keys and what a project is set to.',
+  },
+  {
+    name: 'Sign in',
+    paths: [
+      '/management/session',
+      '/management/links/check',
+      '/management/owner',
+      '/management/invitations/accept',
+    ],
+    description: 'Console sessions, which stand where a key does.',
+  },
+  {
+    name: 'Users',
+    paths: ['/management/users', '/management/invitations'],
+    description: 'Who may sign in to the console, and as what.',
+  },
+  { name: 'Service', paths: ['/'], description: 'Health, metrics and this description.' },
+] as const;
+
+const securitySchemes = {
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The API key in the header: `Authorization: Bearer KEY`. Recommended.',
+  },
+  apiKey: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'apiKey',
+    description:
+      'Deprecated: the API key in the URL. Answers carry a `Deprecation` header; use the header instead.',
+    'x-deprecated': true,
+  },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'relata_session',
+    description:
+      'The console session of a user; over https the cookie is `__Host-relata_session`. A request other than GET also needs the header `X-CSRF-Token`.',
+  },
+} as const;
+
+/**
+ * Collects the routes that are added from now on, so it is awaited before the first one.
+ * @param version  of the package, shown in the document
+ */
+export async function documentServer(server: Server, version: string): Promise<void> {
+  await server.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Relata',
+        version,
+        description: 'Product catalogs: take them in, look products up, find what goes with what.',
+        license: { name: 'MIT', identifier: 'MIT' },
+      },
+      servers: [{ url: '/' }],
+      tags: chapters.map(({ name, description }) => ({ name, description })),
+      components: { securitySchemes },
+    },
+    // `const` is a keyword of OpenAPI 3.1; only 3.0 needs it as an enum of one.
+    convertConstToEnum: false,
+    transform: ({ schema, url, route }) => ({ url, schema: describeRoute(schema, url, route) }),
+    transformObject: (documents) => {
+      if (!('openapiObject' in documents)) throw new Error('an OpenAPI document was asked for');
+      return finishDocument(documents.openapiObject as unknown as OpenApiDocument) as object;
+    },
+  });
+}
+
+/** @returns the OpenAPI document of a server that is ready. */
+export function describeServer(server: Server): OpenApiDocument {
+  return server.swagger() as unknown as OpenApiDocument;
+}
+
+/** Adds `/openapi.json` and `/docs/api`. Source: docs/interface.md §10.3. */
+export function serveDocuments(server: Server): void {
+  const config = { guard: 'none', isFixed: true } as const;
+  const policy = ["default-src 'none'", `style-src '${REFERENCE_STYLE_HASH}'`, "base-uri 'none'"]
+    .concat("form-action 'none'", "frame-ancestors 'none'")
+    .join('; ');
+  let json: Buffer | undefined;
+  let page: Promise<Buffer> | undefined;
+
+  server.get('/openapi.json', { config, schema: openApiSchema }, async (_request, reply) => {
+    json ??= Buffer.from(JSON.stringify(describeServer(server)));
+    reply.header('cache-control', 'no-cache').type('application/json; charset=utf-8');
+    return reply.send(json);
+  });
+
+  server.get('/docs/api', { config, schema: docsSchema }, async (_request, reply) => {
+    page ??= renderReferencePage(describeServer(server)).then((text) => Buffer.from(text));
+    reply.header('content-security-policy', policy).header('referrer-policy', 'no-referrer');
+    reply.header('x-content-type-options', 'nosniff').header('cache-control', 'no-cache');
+    return reply.type('text/html; charset=utf-8').send(await page);
+  });
+}
+
+const openApiSchema = {
+  summary: 'This interface as OpenAPI',
+  response: { 200: { type: 'object', description: 'OpenAPI 3.1', additionalProperties: true } },
+};
+
+const docsSchema = {
+  summary: 'This interface to read',
+  response: { 200: { description: 'a page', content: { 'text/html': { schema: { type: 'string' } } } } },
+};
+
+const withUrlKey: Security = [{ bearer: [] }, { apiKey: [] }, { session: [] }];
+/** Guards that ask for no credential. */
+const OPEN: ReadonlySet<string> = new Set(['none', 'sign-in']);
+
+type Guard = NonNullable<FastifyContextConfig['guard']>;
+type Security = { [scheme: string]: readonly string[] }[];
+
+function describeRoute(schema: FastifySchema | undefined, url: string, route: RouteOptions): FastifySchema {
+  const { guard = 'key', access = 'read' } = route.config ?? {};
+  const security: Readonly<Record<Guard, Security>> = {
+    none: [],
+    'sign-in': [],
+    session: [{ session: [] }],
+    management: [{ bearer: [] }, { session: [] }],
+    own: [{ bearer: [] }],
+    key: withUrlKey,
+    project: withUrlKey,
+  };
+  return {
+    ...schema,
+    tags: schema?.tags ?? [chapterOf(url)],
+    security: security[guard],
+    ...(!OPEN.has(guard) && guard !== 'session' && { 'x-access': access }),
+    response: withCommonRefusals((schema?.response ?? {}) as Record<string, object>, schema, route),
+  };
+}
+
+function chapterOf(url: string): string {
+  const fitting = chapters.flatMap(({ name, paths }) =>
+    paths.filter((path) => url.startsWith(path)).map((path) => ({ name, length: path.length })),
+  );
+  return fitting.sort((a, b) => b.length - a.length)[0]?.name ?? 'Service';
+}
+
+/** @returns what the checks that the server itself makes may refuse, by status. Source: docs/interface.md §7.2. */
+function listCommonRefusals(schema: FastifySchema | undefined, route: RouteOptions): Record<string, string> {
+  const { guard = 'key', body } = route.config ?? {};
+  const common = listGuardRefusals(guard);
+  const isKept = body === 'raw' || body === 'stream';
+  const hasBody = schema?.body !== undefined || isKept;
+  if (guard === 'project' || hasBody || schema?.querystring !== undefined) {
+    common[400] = 'parameters or body are not valid; `details` says where';
+  }
+  if (schema?.params !== undefined) common[404] = 'unknown, or out of reach of the key';
+  if (hasBody) common[413] = 'the body is too large';
+  if (isKept) common[507] = 'the disk is full, nothing was stored';
+  return common;
+}
+
+function withCommonRefusals(
+  given: Record<string, object>,
+  schema: FastifySchema | undefined,
+  route: RouteOptions,
+): Record<string, object> {
+  const common = listCommonRefusals(schema, route);
+  const statuses = Object.keys(given);
+  const isGiven = (status: string) => statuses.some((one) => one === status || /^4xx|default$/i.test(one));
+  const refusals = Object.entries(common).filter(([status]) => !isGiven(status));
+  return {
+    ...(statuses.some((status) => status.startsWith('2'))
+      ? {}
+      : { 200: { type: 'null', description: 'OK' } }),
+    ...given,
+    ...Object.fromEntries(refusals.map(([status, description]) => [status, { ...ErrorAnswer, description }])),
+    '5xx': ErrorAnswer,
+  };
+}
+
+function listGuardRefusals(guard: Guard): Record<string, string> {
+  const refusals: Record<string, string> = {};
+  if (guard === 'none') return refusals;
+  if (guard !== 'own')
+    refusals[403] = 'of a console session: the role, `X-CSRF-Token` or `Origin` does not fit';
+  if (guard === 'sign-in') return refusals;
+  refusals[401] = 'no key or session, or one that does not reach this';
+  if (guard === 'session') return refusals;
+  refusals[429] = 'over the rate limit of the key; `Retry-After` says how long to wait';
+  return refusals;
+}
+
+function finishDocument(document: OpenApiDocument): OpenApiDocument {
+  const paths = Object.entries(document.paths).map(([path, operations]) => {
+    const finished = Object.entries(operations).map(
+      ([method, operation]) => [method, finishOperation(method, path, operation)] as const,
+    );
+    return [path, Object.fromEntries(finished)] as const;
+  });
+  return shareTitledSchemas({ ...document, paths: Object.fromEntries(paths) });
+}
+
+/** What any request may be answered, whatever it asks. Source: docs/interface.md §7. */
+const RANGES: Readonly<Record<string, string>> = {
+  '4XX': 'refused; `message` and `details` say why',
+  '5XX': 'not now (503 with `Retry-After`, 507), or a fault of the service (500)',
+};
+
+function finishOperation(method: string, path: string, operation: ApiOperation): ApiOperation {
+  const responses = Object.entries(operation.responses).map(([status, response]) => {
+    const isNameless = response.description === 'Default Response';
+    const description = isNameless ? (STATUS_CODES[status] ?? RANGES[status] ?? 'OK') : response.description;
+    return [status, { ...response, description }] as const;
+  });
+  return {
+    operationId: operation.operationId ?? nameOperation(method, path),
+    ...operation,
+    responses: Object.fromEntries(responses),
+  };
+}
+
+/** `get`, `/tasks/{taskId}/log` becomes `getTasksByTaskIdLog`. */
+function nameOperation(method: string, path: string): string {
+  const words = path.replace(/\{/g, 'by-').split(/[^A-Za-z0-9]+/);
+  return method + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}
+
+/** As much of OpenAPI 3.1 as the service writes and its reference page reads. */
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly info: { readonly title: string; readonly version: string; readonly description?: string };
+  readonly tags?: readonly { readonly name: string; readonly description?: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>;
+  readonly components?: {
+    readonly schemas?: Readonly<Record<string, ApiSchema>>;
+    readonly securitySchemes?: Readonly<Record<string, { readonly description?: string }>>;
+  };
+}
+
+export interface ApiOperation {
+  readonly operationId?: string;
+  readonly summary?: string;
+  readonly description?: string;
+  readonly deprecated?: boolean;
+  readonly tags?: readonly string[];
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly 'x-access'?: string;
+  readonly parameters?: readonly ApiParameter[];
+  readonly requestBody?: { readonly description?: string; readonly content: ApiContent };
+  readonly responses: Readonly<Record<string, ApiResponse>>;
+}
+
+export interface ApiParameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly description?: string;
+  readonly schema?: ApiSchema;
+}
+
+interface ApiResponse {
+  readonly description: string;
+  readonly content?: ApiContent;
+}
+
+export type ApiContent = Readonly<Record<string, { readonly schema?: ApiSchema }>>;
+
+export interface ApiSchema {
+  readonly $ref?: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly type?: string | readonly string[];
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly default?: unknown;
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly deprecated?: boolean;
+  readonly properties?: Readonly<Record<string, ApiSchema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean | ApiSchema;
+  readonly patternProperties?: Readonly<Record<string, ApiSchema>>;
+  readonly items?: ApiSchema;
+  readonly anyOf?: readonly ApiSchema[];
+  readonly oneOf?: readonly ApiSchema[];
+  readonly allOf?: readonly ApiSchema[];
+}
+
+type Components = Map<string, ApiSchema>;
+
+/**
+ * Moves every schema that has a title to `components` and leaves a reference, so that a generated client has one
+ * type for one thing. A description belongs to the place, not to the type, and stays. A schema that shares its title
+ * with another one stays where it is.
+ */
+function shareTitledSchemas(document: OpenApiDocument): OpenApiDocument {
+  const components: Components = new Map(Object.entries(document.components?.schemas ?? {}));
+  const paths = Object.entries(document.paths).map(([path, operations]) => {
+    const shared = Object.entries(operations).map(
+      ([method, operation]) => [method, shareInOperation(operation, components)] as const,
+    );
+    return [path, Object.fromEntries(shared)] as const;
+  });
+  const byName = [...components].sort(([a], [b]) => (a < b ? -1 : 1));
+  return {
+    ...document,
+    components: { ...document.components, schemas: Object.fromEntries(byName) },
+    paths: Object.fromEntries(paths),
+  };
+}
+
+function shareInOperation(operation: ApiOperation, components: Components): ApiOperation {
+  const { requestBody } = operation;
+  const responses = Object.entries(operation.responses).map(([status, response]) => {
+    const content = shareInContent(response.content, components, response.description);
+    return [status, { ...response, ...(content && { content }) }] as const;
+  });
+  const content = shareInContent(requestBody?.content, components, requestBody?.description);
+  return {
+    ...operation,
+    ...(requestBody && content && { requestBody: { ...requestBody, content } }),
+    responses: Object.fromEntries(responses),
+  };
+}
+
+function shareInContent(
+  content: ApiContent | undefined,
+  components: Components,
+  said: string | undefined,
+): ApiContent | undefined {
+  if (content === undefined) return undefined;
+  const shared = Object.entries(content).map(([mediaType, media]) => {
+    if (media.schema === undefined) return [mediaType, media] as const;
+    const { description, ...schema } = media.schema;
+    const isRepeated = description === undefined || description === said;
+    return [mediaType, { ...media, schema: share(isRepeated ? schema : media.schema, components) }] as const;
+  });
+  return Object.fromEntries(shared);
+}
+
+function share(schema: ApiSchema, components: Components): ApiSchema {
+  const inner = shareInside(schema, components);
+  const { title, description, ...rest } = inner;
+  if (title === undefined || !/^[A-Za-z0-9._-]+$/.test(title)) return inner;
+  const component = { title, ...rest };
+  const known = components.get(title);
+  if (known !== undefined && !isDeepStrictEqual(known, component)) return inner;
+  components.set(title, component);
+  return { $ref: `#/components/schemas/${title}`, ...(description !== undefined && { description }) };
+}
+
+function shareInside(schema: ApiSchema, components: Components): ApiSchema {
+  const one = (inner: ApiSchema) => share(inner, components);
+  const byName = (inner: Readonly<Record<string, ApiSchema>>) =>
+    Object.fromEntries(Object.entries(inner).map(([name, value]) => [name, one(value)]));
+  const { properties, patternProperties, items, anyOf, oneOf, allOf, additionalProperties } = schema;
+  return {
+    ...schema,
+    ...(properties && { properties: byName(properties) }),
+    ...(patternProperties && { patternProperties: byName(patternProperties) }),
+    ...(items && { items: one(items) }),
+    ...(anyOf && { anyOf: anyOf.map(one) }),
+    ...(oneOf && { oneOf: oneOf.map(one) }),
+    ...(allOf && { allOf: allOf.map(one) }),
+    ...(typeof additionalProperties === 'object' && { additionalProperties: one(additionalProperties) }),
+  };
+}

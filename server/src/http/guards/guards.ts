@@ -1,24 +1,25 @@
 import { Readable } from 'node:stream';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import {
   allows,
   type Caller,
   type ChosenProject,
+  highestRoleOf,
+  includesRole,
   isUser,
   type KeyCaller,
+  listParts,
+  type Role,
+  reachOf,
   type UserCaller,
 } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { describeRefusal } from '../answers/answers.ts';
+import { describeRefusal, describeSchemaErrors, ProjectParams } from '../answers/answers.ts';
 import { joinTwins } from '../bodies/bodies.ts';
-import { createPathProjectHook, type PathProjects } from './path-project.ts';
-import { refuseForged, type SessionCookie } from './session-cookie.ts';
-import { chooseByRole, narrowToRole } from './user-role.ts';
+import { changesSomething, refuseForged, type SessionCookie } from './session-cookie.ts';
 
-export { type CountLook, createLookCount } from './open-looks.ts';
-export { createPathProjectHook, markProjectRoute } from './path-project.ts';
 export { changesSomething, createSessionCookie, csrfTokenOf, type SessionCookie } from './session-cookie.ts';
-export { whileCallerWaits } from './waiting-caller.ts';
+export { type CountLook, createLookCount, whileCallerWaits } from './waiting-caller.ts';
 
 /** A key as it came in a request, and by which way. */
 export interface PresentedKey {
@@ -248,3 +249,96 @@ function readProjectId(query: unknown): number | undefined {
   if (typeof given === 'string' && /^\d{1,15}$/.test(given)) return Number(given);
   throw new ServiceError('query_invalid', { details: ['/projectId must be integer'] });
 }
+
+/** What projects know about the project of a path. */
+interface PathProjects {
+  /** @throws not_found for a project that does not exist or is out of reach */
+  choosePathProject(caller: Caller, projectId: number): ChosenProject | Promise<ChosenProject>;
+}
+
+const PROJECTS = '/management/projects/:';
+const BELOW_PROJECT = `${PROJECTS}id/`;
+
+/**
+ * Marks every route below the path of a project, so that none can forget the check. Runs as the route is added.
+ * @throws Error for a route there that nobody could be checked for
+ */
+export function markProjectRoute(route: RouteOptions): void {
+  const { url, config = {}, schema = {} } = route;
+  if (!url.startsWith(PROJECTS) || url === `${PROJECTS}id`) return;
+  if (!url.startsWith(BELOW_PROJECT)) throw new Error(`${url} must name its project :id`);
+  if (config.guard !== 'management') throw new Error(`${url} must have the guard management`);
+  route.schema = { ...schema, params: schema.params ?? ProjectParams };
+  route.config = { ...config, isBelowProject: config.findsDeletedProject !== true };
+}
+
+/** Finds the project of the path, before the other parameters and the body are looked at. Source: docs/interface.md §7.2. */
+export function createPathProjectHook(projects: PathProjects) {
+  return async (request: FastifyRequest): Promise<void> => {
+    if (request.routeOptions.config.isBelowProject !== true) return;
+    const check = request.getValidationFunction('params');
+    if (check === undefined) throw new Error(`nobody knows the project of ${request.routeOptions.url}`);
+    if (!check(request.params)) {
+      throw new ServiceError('query_invalid', { details: describeSchemaErrors(check.errors ?? []) });
+    }
+    const { id } = request.params as { id: number };
+    request.project = await chooseByRole(request, id, (caller) => projects.choosePathProject(caller, id));
+  };
+}
+
+/** A key that may not manage is for programs that serve shoppers; a viewer looks at everything. */
+function wantedRole(request: FastifyRequest): Role {
+  const { access = 'read', role } = request.routeOptions.config;
+  return role ?? (changesSomething(request) && access !== 'read' ? 'editor' : 'viewer');
+}
+
+/**
+ * Whoever has a role in parts of the account reaches, for this request, those parts alone in which it suffices.
+ * @throws role_refused where there is none
+ */
+function narrowToRole(request: FastifyRequest, user: UserCaller): UserCaller {
+  const wanted = wantedRole(request);
+  const scope = reachOf(user, wanted);
+  const parts = listParts(scope);
+  // Without any role one still looks at oneself, signs out, and sees no project.
+  if (wanted !== 'viewer' && parts?.groups.length === 0 && parts.projects.length === 0) {
+    throw roleRefused(wanted, `yours is ${highestRoleOf(user)}`);
+  }
+  return { ...user, scope };
+}
+
+type FindProject = (caller: Caller, id: number | undefined) => ChosenProject | Promise<ChosenProject>;
+
+/**
+ * Finds the project among those that the caller may look at, then what the caller may do there.
+ * @throws role_refused, and what `find` throws
+ */
+async function chooseByRole(
+  request: FastifyRequest,
+  id: number | undefined,
+  find: FindProject,
+): Promise<ChosenProject> {
+  const { caller } = request;
+  if (!isUser(caller) || caller.roles.length === 0) return find(caller, id);
+  const project = await find({ ...caller, scope: reachOf(caller, 'viewer') }, id);
+  const wanted = wantedRole(request);
+  const canChange = await isFound(() => find({ ...caller, scope: reachOf(caller, 'editor') }, project.id));
+  if (!canChange && includesRole(wanted, 'editor')) {
+    throw roleRefused(wanted, `yours in project ${project.id} is viewer`);
+  }
+  request.caller = { ...caller, access: canChange ? 'manage' : 'read' };
+  return project;
+}
+
+async function isFound(find: () => unknown): Promise<boolean> {
+  try {
+    await find();
+    return true;
+  } catch (error) {
+    if (error instanceof ServiceError) return false;
+    throw error;
+  }
+}
+
+const roleRefused = (wanted: Role, held: string) =>
+  new ServiceError('role_refused', { details: [`this takes the role ${wanted}, ${held}`] });

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { extname, join, posix, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { namesTag } from '../../kernel/entity-tag.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import type { Server } from '../http.ts';
 import { chooseEncoding } from './answer-encoding.ts';
 
 /** Files that a build made: the console and the documentation. All are read at once, so a path can name no other file. */
@@ -85,4 +87,106 @@ function sendFile(file: BuiltFile, request: FastifyRequest, reply: FastifyReply)
   const encoding = chooseEncoding(request.headers['accept-encoding'], [...file.packed.keys()]);
   if (encoding === undefined) return reply.send(file.plain);
   return reply.header('content-encoding', encoding).send(file.packed.get(encoding));
+}
+
+/** What `npm run build` makes. Source: docs/interface.md §14.5. */
+const CONSOLE_FOLDER = fileURLToPath(new URL('../../../../console/dist/', import.meta.url));
+
+/**
+ * Scripts and styles are files of ours and nothing else; a page cannot send what it knows anywhere but here. Pictures
+ * of products come from wherever a shop keeps them.
+ */
+const CONSOLE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' http: https:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+/**
+ * Serves the console under `/console/`. Its files are read once: they are few, and a path can then name no other file.
+ * Source: docs/interface.md §14.5.
+ * @returns whether it was built
+ */
+export function serveConsole(server: Server, folder = CONSOLE_FOLDER): boolean {
+  const files = readBuiltFiles(folder, '{index.html,assets/*}');
+  const isBuilt = files.has('index.html');
+  if (!isBuilt) {
+    server.log.warn(
+      'the console is not built, /console/ and links to it answer 404: run npm ci && npm run build, then start again',
+    );
+  }
+  const config = { guard: 'none' } as const;
+  const schema = { hide: true };
+
+  server.get('/console', { config, schema }, async (_request, reply) => reply.redirect('/console/', 308));
+
+  server.get('/console/', { config, schema }, async (request, reply) => {
+    const page = files.get('index.html');
+    if (page === undefined) throw new ServiceError('console_missing');
+    return sendPage(page, CONSOLE_POLICY, { request, reply });
+  });
+
+  server.get('/console/assets/:file', { config, schema }, async (request, reply) => {
+    return sendAsset(files, request, reply);
+  });
+
+  return isBuilt;
+}
+
+/** What `npm run docs` makes. Source: docs/interface.md §10.3. */
+const DOCS_FOLDER = fileURLToPath(new URL('../../../../site/dist/', import.meta.url));
+
+/** Everything is a file of ours; nothing is sent anywhere. */
+const DOCS_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+/**
+ * Serves the documentation under `/docs/`, which without its build leads to the API page. Its files are read when somebody
+ * first reads it: most processes never need them.
+ */
+export function serveDocs(server: Server, folder = DOCS_FOLDER): void {
+  let read: BuiltFiles | undefined;
+  const files = () => {
+    read ??= readBuiltFiles(folder, '**');
+    return read;
+  };
+  const config = { guard: 'none' } as const;
+  const schema = { hide: true };
+
+  server.get('/docs', { config, schema }, async (_request, reply) => reply.redirect('/docs/', 308));
+
+  server.get('/docs/', { config, schema }, async (request, reply) => {
+    const page = files().get('index.html');
+    if (page === undefined) return reply.header('cache-control', 'no-cache').redirect('/docs/api', 302);
+    return sendPage(page, DOCS_POLICY, { request, reply });
+  });
+
+  server.get('/docs/*', { config, schema }, async (request, reply) => {
+    const { '*': name } = request.params as { '*': string };
+    const page = files().get(name.endsWith('.svg') ? name : `${name}.html`);
+    if (page === undefined) throw new ServiceError('not_found');
+    return sendPage(page, DOCS_POLICY, { request, reply });
+  });
+
+  server.get('/docs/assets/:file', { config, schema }, async (request, reply) =>
+    sendAsset(files(), request, reply),
+  );
 }

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import Fastify from 'fastify';
 import { replyWithError } from '../answers/error-mapper.ts';
 import type { Server } from '../http.ts';
-import { serveConsole } from './console-files.ts';
+import { serveConsole } from './built-files.ts';
 
 const FILES = {
   'index.html': '<!doctype html><title>Console</title>',

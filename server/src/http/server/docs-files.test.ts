@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import Fastify from 'fastify';
 import { replyWithError } from '../answers/error-mapper.ts';
 import type { Server } from '../http.ts';
-import { serveDocs } from './docs-files.ts';
+import { serveDocs } from './built-files.ts';
 
 const FILES = {
   'site/index.html': 'home',

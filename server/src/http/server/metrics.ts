@@ -6,8 +6,7 @@ import { type FailureCode, ServiceError } from '../../kernel/errors.ts';
 import { dataFolderAt, findLastBackup } from '../../storage/storage.ts';
 import { ErrorAnswer, type Reason } from '../answers/answers.ts';
 import type { Server } from '../http.ts';
-import { SLOW_MS } from './request-log.ts';
-import { describeSent, type SentRequest } from './sent-request.ts';
+import { describeSent, type SentRequest, SLOW_MS } from './request-log.ts';
 
 /** What the parts of the service count. Names and labels: docs/operating.md. */
 export interface Metrics {

@@ -1,5 +1,9 @@
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { isUser } from '../../kernel/caller.ts';
+import { isSecretName, MASK, maskSecrets } from '../../kernel/secret-mask.ts';
+import { unpackBeginning } from '../../storage/storage.ts';
+import type { FailureBody } from '../answers/answers.ts';
+import { BEGINNING_BYTES } from '../bodies/bodies.ts';
 import type { Server } from '../http.ts';
 
 /** From here on a request is slow. Source: docs/interface.md §14.7. */
@@ -82,3 +86,82 @@ export function createRefusalLog(message: string): (log: Server['log'], facts: o
     if (count <= REFUSALS_PER_SECOND) log.info(facts, message);
   };
 }
+
+/** What was sent and why it was refused, as far as it may be shown: secrets are masked, long texts cut. */
+export interface SentRequest {
+  /** Path and query. */
+  readonly url: string;
+  readonly reason: string | null;
+  readonly message: string | null;
+  readonly details: readonly string[];
+  /** Its beginning as text; null: there was none, it is a file, or it cannot be read. */
+  readonly body: string | null;
+  /** Of the body as it came. */
+  readonly bodyBytes: number;
+  readonly isBodyWhole: boolean;
+}
+
+/** Source: docs/interface.md §14.9. */
+const LONGEST = { url: 1_000, body: 1_024, line: 300, lines: 5 };
+/** The name of an attribute in a product that is sent. Source: docs/interface.md §2.3. */
+const ATTRIBUTE_NAME = 'key';
+const OF_PRODUCTS = /^\/(products|content)\b/;
+
+/** Takes some microseconds, for requests that failed or were slow. */
+export function describeSent(request: FastifyRequest): SentRequest {
+  const { failure } = request;
+  // A file that is streamed, and a body that was not read to its end, are known by what was announced.
+  const bodyBytes = request.rawBody?.bytes.length ?? Number(request.headers['content-length'] ?? 0);
+  const plainName = OF_PRODUCTS.test(request.url) ? ATTRIBUTE_NAME : undefined;
+  const text = readBeginning(request);
+  return {
+    url: describeUrl(request),
+    reason: failure?.reason ?? null,
+    message: failure?.message ?? null,
+    details: failure === undefined ? [] : describeDetails(failure).slice(0, LONGEST.lines).map(shorten),
+    body: text === undefined ? null : maskSecrets(text.slice(0, LONGEST.body), plainName),
+    bodyBytes,
+    isBodyWhole:
+      text === undefined ? bodyBytes === 0 : text.length <= LONGEST.body && bodyBytes <= BEGINNING_BYTES,
+  };
+}
+
+function describeUrl({ url, routeOptions }: FastifyRequest): string {
+  const { config, url: pattern = '' } = routeOptions;
+  const [path = '', query] = config?.hasSecretPath ? [pattern] : url.slice(0, 2 * LONGEST.url).split('?', 2);
+  if (query === undefined) return path;
+  // Names may be written with %: what the service reads is what has to be masked.
+  const pairs = [...new URLSearchParams(query)].map(
+    ([name, value]) => `${encode(name)}=${isSecretName(name) ? MASK : encode(maskSecrets(value))}`,
+  );
+  return `${path}?${pairs.join('&')}`.slice(0, LONGEST.url);
+}
+
+/** A half of a pair of surrogates cannot be written as UTF-8. */
+const encode = (text: string) => encodeURIComponent(text.toWellFormed()).replaceAll('%2C', ',');
+
+/** Text of other encodings has NULs between its letters, which would hide a name. */
+const UNREADABLE = /[^\P{Cc}\n\r\t]|\ufffd/gu;
+
+function readBeginning({ rawBody }: FastifyRequest): string | undefined {
+  if (rawBody === undefined || rawBody.bytes.length === 0) return undefined;
+  const { bytes, beginning = bytes.subarray(0, BEGINNING_BYTES), encoding } = rawBody;
+  const plain = unpackBeginning(beginning, encoding);
+  if (plain === undefined) return undefined;
+  return new TextDecoder().decode(plain.subarray(0, BEGINNING_BYTES)).replaceAll(UNREADABLE, '');
+}
+
+/** A parser quotes what it could not read, perhaps the end of a secret whose name is before that. */
+const QUOTED = /, (?:\.\.\.)?".*$/s;
+
+function describeDetails({ reason, details = [], validation = [] }: FailureBody): string[] {
+  const ofProducts = validation.flatMap(({ product, schemaErrors, errors }) =>
+    [...new Set([...schemaErrors, ...errors])].map(
+      (line) => `${product?.identifier ?? product?.index ?? ''}: ${line}`,
+    ),
+  );
+  const lines = reason === 'body_not_json' ? details.map((line) => line.replace(QUOTED, '')) : details;
+  return [...lines, ...ofProducts];
+}
+
+const shorten = (line: string) => maskSecrets(line.slice(0, LONGEST.line));

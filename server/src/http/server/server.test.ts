@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import { test } from 'node:test';
-import type { streamBody } from '../bodies/body-stream.ts';
+import type { streamBody } from '../bodies/body.ts';
 import type { Guards } from '../guards/guards.ts';
 import { createServer } from './server.ts';
 

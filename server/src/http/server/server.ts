@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import Fastify, { type FastifyError, type FastifyRequest, type RouteOptions } from 'fastify';
+import cors from '@fastify/cors';
+import type { FastifyError, FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import Fastify from 'fastify';
 import { nameCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import { openRequestSpan, type RequestSpan } from '../../kernel/trace.ts';
 import { describeSchemaErrors, hasAlready, replyWithError } from '../answers/answers.ts';
 import {
   brokeOff,
@@ -30,17 +33,18 @@ import {
   watchStream,
 } from '../guards/guards.ts';
 import type { Server } from '../http.ts';
-import { packForCaller } from './answer-encoding.ts';
-import { createAnswerMemory } from './answer-memory.ts';
-import { createBrokenRequestHandler } from './broken-requests.ts';
-import { boundConnections, connectionOptions, READER_MS, STRANGER_MS } from './connections.ts';
-import { allowOrigins } from './origins.ts';
+import { createAnswerMemory, packForCaller } from './answer-encoding.ts';
+import {
+  boundConnections,
+  connectionOptions,
+  createBrokenRequestHandler,
+  READER_MS,
+  STRANGER_MS,
+} from './connections.ts';
 import { readQuery } from './query.ts';
 import { RequestLog } from './request-log.ts';
-import { traceRequests } from './request-traces.ts';
 
-export { serveConsole } from './console-files.ts';
-export { serveDocs } from './docs-files.ts';
+export { serveConsole, serveDocs } from './built-files.ts';
 export {
   type Endpoint,
   type Once,
@@ -51,7 +55,6 @@ export {
   serveOnce,
   serveRaw,
 } from './endpoint.ts';
-export { listenOn, refuseTakenAddress } from './listen.ts';
 export {
   createMetrics,
   type MeasuredRequest,
@@ -61,8 +64,7 @@ export {
   serveMetrics,
   type WatchedGauge,
 } from './metrics.ts';
-export { serveRoot } from './root-route.ts';
-export type { SentRequest } from './sent-request.ts';
+export type { SentRequest } from './request-log.ts';
 
 export interface ServerSettings {
   readonly logLevel: string;
@@ -302,4 +304,84 @@ function answerUnknownPaths(server: Server): void {
     if (entry === undefined || entry.hidden) throw new ServiceError('not_found');
     throw new ServiceError('method_not_allowed', { allow: [...entry.methods].sort() });
   });
+}
+
+/** Makes every request a span, except those of health checks. Call it before the hooks that are to be within. */
+function traceRequests(server: Server): void {
+  const spans = new WeakMap<FastifyRequest, RequestSpan>();
+  server.addHook('onRequest', (request, _, done) => {
+    const { url = 'unknown' } = request.routeOptions;
+    if (url.startsWith('/health/')) return done();
+    const span = openRequestSpan(request.method, url, request.headers);
+    spans.set(request, span);
+    span.serve(done);
+  });
+  server.addHook('onResponse', async (request, reply) => {
+    const { project } = request as Partial<typeof request>;
+    spans.get(request)?.end(reply.statusCode, { ...(project && { 'relata.project.id': project.id }) });
+  });
+}
+
+/** The paths that browsers of other origins may call. Source: docs/interface.md §5.4. */
+const CORS_PATHS = ['/projects', '/product-service/', '/search/relations/', '/project/check-credentials'];
+
+/** What scripts of other origins may read beside the body. */
+const EXPOSED_HEADERS = ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'ETag', 'X-Request-Id'].concat(
+  ...['Deprecation', 'Idempotency-Replayed', 'Location', 'WWW-Authenticate'],
+);
+
+/** Lets scripts of other origins read what anybody may; every other answer stays what it is without them. */
+function allowOrigins(server: Server, origins: readonly string[]): void {
+  const allowed = {
+    origin: [...origins],
+    credentials: false,
+    methods: ['GET', 'HEAD', 'POST'],
+    exposedHeaders: EXPOSED_HEADERS,
+  };
+  // The package's own route for OPTIONS of any path: what is no preflight is a method that the path does not have.
+  server.addHook('onRoute', (route: RouteOptions) => {
+    if (route.url === '*' && route.method === 'OPTIONS') route.config = { ...route.config, guard: 'none' };
+  });
+  void server.register(cors, {
+    delegator: (request: FastifyRequest, done: (error: Error | null, options: object) => void) =>
+      done(null, isOpen(request) ? allowed : { origin: false }),
+  });
+}
+
+/** A preflight says which method it asks for. Source: Fetch, "CORS-preflight request". */
+function isOpen({ url, method, headers }: FastifyRequest): boolean {
+  const isAsked = headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
+  if (method === 'OPTIONS' && !isAsked) return false;
+  const path = url.split('?', 1)[0] ?? '';
+  return CORS_PATHS.some((open) => (open.endsWith('/') ? path.startsWith(open) : path === open));
+}
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** @returns the address @throws Error that names the settings, when it cannot be listened on */
+export async function listenOn(
+  server: Pick<FastifyInstance, 'listen'>,
+  { host, port }: Address,
+): Promise<string> {
+  try {
+    return await server.listen({ host, port });
+  } catch (error) {
+    const { code, message } = error as Error & { code?: string };
+    const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+    throw new Error(
+      code === 'EADDRINUSE'
+        ? `The address ${address} is taken: set RELATA_PORT, or stop what listens there.`
+        : `The address ${address} cannot be listened on (${message}): set RELATA_HOST or RELATA_PORT.`,
+    );
+  }
+}
+
+/** For what must not be done in vain: whoever has the address may be the service itself. @throws Error as listenOn */
+export async function refuseTakenAddress(address: Address): Promise<void> {
+  const probe = Fastify();
+  await listenOn(probe, address);
+  await probe.close();
 }

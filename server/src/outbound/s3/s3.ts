@@ -1,13 +1,14 @@
 /** The door of s3: reading, listing and writing objects of a bucket, over pinned connections. */
-import type { IncomingMessage } from 'node:http';
-import type { Outbound } from '../pinned-addresses.ts';
-import { announcedSize, readResponse } from '../response-bytes.ts';
-import { createS3Requests, type S3Place } from './s3-requests.ts';
-import { uploadToS3 } from './s3-upload.ts';
-import type { XmlElement } from './s3-xml.ts';
 
-export { checkS3Endpoint, s3AccessOptions, s3BucketOptions, s3Secrets } from './s3-options.ts';
-export type { S3Place } from './s3-requests.ts';
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { AwsV4Signer } from 'aws4fetch';
+import { SaxesParser } from 'saxes';
+import { Type } from 'typebox';
+import { checkHttpUrl, readHttpUrl, URL_LENGTH } from '../address.ts';
+import { createTimeouts, OutboundProblem } from '../outbound-problem.ts';
+import { announcedSize, type Outbound, readResponse, sendPinned } from '../pinned-addresses.ts';
+import type { SecretMembers } from '../secret-members.ts';
 
 export interface S3Object {
   readonly key: string;
@@ -111,4 +112,323 @@ function decodeSafely(text: string): string | undefined {
     // Some servers say that they encode keys and do not; then the key is what is written.
     return undefined;
   }
+}
+
+/** A bucket of S3 or of a server that speaks its protocol, with the right to use it. */
+export interface S3Place {
+  /** `https://s3.eu-central-1.amazonaws.com`, `https://minio.example:9000`. */
+  readonly endpoint: string;
+  /** Default: what the endpoint says, else us-east-1. */
+  readonly region?: string | undefined;
+  readonly bucket: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  /** Whether the bucket stands in the path; default: everywhere except at Amazon, which prefers it in the name. */
+  readonly forcePathStyle?: boolean | undefined;
+}
+
+interface S3Request {
+  readonly method?: 'GET' | 'PUT' | 'POST' | 'DELETE';
+  readonly key?: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+}
+
+interface S3Answer {
+  readonly response: IncomingMessage;
+  readonly url: URL;
+}
+
+/** Answers in XML: a page of a list has up to 1,000 keys of 1,024 bytes, each byte of which may be written as `%xx`. */
+const XML_BYTES = 8 * 1024 * 1024;
+
+const CLEARING = { connectMs: 15_000, idleMs: 15_000, wholeMs: 30_000 };
+
+/** Sends signed requests. Keys go over the line only as signatures. @throws OutboundProblem */
+function createS3Requests(place: S3Place, via: Outbound) {
+  const send = async (request: S3Request, by: Outbound): Promise<S3Answer> => {
+    const { method = 'GET', body } = request;
+    const url = addressOf(place, request);
+    const { accessKeyId, secretAccessKey, region } = place;
+    const signed = await new AwsV4Signer({
+      ...{ method, accessKeyId, secretAccessKey, service: 's3', ...(region && { region }) },
+      url: url.href,
+      headers: { ...request.headers, 'x-amz-content-sha256': digestOf(body) },
+    }).sign();
+    const headers = {
+      ...Object.fromEntries(signed.headers),
+      ...(method !== 'GET' && { 'content-length': String(body?.length ?? 0) }),
+    };
+    const response = await sendPinned(url, { ...by, method, headers, ...(body && { body }) });
+    return { response, url };
+  };
+
+  /** @throws OutboundProblem unless the answer has a status of `taken` */
+  const ask = async (request: S3Request, taken: readonly number[], by = via): Promise<S3Answer> => {
+    const answer = await send(request, by);
+    const { statusCode = 0 } = answer.response;
+    if (taken.includes(statusCode)) return answer;
+    // The status says enough; a body that breaks off would only explain it.
+    throw describeRefusal(answer.url, statusCode, await readAnswer(answer, by).catch(() => undefined));
+  };
+
+  return {
+    ask,
+    /** Removes what would be left behind, though the time of the caller is used up or nobody waits any more. */
+    async clear(request: S3Request): Promise<void> {
+      const timeouts = createTimeouts(CLEARING, 'The server');
+      const { response } = await ask(request, [204], { ...via, timeouts, signal: undefined });
+      response.destroy();
+    },
+    /** @returns the answer's XML. @throws OutboundProblem; a copy or a completion may fail with status 200 */
+    async askXml(request: S3Request): Promise<XmlElement> {
+      const answer = await ask(request, [200]);
+      const xml = await readAnswer(answer, via);
+      if (xml?.name === 'Error') throw describeRefusal(answer.url, 200, xml);
+      if (xml === undefined)
+        throw new OutboundProblem('refused', `${answer.url.host} does not answer as S3 does`);
+      return xml;
+    },
+  };
+}
+
+const digestOf = (body: Uint8Array | undefined) =>
+  createHash('sha256')
+    .update(body ?? '')
+    .digest('hex');
+
+function addressOf(
+  { endpoint, bucket, forcePathStyle }: S3Place,
+  { key = '', query = {} }: Pick<S3Request, 'key' | 'query'>,
+): URL {
+  const url = new URL(endpoint);
+  // No certificate of *.s3.amazonaws.com fits a name with further dots.
+  const inPath = forcePathStyle ?? (!url.hostname.endsWith('.amazonaws.com') || bucket.includes('.'));
+  if (!inPath) url.hostname = `${bucket}.${url.hostname}`;
+  const names = [...(inPath ? [bucket] : []), ...key.split('/')];
+  url.pathname = url.pathname.replace(/\/$/, '') + names.map((name) => `/${encode(name)}`).join('');
+  url.search = Object.entries(query)
+    .map(([name, value]) => `${encode(name)}=${encode(value)}`)
+    .join('&');
+  return url;
+}
+
+const encode = (text: string) =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+
+async function readAnswer({ response, url }: S3Answer, via: Outbound): Promise<XmlElement | undefined> {
+  const pieces: Uint8Array[] = [];
+  let total = 0;
+  for await (const piece of readResponse(response, { ...via, url })) {
+    total += piece.length;
+    if (total > XML_BYTES) throw new OutboundProblem('refused', `${url.host} answers more than a list holds`);
+    pieces.push(piece);
+  }
+  return readXml(Buffer.concat(pieces).toString('utf8'));
+}
+
+const HINTS: Readonly<Record<string, string>> = {
+  InvalidAccessKeyId: 'it does not know the access key id',
+  SignatureDoesNotMatch: 'the secret access key or the region is wrong',
+  AuthorizationHeaderMalformed: 'the region is wrong',
+  PermanentRedirect: 'the bucket is in another region',
+  AccessDenied: 'the access key has no right to do this',
+  NoSuchBucket: 'there is no such bucket',
+  NoSuchKey: 'there is no such object',
+  RequestTimeTooSkewed: 'the clocks of the service and of the server differ',
+};
+
+/** The server's own message is not passed on: it may hold what was signed. */
+function describeRefusal(url: URL, status: number, xml: XmlElement | undefined): OutboundProblem {
+  const code = (xml?.name === 'Error' && xml.text('Code')) || '';
+  const isName = /^[A-Za-z]{1,60}$/.test(code);
+  const hint = HINTS[code];
+  const text = `${url.host} answered ${status}${isName ? ` ${code}` : ''}${hint ? `: ${hint}` : ''}`;
+  if (status === 412) return new OutboundProblem('changed', text);
+  // What fails within the server may pass; what it refuses does not.
+  if (status >= 500) return new OutboundProblem('broken_off', text);
+  return new OutboundProblem(status === 404 ? 'no_file' : 'refused', text);
+}
+
+/** Each part but the last has at least 5 MiB, and an object at most 10,000: objects of 156 GiB. */
+const PART_BYTES = 16 * 1024 * 1024;
+
+interface S3Upload {
+  readonly key: string;
+  readonly contentType?: string | undefined;
+}
+
+/**
+ * Writes an object, in memory a part at a time: one PUT for up to 16 MiB, parts for more. The object is there as a whole or
+ * not at all.
+ * @returns its size
+ */
+async function uploadToS3(
+  requests: ReturnType<typeof createS3Requests>,
+  { key, contentType = 'application/octet-stream' }: S3Upload,
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<number> {
+  const headers = { 'content-type': contentType };
+  const parts = cutParts(bytes);
+  try {
+    const first = (await parts.next()).value ?? new Uint8Array();
+    if (first.length < PART_BYTES) {
+      const { response } = await requests.ask({ method: 'PUT', key, headers, body: first }, [200]);
+      response.destroy();
+      return first.length;
+    }
+    return await uploadParts(requests, { key, headers }, resume(first, parts));
+  } finally {
+    await parts.return(undefined);
+  }
+}
+
+async function uploadParts(
+  requests: ReturnType<typeof createS3Requests>,
+  { key, headers }: { key: string; headers: Readonly<Record<string, string>> },
+  parts: AsyncIterable<Uint8Array>,
+): Promise<number> {
+  const begun = await requests.askXml({ method: 'POST', key, query: { uploads: '' }, headers });
+  const uploadId = begun.text('UploadId');
+  const tags: string[] = [];
+  let total = 0;
+  try {
+    for await (const body of parts) {
+      const query = { partNumber: String(tags.length + 1), uploadId };
+      const { response } = await requests.ask({ method: 'PUT', key, query, body }, [200]);
+      tags.push(response.headers.etag ?? '');
+      response.destroy();
+      total += body.length;
+    }
+    await requests.askXml({ method: 'POST', key, query: { uploadId }, body: listParts(tags) });
+    return total;
+  } catch (error) {
+    // Parts of an upload that nobody ends are kept, and paid for.
+    await requests.clear({ method: 'DELETE', key, query: { uploadId } }).catch(() => {});
+    throw error;
+  }
+}
+
+function listParts(tags: readonly string[]): Uint8Array {
+  const parts = tags.map(
+    (tag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>${tag.replace(/[<>&]/g, '')}</ETag></Part>`,
+  );
+  return Buffer.from(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`);
+}
+
+async function* resume(first: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield first;
+  yield* rest;
+}
+
+/** All but the last are full. */
+async function* cutParts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, undefined> {
+  let part = Buffer.allocUnsafe(PART_BYTES);
+  let filled = 0;
+  for await (const piece of bytes) {
+    for (let at = 0; at < piece.length; ) {
+      const taken = Math.min(PART_BYTES - filled, piece.length - at);
+      part.set(piece.subarray(at, at + taken), filled);
+      filled += taken;
+      at += taken;
+      if (filled < PART_BYTES) continue;
+      yield part;
+      part = Buffer.allocUnsafe(PART_BYTES);
+      filled = 0;
+    }
+  }
+  if (filled > 0) yield part.subarray(0, filled);
+}
+
+/** What a definition says of a bucket, and what a schema cannot say is wrong with it. Source: docs/interface.md §13.1. */
+
+export const s3BucketOptions = {
+  endpoint: Type.String({
+    ...{ minLength: 1, maxLength: URL_LENGTH, 'x-label': 'Endpoint' },
+    description: 'https://s3.eu-central-1.amazonaws.com, https://minio.example:9000',
+  }),
+  region: Type.Optional(
+    Type.String({
+      ...{ pattern: '^[a-z0-9-]{1,50}$', 'x-label': 'Region' },
+      description: 'if it is left out: what the endpoint says, otherwise us-east-1',
+    }),
+  ),
+  bucket: Type.String({ pattern: '^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$', 'x-label': 'Bucket' }),
+};
+
+export const s3AccessOptions = {
+  accessKeyId: Type.String({ pattern: '^[!-~]{1,128}$', 'x-label': 'Access key id' }),
+  secretAccessKey: Type.String({
+    ...{ minLength: 1, maxLength: 1_024, 'x-label': 'Secret access key', 'x-secret': 'line' },
+    description:
+      'Answers show *** in its place; ***, sent back, keeps it as long as the origin of the endpoint stays',
+  }),
+  forcePathStyle: Type.Optional(
+    Type.Boolean({
+      description:
+        'true: the bucket stands in the path; false: in the host name. If it is left out: in the host name at amazonaws.com, otherwise in the path',
+    }),
+  ),
+};
+
+/** @returns what is wrong with an endpoint; undefined when nothing is */
+export function checkS3Endpoint(endpoint: string): string | undefined {
+  const problem = checkHttpUrl(endpoint);
+  if (problem !== undefined) return problem;
+  return /[?#]/.test(endpoint) ? 'An endpoint has no query and no fragment' : undefined;
+}
+
+export const s3Secrets: SecretMembers<Pick<S3Place, 'endpoint'>> = {
+  members: ['secretAccessKey'],
+  sentTo: ({ endpoint }) => (checkHttpUrl(endpoint) === undefined ? readHttpUrl(endpoint).origin : undefined),
+};
+
+/** An element of an answer: S3 nests them two deep and uses no attributes. */
+interface XmlElement {
+  readonly name: string;
+  readonly children: readonly XmlElement[];
+  /** @returns the text of a child, empty without one; of itself without a name */
+  text(child?: string): string;
+}
+
+interface Building {
+  readonly name: string;
+  readonly children: Building[];
+  content: string;
+}
+
+/** @returns undefined for what is no XML. Entities of the text's own are not known to the parser. */
+function readXml(text: string): XmlElement | undefined {
+  const root: Building = { name: '', children: [], content: '' };
+  const open = [root];
+  const parser = new SaxesParser();
+  parser.on('opentag', ({ name }) => {
+    const element = { name, children: [], content: '' };
+    open.at(-1)?.children.push(element);
+    open.push(element);
+  });
+  parser.on('text', (part) => {
+    const element = open.at(-1);
+    if (element !== undefined) element.content += part;
+  });
+  parser.on('closetag', () => void open.pop());
+  try {
+    parser.write(text).close();
+  } catch {
+    // Its callers tell of an answer that is not what S3 gives.
+    return undefined;
+  }
+  const [first] = root.children;
+  return first && finish(first);
+}
+
+function finish({ name, children, content }: Building): XmlElement {
+  const finished = children.map(finish);
+  return {
+    name,
+    children: finished,
+    text: (child) =>
+      child === undefined ? content : (finished.find((one) => one.name === child)?.text() ?? ''),
+  };
 }

@@ -1,13 +1,12 @@
 /** The door of sftp: reading, listing and writing files of a server whose key is pinned, over a pinned connection. */
-import type { Outbound } from '../pinned-addresses.ts';
-import { SftpCalls, type SftpFile } from './sftp-calls.ts';
-import { listFolder, readPath, statPath } from './sftp-reading.ts';
-import { openSession, type SftpServer } from './sftp-session.ts';
-import { removePath, writePath } from './sftp-writing.ts';
 
-export type { SftpName } from './sftp-calls.ts';
-export { checkSftpServer, sftpAddressOf, sftpOptions, sftpSecrets } from './sftp-options.ts';
-export type { SftpServer } from './sftp-session.ts';
+import { createHash } from 'node:crypto';
+import { isIP } from 'node:net';
+import type { Client, FileEntryWithStats, SFTPWrapper, Stats } from 'ssh2';
+import { Type } from 'typebox';
+import { OutboundProblem } from '../outbound-problem.ts';
+import { connectPinned, type Outbound } from '../pinned-addresses.ts';
+import { MASK, type SecretMembers } from '../secret-members.ts';
 
 export type Sftp = Awaited<ReturnType<typeof openSftp>>;
 
@@ -28,4 +27,504 @@ export async function openSftp(server: SftpServer, via: Outbound) {
     remove: (path: string) => removePath(calls, path),
     close: end,
   };
+}
+
+/** A server of files over SSH, with the right to use it. */
+export interface SftpServer {
+  readonly host: string;
+  /** Default: 22. */
+  readonly port?: number | undefined;
+  readonly user: string;
+  readonly password?: string | undefined;
+  /** In the form of PEM or OpenSSH. */
+  readonly privateKey?: string | undefined;
+  readonly passphrase?: string | undefined;
+  /** `SHA256:…`, as `ssh-keygen -lf` shows it: nothing is sent to a server with another key. */
+  readonly hostKey: string;
+}
+
+interface SftpSession {
+  readonly sftp: SFTPWrapper;
+  end(): void;
+}
+
+const DEFAULT_PORT = 22;
+
+/** Connects, checks the key of the host and signs in. @throws OutboundProblem address, connection, timeout, refused */
+async function openSession(server: SftpServer, via: Outbound): Promise<SftpSession> {
+  // Loaded when it is needed: most processes never speak SSH.
+  const { default: ssh2 } = await import('ssh2');
+  const { host, port = DEFAULT_PORT } = server;
+  const socket = await connectPinned(host, port, via);
+  const client: Client = new ssh2.Client();
+  const end = () => {
+    client.end();
+    socket.destroy();
+  };
+  via.signal?.addEventListener('abort', end, { once: true });
+  let seen = '';
+  try {
+    const ready = new Promise<void>((resolve, reject) => {
+      client.once('ready', resolve).on('error', reject);
+      client.once('close', () => reject(new OutboundProblem('connection', `${host} ended the connection`)));
+    });
+    // A timeout may come first; then nothing takes the error of the connection that it closes.
+    ready.catch(() => {});
+    answerPrompts(client, server.password);
+    client.connect({
+      sock: socket,
+      username: server.user,
+      ...(server.password !== undefined && { password: server.password, tryKeyboard: true }),
+      ...(server.privateKey !== undefined && { privateKey: server.privateKey }),
+      ...(server.passphrase !== undefined && { passphrase: server.passphrase }),
+      hostVerifier: (key: Buffer) => {
+        seen = fingerprintOf(key);
+        return seen === server.hostKey.replace(/=$/, '');
+      },
+      // The timeouts here are the service's own.
+      readyTimeout: 0,
+    });
+    await via.timeouts.wait('connect', ready);
+    const opened = new Promise<SFTPWrapper>((resolve, reject) => {
+      client.sftp((error, sftp) => (error ? reject(error) : resolve(sftp)));
+    });
+    // As with `ready`: the answer may time out first.
+    opened.catch(() => {});
+    return { sftp: await via.timeouts.wait('answer', opened), end };
+  } catch (error) {
+    end();
+    via.signal?.throwIfAborted();
+    throw describeSession(error, server, seen);
+  }
+}
+
+/** Some servers ask for the password by prompts only. */
+function answerPrompts(client: Client, password: string | undefined): void {
+  if (password === undefined) return;
+  client.on('keyboard-interactive', (...asked) => {
+    const [prompts, finish] = asked.slice(3) as [readonly unknown[], (answers: string[]) => void];
+    finish(prompts.map(() => password));
+  });
+}
+
+const fingerprintOf = (key: Buffer) =>
+  `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`;
+
+/** Errors of ssh2 are not passed on as they are: they may come from the server. */
+function describeSession(error: unknown, server: SftpServer, seen: string): unknown {
+  const { host } = server;
+  if (error instanceof OutboundProblem) return error;
+  if (seen !== '' && seen !== server.hostKey.replace(/=$/, ''))
+    return new OutboundProblem(
+      'refused',
+      `${host} has the host key ${seen}, not the one of the definition: nothing was sent. Ask its operator which one is right`,
+    );
+  const { level, code, message = '' } = error as { level?: string; code?: unknown; message?: string };
+  if (level === 'client-authentication')
+    return new OutboundProblem(
+      'refused',
+      `${host} does not accept the user, the password or the private key`,
+    );
+  if (message.startsWith('Cannot parse privateKey'))
+    return new OutboundProblem(
+      'refused',
+      'The private key cannot be read: it is damaged, or the passphrase is wrong',
+    );
+  const why = typeof code === 'string' && /^E[A-Z]{2,20}$/.test(code) ? ` (${code})` : '';
+  return new OutboundProblem('connection', `${host} could not be connected to by SFTP${why}`, {
+    cause: error,
+  });
+}
+
+/** Of SFTP 3, the version that every server speaks (draft-ietf-secsh-filexfer-02, section 7). */
+const STATUS = { endOfFile: 1, noSuchFile: 2, permissionDenied: 3 } as const;
+
+interface SftpFile {
+  readonly sizeBytes: number;
+  /** In seconds: SFTP knows no finer ones. */
+  readonly modifiedAt: number;
+}
+
+export interface SftpName extends SftpFile {
+  readonly name: string;
+  readonly kind: 'file' | 'folder' | 'link' | 'other';
+}
+
+/** As ssh2 calls back; a status alone has no result. */
+type Done<Result> = (error?: Error | null, result?: Result) => void;
+
+/** The calls of one session, with waiting limited and failures in words. */
+class SftpCalls {
+  readonly sftp: SFTPWrapper;
+  private readonly host: string;
+  private readonly via: Outbound;
+
+  constructor(sftp: SFTPWrapper, host: string, via: Outbound) {
+    this.sftp = sftp;
+    this.host = host;
+    this.via = via;
+  }
+
+  /** Sends a call without waiting for its answer. */
+  send<Result>(call: (done: Done<Result>) => void): Promise<Result> {
+    const answered = new Promise<Result>((resolve, reject) => {
+      call((error, result) => (error ? reject(error) : resolve(result as Result)));
+    });
+    // Of a call that nobody waits for any more.
+    answered.catch(() => {});
+    return answered;
+  }
+
+  /** Waiting is timed only while the service waits: a slow reader is not the fault of the server. @throws OutboundProblem */
+  async wait<Result>(path: string, answered: Promise<Result>): Promise<Result> {
+    const { signal, timeouts } = this.via;
+    try {
+      signal?.throwIfAborted();
+      return await timeouts.wait('piece', answered);
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw describeFile(error, this.host, path);
+    }
+  }
+
+  /** Sends a call and waits for its answer. @throws OutboundProblem */
+  ask<Result>(path: string, call: (done: Done<Result>) => void): Promise<Result> {
+    return this.wait(path, this.send(call));
+  }
+
+  close(handle: Buffer): void {
+    this.sftp.close(handle, () => {});
+  }
+}
+
+const toName = (name: string, stats: Stats): SftpName => ({
+  name,
+  kind: kindOf(stats),
+  sizeBytes: stats.size,
+  modifiedAt: stats.mtime,
+});
+
+function kindOf(stats: Stats): SftpName['kind'] {
+  if (stats.isSymbolicLink()) return 'link';
+  if (stats.isDirectory()) return 'folder';
+  return stats.isFile() ? 'file' : 'other';
+}
+
+/** The status that a server answered with, also within a problem. */
+function statusOf(error: unknown): unknown {
+  return (
+    error instanceof OutboundProblem ? (error.cause as { code?: unknown }) : (error as { code?: unknown })
+  )?.code;
+}
+
+const isEnd = (error: unknown) => statusOf(error) === STATUS.endOfFile;
+const isMissing = (error: unknown) => statusOf(error) === STATUS.noSuchFile;
+/** Whether the server said no, and the call was not just broken off. */
+const isAnswer = (error: unknown) => error instanceof OutboundProblem && typeof statusOf(error) === 'number';
+
+/** The server's own words are not passed on. */
+function describeFile(error: unknown, host: string, path: string): unknown {
+  if (error instanceof OutboundProblem) return error;
+  const cause = { cause: error };
+  if (isMissing(error)) return new OutboundProblem('no_file', `${host} has no ${path}`, cause);
+  if (statusOf(error) === STATUS.permissionDenied)
+    return new OutboundProblem('refused', `${host} does not allow the user to use ${path}`, cause);
+  return new OutboundProblem('broken_off', `${host} broke the transfer of ${path} off`, cause);
+}
+
+/** How much is asked for ahead: 32 KiB is what every server answers, and 32 of them make 10 MB/s at 100 ms of distance. */
+const PIECE_BYTES = 32 * 1024;
+const PIECES_AHEAD = 32;
+
+/** Follows links. @throws OutboundProblem no_file */
+async function statPath(calls: SftpCalls, path: string): Promise<SftpName> {
+  return toName(path, await calls.ask<Stats>(path, (done) => calls.sftp.stat(path, done)));
+}
+
+/** Names of a folder a page at a time, links not followed, in no order. */
+async function* listFolder(calls: SftpCalls, folder: string): AsyncGenerator<SftpName, undefined> {
+  const { sftp } = calls;
+  const handle = await calls.ask<Buffer>(folder, (done) => sftp.opendir(folder, done));
+  try {
+    for (;;) {
+      const page = await calls
+        .ask<FileEntryWithStats[]>(folder, (done) => sftp.readdir(handle as unknown as string, done))
+        .catch(orNothing);
+      if (page === undefined) return;
+      for (const { filename, attrs } of page) yield toName(filename, attrs as Stats);
+    }
+  } finally {
+    calls.close(handle);
+  }
+}
+
+/** @throws OutboundProblem changed, when the file is not the one that was listed, also while it is read */
+async function* readPath(
+  calls: SftpCalls,
+  path: string,
+  known: SftpFile,
+): AsyncGenerator<Uint8Array, undefined> {
+  const { sftp } = calls;
+  const handle = await calls.ask<Buffer>(path, (done) => sftp.open(path, 'r', done));
+  const check = async () => {
+    const stats = await calls.ask<Stats>(path, (done) => sftp.fstat(handle, done));
+    if (stats.size !== known.sizeBytes || stats.mtime !== known.modifiedAt) throw changed(path);
+  };
+  try {
+    await check();
+    yield* readAhead(calls, { handle, path, sizeBytes: known.sizeBytes });
+    await check();
+  } finally {
+    calls.close(handle);
+  }
+}
+
+interface Opened {
+  readonly handle: Buffer;
+  readonly path: string;
+  readonly sizeBytes: number;
+}
+
+async function* readAhead(calls: SftpCalls, { handle, path, sizeBytes }: Opened): AsyncGenerator<Uint8Array> {
+  const ahead: Promise<Uint8Array>[] = [];
+  let asked = 0;
+  let total = 0;
+  while (ahead.length > 0 || asked < sizeBytes) {
+    for (; ahead.length < PIECES_AHEAD && asked < sizeBytes; asked += PIECE_BYTES) {
+      const piece = readAt(calls, handle, asked);
+      // It is awaited in its turn; an earlier piece may end the file before.
+      piece.catch(() => {});
+      ahead.push(piece);
+    }
+    const piece = await calls.wait(path, ahead.shift() as Promise<Uint8Array>);
+    total += piece.length;
+    if (piece.length > 0) yield piece;
+  }
+  if (total !== sizeBytes) throw changed(path);
+}
+
+/** A server may answer with less than was asked for. @returns fewer bytes only at the end of the file */
+async function readAt(calls: SftpCalls, handle: Buffer, at: number): Promise<Uint8Array> {
+  const piece = Buffer.allocUnsafe(PIECE_BYTES);
+  let have = 0;
+  while (have < PIECE_BYTES) {
+    const read = await calls
+      .send<number>((done) => calls.sftp.read(handle, piece, have, PIECE_BYTES - have, at + have, done))
+      .catch(orNothing);
+    if (!read) break;
+    have += read;
+  }
+  return piece.subarray(0, have);
+}
+
+function orNothing(error: unknown): undefined {
+  if (!isEnd(error)) throw error;
+}
+
+const changed = (path: string) =>
+  new OutboundProblem(
+    'changed',
+    `${path} changed while it was read; write under another name and rename at the end`,
+  );
+
+/** Sent before the first one is answered. */
+const WRITES_AHEAD = 16;
+
+/**
+ * Writes under a hidden name and renames in the end: whoever looks sees the old file or the new one, never a part. Where the
+ * server does not take OpenSSH's rename there is a moment without a file.
+ * @returns the size of the file
+ */
+async function writePath(calls: SftpCalls, path: string, bytes: AsyncIterable<Uint8Array>): Promise<number> {
+  const { sftp } = calls;
+  const draft = draftOf(path);
+  const handle = await calls.ask<Buffer>(draft, (done) => sftp.open(draft, 'w', done));
+  try {
+    const total = await writeAhead(calls, { handle, draft }, bytes);
+    await calls.ask<void>(draft, (done) => sftp.close(handle, done));
+    await replace(calls, draft, path);
+    return total;
+  } catch (error) {
+    calls.close(handle);
+    sftp.unlink(draft, () => {});
+    throw error;
+  }
+}
+
+async function writeAhead(
+  calls: SftpCalls,
+  { handle, draft }: { handle: Buffer; draft: string },
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<number> {
+  const ahead: Promise<void>[] = [];
+  let total = 0;
+  for await (const piece of bytes) {
+    if (piece.length === 0) continue;
+    const at = total;
+    // Its own copy: the writer may use its buffer again before the server has answered.
+    ahead.push(calls.send((done) => calls.sftp.write(handle, Buffer.from(piece), 0, piece.length, at, done)));
+    total += piece.length;
+    if (ahead.length >= WRITES_AHEAD) await calls.wait(draft, ahead.shift() as Promise<void>);
+  }
+  for (const written of ahead) await calls.wait(draft, written);
+  return total;
+}
+
+/** In one step where the server takes OpenSSH's extension; SFTP 3 alone renames over no file that is there. */
+async function replace(calls: SftpCalls, draft: string, path: string): Promise<void> {
+  if (await renameOver(calls, draft, path)) return;
+  const aside = asideOf(path);
+  await moveAside(calls, path, aside);
+  try {
+    await rename(calls, path, { from: draft, to: path });
+  } catch (error) {
+    await putBack(calls, path, aside).catch(() => {
+      throw describeAside(error, aside);
+    });
+    throw error;
+  }
+  // The new file is there, whatever becomes of the old one.
+  await removePath(calls, aside).catch(() => {});
+}
+
+/** @returns false where the server does not know how, or refuses. @throws OutboundProblem where it did not answer */
+async function renameOver(calls: SftpCalls, draft: string, path: string): Promise<boolean> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  // Of a call that nobody waits for any more.
+  promise.catch(() => {});
+  try {
+    calls.sftp.ext_openssh_rename(draft, path, (error) => (error ? reject(error) : resolve()));
+  } catch {
+    // Nothing is sent to a server that did not announce the extension.
+    return false;
+  }
+  try {
+    await calls.wait(path, promise);
+    return true;
+  } catch (error) {
+    // Some announce it, and replace no file that is there.
+    if (isAnswer(error)) return false;
+    throw error;
+  }
+}
+
+async function moveAside(calls: SftpCalls, path: string, aside: string): Promise<void> {
+  try {
+    await statPath(calls, path);
+  } catch (error) {
+    // What a delivery moved aside that was broken off then is the only copy: it stays until the new file is there.
+    return ignoreMissing(error);
+  }
+  await removePath(calls, aside);
+  await rename(calls, path, { from: path, to: aside });
+}
+
+/** Also what a delivery that was broken off moved aside. */
+const putBack = (calls: SftpCalls, path: string, aside: string): Promise<void> =>
+  rename(calls, path, { from: aside, to: path }).catch(ignoreMissing);
+
+function describeAside(error: unknown, aside: string): unknown {
+  if (!(error instanceof OutboundProblem)) return error;
+  const message = `${error.message}, the file that was there is ${aside} now`;
+  return new OutboundProblem(error.reason, message, { cause: error.cause });
+}
+
+interface Renaming {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** @param path in the words of a failure */
+const rename = (calls: SftpCalls, path: string, { from, to }: Renaming): Promise<void> =>
+  calls.ask<void>(path, (done) => calls.sftp.rename(from, to, done));
+
+/** One that is not there is removed already. */
+async function removePath(calls: SftpCalls, path: string): Promise<void> {
+  await calls.ask<void>(path, (done) => calls.sftp.unlink(path, done)).catch(ignoreMissing);
+}
+
+function ignoreMissing(error: unknown): void {
+  if (!isMissing(error)) throw error;
+}
+
+const draftOf = (path: string) => `${hide(path)}.part`;
+const asideOf = (path: string) => `${hide(path)}.old`;
+
+function hide(path: string): string {
+  const at = path.lastIndexOf('/') + 1;
+  return `${path.slice(0, at)}.${path.slice(at)}`;
+}
+
+/** What a definition says of an SFTP server, and what a schema cannot say is wrong with it. Source: docs/interface.md §13.1. */
+
+const KEPT = 'Answers show *** in its place; ***, sent back, keeps it as long as host and port stay';
+
+export const sftpOptions = {
+  host: Type.String({
+    minLength: 1,
+    maxLength: 253,
+    'x-label': 'Server',
+    description: 'a host name or an IP address',
+  }),
+  port: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 65_535, 'x-label': 'Port', description: '22 if it is left out' }),
+  ),
+  user: Type.String({ minLength: 1, maxLength: 255, 'x-label': 'User' }),
+  password: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 1_024,
+      'x-label': 'Password',
+      'x-secret': 'line',
+      description: KEPT,
+    }),
+  ),
+  privateKey: Type.Optional(
+    Type.String({
+      ...{ minLength: 1, maxLength: 16_384, 'x-label': 'Private key', 'x-secret': 'text' },
+      description: `in place of a password, in the form of PEM or OpenSSH. ${KEPT}`,
+    }),
+  ),
+  passphrase: Type.Optional(
+    Type.String({
+      ...{ minLength: 1, maxLength: 1_024, 'x-label': 'Passphrase of the private key', 'x-secret': 'line' },
+      description: KEPT,
+    }),
+  ),
+  hostKey: Type.String({
+    ...{ minLength: 1, maxLength: 60, 'x-label': 'Host key' },
+    description:
+      'fingerprint of the key of the server, SHA256:…, as ssh-keyscan HOST | ssh-keygen -lf - shows it. A server with another key gets nothing',
+  }),
+};
+
+/** @returns what is wrong with a server, by the option it is wrong with */
+export const checkSftpServer = ({ host, password, privateKey, passphrase, hostKey }: SftpServer) => ({
+  host: isHost(host) ? undefined : 'is no host name and no IP address',
+  password: password === undefined && privateKey === undefined ? 'is needed, or privateKey' : undefined,
+  privateKey: privateKey === undefined ? undefined : checkPrivateKey(privateKey),
+  passphrase:
+    passphrase !== undefined && privateKey === undefined ? 'is of no use without privateKey' : undefined,
+  hostKey: /^SHA256:[A-Za-z0-9+/]{43}=?$/.test(hostKey)
+    ? undefined
+    : 'is no fingerprint: it is written SHA256: and 43 characters, as ssh-keygen -lf shows it',
+});
+
+const isHost = (host: string) => isIP(host) !== 0 || /^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(host);
+
+/** Whether it can be read is seen when it is used: the formats are many. */
+function checkPrivateKey(key: string): string | undefined {
+  const isKey = key === MASK || /^\s*-----BEGIN [A-Z ]*PRIVATE KEY-----\s/.test(key);
+  return isKey ? undefined : 'is no private key: it begins with -----BEGIN … PRIVATE KEY-----';
+}
+
+export const sftpSecrets: SecretMembers<Pick<SftpServer, 'host' | 'port'>> = {
+  members: ['password', 'privateKey', 'passphrase'],
+  sentTo: ({ host, port = 22 }) => `${host.toLowerCase()}:${port}`,
+};
+
+/** @returns an address for people, without anything that is secret */
+export function sftpAddressOf({ host, port }: Pick<SftpServer, 'host' | 'port'>, path: string): string {
+  const server = host.includes(':') ? `[${host}]` : host;
+  return `sftp://${server}${port === undefined ? '' : `:${port}`}/${path.replace(/^\//, '')}`;
 }

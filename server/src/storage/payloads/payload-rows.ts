@@ -3,8 +3,7 @@ import { promisify } from 'node:util';
 import { constants, createZstdCompress, zstdDecompress } from 'node:zlib';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Postgres } from '../postgres/postgres.ts';
-import type { PayloadFiles } from './payload-files.ts';
-import { createPayloadWriter, type PieceTarget } from './payload-writer.ts';
+import { createPayloadWriter, type PayloadFiles, type PieceTarget } from './payload-files.ts';
 
 const decompress = promisify(zstdDecompress);
 

@@ -8,6 +8,6 @@ export {
   unpackNow,
   unpackParts,
 } from './body-encoding.ts';
+export type { PayloadWriter } from './payload-files.ts';
 export { createPayloadFiles, type PayloadFiles } from './payload-files.ts';
 export { createPayloadRows } from './payload-rows.ts';
-export type { PayloadWriter } from './payload-writer.ts';

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import pg, { type ClientBase, type PoolClient, type QueryConfig, type QueryResult } from 'pg';
+import { connect } from 'node:net';
+import type { ClientBase, PoolClient, QueryConfig, QueryResult } from 'pg';
+import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { ServiceError } from '../../kernel/errors.ts';
-import { cancelOn } from './cancel.ts';
-import { refuseAway, translatePostgresError } from './postgres-errors.ts';
-import { isStale, noteSchema, READ_SCHEMA, refuseMoved, type SchemaWatch } from './schema-watch.ts';
 import { watchPool } from './watch.ts';
 
 /** How a thread reaches the database; plain data, so that it can be handed to threads. */
@@ -327,4 +326,162 @@ async function copyInto(client: PoolClient, sql: string, bytes: Uint8Array): Pro
   }
   stream.end();
   await done;
+}
+
+/** Members of a connection that the driver's types omit. */
+interface Connected {
+  readonly host: string;
+  readonly port: number;
+  readonly processID: number;
+  readonly secretKey: number;
+}
+
+/** Source: PostgreSQL documentation, message formats, CancelRequest. */
+const CANCEL_REQUEST = 80_877_102;
+const CANCEL_TIMEOUT_MS = 5_000;
+
+/**
+ * Runs a statement and cancels it when its caller stops waiting. Do not use the connection again after that:
+ * the cancel request may arrive after the statement has ended.
+ * @throws the reason of the signal
+ */
+async function cancelOn<Result>(
+  signal: AbortSignal | undefined,
+  client: PoolClient,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  if (signal === undefined) return run();
+  signal.throwIfAborted();
+  const cancel = () => sendCancel(client as unknown as Connected);
+  signal.addEventListener('abort', cancel, { once: true });
+  try {
+    return await run();
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error;
+  } finally {
+    signal.removeEventListener('abort', cancel);
+  }
+}
+
+/** Over a separate connection, without TLS, which the server does not require here; PgBouncer passes it on. */
+function sendCancel({ host, port, processID, secretKey }: Connected): void {
+  const request = Buffer.alloc(16);
+  for (const [at, value] of [request.length, CANCEL_REQUEST, processID, secretKey].entries()) {
+    request.writeInt32BE(value, at * 4);
+  }
+  const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
+  socket.setTimeout(CANCEL_TIMEOUT_MS, () => socket.destroy());
+  // An unreachable server has ended the statement, or its timeout will.
+  socket.on('error', () => {});
+  socket.end(request);
+}
+
+/** SQLSTATE. Source: PostgreSQL documentation, appendix A. */
+const DISK_FULL = '53100';
+const IO_ERROR = '58030';
+/** Connection exceptions, too many connections, shutdown, crash, starting up, a transaction that hung, and what only a standby refuses. */
+const UNAVAILABLE = /^(?:08...|53[0234]00|57P0[1-5]|25P03|25006|40001|40P01|55P03)$/;
+const NETWORK = new Set([
+  ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'],
+  ...['ENETUNREACH', 'ECONNABORTED', 'ENOENT'],
+]);
+/** Messages without a code, from the driver, for a lost connection. */
+const GONE =
+  /connection terminated|connection error|timeout exceeded when trying to connect|query read timeout/i;
+const CANCELLED = '57014';
+/** A restart takes seconds, a failover up to a minute. */
+const RETRY_SECONDS = 2;
+
+/** Whether the statement timed out. */
+export const isTimedOut = (error: unknown) => (error as { code?: string }).code === CANCELLED;
+
+/** Refuses a statement without sending it: the database does not answer. */
+const refuseAway = (cause?: Error) =>
+  new ServiceError('not_ready', { retryAfterSeconds: RETRY_SECONDS, cause });
+
+/** @returns `not_ready` while the database cannot be reached, `storage_full` on a full disk, `storage_failed` on a failing one; others as they are */
+function translatePostgresError(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof ServiceError) return error;
+  const { code = '' } = error as Error & { code?: string };
+  if (code === DISK_FULL) return new ServiceError('storage_full', { cause: error });
+  if (code === IO_ERROR) {
+    return new ServiceError('storage_failed', { retryAfterSeconds: RETRY_SECONDS, cause: error });
+  }
+  if (UNAVAILABLE.test(code) || NETWORK.has(code) || GONE.test(error.message)) {
+    return refuseAway(error);
+  }
+  return error;
+}
+
+/**
+ * What a process knows of the schema of its database, which a newer program may migrate beside it: it must not write what that
+ * program does not expect. In shared memory, for all threads of the process; plain data, so that it can be handed to them.
+ */
+type SchemaWatch = Float64Array<SharedArrayBuffer>;
+
+/** The newest schema that this program knows. */
+const KNOWN = 0;
+/** When the schema was read, in ms of the machine's monotonic clock; 0 before. */
+const READ_AT = 1;
+/** The version that this program does not fit; 0 if it fits. */
+const MOVED_TO = 2;
+
+const READ_EVERY_MS = 1_000;
+/** Half of the time after which a newer program takes a process for gone (`GONE_MS` in migrate.ts). */
+const STALE_MS = 5_000;
+const MOVED_RETRY_SECONDS = 10;
+
+export function createSchemaWatch(known: number): SchemaWatch {
+  const watch = new Float64Array(new SharedArrayBuffer(3 * Float64Array.BYTES_PER_ELEMENT));
+  watch[KNOWN] = known;
+  return watch;
+}
+
+const READ_SCHEMA =
+  'select schema_version as version, compatible_from as oldest, compatible_to as newest from service where id = 1';
+
+interface PresentSchema {
+  readonly version: number;
+  /** Programs that know schema `oldest` or a later one go on with one up to `newest`. */
+  readonly oldest: number;
+  readonly newest: number;
+}
+
+/** Goes on while the process hangs, and is the same for its threads. */
+const now = () => Number(process.hrtime.bigint() / 1_000_000n);
+
+/** Whether a transaction has to read the schema by itself: the process hung, or the database was away. */
+function isStale(watch: SchemaWatch | undefined): watch is SchemaWatch {
+  const readAt = watch?.[READ_AT] ?? 0;
+  return readAt > 0 && now() - readAt > STALE_MS;
+}
+
+function noteSchema(watch: SchemaWatch, { version, oldest, newest }: PresentSchema): void {
+  const known = watch[KNOWN] ?? 0;
+  const fits = version === known || (oldest <= known && known <= version && version <= newest);
+  watch[MOVED_TO] = fits ? 0 : version;
+  watch[READ_AT] = now();
+}
+
+/** @throws schema_moved */
+export function refuseMoved(watch: SchemaWatch | undefined): void {
+  const version = watch?.[MOVED_TO];
+  if (!version) return;
+  const details = [
+    `the database has schema ${version}, this program knows ${watch[KNOWN]}: stop it and start the newer one`,
+  ];
+  throw new ServiceError('schema_moved', { retryAfterSeconds: MOVED_RETRY_SECONDS, details });
+}
+
+/** Reads the schema again and again. @returns what ends it */
+export async function watchSchema(postgres: SqlSession, watch: SchemaWatch): Promise<() => void> {
+  const read = async () => {
+    const [present] = await postgres.rows<PresentSchema>(READ_SCHEMA);
+    if (present !== undefined) noteSchema(watch, present);
+  };
+  await read();
+  // While the database is away it becomes stale, and the next transactions read it themselves.
+  const timer = setInterval(() => void read().catch(() => {}), READ_EVERY_MS);
+  timer.unref();
+  return () => clearInterval(timer);
 }

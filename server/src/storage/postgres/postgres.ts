@@ -2,19 +2,20 @@
  * The door of PostgreSQL: connections, the control database on it, replicas, bulk copies.
  */
 export {
+  createSchemaWatch,
+  isTimedOut,
   nameSessions,
   openPostgres,
   type Postgres,
   type PostgresSettings,
+  refuseMoved,
   type SqlSession,
   type SqlTransaction,
   type SqlValue,
+  watchSchema,
 } from './connections.ts';
 export { openPostgresDatabase } from './control-database.ts';
 export { CopyRows, copyInto } from './copy-rows.ts';
-export { inspectPostgres, type PostgresFacts } from './inspect.ts';
-export { GONE_MS, migratePostgres } from './migrate.ts';
-export { isTimedOut } from './postgres-errors.ts';
+export { GONE_MS, inspectPostgres, migratePostgres, type PostgresFacts } from './migrate.ts';
 export { createReaders, type Readers } from './replicas.ts';
-export { createSchemaWatch, refuseMoved, watchSchema } from './schema-watch.ts';
 export { tryWrites } from './trial-writes.ts';

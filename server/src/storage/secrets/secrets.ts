@@ -2,11 +2,14 @@
  * The door of secrets: what others trust the service with (passwords of servers, keys that sign webhooks) is sealed before
  * it is stored, with a key that is in no backup. Source: docs/operating.md, "Secrets".
  */
+
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { ServiceError } from '../../kernel/errors.ts';
+import { readSecretKey } from '../../kernel/secret-key.ts';
+import { writeOwnFile } from '../data-folder.ts';
 
 export { countUnreadable, resealColumn, type SealedColumn } from './reseal-store.ts';
-export { readSecretKeyFile, secretKeyFileAt } from './secret-keys.ts';
 
 /** Where a sealed text is stored. In any other place it cannot be unsealed, so copying it there gains nothing. */
 export interface SealedPlace {
@@ -101,3 +104,35 @@ const describePlace = (keyId: string, { table, column, row }: SealedPlace) =>
 
 const refuse = (why: string, cause?: unknown) =>
   new ServiceError('secret_unreadable', { details: [why], cause });
+
+const KEY_BYTES = 32;
+const MAKE_ONE = 'write one made by openssl rand -base64 32';
+
+/** @returns the keys of a file, one a line; lines that begin with # are comments. @throws Error that names file and line */
+export function readSecretKeyFile(path: string): Uint8Array[] {
+  const lines = readFileSync(path, 'utf8').split(/\r?\n/);
+  const keys = lines.flatMap((line, at) => {
+    const text = line.trim();
+    if (text === '' || text.startsWith('#')) return [];
+    return readSecretKey(text) ?? refuseLine(path, at + 1);
+  });
+  if (keys.length === 0) throw new Error(`The key file ${path} holds no key: ${MAKE_ONE}.`);
+  return keys;
+}
+
+function refuseLine(path: string, line: number): never {
+  throw new Error(`Line ${line} of the key file ${path} is no key of 32 bytes in base64: ${MAKE_ONE}.`);
+}
+
+/** The key file of a data directory, which the first secret makes. */
+export function secretKeyFileAt(path: string) {
+  return {
+    keys: existsSync(path) ? readSecretKeyFile(path) : [],
+    /** The file is durable before anything is sealed with its key. */
+    makeKey(): Uint8Array {
+      const key = randomBytes(KEY_BYTES);
+      writeOwnFile(path, `${key.toString('base64')}\n`, 'wx');
+      return key;
+    },
+  };
+}

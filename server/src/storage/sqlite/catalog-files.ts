@@ -7,7 +7,7 @@ import { migrate } from '../migrate.ts';
 import { type Program, type ProgramSession, performNow } from '../program.ts';
 import { renderFor, type Sql } from '../sql-statement.ts';
 import { isReadOnly, translateSqliteError } from '../sqlite-errors.ts';
-import { createMarkMoves, DamageMarks } from './damage-marks.ts';
+import { createMarkMoves, DamageMarks } from './file-check.ts';
 import { openSqlite } from './open-sqlite.ts';
 
 /**

@@ -3,6 +3,13 @@
  */
 export { CatalogFile, type CatalogFiles, createCatalogFiles } from './catalog-files.ts';
 export { CONTROL_PRAGMAS, openControlDatabase } from './control-database.ts';
-export { createMarkMoves, DamageMarks, listMarked, type MarkMoves } from './damage-marks.ts';
-export { checkSqliteFile, type FileCheck, findDamage } from './file-check.ts';
+export {
+  checkSqliteFile,
+  createMarkMoves,
+  DamageMarks,
+  type FileCheck,
+  findDamage,
+  listMarked,
+  type MarkMoves,
+} from './file-check.ts';
 export { openSqlite } from './open-sqlite.ts';

@@ -1,8 +1,7 @@
 /**
  * The door of threads: pools of workers that carry out named operations.
  */
-export { BufferPool, Loan } from './buffer-pool.ts';
-export { refuseOtherBytes, sampleBytes } from './byte-sample.ts';
+export { BufferPool, Loan, refuseOtherBytes, sampleBytes } from './buffer-pool.ts';
 export { countPassed, countPassedAtOnce } from './collector.ts';
 export { type Operation, type OperationAnswer, serveOperations } from './thread-entry.ts';
 export { createThreadPool, type StopFlag, type ThreadPool } from './thread-pool.ts';

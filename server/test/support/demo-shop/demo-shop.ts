@@ -6,7 +6,7 @@
  * The catalog comes in rounds: each holds new groups of every product line, the variants of a group in a row.
  */
 
-import type { DemoProduct } from '../../../src/cli/demo/demo-catalog.ts';
+import type { DemoProduct } from '../../../src/cli/demo/demo.ts';
 import { bicyclePartLines } from './bicycle-parts.ts';
 import { bicycleLines } from './bicycles.ts';
 import { cameraLines } from './cameras.ts';

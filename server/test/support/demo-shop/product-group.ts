@@ -1,4 +1,4 @@
-import type { DemoProduct } from '../../../src/cli/demo/demo-catalog.ts';
+import type { DemoProduct } from '../../../src/cli/demo/demo.ts';
 import { createSeededRandom, cycle, type SeededRandom } from './seeded-random.ts';
 
 /** Attribute values by name; a list holds several values of one attribute. */

@@ -1,10 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import type {
-  ApiOperation,
-  ApiParameter,
-  ApiSchema,
-  OpenApiDocument,
-} from '../../../src/http/docs/openapi-document.ts';
+import type { ApiOperation, ApiParameter, ApiSchema, OpenApiDocument } from '../../../src/http/docs/docs.ts';
 import {
   below,
   corrupt,

@@ -1,4 +1,4 @@
-import type { ApiSchema, OpenApiDocument } from '../../../src/http/docs/openapi-document.ts';
+import type { ApiSchema, OpenApiDocument } from '../../../src/http/docs/docs.ts';
 import {
   below,
   HOSTILE_NUMBERS,

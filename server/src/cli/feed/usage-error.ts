@@ -1,4 +1,0 @@
-/** What the caller must put right before anything is sent. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
