@@ -16,25 +16,23 @@ test('a body is its thread’s until its extraction has ended, and then no threa
   const held = new HeldBodies();
   const loan = pool.take(MIB);
   held.hold(5, loan);
-  const used = (isLast: boolean) =>
-    held.use(sourceOf(5), async ({ handle }) => [handle, isNext(loan)], { isLast });
-  assert.deepEqual(await used(false), [5, false]);
-  assert.deepEqual(await used(true), [5, false]);
+  const use = () => held.use(sourceOf(5), async ({ handle }) => [handle, isNext(loan)]);
+  assert.deepEqual(await use(), [5, false]);
   assert.ok(isNext(loan));
-  assert.deepEqual(await used(true), [-5, false]);
+  assert.deepEqual(await use(), [-5, false]);
 });
 
-test('a body that is not wanted is given back, unless a thread has it or had it when it failed', async () => {
+test('a body that is not to be extracted is given back, unless a thread has it or had it when it failed', async () => {
   const held = new HeldBodies();
   const [waiting, used, failed] = [pool.take(MIB), pool.take(MIB), pool.take(MIB)];
   for (const [at, loan] of [waiting, used, failed].entries()) held.hold(at + 1, loan);
   held.release(sourceOf(1));
   assert.ok(isNext(waiting));
-  await held.use(sourceOf(2), async () => held.release(sourceOf(2)), { isLast: false });
-  assert.ok(!isNext(used));
-  const died = held.use(sourceOf(3), () => Promise.reject(new Error('a worker thread ended')), {
-    isLast: true,
+  await held.use(sourceOf(2), async () => {
+    held.release(sourceOf(2));
+    assert.ok(!isNext(used));
   });
+  const died = held.use(sourceOf(3), () => Promise.reject(new Error('a worker thread ended')));
   await assert.rejects(died, /ended/);
   held.release(sourceOf(3));
   assert.ok(!isNext(failed));

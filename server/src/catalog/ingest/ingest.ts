@@ -1,3 +1,7 @@
+/**
+ * The door of ingest: a body becomes checked products, their facts and their stored form, on the parsing threads. Never
+ * writes a catalog.
+ */
 import { randomInt } from 'node:crypto';
 import type { IncomingPayload, RawBody } from '../../http/http.ts';
 import {
@@ -9,7 +13,6 @@ import {
   sampleBytes,
   type ThreadPool,
 } from '../../storage/storage.ts';
-import type { Attribute } from '../ontology/ontology.ts';
 import type { BodyForm, OnInvalid } from '../products/products.ts';
 import { openBody } from './checked-body.ts';
 import {
@@ -17,63 +20,26 @@ import {
   type CheckResult,
   describeChecked,
   type Extracted,
+  type ExtractionOrder,
   type FollowedPage,
   type IngestSource,
   type ReviewedBatch,
-  type UnknownNames,
+  type ReviewInput,
 } from './ingest-thread.ts';
-
-/**
- * The door of ingest: a body becomes checked products, their facts and their stored form, on the parsing threads. Never
- * writes a catalog.
- */
 
 export { type IngestSource, ingestOperations } from './ingest-thread.ts';
 
 /** The parsing threads as the serving thread sees them. */
-export interface Ingest {
-  /** Begins the payload of a body that is about to be received. */
-  openPayload(projectId: number): IncomingPayload;
-  /**
-   * Checks a body and makes it durable, both at once.
-   * @throws every refusal of docs/interface.md §7.3, storage_full; then nothing is kept
-   */
-  accept(projectId: number, body: RawBody, wanted: AcceptedForm): Promise<AcceptedBody>;
-  /** @returns how many pages of a shop a body holds; undefined when nothing says so, or it is too large */
-  countPages(projectId: number, body: RawBody): Promise<number | undefined>;
-  findUnknownNames(projectId: number, source: IngestSource): Promise<UnknownNames>;
-  extractProducts(projectId: number, source: IngestSource, drafts: readonly Attribute[]): Promise<Packed>;
-  extractPatches(projectId: number, source: IngestSource): Promise<Packed>;
-  /** Drops a body that is not to be extracted. */
-  release(source: IngestSource): void;
-  /** Looks at a staged batch once more. */
-  review(
-    projectId: number,
-    wanted: { fullUpdateId: number; batch: number; drafts: readonly Attribute[] },
-  ): Promise<ReviewedBatch>;
-  /** Looks at products whose facts follow an older ontology. */
-  follow(projectId: number, after: number): Promise<FollowedPage>;
-}
+export type Ingest = ReturnType<typeof createIngest>;
 
 /** Products in memory that is given back when they are written. */
 export interface Packed extends Extracted {
   readonly loan: Loan;
 }
 
-interface AcceptedBody extends CheckResult {
-  readonly source: IngestSource;
-}
-
 interface AcceptedForm {
   readonly form: BodyForm;
   readonly onInvalid?: OnInvalid;
-}
-
-interface BodyToCheck {
-  readonly body: RawBody;
-  readonly form: BodyForm;
-  readonly handle: number;
-  readonly onInvalid: OnInvalid;
 }
 
 /**
@@ -90,7 +56,7 @@ interface IngestParts {
   readonly buffers: BufferPool;
 }
 
-export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts): Ingest {
+export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts) {
   const held = new HeldBodies();
   /** The next batch is as large as the last one, nearly always: growing by doubling would take twice the memory. */
   let expectedBytes = FIRST_PACKED_BYTES;
@@ -99,47 +65,36 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
   const run = <Output>(operation: string, projectId: number, input: object) =>
     threads.run<Output>(operation, { projectId, ...input }, { key: projectId });
 
-  async function extract(
-    operation: string,
-    projectId: number,
-    { source: given, ...more }: { source: IngestSource; drafts?: readonly Attribute[] },
-  ): Promise<Packed> {
-    const room = buffers.take(Math.max(expectedBytes, held.sizeOf(given)));
-    const work = (source: IngestSource) =>
-      room.unlessFailed(run<Extracted>(operation, projectId, { source, room: room.bytes, ...more }));
-    const extracted = await held.use(given, work, { isLast: true });
-    const { bytes } = extracted.packed;
-    expectedBytes = Math.ceil(bytes.length * 1.05) + 256 * 1024;
-    // What did not fit is in memory of the thread's own.
-    if (bytes.buffer.byteLength !== room.bytes.length) room.giveBack();
-    return { ...extracted, loan: room };
-  }
-
-  async function check(
-    projectId: number,
-    { body, form, handle, onInvalid }: BodyToCheck,
-  ): Promise<CheckResult> {
-    const { bytes, encoding } = body;
-    const input: CheckInput = { handle, form, maxMib, onInvalid, bytes, encoding };
-    if (bytes.length > SMALL_BODY_BYTES || encoding !== 'identity') {
+  async function check(projectId: number, input: CheckInput): Promise<CheckResult> {
+    if (input.bytes.length > SMALL_BODY_BYTES || input.encoding !== 'identity') {
       return threads.run<CheckResult>('check', input, { key: projectId, unordered: true });
     }
-    return describeChecked(openBody(input, form));
+    return describeChecked(openBody(input, input.form));
   }
 
-  const openPayload = (projectId: number) => ({
+  /** Begins the payload of a body that is about to be received. */
+  const openPayload = (projectId: number): IncomingPayload => ({
     ...payloads.open(projectId, `${(nextHandle++).toString(36)}.body`),
     buffers,
   });
 
   return {
     openPayload,
-    async accept(projectId, body, { form, onInvalid = 'refuse' }) {
+    /**
+     * Checks a body and makes it durable, both at once.
+     * @throws every refusal of docs/interface.md §7.3, storage_full; then nothing is stored
+     */
+    async accept(
+      projectId: number,
+      body: RawBody,
+      { form, onInvalid = 'refuse' }: AcceptedForm,
+    ): Promise<CheckResult & { readonly source: IngestSource }> {
       const { bytes, encoding, payload = openPayload(projectId) } = body;
       const loan = body.loan?.move();
-      // Memory of its own needs nobody to hold it.
+      // Private memory needs no hold.
       const handle = loan === undefined ? -nextHandle++ : nextHandle++;
-      const accepting = acceptBoth(check(projectId, { body, form, handle, onInvalid }), payload, bytes);
+      const checking = check(projectId, { handle, form, maxMib, onInvalid, bytes, encoding });
+      const accepting = acceptBoth(checking, payload, bytes);
       try {
         const checked = await (loan?.unlessFailed(accepting) ?? accepting);
         if (loan !== undefined) held.hold(handle, loan);
@@ -149,15 +104,28 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
         throw error;
       }
     },
-    countPages: (projectId, { bytes, encoding }) =>
+    /** @returns how many pages of a shop a body holds; undefined when nothing says so, or it is too large */
+    countPages: (projectId: number, { bytes, encoding }: RawBody): Promise<number | undefined> =>
       threads.run('countPages', { bytes, encoding }, { key: projectId, unordered: true }),
-    findUnknownNames: (projectId, given) =>
-      held.use(given, (source) => run('findUnknownNames', projectId, { source }), { isLast: false }),
-    extractProducts: (projectId, source, drafts) => extract('extractProducts', projectId, { source, drafts }),
-    extractPatches: (projectId, source) => extract('extractPatches', projectId, { source }),
-    release: (source) => held.release(source),
-    review: (projectId, wanted) => run('review', projectId, wanted),
-    follow: (projectId, after) => run('follow', projectId, { after }),
+    /** Makes rows of the products of an accepted request. */
+    async extract(projectId: number, { source: accepted, context }: ExtractionOrder): Promise<Packed> {
+      const room = buffers.take(Math.max(expectedBytes, held.sizeOf(accepted)));
+      const extracted = await held.use(accepted, (source) =>
+        room.unlessFailed(run<Extracted>('extract', projectId, { source, context, room: room.bytes })),
+      );
+      const { bytes } = extracted.packed;
+      expectedBytes = Math.ceil(bytes.length * 1.05) + 256 * 1024;
+      // What did not fit is in memory of the thread's own.
+      if (bytes.buffer.byteLength !== room.bytes.length) room.giveBack();
+      return { ...extracted, loan: room };
+    },
+    /** Drops a body that is not to be extracted. */
+    release: (source: IngestSource): void => held.release(source),
+    /** Judges the values of a staged batch once more. */
+    review: (projectId: number, batch: Omit<ReviewInput, 'projectId'>): Promise<ReviewedBatch> =>
+      run('review', projectId, batch),
+    /** Compares the facts of products that follow an older ontology, a page of a re-extraction. */
+    follow: (projectId: number, after: number): Promise<FollowedPage> => run('follow', projectId, { after }),
   };
 }
 
@@ -175,12 +143,12 @@ async function acceptBoth(
   return checked.value;
 }
 
-/** As much as two parsing threads keep. */
+/** As much as two parsing threads hold. */
 const HELD_BYTES = 96 * 1024 * 1024;
 
 /**
- * The memory of bodies that wait on a parsing thread for their extraction, by handle. While one is used nobody else has it. A
- * body whose memory is held no more has another handle, under which a thread reads it from its payload.
+ * The memory of bodies that wait on a parsing thread for their extraction, by handle. A body whose memory
+ * is held no more has another handle, under which a thread reads it from its payload.
  */
 export class HeldBodies {
   private readonly loans = new Map<number, Loan>();
@@ -201,24 +169,16 @@ export class HeldBodies {
     return this.loans.get(handle)?.bytes.length ?? 0;
   }
 
-  /** Gives back the memory of a body that is not wanted, unless a thread is using it. */
+  /** Gives back the memory of a body that is not to be extracted, unless a thread is using it. */
   release({ handle }: IngestSource): void {
     this.take(handle)?.giveBack();
   }
 
-  /** @param isLast  whether the thread drops the body then */
-  async use<Result>(
-    source: IngestSource,
-    work: (source: IngestSource) => Promise<Result>,
-    { isLast }: { isLast: boolean },
-  ): Promise<Result> {
+  /** Its memory is given back when the thread has answered. */
+  async use<Result>(source: IngestSource, work: (source: IngestSource) => Promise<Result>): Promise<Result> {
     const { handle } = source;
     const loan = this.take(handle);
-    if (loan === undefined) return work({ ...source, handle: -Math.abs(handle) });
-    if (isLast) return loan.until(work(source));
-    const result = await loan.unlessFailed(work(source));
-    this.hold(handle, loan);
-    return result;
+    return loan?.until(work(source)) ?? work({ ...source, handle: -Math.abs(handle) });
   }
 
   private take(handle: number): Loan | undefined {

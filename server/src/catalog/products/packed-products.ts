@@ -21,6 +21,8 @@ export interface PackedProducts {
   readonly products: Float64Array<ArrayBuffer>;
   /** The version of the catalog that says so. */
   readonly catalogVersion: number;
+  /** Category paths of the products, as JSON, that have no id yet. */
+  readonly paths: readonly string[];
 }
 
 const HASH_BYTES = 16;
@@ -82,6 +84,8 @@ const BYTES_PER_UNIT = 3;
 /** A loop is quicker than a call for so few. */
 const LOOPED_BYTES = 24;
 
+const NOT_COMPARED = { catalogVersion: -1, paths: [] };
+
 /** Collects rows, part by part; the buffer grows by doubling. */
 export class ProductPacker {
   private readonly rows: Row[] = [];
@@ -131,8 +135,8 @@ export class ProductPacker {
     this.end(row, rawEnd);
   }
 
-  /** @param catalogVersion of the catalog that the rows were compared with; default: none */
-  pack(catalogVersion = -1): PackedProducts {
+  /** @param found what the rows were compared with; default: nothing */
+  pack(found: Pick<PackedProducts, 'catalogVersion' | 'paths'> = NOT_COMPARED): PackedProducts {
     const { rows } = this;
     const hashes = Buffer.from(new ArrayBuffer(rows.length * HASH_BYTES));
     for (const [at, { hash }] of rows.entries()) hashes.write(hash, at * HASH_BYTES, 'hex');
@@ -144,7 +148,7 @@ export class ProductPacker {
       documents: Float64Array.from(rows, ({ document }) => document),
       gains: Uint8Array.from(rows, ({ gains }) => Number(gains ?? false)),
       products: Float64Array.from(rows, ({ product }) => product),
-      catalogVersion,
+      ...found,
     };
   }
 

@@ -82,7 +82,8 @@ export function* reserveIds(
   return new Map([...ids, ...named]);
 }
 
-function* reserveCategories(state: CatalogState, paths: readonly string[]): Program<void> {
+/** Gives category paths their ids. */
+export function* reserveCategories(state: CatalogState, paths: readonly string[]): Program<void> {
   if (paths.length === 0) return;
   const known = yield* findCategoryIds(paths);
   const missing = [...new Set(paths)].filter((path) => !known.has(path));

@@ -17,6 +17,7 @@ import {
 import type { BatchReview, ReportPart, ReportPlace, StagedBatch, StagedProducts } from '../port.ts';
 import { type KeyedRow, packHashes, sortedRows } from '../products/products.ts';
 import { keepRequestLines, listSkipped, SKIPPED } from '../report-lines.ts';
+import { reserveCategories } from './ontology-store.ts';
 import { planForParts } from './planning-store.ts';
 import type { CatalogState } from './state-store.ts';
 import { discard, wantedProducts } from './undo-store.ts';
@@ -49,6 +50,7 @@ export function* stageBatch(
   const known = yield* row(sql`select 1 from staged_batch where ${ofBatch(fullUpdateId, batch)}`);
   if (known !== undefined) return true;
   if (state.derivationRevision !== derivationRevision) return false;
+  yield* reserveCategories(state, packed.paths);
   const { created = [], changed = [], unchanged = [] } = Object.groupBy(sortedRows(packed), kindIn(staged));
   const present = [...changed, ...unchanged];
   const idOf = ({ row }: KeyedRow) => packed.products[row] ?? 0;

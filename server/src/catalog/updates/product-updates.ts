@@ -5,7 +5,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { type ControlTransaction, mayBeStored } from '../../storage/storage.ts';
 import type { PartRequest, Task, TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
 import type { ChangeAuthor, RestoreOrder } from '../change.ts';
-import type { IngestSource, Packed } from '../ingest/ingest.ts';
+import type { IngestSource } from '../ingest/ingest.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { ChangeCounts } from '../port.ts';
 import { countRows, type OnInvalid } from '../products/products.ts';
@@ -177,7 +177,7 @@ export class ProductUpdates {
     const { projectId, number: taskNumber } = run.task;
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       run.signal.throwIfAborted();
-      const extracted = await this.extract(projectId, source);
+      const extracted = await this.parts.ingest.extract(projectId, { source });
       const { packed, revision, derivationRevision, report, unknownIdentifiers, loan } = extracted;
       const rows = countRows(packed);
       const change = { taskNumber, at: clock.now(), packed, revision, derivationRevision };
@@ -197,15 +197,6 @@ export class ProductUpdates {
     }
     // The ontology or the relations change faster than products are extracted: the task goes on after a pause.
     throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
-  }
-
-  private async extract(projectId: number, source: IngestSource): Promise<Packed> {
-    const { ingest, store } = this.parts;
-    const { paths } = await ingest.findUnknownNames(projectId, source);
-    if (paths.length > 0) await store.reserveIds(projectId, { names: [], paths });
-    return source.form === 'products'
-      ? ingest.extractProducts(projectId, source, [])
-      : ingest.extractPatches(projectId, source);
   }
 
   /** An incremental or partial update with a body validated before, as a part of a task. */

@@ -163,19 +163,14 @@ export class Staging {
   ): Promise<void> {
     const { store, ingest } = this.parts;
     const { projectId, observed: seen, locale } = session;
-    const found = await ingest.findUnknownNames(projectId, source);
-    const names = found.ontology.mode === 'automatic' ? found.observed.map(([name]) => name) : [];
-    const ids = await this.reserveIds(projectId, names, found.paths);
-    for (const [name, observed] of found.observed) seen.set(name, joinObserved(seen.get(name), observed));
-    const settings = { locale, unitAliases: found.ontology.unitAliases };
-    const drafts = names.map((name) => draftOf(name, { ids, observed: seen, settings }));
-    const extracted = await ingest.extractProducts(projectId, source, drafts);
-    const { packed, report, revision, derivationRevision, loan } = extracted;
+    const extracted = await ingest.extract(projectId, { source, context: { observed: seen, locale } });
+    const { packed, report, revision, derivationRevision, observed, drafts, loan } = extracted;
+    for (const [name, one] of observed) seen.set(name, joinObserved(seen.get(name), one));
     await loan.unlessFailed(session.write);
     const extractedBy: ExtractedBy = { revision, drafts: drafts.map(defined) };
     const written = {
       ...{ fullUpdateId, batch, packed, derivationRevision, report },
-      observed: JSON.stringify(found.observed),
+      observed: JSON.stringify(observed),
       extractedBy: JSON.stringify(extractedBy),
     };
     const write = traced({ name: 'write batch', attributes: { 'relata.batch': batch } }, () =>
@@ -184,15 +179,6 @@ export class Staging {
     // The next batch, or the commit, awaits the write and fails by it; here the session only learns of it at once.
     write.catch((error: unknown) => this.fail(session, fullUpdateId, error));
     session.write = write;
-  }
-
-  private async reserveIds(
-    projectId: number,
-    names: readonly string[],
-    paths: readonly string[],
-  ): Promise<ReadonlyMap<string, number>> {
-    if (names.length + paths.length === 0) return new Map();
-    return this.parts.store.reserveIds(projectId, { names, paths });
   }
 
   private async stageMissing(
@@ -272,7 +258,8 @@ export class Staging {
     const isWanted = (name: string) => isWaiting(known.get(name)) || !known.has(name);
     const observed = joinObservations(batches.map(readObserved));
     const names = [...observed.keys()].filter(isWanted);
-    const ids = await this.reserveIds(projectId, names, []);
+    const reserved = { names, paths: [] };
+    const ids = names.length === 0 ? new Map() : await this.parts.store.reserveIds(projectId, reserved);
     const { unitAliases } = ontology;
     const settings = { locale: await this.parts.getLocale(projectId), unitAliases };
     return names.map((name) => {

@@ -136,7 +136,7 @@ export class CatalogWorld {
         const sent = { identifier, raw: rawOf(identifier, content), gains };
         pack(packer, sent, present[row++]);
       }
-      return packer.pack(await snapshot.readCatalogVersion());
+      return packer.pack({ catalogVersion: await snapshot.readCatalogVersion(), paths: [] });
     });
   }
 

@@ -2,6 +2,7 @@ import { CopyRows, copyInto, performOn, refuseOtherBytes } from '../../../storag
 import type { AppliedProducts, ChangeCounts, ChangeOrder, FollowedProducts, Stale } from '../../port.ts';
 import { hashOf, sortedRows } from '../../products/products.ts';
 import { announceFollowed, announceProducts } from '../change-events-store.ts';
+import { reserveCategories } from '../ontology-store.ts';
 import { arePresentAsFound } from '../product-list-store.ts';
 import type { PlannedDocument } from '../staged-store.ts';
 import { WANTED_PRODUCTS } from './reader-store.ts';
@@ -36,6 +37,7 @@ export function applyProducts(
       row.derivationRevision !== change.derivationRevision ||
       !(await performOn(catalog.tx, projectId, arePresentAsFound(row, change.packed)));
     if (isStale) return { result: { stale: true }, isDone: false };
+    await performOn(catalog.tx, projectId, reserveCategories(row, change.packed.paths));
     const products = await planProducts(catalog, change);
     await copyDocuments(catalog, change.packed, products);
     const created = products.filter(({ before }) => before === undefined);

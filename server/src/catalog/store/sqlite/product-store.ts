@@ -3,6 +3,7 @@ import { type Derivation, listDerived } from '../../derivation.ts';
 import type { AppliedProducts, ChangeCounts, ChangeOrder, FollowedProducts, Stale } from '../../port.ts';
 import { hashOf, type KeyedRow, sortedRows } from '../../products/products.ts';
 import { announceFollowed, announceProducts, type ChangedProduct } from '../change-events-store.ts';
+import { reserveCategories } from '../ontology-store.ts';
 import { arePresentAsFound } from '../product-list-store.ts';
 import type { PlannedDocument } from '../staged-store.ts';
 import { applyTask, insertDocument, raiseVersion } from './writer-store.ts';
@@ -23,6 +24,7 @@ export function applyProducts(
     if (isStale) {
       return { result: { stale: true }, isDone: false };
     }
+    file.perform(reserveCategories(state, change.packed.paths));
     const counts = { created: 0, changed: 0, unchanged: 0, deleted: 0 };
     const told: ChangedProduct[] = [];
     const written: PlannedDocument[] = [];
