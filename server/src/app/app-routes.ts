@@ -12,11 +12,9 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { lookupRoutes } from '../catalog/lookup/lookup-routes.ts';
 import { ontologyRoutes } from '../catalog/ontology/ontology-routes.ts';
 import { searchRoutes } from '../catalog/search/search-routes.ts';
-import { contentRoutes } from '../catalog/updates/content-routes.ts';
-import { deleteRoutes } from '../catalog/updates/delete-routes.ts';
+import { fullUpdateRoutes } from '../catalog/updates/full-update-routes.ts';
 import { keptCommitRoutes } from '../catalog/updates/kept-commit-routes.ts';
-import { openFullUpdateRoutes } from '../catalog/updates/open-full-update-routes.ts';
-import { fullUpdateRoutes, productUpdateRoutes } from '../catalog/updates/update-routes.ts';
+import { contentRoutes, deleteRoutes, productUpdateRoutes } from '../catalog/updates/update-routes.ts';
 import { channelBuildRoutes } from '../channels/builds/build-routes.ts';
 import { feedRoutes } from '../channels/builds/feed-routes.ts';
 import type { Channels } from '../channels/channels.ts';
@@ -69,7 +67,6 @@ const ROUTES = [
   productUpdateRoutes,
   deleteRoutes,
   fullUpdateRoutes,
-  openFullUpdateRoutes,
   keptCommitRoutes,
   contentRoutes,
   lookupRoutes,

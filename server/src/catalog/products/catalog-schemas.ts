@@ -1,9 +1,6 @@
 import { Type } from 'typebox';
 import { ListQuery, ProjectParams, ProjectQuery } from '../../http/http.ts';
 import { WireTaskSchema } from '../../tasks/tasks.ts';
-import { FullUpdateQuery } from './update-schemas.ts';
-
-const success = Type.Literal('success');
 
 /** Source: docs/interface.md §2.2. */
 const Fact = Type.Object(
@@ -206,12 +203,4 @@ export const ProductDetail = Type.Object({
     at: Type.Integer({ description: 'epoch milliseconds' }),
     task: Type.Union([WireTaskSchema, Type.Null()], { description: 'null: it was forgotten since' }),
   }),
-});
-
-/** Source: docs/interface.md §4.4 rule 28. */
-export const DeletedQuery = Type.Object({ ...FullUpdateQuery.properties, ...ListQuery.properties });
-export const DeletedAnswer = Type.Object({
-  status: success,
-  products: Type.Array(TableProduct),
-  nextCursor: Type.Union([Type.String(), Type.Null()]),
 });

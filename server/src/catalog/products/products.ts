@@ -7,8 +7,6 @@ export {
   CategoryListQuery,
   CategoryPage,
   CategoryPath,
-  DeletedAnswer,
-  DeletedQuery,
   IdentifierQuery,
   IdentifiersBody,
   IdentifiersQuery,
@@ -63,23 +61,10 @@ export {
   Identifier,
   IMAGES,
   PRODUCTS_PER_REQUEST,
+  UpdateBody,
+  UploadBody,
   UploadProduct,
   ValueSchema,
 } from './product-schemas.ts';
-export {
-  DeleteBody,
-  DeleteQuery,
-  FullUpdateQuery,
-  InitiateAnswer,
-  PreviewAnswer,
-  StartAnswer,
-  StartQuery,
-  TaskStarted,
-  UpdateAnswer,
-  UpdateBody,
-  UpdateQuery,
-  UploadBody,
-  UploadQuery,
-} from './update-schemas.ts';
 export { createUploadReader } from './upload-reader.ts';
 export { computePlainValueId, computeValueId } from './value-id.ts';

@@ -50,17 +50,10 @@ const describeRefused = (fullUpdateId: number, error: TaskFailure) => ({
   data: { fullUpdateId, error },
 });
 
-export interface CommitParts {
-  readonly parts: CatalogParts;
-  readonly staging: Staging;
-  readonly closing: FullUpdateClosing;
-}
-
-/** The third step of a full update, as a task. Source: docs/interface.md §4.4. */
+/** The end of full updates: the commit, as a task, or a discard. Uploads end with it. Source: docs/interface.md §4.4. */
 export class FullUpdateCommits {
   private readonly parts: CatalogParts;
   private readonly staging: Staging;
-  private readonly closing: FullUpdateClosing;
   readonly task: TaskDefinition<CommitPayload> = {
     kind: 'catalog.commit',
     name: 'Api triggered full update',
@@ -71,14 +64,13 @@ export class FullUpdateCommits {
     eventOfEnd: ({ fullUpdateId }, { failure }) =>
       failure === undefined ? undefined : describeRefused(fullUpdateId, failure),
     ended: async ({ fullUpdateId }, task) => {
-      if (task.status !== 'FINISHED') await this.closing.close(task.projectId, fullUpdateId, 'discarded');
+      if (task.status !== 'FINISHED') await this.close(task.projectId, fullUpdateId, 'discarded');
     },
   };
 
-  constructor({ parts, staging, closing }: CommitParts) {
+  constructor(parts: CatalogParts, staging: Staging) {
     this.parts = parts;
     this.staging = staging;
-    this.closing = closing;
   }
 
   /** @returns the commit as a part of the task that filled the full update */
@@ -94,7 +86,7 @@ export class FullUpdateCommits {
   }
 
   /** Of a commit that is refused before it has a task. */
-  async tellRefused(projectId: number, fullUpdateId: number, refusal: ServiceError): Promise<void> {
+  async recordRefusal(projectId: number, fullUpdateId: number, refusal: ServiceError): Promise<void> {
     const { database, tasks, clock } = this.parts;
     const event = { at: clock.now(), ...describeRefused(fullUpdateId, tasks.describeFailure(refusal)) };
     await database.write((tx) => recordEvents(tx, projectId, [event]), { of: 'rows' });
@@ -135,7 +127,7 @@ export class FullUpdateCommits {
     await this.parts.onOntologyFollowed(run);
     for (const attribute of newAttributes) run.report(describeCreated(attribute));
     await this.reportCommit(run, fullUpdateId, result.counts);
-    await this.closing.closeCommitted(projectId, fullUpdateId);
+    await this.closeCommitted(projectId, fullUpdateId);
   }
 
   private async commitSettled(
@@ -178,24 +170,13 @@ export class FullUpdateCommits {
     run.count({ created, changed, unchanged, deleted, ...warnings });
     onProductsWritten(run.task.projectId, { created, changed, deleted });
   }
-}
-
-/** The end of full updates: their uploads end with them, and what only they needed goes. */
-export class FullUpdateClosing {
-  private readonly parts: CatalogParts;
-  private readonly onClosed: (fullUpdateId: number) => void;
-
-  constructor(parts: CatalogParts, onClosed: (fullUpdateId: number) => void) {
-    this.parts = parts;
-    this.onClosed = onClosed;
-  }
 
   /** Uploads end with their full update. */
   async close(projectId: number, fullUpdateId: number, state: 'committed' | 'discarded'): Promise<void> {
     await this.removeBodies(projectId, await this.end(projectId, fullUpdateId, state));
   }
 
-  /** The same of a commit, which nobody should see later because of its bodies: 2 ms each, of 15 MB. */
+  /** The commit is reported before its bodies are removed: that takes 2 ms each, of 15 MB. */
   async closeCommitted(projectId: number, fullUpdateId: number): Promise<void> {
     const bodies = await this.end(projectId, fullUpdateId, 'committed');
     // The commit took effect; bodies that stay take room only.
@@ -218,7 +199,7 @@ export class FullUpdateClosing {
     await tasks.endTasks(known, state === 'committed' ? 'FINISHED' : 'CANCELLED');
     await closeFullUpdate(database, key, state);
     // Before its bodies are removed: batches being staged are no longer needed.
-    this.onClosed(fullUpdateId);
+    this.staging.forget(fullUpdateId);
     return batches.map(({ payloadName }) => payloadName);
   }
 

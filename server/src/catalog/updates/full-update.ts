@@ -7,11 +7,11 @@ import type { PartRequest, Task, TaskDefinition } from '../../tasks/tasks.ts';
 import type { ListedRow } from '../browse/browse.ts';
 import type { ChangeAuthor } from '../change.ts';
 import type { CatalogParts } from '../parts.ts';
-import type { DeleteLimit, Difference } from '../port.ts';
+import type { DeletedPage, DeleteLimit, Difference } from '../port.ts';
 import type { OnInvalid } from '../products/products.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';
 import { COMMIT_WAIT_MS, FailedBatches } from './failed-batches.ts';
-import { FullUpdateClosing, FullUpdateCommits, type PartLimits } from './full-update-commit.ts';
+import { FullUpdateCommits, type PartLimits } from './full-update-commit.ts';
 import {
   type ArrivingBatch,
   addBatch,
@@ -27,16 +27,21 @@ import {
 } from './full-update-store.ts';
 import type { Staging } from './staging.ts';
 import {
+  answerToTask,
   answerToUpdate,
   type InitiateAnswered,
-  initiateAnswer,
   type ProductsAccepted,
   type StartAnswered,
   SUCCESS_TEXTS,
-  startAnswer,
 } from './update-answers.ts';
 
-export interface UploadOptions {
+/** The counts of batches and products that the caller knows to be accepted. */
+interface AcceptedCounts {
+  readonly batches: number | undefined;
+  readonly products: number | undefined;
+}
+
+interface UploadOptions {
   readonly fullUpdateId: number | undefined;
   /** The batch as it was counted when it began; undefined: no full update was open then. */
   readonly arriving: ArrivingBatch | undefined;
@@ -45,7 +50,7 @@ export interface UploadOptions {
   readonly record: RecordAnswer<ProductsAccepted>;
 }
 
-export interface StartOptions extends AcceptedCounts {
+interface StartOptions extends AcceptedCounts {
   readonly fullUpdateId: number | undefined;
   readonly record: RecordAnswer<StartAnswered>;
   readonly author: ChangeAuthor;
@@ -58,22 +63,27 @@ interface SentBatch {
   readonly record: RecordAnswer<ProductsAccepted>;
   readonly onInvalid?: OnInvalid;
   readonly arriving?: ArrivingBatch;
-  /** The task that fills the full update; without one, somebody who calls. */
+  /** The task that fills the full update; undefined: a caller does. */
   readonly parent?: Task;
+}
+
+interface Discarded {
+  readonly status: 'success';
+  readonly fullUpdateId: number;
 }
 
 /** One is open at a time of those that callers fill. */
 const ORIGIN = 'LIVE-API';
 /** A task has its own, which neither discards others nor is discarded by them. */
 const originOf = ({ origin, id }: Task) => `${origin} ${id}`;
-/** Source: docs/interface.md §4.4. */
+
+/** The full updates that callers and tasks fill, from initiate to commit or discard. Source: docs/interface.md §4.4. */
 export class FullUpdates {
   readonly definitions: readonly TaskDefinition<never>[];
+  readonly failedBatches: FailedBatches;
   private readonly parts: CatalogParts;
   private readonly staging: Staging;
-  private readonly closing: FullUpdateClosing;
   private readonly commits: FullUpdateCommits;
-  readonly failedBatches: FailedBatches;
   private readonly uploadTask: TaskDefinition<{ fullUpdateId: number }> = {
     kind: 'catalog.upload',
     name: '',
@@ -81,30 +91,34 @@ export class FullUpdates {
     acceptedAs: 'PENDING',
     isOrdered: false,
   };
+
   constructor(parts: CatalogParts, staging: Staging) {
     this.parts = parts;
     this.staging = staging;
     this.failedBatches = new FailedBatches(parts, ORIGIN);
-    this.closing = new FullUpdateClosing(parts, (fullUpdateId) => staging.forget(fullUpdateId));
-    this.commits = new FullUpdateCommits({ parts, staging, closing: this.closing });
+    this.commits = new FullUpdateCommits(parts, staging);
     this.definitions = [this.uploadTask, this.commits.task];
   }
 
   /** Begins a full update; an open one is discarded. */
   async initiate(project: ChosenProject, record: RecordAnswer<InitiateAnswered>): Promise<InitiateAnswered> {
-    const { database, clock } = this.parts;
-    const id = await openFullUpdate(database, {
+    let answer: InitiateAnswered | undefined;
+    await openFullUpdate(this.parts.database, {
       projectId: project.id,
       origin: ORIGIN,
-      now: clock.now(),
-      alongside: (tx, opened) => record(tx, initiateAnswer(opened)),
+      now: this.parts.clock.now(),
+      alongside(tx, fullUpdateId) {
+        answer = { message: SUCCESS_TEXTS.initiate, status: 'success', fullUpdateId };
+        return record(tx, answer);
+      },
     });
+    assert(answer !== undefined);
     this.failedBatches.forget(project.id);
-    await this.closing.closeDiscarded(project.id);
-    return initiateAnswer(id);
+    await this.commits.closeDiscarded(project.id);
+    return answer;
   }
 
-  /** @throws full_update_missing, full_update_other and every refusal of a body; then nothing is kept */
+  /** @throws full_update_missing, full_update_other and every refusal of a body; then nothing is stored */
   async upload(
     project: ChosenProject,
     body: RawBody,
@@ -120,20 +134,19 @@ export class FullUpdates {
     return accepted;
   }
 
-  /** Opens a session that a task fills; one left open by an earlier run of the task is discarded. */
+  /** Opens a session that a task fills; one left open by an earlier run of the task is discarded. @returns its id */
   async openFor(task: Task): Promise<number> {
-    const { database, clock } = this.parts;
-    const id = await openFullUpdate(database, {
+    const id = await openFullUpdate(this.parts.database, {
       projectId: task.projectId,
       origin: originOf(task),
-      now: clock.now(),
+      now: this.parts.clock.now(),
       alongside: async () => {},
     });
-    await this.closing.closeDiscarded(task.projectId);
+    await this.commits.closeDiscarded(task.projectId);
     return id;
   }
 
-  /** @throws every refusal of a body; then nothing is kept */
+  /** @throws every refusal of a body; then nothing is stored */
   async addFor(task: Task, fullUpdateId: number, body: RawBody): Promise<void> {
     const project = { id: task.projectId, name: task.projectName };
     await this.accept(fullUpdateId, { project, body, record: async () => {}, parent: task });
@@ -148,8 +161,8 @@ export class FullUpdates {
     const { projectId } = task;
     const open = await findLatestFullUpdate(this.parts.database, { projectId, origin: originOf(task) });
     // Another process may run the task by now, and fill another one.
-    const isWanted = id === undefined || id === open?.id;
-    if (open?.state === 'open' && isWanted) await this.closing.close(projectId, open.id, 'discarded');
+    const isMeant = id === undefined || id === open?.id;
+    if (open?.state === 'open' && isMeant) await this.commits.close(projectId, open.id, 'discarded');
   }
 
   private async accept(
@@ -184,36 +197,52 @@ export class FullUpdates {
     return accepted.answer;
   }
 
-  /** @throws full_update_missing, full_update_other */
+  /** The open full update as it is shown, rule 30. @throws full_update_missing, full_update_other */
   async describe(projectId: number, fullUpdateId: number | undefined) {
-    return describeOpen(this.parts, await this.getOpen(projectId, fullUpdateId));
+    const open = await this.getOpen(projectId, fullUpdateId);
+    const batches = await listBatches(this.parts.database.read, open);
+    return {
+      status: 'success' as const,
+      fullUpdateId: open.id,
+      batches: batches.length,
+      products: countProducts(batches),
+      arriving: open.arriving,
+      lastBatch: open.lastBatch,
+      lastBatchAt: open.batchAt,
+    };
   }
 
-  /** @throws full_update_missing, full_update_other */
-  async giveUp(projectId: number, wanted: number | undefined, record: RecordAnswer<GivenUp>) {
-    const open = await this.getOpen(projectId, wanted);
-    const answer = await giveUp(this.parts, this.closing, { open, record });
+  /** Discards the open full update. @throws full_update_missing, also when its commit began meanwhile, full_update_other */
+  async giveUp(projectId: number, fullUpdateId: number | undefined, record: RecordAnswer<Discarded>) {
+    const open = await this.getOpen(projectId, fullUpdateId);
+    const answer: Discarded = { status: 'success', fullUpdateId: open.id };
+    if (!(await discardOpen(this.parts.database, open, (tx) => record(tx, answer))))
+      throw new ServiceError('full_update_missing');
+    await this.commits.closeDiscarded(projectId);
     this.failedBatches.forget(projectId);
     return answer;
   }
 
-  preview = (projectId: number, wanted: number | undefined): Promise<Difference> =>
-    this.readStaged(projectId, wanted, (id) => this.parts.store.compareStaged(projectId, id, true));
+  /** A dry run of the commit. @throws full_update_missing, full_update_other */
+  preview = (projectId: number, fullUpdateId: number | undefined): Promise<Difference> =>
+    this.readStaged(projectId, fullUpdateId, (id) => this.parts.store.compareStaged(projectId, id, true));
 
   /** Products that a commit would delete, by identifier. @throws full_update_missing, full_update_other */
-  async listDeleted(
+  listDeleted = (
     projectId: number,
-    { wanted, after, limit }: { wanted: number | undefined; after: string; limit: number },
-  ): Promise<readonly ListedRow[]> {
-    return this.readStaged(projectId, wanted, (fullUpdateId) =>
-      this.parts.store.listDeleted(projectId, { fullUpdateId, after, limit }),
+    { fullUpdateId, ...page }: Omit<DeletedPage, 'fullUpdateId'> & { fullUpdateId: number | undefined },
+  ): Promise<readonly ListedRow[]> =>
+    this.readStaged(projectId, fullUpdateId, (id) =>
+      this.parts.store.listDeleted(projectId, { ...page, fullUpdateId: id }),
     );
-  }
 
-  /** @throws full_update_missing, _other, _started, _arriving, _empty, _batch_failed, _in_doubt, _incomplete, delete_guard, … */
-  async start(project: ChosenProject, options: StartOptions): Promise<Task> {
+  /**
+   * Accepts the commit. A connector that starts again gets the task of its commit.
+   * @throws full_update_missing, _other, _started, _arriving, _empty, _batch_failed, _in_doubt, _incomplete, delete_guard, …
+   */
+  async start(project: ChosenProject, options: StartOptions): Promise<StartAnswered> {
     try {
-      return await this.startOpen(project, options);
+      return describeStarted(await this.startOpen(project, options));
     } catch (error) {
       if (error instanceof ServiceError) this.parts.onCommitRefused(error.code);
       throw error;
@@ -226,11 +255,10 @@ export class FullUpdates {
   ): Promise<Task> {
     const { failedBatches, parts } = this;
     const latest = await this.findLatest(project.id);
-    const isNamed = fullUpdateId === undefined || fullUpdateId === latest?.id;
-    if (latest?.commitTaskId !== undefined && isNamed)
-      return findStarted(this.parts, { ...latest, origin: ORIGIN }, latest.commitTaskId);
+    const isMeant = fullUpdateId === undefined || fullUpdateId === latest?.id;
+    if (latest?.commitTaskId !== undefined && isMeant) return this.findStarted(latest, latest.commitTaskId);
     const open = await this.waitUntilWhole(chooseOpen(latest, fullUpdateId), counts);
-    const { maxDeletePercent } = await this.parts.getSettings(project.id);
+    const { maxDeletePercent } = await parts.getSettings(project.id);
     await this.checkGuard(project.id, open.id, { maxDeletePercent, allowDeletes });
     const committing = parts.tasks.accept(this.commits.task, {
       project,
@@ -245,15 +273,25 @@ export class FullUpdates {
           throw new ServiceError('full_update_started', { values: [before.commitTaskId ?? ''] });
         // Since it was found whole, a batch may have begun, or failed.
         refuseMissingBatches(failedBatches.stateOf(before.begun), await listBatches(tx, open), counts);
-        return record(tx, startAnswer(task));
+        return record(tx, describeStarted(task));
       },
     });
     return committing.catch((error: unknown) => {
       const isStarted = error instanceof ServiceError && error.code === 'full_update_started';
-      if (isStarted)
-        return findStarted(this.parts, { ...open, origin: ORIGIN }, String(error.facts.values?.[0]));
+      if (isStarted) return this.findStarted(open, String(error.facts.values?.[0]));
       throw error;
     });
+  }
+
+  /** @throws full_update_missing for one that was given up, full_update_started for a commit without effect, or forgotten */
+  private async findStarted(update: FullUpdate, commitTaskId: string): Promise<Task> {
+    const { database, tasks } = this.parts;
+    if (await wasGivenUpSince(database, { ...update, origin: ORIGIN }))
+      throw new ServiceError('full_update_missing');
+    const task = await tasks.find(commitTaskId);
+    if (task === undefined || task.status === 'FAILED' || task.status === 'CANCELLED')
+      throw new ServiceError('full_update_started', { values: [commitTaskId] });
+    return task;
   }
 
   /** Waits briefly for batches that are arriving. @throws what `refuseMissingBatches` does, not_ready */
@@ -269,24 +307,34 @@ export class FullUpdates {
   }
 
   /** Called at the start. */
-  closeEnded = (): Promise<void> => this.closing.closeEnded();
+  closeEnded = (): Promise<void> => this.commits.closeEnded();
 
   private findLatest(projectId: number): Promise<FullUpdate | undefined> {
     return findLatestFullUpdate(this.parts.database, { projectId, origin: ORIGIN });
   }
 
-  private readonly getOpen = async (projectId: number, wanted: number | undefined) =>
-    chooseOpen(await this.findLatest(projectId), wanted);
+  private readonly getOpen = async (projectId: number, fullUpdateId: number | undefined) =>
+    chooseOpen(await this.findLatest(projectId), fullUpdateId);
 
-  /** Stages what is missing and reads it all. @throws full_update_missing, full_update_other also when that comes meanwhile */
+  /**
+   * Stages what is missing and reads it all. Another call may discard it meanwhile: the work then fails, or finds nothing.
+   * @throws full_update_missing, full_update_other
+   */
   private async readStaged<Result>(
     projectId: number,
-    wanted: number | undefined,
+    fullUpdateId: number | undefined,
     read: (id: number) => Promise<Result>,
   ): Promise<Result> {
-    const { id } = await this.getOpen(projectId, wanted);
-    const work = this.commits.complete(projectId, id).then(() => read(id));
-    return whileOpen(work, () => this.getOpen(projectId, id));
+    const { id } = await this.getOpen(projectId, fullUpdateId);
+    const staged = this.commits.complete(projectId, id).then(() => read(id));
+    const result = await staged.catch(async (error: unknown) => {
+      // A payload that is gone went with its full update.
+      if (!(error instanceof ServiceError) || error.code === 'payload_damaged')
+        await this.getOpen(projectId, id);
+      throw error;
+    });
+    await this.getOpen(projectId, id);
+    return result;
   }
 
   /** The figures of the delete guard, at the call; the commit checks again when its turn comes. */
@@ -297,84 +345,16 @@ export class FullUpdates {
     );
     if (!isGuarded(limit, present, deleted.count)) return;
     const refusal = refuseDeletes({ present, deleted: deleted.count }, limit);
-    await this.commits.tellRefused(projectId, fullUpdateId, refusal);
+    await this.commits.recordRefusal(projectId, fullUpdateId, refusal);
     throw refusal;
   }
 }
 
-/** The open full update as it is shown. Source: docs/interface.md §4.4 rule 30. */
-async function describeOpen({ database }: Pick<CatalogParts, 'database'>, open: FullUpdate) {
-  const batches = await listBatches(database.read, open);
-  return {
-    status: 'success' as const,
-    fullUpdateId: open.id,
-    batches: batches.length,
-    products: batches.reduce((sum, { productCount }) => sum + productCount, 0),
-    arriving: open.arriving,
-    lastBatch: open.lastBatch,
-    lastBatchAt: open.batchAt,
-  };
-}
-
-/**
- * A connector that starts again wants to know of its commit.
- * @throws full_update_missing for one that was given up, full_update_started for a commit without effect, or forgotten
- */
-async function findStarted(
-  { database, tasks }: Pick<CatalogParts, 'database' | 'tasks'>,
-  update: FullUpdate & { readonly origin: string },
-  commitTaskId: string,
-): Promise<Task> {
-  if (await wasGivenUpSince(database, update)) throw new ServiceError('full_update_missing');
-  const task = await tasks.find(commitTaskId);
-  const isWanted = task !== undefined && task.status !== 'FAILED' && task.status !== 'CANCELLED';
-  if (!isWanted) throw new ServiceError('full_update_started', { values: [commitTaskId] });
-  return task;
-}
-
-interface GivenUp {
-  readonly status: 'success';
-  readonly fullUpdateId: number;
-}
-
-/** @throws full_update_missing when its commit began meanwhile */
-async function giveUp(
-  { database }: Pick<CatalogParts, 'database'>,
-  closing: FullUpdateClosing,
-  { open, record }: { readonly open: FullUpdate; readonly record: RecordAnswer<GivenUp> },
-): Promise<GivenUp> {
-  const answer = { status: 'success', fullUpdateId: open.id } as const;
-  if (!(await discardOpen(database, open, (tx) => record(tx, answer))))
-    throw new ServiceError('full_update_missing');
-  await closing.closeDiscarded(open.projectId);
-  return answer;
-}
-
-/** The counts of batches and products that the caller knows to be accepted. */
-interface AcceptedCounts {
-  readonly batches: number | undefined;
-  readonly products: number | undefined;
-}
-
 /** @throws full_update_missing, full_update_other */
-function chooseOpen(latest: FullUpdate | undefined, wanted: number | undefined): FullUpdate {
+function chooseOpen(latest: FullUpdate | undefined, fullUpdateId: number | undefined): FullUpdate {
   if (latest?.state !== 'open') throw new ServiceError('full_update_missing');
-  if (wanted === undefined || wanted === latest.id) return latest;
-  throw new ServiceError('full_update_other', { values: [latest.id, wanted] });
-}
-
-/**
- * Of work on what another call may discard meanwhile: it then fails, or finds nothing.
- * @throws what `getOpen` does, when it was discarded
- */
-async function whileOpen<Result>(work: Promise<Result>, getOpen: () => Promise<FullUpdate>): Promise<Result> {
-  const result = await work.catch(async (error: unknown) => {
-    // A payload that is gone went with its full update.
-    if (!(error instanceof ServiceError) || error.code === 'payload_damaged') await getOpen();
-    throw error;
-  });
-  await getOpen();
-  return result;
+  if (fullUpdateId === undefined || fullUpdateId === latest.id) return latest;
+  throw new ServiceError('full_update_other', { values: [latest.id, fullUpdateId] });
 }
 
 /**
@@ -399,13 +379,21 @@ const hasCounts = ({ batches, products }: AcceptedCounts): boolean => (batches ?
 
 /** @throws full_update_incomplete */
 function refuseOtherCounts(accepted: readonly Batch[], counts: AcceptedCounts): void {
-  const products = accepted.reduce((sum, { productCount }) => sum + productCount, 0);
   const compared = [
     ['batches', accepted.length, counts.batches],
-    ['products', products, counts.products],
+    ['products', countProducts(accepted), counts.products],
   ] as const;
   for (const [what, held, sent] of compared) {
     if (sent === undefined || sent === held) continue;
     throw new ServiceError('full_update_incomplete', { values: [held, what, sent] });
   }
 }
+
+const countProducts = (batches: readonly Batch[]): number =>
+  batches.reduce((sum, { productCount }) => sum + productCount, 0);
+
+/** Source: docs/interface.md §4.4, answer of start. */
+const describeStarted = (task: Task): StartAnswered => ({
+  status: 'success',
+  data: answerToTask(SUCCESS_TEXTS.start, task),
+});

@@ -15,7 +15,8 @@ import {
 } from '../../http/http.ts';
 import type { Projects } from '../../projects/projects.ts';
 import type { Catalog } from '../catalog.ts';
-import { ProductParams, TaskStarted } from '../products/products.ts';
+import { ProductParams } from '../products/products.ts';
+import { TaskStarted } from './update-answers.ts';
 
 export interface KeptCommitRouteParts {
   readonly catalog: Catalog;

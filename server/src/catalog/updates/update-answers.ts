@@ -1,5 +1,7 @@
+import { type Static, Type } from 'typebox';
+import type { Sent } from '../../http/http.ts';
 import type { ProductViolation } from '../../kernel/errors.ts';
-import { type Task, toWireTask, type WireTask } from '../../tasks/tasks.ts';
+import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 
 /** The texts of success. Source: docs/interface.md §7.4. */
 export const SUCCESS_TEXTS = {
@@ -11,23 +13,35 @@ export const SUCCESS_TEXTS = {
   restore: 'Restore will now be started',
 } as const;
 
-export interface TaskAccepted {
-  readonly message: string;
-  readonly status: 'success';
-  readonly task: WireTask;
-}
+export const success = Type.Literal('success');
 
-/** Of a body of products. */
-export interface ProductsAccepted extends TaskAccepted {
-  readonly nrOfSent: number;
-  readonly nrOfParsed: number;
-  /** Of products that were left out. */
-  readonly validation?: readonly ProductViolation[];
-}
+export const TaskStarted = Type.Object({ message: Type.String(), status: success, task: WireTaskSchema });
+export type TaskAccepted = Sent<Static<typeof TaskStarted>>;
 
-export function answerToTask(message: string, task: Task): TaskAccepted {
-  return { message, status: 'success', task: toWireTask(task) };
-}
+export const answerToTask = (message: string, task: Task): TaskAccepted => ({
+  ...{ message, status: 'success' },
+  task: toWireTask(task),
+});
+
+export const UpdateAnswer = Type.Object({
+  ...TaskStarted.properties,
+  nrOfSent: Type.Integer(),
+  nrOfParsed: Type.Integer(),
+  validation: Type.Optional(
+    Type.Array(
+      Type.Object({
+        product: Type.Union([
+          Type.Object({ identifier: Type.Union([Type.String(), Type.Null()]), index: Type.Integer() }),
+          Type.Null(),
+        ]),
+        schemaErrors: Type.Array(Type.String()),
+        errors: Type.Array(Type.String()),
+      }),
+      { description: 'with onInvalid=skip: the products that were left out' },
+    ),
+  ),
+});
+export type ProductsAccepted = Sent<Static<typeof UpdateAnswer>>;
 
 export function answerToUpdate(
   message: string,
@@ -42,15 +56,14 @@ export function answerToUpdate(
   };
 }
 
-/** Source: docs/interface.md §4.4, answer of start. */
-export function startAnswer(task: Task) {
-  return { status: 'success' as const, data: answerToTask(SUCCESS_TEXTS.start, task) };
-}
-
 /** Source: docs/interface.md §4.4 rule 2. */
-export function initiateAnswer(fullUpdateId: number) {
-  return { message: SUCCESS_TEXTS.initiate, status: 'success' as const, fullUpdateId };
-}
+export const InitiateAnswer = Type.Object({
+  message: Type.String(),
+  status: success,
+  fullUpdateId: Type.Integer(),
+});
+export type InitiateAnswered = Sent<Static<typeof InitiateAnswer>>;
 
-export type InitiateAnswered = ReturnType<typeof initiateAnswer>;
-export type StartAnswered = ReturnType<typeof startAnswer>;
+/** Source: docs/interface.md §4.4, answer of start. */
+export const StartAnswer = Type.Object({ status: success, data: TaskStarted });
+export type StartAnswered = Sent<Static<typeof StartAnswer>>;

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { type Static, Type } from 'typebox';
 import {
   type AnswerOnce,
   type Endpoint,
@@ -6,41 +7,53 @@ import {
   ProjectQuery,
   type RawBody,
   type Routes,
-  type Server,
   serve,
   serveOnce,
 } from '../../http/http.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { actorOf } from '../../projects/projects.ts';
-import { toTableItem } from '../browse/browse.ts';
+import { actorOf, type Projects } from '../../projects/projects.ts';
 import type { Catalog } from '../catalog.ts';
 import {
-  DeletedAnswer,
-  DeletedQuery,
-  FullUpdateQuery,
-  InitiateAnswer,
-  PreviewAnswer,
-  StartAnswer,
-  StartQuery,
-  UpdateAnswer,
+  Identifier,
+  type OnInvalid,
+  PRODUCTS_PER_REQUEST,
+  readIdentifierList,
+  refuseCommas,
   UpdateBody,
-  UpdateQuery,
-  UploadBody,
-  UploadQuery,
 } from '../products/products.ts';
-import type { ArrivingBatch, FailedBatch } from './full-update-store.ts';
-import { startAnswer } from './update-answers.ts';
+import { SUCCESS_TEXTS, success, TaskStarted, UpdateAnswer } from './update-answers.ts';
 
 export interface UpdateRouteParts {
   readonly catalog: Catalog;
   readonly answerOnce: AnswerOnce;
+  readonly projects: Pick<Projects, 'recordChange'>;
   readonly uploadMaxMib: number;
 }
 
-const about = { tags: ['Updates'], failures: { '4xx': ErrorAnswer, 507: ErrorAnswer } };
-const config = { guard: 'project', access: 'write' } as const;
+export const about = { tags: ['Updates'], failures: { '4xx': ErrorAnswer, 507: ErrorAnswer } };
+export const config = { guard: 'project', access: 'write' } as const;
 /** Some connectors PUT what others POST. */
-const SENDS = ['POST', 'PUT'] as const;
+export const SENDS = ['POST', 'PUT'] as const;
+
+export const onInvalid = Type.Optional(
+  Type.Unsafe<OnInvalid>({
+    type: 'string',
+    enum: ['refuse', 'skip'],
+    description:
+      'what becomes of a request with products that are not valid; default: the setting of the project',
+  }),
+);
+const UpdateQuery = Type.Object({
+  ...ProjectQuery.properties,
+  onInvalid,
+  partial: Type.Optional(
+    Type.Unsafe<'true' | 'false'>({
+      type: 'string',
+      enum: ['true', 'false'],
+      description: 'default false; 1, 0 and other cases are taken too',
+    }),
+  ),
+});
 
 /** Source: docs/interface.md §4.3. */
 export const productUpdateRoutes =
@@ -72,157 +85,15 @@ const storingBody = (catalog: Catalog) => async (request: FastifyRequest) => {
 };
 
 /** As PHP (1, 0) and Python (True, False) write it. */
-async function readPartial({ query }: FastifyRequest): Promise<void> {
-  const asked = query as Record<string, unknown>;
-  if (typeof asked.partial !== 'string') return;
-  const written = asked.partial.toLowerCase();
-  asked.partial = { '1': 'true', '0': 'false' }[written] ?? written;
+async function readPartial(request: FastifyRequest): Promise<void> {
+  const query = request.query as Record<string, unknown>;
+  if (typeof query.partial !== 'string') return;
+  const written = query.partial.toLowerCase();
+  query.partial = { '1': 'true', '0': 'false' }[written] ?? written;
 }
 
-/** Source: docs/interface.md §4.4. */
-export const fullUpdateRoutes =
-  (parts: UpdateRouteParts): Routes =>
-  (server) => {
-    serveInitiate(server, parts);
-    serveUpload(server, parts);
-    servePreview(server, parts);
-    serveDeleted(server, parts);
-    serveStart(server, parts);
-  };
-
-/** Their bodies mean nothing; some connectors send the last batch again. */
-const stepOf = ({ uploadMaxMib }: UpdateRouteParts) =>
-  ({ ...config, maxBodyMib: uploadMaxMib, body: 'raw' }) as const;
-
-function serveInitiate(server: Server, parts: UpdateRouteParts): void {
-  const { catalog, answerOnce } = parts;
-  const endpoint = {
-    ...about,
-    method: 'POST',
-    path: '/products/batch/initiate',
-    config: stepOf(parts),
-    summary: 'Full update, step 1: begin; an open one is discarded',
-    ...{ query: ProjectQuery, answer: { 200: InitiateAnswer }, answerOnce },
-  } as const;
-  serveOnce(server, endpoint, ({ project }, once) =>
-    once((record) => catalog.fullUpdates.initiate(project, record)),
-  );
-}
-
-function serveUpload(server: Server, parts: UpdateRouteParts): void {
-  const { catalog, answerOnce } = parts;
-  const { failedBatches } = catalog.fullUpdates;
-  const arriving = new WeakMap<FastifyRequest, ArrivingBatch>();
-  const hooks: Endpoint['hooks'] = {
-    // Before the body is read: from here on, the store knows of the batch.
-    preParsing: async (request) => {
-      const { fullUpdateId } = request.query as { fullUpdateId?: number };
-      const batch = await failedBatches.expect(request.project.id, fullUpdateId);
-      if (batch !== undefined) arriving.set(request, batch);
-      request.payload = catalog.openPayload(request.project.id);
-    },
-    // However a batch fails, a commit right after it would miss its products.
-    onError: (request, _, error) =>
-      failedBatches.note(readFailedBatch(request, error), arriving.get(request)),
-  };
-  const endpoint = {
-    ...about,
-    path: '/products/batch/upload',
-    config: stepOf(parts),
-    hooks,
-    summary: 'Full update, step 2: send a batch, again and again',
-    ...{ query: UploadQuery, body: UploadBody, answer: { 200: UpdateAnswer }, answerOnce },
-  } as const;
-  for (const method of SENDS)
-    serveOnce(server, { ...endpoint, method }, async (request, once) => {
-      const { fullUpdateId, onInvalid } = request.query;
-      let isRepeated = true;
-      const uploading = once((record) => {
-        isRepeated = false;
-        const options = { fullUpdateId, arriving: arriving.get(request), onInvalid, record };
-        return catalog.fullUpdates.upload(request.project, rawBodyOf(request), options);
-      });
-      const answer = await untilDone(request, uploading);
-      if (isRepeated) await failedBatches.endRepeated(arriving.get(request));
-      return answer;
-    });
-}
-
-/** @returns undefined for a request that says nothing about a batch of the open full update */
-function readFailedBatch(request: FastifyRequest, error: unknown): Omit<FailedBatch, 'at'> | undefined {
-  const { project } = request as Partial<FastifyRequest>;
-  const code = error instanceof ServiceError ? error.code : undefined;
-  if (code === 'full_update_other') return undefined;
-  if (project !== undefined) return { projectId: project.id, state: 'failed' };
-  // Nobody could look whether the caller may write to the project, so it is taken at its word.
-  const { projectId } = request.query as { projectId?: unknown };
-  const named = /^\d{1,15}$/.test(String(projectId)) ? Number(projectId) : undefined;
-  return code === 'not_ready' ? { projectId: named, state: 'in doubt' } : undefined;
-}
-
-function servePreview(server: Server, parts: UpdateRouteParts): void {
-  const { catalog } = parts;
-  const endpoint = {
-    ...about,
-    method: 'POST',
-    path: '/products/batch/preview',
-    config: { ...stepOf(parts), role: 'viewer' },
-    summary: 'What the commit of the open full update would do',
-    ...{ query: FullUpdateQuery, answer: { 200: PreviewAnswer } },
-  } as const;
-  serve(server, endpoint, async ({ project, query }) => {
-    const preview = await catalog.fullUpdates.preview(project.id, query.fullUpdateId);
-    const { present, ...difference } = preview;
-    const deletePercent = present === 0 ? 0 : (difference.deleted.count * 100) / present;
-    return { status: 'success' as const, ...difference, deletePercent };
-  });
-}
-
-function serveDeleted(server: Server, { catalog }: UpdateRouteParts): void {
-  const endpoint = {
-    ...about,
-    method: 'GET',
-    path: '/products/batch/preview/deleted',
-    config,
-    summary: 'The products that the commit of the open full update would delete, page by page',
-    ...{ query: DeletedQuery, answer: { 200: DeletedAnswer } },
-  } as const;
-  serve(server, endpoint, async ({ project, query }) => {
-    const { fullUpdateId: wanted, limit = 100, cursor } = query;
-    const after = cursor === undefined ? '' : Buffer.from(cursor, 'base64url').toString();
-    const asked = { wanted, after: after.replaceAll('\u0000', ''), limit: limit + 1 };
-    const found = await catalog.fullUpdates.listDeleted(project.id, asked);
-    const page = found.slice(0, limit);
-    const last = found.length > limit ? page.at(-1) : undefined;
-    return {
-      status: 'success' as const,
-      products: page.map((row) => toTableItem(row)),
-      nextCursor: last ? Buffer.from(last.identifier).toString('base64url') : null,
-    };
-  });
-}
-
-function serveStart(server: Server, parts: UpdateRouteParts): void {
-  const { catalog, answerOnce } = parts;
-  const endpoint = {
-    ...about,
-    method: 'POST',
-    path: '/products/batch/start',
-    config: stepOf(parts),
-    summary: 'Full update, step 3: commit; products that no batch held are deleted',
-    ...{ query: StartQuery, answer: { 200: StartAnswer }, answerOnce },
-  } as const;
-  serveOnce(server, endpoint, ({ project, query, caller }, once) => {
-    const { fullUpdateId, allowDeletes, batches, products } = query;
-    const options = { fullUpdateId, allowDeletes, batches, products, author: actorOf(caller) };
-    return once(async (record) =>
-      startAnswer(await catalog.fullUpdates.start(project, { ...options, record })),
-    );
-  });
-}
-
-/** Gives back the memory of a body that nobody took over, e.g. of a request that repeats another. */
-async function untilDone<Answer>({ rawBody }: FastifyRequest, work: Promise<Answer>): Promise<Answer> {
+/** Gives back the memory of a body that was not taken over, e.g. of a request that repeats another. */
+export async function untilDone<Answer>({ rawBody }: FastifyRequest, work: Promise<Answer>): Promise<Answer> {
   try {
     return await work;
   } finally {
@@ -236,3 +107,151 @@ export function rawBodyOf(request: FastifyRequest): RawBody {
     throw new ServiceError('body_not_json', { details: ['the body is empty'] });
   return request.rawBody;
 }
+
+const listed = Type.Optional(
+  Type.Unsafe<string | string[]>({
+    anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],
+    description: 'in place of a body: a JSON array of identifiers, or one identifier a parameter',
+  }),
+);
+const DeleteQuery = Type.Object({
+  ...ProjectQuery.properties,
+  identifiers: listed,
+  articleNumber: listed,
+});
+const DeleteBody = Type.Unsafe<{ identifiers: string[] } | string[]>({
+  anyOf: [
+    {
+      type: 'object',
+      required: ['identifiers'],
+      properties: { identifiers: { type: 'array', items: Identifier, minItems: 1 } },
+    },
+    { type: 'array', items: Identifier, minItems: 1 },
+  ],
+  description: `{"identifiers":["A1",…]} or the bare list, 1 to ${PRODUCTS_PER_REQUEST} identifiers`,
+});
+
+/** 10,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. The refusal of up to twice as many names their count. */
+const takesIdentifiers = { maxBodyMib: 30, holds: { values: 20_000 } } as const;
+/** Not every client sends a body with DELETE. */
+const DELETE_CALLS = [
+  { method: 'DELETE', path: '/products' },
+  { method: 'POST', path: '/products/delete' },
+] as const;
+
+/** Source: docs/interface.md §4.6. */
+export const deleteRoutes =
+  ({ catalog, answerOnce, projects }: UpdateRouteParts): Routes =>
+  (server) => {
+    const remove = {
+      ...about,
+      config: { ...config, ...takesIdentifiers },
+      summary: 'Delete products by identifier',
+      hooks: { preValidation: takeFromQuery } satisfies Endpoint['hooks'],
+      ...{ query: DeleteQuery, body: DeleteBody, answer: { 200: TaskStarted }, answerOnce },
+    } as const;
+    for (const call of DELETE_CALLS)
+      serveOnce(server, { ...remove, ...call }, async (request, once) => {
+        const identifiers = listOf(request.body);
+        if (identifiers.length > PRODUCTS_PER_REQUEST) {
+          throw new ServiceError('too_many_identifiers', {
+            values: [identifiers.length, PRODUCTS_PER_REQUEST],
+          });
+        }
+        return once(async (record) => {
+          for (const given of listNamed(request.query))
+            await refuseCommas(given, (some) => catalog.updates.mayGetAny(request.project.id, some));
+          return catalog.updates.remove(request.project, [...new Set(identifiers)], {
+            author: actorOf(request.caller),
+            async record(tx, answer) {
+              await record(tx, answer);
+              await projects.recordChange(describeDelete(request, identifiers), tx);
+            },
+          });
+        });
+      });
+  };
+
+const listOf = (body: { identifiers: string[] } | string[]) =>
+  Array.isArray(body) ? body : body.identifiers;
+
+/** Parameters that name products, as they were given. */
+const listNamed = ({ identifiers, articleNumber }: Static<typeof DeleteQuery>) =>
+  [identifiers, articleNumber].filter((given) => given !== undefined);
+
+/** Connectors name them in the query; where both do, they have to agree. */
+async function takeFromQuery(request: FastifyRequest): Promise<void> {
+  const named = listNamed(request.query as Static<typeof DeleteQuery>).flatMap(readIdentifierList);
+  if (named.length === 0) return;
+  if (isEmpty(request.body)) request.body = named;
+  else if (JSON.stringify(listOf(request.body as string[])) !== JSON.stringify(named)) {
+    const details = ['/identifiers of the query and of the body differ, send one of them'];
+    throw new ServiceError('query_invalid', { details });
+  }
+}
+
+/** PHP sends an empty list where there is nothing to send. */
+const isEmpty = (body: unknown) =>
+  typeof body !== 'object' || body === null || Object.keys(body).length === 0;
+
+/** For the audit log. */
+function describeDelete({ caller, project: { id, name } }: FastifyRequest, identifiers: readonly string[]) {
+  return {
+    ...{ author: caller, projectId: id, action: 'products.deleted' },
+    subject: { type: 'project', id, name },
+    details: { count: identifiers.length, identifiers: identifiers.slice(0, 100) },
+  };
+}
+
+const message = Type.String();
+const count = Type.Optional(Type.Integer({ description: 'left out for a body over 4 MiB or 20,000 pages' }));
+const Accepted = Type.Object({ message, status: success, nrOfSent: count, nrOfParsed: count });
+const ANSWERED = 'pages of a shop are answered and kept nowhere';
+
+/** What connectors send of the pages of a shop, with what they are answered. */
+const CONTENT_CALLS = [
+  { method: 'POST', path: '/content', text: SUCCESS_TEXTS.update },
+  { method: 'PUT', path: '/content', text: SUCCESS_TEXTS.update },
+  { method: 'DELETE', path: '/content', text: SUCCESS_TEXTS.delete },
+  { method: 'POST', path: '/content/batch/initiate', text: SUCCESS_TEXTS.initiate },
+  { method: 'POST', path: '/content/batch/upload', text: SUCCESS_TEXTS.upload },
+  { method: 'PUT', path: '/content/batch/upload', text: SUCCESS_TEXTS.upload },
+] as const;
+
+/**
+ * Without an answer, a connector that sends pages as well as products never gets to its products. Source: docs/interface.md
+ * §4.11.
+ */
+export const contentRoutes =
+  ({ catalog, uploadMaxMib }: UpdateRouteParts): Routes =>
+  (server) => {
+    const logged = new Set<number>();
+    const logOnce = ({ project, log }: FastifyRequest) => {
+      if (!logged.has(project.id)) log.info({ project: project.id }, ANSWERED);
+      logged.add(project.id);
+    };
+    const page = {
+      tags: about.tags,
+      config: { ...config, body: 'raw', maxBodyMib: uploadMaxMib },
+      summary: 'Pages of a shop: answered, counted and kept nowhere',
+      query: ProjectQuery,
+      failures: { '4xx': ErrorAnswer },
+    } as const;
+    for (const { text, ...call } of CONTENT_CALLS)
+      serve(server, { ...page, ...call, answer: { 200: Accepted } }, async (request) => {
+        logOnce(request);
+        const { rawBody, project } = request;
+        const pages = rawBody && (await catalog.countPages(project.id, rawBody));
+        const counts = pages === undefined ? {} : { nrOfSent: pages, nrOfParsed: pages };
+        return { message: text, status: 'success' as const, ...counts };
+      });
+    const start = { ...page, method: 'POST', path: '/content/batch/start' } as const;
+    const answer = { 200: Type.Object({ status: success, data: Accepted }) };
+    serve(server, { ...start, answer }, async (request) => {
+      logOnce(request);
+      return {
+        status: 'success' as const,
+        data: { message: SUCCESS_TEXTS.start, status: 'success' as const },
+      };
+    });
+  };
