@@ -5,9 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { listPageCalls, type PageCall } from '../src/calls/page-calls.ts';
+import { listPageCalls, type PageCall, SAMPLES, type SampleLanguage } from '../src/calls/page-calls.ts';
 import { hasPageCalls } from '../src/calls/paged.ts';
-import { SAMPLES, type SampleLanguage } from '../src/calls/sample-texts.ts';
 import { findBarriers, makeExamplePipeline, makeExampleProject, startConsole } from './harness.ts';
 import { KEY, type Service } from './service.ts';
 

@@ -5,19 +5,18 @@ import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
-import { SelectField } from '../parts/forms/field.tsx';
+import { SelectField, TextField } from '../parts/forms/field.tsx';
 import { Menu } from '../parts/menu.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
-import { reaches, Scope } from '../parts/scope.tsx';
-import { Ago } from '../parts/show.tsx';
+import { reaches, Scope, ScopeField, toScope } from '../parts/scope.tsx';
+import { Ago, Code } from '../parts/show.tsx';
 import { formatCount } from '../rules/format.ts';
 import { nameAccess } from '../rules/roles.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
+import { listSteps, spread, sum } from '../state/series.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { KeptRequests } from './kept-requests.tsx';
-import { KeyTraffic } from './key-traffic.tsx';
-import { NewKey, NewValue, type ShownKey } from './new-key.tsx';
 
 /** As long as the old value may work beside the new one. Source: docs/interface.md §14.2 rule 14. */
 const listOverlaps = () =>
@@ -201,4 +200,187 @@ function KeyMenu({ apiKey, onRotated }: { apiKey: ApiKey; onRotated(shown: Shown
       </FormDialog>
     </>
   );
+}
+
+const WIDTH = 96;
+const HEIGHT = 22;
+
+/** Requests of a key over the last day, and how many of them were over its limit. */
+export function KeyTraffic({ keyId, name }: { keyId: number; name: string }) {
+  const relata = useRelata();
+  const { data } = useQuery({
+    queryKey: ['key-traffic', keyId],
+    queryFn: ({ signal }) => relata.apiKeys.statistics(keyId, { signal }),
+    staleTime: 60_000,
+  });
+  if (!data) return <span className="soft">–</span>;
+  const steps = listSteps(data);
+  const requests = spread(steps, data.requests, 'requests');
+  const limited = spread(steps, data.requests, 'limited');
+  const words = t('{requests} in a day', { requests: formatCount(sum(requests)) });
+  const top = Math.max(1, ...requests.map((value) => value ?? 0));
+  const width = WIDTH / steps.length;
+  const height = (value: number | undefined) => ((value ?? 0) / top) * HEIGHT;
+  return (
+    <span className="stack" style={{ gap: '0.125rem' }}>
+      <svg
+        width={WIDTH}
+        height={HEIGHT}
+        role="img"
+        aria-label={t('Requests of {name}: {words}', { name, words })}
+      >
+        <line x1={0} x2={WIDTH} y1={HEIGHT - 0.5} y2={HEIGHT - 0.5} stroke="var(--line)" />
+        {steps.map((step, at) => (
+          <g key={step}>
+            <rect
+              x={at * width}
+              y={HEIGHT - height(requests[at])}
+              width={Math.max(1, width - 0.5)}
+              height={height(requests[at])}
+              fill="var(--accent)"
+            />
+            <rect
+              x={at * width}
+              y={HEIGHT - height(limited[at])}
+              width={Math.max(1, width - 0.5)}
+              height={height(limited[at])}
+              fill="var(--bad)"
+            />
+          </g>
+        ))}
+      </svg>
+      <span className="soft small nowrap">
+        {words}
+        {sum(limited) > 0 && t(', {limited} over the limit', { limited: formatCount(sum(limited)) })}
+      </span>
+    </span>
+  );
+}
+
+export interface ShownKey {
+  readonly name: string;
+  /** Missing in a repeated answer: the service keeps no value. */
+  readonly key: string | undefined;
+}
+
+/** The value of a key, this once. */
+export function NewValue({ shown, onDone }: { shown: ShownKey | undefined; onDone(): void }) {
+  if (shown === undefined) return null;
+  return (
+    <Card
+      title={t('The value of “{name}”', { name: shown.name })}
+      actions={<Button onClick={onDone}>{t('I have saved it')}</Button>}
+    >
+      {shown.key === undefined ? (
+        <p>{t('The key was created, but its value was lost in transfer. Delete it and create another.')}</p>
+      ) : (
+        <>
+          <p className="soft">{t('It is shown only now. Store it where the program reads its secrets.')}</p>
+          <Code text={shown.key} label={t('Value of the key')} />
+        </>
+      )}
+    </Card>
+  );
+}
+
+const listAccesses = () =>
+  [
+    ['read', t('read: projects, lookups, relations, reading tasks')],
+    ['write', t('write: also updates and cancelling tasks')],
+    ['manage', t('manage: everything its scope allows')],
+  ] as const;
+
+const DAY_MS = 86_400_000;
+
+interface Form {
+  readonly isOpen: boolean;
+  onClose(): void;
+  onMade(shown: ShownKey): void;
+}
+
+export function NewKey({ isOpen, onClose, onMade }: Form) {
+  const relata = useRelata();
+  const project = useProject();
+  const queries = useQueryClient();
+  const [name, setName] = useState('');
+  const [draft, setDraft] = useState<Draft>({ scope: 'project', access: 'write', limit: '', days: '' });
+  const submit = async () => {
+    const { key } = await relata.apiKeys.create({ name, ...toProperties(draft, project) });
+    onMade({ name, key });
+    setName('');
+    await queries.invalidateQueries({ queryKey: ['api-keys'] });
+  };
+  return (
+    <FormDialog
+      title={t('New API key')}
+      isWide
+      action={t('Create the key')}
+      isOpen={isOpen}
+      onClose={onClose}
+      onSubmit={submit}
+      canSubmit={name.trim() !== ''}
+    >
+      <TextField
+        label={t('Name')}
+        value={name}
+        maxLength={255}
+        required
+        placeholder={t('Shop connector')}
+        hint={t('Who will use it')}
+        onChange={(event) => setName(event.target.value)}
+      />
+      <KeyFields draft={draft} onChange={(changed) => setDraft({ ...draft, ...changed })} />
+    </FormDialog>
+  );
+}
+
+interface Draft {
+  readonly scope: string;
+  readonly access: string;
+  readonly limit: string;
+  readonly days: string;
+}
+
+function KeyFields({ draft, onChange }: { draft: Draft; onChange(changed: Partial<Draft>): void }) {
+  return (
+    <div className="fields">
+      <ScopeField label={t('Reaches')} value={draft.scope} onChange={(scope) => onChange({ scope })} />
+      <SelectField
+        label={t('Access')}
+        choices={listAccesses()}
+        value={draft.access}
+        onChange={(event) => onChange({ access: event.target.value })}
+      />
+      <TextField
+        label={t('Requests a minute')}
+        type="number"
+        min={1}
+        max={1_000_000}
+        value={draft.limit}
+        placeholder={t('no limit')}
+        onChange={(event) => onChange({ limit: event.target.value })}
+      />
+      <TextField
+        label={t('Ends after (days)')}
+        type="number"
+        min={1}
+        max={36_500}
+        value={draft.days}
+        placeholder={t('never')}
+        onChange={(event) => onChange({ days: event.target.value })}
+      />
+    </div>
+  );
+}
+
+function toProperties(
+  { scope, access, limit, days }: Draft,
+  project: { id: number; projectGroupId: number },
+) {
+  return {
+    scope: toScope(scope, project),
+    access: access as ApiKey['access'],
+    ...(limit !== '' && { rateLimit: { requestsPerMinute: Number(limit) } }),
+    ...(days !== '' && { expiresAt: Date.now() + Number(days) * DAY_MS }),
+  };
 }

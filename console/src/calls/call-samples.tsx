@@ -8,9 +8,8 @@ import { Code } from '../parts/show.tsx';
 import { useProject } from '../state/project.ts';
 import { linkTo, useRoute } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
-import { listPageCalls, type PageCall } from './page-calls.ts';
+import { listPageCalls, type PageCall, SAMPLES, type SampleLanguage } from './page-calls.ts';
 import { needsRelations } from './paged.ts';
-import { SAMPLES, type SampleLanguage } from './sample-texts.ts';
 
 const LANGUAGES = Object.keys(SAMPLES) as SampleLanguage[];
 

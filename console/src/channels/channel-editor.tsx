@@ -1,20 +1,40 @@
-import type { Channel, ChannelDefinition, Tagged } from '@relata/client';
+import {
+  type Channel,
+  type ChannelDefinition,
+  type ChannelDestination,
+  type ChannelRelation,
+  choices,
+  type Relation,
+  type Tagged,
+} from '@relata/client';
+import { useQuery } from '@tanstack/react-query';
+import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { DefinitionEditor, useStored } from '../parts/forms/definition-editor.tsx';
-import { type Draft, useDraft } from '../parts/forms/draft.tsx';
-import { Fields } from '../parts/forms/fields.tsx';
-import { useSaving } from '../parts/forms/saving.ts';
-import { Answer } from '../parts/page.tsx';
-import { readMistakes } from '../state/mistakes.ts';
+import { type Draft, useDraft, useSaving } from '../parts/forms/draft.tsx';
+import { type Choice, Fields, NumberField, SelectField, TextField } from '../parts/forms/field.tsx';
+import { FilterEditor } from '../parts/forms/filter-editor.tsx';
+import { OptionFields } from '../parts/forms/option-field.tsx';
+import { type Row, Rows } from '../parts/forms/rows.tsx';
+import { ScheduleFields, startSchedule } from '../parts/forms/schedule-fields.tsx';
+import { Answer, Card } from '../parts/page.tsx';
+import { hintOf, labelOf, sayOf, startTyped } from '../rules/choices.ts';
+import { EVERY_PRODUCT } from '../rules/filters.ts';
+import { capital } from '../rules/format.ts';
+import { useAttributes } from '../state/attributes.ts';
+import { readMistakes, useMistake, useMistakeOf } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
-import { useRoute } from '../state/route.ts';
+import { linkTo, useRoute } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
-import { DestinationsCard } from './channel-destinations.tsx';
-import { EMPTY_CHANNEL, nameParts } from './channel-draft.ts';
-import { BasicsCard, FilterCard, GuardsCard, TriggerCard } from './channel-form.tsx';
-import { MappingCard } from './channel-mapping.tsx';
-import { PreviewCard, useChannelPreview } from './channel-preview.tsx';
-import { RelationsCard } from './channel-relations.tsx';
+import {
+  type ChannelShape,
+  EMPTY_CHANNEL,
+  findFormat,
+  listFormats,
+  listRelatedAs,
+  nameParts,
+} from './channel-draft.ts';
+import { MappingCard, PreviewCard, useChannelPreview } from './channel-mapping.tsx';
 
 /** A channel as it is made or changed. */
 export function ChannelEditor() {
@@ -71,4 +91,309 @@ function useSave(id: number | undefined, of: Draft<ChannelDefinition>) {
     replace: (channelId, options) =>
       relata.channels.put({ projectId: project.id, channelId }, of.draft, options),
   });
+}
+
+type Format = ChannelDefinition['format'];
+
+const listPackings = () =>
+  [
+    ['', t('As usual for the format')],
+    ['none', t('Not packed')],
+    ['gzip', t('Packed with gzip')],
+  ] as const;
+
+export function BasicsCard({ draft, onChange }: ChannelShape) {
+  const { format } = draft;
+  const mistake = useMistake();
+  const found = findFormat(format);
+  // Formats have no fields in common.
+  const setType = (type: string) => onChange({ format: { type } as Format, mapping: undefined });
+  const setPacking = ({ compression: _, ...rest }: Format, compression: string) =>
+    onChange({ format: compression === '' ? rest : { ...rest, compression: compression as 'gzip' } });
+  return (
+    <Card title={t('Channel')}>
+      <div className="fields">
+        <TextField
+          label={t('Name')}
+          value={draft.name}
+          maxLength={255}
+          placeholder={'Google Shopping'}
+          mistake={mistake('/name')}
+          onChange={({ target }) => onChange({ name: target.value })}
+        />
+        <SelectField
+          label={t('Format')}
+          hint={found && capital(sayOf(found.description))}
+          choices={listFormats()}
+          value={format.type}
+          mistake={mistake('/format/type')}
+          onChange={({ target }) => setType(target.value)}
+        />
+        {found && found.variants.length > 1 && (
+          <SelectField
+            label={t('Variant')}
+            choices={found.variants.map((variant) => [variant, variant.toUpperCase()])}
+            value={format.variant ?? found.variants[0]}
+            mistake={mistake('/format/variant')}
+            onChange={({ target }) => onChange({ format: { ...format, variant: target.value } })}
+          />
+        )}
+        <SelectField
+          label={t('Compression')}
+          choices={listPackings()}
+          value={format.compression ?? ''}
+          mistake={mistake('/format/compression')}
+          onChange={({ target }) => setPacking(format, target.value)}
+        />
+      </div>
+    </Card>
+  );
+}
+
+export function FilterCard({ draft, onChange }: ChannelShape) {
+  const attributes = useAttributes();
+  const refused = useMistake()('/filter');
+  return (
+    <Card title={t('Products that go out')}>
+      <FilterEditor
+        filter={draft.filter ?? EVERY_PRODUCT}
+        attributes={attributes}
+        onChange={(filter) => onChange({ filter })}
+      />
+      {refused && <p className="mistake small">{refused}</p>}
+    </Card>
+  );
+}
+
+type Trigger = NonNullable<ChannelDefinition['trigger']>;
+
+const listTriggers = () =>
+  [
+    ['manual', t('By hand')],
+    ['schedule', t('By schedule')],
+    ['change', t('After changes of the catalog')],
+  ] as const;
+
+const DEFAULT_SECONDS = 300;
+
+function startTrigger(type: Trigger['type']): Trigger {
+  if (type === 'schedule') return startSchedule();
+  return type === 'change' ? { type, minSecondsBetween: DEFAULT_SECONDS } : { type };
+}
+
+export function TriggerCard({ draft, onChange }: ChannelShape) {
+  const { trigger = { type: 'manual' } } = draft;
+  const mistake = useMistake();
+  return (
+    <Card title={t('Trigger')}>
+      <div className="fields">
+        <SelectField
+          label={t('Builds start')}
+          choices={listTriggers()}
+          value={trigger.type}
+          onChange={({ target }) => onChange({ trigger: startTrigger(target.value as Trigger['type']) })}
+        />
+        {trigger.type === 'schedule' && (
+          <ScheduleFields trigger={trigger} onChange={(next) => onChange({ trigger: next })} />
+        )}
+        {trigger.type === 'change' && (
+          <NumberField
+            label={t('Seconds between two builds')}
+            hint={t('Changes in between go out together.')}
+            value={trigger.minSecondsBetween}
+            mistake={mistake('/trigger/minSecondsBetween')}
+            onChange={(minSecondsBetween) =>
+              onChange({
+                trigger: { type: 'change', ...(minSecondsBetween !== undefined && { minSecondsBetween }) },
+              })
+            }
+          />
+        )}
+      </div>
+    </Card>
+  );
+}
+
+export function GuardsCard({ draft, onChange }: ChannelShape) {
+  const mistake = useMistake();
+  return (
+    <Card title={t('Guards')}>
+      <div className="fields">
+        <NumberField
+          label={t('Fewer rows at most, in %')}
+          hint={t('A build that would lose a larger share of the published rows is not published.')}
+          value={draft.maxDeletePercent}
+          mistake={mistake('/maxDeletePercent')}
+          onChange={(maxDeletePercent) => onChange({ maxDeletePercent })}
+        />
+        <NumberField
+          label={t('Left out at most, in %')}
+          hint={t('A build in which more products lack what the format requires is not published.')}
+          value={draft.maxLeftOutPercent}
+          mistake={mistake('/maxLeftOutPercent')}
+          onChange={(maxLeftOutPercent) => onChange({ maxLeftOutPercent })}
+        />
+      </div>
+    </Card>
+  );
+}
+
+const NEW_RELATION: ChannelRelation = { as: 'accessory', limit: 10 };
+
+/** A tag and an id in one list. */
+const writeChoice = ({ tag, id }: Pick<ChannelRelation, 'tag' | 'id'>) => {
+  if (tag !== undefined) return `tag:${tag}`;
+  return id === undefined ? '' : `id:${id}`;
+};
+
+function readChoice(choice: string): Pick<ChannelRelation, 'tag' | 'id'> {
+  if (choice.startsWith('tag:')) return { tag: choice.slice(4) };
+  return choice === '' ? {} : { id: Number(choice.slice(3)) };
+}
+
+/** Tags come first: a channel with a tag takes relations that are made later, too. */
+function listChoices(relations: readonly Relation[], present: string): Choice[] {
+  const tags = [...new Set(relations.map(({ tag }) => tag))];
+  const known: Choice[] = [
+    ['', '—'],
+    ...tags.map((tag) => [`tag:${tag}`, t('Tag: {tag}', { tag })] as const),
+    ...relations.map(({ id, name }) => [`id:${id}`, name] as const),
+  ];
+  const isKnown = known.some(([value]) => value === present);
+  return isKnown
+    ? known
+    : [...known, [present, t('{relation}, which is gone', { relation: present.replace(':', ' ') })]];
+}
+
+/** Which related products go out, and as what. Source: docs/interface.md §16.1 rule 4. */
+export function RelationsCard({ draft, onChange }: ChannelShape) {
+  const { data: relations } = useRelations();
+  const chosen = draft.relations ?? [];
+  return (
+    <Card title={t('Related products')}>
+      {chosen.length === 0 && (
+        <p className="soft">{t('None: products go out without those that go with them.')}</p>
+      )}
+      <Rows
+        values={chosen}
+        removing={t('Remove this relation')}
+        kinds={relations?.length === 0 ? {} : { [t('Relation')]: NEW_RELATION }}
+        onChange={(next) => onChange({ relations: [...next] })}
+      >
+        {(row) => <RelationRow {...row} relations={relations ?? []} />}
+      </Rows>
+      {relations?.length === 0 && <NoRelation />}
+    </Card>
+  );
+}
+
+function useRelations() {
+  const relata = useRelata();
+  const project = useProject();
+  return useQuery({
+    queryKey: ['relations', project.id],
+    queryFn: ({ signal }) => relata.relations.list(project.id, { signal }),
+  });
+}
+
+function NoRelation() {
+  const project = useProject();
+  return (
+    <p className="soft small">
+      {rich('This project has no relation yet. <link>Create one</link> first.', {
+        link: (words) => <a href={linkTo('projects', project.id, 'relations')}>{words}</a>,
+      })}
+    </p>
+  );
+}
+
+interface RowShape extends Row<ChannelRelation> {
+  readonly relations: readonly Relation[];
+}
+
+function RelationRow({ at, value: relation, relations, change, remove }: RowShape) {
+  const mistake = useMistake();
+  const { tag: _, id: __, ...rest } = relation;
+  const present = writeChoice(relation);
+  const isFollowing = at > 0;
+  return (
+    <div className="filter-row related">
+      <SelectField
+        label={t('Relation')}
+        isQuiet={isFollowing}
+        choices={listChoices(relations, present)}
+        value={present}
+        mistake={mistake(`/relations/${at}`)}
+        onChange={({ target }) => change({ ...readChoice(target.value), ...rest })}
+      />
+      <SelectField
+        label={t('They go out as')}
+        isQuiet={isFollowing}
+        choices={listRelatedAs()}
+        value={relation.as}
+        onChange={({ target }) => change({ ...relation, as: target.value as ChannelRelation['as'] })}
+      />
+      <NumberField
+        label={t('At most')}
+        isQuiet={isFollowing}
+        value={relation.limit}
+        onChange={(limit) => change({ ...relation, limit })}
+      />
+      {remove}
+    </div>
+  );
+}
+
+/** By the words of the button that adds one. */
+const listNewDestinations = () =>
+  Object.fromEntries(
+    choices.ChannelDestination.map(({ type, label }) => [
+      sayOf(label),
+      startTyped('ChannelDestination', type) as ChannelDestination,
+    ]),
+  );
+/** Source: docs/interface.md §16.8 rule 1. */
+const MOST = 5;
+
+/** Servers and buckets that each build is delivered to, beside its URL. */
+export function DestinationsCard({ draft, onChange }: ChannelShape) {
+  const chosen = draft.destinations ?? [];
+  return (
+    <Card title={t('Destinations')}>
+      {chosen.length === 0 && (
+        <p className="soft">{t('None: the files are at the URL of the channel only.')}</p>
+      )}
+      <Rows
+        values={chosen}
+        removing={t('Remove this destination')}
+        kinds={chosen.length < MOST ? listNewDestinations() : {}}
+        onChange={(next) => onChange({ destinations: [...next] })}
+      >
+        {(row) => <Destination {...row} />}
+      </Rows>
+    </Card>
+  );
+}
+
+function Destination({ at, value: destination, change, remove }: Row<ChannelDestination>) {
+  const place = `/destinations/${at}`;
+  const refused = useMistakeOf(place);
+  return (
+    <fieldset className="stack tried-row">
+      <legend className="label">
+        {at + 1}. {labelOf('ChannelDestination', destination)}
+      </legend>
+      <p className="soft small">{hintOf('ChannelDestination', destination)}.</p>
+      {refused && <p className="mistake small">{refused}</p>}
+      <div className="fields">
+        <OptionFields<ChannelDestination>
+          kind="ChannelDestination"
+          part={destination}
+          place={place}
+          onChange={change}
+        />
+      </div>
+      <div className="row">{remove}</div>
+    </fieldset>
+  );
 }

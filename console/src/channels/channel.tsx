@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { t } from '../languages/text.ts';
 import { Button, LinkButton } from '../parts/button.tsx';
 import { DeleteButton } from '../parts/delete-button.tsx';
-import { useRefresh, useStart } from '../parts/forms/saving.ts';
+import { useRefresh, useStart } from '../parts/forms/draft.tsx';
 import { Answer, Card, Page } from '../parts/page.tsx';
 import { Ago, MappingJson, OutLink, Pairs } from '../parts/show.tsx';
 import { TaskHistory } from '../parts/task-history.tsx';

@@ -12,8 +12,7 @@ import { useTell } from '../parts/toasts.tsx';
 import { useProject } from '../state/project.ts';
 import { linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
-import { NewSecret } from './endpoint-form.tsx';
-import { EndpointMenu, EndpointState } from './endpoint-menu.tsx';
+import { EndpointMenu, EndpointState, NewSecret } from './endpoint-form.tsx';
 
 const LOOK_MS = 2_000;
 

@@ -8,8 +8,7 @@ import { reaches, Scope } from '../parts/scope.tsx';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
-import { EndpointForm, NewSecret } from './endpoint-form.tsx';
-import { EndpointState } from './endpoint-menu.tsx';
+import { EndpointForm, EndpointState, NewSecret } from './endpoint-form.tsx';
 
 const LOOK_MS = 10_000;
 

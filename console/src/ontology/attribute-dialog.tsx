@@ -1,4 +1,10 @@
-import type { Attribute, AttributeCoverage, Ontology } from '@relata/client';
+import type {
+  Attribute,
+  AttributeCoverage,
+  AttributeEffect as EffectAnswer,
+  Ontology,
+  Coverage as OntologyCoverage,
+} from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { rich } from '../languages/rich.tsx';
@@ -6,17 +12,16 @@ import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { useUnsaved } from '../parts/forms/draft.tsx';
-import { SelectField, TextField } from '../parts/forms/field.tsx';
-import { Fields } from '../parts/forms/fields.tsx';
-import { Meter } from '../parts/show.tsx';
+import { Fields, SelectField, TextField } from '../parts/forms/field.tsx';
+import { ErrorNote, Loading } from '../parts/page.tsx';
+import { Figure, Meter } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { listAttributes } from '../rules/filters.ts';
 import { formatCount, listTypes } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
-import { AttributeEffect } from './attribute-effect.tsx';
-import { countProblems } from './coverage.ts';
+import { useSettled } from '../state/settled.ts';
 
 const SHOWN_VALUES = 12;
 const NEW: Attribute = { name: '', type: 'TEXT_ATTRIBUTE' };
@@ -234,3 +239,97 @@ function Values({ coverage }: { coverage: AttributeCoverage }) {
     </div>
   );
 }
+
+const SHOWN = 5;
+
+/** What a change would do to the facts, before it is saved. */
+function AttributeEffect({ before, after }: { before: Attribute; after: Attribute }) {
+  const relata = useRelata();
+  const project = useProject();
+  const wanted = useSettled(JSON.stringify(after));
+  const isChanged = wanted !== JSON.stringify(before);
+  const effect = useQuery({
+    queryKey: ['attribute-effect', project.id, wanted],
+    queryFn: ({ signal }) => relata.ontology.preview(project.id, JSON.parse(wanted) as Attribute, { signal }),
+    enabled: isChanged,
+    staleTime: 30_000,
+  });
+  if (!isChanged) return null;
+  if (effect.error) return <ErrorNote error={effect.error} />;
+  if (!effect.data) return <Loading words={t('Counting the effect …')} />;
+  return <Effect effect={effect.data} />;
+}
+
+export function Effect({ effect }: { effect: EffectAnswer }) {
+  const { kept, gained, lost, sampled, sampledProducts } = effect;
+  return (
+    <div className="stack" aria-live="polite">
+      <h3>
+        {sampled
+          ? t('Effect of saving (of {count, plural, one {# product} other {# products}} sampled)', {
+              count: sampledProducts,
+            })
+          : t('Effect of saving')}
+      </h3>
+      <dl className="figures">
+        <Figure label={t('Values that remain facts')} value={formatCount(kept)} />
+        <Figure label={t('Become facts')} value={formatCount(gained.count)} />
+        <Figure label={t('No longer facts')} value={formatCount(lost.count)} />
+      </dl>
+      <Examples title={t('Become facts')} list={gained.examples} />
+      <Examples title={t('No longer facts')} list={lost.examples} />
+    </div>
+  );
+}
+
+function Examples({
+  title,
+  list,
+}: {
+  title: string;
+  list: readonly { identifier: string; value: string }[];
+}) {
+  const project = useProject();
+  if (list.length === 0) return null;
+  return (
+    <p className="small">
+      <span className="soft">{title}: </span>
+      {list.slice(0, SHOWN).map(({ identifier, value }, at) => (
+        <span key={identifier + value}>
+          {at > 0 && ', '}
+          <span className="mono">{value}</span>{' '}
+          <a href={linkTo('projects', project.id, 'products', identifier)}>{identifier}</a>
+        </span>
+      ))}
+    </p>
+  );
+}
+
+export interface Coverage {
+  readonly answer: OntologyCoverage;
+  readonly byName: ReadonlyMap<string, AttributeCoverage>;
+}
+
+/** Of all products, or of those of a category. Counting takes some seconds in a large catalog. */
+export function useCoverage(
+  projectId: number,
+  category: readonly string[] = [],
+): {
+  coverage: Coverage | undefined;
+  isCounting: boolean;
+  error: unknown;
+} {
+  const relata = useRelata();
+  const { data, isLoading, error } = useQuery({
+    queryKey: ['coverage', projectId, category],
+    queryFn: async ({ signal }) => {
+      const answer = await relata.ontology.coverage(projectId, { category, signal });
+      return { answer, byName: new Map(answer.attributes.map((one) => [one.name, one])) };
+    },
+    staleTime: 60_000,
+  });
+  return { coverage: data, isCounting: isLoading, error };
+}
+
+export const countProblems = ({ problems }: AttributeCoverage): number =>
+  problems.reduce((sum, { count }) => sum + count, 0);

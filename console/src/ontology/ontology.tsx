@@ -15,15 +15,15 @@ import { SelectField, TextField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, ErrorNote, Loading, Page } from '../parts/page.tsx';
 import { Meter } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
-import { formatCount, formatPercent, formatType } from '../rules/format.ts';
+import { type CoveredAttribute, listWorstFirst } from '../rules/category-coverage.ts';
+import { readPath } from '../rules/category-path.ts';
+import { formatAll, formatCount, formatPercent, formatType } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
-import { linkTo, useFilters } from '../state/route.ts';
+import { linkTo, linkWith, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
+import { useSettled } from '../state/settled.ts';
 import { undoOntology } from '../state/undo-ontology.ts';
-import { AttributeDialog } from './attribute-dialog.tsx';
-import { CategoryCoverage } from './category-coverage.tsx';
-import { type Coverage, countProblems, useCoverage } from './coverage.ts';
-import { UnknownKeys } from './unknown-keys.tsx';
+import { AttributeDialog, type Coverage, countProblems, useCoverage } from './attribute-dialog.tsx';
 
 /** So many rows a person reads; more are found by the filter. */
 const SHOWN_ATTRIBUTES = 300;
@@ -257,5 +257,146 @@ function Share({ of, products }: { of: AttributeCoverage | undefined; products: 
       </span>
       <Meter share={share} label={t('Products with a fact of {name}', { name: of.name })} />
     </span>
+  );
+}
+
+/** How many products of a category have each attribute, the worst first, and which do not. */
+export function CategoryCoverage({ category }: { category: string }) {
+  const project = useProject();
+  const settled = useSettled(category);
+  const { coverage, error } = useCoverage(project.id, readPath(settled));
+  if (readPath(category).length === 0) return null;
+  const name = readPath(settled).at(-1) ?? '';
+  const { sampled = false, sampledProducts = 0, attributes = [] } = coverage?.answer ?? {};
+  return (
+    <Card
+      isBare
+      title={t('Coverage of {category}', { category: name })}
+      actions={
+        coverage && (
+          <span className="soft small">
+            {sampled
+              ? t('{count, plural, one {# product} other {# products}} of a sample', {
+                  count: sampledProducts,
+                })
+              : t('{count, plural, one {# product} other {# products}}', { count: sampledProducts })}
+          </span>
+        )
+      }
+    >
+      <ErrorNote error={error} />
+      {!coverage && !error && (
+        <div className="card-body">
+          <Loading words={t('Counting …')} />
+        </div>
+      )}
+      {coverage && (
+        <Covered list={listWorstFirst(attributes, sampledProducts)} category={settled} name={name} />
+      )}
+    </Card>
+  );
+}
+
+interface Shape {
+  list: readonly CoveredAttribute[];
+  category: string;
+  name: string;
+}
+
+function Covered({ list, category, name }: Shape) {
+  const project = useProject();
+  if (list.length === 0)
+    return <p className="card-body soft">{t('No product of this category has an attribute.')}</p>;
+  const products = linkTo('projects', project.id, 'products');
+  const whole = list.filter(({ lacking }) => lacking === 0);
+  const lacked = list.filter(({ lacking }) => lacking > 0);
+  return (
+    <>
+      {lacked.length > 0 && (
+        <div className="table-box">
+          <table className="table">
+            <thead>
+              <tr>
+                <th>{t('Attribute')}</th>
+                <th>{t('Coverage')}</th>
+                <th>{t('Without it')}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {lacked.map(({ name: attribute, share, lacking }) => (
+                <tr key={attribute}>
+                  <td>{attribute}</td>
+                  <td>
+                    <span className="stack" style={{ gap: '0.125rem', minWidth: '7rem' }}>
+                      <span className="small">
+                        {t('{share} of {category}', { share: formatPercent(share), category: name })}
+                      </span>
+                      <Meter share={share} label={t('Products with a fact of {name}', { name: attribute })} />
+                    </span>
+                  </td>
+                  <td>
+                    <a
+                      href={linkWith(products, {
+                        category,
+                        where: JSON.stringify([{ attribute, lacks: true }]),
+                      })}
+                      aria-label={t(
+                        '{count, plural, one {# product} other {# products}} of {category} without {attribute}',
+                        { count: lacking, category: name, attribute },
+                      )}
+                    >
+                      {t('{count, plural, one {# product} other {# products}}', { count: lacking })}
+                    </a>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {whole.length > 0 && (
+        <p className="card-body small">
+          <span>
+            <strong>{t('{share} of {category}', { share: formatPercent(1), category: name })}:</strong>{' '}
+            {formatAll(whole.map((one) => one.name))}
+          </span>
+        </p>
+      )}
+    </>
+  );
+}
+
+const SHOWN = 20;
+
+/** Keys of uploads that are no attribute: their values are kept and make no fact. */
+export function UnknownKeys({ coverage: { answer } }: { coverage: Coverage }) {
+  const { unknown, sampledProducts } = answer;
+  if (unknown.length === 0) return null;
+  return (
+    <Card
+      title={t('{count, plural, one {# key} other {# keys}} without an attribute', { count: unknown.length })}
+    >
+      <p className="soft">
+        {t(
+          'Create an attribute for a key, or add the key to the synonyms of one, and its values become facts.',
+        )}
+      </p>
+      <ul className="bars">
+        {unknown.slice(0, SHOWN).map(({ name, withValue, values }) => (
+          <li key={name}>
+            <span className="cut">
+              {name} <span className="soft">{t('such as {value}', { value: values[0]?.value })}</span>
+            </span>
+            <span className="soft">
+              {t('{count, plural, one {# product} other {# products}}', { count: withValue })}
+            </span>
+            <Meter
+              share={sampledProducts > 0 ? withValue / sampledProducts : 0}
+              label={t('Products with {name}', { name })}
+            />
+          </li>
+        ))}
+      </ul>
+    </Card>
   );
 }

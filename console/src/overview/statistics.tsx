@@ -1,11 +1,12 @@
 import type { NotedRequest, Statistics as StatisticsAnswer } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
+import { type KeyboardEvent, type PointerEvent, type ReactNode, useState } from 'react';
 import { t } from '../languages/text.ts';
-import { Chart } from '../parts/chart.tsx';
 import { SelectField } from '../parts/forms/field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { Ago } from '../parts/show.tsx';
-import { formatCount, formatDuration, formatPercent } from '../rules/format.ts';
+import { listTicks, markTimes, sayStep } from '../rules/axis.ts';
+import { formatAll, formatCount, formatDuration, formatPercent, formatShort } from '../rules/format.ts';
 import { linkTo, useFilters } from '../state/route.ts';
 import { listSteps, spread, sum } from '../state/series.ts';
 import { useRelata } from '../state/session.tsx';
@@ -185,5 +186,291 @@ function Noted({ list }: { list: readonly NotedRequest[] }) {
         </table>
       </div>
     </Card>
+  );
+}
+
+interface Series {
+  readonly name: string;
+  readonly color: string;
+  /** One for each step; undefined: nothing is known of it. */
+  readonly values: readonly (number | undefined)[];
+}
+
+interface Shape {
+  label: string;
+  /** When each step begins. */
+  steps: readonly number[];
+  series: readonly Series[];
+  /** Bars stand on each other; a line keeps its value until the next one. */
+  kind: 'bars' | 'line';
+  height?: number;
+}
+
+const WIDTH = 600;
+
+/** Values over time: axes with round values, a value at the pointer or by arrow keys, and a table of the same. */
+function Chart({ label, steps, series: given, kind, height = 110 }: Shape) {
+  const series = kind === 'line' ? given.map(carryOn) : given;
+  const largest = Math.max(0, ...steps.map((_, at) => heightOf(series, at, kind)));
+  const ticks = listTicks(largest);
+  const top = ticks.at(-1) ?? 1;
+  const [at, setAt] = useState<number>();
+  const drawn = { steps, series, height, scale: (value: number) => (value / top) * height };
+  return (
+    <figure className="stack">
+      <div className="chart">
+        <Values ticks={ticks} height={height} />
+        <Plot {...{ label, steps, series, at, setAt }}>
+          <svg
+            viewBox={`0 0 ${WIDTH} ${height}`}
+            height={height}
+            preserveAspectRatio="none"
+            role="img"
+            aria-label={label}
+          >
+            {ticks.map((tick) => (
+              <line
+                key={tick}
+                x2={WIDTH}
+                y1={height - drawn.scale(tick)}
+                y2={height - drawn.scale(tick)}
+                stroke="var(--line)"
+                vectorEffect="non-scaling-stroke"
+              />
+            ))}
+            {kind === 'bars' ? (
+              <Bars {...drawn} />
+            ) : (
+              series.map((one) => <Line key={one.name} one={one} {...drawn} />)
+            )}
+          </svg>
+        </Plot>
+        <Times steps={steps} />
+      </div>
+      {series.length > 1 && (
+        <figcaption className="row small soft">
+          {series.map((one) => (
+            <span key={one.name} className="row">
+              <Swatch color={one.color} />
+              {one.name}
+            </span>
+          ))}
+        </figcaption>
+      )}
+      <ChartTable {...{ label, steps, series }} />
+    </figure>
+  );
+}
+
+const Swatch = ({ color }: { color: string }) => (
+  <span className="swatch" style={{ background: color }} aria-hidden="true" />
+);
+
+function carryOn(one: Series): Series {
+  let last: number | undefined;
+  const values = one.values.map((value) => {
+    last = value ?? last;
+    return last;
+  });
+  return { ...one, values };
+}
+
+function heightOf(series: readonly Series[], at: number, kind: 'bars' | 'line'): number {
+  const values = series.map(({ values: all }) => all[at] ?? 0);
+  return kind === 'bars' ? values.reduce((sum, value) => sum + value, 0) : Math.max(0, ...values);
+}
+
+/** Names of values are for eyes: the table has them too. */
+function Values({ ticks, height }: { ticks: readonly number[]; height: number }) {
+  const top = ticks.at(-1) ?? 1;
+  const words = ticks.map(formatShort);
+  const widest = words.reduce((long, one) => (one.length > long.length ? one : long), '');
+  return (
+    <div className="chart-values" style={{ height }} aria-hidden="true">
+      <span className="width">{widest}</span>
+      {ticks.map((tick, at) => (
+        <span key={tick} style={{ bottom: (tick / top) * height }}>
+          {words[at]}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+/** So near to an end the words would stand out. */
+const NEAR = 0.06;
+
+function Times({ steps }: { steps: readonly number[] }) {
+  return (
+    <div className="chart-times" aria-hidden="true">
+      {markTimes(steps).map(({ at, words }) => {
+        const share = (at + 0.5) / steps.length;
+        const side = share < NEAR ? 'at-start' : share > 1 - NEAR ? 'at-end' : undefined;
+        const left = side === 'at-end' ? '100%' : side === 'at-start' ? 0 : `${share * 100}%`;
+        return (
+          <span key={at} className={side} style={{ left }}>
+            {words}
+          </span>
+        );
+      })}
+    </div>
+  );
+}
+
+interface PlotShape extends Pick<Shape, 'label' | 'steps' | 'series'> {
+  at: number | undefined;
+  setAt(at: number | undefined): void;
+  children: ReactNode;
+}
+
+/** What is pointed at, or chosen with the arrow keys as on a slider, is told with its time. */
+function Plot({ label, steps, series, at, setAt, children }: PlotShape) {
+  const last = steps.length - 1;
+  const follow = ({ clientX, currentTarget }: PointerEvent) => {
+    const { left, width } = currentTarget.getBoundingClientRect();
+    setAt(Math.max(0, Math.min(last, Math.floor(((clientX - left) / width) * steps.length))));
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const here = at ?? last;
+    const next = { ArrowLeft: here - 1, ArrowRight: here + 1, Home: 0, End: last }[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    setAt(Math.max(0, Math.min(last, next)));
+  };
+  const shown = at ?? last;
+  return (
+    <div className="chart-plot">
+      {children}
+      <div
+        className="chart-cursor"
+        role="slider"
+        tabIndex={0}
+        aria-label={t('Values over time: {label}', { label })}
+        aria-valuemin={0}
+        aria-valuemax={last}
+        aria-valuenow={shown}
+        aria-valuetext={`${sayStep(steps, shown)}: ${sayValues(series, shown)}`}
+        onKeyDown={onKeyDown}
+        onFocus={() => setAt(at ?? last)}
+        onBlur={() => setAt(undefined)}
+        onPointerMove={follow}
+        onPointerDown={follow}
+        onPointerLeave={() => setAt(undefined)}
+      />
+      {at !== undefined && <Tip {...{ steps, series, at }} />}
+    </div>
+  );
+}
+
+const sayValues = (series: readonly Series[], at: number) =>
+  formatAll(series.map(({ name, values }) => `${name} ${formatCount(values[at] ?? 0)}`));
+
+function Tip({ steps, series, at }: Pick<Shape, 'steps' | 'series'> & { at: number }) {
+  const share = (at + 0.5) / steps.length;
+  const place =
+    share < 0.5
+      ? { left: `calc(${share * 100}% + 0.5rem)` }
+      : { right: `calc(${(1 - share) * 100}% + 0.5rem)` };
+  return (
+    <>
+      <div className="chart-line" style={{ left: `${share * 100}%` }} />
+      <div className="chart-tip" style={place} aria-hidden="true">
+        <strong>{sayStep(steps, at)}</strong>
+        {series.map(({ name, color, values }) => (
+          <div key={name} className="row spread">
+            <span className="row">
+              <Swatch color={color} />
+              {name}
+            </span>
+            <span>{formatCount(values[at] ?? 0)}</span>
+          </div>
+        ))}
+      </div>
+    </>
+  );
+}
+
+/** Steps in which nothing happened are left out. */
+function ChartTable({ label, steps, series }: Pick<Shape, 'label' | 'steps' | 'series'>) {
+  const rows = steps.flatMap((step, at) => (series.some(({ values }) => values[at]) ? [{ step, at }] : []));
+  return (
+    <details className="small">
+      <summary>{t('As a table')}</summary>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and has no link that takes the keyboard there */}
+      <section className="table-box chart-table" tabIndex={0} aria-label={label}>
+        <table className="table small">
+          <thead>
+            <tr>
+              <th>{t('Time')}</th>
+              {series.map(({ name }) => (
+                <th key={name} className="number">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(({ step, at }) => (
+              <tr key={step}>
+                <td className="nowrap">{sayStep(steps, at)}</td>
+                {series.map(({ name, values }) => (
+                  <td key={name} className="number">
+                    {formatCount(values[at] ?? 0)}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+    </details>
+  );
+}
+
+interface Drawn {
+  steps: readonly number[];
+  series: readonly Series[];
+  scale(value: number): number;
+  height: number;
+}
+
+function Bars({ steps, series, scale, height }: Drawn) {
+  const width = WIDTH / Math.max(1, steps.length);
+  return steps.map((step, at) => {
+    let y = height;
+    return (
+      <g key={step}>
+        {series.map(({ name, color, values }) => {
+          const size = scale(values[at] ?? 0);
+          y -= size;
+          return (
+            <rect
+              key={name}
+              x={at * width + width * 0.1}
+              y={y}
+              width={width * 0.8}
+              height={size}
+              fill={color}
+            />
+          );
+        })}
+      </g>
+    );
+  });
+}
+
+function Line({ one, steps, scale, height }: Drawn & { one: Series }) {
+  const gap = WIDTH / Math.max(1, steps.length);
+  const points = one.values.flatMap((value, at) =>
+    value === undefined ? [] : [`${((at + 0.5) * gap).toFixed(1)},${(height - scale(value)).toFixed(1)}`],
+  );
+  return (
+    <polyline
+      points={points.join(' ')}
+      fill="none"
+      stroke={one.color}
+      strokeWidth={2}
+      vectorEffect="non-scaling-stroke"
+    />
   );
 }

@@ -5,7 +5,7 @@ import { useProject } from '../state/project.ts';
 import { goTo, linkTo } from '../state/route.ts';
 import { Button } from './button.tsx';
 import { FormDialog } from './dialog.tsx';
-import type { Defined } from './forms/saving.ts';
+import type { Defined } from './forms/draft.tsx';
 
 /** Deletes what somebody defined, and goes to its list. */
 export function DeleteButton({

@@ -1,4 +1,4 @@
-import type { RelationExplanation } from '@relata/client';
+import type { RelatedReason, RelationExplanation } from '@relata/client';
 import type { ReactNode } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
@@ -117,5 +117,31 @@ function VerdictList({ list }: { list: readonly Verdict[] }) {
         </li>
       ))}
     </ul>
+  );
+}
+
+/** Why a product is a result, match by match: `Module size 16 GB is at most Maximum memory 192 GB`. */
+export function Reason({ reason }: { reason: Pick<RelatedReason, 'match'> }) {
+  return (
+    <>
+      {reason.match.map(({ target, operator, source, targetValues, sourceValues, holds }) => {
+        const [left, right] = [targetValues, sourceValues].map(
+          (values) => values.join(', ') || t('no value'),
+        );
+        const words =
+          operator === 'equals' && holds
+            ? `${target}: ${left}`
+            : sayComparison(`${target} ${left}`, operator, `${source} ${right}`);
+        return (
+          <span key={`${target} ${operator} ${source}`} className="reason small" title={words}>
+            <span className={holds ? 'holds' : 'fails'}>
+              <Icon name={holds ? 'check' : 'cross'} />
+              <span className="hidden">{holds ? t('holds') : t('does not hold')}</span>
+            </span>
+            <span className="soft">{words}</span>
+          </span>
+        );
+      })}
+    </>
   );
 }

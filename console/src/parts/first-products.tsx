@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { type DragEvent, type ReactNode, useEffect, useId, useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { droppedFile } from '../state/handover.ts';
@@ -7,7 +7,6 @@ import { useProject } from '../state/project.ts';
 import { goTo, linkTo } from '../state/route.ts';
 import { useRelata, useRights, useSession } from '../state/session.tsx';
 import { Button, LinkButton } from './button.tsx';
-import { FileDrop } from './file-drop.tsx';
 import { Empty, ErrorNote } from './page.tsx';
 import { Code } from './show.tsx';
 import { useTell } from './toasts.tsx';
@@ -144,3 +143,53 @@ const firstCall = (
   -d '{"products":[{"identifier":"A1","name":"Cordless drill 18 V",
        "categories":[{"path":["Tools","Drills"]}],
        "attributes":[{"key":"Voltage","value":"18"}]}]}'`;
+
+interface FileDropShape {
+  /** What is asked for, in a few words. */
+  label: string;
+  children?: ReactNode;
+  onFile(file: File): void;
+}
+
+/** A place to drop a file on, which is also a button that chooses one. */
+export function FileDrop({ label, children, onFile }: FileDropShape) {
+  const id = useId();
+  const [isOver, setOver] = useState(false);
+  const take = (files: FileList | null) => {
+    const [file] = files ?? [];
+    if (file !== undefined) onFile(file);
+  };
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    setOver(false);
+    take(event.dataTransfer.files);
+  };
+  return (
+    <label
+      className={isOver ? 'file-drop over' : 'file-drop'}
+      htmlFor={id}
+      onDragOver={(event) => {
+        // Without it the browser opens the file in place of the console.
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={drop}
+    >
+      <strong>{label}</strong>
+      {children}
+      <span className="button">{t('Choose a file …')}</span>
+      <input
+        id={id}
+        className="hidden"
+        type="file"
+        aria-label={label}
+        onChange={({ target }) => {
+          take(target.files);
+          // The same file may be chosen again.
+          target.value = '';
+        }}
+      />
+    </label>
+  );
+}

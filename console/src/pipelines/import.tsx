@@ -1,13 +1,18 @@
-import type { PipelineDefinition } from '@relata/client';
-import { useEffect, useState } from 'react';
+import type { PipelineDefinition, PipelinePreview, PreviewCatalog, Task } from '@relata/client';
+import { useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { t } from '../languages/text.ts';
-import { FileDrop } from '../parts/file-drop.tsx';
+import { Button } from '../parts/button.tsx';
+import { FileDrop } from '../parts/first-products.tsx';
 import { Card, ErrorNote, Loading, Page, Renewed } from '../parts/page.tsx';
+import { ProductChip } from '../parts/product-chip.tsx';
+import { Figure, Meter, TableBox } from '../parts/show.tsx';
+import { useTell } from '../parts/toasts.tsx';
+import { formatCount, formatPercent, formatTypeIn } from '../rules/format.ts';
 import { droppedFile } from '../state/handover.ts';
 import { useProject } from '../state/project.ts';
-import { linkTo } from '../state/route.ts';
-import { ImportButton } from './import-button.tsx';
-import { ImportCatalog } from './import-catalog.tsx';
+import { goTo, linkTo } from '../state/route.ts';
+import { useRelata } from '../state/session.tsx';
 import { EMPTY_PIPELINE, guessFormat } from './pipeline-draft.ts';
 import { MappingCard } from './pipeline-mapping.tsx';
 import { usePipelinePreview, Warnings } from './pipeline-preview.tsx';
@@ -101,4 +106,236 @@ function useOtherFormat(
       onChange({ format: { type: suggested } as PipelineDefinition['format'], mapping: undefined });
   });
   return isOther;
+}
+
+interface ImportShape {
+  file: File;
+  definition: PipelineDefinition;
+  catalog: PreviewCatalog;
+  /** The preview is that of the definition. */
+  isSettled: boolean;
+}
+
+/** Makes a pipeline of the definition, sends the file in, and goes to the products when they are there. */
+export function ImportButton({ file, definition, catalog, isSettled }: ImportShape) {
+  const { begin, task, error, isBusy } = useImport(file, definition);
+  const canImport = isSettled && catalog.products > 0;
+  return (
+    <div className="stack">
+      <ErrorNote error={error} />
+      {task && <Meter share={task.progress / 100} label={t('Imported')} />}
+      <div className="row">
+        <Button look="primary" busy={isBusy} disabled={!canImport} onClick={() => void begin()}>
+          {catalog.isWhole
+            ? t('Import {count, plural, one {# product} other {# products}}', { count: catalog.products })
+            : t('Import the file')}
+        </Button>
+        <span className="soft small">{t('It is kept as a pipeline, so the next file is one click.')}</span>
+      </div>
+    </div>
+  );
+}
+
+function useImport(file: File, definition: PipelineDefinition) {
+  const relata = useRelata();
+  const project = useProject();
+  const queries = useQueryClient();
+  const tell = useTell();
+  const made = useRef<number>(undefined);
+  const [task, setTask] = useState<Task>();
+  const [error, setError] = useState<unknown>();
+  const [isBusy, setBusy] = useState(false);
+
+  /** A second try changes the pipeline of the first. */
+  async function store(): Promise<number> {
+    if (made.current === undefined) made.current = (await relata.pipelines.create(project.id, definition)).id;
+    else await relata.pipelines.put({ projectId: project.id, pipelineId: made.current }, definition);
+    return made.current;
+  }
+
+  async function run() {
+    const place = { projectId: project.id, pipelineId: await store() };
+    const accepted = await relata.pipelines.upload(place, file, { name: file.name });
+    let seen = accepted;
+    for await (const next of relata.tasks.follow(accepted.id)) {
+      seen = next;
+      setTask(next);
+    }
+    if (seen.taskStatus !== 'FINISHED')
+      throw new Error(seen.error?.message ?? t('The import did not finish.'));
+    await queries.invalidateQueries();
+    tell.good(
+      t('The products are in'),
+      t('“{name}” is a pipeline now: send the next file there.', { name: definition.name }),
+    );
+    goTo(linkTo('projects', project.id, 'products'));
+  }
+
+  async function begin() {
+    setBusy(true);
+    setError(undefined);
+    await run().catch(setError);
+    setTask(undefined);
+    setBusy(false);
+  }
+  return { begin, task, error, isBusy };
+}
+
+/** As many as one looks at before a click. */
+const SHOWN_PRODUCTS = 8;
+const SHOWN_VALUES = 3;
+
+/** The catalog as it would be: counts, first products, categories, attributes with types and units. `children`: what can be done. */
+export function ImportCatalog({
+  catalog,
+  rows,
+  children,
+}: { catalog: PreviewCatalog; children: ReactNode } & Pick<PipelinePreview, 'rows'>) {
+  const { rejected, isWhole } = catalog;
+  const examples = rejected.examples
+    .map(({ row, reason }) => t('Row {row}: {reason}.', { row, reason }))
+    .join(' ');
+  return (
+    <>
+      <Figures catalog={catalog} />
+      {!isWhole && (
+        <p className="note">
+          {t(
+            'These are the figures of the first {count, plural, one {# row} other {# rows}}. The import reads the whole file.',
+            { count: catalog.rows },
+          )}
+        </p>
+      )}
+      {rejected.count > 0 && (
+        <div className="note warn">
+          <span>
+            {t(
+              '{count, plural, one {# row makes} other {# rows make}} no product and would be left out. {examples}',
+              { count: rejected.count, examples },
+            )}
+          </span>
+        </div>
+      )}
+      {children}
+      <FirstProducts rows={rows} />
+      <div className="columns">
+        <Categories catalog={catalog} />
+        <Attributes catalog={catalog} />
+      </div>
+    </>
+  );
+}
+
+function Figures({ catalog }: { catalog: PreviewCatalog }) {
+  const { products, categories, hasMoreCategories, attributes, hasMoreAttributes, rejected, filtered } =
+    catalog;
+  const atLeast = (count: number, hasMore: boolean) => `${formatCount(count)}${hasMore ? '+' : ''}`;
+  return (
+    <dl className="figures">
+      <Figure label={t('Products')} value={formatCount(products)} more={catalog.isWhole ? '' : t('so far')} />
+      <Figure label={t('Categories')} value={atLeast(categories.length, hasMoreCategories)} />
+      <Figure label={t('Attributes')} value={atLeast(attributes.length, hasMoreAttributes)} />
+      <Figure label={t('Rows left out')} value={formatCount(rejected.count + filtered)} />
+    </dl>
+  );
+}
+
+interface ShownProduct {
+  readonly identifier: string;
+  readonly name?: string;
+  readonly images?: readonly { readonly url: string }[];
+  readonly categories?: readonly { readonly path: readonly string[] }[];
+  readonly attributes?: readonly { readonly key: string; readonly value: unknown }[];
+}
+
+function FirstProducts({ rows }: Pick<PipelinePreview, 'rows'>) {
+  const products = rows
+    .filter(({ problems = [] }) => problems.length === 0)
+    .flatMap(({ product }) => (product === undefined ? [] : [product as unknown as ShownProduct]));
+  return (
+    <Card title={t('First products')}>
+      <div className="products-strip">
+        {products
+          .slice(0, SHOWN_PRODUCTS)
+          .map(({ identifier, name, images, categories, attributes = [] }, at) => (
+            <ProductChip
+              key={`${at} ${identifier}`}
+              product={{ identifier, name, thumbnail: images?.[0]?.url }}
+              isPlanned
+            >
+              <span className="soft small cut block">{categories?.[0]?.path.join(' › ')}</span>
+              <span className="soft small cut block">
+                {attributes
+                  .slice(0, SHOWN_VALUES)
+                  .map(({ key, value }) => `${key}: ${value}`)
+                  .join(', ')}
+              </span>
+            </ProductChip>
+          ))}
+      </div>
+    </Card>
+  );
+}
+
+function Categories({ catalog: { categories, hasMoreCategories, products } }: { catalog: PreviewCatalog }) {
+  return (
+    <Card title={t('Categories')} isBare>
+      {categories.length === 0 ? (
+        <p className="card-body soft">{t('The file has none. Products can be grouped by attributes too.')}</p>
+      ) : (
+        <TableBox label={t('Categories')} isShort>
+          <table className="table small">
+            <tbody>
+              {categories.map(({ path, products: count }) => (
+                <tr key={path.join('\n')}>
+                  <td className="break">{path.join(' › ')}</td>
+                  <td className="number">{formatCount(count)}</td>
+                  <td className="number soft">{formatPercent(count / Math.max(1, products))}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {hasMoreCategories && (
+            <p className="grid-foot">
+              {t('The most frequent {count}.', { count: formatCount(categories.length) })}
+            </p>
+          )}
+        </TableBox>
+      )}
+    </Card>
+  );
+}
+
+function Attributes({ catalog: { attributes, hasMoreAttributes, products } }: { catalog: PreviewCatalog }) {
+  return (
+    <Card title={t('Attributes')} isBare>
+      <TableBox label={t('Attributes')} isShort>
+        <table className="table small">
+          <thead>
+            <tr>
+              <th>{t('Attribute')}</th>
+              <th>{t('Type')}</th>
+              <th className="number">{t('Products')}</th>
+              <th>{t('Values')}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {attributes.map(({ name, type, unitName, reason, products: count, examples }) => (
+              <tr key={name}>
+                <td className="break">{name}</td>
+                <td title={reason}>{formatTypeIn(type, unitName)}</td>
+                <td className="number">{formatPercent(count / Math.max(1, products))}</td>
+                <td className="soft break">{examples.join(' · ')}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {hasMoreAttributes && (
+          <p className="grid-foot">
+            {t('The most frequent {count}.', { count: formatCount(attributes.length) })}
+          </p>
+        )}
+      </TableBox>
+    </Card>
+  );
 }

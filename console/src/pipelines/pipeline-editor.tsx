@@ -1,9 +1,8 @@
 import type { Pipeline, PipelineDefinition, Tagged } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { DefinitionEditor, useStored } from '../parts/forms/definition-editor.tsx';
-import { type Draft, useDraft } from '../parts/forms/draft.tsx';
-import { Fields } from '../parts/forms/fields.tsx';
-import { useSaving } from '../parts/forms/saving.ts';
+import { type Draft, useDraft, useSaving } from '../parts/forms/draft.tsx';
+import { Fields } from '../parts/forms/field.tsx';
 import { Answer } from '../parts/page.tsx';
 import { useProject } from '../state/project.ts';
 import { useRoute } from '../state/route.ts';

@@ -5,7 +5,7 @@ import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Button, LinkButton } from '../parts/button.tsx';
 import { DeleteButton } from '../parts/delete-button.tsx';
-import { useRefresh, useStart } from '../parts/forms/saving.ts';
+import { useRefresh, useStart } from '../parts/forms/draft.tsx';
 import { Answer, Card, Page } from '../parts/page.tsx';
 import { MappingJson, Pairs } from '../parts/show.tsx';
 import { UrlCard } from '../parts/url-card.tsx';

@@ -1,7 +1,6 @@
 import type { RelationDefinition } from '@relata/client';
 import { t } from '../languages/text.ts';
-import { AreaField, SelectField, SwitchField, TextField } from '../parts/forms/field.tsx';
-import { Fields } from '../parts/forms/fields.tsx';
+import { AreaField, Fields, SelectField, SwitchField, TextField } from '../parts/forms/field.tsx';
 import { Rows } from '../parts/forms/rows.tsx';
 import { Card } from '../parts/page.tsx';
 import { EVERY_PRODUCT } from '../rules/filters.ts';

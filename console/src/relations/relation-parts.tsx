@@ -1,7 +1,6 @@
 import type { Attribute, RelationDefinition } from '@relata/client';
 import { t } from '../languages/text.ts';
-import { SelectField } from '../parts/forms/field.tsx';
-import { Fields } from '../parts/forms/fields.tsx';
+import { Fields, SelectField } from '../parts/forms/field.tsx';
 import { FilterEditor } from '../parts/forms/filter-editor.tsx';
 import { Rows } from '../parts/forms/rows.tsx';
 import { AttributeField } from '../parts/forms/suggest-field.tsx';

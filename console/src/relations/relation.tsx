@@ -1,20 +1,21 @@
-import type { Relation, RelationDefinition, Tagged } from '@relata/client';
+import type { Relation, RelationDefinition, RelationExplanation, Tagged } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type FormEvent, useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Button, CopyButton } from '../parts/button.tsx';
 import { DeleteButton } from '../parts/delete-button.tsx';
-import { type Draft, Meanwhile, useDraft } from '../parts/forms/draft.tsx';
-import { useSaving } from '../parts/forms/saving.ts';
-import { Answer, ErrorNote, Page } from '../parts/page.tsx';
+import { Explanation } from '../parts/explanation.tsx';
+import { type Draft, Meanwhile, useDraft, useSaving } from '../parts/forms/draft.tsx';
+import { ProductField } from '../parts/forms/product-field.tsx';
+import { Answer, Card, ErrorNote, Page } from '../parts/page.tsx';
 import { listChanged, type PartNames } from '../rules/changes.ts';
+import type { Pair } from '../rules/verdicts.ts';
 import { draftedRelation } from '../state/handover.ts';
 import { MistakesContext, readMistakes } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
-import { linkTo, useRoute } from '../state/route.ts';
+import { linkTo, linkWith, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
-import { RelationExplain } from './relation-explain.tsx';
 import { RelationForm, RelationRule } from './relation-form.tsx';
 import { RelationSurveyCard } from './relation-survey.tsx';
 import { RelationState } from './relations.tsx';
@@ -195,5 +196,61 @@ function DeleteRelation({ relation }: { relation: Relation }) {
         'Requests for its id then return nothing. The id is never used again. To disable it for a while, switch it off instead.',
       )}
     </DeleteButton>
+  );
+}
+
+/** Why one product is a result of another, or is not. */
+export function RelationExplain({ relationId }: { relationId: number }) {
+  const relata = useRelata();
+  const project = useProject();
+  const [pair, setPair] = useState<Pair>({ source: '', target: '' });
+  const [found, setFound] = useState<{ explanation: RelationExplanation; pair: Pair }>();
+  const [error, setError] = useState<unknown>();
+  const [isBusy, setBusy] = useState(false);
+  const explain = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const asked = { source: pair.source.trim(), target: pair.target.trim() };
+    setBusy(true);
+    setError(undefined);
+    await relata.relations.explain({ projectId: project.id, relationId }, asked).then(
+      (explanation) => setFound({ explanation, pair: asked }),
+      (reason: unknown) => {
+        setFound(undefined);
+        setError(reason);
+      },
+    );
+    setBusy(false);
+  };
+  return (
+    <Card title={t('Why, or why not?')}>
+      <form className="stack" onSubmit={(event) => void explain(event)}>
+        <div className="fields">
+          <ProductField
+            label={t('Requested product')}
+            value={pair.source}
+            onChange={(source) => setPair({ ...pair, source })}
+          />
+          <ProductField
+            label={t('Result')}
+            value={pair.target}
+            onChange={(target) => setPair({ ...pair, target })}
+          />
+        </div>
+        <div className="row">
+          <Button type="submit" busy={isBusy} disabled={pair.source === '' || pair.target === ''}>
+            {t('Explain')}
+          </Button>
+        </div>
+      </form>
+      <ErrorNote error={error} />
+      {found && (
+        <>
+          <Explanation found={found.explanation} pair={found.pair} />
+          <a href={linkWith(linkTo('projects', project.id, 'why'), { ...found.pair })}>
+            {t('The same in every relation')}
+          </a>
+        </>
+      )}
+    </Card>
   );
 }

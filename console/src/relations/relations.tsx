@@ -1,14 +1,20 @@
 import type { Relation } from '@relata/client';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
 import { t } from '../languages/text.ts';
-import { CopyButton, LinkButton } from '../parts/button.tsx';
-import { Answer, Card, Empty, Page } from '../parts/page.tsx';
+import { Button, CopyButton, LinkButton } from '../parts/button.tsx';
+import { FormDialog } from '../parts/dialog.tsx';
+import { TextField } from '../parts/forms/field.tsx';
+import { Answer, Card, Empty, ErrorNote, Page } from '../parts/page.tsx';
+import { saveFile } from '../parts/save-file.ts';
 import { Ago } from '../parts/show.tsx';
+import { useTell } from '../parts/toasts.tsx';
 import { describeFilter } from '../rules/filters.ts';
+import { formatCount } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
-import { ExportRelations, ImportRelations } from './relation-exchange.tsx';
+import { foreseeImport, type ImportEffect, readImport } from './relation-import.ts';
 
 const BUILDING_MS = 2_000;
 
@@ -127,5 +133,101 @@ export function RelationState({ relation }: { relation: Pick<Relation, 'state' |
     <span className="badge good">{t('answers')}</span>
   ) : (
     <span className="badge">{t('switched off')}</span>
+  );
+}
+
+const NAMED = 5;
+
+/** All relations as a file, to keep or to take to another project. */
+export function ExportRelations() {
+  const relata = useRelata();
+  const project = useProject();
+  const tell = useTell();
+  const save = async () => {
+    const document = await relata.relations.export(project.id);
+    saveFile(`relations-${project.id}.json`, [JSON.stringify(document, null, 2)], 'application/json');
+  };
+  return <Button onClick={() => void save().catch(tell.bad)}>{t('Export')}</Button>;
+}
+
+interface Chosen {
+  readonly relations: ReturnType<typeof readImport>;
+  readonly effect: ImportEffect;
+}
+
+/** Makes a file the whole list; says before what that changes and deletes. */
+export function ImportRelations({ present }: { present: readonly Relation[] }) {
+  const relata = useRelata();
+  const project = useProject();
+  const queries = useQueryClient();
+  const tell = useTell();
+  const [isOpen, setOpen] = useState(false);
+  const [chosen, setChosen] = useState<Chosen>();
+  const [error, setError] = useState<unknown>();
+  const choose = async (file: File | undefined) => {
+    setChosen(undefined);
+    setError(undefined);
+    if (file === undefined) return;
+    const relations = readImport(await file.text());
+    setChosen({ relations, effect: foreseeImport(present, relations) });
+  };
+  const close = () => {
+    setOpen(false);
+    void choose(undefined);
+  };
+  const submit = async () => {
+    if (chosen === undefined) return;
+    await relata.relations.import(project.id, chosen.relations);
+    await queries.invalidateQueries({ queryKey: ['relations', project.id] });
+    tell.good(
+      t('imported {count, plural, one {# relation} other {# relations}}', { count: chosen.relations.length }),
+    );
+  };
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>{t('Import …')}</Button>
+      <FormDialog
+        title={t('Import relations')}
+        action={t('Replace the relations')}
+        isDanger={(chosen?.effect.deleted.length ?? 0) > 0}
+        isOpen={isOpen}
+        onClose={close}
+        onSubmit={submit}
+        canSubmit={chosen !== undefined}
+      >
+        <TextField
+          label={t('Exported file')}
+          type="file"
+          accept=".json,application/json"
+          hint={t('It replaces all relations.')}
+          onChange={({ target }) => void choose(target.files?.[0]).catch(setError)}
+        />
+        <ErrorNote error={error} />
+        {chosen && <Effect effect={chosen.effect} />}
+      </FormDialog>
+    </>
+  );
+}
+
+function Effect({ effect: { changed, created, deleted } }: { effect: ImportEffect }) {
+  const more = deleted.length - NAMED;
+  const names = deleted.slice(0, NAMED).map(({ name }) => name);
+  return (
+    <div role="status">
+      <p>
+        {t('{created} made, {changed} changed, {deleted} deleted', {
+          created: formatCount(created),
+          changed: formatCount(changed),
+          deleted: formatCount(deleted.length),
+        })}
+      </p>
+      {deleted.length > 0 && (
+        <p className="soft">
+          {more > 0
+            ? t('Deleted: {names} and {more} more', { names: names.join(', '), more: formatCount(more) })
+            : t('Deleted: {names}', { names: names.join(', ') })}
+        </p>
+      )}
+    </div>
   );
 }

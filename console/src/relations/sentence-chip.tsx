@@ -2,7 +2,7 @@ import { Popover } from '@base-ui/react/popover';
 import { createContext, type FormEvent, type ReactNode, type RefObject, useContext, useRef } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
-import { useLocked } from '../parts/forms/fields.tsx';
+import { useLocked } from '../parts/forms/field.tsx';
 import { Icon } from '../parts/icon.tsx';
 
 /** Which chip of a sentence is open, by its place: `match 0`. */

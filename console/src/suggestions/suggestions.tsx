@@ -1,13 +1,30 @@
-import type { Suggestion } from '@relata/client';
+import type {
+  Attribute,
+  AttributeDraft,
+  AttributeSuggestion,
+  DuplicateSuggestion,
+  Ontology,
+  RelationSuggestion,
+  Suggestion,
+} from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
 import { t } from '../languages/text.ts';
+import { Effect } from '../ontology/attribute-dialog.tsx';
+import { Button, LinkButton } from '../parts/button.tsx';
+import { FormDialog } from '../parts/dialog.tsx';
+import { useRefresh } from '../parts/forms/draft.tsx';
 import { SwitchField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
+import { ProductLink, ProductLinks } from '../parts/product-chip.tsx';
+import { useTell } from '../parts/toasts.tsx';
+import { nameMatched, sayComparison } from '../rules/filters.ts';
+import { formatCount, formatPercent, formatTenths, formatType, formatTypeIn } from '../rules/format.ts';
+import { draftedRelation } from '../state/handover.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo, useFilters } from '../state/route.ts';
-import { useRelata } from '../state/session.tsx';
-import { AttributeItem, DuplicateItem } from './attribute-suggestion.tsx';
-import { RelationItem } from './relation-suggestion.tsx';
+import { useRelata, useRights } from '../state/session.tsx';
+import { undoOntology } from '../state/undo-ontology.ts';
 
 const FILTERS = ['dismissed'] as const;
 /** They hold until the catalog changes. */
@@ -73,4 +90,251 @@ function None({ isDismissed }: { isDismissed: boolean }) {
 function Item({ item }: { item: Suggestion }) {
   if (item.kind === 'relation') return <RelationItem item={item} />;
   return item.kind === 'attribute' ? <AttributeItem item={item} /> : <DuplicateItem item={item} />;
+}
+
+interface CardShape {
+  item: Suggestion;
+  title: string;
+  /** What takes it up. */
+  accept: ReactNode;
+  children: ReactNode;
+}
+
+/** A suggestion with its evidence, and the two things that can be done with it. */
+export function SuggestionCard({ item, title, accept, children }: CardShape) {
+  const { canChange } = useRights();
+  return (
+    <Card
+      title={title}
+      actions={
+        canChange && (
+          <>
+            <Dismissal item={item} />
+            {accept}
+          </>
+        )
+      }
+    >
+      {children}
+    </Card>
+  );
+}
+
+function Dismissal({ item: { id, dismissed } }: { item: Suggestion }) {
+  const relata = useRelata();
+  const project = useProject();
+  const refresh = useRefresh('suggestions');
+  const tell = useTell();
+  const [isBusy, setBusy] = useState(false);
+  const { dismiss, restore } = relata.suggestions;
+  const undo = async () => {
+    await restore(project.id, id);
+    await refresh();
+  };
+  const change = async () => {
+    setBusy(true);
+    await (dismissed ? restore : dismiss)(project.id, id).then(
+      () => dismissed || tell.undoable(t('The suggestion is dismissed'), undo),
+      tell.bad,
+    );
+    await refresh();
+    setBusy(false);
+  };
+  return (
+    <Button look="quiet" busy={isBusy} onClick={() => void change()}>
+      {dismissed ? t('Suggest it again') : t('Dismiss')}
+    </Button>
+  );
+}
+
+interface SeenValue {
+  readonly value: string;
+  readonly count: number;
+  readonly identifiers: readonly string[];
+}
+
+/** Values with how many products have them. */
+export function SeenValues({ title, values }: { title: string; values: readonly SeenValue[] }) {
+  if (values.length === 0) return null;
+  return (
+    <div>
+      <h3>{title}</h3>
+      <ul className="stack small">
+        {values.map(({ value, count, identifiers }) => (
+          <li key={value}>
+            <span className="mono break">{value}</span> <span className="soft">{formatCount(count)}</span>{' '}
+            <ProductLinks identifiers={identifiers} hasMore={count > identifiers.length} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** An attribute whose values are nearly all of another type, or a key with values like an attribute's. */
+export function AttributeItem({ item }: { item: AttributeSuggestion }) {
+  const { draft, evidence } = item;
+  const { name, type, unitName } = draft.attribute;
+  const { typeNow, products, values, fits, distinctMisfits, misfits, examples } = evidence;
+  const kind = formatTypeIn(type, unitName);
+  const title =
+    typeNow === null
+      ? t('Add {name} as an attribute: {kind}', { name, kind })
+      : t('Change {name} from {before} to {kind}', { name, before: formatType(typeNow), kind });
+  return (
+    <SuggestionCard item={item} title={title} accept={<StoreDraft title={title} draft={draft} />}>
+      <p>
+        {t('{share} of {values} values fit, on {products, plural, one {# product} other {# products}}.', {
+          share: formatPercent(fits / Math.max(1, values)),
+          values: formatCount(values),
+          products,
+        })}{' '}
+        {distinctMisfits > 0 &&
+          t('{count, plural, one {# value} other {# values}} to look at.', { count: distinctMisfits })}
+      </p>
+      <SeenValues title={t('Would make no fact')} values={misfits} />
+      <SeenValues title={t('Would make a fact')} values={examples} />
+    </SuggestionCard>
+  );
+}
+
+/** Two attributes that mean one. */
+export function DuplicateItem({ item }: { item: DuplicateSuggestion }) {
+  const { draft, evidence } = item;
+  const { kept, dropped, withBoth, sharedValues, values, examples, misfits } = evidence;
+  const title = t('{dropped} and {kept} look like one attribute', { dropped: dropped.name, kept: kept.name });
+  return (
+    <SuggestionCard item={item} title={title} accept={<StoreDraft title={title} draft={draft} />}>
+      <p>
+        {t(
+          '{dropped} has {droppedCount, plural, one {# product} other {# products}}, {kept} has {keptCount, plural, one {# product} other {# products}}, and {both, plural, one {# has} other {# have}} both. {shared} of {values} values of {dropped} are values of {kept} too.',
+          {
+            ...{ dropped: dropped.name, droppedCount: dropped.products, kept: kept.name },
+            ...{ keptCount: kept.products, both: withBoth },
+            ...{ shared: formatCount(sharedValues), values: formatCount(values) },
+          },
+        )}
+      </p>
+      <p className="soft small">{examples.map(({ value }) => value).join(', ')}</p>
+      <SeenValues title={t('Values that only one of them has')} values={misfits} />
+    </SuggestionCard>
+  );
+}
+
+/** Stores an attribute that was suggested, after its effect was shown. */
+export function StoreDraft({ title, draft }: { title: string; draft: AttributeDraft }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button look="primary" onClick={() => setOpen(true)}>
+        {t('Look at the effect …')}
+      </Button>
+      {isOpen && <EffectDialog title={title} draft={draft} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+interface EffectShape {
+  title: string;
+  draft: AttributeDraft;
+  onClose(): void;
+}
+
+function EffectDialog({ title, draft, onClose }: EffectShape) {
+  const relata = useRelata();
+  const project = useProject();
+  const refresh = useRefresh('suggestions', 'ontology', 'coverage');
+  const tell = useTell();
+  const effect = useQuery({
+    queryKey: ['attribute-effect', project.id, JSON.stringify(draft)],
+    queryFn: ({ signal }) =>
+      relata.ontology.preview(project.id, draft.attribute, { deleted: draft.deleted ?? [], signal }),
+  });
+  const store = async () => {
+    const { value, etag } = await relata.ontology.get(project.id);
+    await relata.ontology.put(project.id, withDraft(value, draft), etag ? { ifMatch: etag } : {});
+    const undo = await undoOntology(relata, project.id, value);
+    tell.undoable(t('The ontology is saved'), () => undo().then(refresh));
+    await refresh();
+  };
+  return (
+    <FormDialog
+      title={title}
+      action={t('Save')}
+      isWide
+      isOpen
+      onClose={onClose}
+      onSubmit={store}
+      canSubmit={effect.data !== undefined}
+    >
+      <Answer of={effect}>{(data) => <Effect effect={data} />}</Answer>
+    </FormDialog>
+  );
+}
+
+/** Source: docs/interface.md §17.1 rule 6. */
+function withDraft(ontology: Ontology, { attribute, deleted = [] }: AttributeDraft): Ontology {
+  const isReplaced = ({ id, name }: Attribute) =>
+    attribute.id === undefined ? name === attribute.name : id === attribute.id;
+  const left = ontology.attributes.filter((one) => !isReplaced(one) && !deleted.includes(one.id ?? 0));
+  return { ...ontology, attributes: [...left, attribute] };
+}
+
+const nameCategory = ({ category }: { readonly category: readonly string[] }) => category.at(-1) ?? '';
+
+/** Two categories whose products go together by their values; taken up in the editor of relations, with its preview. */
+export function RelationItem({ item }: { item: RelationSuggestion }) {
+  const project = useProject();
+  const { draft, evidence } = item;
+  const { source, target, targetsPerSource, examples, withoutPartner, values } = evidence;
+  const match = (draft.match ?? []).map((one) =>
+    sayComparison(nameMatched(one.target), one.operator, nameMatched(one.source)),
+  );
+  return (
+    <SuggestionCard
+      item={item}
+      title={t('{target} for {source}', { target: nameCategory(target), source: nameCategory(source) })}
+      accept={
+        <LinkButton
+          look="primary"
+          href={linkTo('projects', project.id, 'relations', 'new')}
+          onClick={() => draftedRelation.give(draft)}
+        >
+          {t('Make it a relation …')}
+        </LinkButton>
+      }
+    >
+      <p>
+        <strong>{match.join(', ')}</strong>
+      </p>
+      <p>
+        {t('{share} of {count} products of {category} would have results, {each} each on average.', {
+          share: formatPercent(source.withPartner / Math.max(1, source.products)),
+          count: formatCount(source.products),
+          category: nameCategory(source),
+          each: formatTenths(targetsPerSource),
+        })}
+      </p>
+      {values.length > 0 && (
+        <p className="soft small">
+          {t('Most frequent values:')} {values.map(({ value }) => value).join(', ')}
+        </p>
+      )}
+      <ul className="stack small">
+        {examples.map(({ source: from, target: to }) => (
+          <li key={`${from} ${to}`}>
+            <ProductLink identifier={from} /> <span className="soft">→</span> <ProductLink identifier={to} />
+          </li>
+        ))}
+        {withoutPartner.map(({ identifier, values: has }) => (
+          <li key={identifier}>
+            <ProductLink identifier={identifier} />{' '}
+            <span className="soft">
+              → {t('nothing')} {has.length > 0 && `(${has.join(', ')})`}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </SuggestionCard>
+  );
 }

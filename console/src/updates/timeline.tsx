@@ -1,21 +1,27 @@
-import type { Commit } from '@relata/client';
-import { useQuery } from '@tanstack/react-query';
+import type { Commit, CommitChange, RestoreEffect } from '@relata/client';
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
-import { nameCommit, sayAuthor, sayCounts, sayReach } from '../parts/commit-words.ts';
+import { FormDialog } from '../parts/dialog.tsx';
+import { SelectField } from '../parts/forms/field.tsx';
 import { Answer, Card } from '../parts/page.tsx';
-import { ChangeKind } from '../parts/product-difference.tsx';
+import {
+  ChangeKind,
+  nameCommit,
+  ProductDifference,
+  sayAuthor,
+  sayCounts,
+  sayReach,
+} from '../parts/product-difference.tsx';
 import { Ago } from '../parts/show.tsx';
 import { formatAgo, formatMoment } from '../rules/format.ts';
 import { placeMarks } from '../rules/marks.ts';
 import { useProject } from '../state/project.ts';
-import { linkTo, useFilters } from '../state/route.ts';
+import { goTo, linkTo, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
-import { CommitChanges, nameOf, useCommitChanges } from './commit-changes.tsx';
-import { TakeBack } from './take-back.tsx';
 
 const REFETCH_MS = 10_000;
 
@@ -187,5 +193,200 @@ function Chosen({ commit }: { commit: Commit }) {
         onClose={() => setOpen(false)}
       />
     </div>
+  );
+}
+
+const listKinds = () =>
+  [
+    ['', t('All')],
+    ['created', t('Created')],
+    ['changed', t('Changed')],
+    ['deleted', t('Deleted')],
+  ] as const;
+
+type Kind = CommitChange['kind'];
+
+/** The products that a commit changed, each opened to its old and new side. */
+function CommitChanges({ commit }: { commit: Commit }) {
+  const [kind, setKind] = useState('');
+  const changes = useCommitChanges(commit.id, { kind: kind as Kind | '', limit: 20 });
+  return (
+    <div className="stack">
+      <div className="filters">
+        <SelectField
+          label={t('Show')}
+          choices={listKinds()}
+          value={kind}
+          onChange={(event) => setKind(event.target.value)}
+        />
+      </div>
+      <Answer of={changes}>
+        {({ pages }) => (
+          <>
+            {pages
+              .flatMap(({ items }) => items)
+              .map((change) => (
+                <Change key={change.productId} change={change} />
+              ))}
+            {pages[0]?.items.length === 0 && <p className="soft">{t('None')}</p>}
+            {changes.hasNextPage && (
+              <div>
+                <Button busy={changes.isFetchingNextPage} onClick={() => void changes.fetchNextPage()}>
+                  {t('Show more')}
+                </Button>
+              </div>
+            )}
+          </>
+        )}
+      </Answer>
+    </div>
+  );
+}
+
+function useCommitChanges(
+  commitId: number,
+  { kind = '', limit, enabled = true }: { kind?: Kind | ''; limit: number; enabled?: boolean },
+) {
+  const relata = useRelata();
+  const project = useProject();
+  return useInfiniteQuery({
+    queryKey: ['commits', project.id, 'changes', commitId, kind, limit],
+    queryFn: ({ pageParam, signal }) =>
+      relata.commits.changes(
+        { projectId: project.id, commitId },
+        { limit, signal, ...(kind && { kind }), ...(pageParam !== undefined && { cursor: pageParam }) },
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.nextCursor ?? undefined,
+    enabled,
+  });
+}
+
+function Change({ change }: { change: CommitChange }) {
+  const project = useProject();
+  const [isOpen, setOpen] = useState(false);
+  const { identifier, kind } = change;
+  return (
+    <details className="change" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <ChangeKind kind={kind} /> <span className="mono">{identifier}</span> {nameOf(change)}
+      </summary>
+      {isOpen && (
+        <div className="stack">
+          <ProductDifference change={change} />
+          {kind !== 'deleted' && (
+            <a href={linkTo('projects', project.id, 'products', identifier)}>{t('Open the product')}</a>
+          )}
+        </div>
+      )}
+    </details>
+  );
+}
+
+/** @returns the name of the product, as it is after the commit */
+const nameOf = ({ before, after }: Pick<CommitChange, 'before' | 'after'>): string =>
+  ((after ?? before) as { name?: string } | null)?.name ?? '';
+
+interface Shape {
+  title: string;
+  /** The oldest to be undone. */
+  commitId: number | undefined;
+  isOpen: boolean;
+  onClose(): void;
+}
+
+/** Undoes a commit and all after it, once it is seen what exactly that does. */
+export function TakeBack({ title, commitId, isOpen, onClose }: Shape) {
+  const relata = useRelata();
+  const project = useProject();
+  const queries = useQueryClient();
+  const preview = useQuery({
+    queryKey: ['commits', project.id, 'preview', commitId],
+    queryFn: ({ signal }) =>
+      relata.commits.previewRestore({ projectId: project.id, commitId: commitId ?? 0 }, { signal }),
+    enabled: isOpen && commitId !== undefined,
+    // Every look at it is a new one: an update may have come.
+    gcTime: 0,
+    staleTime: 0,
+  });
+  const restore = async () => {
+    const last = preview.data?.last;
+    const { task } = await relata.products.restore({
+      projectId: project.id,
+      ...(commitId !== undefined && { commit: commitId }),
+      ...(last !== undefined && { ifLast: last }),
+    });
+    await queries.invalidateQueries({ queryKey: ['tasks', project.id] });
+    setTimeout(() => goTo(linkTo('projects', project.id, 'updates', task.id)));
+  };
+  return (
+    <FormDialog
+      title={title}
+      action={t('Restore')}
+      isDanger
+      isOpen={isOpen}
+      canSubmit={preview.data !== undefined}
+      onClose={onClose}
+      onSubmit={restore}
+    >
+      {commitId === undefined ? (
+        <p>{t('There is no commit or deletion that can be undone.')}</p>
+      ) : (
+        <Answer of={preview}>{(effect) => <Effect effect={effect} />}</Answer>
+      )}
+    </FormDialog>
+  );
+}
+
+function Effect({ effect }: { effect: RestoreEffect }) {
+  const { commits, created, changed, deleted, changedSince } = effect;
+  const isNothing = created + changed + deleted === 0;
+  return (
+    <>
+      <p>
+        {t(
+          '{commits, plural, one {The last commit or deletion is undone:} other {The last # commits and deletions are undone, the last one first:}}',
+          { commits },
+        )}
+      </p>
+      <ul className="bulleted">
+        {created > 0 && (
+          <li>
+            {t('{count, plural, one {# product comes back} other {# products come back}}', {
+              count: created,
+            })}
+          </li>
+        )}
+        {changed > 0 && (
+          <li>
+            {t(
+              '{count, plural, one {# product is again as it was} other {# products are again as they were}}',
+              {
+                count: changed,
+              },
+            )}
+          </li>
+        )}
+        {deleted > 0 && (
+          <li>
+            {t('{count, plural, one {# product is removed} other {# products are removed}}', {
+              count: deleted,
+            })}
+          </li>
+        )}
+        {isNothing && <li>{t('No product changes.')}</li>}
+      </ul>
+      {changedSince > 0 && (
+        <p className="note warn">
+          {t(
+            '{count, plural, one {# of these products was changed since. That change is overwritten and listed in the report.} other {# of these products were changed since. Those changes are overwritten and listed in the report.}}',
+            { count: changedSince },
+          )}
+        </p>
+      )}
+      <p className="soft">
+        {t('Changes to other products stay. It is refused if something else is committed before.')}
+      </p>
+    </>
   );
 }

@@ -1,18 +1,17 @@
-import type { Task } from '@relata/client';
-import { useInfiniteQuery } from '@tanstack/react-query';
+import type { FullUpdatePreview, Task } from '@relata/client';
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { t } from '../languages/text.ts';
-import { Button } from '../parts/button.tsx';
+import { Button, CopyButton } from '../parts/button.tsx';
+import { FormDialog } from '../parts/dialog.tsx';
 import { SelectField } from '../parts/forms/field.tsx';
-import { Answer, Card, Empty, Page } from '../parts/page.tsx';
-import { Ago, Meter, TaskStatus } from '../parts/show.tsx';
-import { formatDuration, nameTask } from '../rules/format.ts';
+import { Answer, Card, Empty, ErrorNote, Page } from '../parts/page.tsx';
+import { Ago, Figure, Meter, TaskStatus } from '../parts/show.tsx';
+import { formatCount, formatDuration, formatTenths, nameTask } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
-import { linkTo, useFilters } from '../state/route.ts';
+import { goTo, linkTo, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
-import { OpenFullUpdate } from './open-full-update.tsx';
-import { TakeBack } from './take-back.tsx';
-import { Timeline, useCommits } from './timeline.tsx';
+import { TakeBack, Timeline, useCommits } from './timeline.tsx';
 
 const BUSY_MS = 1_500;
 const IDLE_MS = 10_000;
@@ -170,5 +169,183 @@ function RestoreButton() {
         onClose={() => setOpen(false)}
       />
     </>
+  );
+}
+
+const LOOK_MS = 15_000;
+
+/** The session that was open when its figures were asked for: a connector may begin another at any time. */
+interface ShownSession {
+  readonly projectId: number;
+  readonly fullUpdateId: number;
+}
+
+/** One look at the open full update. */
+interface Shown {
+  readonly session: ShownSession;
+  /** Counts only ever grow: while they are the same, the session holds what was compared. */
+  readonly accepted: { readonly batches: number; readonly products: number };
+  readonly isInDoubt: boolean;
+  readonly preview: FullUpdatePreview;
+}
+
+/** What the commit of the open full update would do: above all, what it would delete. Nothing when none is open. */
+export function OpenFullUpdate() {
+  const { data: shown, error } = useOpenFullUpdate();
+  const [isOpen, setOpen] = useState(false);
+  // Looks go on under the open dialog: what it showed first is what is confirmed.
+  const [confirmed, setConfirmed] = useState<Shown>();
+  const open = (one: Shown) => {
+    setConfirmed(one);
+    setOpen(true);
+  };
+  return (
+    <>
+      <ErrorNote error={error} />
+      {shown && <OpenCard shown={shown} onCommit={() => open(shown)} />}
+      {confirmed && <CommitDialog shown={confirmed} isOpen={isOpen} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function useOpenFullUpdate() {
+  const relata = useRelata();
+  const { id: projectId } = useProject();
+  return useQuery({
+    queryKey: ['full-update', projectId],
+    // To compare takes a while, and where none is open it would be refused.
+    queryFn: async ({ signal }): Promise<Shown | null> => {
+      // Counted before it is compared: a batch in between makes the commit refused, not other than shown.
+      const open = await relata.products.findFullUpdate(projectId, { signal });
+      if (open === undefined) return null;
+      const { fullUpdateId, batches, products, lastBatch } = open;
+      const session = { projectId, fullUpdateId };
+      const preview = await relata.products.preview({ ...session, signal });
+      return { session, accepted: { batches, products }, isInDoubt: lastBatch === 'in doubt', preview };
+    },
+    refetchInterval: LOOK_MS,
+  });
+}
+
+function OpenCard({ shown, onCommit }: { shown: Shown; onCommit(): void }) {
+  const { canChange } = useRights();
+  const { session, preview, isInDoubt } = shown;
+  const { count, identifiers } = preview.deleted;
+  return (
+    <Card
+      title={t('A full update is open')}
+      actions={
+        canChange && (
+          <Button look="primary" disabled={isInDoubt} onClick={onCommit}>
+            {t('Commit …')}
+          </Button>
+        )
+      }
+    >
+      {isInDoubt && (
+        // The counts of the commit would end the doubt, though they only say what arrived.
+        <p className="note warn">
+          {t('A batch may be missing. Whoever sends the products has to send the last batch again.')}
+        </p>
+      )}
+      <Counts preview={preview} />
+      {count > 0 && <ToBeDeleted session={session} count={count} first={identifiers} />}
+    </Card>
+  );
+}
+
+/** The first hundred with the preview; all of them page by page. */
+function ToBeDeleted({
+  session,
+  count,
+  first,
+}: {
+  session: ShownSession;
+  count: number;
+  first: readonly string[];
+}) {
+  const relata = useRelata();
+  const [isOpen, setOpen] = useState(false);
+  const all = useInfiniteQuery({
+    queryKey: ['to-be-deleted', session, count],
+    queryFn: ({ pageParam, signal }) =>
+      relata.products.previewDeleted({ ...session, limit: 1000, cursor: pageParam, signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.nextCursor ?? undefined,
+    enabled: isOpen,
+  });
+  const identifiers = all.data?.pages.flatMap(({ products }) => products.map(({ identifier }) => identifier));
+  const hasMore = identifiers === undefined ? count > first.length : all.hasNextPage;
+  return (
+    <div className="stack">
+      <div className="row spread">
+        <h3>{t('To be deleted: {count, plural, one {# product} other {# products}}', { count })}</h3>
+        <CopyButton
+          text={(identifiers ?? first).join('\n')}
+          label={t('Copy these identifiers')}
+          words={t('Copy')}
+        />
+      </div>
+      <p className="mono small">{(identifiers ?? first).join('  ')}</p>
+      <ErrorNote error={all.error} />
+      {hasMore && (
+        <div className="row">
+          <Button busy={all.isFetching} onClick={() => (isOpen ? void all.fetchNextPage() : setOpen(true))}>
+            {t('Show more')}
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Counts({ preview }: { preview: FullUpdatePreview }) {
+  const { created, changed, unchanged, deleted, deletePercent } = preview;
+  return (
+    <dl className="figures">
+      <Figure label={t('Created')} value={formatCount(created.count)} />
+      <Figure label={t('Changed')} value={formatCount(changed.count)} />
+      <Figure label={t('Unchanged')} value={formatCount(unchanged.count)} />
+      <Figure
+        label={t('Deleted')}
+        value={formatCount(deleted.count)}
+        more={t('{percent} % of the catalog', { percent: formatTenths(deletePercent) })}
+      />
+    </dl>
+  );
+}
+
+function CommitDialog({ shown, isOpen, onClose }: { shown: Shown; isOpen: boolean; onClose(): void }) {
+  const relata = useRelata();
+  const project = useProject();
+  const queries = useQueryClient();
+  const limit = project.settings.maxDeletePercent;
+  const { session, accepted, preview } = shown;
+  const deletes = preview.deleted.count;
+  const commit = async () => {
+    // What was shown is what may happen: another session, more batches and any other number are refused.
+    const { data } = await relata.products.start({ ...session, ...accepted, allowDeletes: deletes });
+    await queries.invalidateQueries({ queryKey: ['full-update', project.id] });
+    setTimeout(() => goTo(linkTo('projects', project.id, 'updates', data.task.id)));
+  };
+  return (
+    <FormDialog
+      title={t('Commit the full update')}
+      action={deletes > 0 ? t('Commit and delete {count, number}', { count: deletes }) : t('Commit')}
+      isDanger={deletes > 0}
+      isOpen={isOpen}
+      onClose={onClose}
+      onSubmit={commit}
+    >
+      <p>{t('The uploaded products replace the catalog at once.')}</p>
+      {preview.deletePercent > limit && (
+        <p className="note warn">
+          {t(
+            'This is more than the {limit, number} % that the project allows. By confirming you allow exactly these {count, plural, one {# deletion} other {# deletions}}.',
+            { limit, count: deletes },
+          )}
+        </p>
+      )}
+    </FormDialog>
   );
 }

@@ -8,9 +8,7 @@ import { linkTo } from '../../state/route.ts';
 import { useRights } from '../../state/session.tsx';
 import { Button, LinkButton } from '../button.tsx';
 import { ErrorNote, Page } from '../page.tsx';
-import { type Draft, Meanwhile } from './draft.tsx';
-import type { Defined, useSaving } from './saving.ts';
-import { nameList } from './saving.ts';
+import { type Defined, type Draft, Meanwhile, nameList, type useSaving } from './draft.tsx';
 
 /** @returns what is stored, as it is when somebody begins to change it; nothing is asked without an id */
 export function useStored<Value>(

@@ -1,7 +1,7 @@
 import { Switch } from '@base-ui/react/switch';
-import { type ComponentProps, type ReactNode, useId, useState } from 'react';
+import { type ComponentProps, createContext, type ReactNode, useContext, useId, useState } from 'react';
 import { t } from '../../languages/text.ts';
-import { useLocked } from './fields.tsx';
+import { useRights } from '../../state/session.tsx';
 
 export interface Label {
   label: string;
@@ -186,4 +186,21 @@ function Hint({ id, mistake, children }: { id: string; mistake?: string | undefi
       {mistake && <span className="mistake">{mistake}</span>} {children}
     </p>
   ) : null;
+}
+
+const LockedContext = createContext(false);
+
+/** Whether what stands here is to be read alone. */
+export const useLocked = (): boolean => useContext(LockedContext);
+
+/** Fields of something that is stored: who may not save it reads it, without a field to type into. */
+export function Fields({ children }: { children: ReactNode }) {
+  const { canChange } = useRights();
+  return (
+    <LockedContext value={!canChange}>
+      <fieldset className="stack wide locks" disabled={!canChange}>
+        {children}
+      </fieldset>
+    </LockedContext>
+  );
 }

@@ -1,10 +1,20 @@
+import type { Relata } from '@relata/client';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { t } from '../../languages/text.ts';
 import { Button } from '../../parts/button.tsx';
+import { FormDialog } from '../../parts/dialog.tsx';
 import { Menu } from '../../parts/menu.tsx';
+import { Answer } from '../../parts/page.tsx';
+import { ProductLinks } from '../../parts/product-chip.tsx';
+import { useTell } from '../../parts/toasts.tsx';
+import { deleteProducts, makeIdempotencyKey } from '../../state/delete-products.ts';
+import { useProject } from '../../state/project.ts';
+import { goTo, linkTo } from '../../state/route.ts';
+import { useRelata } from '../../state/session.tsx';
 import type { ProductFilters } from '../finding/product-filters.ts';
-import { useChosen, useSelection } from '../grid/selection.ts';
-import { type Bulk, BulkDialog } from './bulk-dialog.tsx';
+import { MOST_CHOSEN, useChosen, useSelection } from '../grid/selection.ts';
+import { listRows, type Wanted } from './export-button.tsx';
 
 /** What can be done with the products that are ticked, or with all that the filters find. */
 export function BulkActions({ filters, onDone }: { filters: ProductFilters; onDone(): void }) {
@@ -40,4 +50,198 @@ export function BulkActions({ filters, onDone }: { filters: ProductFilters; onDo
       )}
     </>
   );
+}
+
+/** What is done, with everything that the filters find or with what is ticked. */
+interface Bulk {
+  readonly act: 'delete' | 'reprocess';
+  readonly isAll: boolean;
+}
+
+interface Shape {
+  bulk: Bulk;
+  filters: ProductFilters;
+  onClose(): void;
+  onDone(): void;
+}
+
+/** Says which products it will be before anything is done: exactly those are sent. */
+function BulkDialog({ bulk, filters, onClose, onDone }: Shape) {
+  const { act } = bulk;
+  const found = useIdentifiers(bulk, filters);
+  const start = useStart(bulk, onDone);
+  const identifiers = found.data ?? [];
+  const fits = identifiers.length > 0 && identifiers.length <= MOST_CHOSEN;
+  return (
+    <FormDialog
+      title={act === 'delete' ? t('Delete products') : t('Reprocess products')}
+      action={act === 'delete' ? t('Delete') : t('Reprocess')}
+      isDanger={act === 'delete'}
+      isOpen
+      canSubmit={fits}
+      onClose={onClose}
+      onSubmit={() => start(identifiers)}
+    >
+      <Answer of={found}>{(list) => <BulkEffect act={act} identifiers={list} />}</Answer>
+    </FormDialog>
+  );
+}
+
+/** One more than may be: then there are too many. */
+function useIdentifiers({ isAll }: Bulk, filters: ProductFilters) {
+  const relata = useRelata();
+  const { id: projectId } = useProject();
+  const chosen = useChosen();
+  return useQuery({
+    queryKey: ['to-be-done', projectId, isAll, filters],
+    queryFn: ({ signal }) =>
+      isAll ? collect({ relata, projectId, filters, signal }) : Promise.resolve([...chosen]),
+    // What is confirmed is what was found just now.
+    gcTime: 0,
+    staleTime: Number.POSITIVE_INFINITY,
+    refetchOnWindowFocus: false,
+  });
+}
+
+async function collect(wanted: Wanted): Promise<readonly string[]> {
+  const identifiers = new Set<string>();
+  for await (const rows of listRows(wanted)) {
+    for (const { identifier } of rows) identifiers.add(identifier);
+    if (identifiers.size > MOST_CHOSEN) break;
+  }
+  return [...identifiers];
+}
+
+/** @returns what sends the products, waits until it is done, and tells of it */
+function useStart({ act }: Bulk, onDone: () => void) {
+  const relata = useRelata();
+  const { id: projectId } = useProject();
+  const queries = useQueryClient();
+  const selection = useSelection();
+  const tell = useTell();
+  const [idempotencyKey] = useState(makeIdempotencyKey);
+  return async (identifiers: readonly string[]) => {
+    const count = identifiers.length;
+    if (act === 'reprocess') {
+      const { task } = await relata.products.change(
+        identifiers.map((identifier) => ({ identifier })),
+        { projectId, idempotencyKey },
+      );
+      setTimeout(() => goTo(linkTo('projects', projectId, 'updates', task.id)));
+      return;
+    }
+    const undo = await deleteProducts(identifiers, { relata, queries, projectId, idempotencyKey });
+    selection?.clear();
+    onDone();
+    tell.undoable(
+      t('{count, plural, one {# product is deleted} other {# products are deleted}}', { count }),
+      async () => {
+        await undo();
+        onDone();
+        tell.good(t('{count, plural, one {# product is back} other {# products are back}}', { count }));
+      },
+    );
+  };
+}
+
+const EXAMPLES = 5;
+/** Relations are asked for each of them. */
+const MOST_ASKED = 20;
+
+/** What happens to how many products, which they are, and what relations lose. */
+function BulkEffect({ act, identifiers }: Pick<Bulk, 'act'> & { identifiers: readonly string[] }) {
+  const count = identifiers.length;
+  if (count === 0) return <p>{t('The filters find no product.')}</p>;
+  if (count > MOST_CHOSEN) {
+    return (
+      <p className="note warn">
+        {t(
+          'More than {most, number} products are found. So many are one commit, which can be undone: narrow the filters, or send a full update.',
+          { most: MOST_CHOSEN },
+        )}
+      </p>
+    );
+  }
+  return (
+    <>
+      <p>
+        <strong>
+          {act === 'delete'
+            ? t('{count, plural, one {# product is deleted:} other {# products are deleted:}}', { count })
+            : t('{count, plural, one {# product is read again:} other {# products are read again:}}', {
+                count,
+              })}
+        </strong>{' '}
+        <ProductLinks identifiers={identifiers.slice(0, EXAMPLES)} hasMore={false} />
+        {count > EXAMPLES && ` ${t('and {count, number} more', { count: count - EXAMPLES })}`}
+      </p>
+      {act === 'delete' ? (
+        <>
+          <Losses identifiers={identifiers} />
+          <p className="soft">
+            {t(
+              'They disappear from lookups, search and relations at once. Undo brings them back until the next commit.',
+            )}
+          </p>
+        </>
+      ) : (
+        <p className="soft">
+          {t(
+            'Their values are read by the present ontology once more. Nothing that was sent changes; the report names each value that makes no fact.',
+          )}
+        </p>
+      )}
+    </>
+  );
+}
+
+function Losses({ identifiers }: { identifiers: readonly string[] }) {
+  const relata = useRelata();
+  const { id } = useProject();
+  const asked = identifiers.slice(0, MOST_ASKED);
+  const losses = useQuery({
+    queryKey: ['losses', id, asked],
+    queryFn: ({ signal }) => countLosses(relata, id, { asked, signal }),
+    gcTime: 0,
+  });
+  return (
+    <Answer of={losses}>
+      {(list) => (
+        <div>
+          {identifiers.length > asked.length && (
+            <p>{t('Of the first {count, number} of them:', { count: asked.length })}</p>
+          )}
+          <ul className="bulleted">
+            {list.map(({ relation, count }) => (
+              <li key={relation.id}>
+                <a href={linkTo('projects', id, 'relations', relation.id)}>{relation.name}</a>:{' '}
+                {t(
+                  '{count, plural, one {# is a result of other products} other {# are results of other products}}',
+                  { count },
+                )}
+              </li>
+            ))}
+            {list.length === 0 && <li>{t('No relation has them as results.')}</li>}
+          </ul>
+        </div>
+      )}
+    </Answer>
+  );
+}
+
+interface Asked {
+  readonly asked: readonly string[];
+  readonly signal: AbortSignal;
+}
+
+async function countLosses(relata: Relata, projectId: number, { asked, signal }: Asked) {
+  const counts = new Map<number, { relation: { id: number; name: string }; count: number }>();
+  for (const identifier of asked) {
+    const { relations } = await relata.products.relationsOf(projectId, identifier, { limit: 1, signal });
+    for (const { id, name, asTarget } of relations) {
+      if (!asTarget?.results.length) continue;
+      counts.set(id, { relation: { id, name }, count: (counts.get(id)?.count ?? 0) + 1 });
+    }
+  }
+  return [...counts.values()].sort((a, b) => b.count - a.count);
 }

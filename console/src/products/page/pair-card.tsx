@@ -1,10 +1,15 @@
+import type { Relation, RelationExplanation } from '@relata/client';
+import { useQueries } from '@tanstack/react-query';
 import { useState } from 'react';
 import { t } from '../../languages/text.ts';
 import { Button } from '../../parts/button.tsx';
+import { Explanation } from '../../parts/explanation.tsx';
 import { ProductField } from '../../parts/forms/product-field.tsx';
-import { Card } from '../../parts/page.tsx';
-import type { Pair } from '../../rules/verdicts.ts';
-import { PairVerdicts } from './pair-verdicts.tsx';
+import { Answer, Card, ErrorNote, Loading } from '../../parts/page.tsx';
+import { listLacks, type Pair } from '../../rules/verdicts.ts';
+import { useProject } from '../../state/project.ts';
+import { useRelations } from '../../state/relations.ts';
+import { useRelata } from '../../state/session.tsx';
 
 /** How this product and another one stand in every relation: what leads from one to the other, and what it lacks. */
 export function PairCard({ identifier }: { identifier: string }) {
@@ -34,4 +39,81 @@ export function PairCard({ identifier }: { identifier: string }) {
       {pair && <PairVerdicts key={`${pair.source} ${pair.target}`} pair={pair} />}
     </Card>
   );
+}
+
+/** So many relations are asked; each is a call. */
+const MOST = 50;
+
+/** What each relation says of two products; what relates them, or is nearest to it, first. */
+export function PairVerdicts({ pair }: { pair: Pair }) {
+  const relations = useRelations();
+  return <Answer of={relations}>{(list) => <Explained relations={list} pair={pair} />}</Answer>;
+}
+
+interface Explained {
+  readonly relation: Relation;
+  readonly found: RelationExplanation;
+  /** What is missing; 0 for those that relate the two. */
+  readonly lacks: number;
+}
+
+function Explained({ relations, pair }: { relations: readonly Relation[]; pair: Pair }) {
+  const project = useProject();
+  const relata = useRelata();
+  const asked = relations.filter(({ state }) => state === 'ready').slice(0, MOST);
+  const answers = useQueries({
+    queries: asked.map(({ id }) => ({
+      queryKey: ['related', project.id, 'explained', id, pair.source, pair.target],
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
+        relata.relations.explain({ projectId: project.id, relationId: id }, pair, { signal }),
+      retry: false,
+      refetchOnWindowFocus: false,
+    })),
+  });
+  if (relations.length === 0) return <p className="soft">{t('This project has no relations yet.')}</p>;
+  const error = answers.find((answer) => answer.error !== null)?.error;
+  if (error) return <ErrorNote error={error} />;
+  if (answers.some(({ isPending }) => isPending)) return <Loading />;
+  const list = asked.flatMap((relation, at) => readAnswer(relation, answers[at]?.data, pair));
+  // What relates the two, then what is nearest to it.
+  list.sort((one, next) => one.lacks - next.lacks);
+  const related = list.filter(({ found }) => found.related).length;
+  return (
+    <div className="stack" aria-live="polite">
+      <p className={related > 0 ? 'note good' : 'note warn'}>
+        <strong>
+          {t(
+            '{related, plural, =0 {None} other {#}} of {count, plural, one {# relation} other {# relations}} leads from {source} to {target}',
+            { related, count: list.length, source: pair.source, target: pair.target },
+          )}
+        </strong>
+      </p>
+      {relations.length > list.length && (
+        <p className="soft small">
+          {t(
+            '{count, plural, one {# relation} other {# relations}} not looked at: still being built, or more than {most}.',
+            { count: relations.length - list.length, most: MOST },
+          )}
+        </p>
+      )}
+      {list.map(({ relation, found, lacks }, at) => (
+        <details key={relation.id} open={at === 0}>
+          <summary>
+            {relation.name}:{' '}
+            {found.related
+              ? t('related')
+              : t('{count, plural, one {# thing} other {# things}} missing', { count: lacks })}
+          </summary>
+          <Explanation found={found} pair={pair} />
+        </details>
+      ))}
+    </div>
+  );
+}
+
+function readAnswer(relation: Relation, found: RelationExplanation | undefined, pair: Pair): Explained[] {
+  if (found === undefined) return [];
+  // One that is left out as a variant, or is not listed, lacks something that no condition names.
+  const lacks = found.related ? 0 : Math.max(1, listLacks(found, pair).length);
+  return [{ relation, found, lacks }];
 }

@@ -1,25 +1,30 @@
-import type { ProductPage } from '@relata/client';
-import { useQueryClient } from '@tanstack/react-query';
+import type { ExtractedValue, ProductPage } from '@relata/client';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { rich } from '../../languages/rich.tsx';
 import { t } from '../../languages/text.ts';
 import { Button, CopyButton } from '../../parts/button.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { Answer, Card, Page } from '../../parts/page.tsx';
+import {
+  ChangeKind,
+  nameCommit,
+  ProductDifference,
+  sayAuthor,
+  sayReach,
+} from '../../parts/product-difference.tsx';
 import { Ago, OutLink, Thumb } from '../../parts/show.tsx';
 import { useTell } from '../../parts/toasts.tsx';
-import { formatMoment, nameTask, safeUrl } from '../../rules/format.ts';
-import { deleteProducts } from '../../state/delete-products.ts';
-import { makeIdempotencyKey } from '../../state/idempotency.ts';
+import { formatMoment, formatType, nameTask, safeUrl } from '../../rules/format.ts';
+import { readingOf } from '../../rules/reading.ts';
+import { deleteProducts, makeIdempotencyKey } from '../../state/delete-products.ts';
 import { useProject } from '../../state/project.ts';
-import { goTo, linkTo, useRoute } from '../../state/route.ts';
+import { goTo, linkTo, linkWith, useRoute } from '../../state/route.ts';
 import { useRelata, useRights } from '../../state/session.tsx';
 import { findMainImage } from '../grid/product-rows.ts';
 import { useProduct } from './around.ts';
 import { PairCard } from './pair-card.tsx';
-import { ProductCommits } from './product-commits.tsx';
 import { ProductEdit } from './product-edit.tsx';
-import { ProductFacts } from './product-facts.tsx';
 import { RelatedCard } from './related-card.tsx';
 import { RelatedGraph } from './related-graph.tsx';
 
@@ -188,5 +193,103 @@ function DeleteProduct({ identifier }: { identifier: string }) {
         <p>{t('It disappears from lookups and relations at once. A restore brings it back.')}</p>
       </FormDialog>
     </>
+  );
+}
+
+/** The kept commits that changed a product, each with what it was before and after. */
+export function ProductCommits({ identifier }: { identifier: string }) {
+  const relata = useRelata();
+  const project = useProject();
+  const commits = useQuery({
+    queryKey: ['commits', project.id, 'product', identifier],
+    queryFn: ({ signal }) => relata.commits.ofProduct(project.id, identifier, { signal }),
+  });
+  const updates = linkTo('projects', project.id, 'updates');
+  return (
+    <Card title={t('History')}>
+      <Answer of={commits}>
+        {({ items, ...reach }) => (
+          <div className="stack">
+            {items.map(({ commit, ...change }) => (
+              <details key={commit.id} className="change">
+                <summary>
+                  <ChangeKind kind={change.kind} /> {nameCommit(commit)} <Ago at={commit.at} />
+                  {', '}
+                  {sayAuthor(commit)}
+                </summary>
+                <div className="stack">
+                  <ProductDifference change={change} />
+                  <a href={linkWith(updates, { commit: String(commit.id) })}>
+                    {t('All products of this commit')}
+                  </a>
+                </div>
+              </details>
+            ))}
+            <p className="soft small">
+              {items.length === 0 && t('No kept commit changed this product.')} {sayReach(reach)}
+            </p>
+          </div>
+        )}
+      </Answer>
+    </Card>
+  );
+}
+
+/** What was sent of a product, value by value, and what became of it; what made no fact comes first. */
+export function ProductFacts({ page: { values } }: { page: ProductPage }) {
+  if (values.length === 0) return null;
+  const missing = values.filter(({ fact }) => fact === null);
+  const extracted = values.filter(({ fact }) => fact !== null);
+  return (
+    <Card
+      title={t('Attributes')}
+      actions={
+        missing.length > 0 && (
+          <span className="badge warn">{t('{missing} not extracted', { missing: missing.length })}</span>
+        )
+      }
+    >
+      {missing.length > 0 && <FactList list={missing} />}
+      <FactList list={extracted} />
+    </Card>
+  );
+}
+
+function FactList({ list }: { list: readonly ExtractedValue[] }) {
+  return (
+    <dl className="facts">
+      {list.map((one) => (
+        <div key={`${one.key} ${one.value}`}>
+          <dt>{one.key}</dt>
+          <dd>
+            {one.value}
+            {one.userGroups?.map((group) => (
+              <span key={group} className="tag">
+                {group}
+              </span>
+            ))}
+            <Became of={one} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Became({ of: { key, value, attribute, fact, message } }: { of: ExtractedValue }) {
+  if (fact === null)
+    return (
+      <>
+        <span className="badge warn">{t('no fact')}</span>
+        <span className="small">{message ?? t('the ontology does not know this key')}</span>
+      </>
+    );
+  const reading = readingOf(value, fact);
+  return (
+    <span className="soft tiny">
+      {reading && `= ${reading} · `}
+      {attribute !== key && `${t('as {attribute}', { attribute: attribute ?? '' })} · `}
+      {formatType(fact.type)}
+    </span>
   );
 }

@@ -9,7 +9,7 @@ import { useProject } from '../../state/project.ts';
 import { goTo, linkTo, linkWith, useRoute } from '../../state/route.ts';
 import { findMainImage } from '../grid/product-rows.ts';
 import { useProduct } from './around.ts';
-import { PairVerdicts } from './pair-verdicts.tsx';
+import { PairVerdicts } from './pair-card.tsx';
 
 /** How any two products stand in every relation. The two are in the address, so that an answer can be sent. */
 export function WhyView() {
