@@ -26,7 +26,8 @@ import { ProductScan } from './finding/product-scan.tsx';
 import { ProductTable } from './finding/product-table.tsx';
 import { ViewList } from './finding/view-list.tsx';
 import { ColumnChooser } from './grid/column-chooser.tsx';
-import { type Column, storeColumns } from './grid/columns.ts';
+import type { Column } from './grid/columns.ts';
+import { storeColumns } from './grid/kept-columns.ts';
 import { createSelection, SelectionContext } from './grid/selection.ts';
 
 const REST_MS = 150;
