@@ -17,7 +17,6 @@ import {
 } from './browse/browse.ts';
 import { ingestOperations } from './ingest/ingest.ts';
 import { madeAnswerOperations } from './lookup/lookup.ts';
-import { createOntologyChanges } from './ontology/ontology.ts';
 import type { CatalogParts } from './parts.ts';
 import type { CatalogStore } from './port.ts';
 import { createProductSearch, searchOperations } from './search/search.ts';
@@ -25,6 +24,7 @@ import type { CatalogSnapshots } from './snapshot.ts';
 import { readerOperations } from './store/store.ts';
 import {
   createKeptCommits,
+  createOntologyChanges,
   FullUpdates,
   gatherWrites,
   keptSinceOf,
@@ -91,7 +91,6 @@ export type { CatalogStore, ChangeOrder, DeleteLimit } from './port.ts';
 export {
   AttributeSchema,
   computeValueId,
-  createUploadReader,
   listProductErrors,
   mainCategory,
   mainImage,

@@ -66,5 +66,4 @@ export {
   UploadProduct,
   ValueSchema,
 } from './product-schemas.ts';
-export { createUploadReader } from './upload-reader.ts';
 export { computePlainValueId, computeValueId } from './value-id.ts';

@@ -1,10 +1,6 @@
 /** From one state of a catalog to the rows of a channel. Runs in a thread of its own. */
 import {
-  type Attribute,
   ComparisonProblem,
-  createUploadReader,
-  indexByKey,
-  listConditions,
   type ProductTest,
   type UploadedProduct,
   viewUpload,
@@ -28,7 +24,6 @@ import {
   type ChannelMapping,
   createRowMaker,
   type FieldProblem,
-  type RowMaker,
   suggestMapping,
 } from '../mapping/mapping.ts';
 import { FeedMembers } from './feed-members.ts';
@@ -84,13 +79,12 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
   const { wanted, warnings } = planRelated(pass, definition.relations, format);
   const as = [...new Set(definition.relations.map((one) => one.as))];
   const writer = variant.open({ columns: maker.columns, as, channelName: definition.name });
-  const read = openReader(maker, definition, pass.attributes);
   const expressions = maker.expressions.length === 0 ? undefined : openExpressions(maker.expressions);
 
   const members = new FeedMembers();
 
   const parseUpload = ({ productId, raw }: { productId: number; raw: string }): ReadProduct => {
-    const upload = read(raw);
+    const upload = JSON.parse(raw) as UploadedProduct;
     return { productId, identifier: upload.identifier, upload };
   };
 
@@ -145,21 +139,6 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
     },
     close: async () => expressions?.close(),
   };
-}
-
-/** An expression may ask for anything, a field and a filter for what they name. */
-function openReader(
-  { expressions, keys }: RowMaker,
-  { filter }: ChannelDefinition,
-  attributes: readonly Attribute[],
-): (raw: string) => UploadedProduct {
-  if (expressions.length > 0) return (raw) => JSON.parse(raw);
-  const known = indexByKey(attributes);
-  const filtered = listConditions(filter).flatMap((condition) => {
-    const attribute = 'attribute' in condition ? known.get(condition.attribute) : undefined;
-    return attribute === undefined ? [] : [attribute.name, ...(attribute.synonyms ?? [])];
-  });
-  return createUploadReader(new Set([...keys, ...filtered]));
 }
 
 /** What goes out is for everybody: products for some groups of customers stay. */

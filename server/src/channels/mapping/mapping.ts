@@ -1,7 +1,7 @@
 /**
  * The door of mapping: from a product of the catalog to the fields of a format, and what is wrong with them. Pure.
  */
-export { createRowMaker, type FieldProblem, type RowMaker } from './row-maker.ts';
+export { createRowMaker, type FieldProblem } from './row-maker.ts';
 export {
   type ChannelMapping,
   type FieldSource,

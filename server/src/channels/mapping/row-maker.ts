@@ -18,12 +18,10 @@ export interface MadeRow {
   readonly isLeftOut: boolean;
 }
 
-export interface RowMaker {
+interface RowMaker {
   readonly columns: readonly Field[];
   /** JSONata, each once; `make` takes their results in this order. */
   readonly expressions: readonly string[];
-  /** Of the attributes that fields are made of, as uploads have them. */
-  readonly keys: readonly string[];
   make(product: UploadedProduct, results?: readonly ExpressionResult[]): MadeRow;
 }
 
@@ -47,8 +45,6 @@ class Slots {
   constructor(attributes: readonly Attribute[]) {
     this.#attributes = indexByKey(attributes);
   }
-
-  keys = (): string[] => [...this.#places.keys()];
 
   has = (name: string): boolean => this.#attributes.has(name);
 
@@ -99,7 +95,6 @@ export function createRowMaker(
   return {
     columns,
     expressions,
-    keys: slots.keys(),
     make(product, results = []) {
       const read = { product, slots: slots.read(product), results };
       const row = new RowCheck(format.type);
