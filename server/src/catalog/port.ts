@@ -1,5 +1,4 @@
 import type { RecordedEvent } from '../events/events.ts';
-import type { ExpectedStates } from '../storage/storage.ts';
 import type { IdentifierRange, ListedRow, PlacedRow, WalkState, WalkStep } from './browse/browse.ts';
 import type {
   ChangeCounts,
@@ -15,7 +14,7 @@ import type {
   Stale,
   UndoOrder,
 } from './change.ts';
-import type { Attribute, Ontology, OntologyMode, UnitAliases } from './ontology/ontology.ts';
+import type { Attribute, Ontology, OntologyMode, RequestedOntology } from './ontology/ontology.ts';
 import type { PackedProducts } from './products/products.ts';
 import type { SearchStep, SearchTier } from './search/search.ts';
 import type { MeasuredDocument } from './snapshot.ts';
@@ -125,7 +124,7 @@ export interface CatalogStore {
   /** @returns the new ontology; `changed` false when nothing differs. @throws changed_meanwhile */
   replaceOntology(
     projectId: number,
-    wanted: WantedOntology,
+    wanted: RequestedOntology,
   ): Promise<{ ontology: Ontology; changed: boolean }>;
   /** Gives names and category paths their ids, the same for ever. */
   reserveIds(
@@ -276,14 +275,6 @@ export interface LookedCategory {
   readonly isAlive: boolean;
   /** How many rows were looked at. */
   readonly looked: number;
-}
-
-export interface WantedOntology {
-  /** By `markOfOntology`. */
-  readonly expected?: ExpectedStates;
-  readonly mode: OntologyMode;
-  readonly unitAliases?: UnitAliases | undefined;
-  readonly attributes: readonly (Omit<Attribute, 'id'> & { readonly id?: number | undefined })[];
 }
 
 export interface StagedProducts {

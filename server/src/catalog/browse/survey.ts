@@ -1,6 +1,6 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Operation } from '../../storage/storage.ts';
-import type { Ontology, WantedAttribute } from '../ontology/ontology.ts';
+import type { Ontology, RequestedAttribute } from '../ontology/ontology.ts';
 import { CoverageTally, EffectTally, planChange } from '../ontology/ontology.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
@@ -27,7 +27,7 @@ export type SurveyQuestion =
       /** Only of products under it. */
       readonly category?: readonly string[] | undefined;
     }
-  | { readonly kind: 'effect'; readonly attribute: WantedAttribute; readonly deleted: readonly number[] }
+  | { readonly kind: 'effect'; readonly attribute: RequestedAttribute; readonly deleted: readonly number[] }
   | SuggestionQuestion;
 
 export interface SuggestionQuestion {

@@ -2,7 +2,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import { type Attribute, indexByKey, isBlank, knownAliases, type Ontology } from './attribute.ts';
 import { Examples, judge, type Problem, ProblemTally, type ValueExample } from './coverage.ts';
-import { findNumericOnly, type WantedAttribute } from './ontology-check.ts';
+import { findNumericOnly, type RequestedAttribute } from './ontology-check.ts';
 
 /** What a changed attribute would do to the facts of a catalog. Source: docs/interface.md §11.6. */
 
@@ -30,7 +30,7 @@ export interface ChangedAttribute {
 
 /** A changed attribute that is asked about. */
 export interface WantedChange {
-  readonly attribute: WantedAttribute;
+  readonly attribute: RequestedAttribute;
   /** Ids of other attributes that are deleted with the change, so that their keys are free. */
   readonly deleted: readonly number[];
 }
@@ -55,7 +55,7 @@ export function planChange(
   return { before, after: { ...requested, id: replaced?.id ?? 0, ...knownAliases(unitAliases) } };
 }
 
-const findTaken = ({ name, synonyms = [] }: WantedAttribute, others: ReadonlyMap<string, Attribute>) =>
+const findTaken = ({ name, synonyms = [] }: RequestedAttribute, others: ReadonlyMap<string, Attribute>) =>
   [name, ...synonyms].flatMap((key) => {
     const other = others.get(key);
     return other ? [`/attribute takes the key ${JSON.stringify(key)} of ${JSON.stringify(other.name)}`] : [];

@@ -1,8 +1,16 @@
-import { markOf } from '../../storage/storage.ts';
-import type { WantedOntology } from '../port.ts';
-import { type Attribute, knownAliases, type Ontology } from './attribute.ts';
+import { type ExpectedStates, markOf } from '../../storage/storage.ts';
+import { type Attribute, knownAliases, type Ontology, type OntologyMode } from './attribute.ts';
 import { describeDefinition } from './ontology-draft.ts';
 import type { UnitAliases } from './units.ts';
+
+/** An ontology that is to replace the present one. */
+export interface RequestedOntology {
+  /** By `markOfOntology`. */
+  readonly expected?: ExpectedStates;
+  readonly mode: OntologyMode;
+  readonly unitAliases?: UnitAliases | undefined;
+  readonly attributes: readonly (Omit<Attribute, 'id'> & { readonly id?: number | undefined })[];
+}
 
 /** What replacing an ontology does to attributes and to the names that have ids for ever. */
 export interface AttributePlan {
@@ -20,7 +28,7 @@ export interface AttributePlan {
  */
 export function identifyAttributes(
   present: readonly Attribute[],
-  requested: WantedOntology['attributes'],
+  requested: RequestedOntology['attributes'],
   { known, nextId }: { known: ReadonlyMap<string, number>; nextId: number },
 ): AttributePlan {
   const byId = new Map(present.map((attribute) => [attribute.id, attribute]));
@@ -65,14 +73,14 @@ export const isSameOntology = (present: Described, requested: Described): boolea
   describe(present) === describe(requested);
 
 /** Whether replacing the present ontology once more would change nothing: what was new has its id by now. */
-export function isInPlace(present: Ontology, requested: WantedOntology): boolean {
+export function isInPlace(present: Ontology, requested: RequestedOntology): boolean {
   const known = new Map(present.attributes.map(({ name, id }) => [name, id]));
   const { attributes } = identifyAttributes(present.attributes, requested.attributes, { known, nextId: 0 });
   return isSameOntology(present, { ...requested, attributes });
 }
 
 /** As it is, or as it is wanted: without ids of what is new. */
-type Described = Pick<WantedOntology, 'mode' | 'unitAliases' | 'attributes'>;
+type Described = Pick<RequestedOntology, 'mode' | 'unitAliases' | 'attributes'>;
 
 /** Aliases as they are stored: the same text for the same aliases. */
 export const writeAliases = (unitAliases: UnitAliases = {}): string =>

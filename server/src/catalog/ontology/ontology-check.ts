@@ -1,12 +1,12 @@
 import { ServiceError } from '../../kernel/errors.ts';
-import type { WantedOntology } from '../port.ts';
+import type { RequestedOntology } from './ontology-change.ts';
 import { isUnit, nameInTable, type UnitAliases } from './units.ts';
 
 /**
  * What the schema of the document cannot say: units belong to numbers, and a key means one attribute.
  * Source: docs/interface.md §11.1. @throws request_invalid that names every wrong attribute
  */
-export function checkOntology({ unitAliases = {}, attributes }: WantedOntology): void {
+export function checkOntology({ unitAliases = {}, attributes }: RequestedOntology): void {
   const problems = [
     ...findUselessAliases(unitAliases),
     ...attributes.flatMap((attribute, at) => findNumericOnly(attribute, `/attributes/${at}`)),
@@ -30,10 +30,10 @@ function findUselessAliases(unitAliases: UnitAliases): string[] {
   });
 }
 
-export type WantedAttribute = WantedOntology['attributes'][number];
+export type RequestedAttribute = RequestedOntology['attributes'][number];
 
 /** @param place of the attribute in the body */
-export function findNumericOnly({ type, unitName, decimal }: WantedAttribute, place: string): string[] {
+export function findNumericOnly({ type, unitName, decimal }: RequestedAttribute, place: string): string[] {
   if (type === 'NUMERIC_ATTRIBUTE') return [];
   return Object.entries({ unitName, decimal }).flatMap(([field, value]) =>
     value === undefined ? [] : [`${place}/${field} is for NUMERIC_ATTRIBUTE only`],
@@ -41,8 +41,8 @@ export function findNumericOnly({ type, unitName, decimal }: WantedAttribute, pl
 }
 
 function findRepeated(
-  attributes: readonly WantedAttribute[],
-  list: (attribute: WantedAttribute) => readonly (string | number)[],
+  attributes: readonly RequestedAttribute[],
+  list: (attribute: RequestedAttribute) => readonly (string | number)[],
   verb: string,
 ): string[] {
   const first = new Map<string | number, number>();

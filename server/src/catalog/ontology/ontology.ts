@@ -31,9 +31,15 @@ export {
 } from './extraction.ts';
 export { describeFacts, type Fact, listFacts } from './facts.ts';
 export { NUMBER_FORMS, readPlain, splitMeasure } from './number-text.ts';
-export { identifyAttributes, isSameOntology, markOfOntology, writeAliases } from './ontology-change.ts';
-export { createOntologyChanges, type OntologyChanges } from './ontology-changes.ts';
-export type { WantedAttribute } from './ontology-check.ts';
+export {
+  identifyAttributes,
+  isInPlace,
+  isSameOntology,
+  markOfOntology,
+  type RequestedOntology,
+  writeAliases,
+} from './ontology-change.ts';
+export type { RequestedAttribute } from './ontology-check.ts';
 export {
   CODE_DIGITS,
   type DraftedAttribute,

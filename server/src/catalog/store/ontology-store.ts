@@ -19,10 +19,10 @@ import {
   isSameOntology,
   markOfOntology,
   type Ontology,
+  type RequestedOntology,
   toOntology,
   writeAliases,
 } from '../ontology/ontology.ts';
-import type { WantedOntology } from '../port.ts';
 import { type CatalogState, readAttributeRows, readOntology } from './state-store.ts';
 
 /** Attributes, categories and their permanent ids; call these in a transaction that holds the catalog's lock. */
@@ -30,23 +30,23 @@ import { type CatalogState, readAttributeRows, readOntology } from './state-stor
 /** Replaces the whole list. @returns whether anything has changed @throws changed_meanwhile */
 export function* replaceOntology(
   state: CatalogState,
-  wanted: WantedOntology,
+  requested: RequestedOntology,
 ): Program<{ ontology: Ontology; changed: boolean }> {
   const present = yield* readOntology();
-  refuseOtherState(wanted.expected, markOfOntology(present));
-  const plan = identifyAttributes(present.attributes, wanted.attributes, {
-    known: yield* findAttributeIds(wanted.attributes.map(({ name }) => name)),
+  refuseOtherState(requested.expected, markOfOntology(present));
+  const plan = identifyAttributes(present.attributes, requested.attributes, {
+    known: yield* findAttributeIds(requested.attributes.map(({ name }) => name)),
     nextId: state.nextAttributeId,
   });
-  if (isSameOntology(present, { ...wanted, attributes: plan.attributes }))
+  if (isSameOntology(present, { ...requested, attributes: plan.attributes }))
     return { ontology: present, changed: false };
   yield* run(sql`delete from attribute_id where ${own()} and name ${among(plan.forgotten)}`);
   yield* saveAttributeIds(plan.named);
   yield* keepPast(state, present);
   yield* run(sql`delete from attribute where ${own()}`);
   yield* insertAttributes(plan.attributes);
-  state.ontologyMode = wanted.mode;
-  state.unitAliases = writeAliases(wanted.unitAliases);
+  state.ontologyMode = requested.mode;
+  state.unitAliases = writeAliases(requested.unitAliases);
   state.ontologyRevision += 1;
   state.nextAttributeId = plan.nextId;
   state.catalogVersion += 1;

@@ -12,6 +12,7 @@ import { countRows, type OnInvalid } from '../products/products.ts';
 import { ReportPassage } from '../report-lines.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';
 import { keptSinceOf, refusalOfRestore, refuseRestore } from './kept-commits.ts';
+import type { OntologyChanges } from './re-extraction.ts';
 import {
   answerToTask,
   answerToUpdate,
@@ -49,11 +50,6 @@ export interface UpdateOptions {
   readonly record: RecordAnswer<ProductsAccepted>;
 }
 
-export interface RestoreHooks {
-  /** Restored products may follow an older ontology. */
-  startExtraction(project: Pick<ChosenProject, 'id' | 'name' | 'origin'>): Promise<void>;
-}
-
 const ordered = { increment: 'STEP_BASED', acceptedAs: 'RUNNING', isOrdered: true } as const;
 /** Counting a list of this length takes the serving thread a few milliseconds. */
 const COUNTED_AT_ONCE = 1_000;
@@ -64,7 +60,7 @@ const ATTEMPTS = 10;
 export class ProductUpdates {
   readonly definitions: readonly TaskDefinition<never>[];
   private readonly parts: CatalogParts;
-  private readonly hooks: RestoreHooks;
+  private readonly hooks: Pick<OntologyChanges, 'startExtraction'>;
   private readonly updateTask: TaskDefinition<UpdatePayload> = {
     kind: 'catalog.update',
     name: 'incremental partial update',
@@ -91,7 +87,7 @@ export class ProductUpdates {
     run: (payload, run) => this.runRestore(payload, run),
   };
 
-  constructor(parts: CatalogParts, hooks: RestoreHooks) {
+  constructor(parts: CatalogParts, hooks: Pick<OntologyChanges, 'startExtraction'>) {
     this.parts = parts;
     this.hooks = hooks;
     this.definitions = [this.updateTask, this.deleteTask, this.restoreTask];

@@ -8,4 +8,5 @@ export { listBatchPayloads, listLiveFullUpdates } from './full-update-store.ts';
 export { type GatheredWrites, gatherWrites, type WriteMode } from './gathered-writes.ts';
 export { createKeptCommits, keptSinceOf } from './kept-commits.ts';
 export { ProductUpdates } from './product-updates.ts';
+export { createOntologyChanges } from './re-extraction.ts';
 export { Staging } from './staging.ts';
