@@ -79,7 +79,7 @@ export class FullUpdateCommits {
       definition: this.task,
       payload: { fullUpdateId, ...limits } satisfies CommitPayload,
       async alongside(tx, { projectId, id: taskId }) {
-        const { begun } = await beginCommit(tx, { projectId, fullUpdateId, taskId });
+        const { begun } = await beginCommit(tx, { projectId, id: fullUpdateId, taskId });
         if (begun === undefined) throw new ServiceError('full_update_missing');
       },
     };
@@ -109,7 +109,7 @@ export class FullUpdateCommits {
     run: TaskRun,
   ): Promise<void> {
     const { projectId } = run.task;
-    const update = await findFullUpdate(this.parts.database, { id: fullUpdateId, projectId });
+    const update = await findFullUpdate(this.parts.database.read, { id: fullUpdateId, projectId });
     // It ended before a crash that forgot to say so.
     if (update?.state === 'committed') return;
     const settings = await this.parts.getSettings(projectId);

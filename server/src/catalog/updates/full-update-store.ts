@@ -35,33 +35,33 @@ export interface Batch {
   readonly productCount: number;
 }
 
-interface FullUpdateRow {
-  id: number;
-  project_id: number;
-  state: string;
-  last_batch_failed: number;
-  batch_at: number;
-  commit_task_id: string | null;
-  arriving: number;
-}
-
 const COLUMNS = [
-  ...(['id', 'project_id', 'state', 'last_batch_failed', 'batch_at', 'commit_task_id'] as const),
+  ...(['id', 'project_id as projectId', 'state', 'last_batch_failed', 'batch_at as batchAt'] as const),
+  'commit_task_id',
   sql<number>`(select count(*) from arriving_batch a where a.project_id = full_update.project_id
     and a.full_update_id = full_update.id)`.as('arriving'),
 ] as const;
 
 const BATCH_STATES: readonly BatchState[] = ['accepted', 'failed', 'in doubt'];
 
-const readFullUpdate = (row: FullUpdateRow): FullUpdate => ({
-  id: row.id,
-  projectId: row.project_id,
+const readFullUpdate = <
+  Row extends { state: string; last_batch_failed: number; commit_task_id: string | null },
+>({
+  last_batch_failed,
+  commit_task_id,
+  ...row
+}: Row) => ({
+  ...row,
   state: row.state as FullUpdate['state'],
-  lastBatch: BATCH_STATES[row.last_batch_failed] ?? 'failed',
-  arriving: row.arriving,
-  batchAt: row.batch_at,
-  commitTaskId: row.commit_task_id ?? undefined,
+  lastBatch: BATCH_STATES[last_batch_failed] ?? 'failed',
+  commitTaskId: commit_task_id ?? undefined,
 });
+
+/** Which full update; ids are the service's, but its rows are stored by project. */
+export type FullUpdateKey = Pick<FullUpdate, 'id' | 'projectId'>;
+
+const rowOf = ({ id, projectId }: FullUpdateKey) => ({ project_id: projectId, id });
+const batchesOf = ({ id, projectId }: FullUpdateKey) => ({ project_id: projectId, full_update_id: id });
 
 /** Discards the open session and opens a new one. @returns its id */
 export async function openFullUpdate(
@@ -79,9 +79,7 @@ export async function openFullUpdate(
       await tx
         .updateTable('full_update')
         .set({ state: 'discarded' })
-        .where('project_id', '=', opened.projectId)
-        .where('state', '=', 'open')
-        .where('origin', '=', opened.origin)
+        .where((is) => is.and({ project_id: opened.projectId, state: 'open', origin: opened.origin }))
         .execute();
       const { id } = await tx
         .insertInto('full_update')
@@ -104,13 +102,12 @@ export async function openFullUpdate(
 /** @returns the newest full update of this origin that is open or was started, whatever became of its commit */
 export async function findLatestFullUpdate(
   database: Database,
-  wanted: { projectId: number; origin: string },
+  { projectId, origin }: { projectId: number; origin: string },
 ): Promise<FullUpdate | undefined> {
   const row = await database.read
     .selectFrom('full_update')
     .select(COLUMNS)
-    .where('project_id', '=', wanted.projectId)
-    .where('origin', '=', wanted.origin)
+    .where((is) => is.and({ project_id: projectId, origin }))
     .where((is) => is.or([is('state', '!=', 'discarded'), is('commit_task_id', 'is not', null)]))
     .orderBy('id', 'desc')
     .limit(1)
@@ -121,20 +118,20 @@ export async function findLatestFullUpdate(
 /** @returns whether it was still open */
 export function discardOpen(
   database: Database,
-  { id, projectId }: FullUpdateKey,
+  key: FullUpdateKey,
   alongside: (tx: ControlTransaction) => Promise<void>,
 ): Promise<boolean> {
   const discard = async (tx: ControlTransaction) => {
     const row = await tx
       .updateTable('full_update')
       .set({ state: 'discarded' })
-      .where((is) => is.and({ project_id: projectId, id, state: 'open' }))
+      .where((is) => is.and({ ...rowOf(key), state: 'open' }))
       .returning('id')
       .executeTakeFirst();
     if (row !== undefined) await alongside(tx);
     return row !== undefined;
   };
-  return database.write(discard, { of: projectId });
+  return database.write(discard, { of: key.projectId });
 }
 
 /** Whether a later one was given up. */
@@ -145,26 +142,21 @@ export async function wasGivenUpSince(
   const row = await database.read
     .selectFrom('full_update')
     .select('id')
-    .where('project_id', '=', projectId)
-    .where('origin', '=', origin)
+    .where((is) => is.and({ project_id: projectId, origin }))
     .where('id', '>', id)
     .limit(1)
     .executeTakeFirst();
   return row !== undefined;
 }
 
-/** Which full update; ids are the service's, but its rows are kept by project. */
-export type FullUpdateKey = Pick<FullUpdate, 'id' | 'projectId'>;
-
 export async function findFullUpdate(
-  database: Database,
-  { id, projectId }: FullUpdateKey,
+  read: Database['read'],
+  key: FullUpdateKey,
 ): Promise<FullUpdate | undefined> {
-  const row = await database.read
+  const row = await read
     .selectFrom('full_update')
     .select(COLUMNS)
-    .where('project_id', '=', projectId)
-    .where('id', '=', id)
+    .where((is) => is.and(rowOf(key)))
     .executeTakeFirst();
   return row && readFullUpdate(row);
 }
@@ -187,15 +179,13 @@ export interface ArrivingBatch extends FullUpdateKey {
   readonly number: number;
 }
 
-export const keyOfArriving = ({ id, projectId, processId, number }: ArrivingBatch) => ({
-  project_id: projectId,
-  full_update_id: id,
-  process_id: processId,
+const keyOfArriving = ({ processId, number, ...key }: ArrivingBatch) => ({
+  ...{ ...batchesOf(key), process_id: processId },
   number,
 });
 
-/** Before the full update of the batch is changed: others who change both lock them in this order. */
-export async function removeArriving(tx: ControlTransaction, batch: ArrivingBatch): Promise<void> {
+/** Before the full update of the batch is changed: other transactions that change both lock them in this order. */
+async function removeArriving(tx: ControlTransaction, batch: ArrivingBatch): Promise<void> {
   await tx
     .deleteFrom('arriving_batch')
     .where((is) => is.and(keyOfArriving(batch)))
@@ -205,13 +195,8 @@ export async function removeArriving(tx: ControlTransaction, batch: ArrivingBatc
 /** Adds a batch to an open full update. @returns its number; undefined when it is not open any more */
 export async function addBatch(
   tx: ControlTransaction,
-  added: {
-    projectId: number;
-    fullUpdateId: number;
-    taskId: string;
-    payloadName: string;
-    encoding: string;
-    productCount: number;
+  key: FullUpdateKey,
+  added: Omit<Batch, 'batch'> & {
     now: number;
     /** How it was counted while it arrived; undefined: of a task, which sends one after another. */
     arriving: ArrivingBatch | undefined;
@@ -221,21 +206,17 @@ export async function addBatch(
   const open = await tx
     .updateTable('full_update')
     .set({ last_batch_failed: 0, batch_at: added.now })
-    .where('project_id', '=', added.projectId)
-    .where('id', '=', added.fullUpdateId)
-    .where('state', '=', 'open')
+    .where((is) => is.and({ ...rowOf(key), state: 'open' }))
     .returning('id')
     .executeTakeFirst();
   if (open === undefined) return undefined;
   const { batch } = await tx
     .insertInto('full_update_batch')
     .values(({ selectFrom }) => ({
-      project_id: added.projectId,
-      full_update_id: added.fullUpdateId,
+      ...batchesOf(key),
       batch: selectFrom('full_update_batch')
         .select(sql<number>`coalesce(max(batch), 0) + 1`.as('next'))
-        .where('project_id', '=', added.projectId)
-        .where('full_update_id', '=', added.fullUpdateId),
+        .where((is) => is.and(batchesOf(key))),
       task_id: added.taskId,
       payload_name: added.payloadName,
       encoding: added.encoding,
@@ -246,24 +227,15 @@ export async function addBatch(
   return batch;
 }
 
-export async function listBatches(
-  read: Database['read'],
-  { id, projectId }: FullUpdateKey,
-): Promise<Batch[]> {
+export async function listBatches(read: Database['read'], key: FullUpdateKey): Promise<Batch[]> {
+  const columns = ['batch', 'task_id as taskId', 'payload_name as payloadName', 'encoding'] as const;
   const rows = await read
     .selectFrom('full_update_batch')
-    .select(['batch', 'task_id', 'payload_name', 'encoding', 'product_count'])
-    .where('project_id', '=', projectId)
-    .where('full_update_id', '=', id)
+    .select([...columns, 'product_count as productCount'])
+    .where((is) => is.and(batchesOf(key)))
     .orderBy('batch')
     .execute();
-  return rows.map((row) => ({
-    batch: row.batch,
-    taskId: row.task_id,
-    payloadName: row.payload_name,
-    encoding: row.encoding as Batch['encoding'],
-    productCount: row.product_count,
-  }));
+  return rows.map((row) => ({ ...row, encoding: row.encoding as Batch['encoding'] }));
 }
 
 /**
@@ -272,31 +244,24 @@ export async function listBatches(
  */
 export async function beginCommit(
   tx: ControlTransaction,
-  begun: { projectId: number; fullUpdateId: number; taskId: string },
-): Promise<{ begun: FullUpdate } | { begun: undefined; commitTaskId: string | null }> {
+  { taskId, ...key }: FullUpdateKey & { taskId: string },
+): Promise<{ begun: FullUpdate } | { begun: undefined; commitTaskId: string | undefined }> {
   const row = await tx
     .updateTable('full_update')
-    .set({ state: 'committing', commit_task_id: begun.taskId })
-    .where('project_id', '=', begun.projectId)
-    .where('id', '=', begun.fullUpdateId)
-    .where('state', '=', 'open')
+    .set({ state: 'committing', commit_task_id: taskId })
+    .where((is) => is.and({ ...rowOf(key), state: 'open' }))
     .returning('id')
     .executeTakeFirst();
   // A statement of its own: one that waited for a row counts what was there before it waited.
-  const present = await tx
-    .selectFrom('full_update')
-    .select(COLUMNS)
-    .where('project_id', '=', begun.projectId)
-    .where('id', '=', begun.fullUpdateId)
-    .executeTakeFirst();
-  if (row !== undefined && present !== undefined) return { begun: readFullUpdate(present) };
-  return { begun: undefined, commitTaskId: present?.commit_task_id ?? null };
+  const present = await findFullUpdate(tx, key);
+  if (row !== undefined && present !== undefined) return { begun: present };
+  return { begun: undefined, commitTaskId: present?.commitTaskId };
 }
 
 /** Ends a full update; its batches are forgotten. */
 export async function closeFullUpdate(
   database: Database,
-  { id, projectId }: FullUpdateKey,
+  key: FullUpdateKey,
   state: 'committed' | 'discarded',
 ): Promise<void> {
   await database.write(
@@ -304,16 +269,14 @@ export async function closeFullUpdate(
       await tx
         .updateTable('full_update')
         .set({ state })
-        .where('project_id', '=', projectId)
-        .where('id', '=', id)
+        .where((is) => is.and(rowOf(key)))
         .execute();
       await tx
         .deleteFrom('full_update_batch')
-        .where('project_id', '=', projectId)
-        .where('full_update_id', '=', id)
+        .where((is) => is.and(batchesOf(key)))
         .execute();
     },
-    { of: projectId },
+    { of: key.projectId },
   );
 }
 
@@ -379,7 +342,7 @@ export async function endExpected(
       await tx
         .updateTable('full_update')
         .set({ last_batch_failed: FAILED })
-        .where((is) => is.and({ project_id: batch.projectId, id: batch.id, state: 'open' }))
+        .where((is) => is.and({ ...rowOf(batch), state: 'open' }))
         .execute();
     },
     { of: 'rows' },
@@ -440,8 +403,7 @@ function markOpen(tx: ControlTransaction, origin: string, state: FailedBatch['st
   return tx
     .updateTable('full_update')
     .set({ last_batch_failed: state === 'failed' ? FAILED : IN_DOUBT })
-    .where('state', '=', 'open')
-    .where('origin', '=', origin)
+    .where((is) => is.and({ state: 'open', origin }))
     .where('last_batch_failed', '!=', FAILED);
 }
 

@@ -180,8 +180,8 @@ export class FullUpdates {
         ...(parent && { parent, origin: parent.origin }),
         async alongside(tx, task) {
           const stored = { taskId: task.id, payloadName, encoding, productCount: counts.parsed };
-          const added = { fullUpdateId, ...stored, arriving, now: clock.now() };
-          const batch = await addBatch(tx, { projectId: project.id, ...added });
+          const key = { projectId: project.id, id: fullUpdateId };
+          const batch = await addBatch(tx, key, { ...stored, arriving, now: clock.now() });
           if (batch === undefined) throw new ServiceError('full_update_missing');
           accepted = { batch, answer: answerToUpdate(SUCCESS_TEXTS.upload, task, counts) };
           await record(tx, accepted.answer);
@@ -264,11 +264,7 @@ export class FullUpdates {
       project,
       payload: { fullUpdateId: open.id, author, ...(allowDeletes !== undefined && { allowDeletes }) },
       async alongside(tx, task) {
-        const before = await beginCommit(tx, {
-          projectId: project.id,
-          fullUpdateId: open.id,
-          taskId: task.id,
-        });
+        const before = await beginCommit(tx, { projectId: project.id, id: open.id, taskId: task.id });
         if (before.begun === undefined)
           throw new ServiceError('full_update_started', { values: [before.commitTaskId ?? ''] });
         // Since it was found whole, a batch may have begun, or failed.
