@@ -1,13 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { Logger } from '../../kernel/logger.ts';
 import { traced } from '../../kernel/trace.ts';
 import type { Database } from '../../storage/storage.ts';
-import type { Ingest, IngestSource } from '../ingest/ingest.ts';
+import type { IngestSource } from '../ingest/ingest.ts';
 import {
   type Attribute,
   type DraftedAttribute,
-  type DraftSettings,
   describeDefinition,
   draftAttribute,
   indexByKey,
@@ -18,10 +16,11 @@ import {
   type Observed,
   type Ontology,
 } from '../ontology/ontology.ts';
-import type { CatalogStore, StagedBatch } from '../port.ts';
+import type { CatalogParts } from '../parts.ts';
+import type { StagedBatch } from '../port.ts';
 
 /** A batch that was accepted and is to be staged. */
-export interface AcceptedBatch {
+interface AcceptedBatch {
   readonly batch: number;
   readonly source: IngestSource;
 }
@@ -29,6 +28,7 @@ export interface AcceptedBatch {
 /** One full update on its way into the staging area: batch after batch in the order of their acceptance. */
 interface Session {
   readonly projectId: number;
+  readonly fullUpdateId: number;
   /** Batches that this process accepted; others are staged by the process that accepted them, unless it died. */
   readonly own: Set<number>;
   readonly observed: Map<string, Observed>;
@@ -39,21 +39,17 @@ interface Session {
   failure: unknown;
 }
 
-interface StagingParts {
-  getLocale(projectId: number): Promise<string>;
+interface StagingParts extends Pick<CatalogParts, 'getLocale' | 'store' | 'ingest' | 'logger'> {
   readonly database: Pick<Database, 'isShared'>;
-  readonly store: CatalogStore;
-  readonly ingest: Ingest;
-  readonly logger: Logger;
 }
 
 /** A batch is extracted again when its products changed meanwhile; more often than this, the caller comes again. */
 const ATTEMPTS = 10;
 /** Another process takes a second or two for a batch; one that stages nothing for this long counts as dead. */
 const STALL_TIMEOUT_MS = 5_000;
-const LOOK_EVERY_MS = 100;
+const CHECK_EVERY_MS = 100;
 /** Sessions of full updates that another process closed are never heard of again; the oldest go. */
-const KEPT_SESSIONS = 2_000;
+const MOST_SESSIONS = 2_000;
 
 /** Takes the batches of full updates into the staging area of their catalogs. */
 export class Staging {
@@ -75,10 +71,10 @@ export class Staging {
       const before = session.turn;
       session.turn = before
         .then(async () => {
-          if (session.failure === undefined) await this.stage(session, fullUpdateId, batch);
+          if (session.failure === undefined) await this.stage(session, batch);
         })
         // Its upload was answered: the session keeps the failure, and the commit stages what is missing.
-        .catch((error: unknown) => this.fail(session, fullUpdateId, error))
+        .catch((error: unknown) => this.fail(session, error))
         .finally(() => this.parts.ingest.release(batch.source));
       await before;
     } catch (error) {
@@ -91,14 +87,14 @@ export class Staging {
   /** Waits until all accepted batches are staged; missing ones, e.g. after a crash, are staged now. */
   async complete(projectId: number, fullUpdateId: number, batches: readonly AcceptedBatch[]): Promise<void> {
     const session = await this.openSession(projectId, fullUpdateId);
-    const turn = session.turn.then(() => this.stageMissing(session, fullUpdateId, batches));
-    // The caller gets the failure by `turn`; who comes later must not fail by it again.
-    session.turn = turn.catch((error: unknown) => this.fail(session, fullUpdateId, error));
+    const turn = session.turn.then(() => this.stageMissing(session, batches));
+    // The caller gets the failure by `turn`; later callers must not fail by it again.
+    session.turn = turn.catch((error: unknown) => this.fail(session, error));
     await turn;
   }
 
   /**
-   * Looks again at batches that were staged by another ontology. A type that a later batch overturned calls for nothing:
+   * Judges batches anew that were staged by another ontology. A type that a later batch overturned calls for nothing:
    * all values of a new attribute fit it.
    * @returns the attributes to create; undefined when the ontology changed meanwhile
    */
@@ -107,18 +103,16 @@ export class Staging {
     fullUpdateId: number,
     ontology: Ontology,
   ): Promise<DraftedAttribute[] | undefined> {
-    const { store } = this.parts;
+    const { store, ingest } = this.parts;
     const batches = await store.listStagedBatches(projectId, fullUpdateId);
     const drafts = await this.findDrafts(projectId, ontology, batches);
     const known = indexByKey(ontology.attributes);
     for (const { batch, extractedBy } of batches) {
       if (isSettled(JSON.parse(extractedBy) as ExtractedBy, ontology.revision, known)) continue;
-      const wanted = { fullUpdateId, batch, drafts };
-      const { revision, ...reviewed } = await this.parts.ingest.review(projectId, wanted);
+      const { revision, ...reviewed } = await ingest.review(projectId, { fullUpdateId, batch, drafts });
       if (revision !== ontology.revision) return undefined;
-      const anew: ExtractedBy = { revision, drafts: drafts.map(defined) };
-      const written = { ...reviewed, fullUpdateId, batch, extractedBy: JSON.stringify(anew) };
-      await store.reviewBatch(projectId, written);
+      const anew = describeExtraction(revision, drafts);
+      await store.reviewBatch(projectId, { ...reviewed, fullUpdateId, batch, extractedBy: anew });
     }
     return drafts;
   }
@@ -134,70 +128,60 @@ export class Staging {
     const locale = await this.parts.getLocale(projectId);
     const opened = this.sessions.get(fullUpdateId);
     if (opened !== undefined) return opened;
-    const done = Promise.resolve();
-    const observed = joinObservations(staged.map(readObserved));
     const session: Session = {
-      ...{ projectId, own: new Set(), observed, locale },
-      ...{ turn: done, write: Promise.resolve(true), failure: undefined },
+      ...{ projectId, fullUpdateId, own: new Set(), locale },
+      observed: joinObservations(staged.map(readObserved)),
+      ...{ turn: Promise.resolve(), write: Promise.resolve(true), failure: undefined },
     };
     this.sessions.set(fullUpdateId, session);
     const oldest = this.sessions.keys().next().value;
-    if (this.sessions.size > KEPT_SESSIONS && oldest !== undefined) this.sessions.delete(oldest);
+    if (this.sessions.size > MOST_SESSIONS && oldest !== undefined) this.sessions.delete(oldest);
     return session;
   }
 
-  private stage(session: Session, fullUpdateId: number, accepted: AcceptedBatch): Promise<void> {
-    const { projectId } = session;
+  private stage(session: Session, accepted: AcceptedBatch): Promise<void> {
+    const { projectId, fullUpdateId } = session;
     const attributes = { 'relata.project.id': projectId, 'relata.full_update.id': fullUpdateId };
     return traced(
       { name: 'stage batch', attributes: { ...attributes, 'relata.batch': accepted.batch } },
-      () => this.extract(session, fullUpdateId, accepted),
+      () => this.extract(session, accepted),
     );
   }
 
   /** Begins to write the batch, too: `write` says when that is done. */
-  private async extract(
-    session: Session,
-    fullUpdateId: number,
-    { batch, source }: AcceptedBatch,
-  ): Promise<void> {
+  private async extract(session: Session, { batch, source }: AcceptedBatch): Promise<void> {
     const { store, ingest } = this.parts;
-    const { projectId, observed: seen, locale } = session;
+    const { projectId, fullUpdateId, observed: seen, locale } = session;
     const extracted = await ingest.extract(projectId, { source, context: { observed: seen, locale } });
     const { packed, report, revision, derivationRevision, observed, drafts, loan } = extracted;
     for (const [name, one] of observed) seen.set(name, joinObserved(seen.get(name), one));
     await loan.unlessFailed(session.write);
-    const extractedBy: ExtractedBy = { revision, drafts: drafts.map(defined) };
-    const written = {
+    const staged = {
       ...{ fullUpdateId, batch, packed, derivationRevision, report },
       observed: JSON.stringify(observed),
-      extractedBy: JSON.stringify(extractedBy),
+      extractedBy: describeExtraction(revision, drafts),
     };
     const write = traced({ name: 'write batch', attributes: { 'relata.batch': batch } }, () =>
-      loan.until(store.stageBatch(projectId, written)),
+      loan.until(store.stageBatch(projectId, staged)),
     );
     // The next batch, or the commit, awaits the write and fails by it; here the session only learns of it at once.
-    write.catch((error: unknown) => this.fail(session, fullUpdateId, error));
+    write.catch((error: unknown) => this.fail(session, error));
     session.write = write;
   }
 
-  private async stageMissing(
-    session: Session,
-    fullUpdateId: number,
-    batches: readonly AcceptedBatch[],
-  ): Promise<void> {
+  private async stageMissing(session: Session, batches: readonly AcceptedBatch[]): Promise<void> {
+    const { projectId, fullUpdateId } = session;
     await Promise.allSettled([session.write]);
-    await this.waitForOthers(session, fullUpdateId, batches);
-    await this.parts.store.dropOutdated(session.projectId, { fullUpdateId });
-    const missing = await this.listMissing(session, fullUpdateId, batches);
+    await this.waitForOthers(session, batches);
+    await this.parts.store.dropOutdated(projectId, { fullUpdateId });
+    const missing = await this.listMissing(session, batches);
     session.failure = undefined;
     session.write = Promise.resolve(true);
-    for (const batch of missing) await this.stageSurely(session, fullUpdateId, batch);
+    for (const batch of missing) await this.stageSurely(session, batch);
   }
 
   private async listMissing(
-    { projectId }: Session,
-    fullUpdateId: number,
+    { projectId, fullUpdateId }: Session,
     batches: readonly AcceptedBatch[],
   ): Promise<readonly AcceptedBatch[]> {
     const known = await this.parts.store.listStagedBatches(projectId, fullUpdateId);
@@ -206,15 +190,11 @@ export class Staging {
   }
 
   /** Waits for other processes while they make progress: they have already parsed their batches. */
-  private async waitForOthers(
-    session: Session,
-    fullUpdateId: number,
-    batches: readonly AcceptedBatch[],
-  ): Promise<void> {
+  private async waitForOthers(session: Session, batches: readonly AcceptedBatch[]): Promise<void> {
     if (!this.parts.database.isShared) return;
     let left = Number.POSITIVE_INFINITY;
-    for (let until = 0; ; await setTimeout(LOOK_EVERY_MS)) {
-      const missing = await this.listMissing(session, fullUpdateId, batches);
+    for (let until = 0; ; await setTimeout(CHECK_EVERY_MS)) {
+      const missing = await this.listMissing(session, batches);
       const others = missing.filter(({ batch }) => !session.own.has(batch)).length;
       if (others === 0) return;
       if (others < left) until = performance.now() + STALL_TIMEOUT_MS;
@@ -224,18 +204,18 @@ export class Staging {
   }
 
   /** @throws not_ready when products change faster than they are extracted */
-  private async stageSurely(session: Session, fullUpdateId: number, batch: AcceptedBatch): Promise<void> {
+  private async stageSurely(session: Session, batch: AcceptedBatch): Promise<void> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      await this.stage(session, fullUpdateId, batch);
+      await this.stage(session, batch);
       if (await session.write) return;
     }
     throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
   }
 
-  private fail(session: Session, fullUpdateId: number, error: unknown): void {
+  private fail(session: Session, error: unknown): void {
     session.failure ??= error;
     // The bodies of a full update that was closed meanwhile are removed.
-    if (this.sessions.get(fullUpdateId) === session) this.logFailure(fullUpdateId, error);
+    if (this.sessions.get(session.fullUpdateId) === session) this.logFailure(session.fullUpdateId, error);
   }
 
   private logFailure(fullUpdateId: number, error: unknown): void {
@@ -247,24 +227,25 @@ export class Staging {
     );
   }
 
-  /** What the full update is to create: attributes that it met and the ontology does not know. */
+  /** What the full update is to create: attributes of its batches that the ontology does not know. */
   private async findDrafts(
     projectId: number,
-    ontology: Ontology,
+    { mode, attributes, unitAliases }: Ontology,
     batches: readonly StagedBatch[],
   ): Promise<DraftedAttribute[]> {
-    if (ontology.mode === 'own') return [];
-    const known = indexByKey(ontology.attributes);
-    const isWanted = (name: string) => isWaiting(known.get(name)) || !known.has(name);
-    const observed = joinObservations(batches.map(readObserved));
-    const names = [...observed.keys()].filter(isWanted);
-    const reserved = { names, paths: [] };
-    const ids = names.length === 0 ? new Map() : await this.parts.store.reserveIds(projectId, reserved);
-    const { unitAliases } = ontology;
+    if (mode === 'own') return [];
+    const known = indexByKey(attributes);
+    const observed = [...joinObservations(batches.map(readObserved))].filter(
+      ([name]) => isWaiting(known.get(name)) || !known.has(name),
+    );
+    if (observed.length === 0) return [];
+    const names = observed.map(([name]) => name);
+    const ids = await this.parts.store.reserveIds(projectId, { names, paths: [] });
     const settings = { locale: await this.parts.getLocale(projectId), unitAliases };
-    return names.map((name) => {
+    return observed.map(([name, seen]) => {
       const { synonyms } = known.get(name) ?? {};
-      return { ...draftOf(name, { ids, observed, settings }), ...(synonyms && { synonyms }) };
+      const draft = draftAttribute({ id: ids.get(name) as number, name }, seen, settings);
+      return { ...draft, ...(synonyms && { synonyms }) };
     });
   }
 }
@@ -288,7 +269,12 @@ const updateObserved = ({ unit, isBoolean }: FormerlyObserved): Observed => ({
     : { units: [[unit, '']], misfits: { comma: '' } }),
 });
 
-const defined = (draft: Attribute) => [draft.name, describeDefinition(draft)] as const;
+/** @returns what judged a batch, for its row */
+const describeExtraction = (revision: number, drafts: readonly Attribute[]): string =>
+  JSON.stringify({
+    revision,
+    drafts: drafts.map((draft) => [draft.name, describeDefinition(draft)]),
+  } satisfies ExtractedBy);
 
 /** Another full update may have created what this one was to create, with other values in mind. */
 function isSettled(made: ExtractedBy, revision: number, known: ReadonlyMap<string, Attribute>): boolean {
@@ -304,17 +290,4 @@ function isSettled(made: ExtractedBy, revision: number, known: ReadonlyMap<strin
 function readObserved({ observed }: StagedBatch): Observations {
   const read = JSON.parse(observed) as [string, Observed | FormerlyObserved][];
   return new Map(read.map(([name, seen]) => [name, 'misfits' in seen ? seen : updateObserved(seen)]));
-}
-
-interface Drafting {
-  readonly ids: ReadonlyMap<string, number>;
-  readonly observed: Observations;
-  readonly settings: DraftSettings;
-}
-
-function draftOf(name: string, { ids, observed, settings }: Drafting): DraftedAttribute {
-  const seen = observed.get(name);
-  const id = ids.get(name);
-  if (seen === undefined || id === undefined) throw new Error(`the attribute ${name} was not observed`);
-  return draftAttribute({ id, name }, seen, settings);
 }
