@@ -10,6 +10,7 @@ import { Menu } from '../parts/menu.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { reaches, Scope, ScopeField, toScope } from '../parts/scope.tsx';
 import { Ago, Code } from '../parts/show.tsx';
+import { Table } from '../parts/table.tsx';
 import { formatCount } from '../rules/format.ts';
 import { nameAccess } from '../rules/roles.ts';
 import { useProject } from '../state/project.ts';
@@ -82,54 +83,49 @@ function KeyTable({ keys, onRotated }: { keys: readonly ApiKey[]; onRotated(show
   const { canChange, canManageAccountKeys } = useRights();
   const canTouch = ({ scope }: ApiKey) => (scope.type === 'account' ? canManageAccountKeys : canChange);
   return (
-    <div className="table-box">
-      <table className="table">
-        <thead>
-          <tr>
-            <th>{t('Key')}</th>
-            <th>{t('Reaches')}</th>
-            <th>{t('Access')}</th>
-            <th>{t('Last used')}</th>
-            <th className="wide-only">{t('Requests')}</th>
-            <th className="wide-only">{t('Limit')}</th>
-            <th className="wide-only">{t('Ends')}</th>
-            <th>
-              <span className="hidden">{t('What can be done')}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map((key) => (
-            <tr key={key.id}>
-              <td>
-                {key.name}
-                <div className="mono soft small nowrap">{key.firstCharacters}…</div>
-              </td>
-              <td>
-                <Scope scope={key.scope} />
-              </td>
-              <td>{nameAccess(key.access)}</td>
-              <td>
-                <Ago at={key.lastUsedAt} />
-                <UrlUse at={key.usedInUrlAt} />
-              </td>
-              <td className="wide-only">
-                <KeyTraffic keyId={key.id} name={key.name} />
-              </td>
-              <td className="wide-only soft nowrap">
-                {key.rateLimit
-                  ? t('{count} a minute', {
-                      count: formatCount(key.rateLimit.requestsPerMinute),
-                    })
-                  : t('none')}
-              </td>
-              <td className="wide-only soft">{key.expiresAt ? <Ago at={key.expiresAt} /> : t('never')}</td>
-              <td className="actions">{canTouch(key) && <KeyMenu apiKey={key} onRotated={onRotated} />}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      rows={keys}
+      keyOf={(key) => key.id}
+      columns={[
+        [
+          t('Key'),
+          (key) => (
+            <>
+              {key.name}
+              <div className="mono soft small nowrap">{key.firstCharacters}…</div>
+            </>
+          ),
+        ],
+        [t('Reaches'), (key) => <Scope scope={key.scope} />],
+        [t('Access'), (key) => nameAccess(key.access)],
+        [
+          t('Last used'),
+          (key) => (
+            <>
+              <Ago at={key.lastUsedAt} />
+              <UrlUse at={key.usedInUrlAt} />
+            </>
+          ),
+        ],
+        [t('Requests'), (key) => <KeyTraffic keyId={key.id} name={key.name} />, 'wide-only'],
+        [
+          t('Limit'),
+          (key) =>
+            key.rateLimit
+              ? t('{count} a minute', {
+                  count: formatCount(key.rateLimit.requestsPerMinute),
+                })
+              : t('none'),
+          'wide-only soft nowrap',
+        ],
+        [t('Ends'), (key) => (key.expiresAt ? <Ago at={key.expiresAt} /> : t('never')), 'wide-only soft'],
+        [
+          <span className="hidden">{t('What can be done')}</span>,
+          (key) => canTouch(key) && <KeyMenu apiKey={key} onRotated={onRotated} />,
+          'actions',
+        ],
+      ]}
+    />
   );
 }
 

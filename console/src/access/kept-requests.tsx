@@ -6,6 +6,7 @@ import { Dialog } from '../parts/dialog.tsx';
 import { SelectField } from '../parts/forms/field.tsx';
 import { Answer, Card } from '../parts/page.tsx';
 import { Ago, Code, Pairs } from '../parts/show.tsx';
+import { Table } from '../parts/table.tsx';
 import { toCurl } from '../rules/curl.ts';
 import { formatDuration, formatMoment, formatSize } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
@@ -82,38 +83,28 @@ function RequestTable({
   const [isAll, setAll] = useState(false);
   if (items.length === 0) return <p className="card-body soft">{t('No request has failed or was slow.')}</p>;
   return (
-    <div className="table-box">
-      <table className="table small">
-        <thead>
-          <tr>
-            <th>{t('When')}</th>
-            <th>{t('Request')}</th>
-            <th>{t('Status')}</th>
-            <th className="wide-only">{t('Who')}</th>
-            <th className="wide-only number">{t('Took')}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {items.slice(0, isAll ? items.length : SHOWN).map((request) => (
-            <tr key={request.requestId}>
-              <td className="soft nowrap">
-                <Ago at={request.at} />
-              </td>
-              <td>
-                <button type="button" className="text-button mono break" onClick={() => onOpen(request)}>
-                  {request.method} {request.url.split('?')[0]}
-                </button>
-                <div className="soft">{request.reason ?? ''}</div>
-              </td>
-              <td>
-                <RequestStatus request={request} />
-              </td>
-              <td className="wide-only">{request.by.name}</td>
-              <td className="wide-only number nowrap">{formatDuration(request.ms)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <Table
+      isSmall
+      rows={items.slice(0, isAll ? items.length : SHOWN)}
+      keyOf={(request) => request.requestId}
+      columns={[
+        [t('When'), (request) => <Ago at={request.at} />, 'soft nowrap'],
+        [
+          t('Request'),
+          (request) => (
+            <>
+              <button type="button" className="text-button mono break" onClick={() => onOpen(request)}>
+                {request.method} {request.url.split('?')[0]}
+              </button>
+              <div className="soft">{request.reason ?? ''}</div>
+            </>
+          ),
+        ],
+        [t('Status'), (request) => <RequestStatus request={request} />],
+        [t('Who'), (request) => request.by.name, 'wide-only'],
+        [t('Took'), (request) => formatDuration(request.ms), 'wide-only number nowrap'],
+      ]}
+    >
       {!isAll && items.length > SHOWN && (
         <div className="grid-foot">
           <button type="button" className="text-button" onClick={() => setAll(true)}>
@@ -121,7 +112,7 @@ function RequestTable({
           </button>
         </div>
       )}
-    </div>
+    </Table>
   );
 }
 

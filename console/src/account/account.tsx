@@ -9,6 +9,7 @@ import { type Choice, SelectField, TextField } from '../parts/forms/field.tsx';
 import { Answer, Card, ErrorNote, Page } from '../parts/page.tsx';
 import { useScopeName } from '../parts/scope.tsx';
 import { Ago, Code } from '../parts/show.tsx';
+import { Table } from '../parts/table.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { nameRole } from '../rules/roles.ts';
 import { useRelata, useRights, useSession } from '../state/session.tsx';
@@ -68,54 +69,55 @@ function Users({ self }: { self: number }) {
     <Card title={t('Users')} isBare>
       <Answer of={users}>
         {({ items }) => (
-          <div className="table-box">
-            <table className="table">
-              <thead>
-                <tr>
-                  <th>{t('User')}</th>
-                  <th>{t('Role')}</th>
-                  <th>
-                    <span className="hidden">{t('Remove')}</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {items.map((user) => (
-                  <tr key={user.id}>
-                    <td>
-                      {user.name}
-                      <div className="soft small">
-                        {user.email}
-                        {user.signsInWith === 'company-account' && t(', company account')}
+          <Table
+            rows={items}
+            keyOf={(user) => user.id}
+            columns={[
+              [
+                t('User'),
+                (user) => (
+                  <>
+                    {user.name}
+                    <div className="soft small">
+                      {user.email}
+                      {user.signsInWith === 'company-account' && t(', company account')}
+                    </div>
+                    {user.roles.map(({ scope, role }) => (
+                      <div key={`${scope.type} ${scope.id}`} className="soft small">
+                        {t('{role} in {scope}', { role: nameRole(role), scope: nameOf(scope) })}
                       </div>
-                      {user.roles.map(({ scope, role }) => (
-                        <div key={`${scope.type} ${scope.id}`} className="soft small">
-                          {t('{role} in {scope}', { role: nameRole(role), scope: nameOf(scope) })}
-                        </div>
-                      ))}
-                    </td>
-                    <td>
-                      <SelectField
-                        label={t('Role of {name}', { name: user.name })}
-                        isQuiet
-                        choices={listRoles()}
-                        value={user.role}
-                        disabled={user.id === self || user.signsInWith === 'company-account'}
-                        onChange={(event) => setRole(user, event.target.value)}
-                      />
-                    </td>
-                    <UserActions
-                      user={user}
-                      isSelf={user.id === self}
-                      onRoles={() => setChanged(user)}
-                      onPasskeys={() => void relata.users.removePasskeys(user.id).then(reread, tell.bad)}
-                      onRemove={() => setRemoved(user)}
-                    />
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+                    ))}
+                  </>
+                ),
+              ],
+              [
+                t('Role'),
+                (user) => (
+                  <SelectField
+                    label={t('Role of {name}', { name: user.name })}
+                    isQuiet
+                    choices={listRoles()}
+                    value={user.role}
+                    disabled={user.id === self || user.signsInWith === 'company-account'}
+                    onChange={(event) => setRole(user, event.target.value)}
+                  />
+                ),
+              ],
+              [
+                <span className="hidden">{t('Remove')}</span>,
+                (user) => (
+                  <UserActions
+                    user={user}
+                    isSelf={user.id === self}
+                    onRoles={() => setChanged(user)}
+                    onPasskeys={() => void relata.users.removePasskeys(user.id).then(reread, tell.bad)}
+                    onRemove={() => setRemoved(user)}
+                  />
+                ),
+                'actions',
+              ],
+            ]}
+          />
         )}
       </Answer>
       <FormDialog

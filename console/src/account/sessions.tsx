@@ -3,6 +3,7 @@ import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Answer, Card } from '../parts/page.tsx';
 import { Ago } from '../parts/show.tsx';
+import { Table } from '../parts/table.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { describeBrowser } from '../rules/format.ts';
 import { useRelata, useSession } from '../state/session.tsx';
@@ -33,47 +34,39 @@ export function Sessions() {
     <Card title={t('Sessions')} isBare actions={actions}>
       <Answer of={sessions}>
         {({ items }) => (
-          <div className="table-box">
-            <table className="table">
-              <thead>
-                <tr>
-                  <th>{t('Browser')}</th>
-                  <th>{t('Signed in')}</th>
-                  <th>{t('Last used')}</th>
-                  <th>
-                    <span className="hidden">{t('End')}</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {items.map((one) => (
-                  <tr key={one.id}>
-                    <td>
-                      <span title={one.userAgent ?? undefined}>{describeBrowser(one.userAgent)}</span>
-                      <div className="soft small">{one.address ?? t('unknown address')}</div>
-                    </td>
-                    <td>
-                      <Ago at={one.createdAt} />
-                    </td>
-                    <td>{one.isCurrent ? t('this session') : <Ago at={one.usedAt} />}</td>
-                    <td className="actions">
-                      {!one.isCurrent && (
-                        <Button
-                          look="quiet"
-                          aria-label={t('End the session of {browser}', {
-                            browser: describeBrowser(one.userAgent),
-                          })}
-                          onClick={() => end(relata.session.end(one.id))}
-                        >
-                          {t('End')}
-                        </Button>
-                      )}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <Table
+            rows={items}
+            keyOf={(one) => one.id}
+            columns={[
+              [
+                t('Browser'),
+                (one) => (
+                  <>
+                    <span title={one.userAgent ?? undefined}>{describeBrowser(one.userAgent)}</span>
+                    <div className="soft small">{one.address ?? t('unknown address')}</div>
+                  </>
+                ),
+              ],
+              [t('Signed in'), (one) => <Ago at={one.createdAt} />],
+              [t('Last used'), (one) => (one.isCurrent ? t('this session') : <Ago at={one.usedAt} />)],
+              [
+                <span className="hidden">{t('End')}</span>,
+                (one) =>
+                  !one.isCurrent && (
+                    <Button
+                      look="quiet"
+                      aria-label={t('End the session of {browser}', {
+                        browser: describeBrowser(one.userAgent),
+                      })}
+                      onClick={() => end(relata.session.end(one.id))}
+                    >
+                      {t('End')}
+                    </Button>
+                  ),
+                'actions',
+              ],
+            ]}
+          />
         )}
       </Answer>
     </Card>

@@ -18,7 +18,7 @@ export function UserActions({
 }) {
   const { name, role, signsInWith, passkeys } = user;
   return (
-    <td className="actions">
+    <>
       {role !== 'owner' && signsInWith === 'password' && (
         <IconButton icon="projects" label={t('Roles of {name} in parts', { name })} onClick={onRoles} />
       )}
@@ -26,6 +26,6 @@ export function UserActions({
         <IconButton icon="key" label={t('Remove the passkeys of {name}', { name })} onClick={onPasskeys} />
       )}
       {!isSelf && <IconButton icon="cross" label={t('Remove {name}', { name })} onClick={onRemove} />}
-    </td>
+    </>
   );
 }

@@ -28,19 +28,15 @@ export function Channels() {
       isBusy={isBuilding}
       describe={({ format }) => sayOf(findFormat(format)?.label ?? format.type)}
       columns={[
-        { title: t('Last build'), cell: ({ lastBuild }) => <LastBuildNote build={lastBuild} /> },
-        {
-          title: t('Rows'),
-          className: 'number',
-          cell: ({ published }) => (published ? formatCount(published.rows) : '–'),
-        },
-        { title: t('Warnings'), className: 'soft small', cell: (channel) => <Warnings channel={channel} /> },
-        { title: t('Trigger'), className: 'wide-only soft', cell: describeTrigger },
-        {
-          title: t('Next build'),
-          className: 'wide-only soft nowrap',
-          cell: ({ nextBuildAt }) => nextBuildAt !== undefined && formatMoment(nextBuildAt),
-        },
+        [t('Last build'), ({ lastBuild }) => <LastBuildNote build={lastBuild} />],
+        [t('Rows'), ({ published }) => (published ? formatCount(published.rows) : '–'), 'number'],
+        [t('Warnings'), (channel) => <Warnings channel={channel} />, 'soft small'],
+        [t('Trigger'), describeTrigger, 'wide-only soft'],
+        [
+          t('Next build'),
+          ({ nextBuildAt }) => nextBuildAt !== undefined && formatMoment(nextBuildAt),
+          'wide-only soft nowrap',
+        ],
       ]}
     />
   );

@@ -8,6 +8,7 @@ import { Dialog } from '../parts/dialog.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { Scope } from '../parts/scope.tsx';
 import { Ago, Code } from '../parts/show.tsx';
+import { Older, Table } from '../parts/table.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { useProject } from '../state/project.ts';
 import { linkTo, useRoute } from '../state/route.ts';
@@ -120,13 +121,7 @@ function Deliveries({ id }: { id: number }) {
             ) : (
               <DeliveryTable deliveries={list} onShow={setShown} />
             )}
-            {deliveries.hasNextPage && (
-              <div className="grid-foot">
-                <Button busy={deliveries.isFetchingNextPage} onClick={() => void deliveries.fetchNextPage()}>
-                  {t('Show older ones')}
-                </Button>
-              </div>
-            )}
+            <Older of={deliveries} />
             <ShownDelivery endpointId={id} delivery={shown} onClose={() => setShown(undefined)} />
           </Card>
         );
@@ -143,45 +138,40 @@ function DeliveryTable({
   onShow(delivery: WebhookDelivery): void;
 }) {
   return (
-    <div className="table-box">
-      <table className="table">
-        <thead>
-          <tr>
-            <th>{t('When')}</th>
-            <th>{t('Event')}</th>
-            <th>{t('State')}</th>
-            <th>{t('Answer')}</th>
-            <th className="wide-only">{t('Attempts')}</th>
-            <th>{t('Details')}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {deliveries.map((delivery) => (
-            <tr key={delivery.id}>
-              <td className="soft">
-                <Ago at={delivery.lastAttemptAt ?? delivery.createdAt} />
-              </td>
-              <td>
-                {delivery.type}{' '}
-                {delivery.kind === 'replay' && <span className="soft small">{t('again')}</span>}
-              </td>
-              <td>
-                <span className={`badge ${listLooks()[delivery.status][0]}`}>
-                  {listLooks()[delivery.status][1]}
-                </span>
-              </td>
-              <td className="soft">{describeAnswer(delivery)}</td>
-              <td className="wide-only soft">{delivery.attempts}</td>
-              <td className="actions">
-                <Button look="quiet" onClick={() => onShow(delivery)}>
-                  {t('Show')}
-                </Button>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      rows={deliveries}
+      keyOf={(delivery) => delivery.id}
+      columns={[
+        [t('When'), (delivery) => <Ago at={delivery.lastAttemptAt ?? delivery.createdAt} />, 'soft'],
+        [
+          t('Event'),
+          (delivery) => (
+            <>
+              {delivery.type} {delivery.kind === 'replay' && <span className="soft small">{t('again')}</span>}
+            </>
+          ),
+        ],
+        [
+          t('State'),
+          (delivery) => (
+            <span className={`badge ${listLooks()[delivery.status][0]}`}>
+              {listLooks()[delivery.status][1]}
+            </span>
+          ),
+        ],
+        [t('Answer'), (delivery) => describeAnswer(delivery), 'soft'],
+        [t('Attempts'), (delivery) => delivery.attempts, 'wide-only soft'],
+        [
+          t('Details'),
+          (delivery) => (
+            <Button look="quiet" onClick={() => onShow(delivery)}>
+              {t('Show')}
+            </Button>
+          ),
+          'actions',
+        ],
+      ]}
+    />
   );
 }
 

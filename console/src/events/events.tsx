@@ -5,6 +5,7 @@ import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { reaches, Scope } from '../parts/scope.tsx';
+import { Table } from '../parts/table.tsx';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
@@ -64,33 +65,18 @@ export function Events() {
 function EndpointTable({ endpoints }: { endpoints: readonly WebhookEndpoint[] }) {
   const project = useProject();
   return (
-    <div className="table-box">
-      <table className="table">
-        <thead>
-          <tr>
-            <th>{t('Endpoint')}</th>
-            <th>{t('Hears of')}</th>
-            <th className="wide-only">{t('Events')}</th>
-            <th>{t('State')}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {endpoints.map((endpoint) => (
-            <tr key={endpoint.id}>
-              <td>
-                <a href={linkTo('projects', project.id, 'events', endpoint.id)}>{endpoint.url}</a>
-              </td>
-              <td>
-                <Scope scope={endpoint.scope} />
-              </td>
-              <td className="wide-only soft">{endpoint.events.join(', ')}</td>
-              <td>
-                <EndpointState endpoint={endpoint} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      rows={endpoints}
+      keyOf={(endpoint) => endpoint.id}
+      columns={[
+        [
+          t('Endpoint'),
+          (endpoint) => <a href={linkTo('projects', project.id, 'events', endpoint.id)}>{endpoint.url}</a>,
+        ],
+        [t('Hears of'), (endpoint) => <Scope scope={endpoint.scope} />],
+        [t('Events'), (endpoint) => endpoint.events.join(', '), 'wide-only soft'],
+        [t('State'), (endpoint) => <EndpointState endpoint={endpoint} />],
+      ]}
+    />
   );
 }

@@ -14,6 +14,7 @@ import { CategoryField } from '../parts/forms/category-field.tsx';
 import { SelectField, TextField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, ErrorNote, Loading, Page } from '../parts/page.tsx';
 import { Meter } from '../parts/show.tsx';
+import { Table } from '../parts/table.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { type CoveredAttribute, listWorstFirst } from '../rules/category-coverage.ts';
 import { readPath } from '../rules/category-path.ts';
@@ -201,43 +202,30 @@ function AttributeTable({
   onOpen(attribute: Attribute): void;
 }) {
   return (
-    <div className="table-box">
-      <table className="table">
-        <thead>
-          <tr>
-            <th>{t('Attribute')}</th>
-            <th>{t('Type')}</th>
-            <th className="wide-only">{t('Unit')}</th>
-            <th className="wide-only">{t('Synonyms')}</th>
-            {coverage && <th>{t('Coverage')}</th>}
-            <th className="wide-only number">{t('Id')}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {attributes.map((attribute) => (
-            <tr key={attribute.name}>
-              <td>
-                <button type="button" className="text-button" onClick={() => onOpen(attribute)}>
-                  {attribute.name}
-                </button>
-              </td>
-              <td>{formatType(attribute.type)}</td>
-              <td className="wide-only mono nowrap">{attribute.unitName}</td>
-              <td className="wide-only soft">{attribute.synonyms?.join(', ')}</td>
-              {coverage && (
-                <td>
-                  <Share
-                    of={coverage.byName.get(attribute.name)}
-                    products={coverage.answer.sampledProducts}
-                  />
-                </td>
-              )}
-              <td className="wide-only number mono soft">{attribute.id}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      rows={attributes}
+      keyOf={(attribute) => attribute.name}
+      columns={[
+        [
+          t('Attribute'),
+          (attribute) => (
+            <button type="button" className="text-button" onClick={() => onOpen(attribute)}>
+              {attribute.name}
+            </button>
+          ),
+        ],
+        [t('Type'), (attribute) => formatType(attribute.type)],
+        [t('Unit'), (attribute) => attribute.unitName, 'wide-only mono nowrap'],
+        [t('Synonyms'), (attribute) => attribute.synonyms?.join(', '), 'wide-only soft'],
+        coverage && [
+          t('Coverage'),
+          (attribute) => (
+            <Share of={coverage.byName.get(attribute.name)} products={coverage.answer.sampledProducts} />
+          ),
+        ],
+        [t('Id'), (attribute) => attribute.id, 'wide-only number mono soft'],
+      ]}
+    />
   );
 }
 
@@ -313,46 +301,41 @@ function Covered({ list, category, name }: Shape) {
   return (
     <>
       {lacked.length > 0 && (
-        <div className="table-box">
-          <table className="table">
-            <thead>
-              <tr>
-                <th>{t('Attribute')}</th>
-                <th>{t('Coverage')}</th>
-                <th>{t('Without it')}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {lacked.map(({ name: attribute, share, lacking }) => (
-                <tr key={attribute}>
-                  <td>{attribute}</td>
-                  <td>
-                    <span className="stack" style={{ gap: '0.125rem', minWidth: '7rem' }}>
-                      <span className="small">
-                        {t('{share} of {category}', { share: formatPercent(share), category: name })}
-                      </span>
-                      <Meter share={share} label={t('Products with a fact of {name}', { name: attribute })} />
-                    </span>
-                  </td>
-                  <td>
-                    <a
-                      href={linkWith(products, {
-                        category,
-                        where: JSON.stringify([{ attribute, lacks: true }]),
-                      })}
-                      aria-label={t(
-                        '{count, plural, one {# product} other {# products}} of {category} without {attribute}',
-                        { count: lacking, category: name, attribute },
-                      )}
-                    >
-                      {t('{count, plural, one {# product} other {# products}}', { count: lacking })}
-                    </a>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          rows={lacked}
+          keyOf={({ name: attribute }) => attribute}
+          columns={[
+            [t('Attribute'), ({ name: attribute }) => attribute],
+            [
+              t('Coverage'),
+              ({ name: attribute, share }) => (
+                <span className="stack" style={{ gap: '0.125rem', minWidth: '7rem' }}>
+                  <span className="small">
+                    {t('{share} of {category}', { share: formatPercent(share), category: name })}
+                  </span>
+                  <Meter share={share} label={t('Products with a fact of {name}', { name: attribute })} />
+                </span>
+              ),
+            ],
+            [
+              t('Without it'),
+              ({ name: attribute, lacking }) => (
+                <a
+                  href={linkWith(products, {
+                    category,
+                    where: JSON.stringify([{ attribute, lacks: true }]),
+                  })}
+                  aria-label={t(
+                    '{count, plural, one {# product} other {# products}} of {category} without {attribute}',
+                    { count: lacking, category: name, attribute },
+                  )}
+                >
+                  {t('{count, plural, one {# product} other {# products}}', { count: lacking })}
+                </a>
+              ),
+            ],
+          ]}
+        />
       )}
       {whole.length > 0 && (
         <p className="card-body small">

@@ -1,8 +1,8 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { t } from '../languages/text.ts';
-import { Button } from '../parts/button.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
-import { Ago, TableBox } from '../parts/show.tsx';
+import { Ago } from '../parts/show.tsx';
+import { Older, Table } from '../parts/table.tsx';
 import { nameAction, nameActor } from '../rules/audit.ts';
 import { useProjects } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
@@ -32,43 +32,26 @@ export function AuditLog() {
         {({ pages }) => (
           <Card isBare>
             {pages[0]?.items.length === 0 && <Empty icon="log" title={t('No changes yet')} />}
-            <TableBox label={t('Changes')}>
-              <table className="table">
-                <thead>
-                  <tr>
-                    <th>{t('When')}</th>
-                    <th>{t('Who')}</th>
-                    <th>{t('What')}</th>
-                    <th>{t('Of')}</th>
-                    <th className="wide-only">{t('Project')}</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {pages
-                    .flatMap((page) => page.items)
-                    .map((entry) => (
-                      <tr key={entry.id}>
-                        <td className="soft">
-                          <Ago at={entry.at} />
-                        </td>
-                        <td>
-                          {entry.actor.name} <span className="soft small">{nameActor(entry.actor.type)}</span>
-                        </td>
-                        <td>{nameAction(entry.action)}</td>
-                        <td>{String(entry.subject.name ?? entry.subject.id ?? '')}</td>
-                        <td className="wide-only soft">{nameProject(entry.projectId)}</td>
-                      </tr>
-                    ))}
-                </tbody>
-              </table>
-            </TableBox>
-            {log.hasNextPage && (
-              <div className="grid-foot">
-                <Button busy={log.isFetchingNextPage} onClick={() => void log.fetchNextPage()}>
-                  {t('Show older ones')}
-                </Button>
-              </div>
-            )}
+            <Table
+              label={t('Changes')}
+              rows={pages.flatMap((page) => page.items)}
+              keyOf={(entry) => entry.id}
+              columns={[
+                [t('When'), (entry) => <Ago at={entry.at} />, 'soft'],
+                [
+                  t('Who'),
+                  (entry) => (
+                    <>
+                      {entry.actor.name} <span className="soft small">{nameActor(entry.actor.type)}</span>
+                    </>
+                  ),
+                ],
+                [t('What'), (entry) => nameAction(entry.action)],
+                [t('Of'), (entry) => String(entry.subject.name ?? entry.subject.id ?? '')],
+                [t('Project'), (entry) => nameProject(entry.projectId), 'wide-only soft'],
+              ]}
+            />
+            <Older of={log} />
           </Card>
         )}
       </Answer>

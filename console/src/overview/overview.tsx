@@ -4,6 +4,7 @@ import { t } from '../languages/text.ts';
 import { LinkButton } from '../parts/button.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { Ago, Figure, TaskStatus } from '../parts/show.tsx';
+import { Table } from '../parts/table.tsx';
 import { nameAction } from '../rules/audit.ts';
 import { formatCount, nameTask } from '../rules/format.ts';
 import { useProjects } from '../state/project.ts';
@@ -108,28 +109,25 @@ function useLatestTasks(): { tasks: Task[]; isReady: boolean } {
 
 function LatestTasks({ tasks }: { tasks: readonly Task[] }) {
   return (
-    <div className="table-box">
-      <table className="table">
-        <tbody>
-          {tasks.map((task) => (
-            <tr key={task.id}>
-              <td>
-                <a className="strong" href={linkTo('projects', task.projectId, 'updates', task.id)}>
-                  {nameTask(task.name)}
-                </a>
-                <div className="soft small">{task.projectName}</div>
-              </td>
-              <td>
-                <TaskStatus task={task} />
-              </td>
-              <td className="soft number">
-                <Ago at={task.requestTime} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      rows={tasks}
+      keyOf={(task) => task.id}
+      columns={[
+        [
+          '',
+          (task) => (
+            <>
+              <a className="strong" href={linkTo('projects', task.projectId, 'updates', task.id)}>
+                {nameTask(task.name)}
+              </a>
+              <div className="soft small">{task.projectName}</div>
+            </>
+          ),
+        ],
+        ['', (task) => <TaskStatus task={task} />],
+        ['', (task) => <Ago at={task.requestTime} />, 'soft number'],
+      ]}
+    />
   );
 }
 
@@ -151,23 +149,22 @@ function LatestChanges() {
     >
       <Answer of={log}>
         {(entries) => (
-          <div className="table-box">
-            <table className="table">
-              <tbody>
-                {entries.map(({ id, at, actor, action, subject }) => (
-                  <tr key={id}>
-                    <td>
-                      {nameAction(action)} <span className="soft">{String(subject.name ?? '')}</span>
-                      <div className="soft small">{actor.name}</div>
-                    </td>
-                    <td className="soft number">
-                      <Ago at={at} />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <Table
+            rows={entries}
+            keyOf={({ id }) => id}
+            columns={[
+              [
+                '',
+                ({ actor, action, subject }) => (
+                  <>
+                    {nameAction(action)} <span className="soft">{String(subject.name ?? '')}</span>
+                    <div className="soft small">{actor.name}</div>
+                  </>
+                ),
+              ],
+              ['', ({ at }) => <Ago at={at} />, 'soft number'],
+            ]}
+          />
         )}
       </Answer>
     </Card>

@@ -5,6 +5,7 @@ import { t } from '../languages/text.ts';
 import { SelectField } from '../parts/forms/field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { Ago } from '../parts/show.tsx';
+import { Table } from '../parts/table.tsx';
 import { listTicks, markTimes, sayStep } from '../rules/axis.ts';
 import { formatAll, formatCount, formatDuration, formatPercent, formatShort } from '../rules/format.ts';
 import { linkTo, useFilters } from '../state/route.ts';
@@ -147,44 +148,38 @@ function Noted({ list }: { list: readonly NotedRequest[] }) {
   if (list.length === 0) return null;
   return (
     <Card title={t('Failed and slow requests')} isBare>
-      <div className="table-box">
-        <table className="table small">
-          <thead>
-            <tr>
-              <th>{t('When')}</th>
-              <th>{t('Request')}</th>
-              <th>{t('Status')}</th>
-              <th className="number">{t('Took')}</th>
-              <th className="wide-only">{t('Project')}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {list.slice(0, SHOWN_REQUESTS).map(({ requestId, at, method, route, status, ms, projectId }) => (
-              <tr key={requestId}>
-                <td className="soft">
-                  <Ago at={at} />
-                </td>
-                <td className="mono">
-                  {projectId === null ? (
-                    `${method} ${route}`
-                  ) : (
-                    <a href={linkTo('projects', projectId, 'api-access')}>{`${method} ${route}`}</a>
-                  )}
-                </td>
-                <td>
-                  <span className={`badge ${status >= 500 ? 'bad' : ''}`}>
-                    {status >= 500 ? status : t('slow')}
-                  </span>
-                </td>
-                <td className="number">{formatDuration(ms)}</td>
-                <td className="wide-only">
-                  {projectId !== null && <a href={linkTo('projects', projectId)}>{projectId}</a>}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        isSmall
+        rows={list.slice(0, SHOWN_REQUESTS)}
+        keyOf={({ requestId }) => requestId}
+        columns={[
+          [t('When'), ({ at }) => <Ago at={at} />, 'soft'],
+          [
+            t('Request'),
+            ({ method, route, projectId }) =>
+              projectId === null ? (
+                `${method} ${route}`
+              ) : (
+                <a href={linkTo('projects', projectId, 'api-access')}>{`${method} ${route}`}</a>
+              ),
+            'mono',
+          ],
+          [
+            t('Status'),
+            ({ status }) => (
+              <span className={`badge ${status >= 500 ? 'bad' : ''}`}>
+                {status >= 500 ? status : t('slow')}
+              </span>
+            ),
+          ],
+          [t('Took'), ({ ms }) => formatDuration(ms), 'number'],
+          [
+            t('Project'),
+            ({ projectId }) => projectId !== null && <a href={linkTo('projects', projectId)}>{projectId}</a>,
+            'wide-only',
+          ],
+        ]}
+      />
     </Card>
   );
 }

@@ -10,6 +10,7 @@ import { type Defined, nameList, nameOne } from './forms/draft.tsx';
 import type { IconName } from './icon.tsx';
 import { Answer, Card, Empty, Page } from './page.tsx';
 import { Ago, TaskStatus } from './show.tsx';
+import { type Column, Table } from './table.tsx';
 
 const BUSY_MS = 1_500;
 const IDLE_MS = 15_000;
@@ -17,12 +18,6 @@ const IDLE_MS = 15_000;
 interface Named {
   readonly id: number;
   readonly name: string;
-}
-
-interface Column<One> {
-  readonly title: string;
-  readonly className?: string;
-  cell(one: One): ReactNode;
 }
 
 interface ListShape<One extends Named> {
@@ -69,54 +64,29 @@ export function DefinitionList<One extends Named>({ what, icon, about, hint, ...
                 {create}
               </Empty>
             ) : (
-              <Table list={list} what={what} {...shape} />
+              <Table
+                rows={list}
+                keyOf={({ id }) => id}
+                columns={[
+                  [
+                    nameOne(what),
+                    (one) => (
+                      <>
+                        <a className="strong" href={linkTo('projects', project.id, `${what}s`, one.id)}>
+                          {one.name}
+                        </a>
+                        <div className="small soft break">{shape.describe(one)}</div>
+                      </>
+                    ),
+                  ],
+                  ...shape.columns,
+                ]}
+              />
             )}
           </Card>
         )}
       </Answer>
     </Page>
-  );
-}
-
-type TableShape<One extends Named> = { list: readonly One[] } & Pick<
-  ListShape<One>,
-  'what' | 'describe' | 'columns'
->;
-
-function Table<One extends Named>({ list, what, describe, columns }: TableShape<One>) {
-  const project = useProject();
-  return (
-    <div className="table-box">
-      <table className="table">
-        <thead>
-          <tr>
-            <th>{nameOne(what)}</th>
-            {columns.map(({ title, className }) => (
-              <th key={title} className={className}>
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {list.map((one) => (
-            <tr key={one.id}>
-              <td>
-                <a className="strong" href={linkTo('projects', project.id, `${what}s`, one.id)}>
-                  {one.name}
-                </a>
-                <div className="small soft break">{describe(one)}</div>
-              </td>
-              {columns.map(({ title, className, cell }) => (
-                <td key={title} className={className}>
-                  {cell(one)}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
   );
 }
 

@@ -5,9 +5,9 @@ import { t } from '../languages/text.ts';
 import { formatDuration } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
-import { Button } from './button.tsx';
 import { Answer, Card } from './page.tsx';
 import { Ago, Meter, TaskStatus } from './show.tsx';
+import { Older, Table } from './table.tsx';
 
 const BUSY_MS = 1_000;
 const PAGE = 20;
@@ -56,13 +56,7 @@ export function TaskHistory<Run extends Ran>({ title, queryKey, isBusy, read, ..
         return (
           <Card title={title} isBare={!isEmpty}>
             {isEmpty ? <p className="soft">{shape.never}</p> : <HistoryTable runs={list} {...shape} />}
-            {runs.hasNextPage && (
-              <div className="grid-foot">
-                <Button busy={runs.isFetchingNextPage} onClick={() => void runs.fetchNextPage()}>
-                  {t('Show older ones')}
-                </Button>
-              </div>
-            )}
+            <Older of={runs} />
           </Card>
         );
       }}
@@ -78,48 +72,50 @@ type TableShape<Run extends Ran> = { runs: readonly Run[] } & Pick<
 function HistoryTable<Run extends Ran>({ runs, noun, startedBy, describe }: TableShape<Run>) {
   const project = useProject();
   return (
-    <div className="table-box">
-      <table className="table">
-        <thead>
-          <tr>
-            <th>{t('{noun, select, run {Run} other {Build}}', { noun })}</th>
-            <th>{t('Status')}</th>
-            <th>{t('Counts')}</th>
-            <th className="wide-only">{t('Started')}</th>
-            <th className="wide-only number">{t('Took')}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {runs.map((run) => (
-            <tr key={run.task.id}>
-              <td>
-                <a className="strong" href={linkTo('projects', project.id, 'updates', run.task.id)}>
-                  <Ago at={run.task.requestTime} />
-                </a>
-              </td>
-              <td>
-                <TaskStatus task={run.task} />
-                {run.task.finishTime === null && (
-                  <Meter share={run.task.progress / 100} label={t('Progress of the {noun}', { noun })} />
-                )}
-              </td>
-              <td>
-                {describe(run)}
-                {run.task.error && <div className="small soft">{run.task.error.message}</div>}
-                {run.task.warnings?.map((warning) => (
-                  <div key={warning} className="small soft">
-                    {warning}
-                  </div>
-                ))}
-              </td>
-              <td className="wide-only soft">{startedBy[run.startedBy as Run['startedBy']]}</td>
-              <td className="wide-only soft number nowrap">
-                {run.task.finishTime !== null && formatDuration(run.task.finishTime - run.task.requestTime)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      rows={runs}
+      keyOf={(run) => run.task.id}
+      columns={[
+        [
+          t('{noun, select, run {Run} other {Build}}', { noun }),
+          (run) => (
+            <a className="strong" href={linkTo('projects', project.id, 'updates', run.task.id)}>
+              <Ago at={run.task.requestTime} />
+            </a>
+          ),
+        ],
+        [
+          t('Status'),
+          (run) => (
+            <>
+              <TaskStatus task={run.task} />
+              {run.task.finishTime === null && (
+                <Meter share={run.task.progress / 100} label={t('Progress of the {noun}', { noun })} />
+              )}
+            </>
+          ),
+        ],
+        [
+          t('Counts'),
+          (run) => (
+            <>
+              {describe(run)}
+              {run.task.error && <div className="small soft">{run.task.error.message}</div>}
+              {run.task.warnings?.map((warning) => (
+                <div key={warning} className="small soft">
+                  {warning}
+                </div>
+              ))}
+            </>
+          ),
+        ],
+        [t('Started'), (run) => startedBy[run.startedBy as Run['startedBy']], 'wide-only soft'],
+        [
+          t('Took'),
+          (run) => run.task.finishTime !== null && formatDuration(run.task.finishTime - run.task.requestTime),
+          'wide-only soft number nowrap',
+        ],
+      ]}
+    />
   );
 }

@@ -6,7 +6,8 @@ import { Button } from '../parts/button.tsx';
 import { FileDrop } from '../parts/first-products.tsx';
 import { Card, ErrorNote, Loading, Page, Renewed } from '../parts/page.tsx';
 import { ProductChip } from '../parts/product-chip.tsx';
-import { Figure, Meter, TableBox } from '../parts/show.tsx';
+import { Figure, Meter } from '../parts/show.tsx';
+import { Table } from '../parts/table.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { formatCount, formatPercent, formatTypeIn } from '../rules/format.ts';
 import { droppedFile } from '../state/handover.ts';
@@ -283,24 +284,24 @@ function Categories({ catalog: { categories, hasMoreCategories, products } }: { 
       {categories.length === 0 ? (
         <p className="card-body soft">{t('The file has none. Products can be grouped by attributes too.')}</p>
       ) : (
-        <TableBox label={t('Categories')} isShort>
-          <table className="table small">
-            <tbody>
-              {categories.map(({ path, products: count }) => (
-                <tr key={path.join('\n')}>
-                  <td className="break">{path.join(' › ')}</td>
-                  <td className="number">{formatCount(count)}</td>
-                  <td className="number soft">{formatPercent(count / Math.max(1, products))}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+        <Table
+          isSmall
+          label={t('Categories')}
+          isShort
+          rows={categories}
+          keyOf={({ path }) => path.join('\n')}
+          columns={[
+            ['', ({ path }) => path.join(' › '), 'break'],
+            ['', ({ products: count }) => formatCount(count), 'number'],
+            ['', ({ products: count }) => formatPercent(count / Math.max(1, products)), 'number soft'],
+          ]}
+        >
           {hasMoreCategories && (
             <p className="grid-foot">
               {t('The most frequent {count}.', { count: formatCount(categories.length) })}
             </p>
           )}
-        </TableBox>
+        </Table>
       )}
     </Card>
   );
@@ -309,33 +310,28 @@ function Categories({ catalog: { categories, hasMoreCategories, products } }: { 
 function Attributes({ catalog: { attributes, hasMoreAttributes, products } }: { catalog: PreviewCatalog }) {
   return (
     <Card title={t('Attributes')} isBare>
-      <TableBox label={t('Attributes')} isShort>
-        <table className="table small">
-          <thead>
-            <tr>
-              <th>{t('Attribute')}</th>
-              <th>{t('Type')}</th>
-              <th className="number">{t('Products')}</th>
-              <th>{t('Values')}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {attributes.map(({ name, type, unitName, reason, products: count, examples }) => (
-              <tr key={name}>
-                <td className="break">{name}</td>
-                <td title={reason}>{formatTypeIn(type, unitName)}</td>
-                <td className="number">{formatPercent(count / Math.max(1, products))}</td>
-                <td className="soft break">{examples.join(' · ')}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+      <Table
+        isSmall
+        label={t('Attributes')}
+        isShort
+        rows={attributes}
+        keyOf={({ name }) => name}
+        columns={[
+          [t('Attribute'), ({ name }) => name, 'break'],
+          [
+            t('Type'),
+            ({ type, unitName, reason }) => <span title={reason}>{formatTypeIn(type, unitName)}</span>,
+          ],
+          [t('Products'), ({ products: count }) => formatPercent(count / Math.max(1, products)), 'number'],
+          [t('Values'), ({ examples }) => examples.join(' · '), 'soft break'],
+        ]}
+      >
         {hasMoreAttributes && (
           <p className="grid-foot">
             {t('The most frequent {count}.', { count: formatCount(attributes.length) })}
           </p>
         )}
-      </TableBox>
+      </Table>
     </Card>
   );
 }

@@ -30,14 +30,14 @@ export function Pipelines() {
       isBusy={isRunning}
       describe={(pipeline) => `${nameFormat(pipeline.format)}, ${describeSource(pipeline)}`}
       columns={[
-        { title: t('Last run'), cell: ({ lastRun }) => <LastRunNote run={lastRun} /> },
-        { title: t('Mode'), className: 'wide-only soft', cell: ({ mode }) => nameMode(mode) },
-        { title: t('Trigger'), className: 'wide-only soft', cell: describeTrigger },
-        {
-          title: t('Next run'),
-          className: 'wide-only soft nowrap',
-          cell: ({ nextRunAt }) => nextRunAt !== undefined && formatMoment(nextRunAt),
-        },
+        [t('Last run'), ({ lastRun }) => <LastRunNote run={lastRun} />],
+        [t('Mode'), ({ mode }) => nameMode(mode), 'wide-only soft'],
+        [t('Trigger'), describeTrigger, 'wide-only soft'],
+        [
+          t('Next run'),
+          ({ nextRunAt }) => nextRunAt !== undefined && formatMoment(nextRunAt),
+          'wide-only soft nowrap',
+        ],
       ]}
     />
   );

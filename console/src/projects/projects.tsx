@@ -7,6 +7,7 @@ import { FormDialog } from '../parts/dialog.tsx';
 import { type Choice, LocaleField, SelectField, TextField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { Ago } from '../parts/show.tsx';
+import { Table } from '../parts/table.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { useGroups, useProjects } from '../state/project.ts';
 import { goTo, linkTo, useRoute } from '../state/route.ts';
@@ -40,46 +41,37 @@ export function Projects() {
                 {create}
               </Empty>
             ) : (
-              <div className="table-box">
-                <table className="table">
-                  <thead>
-                    <tr>
-                      <th>{t('Project')}</th>
-                      <th>{t('Group')}</th>
-                      <th>{t('Locale')}</th>
-                      <th className="wide-only">{t('Tags')}</th>
-                      <th className="wide-only">{t('Created')}</th>
-                      <th className="number">{t('Id')}</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {known.map((project) => (
-                      <tr key={project.id}>
-                        <td>
-                          <a className="strong" href={linkTo('projects', project.id)}>
-                            {project.name}
-                          </a>
-                        </td>
-                        <td>{nameGroup(project.projectGroupId)}</td>
-                        <td className="nowrap">{project.locale}</td>
-                        <td className="wide-only">
-                          <span className="row">
-                            {project.tags.map((tag) => (
-                              <span key={tag} className="tag">
-                                {tag}
-                              </span>
-                            ))}
+              <Table
+                rows={known}
+                keyOf={(project) => project.id}
+                columns={[
+                  [
+                    t('Project'),
+                    (project) => (
+                      <a className="strong" href={linkTo('projects', project.id)}>
+                        {project.name}
+                      </a>
+                    ),
+                  ],
+                  [t('Group'), (project) => nameGroup(project.projectGroupId)],
+                  [t('Locale'), (project) => project.locale, 'nowrap'],
+                  [
+                    t('Tags'),
+                    (project) => (
+                      <span className="row">
+                        {project.tags.map((tag) => (
+                          <span key={tag} className="tag">
+                            {tag}
                           </span>
-                        </td>
-                        <td className="wide-only soft">
-                          <Ago at={project.createdAt} />
-                        </td>
-                        <td className="number mono nowrap">{project.id}</td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </div>
+                        ))}
+                      </span>
+                    ),
+                    'wide-only',
+                  ],
+                  [t('Created'), (project) => <Ago at={project.createdAt} />, 'wide-only soft'],
+                  [t('Id'), (project) => project.id, 'number mono nowrap'],
+                ]}
+              />
             )}
           </Card>
         )}
@@ -178,25 +170,26 @@ function DeletedProjects() {
   };
   return (
     <Card title={t('Recently deleted')} isBare>
-      <div className="table-box">
-        <table className="table">
-          <tbody>
-            {deleted.data.map(({ id, name, deletedAt, projectGroupId }) => (
-              <tr key={id}>
-                <td>{name}</td>
-                <td className="soft">
-                  {rich('deleted {when}, kept for 30 days', { when: <Ago at={deletedAt} /> })}
-                </td>
-                <td className="actions">
-                  {canChangeGroup(projectGroupId) && (
-                    <Button onClick={() => void restore(id, name).catch(tell.bad)}>{t('Restore')}</Button>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        rows={deleted.data}
+        keyOf={({ id }) => id}
+        columns={[
+          ['', ({ name }) => name],
+          [
+            '',
+            ({ deletedAt }) => rich('deleted {when}, kept for 30 days', { when: <Ago at={deletedAt} /> }),
+            'soft',
+          ],
+          [
+            '',
+            ({ id, name, projectGroupId }) =>
+              canChangeGroup(projectGroupId) && (
+                <Button onClick={() => void restore(id, name).catch(tell.bad)}>{t('Restore')}</Button>
+              ),
+            'actions',
+          ],
+        ]}
+      />
     </Card>
   );
 }

@@ -8,6 +8,7 @@ import { TextField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, ErrorNote, Page } from '../parts/page.tsx';
 import { saveFile } from '../parts/save-file.ts';
 import { Ago } from '../parts/show.tsx';
+import { Table } from '../parts/table.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { describeFilter } from '../rules/filters.ts';
 import { formatCount } from '../rules/format.ts';
@@ -74,52 +75,56 @@ export function Relations() {
 function RelationTable({ relations }: { relations: readonly Relation[] }) {
   const project = useProject();
   return (
-    <div className="table-box">
-      <table className="table">
-        <thead>
-          <tr>
-            <th>{t('Relation')}</th>
-            <th>{t('State')}</th>
-            <th>{t('Tag')}</th>
-            <th className="wide-only">{t('Id')}</th>
-            <th className="wide-only">{t('From')}</th>
-            <th className="wide-only">{t('To')}</th>
-            <th className="wide-only">{t('Changed')}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {relations.map((relation) => (
-            <tr key={relation.id}>
-              <td>
-                <a className="strong" href={linkTo('projects', project.id, 'relations', relation.id)}>
-                  {relation.name}
-                </a>
-                {relation.problem && <div className="small soft">{relation.problem}</div>}
-              </td>
-              <td>
-                <RelationState relation={relation} />
-              </td>
-              <td className="nowrap">
-                <span className="mono">{relation.tag}</span>
-                <CopyButton text={relation.tag} label={t('Copy the tag {tag}', { tag: relation.tag })} />
-              </td>
-              <td className="wide-only nowrap">
-                <span className="mono">{relation.id}</span>
-                <CopyButton text={String(relation.id)} label={t('Copy the id {id}', { id: relation.id })} />
-              </td>
-              <td className="wide-only soft">{describeSide(relation, 'source')}</td>
-              <td className="wide-only soft">
-                {relation.twoWay && <span title={t('also the other way')}>⇄ </span>}
-                {describeSide(relation, 'target')}
-              </td>
-              <td className="wide-only soft">
-                <Ago at={relation.updatedAt} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      rows={relations}
+      keyOf={(relation) => relation.id}
+      columns={[
+        [
+          t('Relation'),
+          (relation) => (
+            <>
+              <a className="strong" href={linkTo('projects', project.id, 'relations', relation.id)}>
+                {relation.name}
+              </a>
+              {relation.problem && <div className="small soft">{relation.problem}</div>}
+            </>
+          ),
+        ],
+        [t('State'), (relation) => <RelationState relation={relation} />],
+        [
+          t('Tag'),
+          (relation) => (
+            <>
+              <span className="mono">{relation.tag}</span>
+              <CopyButton text={relation.tag} label={t('Copy the tag {tag}', { tag: relation.tag })} />
+            </>
+          ),
+          'nowrap',
+        ],
+        [
+          t('Id'),
+          (relation) => (
+            <>
+              <span className="mono">{relation.id}</span>
+              <CopyButton text={String(relation.id)} label={t('Copy the id {id}', { id: relation.id })} />
+            </>
+          ),
+          'wide-only nowrap',
+        ],
+        [t('From'), (relation) => describeSide(relation, 'source'), 'wide-only soft'],
+        [
+          t('To'),
+          (relation) => (
+            <>
+              {relation.twoWay && <span title={t('also the other way')}>⇄ </span>}
+              {describeSide(relation, 'target')}
+            </>
+          ),
+          'wide-only soft',
+        ],
+        [t('Changed'), (relation) => <Ago at={relation.updatedAt} />, 'wide-only soft'],
+      ]}
+    />
   );
 }
 

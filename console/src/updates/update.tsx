@@ -5,7 +5,8 @@ import { presentLanguage, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Answer, Card, ErrorNote, Page } from '../parts/page.tsx';
 import { saveTable } from '../parts/save-file.ts';
-import { Ago, Meter, TableBox, TaskStatus } from '../parts/show.tsx';
+import { Ago, Meter, TaskStatus } from '../parts/show.tsx';
+import { Table } from '../parts/table.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { separatorOf, toCsvLine } from '../rules/csv.ts';
 import { formatClock, formatCount, formatDuration, formatMoment, nameTask } from '../rules/format.ts';
@@ -215,44 +216,37 @@ export function TaskReport({ task }: { task: Task }) {
 function ReportTable({ lines, projectId }: { lines: readonly ReportLine[]; projectId: number }) {
   const hasPlaces = lines.some(hasPlace);
   return (
-    <TableBox label={t('Lines of the report')}>
-      <table className="table small">
-        <thead>
-          <tr>
-            <th>{t('Product')}</th>
-            {hasPlaces && <th className="number">{t('Row')}</th>}
-            {hasPlaces && <th>{t('Column')}</th>}
-            <th>{t('Code')}</th>
-            <th>{t('Attribute or field')}</th>
-            <th>{t('Value')}</th>
-            <th>{t('Message')}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {lines.map((line, number) => (
-            <tr key={number}>
-              <td className="mono">
-                {line.identifier && (
-                  <a href={linkTo('projects', projectId, 'products', line.identifier)}>{line.identifier}</a>
-                )}
-              </td>
-              {hasPlaces && <td className="number">{line.row}</td>}
-              {hasPlaces && <td className="mono">{line.column}</td>}
-              <td className="nowrap">
-                {line.code ? (
-                  <span className="tag">{line.code}</span>
-                ) : (
-                  t('{more} more', { more: formatCount(line.more ?? 0) })
-                )}
-              </td>
-              <td>{aboutOf(line)}</td>
-              <td className="mono">{line.value}</td>
-              <td>{line.message}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableBox>
+    <Table
+      isSmall
+      label={t('Lines of the report')}
+      rows={lines}
+      keyOf={(_, number) => number}
+      columns={[
+        [
+          t('Product'),
+          (line) =>
+            line.identifier && (
+              <a href={linkTo('projects', projectId, 'products', line.identifier)}>{line.identifier}</a>
+            ),
+          'mono',
+        ],
+        hasPlaces && [t('Row'), (line) => line.row, 'number'],
+        hasPlaces && [t('Column'), (line) => line.column, 'mono'],
+        [
+          t('Code'),
+          (line) =>
+            line.code ? (
+              <span className="tag">{line.code}</span>
+            ) : (
+              t('{more} more', { more: formatCount(line.more ?? 0) })
+            ),
+          'nowrap',
+        ],
+        [t('Attribute or field'), (line) => aboutOf(line)],
+        [t('Value'), (line) => line.value, 'mono'],
+        [t('Message'), (line) => line.message],
+      ]}
+    />
   );
 }
 

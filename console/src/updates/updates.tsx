@@ -7,6 +7,7 @@ import { FormDialog } from '../parts/dialog.tsx';
 import { SelectField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, ErrorNote, Page } from '../parts/page.tsx';
 import { Ago, Figure, Meter, TaskStatus } from '../parts/show.tsx';
+import { Older, Table } from '../parts/table.tsx';
 import { formatCount, formatDuration, formatTenths, nameTask } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo, useFilters } from '../state/route.ts';
@@ -61,13 +62,7 @@ export function Updates() {
           return (
             <Card isBare>
               {list.length === 0 ? <NoTask isFiltered={status !== ''} /> : <TaskTable tasks={list} />}
-              {tasks.hasNextPage && (
-                <div className="grid-foot">
-                  <Button busy={tasks.isFetchingNextPage} onClick={() => void tasks.fetchNextPage()}>
-                    {t('Show older ones')}
-                  </Button>
-                </div>
-              )}
+              <Older of={tasks} />
             </Card>
           );
         }}
@@ -101,46 +96,41 @@ export function useTasks(projectId: number, status: Status | '' = '', limit = 50
 export function TaskTable({ tasks }: { tasks: readonly Task[] }) {
   const project = useProject();
   return (
-    <div className="table-box">
-      <table className="table">
-        <thead>
-          <tr>
-            <th>{t('Task')}</th>
-            <th>{t('Status')}</th>
-            <th className="wide-only">{t('From')}</th>
-            <th>{t('Accepted')}</th>
-            <th className="wide-only number">{t('Took')}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {tasks.map((task) => (
-            <tr key={task.id}>
-              <td>
-                <a className="strong" href={linkTo('projects', project.id, 'updates', task.id)}>
-                  {nameTask(task.name)}
-                </a>
-              </td>
-              <td>
-                <TaskStatus task={task} />
-                {task.taskStatus === 'RUNNING' && (
-                  <Meter
-                    share={task.progress / 100}
-                    label={t('Progress of {name}', { name: nameTask(task.name) })}
-                  />
-                )}
-              </td>
-              <td className="wide-only soft">{nameOrigins()[task.origin] ?? task.origin}</td>
-              <td className="soft">
-                <Ago at={task.requestTime} />
-              </td>
-              <td className="wide-only soft number nowrap">
-                {task.finishTime === null ? '' : formatDuration(task.finishTime - task.requestTime)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      rows={tasks}
+      keyOf={(task) => task.id}
+      columns={[
+        [
+          t('Task'),
+          (task) => (
+            <a className="strong" href={linkTo('projects', project.id, 'updates', task.id)}>
+              {nameTask(task.name)}
+            </a>
+          ),
+        ],
+        [
+          t('Status'),
+          (task) => (
+            <>
+              <TaskStatus task={task} />
+              {task.taskStatus === 'RUNNING' && (
+                <Meter
+                  share={task.progress / 100}
+                  label={t('Progress of {name}', { name: nameTask(task.name) })}
+                />
+              )}
+            </>
+          ),
+        ],
+        [t('From'), (task) => nameOrigins()[task.origin] ?? task.origin, 'wide-only soft'],
+        [t('Accepted'), (task) => <Ago at={task.requestTime} />, 'soft'],
+        [
+          t('Took'),
+          (task) => (task.finishTime === null ? '' : formatDuration(task.finishTime - task.requestTime)),
+          'wide-only soft number nowrap',
+        ],
+      ]}
+    />
   );
 }
 
