@@ -5,7 +5,6 @@ import {
   readComparable,
   type UploadedProduct,
 } from '../../catalog/catalog.ts';
-import type { StoredUpload } from './related-view.ts';
 
 /** Of a text in memory beside its characters, and of an entry in a map. */
 const TEXT_BYTES = 24;
@@ -22,6 +21,7 @@ type Paths = readonly (readonly string[])[];
 export class CatalogColumns {
   /** About, and rather too many than too few. */
   bytes = 0;
+  private readonly only: ReadonlySet<string> | undefined;
   private readonly ids: number[] = [];
   private readonly identifiers: string[] = [];
   private readonly places = new Map<string, number>();
@@ -42,9 +42,16 @@ export class CatalogColumns {
     return this.ids.length;
   }
 
+  /** `keys`: of an upload, the only ones whose values are taken. */
+  constructor(keys?: ReadonlySet<string>) {
+    this.only = keys;
+  }
+
   /** In the order of ids. */
-  add({ productId, raw }: StoredUpload): void {
-    const { identifier, groupIdentifier, name, categories, attributes } = JSON.parse(raw) as UploadedProduct;
+  add(productId: number, product: UploadedProduct): void {
+    const { identifier, groupIdentifier, name, categories } = product;
+    const { only } = this;
+    const attributes = only ? product.attributes.filter(({ key }) => only.has(key)) : product.attributes;
     const place = this.ids.push(productId) - 1;
     this.places.set(identifier, place);
     this.identifiers.push(identifier);

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KeptColumns } from './kept-columns.ts';
+import { bindRule } from '../definitions/definitions.ts';
+import { KeptColumns, RuleMembers } from './kept-columns.ts';
+import { tryOnColumns } from './tried-columns.ts';
 import { WorkLimit } from './work-limit.ts';
 
 /** A catalog that counts how often its products are read. */
@@ -67,4 +69,56 @@ test('what nobody uses for a while goes', async (t) => {
     await kept.read(1, catalog, FOREVER);
   }
   assert.equal(catalog.reads, 2);
+});
+
+/** Frames and bolts, a bolt for each frame; `sizeOf` says what both have. */
+async function tryPairs(sizeOf: (pair: number) => string, mostBytes: number) {
+  const uploads = Array.from({ length: 2 * LARGE }, (_, at) => {
+    const size = sizeOf(at >> 1);
+    const product = {
+      ...JSON.parse(describe(`P${at}`)),
+      categories: [{ path: [at % 2 === 0 ? 'Frames' : 'Bolts'] }],
+      attributes: [{ key: 'Size', value: size }],
+    };
+    return { productId: at + 1, document: at + 1, identifier: `P${at}`, raw: JSON.stringify(product) };
+  });
+  const catalog = {
+    listUploads: async (after: number, limit: number) => uploads.slice(after, after + limit),
+    findUploads: async (identifiers: readonly string[]) =>
+      uploads.filter(({ identifier }) => identifiers.includes(identifier)).reverse(),
+  };
+  const match = [{ target: 'Size', operator: 'equals', source: 'Size' }] as const;
+  const rule = { source: { category: ['Frames'] }, target: { category: ['Bolts'] }, match, sort: [] };
+  const result = bindRule(rule, [{ id: 1, name: 'Size', type: 'TEXT_ATTRIBUTE' }]);
+  assert.ok('bound' in result);
+  const { bound } = result;
+  const { columns, counts } = await RuleMembers.read(catalog, bound, { limit: FOREVER, mostBytes });
+  const read = { columns, counts, catalog, share: <Item>(_: string, make: () => readonly Item[]) => make() };
+  const survey = await tryOnColumns(
+    read,
+    { bound, twoWay: false, excludeSameGroup: true },
+    { limit: FOREVER, searchMs: 600_000 },
+  );
+  return { survey, bytes: columns.bytes };
+}
+
+test('of a large rule products that match are tried together, and all are counted (§12.6 rule 3)', async () => {
+  const whole = await tryPairs((pair) => `${pair}`, 10_000_000);
+  assert.deepEqual([whole.survey.sampled, whole.survey.withResults], [false, LARGE]);
+  const { survey, bytes } = await tryPairs((pair) => `${pair}`, whole.bytes / 4);
+  assert.ok(bytes <= whole.bytes / 4, `${bytes} of ${whole.bytes}`);
+  assert.deepEqual([survey.source.products, survey.target.products], [LARGE, LARGE]);
+  assert.deepEqual([survey.sampled, survey.share], [true, 1]);
+  assert.ok(
+    survey.sampledSources > LARGE / 16 && survey.sampledSources < LARGE / 2,
+    `${survey.sampledSources}`,
+  );
+});
+
+test('of a large rule with few values a part of the products of each is tried (§12.6 rule 3)', async () => {
+  const whole = await tryPairs((pair) => `${pair % 3}`, 10_000_000);
+  const { survey, bytes } = await tryPairs((pair) => `${pair % 3}`, whole.bytes / 4);
+  assert.ok(bytes <= whole.bytes / 4, `${bytes} of ${whole.bytes}`);
+  assert.deepEqual([survey.source.products, survey.target.products], [LARGE, LARGE]);
+  assert.deepEqual([survey.sampled, survey.share], [true, 1]);
 });

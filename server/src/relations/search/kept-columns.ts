@@ -1,8 +1,12 @@
+import type { UploadedProduct } from '../../catalog/catalog.ts';
+import type { BoundRule } from '../definitions/definitions.ts';
+import { type Membership, Memberships } from '../memberships/memberships.ts';
 import { CatalogColumns } from './catalog-columns.ts';
-import type { TriedCatalog } from './relation-survey.ts';
+import type { StoredUpload } from './related-view.ts';
+import { TRIED_BUILD, type TriedCatalog } from './relation-survey.ts';
 import type { WorkLimit } from './work-limit.ts';
 
-/** Over all catalogs; 66,778 products with 442,510 values take 19 MiB, and count as 24. A larger catalog is read each time. */
+/** Over all catalogs; 66,778 products with 442,510 values take 19 MiB, and count as 24. Of a larger one each preview reads the sides of its rule. */
 const MOST_BYTES = 64 * 1024 * 1024;
 /** Somebody who writes a rule comes back sooner. */
 const IDLE_MS = 5 * 60_000;
@@ -50,14 +54,12 @@ export class KeptColumns {
     limit: WorkLimit,
   ): Promise<CatalogColumns | undefined> {
     const columns = new CatalogColumns();
-    let page = await catalog.listUploads(0, PAGE);
-    while (page.length > 0) {
-      for (const upload of page) {
+    for await (const page of readPages(catalog)) {
+      for (const { productId, raw } of page) {
         limit.check();
-        columns.add(upload);
+        columns.add(productId, JSON.parse(raw));
       }
       if (columns.bytes > this.mostBytes) return undefined;
-      page = await catalog.listUploads(page.at(-1)?.productId ?? 0, PAGE);
     }
     columns.end();
     return columns;
@@ -70,4 +72,84 @@ export class KeptColumns {
       if (bytes > this.mostBytes) this.kept.delete(projectId);
     }
   }
+}
+
+async function* readPages(
+  catalog: Pick<TriedCatalog, 'listUploads'>,
+): AsyncGenerator<readonly StoredUpload[]> {
+  let page = await catalog.listUploads(0, PAGE);
+  while (page.length > 0) {
+    yield page;
+    page = await catalog.listUploads(page.at(-1)?.productId ?? 0, PAGE);
+  }
+}
+
+/** With fewer keys a part of them would be a part of the kinds of products; then a part of the products is taken. */
+const MANY_KEYS = 1_000;
+
+/**
+ * The products on the sides of one rule, with the values that it compares. Of sides that take more than `mostBytes` they
+ * are a half, a quarter and so on, by the keys of products: those that match stay together, so a source has the same
+ * results as in all of the catalog.
+ */
+export class RuleMembers {
+  columns: CatalogColumns;
+  /** All members of the catalog, whatever part of them the columns have. */
+  readonly counts = { source: 0, target: 0 };
+  private readonly memberships: Memberships;
+  private readonly keys = new Set<string>();
+  private every = 1;
+
+  private constructor(bound: BoundRule) {
+    this.memberships = new Memberships([{ build: TRIED_BUILD, bound }]);
+    this.columns = new CatalogColumns(this.memberships.keys);
+  }
+
+  /** Reads the whole catalog. @throws search_too_long */
+  static async read(
+    catalog: Pick<TriedCatalog, 'listUploads' | 'findUploads'>,
+    bound: BoundRule,
+    { limit, mostBytes = MOST_BYTES }: { limit: WorkLimit; mostBytes?: number },
+  ): Promise<RuleMembers> {
+    const members = new RuleMembers(bound);
+    for await (const page of readPages(catalog)) {
+      for (const upload of page) {
+        limit.check();
+        for (const { side } of members.add(upload)) members.counts[side] += 1;
+      }
+      while (members.columns.bytes > mostBytes && members.columns.count > 1)
+        await members.halve(catalog, limit);
+    }
+    members.columns.end();
+    return members;
+  }
+
+  private add({ productId, raw }: StoredUpload): readonly Membership[] {
+    const product = JSON.parse(raw) as UploadedProduct;
+    const found = this.memberships.of(product);
+    const keys = found.flatMap((one) => one.keys);
+    if (this.every === 1 && this.keys.size < MANY_KEYS) for (const key of keys) this.keys.add(key);
+    const names = this.keys.size < MANY_KEYS || keys.length === 0 ? [product.identifier] : keys;
+    const isChosen = names.some((name) => hash(name) % this.every === 0);
+    if (found.length > 0 && isChosen) this.columns.add(productId, product);
+    return found;
+  }
+
+  private async halve({ findUploads }: Pick<TriedCatalog, 'findUploads'>, limit: WorkLimit): Promise<void> {
+    const before = this.columns;
+    this.every *= 2;
+    this.columns = new CatalogColumns(this.memberships.keys);
+    for (let place = 0; place < before.count; place += PAGE) {
+      limit.check();
+      const length = Math.min(PAGE, before.count - place);
+      const uploads = await findUploads(Array.from({ length }, (_, at) => before.identifierAt(place + at)));
+      for (const upload of uploads.toSorted((a, b) => a.productId - b.productId)) this.add(upload);
+    }
+  }
+}
+
+function hash(text: string): number {
+  let hashed = 0;
+  for (let at = 0; at < text.length; at += 1) hashed = (Math.imul(hashed, 31) + text.charCodeAt(at)) | 0;
+  return hashed >>> 0;
 }

@@ -1,8 +1,5 @@
-import type { PlacedDocument, UploadedProduct } from '../../catalog/catalog.ts';
 import type { RelationDefinition, Side } from '../definitions/definitions.ts';
 import { type BoundRule, compileRule } from '../definitions/definitions.ts';
-import type { PlacedMemberships } from '../memberships/memberships.ts';
-import { Memberships } from '../memberships/memberships.ts';
 import { type FoundGroups, type SearchedRelation, searchRelated } from './related-search.ts';
 import type { RelationView, StoredUpload } from './related-view.ts';
 import { describeCards, type ShownSource, type SurveyCard } from './survey-cards.ts';
@@ -46,27 +43,19 @@ export interface SurveyedCatalog {
   sampleMembers(build: number, side: Side, every: number): Promise<readonly string[]>;
 }
 
-/** One state of a catalog, which a rule that is not stored can have a join index of its own on. */
-export interface TriedCatalog extends SurveyedCatalog {
+/** One state of a catalog, on which a rule that is not stored is tried. */
+export interface TriedCatalog {
   readVersion(): Promise<number>;
   /** @returns products by id, after `after` */
   listUploads(after: number, limit: number): Promise<readonly PresentUpload[]>;
   /** @returns those that are there, in no order */
   findUploads(identifiers: readonly string[]): Promise<readonly PresentUpload[]>;
-  /** Call it before the first is placed. */
-  beginPlacing(): Promise<void>;
-  /** @throws search_too_long */
-  place(placed: readonly PlacedRow[], limit: WorkLimit): Promise<void>;
-  /** Call it when all are placed. */
-  endPlacing(): Promise<void>;
 }
 
 /** A present product's document. */
 export interface PresentUpload extends StoredUpload {
   readonly document: number;
 }
-
-export type PlacedRow = PlacedDocument & PlacedMemberships;
 
 /** More sources than this are sampled. */
 const SAMPLE = 10_000;
@@ -78,7 +67,6 @@ const READING_TIMES = 6;
 const LIMIT = 10;
 const EXAMPLES = 20;
 const MOST_RETURNED = 10;
-const PAGE = 1_000;
 
 export type Tried = Pick<RelationDefinition, 'twoWay' | 'excludeSameGroup'> & { readonly bound: BoundRule };
 
@@ -103,40 +91,8 @@ export interface SurveyTime {
 export const readingLimit = ({ limit, searchMs }: SurveyTime): WorkLimit =>
   limit.within(searchMs * READING_TIMES);
 
-/**
- * Tries a rule that is not stored on the whole catalog; the catalog stays as it is.
- * @throws search_too_long when the catalog cannot be read in time
- */
-export async function tryRule(
-  catalog: TriedCatalog,
-  tried: Tried,
-  time: SurveyTime,
-): Promise<RelationSurvey> {
-  const memberships = new Memberships([{ build: TRIED_BUILD, bound: tried.bound }]);
-  const reading = readingLimit(time);
-  await catalog.beginPlacing();
-  let page = await catalog.listUploads(0, PAGE);
-  while (page.length > 0) {
-    const placed = page.flatMap((upload) => {
-      reading.check();
-      return describePlaced(upload, memberships);
-    });
-    await catalog.place(placed, reading);
-    page = await catalog.listUploads(page.at(-1)?.productId ?? 0, PAGE);
-  }
-  await catalog.endPlacing();
-  return surveyRelation(catalog, { ...tried, isListed: false, build: TRIED_BUILD }, time);
-}
-
 /** The build of a rule that is not stored. */
 export const TRIED_BUILD = 0;
-
-function describePlaced({ raw, document, productId }: PresentUpload, memberships: Memberships): PlacedRow[] {
-  const product = JSON.parse(raw) as UploadedProduct;
-  const found = memberships.of(product);
-  if (found.length === 0) return [];
-  return [{ id: document, productId, group: product.groupIdentifier, memberships: found }];
-}
 
 /** Looks at as many sources as the time allows. */
 export async function surveyRelation(
@@ -157,7 +113,7 @@ export async function surveyRelation(
   return {
     source: { products: sources },
     target: { products: targets },
-    sampled: every > 1 || isEarly,
+    sampled: tally.looked < sources,
     sampledSources: tally.looked,
     ...(isEarly && { endedEarly: true }),
     ...(await catalog.read((view) => tally.describe(view))),

@@ -2,7 +2,7 @@
  * The door of search: related products found from memberships, why they are found, and surveys of a whole relation.
  */
 export { FetchedView, type RankedPlace, type WantedPage } from './fetched-view.ts';
-export { KeptColumns } from './kept-columns.ts';
+export { KeptColumns, RuleMembers } from './kept-columns.ts';
 export { explainLinked } from './linked-explain.ts';
 export {
   type ProductRelation,
@@ -39,7 +39,6 @@ export {
   type SurveyTime,
   surveyRelation,
   type TriedCatalog,
-  tryRule,
 } from './relation-survey.ts';
 export { tryOnColumns } from './tried-columns.ts';
 export { WorkLimit } from './work-limit.ts';

@@ -22,12 +22,14 @@ export interface ReadCatalog {
   /** Where uploads are fetched: the state that the columns are of. */
   readonly catalog: Pick<TriedCatalog, 'findUploads'>;
   readonly share: ShareLists;
+  /** Of members in the catalog, where the columns have a part of them. */
+  readonly counts?: Readonly<Record<Side, number>>;
 }
 
 /** Products between two looks at the time. */
 const CHECKED = 1_000;
 
-/** `tryRule` without a look at most products. @throws search_too_long */
+/** @throws search_too_long */
 export async function tryOnColumns(
   read: ReadCatalog,
   tried: Tried,
@@ -40,6 +42,7 @@ export async function tryOnColumns(
 function surveyColumns(read: ReadCatalog, bound: BoundRule, whole: WorkLimit): SurveyedCatalog {
   const { columns, catalog } = read;
   const members = listMembers(columns, bound, whole);
+  const { counts = { source: members.source.length, target: members.target.length } } = read;
   const known: Known = { ...read, members, lists: new MemberLists(members), variants: new Map() };
   return {
     async read(work, _, limit = whole) {
@@ -52,11 +55,13 @@ function surveyColumns(read: ReadCatalog, bound: BoundRule, whole: WorkLimit): S
         view.settle();
       }
     },
-    countMembers: async (_, side) => members[side].length,
-    sampleMembers: async (_, side, every) =>
-      members[side]
-        .filter((_, at) => at % every === 0)
-        .map(({ productId }) => columns.identifierAt(columns.placeOfId(productId))),
+    countMembers: async (_, side) => counts[side],
+    async sampleMembers(_, side, every) {
+      const step = Math.max(1, Math.round((every * members[side].length) / counts[side]));
+      return members[side]
+        .filter((_, at) => at % step === 0)
+        .map(({ productId }) => columns.identifierAt(columns.placeOfId(productId)));
+    },
   };
 }
 

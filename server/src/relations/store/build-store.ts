@@ -22,18 +22,18 @@ import {
   type WantedBuild,
 } from '../memberships/memberships.ts';
 import { announceRelation, listBuilds } from './definition-store.ts';
-import { findMemberships, type JoinIndex } from './membership-store.ts';
+import { type ExtendIndex, findMemberships } from './membership-store.ts';
 
 /** Builds the join index of a rule from older documents, and removes it when no relation uses it any more. */
 
 export interface ChangedIndex {
   readonly catalog: ChangedCatalog;
-  readonly index: JoinIndex;
+  readonly extend: ExtendIndex;
 }
 
 /** Walks a part of the documents that are older than the wanted builds; the last part makes them those that answer. */
 export function* buildPage(
-  { catalog, index }: ChangedIndex,
+  { catalog, extend }: ChangedIndex,
   { relationIds, after, at, limit }: BuildOrder,
 ): Program<BuildPage> {
   const walked = chooseWalked(yield* listWantedBuilds(relationIds), after);
@@ -41,7 +41,7 @@ export function* buildPage(
   const last = Math.max(...walked.map((build) => build.last));
   const page = yield* listDocuments({ from: after?.document ?? 0, last, limit });
   const rules = walked.map(({ wanted, rule }) => ({ build: wanted, bound: JSON.parse(rule) }));
-  yield* extendDocuments(index, page, new Memberships(rules));
+  yield* extendDocuments(extend, page, new Memberships(rules));
   const described = describePage({ builds: rules.map(({ build }) => build), last, limit, page });
   if (described.next !== undefined) return described;
   for (const { relationId, wanted } of walked) {
@@ -68,7 +68,7 @@ const listDocuments = ({ from, last, limit }: { from: number; last: number; limi
   );
 
 function* extendDocuments(
-  index: JoinIndex,
+  extend: ExtendIndex,
   page: readonly WalkedDocument[],
   memberships: Memberships,
 ): Program<void> {
@@ -77,7 +77,7 @@ function* extendDocuments(
   const kept = yield* findMemberships(derived.map(({ document }) => document.id));
   const live = new Set((yield* listBuilds()).map(({ build }) => build));
   const extended = planExtension(derived, live, (id) => kept.get(id)?.memberships ?? []);
-  if (extended.length > 0) yield* index.extend(extended);
+  if (extended.length > 0) yield* extend(extended);
 }
 
 /** @returns a build that no relation uses any more */

@@ -11,14 +11,8 @@ import { listBuildNumbers, listBuilds } from './definition-store.ts';
 
 /** The join index, written beside the documents that it is derived from. */
 
-/** As an engine writes it. */
-export interface JoinIndex {
-  /** Writes the rows of documents that have none. */
-  place(placed: readonly PlacedRow[]): Program<void>;
-  /** Adds to documents memberships that they do not have yet. */
-  extend(extended: readonly ExtendedDocument[]): Program<void>;
-  remove(documents: readonly number[]): Program<void>;
-}
+/** Adds to documents memberships that they do not have yet, as an engine writes them. */
+export type ExtendIndex = (extended: readonly ExtendedDocument[]) => Program<void>;
 
 /** The compiled rules of a list of builds. */
 export interface OpenedBuilds {

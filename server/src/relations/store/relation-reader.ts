@@ -12,6 +12,7 @@ import {
   type ProductRelation,
   type ProductRelationsInput,
   type RelationSurvey,
+  RuleMembers,
   readingLimit,
   relateProduct,
   type SurveyedCatalog,
@@ -21,7 +22,6 @@ import {
   type TriedCatalog,
   toSearched,
   tryOnColumns,
-  tryRule,
   WorkLimit,
 } from '../search/search.ts';
 import { createSharedLists } from './shared-lists.ts';
@@ -38,6 +38,8 @@ export interface Limited {
 export interface LimitedWork {
   readonly projectId: number;
   readonly limit: WorkLimit;
+  /** Whether it must see what was just written: a replica may lag. */
+  readonly isFresh?: boolean;
 }
 
 /** Where the threads that answer relations read catalogs. */
@@ -49,14 +51,10 @@ export interface RelationCatalogs {
   ): Promise<Result>;
   /** Runs the work on one state of the catalog, which lasts until the work ends. */
   inspect<Result>(on: LimitedWork, work: (catalog: InspectedCatalog) => Promise<Result>): Promise<Result>;
-  /** The same, where a private join index can be made, which is dropped with the work. */
-  tryOut<Result>(
-    on: LimitedWork,
-    work: (catalog: TriedCatalog & { listAttributes(): Promise<readonly Attribute[]> }) => Promise<Result>,
-  ): Promise<Result>;
 }
 
-export interface InspectedCatalog extends SurveyedCatalog {
+export interface InspectedCatalog extends SurveyedCatalog, TriedCatalog {
+  listAttributes(): Promise<readonly Attribute[]>;
   /** @returns a relation that is well configured and built, whether or not it is enabled */
   findBuilt(id: number): Promise<ServedRelation | undefined>;
   listBuilt(): Promise<readonly ServedRelation[]>;
@@ -91,14 +89,16 @@ export function readerOperations(catalogs: RelationCatalogs, kept: KeptColumns):
           return { output: await surveyLinks(catalog, listed, time) };
         });
       }
-      return catalogs.tryOut({ projectId, limit: time.limit }, async (catalog) => {
+      return catalogs.inspect({ projectId, limit: time.limit, isFresh: true }, async (catalog) => {
         const result = bindRule(ruleOf(definition), await catalog.listAttributes());
         if ('problem' in result) return { output: result };
         const tried = { ...definition, bound: result.bound };
-        const columns = await kept.read(projectId, catalog, readingLimit(time));
-        if (columns === undefined) return { output: await tryRule(catalog, tried, time) };
-        const share = createSharedLists().of(columns);
-        return { output: await tryOnColumns({ columns, catalog, share }, tried, time) };
+        const limit = readingLimit(time);
+        const columns = await kept.read(projectId, catalog, limit);
+        const read =
+          columns === undefined ? await RuleMembers.read(catalog, tried.bound, { limit }) : { columns };
+        const share = createSharedLists().of(read.columns);
+        return { output: await tryOnColumns({ ...read, catalog, share }, tried, time) };
       });
     },
     surveyRelation(asked: Asked<{ projectId: number; id: number }>, stop) {

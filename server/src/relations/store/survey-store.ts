@@ -31,19 +31,12 @@ export function* listTargetBuilds(builds: readonly number[]): Program<number[]> 
   return found.map(({ build }) => build);
 }
 
-/** A side of the relation that has this build, in the table of the catalog or of a rule that is tried. */
-export interface SurveyedSide {
-  readonly member: string;
-  readonly build: number;
-  readonly side: Side;
-}
-
 /** `cross join` keeps SQLite from walking all products. */
 const JOIN = byEngine({ sqlite: text('cross join'), postgres: text('join') });
 
 /** Its products, each once; of a list the sources or the targets that are there. */
-const productsOf = ({ member, build, side }: SurveyedSide): Sql =>
-  sql`(select m.product_id as id from ${text(member)} m ${JOIN} product p
+const productsOf = (build: number, side: Side): Sql =>
+  sql`(select m.product_id as id from relation_member m ${JOIN} product p
     on ${own('p')} and p.id = m.product_id and p.document_id = m.document_id
     where ${own('m')} and m.build_id = ${build} and m.side = ${sideNumber(side)}
     union select p.id from ${LISTED[side]} l ${JOIN} product p on ${own('p')} and p.identifier = l.${text(side)}
@@ -54,15 +47,17 @@ const LISTED: Readonly<Record<Side, Sql>> = {
   target: text('relation_link'),
 };
 
-export function* countMembers(side: SurveyedSide): Program<number> {
-  return (yield* row<{ count: number }>(sql`select count(*) as count from ${productsOf(side)}`))?.count ?? 0;
+export function* countMembers(build: number, side: Side): Program<number> {
+  return (
+    (yield* row<{ count: number }>(sql`select count(*) as count from ${productsOf(build, side)}`))?.count ?? 0
+  );
 }
 
 /** @returns identifiers, one in `every`, by id */
-export function* sampleMembers(side: SurveyedSide, every: number): Program<string[]> {
+export function* sampleMembers(build: number, side: Side, every: number): Program<string[]> {
   const found = yield* rows<{ identifier: string }>(
     sql`select p.identifier from
-        (select id, row_number() over (order by id) as place from ${productsOf(side)}) s
+        (select id, row_number() over (order by id) as place from ${productsOf(build, side)}) s
       join product p on ${own('p')} and p.id = s.id where (s.place - 1) % ${every} = 0 order by p.id`,
   );
   return found.map(({ identifier }) => identifier);

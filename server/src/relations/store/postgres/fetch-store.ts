@@ -1,5 +1,4 @@
 import { SORTED_AT_MOST } from '../../search/search.ts';
-import type { MembershipTables } from './membership-store.ts';
 
 /**
  * The one statement that reads what answers about related products need: a request is one round trip, and what it
@@ -72,9 +71,9 @@ const texts = new Map<string, string>();
  * `SourceListOrder`s, JSON of `PageOrder`s, groups, ids of products whose uploads are read, whether those of candidates
  * are read too, identifiers of uploads, ids of products whose identifiers are asked for, category paths
  */
-export function describeFetch(tables: MembershipTables, comparisons: number, scale: number): string {
-  const key = `${tables.member} ${comparisons} ${scale}`;
-  const text = texts.get(key) ?? `/* ${scale} */ ${writeFetch(tables, comparisons)}`;
+export function describeFetch(comparisons: number, scale: number): string {
+  const key = `${comparisons} ${scale}`;
+  const text = texts.get(key) ?? `/* ${scale} */ ${writeFetch(comparisons)}`;
   texts.set(key, text);
   return text;
 }
@@ -83,12 +82,12 @@ export function describeFetch(tables: MembershipTables, comparisons: number, sca
 const isPresent = (row: string) =>
   `(select p.document_id from product p where p.project_id = $1 and p.id = ${row}.product_id) = ${row}.document_id`;
 
-const writeFetch = (tables: MembershipTables, comparisons: number) => `with source as materialized (
+const writeFetch = (comparisons: number) => `with source as materialized (
   select i.identifier, p.id, r.group_identifier, r.memberships
   from unnest((select $2::text[])) i (identifier)
   cross join lateral (select p.id, p.document_id from product p
     where p.project_id = $1 and p.identifier = i.identifier offset 0) p
-  cross join lateral (select r.group_identifier, r.memberships from ${tables.document} r
+  cross join lateral (select r.group_identifier, r.memberships from relation_document r
     where r.project_id = $1 and r.document_id = p.document_id offset 0) r
 ), membership as materialized (
   select s.id, s.group_identifier as own, (e->>0)::bigint as build, (e->>1)::bigint as side, e->3 as compared, e->4 as keys
@@ -99,8 +98,8 @@ const writeFetch = (tables: MembershipTables, comparisons: number) => `with sour
     row_number() over (partition by l.no order by m.rank, m.product_id) as place
   from (${writeLists(comparisons)}) l
   cross join lateral (
-    select m.* from (${writeKeys(tables, comparisons)}) k
-    cross join lateral (${writeCandidates(tables, comparisons)}) m
+    select m.* from (${writeKeys(comparisons)}) k
+    cross join lateral (${writeCandidates(comparisons)}) m
     order by m.rank, m.product_id limit l.size) m
 ), chosen as materialized (
   select c.name, c.tag, c.key from (
@@ -112,7 +111,7 @@ const writeFetch = (tables: MembershipTables, comparisons: number) => `with sour
 ), variant as materialized (
   select g.name, r.product_id, r.memberships
   from (select name from chosen union select unnest((select $5::text[]))) g (name)
-  cross join lateral (select r.product_id, r.memberships from ${tables.document} r
+  cross join lateral (select r.product_id, r.memberships from relation_document r
     where r.project_id = $1 and r.group_identifier = g.name and ${isPresent('r')} offset 0) r
 ), served as materialized (
   select unnest((select $6::bigint[])) as id
@@ -209,18 +208,18 @@ const IN_REACH = `m.c1 is not null
   and substring(m.c1 for 512) <= coalesce(substring(l.below1 for 512), '\\x${'ff'.repeat(9)}'::bytea)`;
 
 /** The keys of a list, and how many members the first comparison reaches; without a comparison, many. */
-function writeKeys({ member }: MembershipTables, comparisons: number): string {
+function writeKeys(comparisons: number): string {
   const keys = `select decode(k #>> '{}', 'base64') as key from json_array_elements(l.keys) k
       where json_typeof(k) = 'string'`;
   if (comparisons === 0) return keys;
   return `select k.key, case when l.from1 is null and l.below1 is null then ${SORTED_AT_MOST} else (
-        select count(*) from (select from ${member} m where ${IN_LIST} and ${IN_REACH}
+        select count(*) from (select from relation_member m where ${IN_LIST} and ${IN_REACH}
           order by substring(m.c1 for 512) limit ${SORTED_AT_MOST}) m) end as reach
       from (${keys}) k offset 0`;
 }
 
 /** If the first comparison reaches few members, they are read and sorted; many are read by rank until enough match. */
-function writeCandidates({ member }: MembershipTables, comparisons: number): string {
+function writeCandidates(comparisons: number): string {
   const matches = `(m.rank, m.product_id) > (l.rank, l.product)${range(comparisons)
     .map(
       (n) => `
@@ -228,13 +227,15 @@ function writeCandidates({ member }: MembershipTables, comparisons: number): str
         and (l.other${n} is null or m.c${n} is null or m.c${n} <> l.other${n})`,
     )
     .join('')}`;
-  const byRank = (condition: string) => `select m.product_id, m.group_identifier, m.rank from ${member} m
+  const byRank = (
+    condition: string,
+  ) => `select m.product_id, m.group_identifier, m.rank from relation_member m
       where ${IN_LIST} and ${matches} and ${isPresent('m')}${condition}
       order by m.rank, m.product_id limit l.size`;
   if (comparisons === 0) return byRank('');
   return `select * from (
       (select m.product_id, m.group_identifier, m.rank from (
-        select * from (select * from ${member} m where ${IN_LIST} and ${IN_REACH}
+        select * from (select * from relation_member m where ${IN_LIST} and ${IN_REACH}
           order by substring(m.c1 for 512) limit ${SORTED_AT_MOST}) m
         where ${matches} order by m.rank, m.product_id offset 0) m
         where k.reach < ${SORTED_AT_MOST} and ${isPresent('m')} limit l.size)

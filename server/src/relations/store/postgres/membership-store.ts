@@ -10,7 +10,7 @@ import {
   UNMATCHED_KEY,
   unpackDerived,
 } from '../../memberships/memberships.ts';
-import { type JoinIndex, type OpenedBuilds, openBuilds } from '../membership-store.ts';
+import { type ExtendIndex, type OpenedBuilds, openBuilds } from '../membership-store.ts';
 
 /** The join index in PostgreSQL, written beside the documents that it is derived from. */
 
@@ -29,54 +29,30 @@ export function relationBatchDerivation(): BatchDerivation {
       return builds.derive;
     },
     place: (tx, projectId, placed) =>
-      placeMemberships(tx, projectId, {
-        placed: placed.map(({ id, productId, derived }) => ({ id, productId, ...unpackDerived(derived) })),
-      }),
+      placeMemberships(
+        tx,
+        projectId,
+        placed.map(({ id, productId, derived }) => ({ id, productId, ...unpackDerived(derived) })),
+      ),
     remove: removeMemberships,
   };
 }
 
-/** The tables of memberships: those of the catalog, or those of a preview. */
-export interface MembershipTables {
-  readonly member: string;
-  readonly document: string;
-}
-
-export const KEPT_TABLES: MembershipTables = { member: 'relation_member', document: 'relation_document' };
-
-/** Temporary tables of the transaction. */
-export const TRIED_TABLES: MembershipTables = { member: 'tried_member', document: 'tried_document' };
-
-/** Creates empty tables for a preview. */
-export async function createTriedTables(tx: SqlTransaction): Promise<void> {
-  for (const kept of Object.keys(KEPT_TABLES) as (keyof MembershipTables)[]) {
-    await tx.run(
-      `create temp table ${TRIED_TABLES[kept]} (like ${KEPT_TABLES[kept]} including all) on commit drop`,
-    );
-  }
-}
-
-/** Autovacuum does not see temporary tables, so nothing else makes their statistics. */
-export async function analyzeTriedTables(tx: SqlTransaction): Promise<void> {
-  for (const table of Object.values(TRIED_TABLES)) await tx.run(`analyze ${table}`);
-}
-
 /** Writes the rows of documents that have none. */
-export async function placeMemberships(
+async function placeMemberships(
   tx: SqlTransaction,
   projectId: number,
-  { placed, tables = KEPT_TABLES }: { placed: readonly PlacedRow[]; tables?: MembershipTables },
+  placed: readonly PlacedRow[],
 ): Promise<void> {
-  await copyDocuments(tx, projectId, { placed, table: tables.document });
-  await copyMembers(tx, projectId, { members: listMembers(placed), table: tables.member });
+  await copyDocuments(tx, projectId, placed);
+  await copyMembers(tx, projectId, listMembers(placed));
 }
 
-/** The join index for programs. */
-export const indexIn = (tx: SqlTransaction, projectId: number): JoinIndex => ({
-  place: (placed) => ask(() => placeMemberships(tx, projectId, { placed })),
-  extend: (extended) => ask(() => extendMemberships(tx, projectId, extended)),
-  remove: (documents) => ask(() => removeMemberships(tx, projectId, documents)),
-});
+/** @returns how programs extend the join index of a project */
+export const extendIn =
+  (tx: SqlTransaction, projectId: number): ExtendIndex =>
+  (extended) =>
+    ask(() => extendMemberships(tx, projectId, extended));
 
 async function extendMemberships(
   tx: SqlTransaction,
@@ -89,9 +65,9 @@ async function extendMemberships(
     projectId,
     ids,
   ]);
-  await copyDocuments(tx, projectId, { placed, table: KEPT_TABLES.document });
+  await copyDocuments(tx, projectId, placed);
   const members = listMembers(extended.map((one) => ({ ...one.document, ...one.added })));
-  await copyMembers(tx, projectId, { members, table: KEPT_TABLES.member });
+  await copyMembers(tx, projectId, members);
 }
 
 const DOCUMENT_COLUMNS = ['project_id', 'document_id', 'product_id', 'group_identifier', 'memberships'];
@@ -99,7 +75,7 @@ const DOCUMENT_COLUMNS = ['project_id', 'document_id', 'product_id', 'group_iden
 async function copyDocuments(
   tx: SqlTransaction,
   projectId: number,
-  { placed, table }: { placed: readonly PlacedRow[]; table: string },
+  placed: readonly PlacedRow[],
 ): Promise<void> {
   if (placed.length === 0) return;
   const rows = new CopyRows(DOCUMENT_COLUMNS.length);
@@ -107,7 +83,7 @@ async function copyDocuments(
     rows.begin().integer(projectId).integer(id).integer(productId);
     rows.text(group).text(packed ?? packMemberships(memberships));
   }
-  await tx.copyIn(copyInto(table, DOCUMENT_COLUMNS), rows.finish());
+  await tx.copyIn(copyInto('relation_document', DOCUMENT_COLUMNS), rows.finish());
 }
 
 const MEMBER_COLUMNS = [
@@ -118,7 +94,7 @@ const MEMBER_COLUMNS = [
 async function copyMembers(
   tx: SqlTransaction,
   projectId: number,
-  { members, table }: { members: readonly MemberRow[]; table: string },
+  members: readonly MemberRow[],
 ): Promise<void> {
   if (members.length === 0) return;
   const rows = new CopyRows(MEMBER_COLUMNS.length);
@@ -127,7 +103,7 @@ async function copyMembers(
     rows.integer(productId).integer(document).text(group);
     for (const at of COMPARED_COLUMNS.keys()) rows.bytes(compared[at] ?? null);
   }
-  await tx.copyIn(copyInto(table, MEMBER_COLUMNS), rows.finish());
+  await tx.copyIn(copyInto('relation_member', MEMBER_COLUMNS), rows.finish());
 }
 
 /**

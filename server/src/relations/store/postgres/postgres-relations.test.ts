@@ -14,7 +14,6 @@ import type { CatalogMark } from '../../port.ts';
 import { postgresRelationReaderOperations } from '../../relations.ts';
 import { describeFetch } from './fetch-store.ts';
 import { readMark } from './mark-store.ts';
-import { KEPT_TABLES } from './membership-store.ts';
 
 /** How related products are read: in which statements, and by which plans. */
 
@@ -197,9 +196,17 @@ const explainFetch = (
 ): Promise<string> =>
   postgres.draft(async (tx) => {
     await tx.run('set local plan_cache_mode = force_generic_plan');
-    const rows = await tx.rows<Record<string, string>>(
-      `explain ${describeFetch(KEPT_TABLES, comparisons, scale)}`,
-      [projectId, [], '[]', '[]', [], [], false, [], [], []],
-    );
+    const rows = await tx.rows<Record<string, string>>(`explain ${describeFetch(comparisons, scale)}`, [
+      projectId,
+      [],
+      '[]',
+      '[]',
+      [],
+      [],
+      false,
+      [],
+      [],
+      [],
+    ]);
     return rows.map((row) => row['QUERY PLAN']).join('\n');
   });

@@ -4,30 +4,27 @@ import {
   isTimedOut,
   type Operation,
   type Postgres,
+  type Program,
   performOn,
   type SqlSession,
-  type SqlTransaction,
 } from '../../../storage/storage.ts';
 import { CatalogRelations } from '../../answers/answers.ts';
-import { KeptColumns, type SurveyedCatalog, type WorkLimit } from '../../search/search.ts';
+import { KeptColumns, type WorkLimit } from '../../search/search.ts';
 import { listBuilt } from '../definition-store.ts';
 import { linkOperations } from '../link-reader.ts';
 import { countList } from '../link-store.ts';
-import { type MetRelateInput, type RelationCatalogs, readerOperations } from '../relation-reader.ts';
+import {
+  type InspectedCatalog,
+  type MetRelateInput,
+  type RelationCatalogs,
+  readerOperations,
+} from '../relation-reader.ts';
 import { countMembers, findUploads, listTargetBuilds, listUploads, sampleMembers } from '../survey-store.ts';
 import { readMark } from './mark-store.ts';
-import {
-  analyzeTriedTables,
-  createTriedTables,
-  KEPT_TABLES,
-  type MembershipTables,
-  placeMemberships,
-  TRIED_TABLES,
-} from './membership-store.ts';
 import { CatalogMoved, type Prefetch, readCatalog } from './search-store.ts';
 
 export interface PostgresReaders {
-  /** The primary: a preview needs temporary tables. */
+  /** The primary: a preview sees the ontology that was just written. */
   readonly postgres: Postgres;
   /** Where reads may go: a replica or the primary. */
   readPostgres(): Postgres;
@@ -87,20 +84,13 @@ function openCatalogs({ postgres, readPostgres }: PostgresReaders): RelationCata
           return readCatalog({ session, projectId, scale, prefetch }, (view) => work(relations, view));
         }, signal);
       }),
-    inspect: ({ projectId, limit }, work) =>
-      limit.heed((signal) => {
-        const inspect = async (session: SqlSession) =>
-          work({
-            ...(await openSurvey(session, projectId, KEPT_TABLES)),
-            findBuilt: async (id) =>
-              (await performOn(session, projectId, listBuilt())).find((relation) => relation.id === id),
-            listBuilt: () => performOn(session, projectId, listBuilt()),
-            countList: (build) => performOn(session, projectId, countList(build)),
-          });
-        return readPostgres().snapshot(inspect, signal);
-      }),
-    tryOut: ({ projectId, limit }, work) =>
-      limit.heed((signal) => postgres.draft((tx) => tryOut(tx, projectId, work), signal)),
+    inspect: ({ projectId, limit, isFresh = false }, work) =>
+      limit.heed((signal) =>
+        (isFresh ? postgres : readPostgres()).snapshot(
+          async (session) => work(await openInspected(session, projectId)),
+          signal,
+        ),
+      ),
   };
 }
 
@@ -108,23 +98,6 @@ const stoppable = (reader: Postgres, signal: AbortSignal): SqlSession => ({
   ...reader,
   rows: (sql, values) => reader.rows(sql, values, signal),
 });
-
-async function tryOut<Result>(
-  tx: SqlTransaction,
-  projectId: number,
-  work: Parameters<RelationCatalogs['tryOut']>[1],
-): Promise<Result> {
-  return work({
-    ...(await openSurvey(tx, projectId, TRIED_TABLES)),
-    listAttributes: async () => (await performOn(tx, projectId, readOntology())).attributes,
-    readVersion: async () => (await readMark(tx, projectId)).version,
-    listUploads: (after, limit) => performOn(tx, projectId, listUploads(after, limit)),
-    findUploads: (identifiers) => performOn(tx, projectId, findUploads(identifiers)),
-    beginPlacing: () => createTriedTables(tx),
-    place: (placed) => placeMemberships(tx, projectId, { placed, tables: TRIED_TABLES }),
-    endPlacing: () => analyzeTriedTables(tx),
-  }) as Promise<Result>;
-}
 
 /** Several statements: call it on a snapshot. */
 async function readRelations(session: SqlSession, projectId: number): Promise<CatalogRelations> {
@@ -141,22 +114,24 @@ const describePrefetch = (relations: CatalogRelations, input: MetRelateInput): P
   products: relations.needsProducts(input),
 });
 
-async function openSurvey(
-  session: SqlSession,
-  projectId: number,
-  tables: MembershipTables,
-): Promise<SurveyedCatalog> {
-  const { scale } = await readMark(session, projectId);
-  const { member } = tables;
+async function openInspected(session: SqlSession, projectId: number): Promise<InspectedCatalog> {
+  const { version, scale } = await readMark(session, projectId);
   const withinTime = createTimeout(session);
+  const perform = <Result>(program: Program<Result>) => performOn(session, projectId, program);
   return {
     read: (work, searches = [], limit) =>
       withinTime(limit, () =>
-        readCatalog({ session, projectId, scale, tables, prefetch: { searches, products: false } }, work),
+        readCatalog({ session, projectId, scale, prefetch: { searches, products: false } }, work),
       ),
-    countMembers: (build, side) => performOn(session, projectId, countMembers({ member, build, side })),
-    sampleMembers: (build, side, every) =>
-      performOn(session, projectId, sampleMembers({ member, build, side }, every)),
+    countMembers: (build, side) => perform(countMembers(build, side)),
+    sampleMembers: (build, side, every) => perform(sampleMembers(build, side, every)),
+    listAttributes: async () => (await perform(readOntology())).attributes,
+    readVersion: async () => version,
+    listUploads: (after, limit) => perform(listUploads(after, limit)),
+    findUploads: (identifiers) => perform(findUploads(identifiers)),
+    findBuilt: async (id) => (await perform(listBuilt())).find((relation) => relation.id === id),
+    listBuilt: () => perform(listBuilt()),
+    countList: (build) => perform(countList(build)),
   };
 }
 

@@ -3,7 +3,7 @@ import { type Operation, type Postgres, performOn } from '../../../storage/stora
 import type { RelationStore } from '../../port.ts';
 import { createThreadedRelations, type RelationThreads, writerOperations } from '../threaded-relations.ts';
 import { readMark } from './mark-store.ts';
-import { indexIn } from './membership-store.ts';
+import { extendIn } from './membership-store.ts';
 import type { PostgresReaders } from './reader-store.ts';
 
 /** The operations of the writing threads for relations. */
@@ -12,7 +12,7 @@ export const postgresRelationWriterOperations = (postgres: Postgres): Record<str
     read: (projectId, program) => performOn(postgres, projectId, program),
     change: (projectId, work) =>
       changePostgresCatalog(postgres, projectId, (catalog, tx) =>
-        work({ catalog, index: indexIn(tx, projectId) }),
+        work({ catalog, extend: extendIn(tx, projectId) }),
       ),
     apply: (projectId, order, work) => applyPostgresChange(postgres, { projectId, ...order }, work),
   });

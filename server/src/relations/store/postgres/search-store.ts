@@ -31,7 +31,6 @@ import {
   type PageOrder,
   type SourceListOrder,
 } from './fetch-store.ts';
-import { KEPT_TABLES, type MembershipTables } from './membership-store.ts';
 
 /** Reads the join index in PostgreSQL, in as few statements as possible. */
 
@@ -57,7 +56,6 @@ export interface ReadOrder {
   /** Undefined: the session sees one state only. */
   readonly version?: number;
   readonly prefetch?: Prefetch;
-  readonly tables?: MembershipTables;
 }
 
 /**
@@ -131,14 +129,14 @@ async function fetchLinks(
 /** Fetches in one statement what the view lacked. @returns the version of the catalog */
 async function fetchMissing(
   view: FetchedView,
-  { session, projectId, scale, prefetch = NO_PREFETCH, tables = KEPT_TABLES }: ReadOrder,
+  { session, projectId, scale, prefetch = NO_PREFETCH }: ReadOrder,
 ): Promise<number> {
   const { missing } = view;
   const rules = prefetch.searches.filter(({ relation }) => !relation.isListed);
   const lists = missing.sources.size === 0 ? [] : rules.flatMap((one) => describeLists(one, prefetch));
   const pages = [...missing.pages.values()];
   const comparisons = Math.max(0, ...[...lists, ...pages].map(({ operators }) => operators.length));
-  const rows = await session.rows<FetchedRow>(describeFetch(tables, comparisons, scale), [
+  const rows = await session.rows<FetchedRow>(describeFetch(comparisons, scale), [
     projectId,
     [...missing.sources].filter(isStorableText),
     JSON.stringify(lists),

@@ -1,14 +1,13 @@
 import { readCatalogVersion, readOntology } from '../../../catalog/catalog.ts';
 import type { CatalogFile, CatalogFiles, Operation, PayloadFiles } from '../../../storage/storage.ts';
 import { CatalogRelations } from '../../answers/answers.ts';
-import { KeptColumns, type SurveyedCatalog, type WorkLimit } from '../../search/search.ts';
+import { KeptColumns } from '../../search/search.ts';
 import { listBuilt } from '../definition-store.ts';
 import { linkOperations } from '../link-reader.ts';
 import { countList } from '../link-store.ts';
 import { type RelationCatalogs, readerOperations } from '../relation-reader.ts';
 import { createSharedLists } from '../shared-lists.ts';
 import { countMembers, findUploads, listTargetBuilds, listUploads, sampleMembers } from '../survey-store.ts';
-import { KEPT_TABLES, type MembershipTables, placeMemberships, withTriedTables } from './membership-store.ts';
 import { createFileView } from './search-store.ts';
 
 /** The operations of the threads that answer relations, on catalog files. */
@@ -46,33 +45,17 @@ function openCatalogs(files: CatalogFiles): RelationCatalogs {
       const file = files.open(projectId);
       return file.snapshot(() =>
         work({
-          ...surveyed(file, { tables: KEPT_TABLES, limit }),
+          read: async (work, _, ownLimit = limit) => work(createFileView(file, { limit: ownLimit })),
+          countMembers: async (build, side) => file.perform(countMembers(build, side)),
+          sampleMembers: async (build, side, every) => file.perform(sampleMembers(build, side, every)),
+          listAttributes: async () => file.perform(readOntology()).attributes,
+          readVersion: async () => readCatalogVersion(file),
+          listUploads: async (after, most) => file.perform(listUploads(after, most)),
+          findUploads: async (identifiers) => file.perform(findUploads(identifiers)),
           findBuilt: async (id) => file.perform(listBuilt()).find((relation) => relation.id === id),
           listBuilt: async () => file.perform(listBuilt()),
           countList: async (build) => file.perform(countList(build)),
         }),
-      );
-    },
-    async tryOut({ projectId, limit }, work) {
-      const file = files.open(projectId);
-      return file.snapshot(() =>
-        withTriedTables(file, (tables) =>
-          work({
-            ...surveyed(file, { tables, limit }),
-            listAttributes: async () => file.perform(readOntology()).attributes,
-            readVersion: async () => readCatalogVersion(file),
-            listUploads: async (after, limit) => file.perform(listUploads(after, limit)),
-            findUploads: async (identifiers) => file.perform(findUploads(identifiers)),
-            async beginPlacing() {},
-            async place(placed, reading) {
-              for (const one of placed) {
-                reading.check();
-                placeMemberships(file, [one], tables);
-              }
-            },
-            async endPlacing() {},
-          }),
-        ),
       );
     },
   };
@@ -88,13 +71,3 @@ const readRelations = (file: CatalogFile, version: number, earlier: CatalogRelat
     },
     earlier,
   );
-
-const surveyed = (
-  file: CatalogFile,
-  { tables, limit: whole }: { tables: MembershipTables; limit: WorkLimit },
-): SurveyedCatalog => ({
-  read: async (work, _, limit = whole) => work(createFileView(file, { tables, limit })),
-  countMembers: async (build, side) => file.perform(countMembers({ member: tables.member, build, side })),
-  sampleMembers: async (build, side, every) =>
-    file.perform(sampleMembers({ member: tables.member, build, side }, every)),
-});

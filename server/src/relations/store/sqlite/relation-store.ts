@@ -7,7 +7,7 @@ import {
   type RelationThreads,
   writerOperations,
 } from '../threaded-relations.ts';
-import { indexIn } from './membership-store.ts';
+import { extendIn } from './membership-store.ts';
 
 /** The operations of the writing threads for relations. */
 export const relationWriterOperations = (files: CatalogFiles): Record<string, Operation> =>
@@ -15,7 +15,7 @@ export const relationWriterOperations = (files: CatalogFiles): Record<string, Op
     read: (projectId, program) => files.open(projectId).perform(program),
     change(projectId, work) {
       const file = files.open(projectId);
-      return changeSqliteCatalog(file, (catalog) => work({ catalog, index: indexIn(file) }));
+      return changeSqliteCatalog(file, (catalog) => work({ catalog, extend: extendIn(file) }));
     },
     apply: (projectId, order, work) => applySqliteChange(files.open(projectId), order, work),
   });

@@ -17,16 +17,11 @@ import {
 } from '../../search/search.ts';
 import type { PassedProduct } from '../catalog-pass.ts';
 import { describeLinked, type LinkedRow } from '../linked-store.ts';
-import { KEPT_TABLES, type MembershipTables } from './membership-store.ts';
 
 /** Reads the join index of a catalog's file, on the snapshot of the caller. */
 
-interface Searched {
-  readonly tables: MembershipTables;
-  readonly limit: WorkLimit | undefined;
-}
-
-interface ViewParts extends Searched {
+interface ViewParts {
+  readonly limit: WorkLimit;
   /** Keeps what was read of this version of the catalog. */
   readonly share: ShareLists;
 }
@@ -35,21 +30,18 @@ interface ViewParts extends Searched {
  * @returns a view of the caller's snapshot, in which nothing is ever missing. `limit` is checked before statements that
  * may take long: a running one cannot be stopped.
  */
-export function createFileView(
-  file: CatalogFile,
-  { tables = KEPT_TABLES, limit, share }: Partial<ViewParts> = {},
-): RelationView {
+export function createFileView(file: CatalogFile, { limit, share }: Partial<ViewParts> = {}): RelationView {
   return {
     once: (_, make) => make(),
     ...(share && { share }),
     findSource(identifier) {
       limit?.check();
-      return findSource(file, identifier, tables);
+      return findSource(file, identifier);
     },
-    listCandidates: (wanted) => listCandidates(file, wanted, { tables, limit }),
+    listCandidates: (wanted) => listCandidates(file, wanted, limit),
     listVariants(group) {
       limit?.check();
-      const read = () => listVariants(file, group, tables);
+      const read = () => listVariants(file, group);
       return share === undefined ? read() : share(`group ${group}`, read, weighVariant);
     },
     listLinked({ build, side, identifier }) {
@@ -69,17 +61,13 @@ export function createFileView(
 
 const weighVariant = ({ packed }: Variant) => 100 + packed.length;
 
-function findSource(
-  file: CatalogFile,
-  identifier: string,
-  tables: MembershipTables,
-): FoundSource | undefined {
+function findSource(file: CatalogFile, identifier: string): FoundSource | undefined {
   // An unpaired surrogate would be read as U+FFFD, which another product may have.
   if (!identifier.isWellFormed()) return undefined;
   const row = file
     .prepare(
       `select p.id, r.group_identifier as groupIdentifier, r.memberships
-       from product p join ${tables.document} r on r.document_id = p.document_id where p.identifier = ?`,
+       from product p join relation_document r on r.document_id = p.document_id where p.identifier = ?`,
     )
     .get(identifier) as { id: number; groupIdentifier: string; memberships: string } | undefined;
   if (row === undefined) return undefined;
@@ -98,7 +86,7 @@ export function listSources(file: CatalogFile, products: readonly PassedProduct[
   const sources = file
     .prepare(
       `select p.id as productId, r.group_identifier as "group", r.memberships from product p
-       join ${KEPT_TABLES.document} r on r.document_id = p.document_id where p.id between ? and ?`,
+       join relation_document r on r.document_id = p.document_id where p.id between ? and ?`,
     )
     .all(products[0]?.productId ?? 0, products.at(-1)?.productId ?? 0) as unknown as SourceRow[];
   return new Map(
@@ -123,11 +111,11 @@ const ORDER = 'order by m.rank, m.product_id';
 function* listCandidates(
   file: CatalogFile,
   wanted: Wanted,
-  searched: Searched,
+  limit: WorkLimit | undefined,
 ): Generator<RankedCandidate, void> {
   const isAlone = wanted.opposite.keys.length === 1;
   const lists = wanted.opposite.keys.map((key) =>
-    listOfKey(file, wanted, { key: Buffer.from(key, 'base64'), isAlone, ...searched }),
+    listOfKey(file, wanted, { key: Buffer.from(key, 'base64'), isAlone, limit }),
   );
   if (isAlone) yield* lists[0] as Generator<RankedCandidate, void>;
   else yield* mergeLists(lists);
@@ -136,21 +124,21 @@ function* listCandidates(
 function* listOfKey(
   file: CatalogFile,
   wanted: Wanted,
-  { key, isAlone, tables, limit }: Searched & { key: Uint8Array; isAlone: boolean },
+  { key, isAlone, limit }: { key: Uint8Array; isAlone: boolean; limit: WorkLimit | undefined },
 ): Generator<RankedCandidate, void> {
   limit?.check();
   const { conditions, values, seek } = describeComparisons(wanted);
   const place = [wanted.build, sideNumber(wanted.side), key] as const;
   const inSide = 'm.build_id = ? and m.side = ? and m.match_key = ?';
-  if (seek !== undefined && isNear(file, place, { ...seek, tables })) {
-    const sql = `select ${COLUMNS}, m.document_id as document from ${tables.member} m indexed by ${tables.compared}
+  if (seek !== undefined && isNear(file, place, seek)) {
+    const sql = `select ${COLUMNS}, m.document_id as document from relation_member m indexed by relation_member_compared
       where ${inSide} and m.${seek.condition}${conditions} ${ORDER}`;
     const near = [...place, seek.value, ...values];
     const rows = isAlone ? file.prepare(sql).iterate(...near) : file.prepare(sql).all(...near);
     for (const row of rows as Iterable<MemberRow>) if (isPresent(file, row)) yield row;
     return;
   }
-  const sql = `select ${COLUMNS} from ${tables.member} m ${PRESENT} where ${inSide}${conditions}`;
+  const sql = `select ${COLUMNS} from relation_member m ${PRESENT} where ${inSide}${conditions}`;
   if (isAlone) return yield* listInOrder(file, { sql, values: [...place, ...values], limit });
   const first = expectCandidates(wanted.limit);
   yield* listInPages(file, { sql, values: [...place, ...values], first, limit });
@@ -232,14 +220,10 @@ function describeComparisons({ side, opposite, operators }: Wanted) {
   return { conditions: conditions.join(''), values: compared.map(({ value }) => value), seek };
 }
 
-function isNear(
-  file: CatalogFile,
-  place: readonly [number, number, Uint8Array],
-  seek: Seek & { tables: MembershipTables },
-): boolean {
+function isNear(file: CatalogFile, place: readonly [number, number, Uint8Array], seek: Seek): boolean {
   const found = file
     .prepare(
-      `select count(*) as count from (select 1 from ${seek.tables.member} indexed by ${seek.tables.compared}
+      `select count(*) as count from (select 1 from relation_member indexed by relation_member_compared
        where build_id = ? and side = ? and match_key = ? and ${seek.condition} limit ${SORTED_AT_MOST})`,
     )
     .get(...place, seek.value);
@@ -261,10 +245,10 @@ function* mergeLists(lists: readonly Generator<RankedCandidate, void>[]): Genera
 const compare = (a: RankedCandidate, b: RankedCandidate) =>
   a.rank === b.rank ? a.productId - b.productId : a.rank < b.rank ? -1 : 1;
 
-function listVariants(file: CatalogFile, group: string, tables: MembershipTables): Variant[] {
+function listVariants(file: CatalogFile, group: string): Variant[] {
   return file
     .prepare(
-      `select p.id as productId, r.memberships as packed from ${tables.document} r
+      `select p.id as productId, r.memberships as packed from relation_document r
        join product p on p.id = r.product_id and p.document_id = r.document_id where r.group_identifier = ?`,
     )
     .all(group) as unknown as Variant[];
