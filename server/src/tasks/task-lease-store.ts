@@ -1,16 +1,15 @@
-import { sql } from 'kysely';
+import { sql, type UpdateObject } from 'kysely';
 import { padToPowerOfTwo } from '../kernel/padded.ts';
-import type { ControlTransaction, Database } from '../storage/storage.ts';
+import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
 import type { Lane, LogLine, Task } from './task.ts';
-import { hasRoom, isOneKind, keepsPlace, type RunnableKind } from './task-room-store.ts';
 import { endTask, isOpen, readTask, type TaskEnd, type TaskKey } from './task-store.ts';
 
 /**
- * Which process may run a task. All that is asked is asked of the database, by its clock, so that any number of
- * processes agree. A lease that ran out says that its process is gone.
+ * Which process may run a task. The database decides, by its clock, so that any number of processes agree. A lease that
+ * ran out says that its process is gone.
  */
 
-/** Tasks go on elsewhere within 15 s: this, and the time until another process looks. */
+/** Tasks go on elsewhere within 15 s: this, and the time until another process polls. */
 export const LEASE_MS = 10_000;
 
 const leaseUntil = ({ now }: Database) => sql<number>`${now} + ${sql.lit(LEASE_MS)}`;
@@ -22,12 +21,6 @@ export const heldBy = (database: Database, owner: string) => ({
   leased_by: owner,
   lease_until: leaseUntil(database),
 });
-
-export interface ClaimWish {
-  readonly owner: string;
-  readonly kinds: readonly RunnableKind[];
-  readonly lane: Lane;
-}
 
 /** @returns lanes whose first task can be claimed, those whose was accepted first in front */
 export async function listClaimable(
@@ -66,7 +59,7 @@ export async function listClaimable(
  */
 export async function claimNext(
   database: Database,
-  { owner, kinds, lane }: ClaimWish,
+  { owner, kinds, lane }: { owner: string; kinds: readonly RunnableKind[]; lane: Lane },
 ): Promise<Task | undefined> {
   if (kinds.length === 0) return undefined;
   const row = await database.write(
@@ -121,38 +114,64 @@ export async function renewLeases(
   owner: string,
   tasks: readonly TaskKey[],
 ): Promise<ReadonlySet<number>> {
-  const rows = await database.write(
-    (tx) =>
-      tx
-        .updateTable('task')
-        .set({ lease_until: leaseUntil(database) })
-        .where(isOneOf(tasks))
-        .where(isOpen)
-        .where(isLeasedBy(owner))
-        .returning('number')
-        .execute(),
-    { of: 'rows' },
-  );
-  return new Set(rows.map(({ number }) => number));
+  const set = { lease_until: leaseUntil(database) };
+  return new Set(await updateOpen(database, tasks, { set, owner }));
 }
 
 /** Lets any process claim a task at once. @returns false when the owner did not hold it any more */
 export async function releaseLease(database: Database, owner: string, task: TaskKey): Promise<boolean> {
-  const result = await database.write(
+  const set = { leased_by: null, lease_until: null };
+  return (await updateOpen(database, [task], { set, owner })).length > 0;
+}
+
+/** Of a task that the owner runs; what a process writes that lost its lease is left out. */
+export async function saveProgress(
+  database: Database,
+  task: TaskKey,
+  { owner, progress }: { owner: string; progress: number },
+): Promise<void> {
+  await updateOpen(database, [task], { set: { progress }, owner });
+}
+
+/** The answer of the process that runs a task to the request to cancel it; stored by its place in this list. */
+const CANCEL_STATES = ['none', 'requested', 'refused'] as const;
+type CancelState = (typeof CANCEL_STATES)[number];
+
+/**
+ * Requests of the process that runs a task to cancel it, or answers for it: then `owner` must hold it.
+ * @returns false when it has ended, or `owner` does not hold it
+ */
+export async function saveCancelState(
+  database: Database,
+  task: TaskKey,
+  { cancel, owner }: { cancel: CancelState; owner?: string },
+): Promise<boolean> {
+  const set = { is_cancel_wanted: CANCEL_STATES.indexOf(cancel) };
+  return (await updateOpen(database, [task], { set, owner })).length > 0;
+}
+
+/** Changes tasks that have not ended, only those that the owner holds if one is given. @returns the numbers of those changed */
+async function updateOpen(
+  database: Database,
+  tasks: readonly TaskKey[],
+  { set, owner }: { set: UpdateObject<ControlSchema, 'task'>; owner: string | undefined },
+): Promise<number[]> {
+  const rows = await database.write(
     (tx) =>
       tx
         .updateTable('task')
-        .set({ leased_by: null, lease_until: null })
-        .where(isOneOf([task]))
+        .set(set)
+        .where(isOneOf(tasks))
         .where(isOpen)
-        .where(isLeasedBy(owner))
-        .executeTakeFirst(),
+        .$if(owner !== undefined, (query) => query.where(isLeasedBy(owner ?? '')))
+        .returning('number')
+        .execute(),
     { of: 'rows' },
   );
-  return result.numUpdatedRows > 0n;
+  return rows.map(({ number }) => number);
 }
 
-/** The same for all that an owner holds, or, without one, for all that anybody does. */
+/** Lets any process claim at once what an owner holds, or, without one, all that is leased. */
 export async function releaseLeases(database: Database, owner?: string): Promise<void> {
   await database.write(
     (tx) =>
@@ -210,17 +229,11 @@ export const endUnclaimed = (
 ): Promise<Task | undefined> =>
   endTask(tx, task, { ...end, guard: sql<boolean>`(${isFree(database)} or task.status = 'PENDING')` });
 
-/** The answer of the process that runs a task to the wish that it be cancelled. */
-export type CancelWish = 'none' | 'wanted' | 'refused';
-const CANCEL_WISHES: readonly CancelWish[] = ['none', 'wanted', 'refused'];
-
-export interface ClaimState extends TaskKey {
-  readonly owner: string | undefined;
-  readonly wish: CancelWish;
-}
-
-/** @returns who holds these tasks, and whether somebody wants them cancelled */
-export async function findClaims(database: Database, tasks: readonly TaskKey[]): Promise<ClaimState[]> {
+/** @returns which process holds each of these tasks, and whether it is to cancel it */
+export async function findClaims(
+  database: Database,
+  tasks: readonly TaskKey[],
+): Promise<(TaskKey & { readonly owner: string | undefined; readonly cancel: CancelState })[]> {
   const rows = await database.read
     .selectFrom('task')
     .select(['project_id', 'number', 'leased_by', 'is_cancel_wanted'])
@@ -230,50 +243,8 @@ export async function findClaims(database: Database, tasks: readonly TaskKey[]):
     projectId: row.project_id,
     number: row.number,
     owner: row.leased_by ?? undefined,
-    wish: CANCEL_WISHES[row.is_cancel_wanted] ?? 'none',
+    cancel: CANCEL_STATES[row.is_cancel_wanted] ?? 'none',
   }));
-}
-
-/**
- * Asks the process that runs a task to cancel it, or answers for it; `by` must hold it then.
- * @returns false when it has ended, or `by` does not hold it
- */
-export async function saveCancelWish(
-  database: Database,
-  task: TaskKey,
-  { wish, by }: { wish: CancelWish; by?: string },
-): Promise<boolean> {
-  const result = await database.write(
-    (tx) =>
-      tx
-        .updateTable('task')
-        .set({ is_cancel_wanted: CANCEL_WISHES.indexOf(wish) })
-        .where(isOneOf([task]))
-        .where(isOpen)
-        .$if(by !== undefined, (query) => query.where(isLeasedBy(by ?? '')))
-        .executeTakeFirst(),
-    { of: 'rows' },
-  );
-  return result.numUpdatedRows > 0n;
-}
-
-/** Of a task that the owner runs; what a process writes that lost its lease is left out. */
-export async function saveProgress(
-  database: Database,
-  task: TaskKey,
-  { owner, progress }: { owner: string; progress: number },
-): Promise<void> {
-  await database.write(
-    (tx) =>
-      tx
-        .updateTable('task')
-        .set({ progress })
-        .where(isOneOf([task]))
-        .where(isOpen)
-        .where(isLeasedBy(owner))
-        .execute(),
-    { of: 'rows' },
-  );
 }
 
 /** As saveProgress. */
@@ -300,4 +271,44 @@ export async function addLogLine(
       line,
     })
     .execute();
+}
+
+/** What a process can run beside the tasks that it runs. */
+export interface RunnableKind {
+  readonly kind: string;
+  readonly limits?: {
+    /** Most that run of it in a project at a time, over all processes. */
+    readonly inProject: number;
+    /** Most that this process runs for an account, */
+    readonly inAccount: number;
+    /** and the project of each that it runs now. */
+    readonly busyProjects: readonly number[];
+  };
+}
+
+const isOneKind = (kinds: readonly RunnableKind[]) =>
+  sql<boolean>`task.kind in (${sql.join(kinds.map(({ kind }) => kind))})`;
+/** An ordered task keeps its place whatever its kind: a newer program than this may run it. */
+const keepsPlace = (kinds: readonly RunnableKind[]) =>
+  sql<boolean>`(task.is_ordered = 1 or ${isOneKind(kinds)})`;
+
+/** Two processes that claim at once may both find room; then one more runs for a while. */
+function hasRoom(database: Database, kinds: readonly RunnableKind[]) {
+  const rooms = kinds.flatMap(({ kind, limits }) => {
+    if (limits === undefined) return [];
+    const { inProject, inAccount, busyProjects } = limits;
+    const isOpenProject = sql<boolean>`${inProject} > (select count(*) from task busy
+      where busy.project_id = task.project_id and busy.status in ('PENDING', 'RUNNING') and busy.kind = ${kind}
+        and busy.lease_until > ${database.now})`;
+    const isOpenAccount = busyProjects.length < inAccount ? [] : [hasAccountRoom(inAccount, busyProjects)];
+    return sql<boolean>`(task.kind <> ${kind} or (${sql.join([isOpenProject, ...isOpenAccount], sql` and `)}))`;
+  });
+  return rooms.length === 0 ? sql<boolean>`1 = 1` : sql<boolean>`${sql.join(rooms, sql` and `)}`;
+}
+
+function hasAccountRoom(inAccount: number, busyProjects: readonly number[]) {
+  const busy = busyProjects.map((id) => sql`select cast(${id} as bigint) as id`);
+  return sql<boolean>`${inAccount} > (select count(*) from (${sql.join(busy, sql` union all `)}) busy
+    join project on project.id = busy.id
+    where project.account_id = (select own.account_id from project own where own.id = task.project_id))`;
 }

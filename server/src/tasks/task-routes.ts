@@ -1,14 +1,16 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { cutPage, PageQuery, type Routes, type Server, sendRaw, serve, serveRaw } from '../http/http.ts';
-import type { Caller } from '../kernel/caller.ts';
+import { type Caller, nameCaller } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
+import { OpenCounts } from '../kernel/open-counts.ts';
 import type { Task } from './task.ts';
 import { TaskAnswer, TaskList, TaskListQuery, TaskLog, TaskParams, WaitQuery } from './task-schemas.ts';
 import { type Tasks, toWireTask } from './tasks.ts';
-import { createWaitingCallers, type WaitingCallers } from './waiting-callers.ts';
 
-export interface TaskRouteParts {
+type Waiting = ReturnType<typeof createWaitingCallers>;
+
+interface TaskRouteParts {
   readonly tasks: Tasks;
   /** Projects stand to the right of tasks. */
   readonly projects: { reachesProject(caller: Caller, projectId: number): Promise<boolean> };
@@ -73,7 +75,7 @@ function serveTaskList(server: Server, { tasks }: TaskRouteParts): void {
   });
 }
 
-function serveTask(server: Server, parts: TaskRouteParts, waiting: WaitingCallers): void {
+function serveTask(server: Server, parts: TaskRouteParts, waiting: Waiting): void {
   const endpoint = {
     ...about,
     method: 'GET',
@@ -119,7 +121,7 @@ function serveLogAndReport(server: Server, parts: TaskRouteParts): void {
   });
 }
 
-function serveEvents(server: Server, parts: TaskRouteParts, waiting: WaitingCallers): void {
+function serveEvents(server: Server, parts: TaskRouteParts, waiting: Waiting): void {
   const endpoint = {
     ...about,
     method: 'GET',
@@ -179,4 +181,21 @@ async function pulse(): Promise<'pulse'> {
   return new Promise((resolve) => {
     setTimeout(() => resolve('pulse'), EVENT_PULSE_MS).unref();
   });
+}
+
+/** Of one key or user. Source: docs/interface.md §8. */
+const MOST_WAITING = 1_000;
+
+/** Limits waits for tasks, by `wait` or by events: each of them is notified of every change. */
+export function createWaitingCallers() {
+  const open = new OpenCounts<string>();
+  return {
+    /** @returns what ends the wait @throws too_many_waits */
+    enter(caller: Caller): () => void {
+      const name = nameCaller(caller);
+      if (open.of(name) < MOST_WAITING) return open.begin(name);
+      const details = [`one key or user may wait ${MOST_WAITING} times at once`];
+      throw new ServiceError('too_many_waits', { details, retryAfterSeconds: 1 });
+    },
+  };
 }

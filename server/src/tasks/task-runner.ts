@@ -1,12 +1,38 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../kernel/clock.ts';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { traced, tracedApart } from '../kernel/trace.ts';
-import { mayBeStored, translateSqliteError } from '../storage/storage.ts';
-import type { ReportLine, Task, TaskFailure } from './task.ts';
-import { REPORT_LINES } from './task.ts';
-import type { RunnableTask, TaskRun } from './task-definition.ts';
+import { type Database, mayBeStored, translateSqliteError } from '../storage/storage.ts';
+import { isTransient, pause } from './poll.ts';
+import {
+  REPORT_LINES,
+  type ReportLine,
+  type Task,
+  type TaskDefinition,
+  type TaskFailure,
+  type TaskRun,
+} from './task.ts';
+import { addLogLine, saveProgress } from './task-lease-store.ts';
+import type { TaskLeases } from './task-leases.ts';
+import type { TaskWatch } from './task-watch.ts';
+
+export interface TaskParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The text of a refusal, as the wire would show it. */
+  readonly describeRefusal: (error: ServiceError) => { message: string };
+  /** Called for every task that ended here, for the metrics. */
+  readonly onEnded?: (task: Task) => void;
+  /** Called for every error of a run here, also of one that waits and goes on. */
+  readonly onTrouble?: (task: Task, code: FailureCode | 'unexpected') => void;
+  /** @throws catalog_damaged for a project whose tasks could only wait */
+  readonly refuseProject?: (projectId: number) => void;
+  /** Resolves when all readers, replicas included, see what was committed; awaited before a task is FINISHED. */
+  readonly shown?: () => Promise<void> | undefined;
+  /** Whether this process runs tasks; one that does not accepts, holds and cancels them all the same. */
+  readonly runs?: boolean;
+}
 
 /** A run whose end is to be stored. */
 export type EndedRun = {
@@ -19,18 +45,12 @@ export type EndedRun = {
 );
 
 /** `handed-back` leaves the task for another process to run. */
-export type RunOutcome = EndedRun | { readonly status: 'handed-back' };
+type RunOutcome = EndedRun | { readonly status: 'handed-back' };
 
-export interface RunnerHooks {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  saveProgress(task: Task, progress: number): Promise<void>;
-  saveLog(task: Task, line: string): Promise<void>;
-  /** Before a task takes effect: hands it back when another process has it by now. */
-  confirmLease(task: Task): Promise<void>;
-  describeFailure(error: ServiceError): TaskFailure;
-  /** Of each error of a run, also of one that is tried again. */
-  onTrouble(task: Task, error: unknown): void;
+export interface RunContext {
+  readonly parts: TaskParts;
+  readonly watch: TaskWatch;
+  readonly leases: TaskLeases;
 }
 
 /** A task under way. */
@@ -44,12 +64,9 @@ export interface ActiveRun {
   handBack(): void;
 }
 
-/** A full or failing disk, or a catalog that another program holds, is somebody's to mend; the accepted work waits for it. */
-const TRANSIENT: ReadonlySet<string> = new Set<FailureCode>([
-  ...(['storage_full', 'storage_failed', 'catalog_damaged', 'schema_moved', 'not_ready'] as const),
-]);
+/** Until a run is tried again after an error that passes. */
 export const PAUSE_MS = 5_000;
-/** Progress is for people: more than one write in this time tells them nothing. */
+/** Progress is for people, for whom one write in this time is enough. */
 const PROGRESS_EVERY_MS = 500;
 
 const CANCELLED: EndedRun = { status: 'CANCELLED', report: [], unreported: 0 };
@@ -85,31 +102,48 @@ class RunNotes {
 }
 
 /** Runs one claimed task to its end. */
-export function startRun(task: Task, definition: RunnableTask, hooks: RunnerHooks): ActiveRun {
+export function startRun(
+  task: Task,
+  definition: TaskDefinition<never>,
+  { parts, watch, leases }: RunContext,
+): ActiveRun {
+  const { clock, database, logger } = parts;
+  const { owner } = leases;
   const controller = new AbortController();
+  const { signal } = controller;
   let stage: 'before' | 'taking-effect' = 'before';
-  let wish: 'run' | 'cancel' | 'hand-back' = 'run';
+  let isCancelled = false;
+  let progressSavedAt = clock.now();
   const notes = new RunNotes();
 
   const run: TaskRun = {
     task,
-    signal: controller.signal,
-    progress: noteProgress(task, hooks),
-    log: (line) => hooks.saveLog(task, line),
+    signal,
+    async progress(percent) {
+      if (clock.now() - progressSavedAt < PROGRESS_EVERY_MS) return;
+      progressSavedAt = clock.now();
+      await saveProgress(database, task, { owner, progress: Math.min(99, Math.floor(percent)) });
+      watch.changed(task.id);
+    },
+    async log(line) {
+      await database.write((tx) => addLogLine(tx, task, { owner, at: clock.now(), line }), { of: 'rows' });
+      watch.changed(task.id);
+    },
     report: (line) => notes.report(line),
     leaveOut: (lines) => notes.leaveOut(lines),
     count: (result) => notes.count(result),
-    async takeEffect(work) {
-      const result = await run.passOn(() => traced({ name: 'commit', attributes: {} }, work));
+    async takeEffect(commit) {
+      const result = await run.passOn(() => traced({ name: 'commit', attributes: {} }, commit));
       stage = 'before';
       return result;
     },
-    async passOn(work) {
-      await hooks.confirmLease(task);
-      controller.signal.throwIfAborted();
+    async passOn(accept) {
+      // One that another process has by now is handed back.
+      await leases.confirm(task);
+      signal.throwIfAborted();
       stage = 'taking-effect';
       try {
-        return await work();
+        return await accept();
       } catch (error) {
         // A commit whose answer was lost may have changed what a cancelled task must leave as it was.
         if (!mayBeStored(error)) stage = 'before';
@@ -126,9 +160,8 @@ export function startRun(task: Task, definition: RunnableTask, hooks: RunnerHook
       notes.clear();
       try {
         // A payload is what a task of this kind was accepted with, which no type says.
-        await tracedApart(task.traceparent, describeSpan(task), () =>
-          definition.run(JSON.parse(task.payload) as never, run),
-        );
+        const payload = JSON.parse(task.payload) as never;
+        await tracedApart(task.traceparent, describeSpan(task), async () => definition.run?.(payload, run));
         return { status: 'FINISHED', ...notes.all };
       } catch (error) {
         // Every failure of a task is its outcome, stored with its reason; `judge` logs what is a fault of the service.
@@ -140,17 +173,19 @@ export function startRun(task: Task, definition: RunnableTask, hooks: RunnerHook
 
   async function judge(thrown: unknown): Promise<RunOutcome | 'again'> {
     const error = translateSqliteError(thrown, task.projectId);
-    hooks.onTrouble(task, error);
-    if (!controller.signal.aborted) {
-      if (!isTransient(error)) return endWith(error, { task, hooks, notes });
-      hooks.logger.warn(
-        { task: task.id, code: error.code, err: error },
-        'the task cannot go on now, it waits',
-      );
-      await pause(PAUSE_MS, controller.signal);
-      if (!controller.signal.aborted) return 'again';
+    noteTrouble(parts, task, error);
+    if (!signal.aborted) {
+      if (!isTransient(error)) return endWith(error);
+      logger.warn({ task: task.id, code: error.code, err: error }, 'the task cannot go on now, it waits');
+      await pause(PAUSE_MS, signal);
+      if (!signal.aborted) return 'again';
     }
-    return wish === 'cancel' ? CANCELLED : { status: 'handed-back' };
+    return isCancelled ? CANCELLED : { status: 'handed-back' };
+  }
+
+  function endWith(error: unknown): EndedRun {
+    if (error instanceof PartCancelled) return CANCELLED;
+    return { status: 'FAILED', failure: describeFailure(error, task, parts), ...notes.all };
   }
 
   return {
@@ -158,53 +193,46 @@ export function startRun(task: Task, definition: RunnableTask, hooks: RunnerHook
     outcome: execute(),
     cancel() {
       if (stage === 'taking-effect') return false;
-      wish = 'cancel';
+      isCancelled = true;
       controller.abort();
       return true;
     },
     handBack() {
-      wish = 'hand-back';
+      isCancelled = false;
       controller.abort();
     },
   };
 }
 
-function noteProgress(task: Task, hooks: RunnerHooks): TaskRun['progress'] {
-  let savedAt = hooks.clock.now();
-  return async (percent) => {
-    if (hooks.clock.now() - savedAt < PROGRESS_EVERY_MS) return;
-    savedAt = hooks.clock.now();
-    await hooks.saveProgress(task, Math.min(99, Math.floor(percent)));
-  };
-}
+const noteTrouble = ({ onTrouble }: TaskParts, task: Task, error: unknown) =>
+  onTrouble?.(task, error instanceof ServiceError ? error.code : 'unexpected');
 
 const describeSpan = ({ kind, id, projectId }: Task) => ({
   name: `task ${kind}`,
   attributes: { 'relata.task.kind': kind, 'relata.task.id': id, 'relata.project.id': projectId },
 });
 
-interface Ending {
-  readonly task: Task;
-  readonly hooks: RunnerHooks;
-  readonly notes: RunNotes;
-}
-
-function endWith(error: unknown, { task, hooks, notes }: Ending): EndedRun {
-  if (error instanceof PartCancelled) return CANCELLED;
-  return { status: 'FAILED', failure: describeFailure(error, task, hooks), ...notes.all };
-}
-
-function describeFailure(error: unknown, task: Task, hooks: RunnerHooks): TaskFailure {
+function describeFailure(error: unknown, task: Task, parts: TaskParts): TaskFailure {
   if (error instanceof PartFailed) return error.failure;
   if (error instanceof ServiceError) {
     // Of all refusals the only one that its sender cannot have caused.
     if (error.code === 'payload_damaged')
-      hooks.logger.error({ task: task.id, err: error }, 'what was stored of a request is damaged');
-    return hooks.describeFailure(error);
+      parts.logger.error({ task: task.id, err: error }, 'what was stored of a request is damaged');
+    return describeRefused(parts, error);
   }
-  hooks.logger.error({ task: task.id, err: error }, 'unexpected error in a task');
+  parts.logger.error({ task: task.id, err: error }, 'unexpected error in a task');
   return { code: 'unexpected', message: 'Internal error, see the log of the server', details: [] };
 }
+
+/** @returns a refusal as a failed task shows it */
+export const describeRefused = (
+  { describeRefusal }: Pick<TaskParts, 'describeRefusal'>,
+  error: ServiceError,
+): TaskFailure => ({
+  code: error.code,
+  message: describeRefusal(error).message,
+  details: [...(error.facts.details ?? [])],
+});
 
 /** A part of a task failed: the whole fails for the same reason. */
 export class PartFailed extends Error {
@@ -218,14 +246,3 @@ export class PartFailed extends Error {
 
 /** A part of a task was cancelled before it took effect, and so is the whole. */
 export class PartCancelled extends Error {}
-
-/** What passes: the accepted work waits for it. */
-export function isTransient(error: unknown): error is ServiceError {
-  return error instanceof ServiceError && TRANSIENT.has(error.code);
-}
-
-/** @returns after this time, or when the signal aborts */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  // Rejects when the signal aborts.
-  await delay(ms, undefined, { signal, ref: false }).catch(() => {});
-}

@@ -1,9 +1,9 @@
 import { type InsertObject, type RawBuilder, type Selectable, sql } from 'kysely';
 import { isStorableText } from '../kernel/storable-text.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
-import type { LogLine, Task, TaskFailure, TaskIncrement, TaskOrigin, TaskStatus } from './task.ts';
+import type { LogLine, NewTask, Task, TaskFailure, TaskIncrement, TaskOrigin, TaskStatus } from './task.ts';
 
-export type TaskRow = Selectable<ControlSchema['task']>;
+type Rows = Pick<ControlTransaction, 'selectFrom'>;
 
 /** A task's place: rows are kept by project. */
 export type TaskKey = Pick<Task, 'projectId' | 'number'>;
@@ -11,7 +11,7 @@ export type TaskKey = Pick<Task, 'projectId' | 'number'>;
 /** In the words of the index task_open: no store knows that values handed in would say the same. */
 export const isOpen = sql<boolean>`task.status in ('PENDING', 'RUNNING')`;
 
-export function readTask(row: TaskRow): Task {
+export function readTask(row: Selectable<ControlSchema['task']>): Task {
   return {
     number: row.number,
     id: row.id,
@@ -36,8 +36,6 @@ export function readTask(row: TaskRow): Task {
     traceparent: row.traceparent ?? undefined,
   };
 }
-
-export type NewTask = Omit<Task, 'number' | 'finishedAt' | 'progress' | 'logCounter' | 'failure' | 'result'>;
 
 /** @returns the task with its number, the order of its acceptance; `lease`: columns of one that its process holds. */
 export async function insertTask(
@@ -80,73 +78,55 @@ export const removeHeld = (tx: ControlTransaction, owner: string, { projectId, n
     .where('leased_by', '=', owner)
     .execute();
 
-export async function findTask(database: Database, id: string): Promise<Task | undefined> {
-  if (!isStorableText(id)) return undefined;
-  const row = await database.read.selectFrom('task').selectAll().where('id', '=', id).executeTakeFirst();
-  return row && readTask(row);
-}
+const selectTasks = (rows: Rows, projectId: number) =>
+  rows.selectFrom('task').selectAll().where('project_id', '=', projectId);
 
-export async function findTaskByNumber(
-  database: Database,
-  { projectId, number }: TaskKey,
-): Promise<Task | undefined> {
-  const row = await database.read
-    .selectFrom('task')
-    .selectAll()
-    .where('project_id', '=', projectId)
-    .where('number', '=', number)
-    .executeTakeFirst();
+export async function findTask({ read }: Database, id: string): Promise<Task | undefined> {
+  if (!isStorableText(id)) return undefined;
+  const row = await read.selectFrom('task').selectAll().where('id', '=', id).executeTakeFirst();
   return row && readTask(row);
 }
 
 /** `from` and `to` are of the request. */
-export interface TaskFilter {
+interface TaskFilter {
+  readonly projectId: number;
   readonly status?: TaskStatus | undefined;
   readonly origin?: string | undefined;
   readonly from?: number | undefined;
   readonly to?: number | undefined;
+  readonly below?: number | undefined;
+  readonly limit: number;
 }
 
 /** @returns newest first, without those that are parts of others. */
-export async function listTasks(
-  database: Database,
-  filter: TaskFilter & { projectId: number; below?: number | undefined; limit: number },
-): Promise<Task[]> {
-  const rows = await database.read
-    .selectFrom('task')
-    .selectAll()
-    .where('project_id', '=', filter.projectId)
+export async function listTasks({ read }: Database, filter: TaskFilter): Promise<Task[]> {
+  const { status, origin, from, to, below } = filter;
+  const rows = await selectTasks(read, filter.projectId)
     .where('parent', 'is', null)
-    .$if(filter.status !== undefined, (query) => query.where('status', '=', String(filter.status)))
-    .$if(filter.origin !== undefined, (query) => query.where('origin', '=', String(filter.origin)))
-    .$if(filter.from !== undefined, (query) => query.where('request_time', '>=', Number(filter.from)))
-    .$if(filter.to !== undefined, (query) => query.where('request_time', '<', Number(filter.to)))
-    .$if(filter.below !== undefined, (query) => query.where('number', '<', Number(filter.below)))
+    .$if(status !== undefined, (query) => query.where('status', '=', String(status)))
+    .$if(origin !== undefined, (query) => query.where('origin', '=', String(origin)))
+    .$if(from !== undefined, (query) => query.where('request_time', '>=', Number(from)))
+    .$if(to !== undefined, (query) => query.where('request_time', '<', Number(to)))
+    .$if(below !== undefined, (query) => query.where('number', '<', Number(below)))
     .orderBy('number', 'desc')
     .limit(filter.limit)
     .execute();
   return rows.map(readTask);
 }
 
-/** @returns the tasks of a project that have these numbers, in no order */
+/** @returns the tasks of a project that have these numbers, in no order; those that are forgotten are left out */
 export async function listNumberedTasks(
-  database: Database,
+  { read }: Database,
   projectId: number,
   numbers: readonly number[],
 ): Promise<Task[]> {
   if (numbers.length === 0) return [];
-  const rows = await database.read
-    .selectFrom('task')
-    .selectAll()
-    .where('project_id', '=', projectId)
-    .where('number', 'in', numbers)
-    .execute();
-  return rows.map(readTask);
+  return (await selectTasks(read, projectId).where('number', 'in', numbers).execute()).map(readTask);
 }
 
 /** @returns every task that has not ended, in order of acceptance; relies on the index task_open. */
-export async function listOpenTasks(database: Database, projectId?: number): Promise<Task[]> {
-  const rows = await database.read
+export async function listOpenTasks({ read }: Database, projectId?: number): Promise<Task[]> {
+  const rows = await read
     .selectFrom('task')
     .selectAll()
     .where(isOpen)
@@ -157,14 +137,8 @@ export async function listOpenTasks(database: Database, projectId?: number): Pro
 }
 
 /** @returns the writes that a task accepted as parts of itself, in order of acceptance */
-export async function listParts(
-  rows: Pick<ControlTransaction, 'selectFrom'>,
-  { projectId, number }: TaskKey,
-): Promise<Task[]> {
-  const parts = await rows
-    .selectFrom('task')
-    .selectAll()
-    .where('project_id', '=', projectId)
+export async function listParts(rows: Rows, { projectId, number }: TaskKey): Promise<Task[]> {
+  const parts = await selectTasks(rows, projectId)
     .where('parent', '=', number)
     .where('is_ordered', '=', 1)
     .orderBy('number')
@@ -277,4 +251,48 @@ export async function dropTasksBefore(database: Database, before: number): Promi
     },
     { of: 'rows' },
   );
+}
+
+/** Lines of a report in a row of its table; rows are read one at a time. */
+const PART_LINES = 2_000;
+
+/**
+ * Stores the report of a run as NDJSON, with the count of omitted lines as its last line. It replaces the one before: a task
+ * that runs again after a crash reports again.
+ */
+export async function saveReport(
+  tx: ControlTransaction,
+  { projectId, number }: TaskKey,
+  { report, unreported }: { readonly report: readonly string[]; readonly unreported: number },
+): Promise<void> {
+  await tx
+    .deleteFrom('task_report')
+    .where('project_id', '=', projectId)
+    .where('task_number', '=', number)
+    .execute();
+  const key = { project_id: projectId, task_number: number };
+  const insert = (part: number, lines: readonly string[]) => {
+    const row = { ...key, part, line_count: lines.length, lines: `${lines.join('\n')}\n` };
+    return tx.insertInto('task_report').values(row).execute();
+  };
+  let part = 0;
+  for (let start = 0; start < report.length; start += PART_LINES)
+    await insert(part++, report.slice(start, start + PART_LINES));
+  if (unreported > 0) await insert(part, [JSON.stringify({ more: unreported })]);
+}
+
+/** @returns one part of the report as NDJSON; undefined after the last. */
+export async function findReportPart(
+  database: Database,
+  { projectId, number }: TaskKey,
+  part: number,
+): Promise<string | undefined> {
+  const row = await database.read
+    .selectFrom('task_report')
+    .select('lines')
+    .where('project_id', '=', projectId)
+    .where('task_number', '=', number)
+    .where('part', '=', part)
+    .executeTakeFirst();
+  return row?.lines;
 }

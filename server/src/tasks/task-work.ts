@@ -1,46 +1,19 @@
-import type { Clock } from '../kernel/clock.ts';
-import type { FailureCode, ServiceError } from '../kernel/errors.ts';
-import type { Logger } from '../kernel/logger.ts';
-import type { ControlTransaction, Database } from '../storage/storage.ts';
-import { laneKey, type Task, type TaskFailure } from './task.ts';
-import { TaskClaims } from './task-claims.ts';
-import type { RunnableTask, TaskDefinition } from './task-definition.ts';
-import { recordEnds } from './task-events.ts';
-import { createHooks } from './task-hooks.ts';
-import { addLogLine, endClaimed, releaseLease, releaseLeases, saveCancelWish } from './task-lease-store.ts';
-import { TaskLeases } from './task-leases.ts';
-import { describeInLog, reportParts } from './task-report.ts';
-import { saveReport } from './task-report-store.ts';
-import type { RunnableKind } from './task-room-store.ts';
+import { type EventDraft, recordEvents } from '../events/events.ts';
+import type { ControlTransaction } from '../storage/storage.ts';
+import { isTransient, pause } from './poll.ts';
+import { laneKey, type Task, type TaskDefinition, toWireTask } from './task.ts';
 import {
-  type ActiveRun,
-  type EndedRun,
-  isTransient,
-  PAUSE_MS,
-  pause,
-  type RunnerHooks,
-  startRun,
-} from './task-runner.ts';
-import { findTask, removeHeld } from './task-store.ts';
+  addLogLine,
+  endClaimed,
+  type RunnableKind,
+  releaseLease,
+  releaseLeases,
+  saveCancelState,
+} from './task-lease-store.ts';
+import { TaskClaims, TaskLeases } from './task-leases.ts';
+import { type ActiveRun, type EndedRun, PAUSE_MS, startRun, type TaskParts } from './task-runner.ts';
+import { findTask, removeHeld, saveReport } from './task-store.ts';
 import type { TaskWatch } from './task-watch.ts';
-
-export interface TaskParts {
-  readonly database: Database;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** The text of a refusal, as the wire would show it. */
-  readonly describeRefusal: (error: ServiceError) => { message: string };
-  /** Called for every task that ended here, for the metrics. */
-  readonly onEnded?: (task: Task) => void;
-  /** Called for every error of a run here, also of one that waits and goes on. */
-  readonly onTrouble?: (task: Task, code: FailureCode | 'unexpected') => void;
-  /** @throws catalog_damaged for a project whose tasks could only wait */
-  readonly refuseProject?: (projectId: number) => void;
-  /** Resolves when all readers, replicas included, see what was committed; awaited before a task is FINISHED. */
-  readonly shown?: () => Promise<void> | undefined;
-  /** Whether this process runs tasks; one that does not accepts, holds and cancels them all the same. */
-  readonly runs?: boolean;
-}
 
 /** Runs claimed tasks, one of a lane at a time, until each ended or another process has it. */
 export class TaskWork {
@@ -50,9 +23,8 @@ export class TaskWork {
   private readonly runs = new Map<number, ActiveRun>();
   private readonly concluding = new Set<Promise<void>>();
   private readonly stopped = new AbortController();
-  private readonly hooks: RunnerHooks;
-  private readonly parts: TaskParts;
-  private readonly watch: TaskWatch;
+  readonly parts: TaskParts;
+  readonly watch: TaskWatch;
 
   constructor(parts: TaskParts, watch: TaskWatch) {
     const { database, logger } = parts;
@@ -67,11 +39,6 @@ export class TaskWork {
       countRuns: () => this.runs.size,
       begin: (task, since) => this.begin(task, since),
     });
-    this.hooks = createHooks(parts, watch, this.leases);
-  }
-
-  describeFailure(error: ServiceError): TaskFailure {
-    return this.hooks.describeFailure(error);
   }
 
   define(added: readonly TaskDefinition<never>[]): void {
@@ -141,7 +108,7 @@ export class TaskWork {
 
   /** Keeps an accepted task from running until it is released or this process dies. */
   hold(task: Task): void {
-    this.leases.add(task, { onLost: () => this.leases.drop(task), onCancelWanted: () => {} });
+    this.leases.add(task, { onLost: () => this.leases.drop(task), onCancelRequested: () => {} });
   }
 
   /**
@@ -175,12 +142,35 @@ export class TaskWork {
     }
   }
 
-  /** Records what the ends of tasks of one project tell. */
-  recordEnds = (tx: ControlTransaction, ended: readonly Task[]): Promise<void> =>
-    recordEnds(tx, ended, (kind) => this.definitions.get(kind));
+  /** Ends tasks of one project that others carry or that no process runs, in one transaction. @returns those it ended */
+  async end(work: (tx: ControlTransaction) => Promise<Task[]>): Promise<readonly Task[]> {
+    const ended = await this.parts.database.write(
+      async (tx) => {
+        const done = await work(tx);
+        await this.recordEnds(tx, done);
+        return done;
+      },
+      { of: 'rows' },
+    );
+    for (const task of ended) await this.afterEnd(task);
+    return ended;
+  }
+
+  /** @returns the task once it ended, or as it is after the time */
+  waitUntilEnded(task: Task, waitMs: number): Promise<Task> {
+    return this.watch.waitUntilEnded(() => findTask(this.parts.database, task.id), task, waitMs);
+  }
+
+  /** Records the events of the ends of tasks of one project, in the transaction that ends them. */
+  private async recordEnds(tx: ControlTransaction, ended: readonly Task[]): Promise<void> {
+    const [first] = ended;
+    if (first === undefined) return;
+    const drafts = ended.flatMap((task) => describeEnd(task, this.definitions.get(task.kind)));
+    await recordEvents(tx, first.projectId, drafts);
+  }
 
   /** What a task leaves behind goes with it. */
-  async afterEnd(task: Task): Promise<void> {
+  private async afterEnd(task: Task): Promise<void> {
     this.watch.changed(task.id);
     this.parts.onEnded?.(task);
     try {
@@ -218,10 +208,10 @@ export class TaskWork {
     if (this.leases.has(task) || this.stopped.signal.aborted) return;
     const definition = this.definitions.get(task.kind);
     if (definition?.run === undefined) return;
-    const run = startRun(task, definition as RunnableTask, this.hooks);
+    const run = startRun(task, definition, this);
     this.runs.set(task.number, run);
-    const onCancelWanted = () => this.cancelAsAsked(run);
-    this.leases.add(task, { onLost: () => run.handBack(), onCancelWanted }, since);
+    const onCancelRequested = () => this.cancelRun(run);
+    this.leases.add(task, { onLost: () => run.handBack(), onCancelRequested }, since);
     const concluded = this.conclude(run).finally(() => this.concluding.delete(concluded));
     this.concluding.add(concluded);
   }
@@ -272,10 +262,13 @@ export class TaskWork {
     if (status === 'FINISHED') await shown?.();
     return database.write(
       async (tx) => {
-        if (failure) await addLogLine(tx, task, { owner, at: clock.now(), line: describeInLog(failure) });
+        if (failure) {
+          const line = [`failed: ${failure.message}`, ...failure.details].join('; ');
+          await addLogLine(tx, task, { owner, at: clock.now(), line });
+        }
         const ended = await endClaimed(tx, task, { owner, status, failure, result, finishedAt: clock.now() });
         if (ended === undefined) return undefined;
-        await saveReport(tx, task, reportParts(end));
+        await saveReport(tx, task, end);
         await this.recordEnds(tx, [ended]);
         return ended;
       },
@@ -283,13 +276,28 @@ export class TaskWork {
     );
   }
 
-  private cancelAsAsked(run: ActiveRun): void {
+  private cancelRun(run: ActiveRun): void {
     if (run.cancel()) return;
     const { database, logger } = this.parts;
     const { owner } = this.leases;
-    // The caller who cancels waits for a limited time, and is told then that the task goes on.
-    saveCancelWish(database, run.task, { wish: 'refused', by: owner }).catch((error: unknown) =>
+    // The caller who cancels waits for a limited time, and is answered then that the task goes on.
+    saveCancelState(database, run.task, { cancel: 'refused', owner }).catch((error: unknown) =>
       logger.warn({ err: error, task: run.task.id }, 'a cancel could not be answered'),
     );
   }
+}
+
+/** Task lists show the whole and not its parts, and so do events. */
+function describeEnd(task: Task, definition: TaskDefinition<never> | undefined): EventDraft[] {
+  const { status, number: taskNumber } = task;
+  if (status !== 'FINISHED' && status !== 'FAILED') return [];
+  const at = task.finishedAt ?? task.requestedAt;
+  const own = definition?.eventOfEnd?.(JSON.parse(task.payload) as never, task);
+  const type = status === 'FINISHED' ? 'task.finished' : 'task.failed';
+  return [
+    ...(own === undefined ? [] : [{ ...own, at, taskNumber }]),
+    ...(task.parent === undefined
+      ? [{ type, at, taskNumber, data: { task: toWireTask(task) } } as const]
+      : []),
+  ];
 }

@@ -1,49 +1,63 @@
 /**
  * The door of tasks: everything slow is a task, a stored payload plus the code that runs it, safe to run twice. The
  * ordered tasks of one project take effect one after another in the order of their acceptance; those of different
- * projects do not wait for each other. Whoever runs a task has claimed it in the database and holds a lease on it; a
+ * projects do not wait for each other. A process that runs a task has claimed it in the database and holds a lease on it; a
  * lease that ran out says that its process is gone, and another process runs the task. An embedded store has one
  * process, and whatever is open when it starts is free. Tasks never know what a product is. They wake by themselves: to
  * renew leases, and on a database that others share to see what those did.
  */
 
-import type { ServiceError } from '../kernel/errors.ts';
-import { describeTask, type NewTaskRequest } from './new-task.ts';
-import type { LogLine, Task } from './task.ts';
-import { cancelTask } from './task-cancel.ts';
-import type { TaskDefinition } from './task-definition.ts';
-import { countUnclaimed, findOldest, heldBy } from './task-lease-store.ts';
-import { createTaskParts } from './task-parts.ts';
-import { findReportPart } from './task-report-store.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import type { ControlTransaction } from '../storage/storage.ts';
+import { pause } from './poll.ts';
+import {
+  describeTask,
+  hasEnded,
+  type LogLine,
+  type NewTaskRequest,
+  type Task,
+  type TaskDefinition,
+  type TaskRun,
+} from './task.ts';
+import {
+  countUnclaimed,
+  endUnclaimed,
+  findClaims,
+  findOldest,
+  heldBy,
+  saveCancelState,
+} from './task-lease-store.ts';
+import { type ActiveRun, describeRefused, PartCancelled, PartFailed, type TaskParts } from './task-runner.ts';
 import {
   dropTasksBefore,
   endTask,
+  findReportPart,
   findStates,
   findTask,
-  findTaskByNumber,
   hasOpenOrdered,
   insertTask,
   listLogLines,
   listNumberedTasks,
   listOpenTasks,
+  listParts,
   listTasks,
 } from './task-store.ts';
 import { createTaskWatch } from './task-watch.ts';
-import { type TaskParts, TaskWork } from './task-work.ts';
+import { TaskWork } from './task-work.ts';
 
-export { createDueWatch, type DueWatch, Moved } from './due-watch.ts';
-export type { NewTaskRequest } from './new-task.ts';
+export { createDueWatch, logTrouble, Moved, Poll } from './poll.ts';
 export {
   type LogLine,
+  type NewTaskRequest,
   REPORT_LINES,
   type ReportLine,
   type Task,
+  type TaskDefinition,
   type TaskFailure,
+  type TaskRun,
   toWireTask,
   type WireTask,
 } from './task.ts';
-export type { TaskDefinition, TaskRun } from './task-definition.ts';
-export type { PartRequest } from './task-parts.ts';
 export { WireTaskSchema } from './task-schemas.ts';
 
 export type Tasks = ReturnType<typeof createTasks>;
@@ -79,7 +93,7 @@ export function createTasks(parts: TaskParts) {
       else work.accepted(task);
       return task;
     },
-    parts: createTaskParts({ database, clock, watch, work }),
+    parts: createTaskParts(work),
     /** Lets a held task run. @returns false when it already began elsewhere, because this process seemed dead */
     release: (task: Task): Promise<boolean> => work.release(task),
     /** Forgets a held task, because the change that it is about was refused. */
@@ -93,31 +107,29 @@ export function createTasks(parts: TaskParts) {
     },
 
     /** @returns a refusal as a failed task shows it */
-    describeFailure: (error: ServiceError) => work.describeFailure(error),
+    describeFailure: (error: ServiceError) => describeRefused(parts, error),
     find: (id: string) => findTask(database, id),
     /** @returns undefined also for one that was forgotten since */
-    findByNumber: (projectId: number, number: number) => findTaskByNumber(database, { projectId, number }),
+    findByNumber: async (projectId: number, number: number): Promise<Task | undefined> =>
+      (await listNumberedTasks(database, projectId, [number]))[0],
     list: (filter: Parameters<typeof listTasks>[1]) => listTasks(database, filter),
     /** By their numbers, in no order; those that are forgotten are left out. */
     listNumbered: (projectId: number, numbers: readonly number[]) =>
       listNumberedTasks(database, projectId, numbers),
     listOpen: (projectId?: number) => listOpenTasks(database, projectId),
-    cancel: (task: Task) => cancelTask({ database, clock, watch, work }, task),
+    /**
+     * Ends a task before it takes effect: at once while no process runs it, else by the process that does.
+     * @throws task_uploading, task_ended, task_taking_effect
+     */
+    cancel: (task: Task) => cancelTask(work, task),
     /** Ends tasks that others carry. */
-    async endTasks(tasks: readonly Task[], status: 'FINISHED' | 'CANCELLED'): Promise<readonly Task[]> {
-      const finishedAt = clock.now();
-      const ended = await database.write(
-        async (tx) => {
-          const done: Task[] = [];
-          for (const task of tasks)
-            done.push(...[await endTask(tx, task, { status, finishedAt })].flatMap((one) => one ?? []));
-          await work.recordEnds(tx, done);
-          return done;
-        },
-        { of: 'rows' },
-      );
-      for (const task of ended) await work.afterEnd(task);
-      return ended;
+    endTasks: (tasks: readonly Task[], status: 'FINISHED' | 'CANCELLED'): Promise<readonly Task[]> => {
+      const end = { status, finishedAt: clock.now() };
+      return work.end(async (tx) => {
+        const ended: Task[] = [];
+        for (const task of tasks) ended.push(...[(await endTask(tx, task, end)) ?? []].flat());
+        return ended;
+      });
     },
     readLog: (task: Task): Promise<LogLine[]> => listLogLines(database, task),
     async *readReport(task: Task): AsyncGenerator<string> {
@@ -128,8 +140,7 @@ export function createTasks(parts: TaskParts) {
       }
     },
     /** @returns the task once it ended, or as it is after the time. */
-    waitUntilEnded: (task: Task, waitMs: number) =>
-      watch.waitUntilEnded(() => findTask(database, task.id), task, waitMs),
+    waitUntilEnded: (task: Task, waitMs: number) => work.waitUntilEnded(task, waitMs),
     /** Whether a project has ordered tasks that have not ended. */
     hasOpenOrdered: (projectId: number) => hasOpenOrdered(database, projectId),
     /** Tasks that wait for their turn, of all processes. */
@@ -138,4 +149,178 @@ export function createTasks(parts: TaskParts) {
     findOldest: () => findOldest(database, work.listKinds()),
     dropEndedBefore: (before: number) => dropTasksBefore(database, before),
   };
+}
+
+/** A write to be accepted as a part of a task. */
+export interface PartRequest {
+  readonly definition: TaskDefinition<never>;
+  readonly payload: object;
+  readonly alongside?: NewTaskRequest<object>['alongside'];
+}
+
+/** Between two checks of a part; changes in this process are reported at once. */
+const PART_CHECK_MS = 60_000;
+
+/**
+ * The writes of a task that prepares for long and takes its place among the ordered tasks of its project only when it
+ * begins to write: they are tasks of their own, accepted all at once, that are not listed.
+ */
+function createTaskParts(work: TaskWork) {
+  const { database, clock } = work.parts;
+  return {
+    /** @returns parts accepted before, also by a process that has died since */
+    list: (task: Task): Promise<Task[]> => listParts(database.read, task),
+
+    /**
+     * Accepts all or none, once for a task; `note` is written in the same transaction.
+     * @returns them, or those that were accepted before
+     */
+    async accept(
+      task: Task,
+      requests: readonly PartRequest[],
+      note: (tx: ControlTransaction) => Promise<void>,
+    ): Promise<readonly Task[]> {
+      const project = { id: task.projectId, name: task.projectName };
+      const parts = await database.write(
+        async (tx) => {
+          const known = await listParts(tx, task);
+          if (known.length > 0) return known;
+          const accepted: Task[] = [];
+          for (const { definition, payload, alongside } of requests) {
+            const request = { project, payload, origin: task.origin, parent: task };
+            const part = await insertTask(tx, describeTask(definition, request, clock.now()));
+            await alongside?.(tx, part);
+            accepted.push(part);
+          }
+          await note(tx);
+          return accepted;
+        },
+        { of: task.projectId },
+      );
+      for (const part of parts) work.accepted(part);
+      return parts;
+    },
+
+    /**
+     * Waits until all have ended.
+     * @returns them as they ended @throws PartFailed, PartCancelled; AbortError when the run is to stop
+     */
+    async waitFor(run: TaskRun, parts: readonly Task[]): Promise<Task[]> {
+      const ended: Task[] = [];
+      for (const part of parts) {
+        const done = await waitForPart(work, part, run.signal);
+        if (done.status === 'CANCELLED') throw new PartCancelled();
+        if (done.failure !== undefined) throw new PartFailed(done.failure);
+        ended.push(done);
+        await run.progress(60 + (40 * ended.length) / parts.length);
+      }
+      return ended;
+    },
+
+    /** Passes on what a part logged and reported. */
+    async tell(run: TaskRun, part: Task, passOn: (lines: string) => Promise<void>): Promise<void> {
+      for (const { line } of await listLogLines(database, part)) await run.log(line);
+      for (let at = 0; ; at += 1) {
+        const lines = await findReportPart(database, part, at);
+        if (lines === undefined) return;
+        await passOn(lines);
+      }
+    },
+  };
+}
+
+async function waitForPart(work: TaskWork, part: Task, signal: AbortSignal): Promise<Task> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  // It takes part in a race that may be over when the signal aborts.
+  aborted.catch(() => {});
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      // A process that stops hands the run back soon; waiting in a loop until then would keep it from that.
+      if (work.watch.isClosed()) return await aborted;
+      const latest = await Promise.race([work.waitUntilEnded(part, PART_CHECK_MS), aborted]);
+      if (hasEnded(latest)) return latest;
+    }
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** A cancelled run stops at its next check; after this time the caller is answered anyway. */
+const CANCEL_MS = 10_000;
+/** How soon the answer of another process is seen. */
+const ANSWER_POLL_MS = 200;
+
+async function cancelTask(work: TaskWork, task: Task): Promise<Task> {
+  const { database } = work.parts;
+  if (hasEnded(task)) throw new ServiceError('task_ended');
+  if (work.isCarried(task)) throw new ServiceError('task_uploading');
+  const writes = await listParts(database.read, task);
+  if (writes.length > 0) return cancelWhole(work, task, writes);
+  const cancelled = await cancelUnlessElsewhere(work, task);
+  if (cancelled !== undefined) return cancelled;
+  if (!(await saveCancelState(database, task, { cancel: 'requested' }))) throw new ServiceError('task_ended');
+  const timeUp = AbortSignal.timeout(CANCEL_MS);
+  while (!timeUp.aborted) {
+    await pause(ANSWER_POLL_MS, timeUp);
+    // The process that ran it may have died.
+    const ended = (await readAnswer(work, task)) ?? (await cancelUnlessElsewhere(work, task));
+    if (ended !== undefined) return ended;
+  }
+  throw new ServiceError('task_taking_effect');
+}
+
+/** What a task writes is cancelled whole or not at all; its end follows from theirs. @throws task_taking_effect */
+async function cancelWhole(work: TaskWork, task: Task, writes: readonly Task[]): Promise<Task> {
+  const [only, ...others] = writes;
+  if (only !== undefined && others.length === 0) await cancelTask(work, only);
+  else {
+    await work.claims.settle();
+    if ((await endFree(work, writes)).length === 0) throw new ServiceError('task_taking_effect');
+  }
+  return work.waitUntilEnded(task, CANCEL_MS);
+}
+
+/** @returns undefined when another process runs the task, or it has ended. @throws task_taking_effect */
+async function cancelUnlessElsewhere(work: TaskWork, task: Task): Promise<Task | undefined> {
+  // A task that is just being claimed here becomes a known run after that.
+  await work.claims.settle();
+  const run = work.findRun(task);
+  return run === undefined ? (await endFree(work, [task]))[0] : cancelHere(work, run);
+}
+
+/** Cancels tasks of one lane, all or none. @returns none when they run or have ended. @throws task_taking_effect when one does */
+async function endFree(work: TaskWork, tasks: readonly Task[]): Promise<readonly Task[]> {
+  const { database, clock } = work.parts;
+  const end = { status: 'CANCELLED', finishedAt: clock.now() } as const;
+  const ended = await work.end(async (tx) => {
+    const done: Task[] = [];
+    for (const task of tasks)
+      done.push(...[(await endUnclaimed(database, tx, { task, ...end })) ?? []].flat());
+    if (done.length > 0 && done.length < tasks.length) throw new ServiceError('task_taking_effect');
+    return done;
+  });
+  // It may have been the first of its lane, which is now free.
+  for (const task of ended.slice(0, 1)) work.claims.wake(task);
+  return ended;
+}
+
+async function cancelHere(work: TaskWork, run: ActiveRun): Promise<Task> {
+  if (!run.cancel()) throw new ServiceError('task_taking_effect');
+  const ended = await work.waitUntilEnded(run.task, CANCEL_MS);
+  // It took effect between the question and the answer.
+  if (ended.status !== 'CANCELLED') throw new ServiceError('task_taking_effect');
+  return ended;
+}
+
+/** @returns undefined while there is no answer. @throws task_taking_effect */
+async function readAnswer({ parts: { database } }: TaskWork, task: Task): Promise<Task | undefined> {
+  const [claim] = await findClaims(database, [task]);
+  const present = await findTask(database, task.id);
+  if (present?.status === 'CANCELLED') return present;
+  const isOpen = present !== undefined && !hasEnded(present);
+  if (!isOpen || claim?.cancel === 'refused') throw new ServiceError('task_taking_effect');
+  return undefined;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Caller } from '../kernel/caller.ts';
-import { createWaitingCallers } from './waiting-callers.ts';
+import { createWaitingCallers } from './task-routes.ts';
 
 const key = (keyId: number): Caller => ({
   accountId: 1,

@@ -8,7 +8,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { findNextRun } from '../../pipelines/pipelines.ts';
 import { type ControlTransaction, type Database, readNow } from '../../storage/storage.ts';
-import { createDueWatch, type DueWatch, Moved } from '../../tasks/tasks.ts';
+import { createDueWatch, Moved } from '../../tasks/tasks.ts';
 import {
   type BuildStart,
   type Channel,
@@ -40,11 +40,11 @@ const isBuilding = (error: unknown) => error instanceof ServiceError && error.co
  * Every process that runs tasks looks. The next time is written in the transaction that starts the build, so one of them
  * starts it; a time that passed while nobody looked is due once.
  */
-export function createChannelSchedule(parts: ChannelScheduleParts): DueWatch {
+export function createChannelSchedule(parts: ChannelScheduleParts) {
   const { database, logger } = parts;
   return createDueWatch<FoundChannel>({
     logger,
-    failing: 'channels',
+    subject: 'channels',
     listDue: (after) => listDue(database, { after: after?.channel, limit: TOGETHER }),
     startDue: (found) =>
       found.channel.definition.trigger.type === 'change'
@@ -70,7 +70,7 @@ export function createChangeNotices(parts: Omit<ChannelScheduleParts, 'builds'>)
 
   const changes = createDueWatch<number>({
     logger,
-    failing: 'changes that channels wait for',
+    subject: 'changes that channels wait for',
     listDue: async (after) => (after === undefined ? listWritten() : []),
     async startDue(projectId) {
       // Before anything is read: a write that comes meanwhile is noted again.

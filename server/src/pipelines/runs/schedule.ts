@@ -2,7 +2,7 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { type ControlTransaction, type Database, readNow } from '../../storage/storage.ts';
-import { createDueWatch, type DueWatch, Moved } from '../../tasks/tasks.ts';
+import { createDueWatch, Moved } from '../../tasks/tasks.ts';
 import type { Pipeline } from '../definitions/definitions.ts';
 import { type FoundPipeline, findNextRun, listDue, moveSchedule } from '../definitions/definitions.ts';
 import type { PipelineRuns } from './pipeline-runs.ts';
@@ -22,7 +22,7 @@ const TOGETHER = 100;
  * Every process that runs tasks looks. The next time is written in the transaction that starts the run, so one of them
  * starts it; a time that passed while nobody looked is due once.
  */
-export function createSchedule({ database, logger, runs }: ScheduleParts): DueWatch {
+export function createSchedule({ database, logger, runs }: ScheduleParts) {
   async function startDue({ pipeline, project }: FoundPipeline): Promise<void> {
     const { trigger } = pipeline.definition;
     const now = await readNow(database.read, database);
@@ -49,7 +49,7 @@ export function createSchedule({ database, logger, runs }: ScheduleParts): DueWa
 
   return createDueWatch<FoundPipeline>({
     logger,
-    failing: 'schedules of pipelines',
+    subject: 'schedules of pipelines',
     listDue: (after) => listDue(database, { after: after?.pipeline, limit: TOGETHER }),
     startDue,
   });

@@ -1,0 +1,123 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type FailureCode, ServiceError } from '../kernel/errors.ts';
+import type { Logger } from '../kernel/logger.ts';
+
+/** A full or failing disk, a damaged catalog, or a file that another program locks needs an operator; accepted work waits for it. */
+const TRANSIENT: ReadonlySet<string> = new Set<FailureCode>([
+  ...(['storage_full', 'storage_failed', 'catalog_damaged', 'schema_moved', 'not_ready'] as const),
+]);
+/** Between two rounds while the database is away. */
+export const BACK_OFF_MS = 2_000;
+
+/** Whether accepted work waits until the error has passed. */
+export function isTransient(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && TRANSIENT.has(error.code);
+}
+
+/** @returns after this time, or when the signal aborts */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  // Rejects when the signal aborts.
+  await delay(ms, undefined, { signal, ref: false }).catch(() => {});
+}
+
+export interface PollParts {
+  readonly logger: Logger;
+  /** What is done, for the log when rounds begin to fail. */
+  readonly subject: string;
+  /** How long to rest after a round that took so long; Infinity: until woken. */
+  readonly restMs: number | ((tookMs: number) => number);
+  round(signal: AbortSignal): Promise<void>;
+}
+
+/** Repeats a round of work from time to time, sooner when woken. A failing round is logged and followed by another. */
+export class Poll {
+  private readonly stopped = new AbortController();
+  private readonly parts: PollParts;
+  private woken = Promise.withResolvers<void>();
+  private running: Promise<void> = Promise.resolve();
+
+  constructor(parts: PollParts) {
+    this.parts = parts;
+  }
+
+  start(): void {
+    this.running = this.run();
+  }
+
+  wake(): void {
+    this.woken.resolve();
+  }
+
+  /** Waits for the round under way. */
+  async close(): Promise<void> {
+    this.stopped.abort();
+    this.wake();
+    await this.running;
+  }
+
+  private async run(): Promise<void> {
+    const { logger, restMs, round, subject } = this.parts;
+    const { signal } = this.stopped;
+    let isFailing = false;
+    while (!signal.aborted) {
+      const begunAt = performance.now();
+      let waitMs = BACK_OFF_MS;
+      try {
+        await round(signal);
+        waitMs = typeof restMs === 'number' ? restMs : restMs(performance.now() - begunAt);
+        isFailing = false;
+      } catch (error) {
+        // Once, and not at every round while a database is away.
+        if (!isFailing) logTrouble(logger, `${subject} cannot be looked after, it is tried again`, error);
+        isFailing = true;
+      }
+      await this.rest(waitMs);
+    }
+  }
+
+  private async rest(ms: number): Promise<void> {
+    const timer = Number.isFinite(ms) ? setTimeout(() => this.wake(), ms).unref() : undefined;
+    await this.woken.promise;
+    clearTimeout(timer);
+    this.woken = Promise.withResolvers();
+  }
+}
+
+/** Logs what passes as a warning, and a fault of the service as an error. */
+export function logTrouble(logger: Logger, text: string, error: unknown): void {
+  const log = error instanceof ServiceError ? logger.warn : logger.error;
+  log.call(logger, { err: error }, text);
+}
+
+export interface DueWatchParts<Found> extends Pick<PollParts, 'logger' | 'subject'> {
+  /** @returns the next of those that are due, behind `after`; none at the end */
+  listDue(after: Found | undefined): Promise<readonly Found[]>;
+  startDue(found: Found): Promise<void>;
+}
+
+/** Thrown beside a start: another process made it, or what is due was changed meanwhile, and nothing is left to do. */
+export class Moved extends Error {
+  override readonly name = 'Moved';
+}
+
+/** Starts every second what is due then. */
+export const createDueWatch = <Found>({ listDue, startDue, ...parts }: DueWatchParts<Found>): Poll =>
+  new Poll({
+    ...parts,
+    restMs: 1_000,
+    async round(signal) {
+      let failure: { readonly error: unknown } | undefined;
+      for await (const found of pagesOf(listDue)) {
+        if (signal.aborted) return;
+        // One that cannot be started must not delay the others. It stays due until it is started.
+        await startDue(found).catch((error: unknown) => {
+          failure ??= { error };
+        });
+      }
+      if (failure !== undefined) throw failure.error;
+    },
+  });
+
+async function* pagesOf<Found>(list: DueWatchParts<Found>['listDue']): AsyncGenerator<Found, void> {
+  for (let page = await list(undefined); page.length > 0; page = await list(page.at(-1))) yield* page;
+}
