@@ -1,7 +1,7 @@
 /**
  * The door of access: api keys and users, whom a presented key or console session stands for, what it may do and how
- * often. The server asks it before every request. It keeps hashes and never a value, and it never decides about
- * projects: that is asked of projects. It wakes by itself only to write down when keys were used.
+ * often. The server calls it before every request. It stores hashes and never a value, and leaves decisions about
+ * projects to projects. It wakes by itself only to write down when keys were used.
  */
 import type { Clock } from '../kernel/clock.ts';
 import { commandAuthor, type Projects } from '../projects/projects.ts';
@@ -11,68 +11,17 @@ import {
   createKeyManagement,
   createLastUse,
   hasAnyKey,
-  type KeyFinder,
-  type KeyManagement,
   makeKeyValue,
   removeKeysOf,
 } from './keys/keys.ts';
 import type { ProviderSettings } from './oidc/oidc.ts';
-import {
-  type CompanySignIn,
-  createCompanySignIn,
-  createInvitations,
-  createLinkCheck,
-  createOwnerLinks,
-  createOwnSessions,
-  createPasskeys,
-  createPasswordLimit,
-  createSessionFinder,
-  createSignIn,
-  createUserManagement,
-  dropChallengesUpTo,
-  dropInvitationsUpTo,
-  dropOwnerLinksUpTo,
-  type Invitations,
-  type LinkCheck,
-  type OwnerLinks,
-  type OwnSessions,
-  type Passkeys,
-  removeRolesIn,
-  type SessionFinder,
-  type SignIn,
-  type UserManagement,
-} from './users/users.ts';
+import { createUsers, removeRolesIn } from './users/users.ts';
 
 export { countAccountKeys, type NewKey } from './keys/keys.ts';
 export { createProvider } from './oidc/oidc.ts';
 export { ownerLinkUrl } from './users/users.ts';
 
-type Keys = Omit<KeyFinder, 'dropCache' | 'dropEndedWindows'> & Omit<KeyManagement, 'addKey'>;
-type Users = Pick<SessionFinder, 'findUser'> &
-  SignIn &
-  CompanySignIn &
-  OwnSessions &
-  Passkeys &
-  OwnerLinks &
-  UserManagement &
-  Invitations &
-  LinkCheck;
-
-export interface Access extends Keys, Users {
-  /**
-   * On a store without an account: account "Main" with the key "First key" of that value, or of a new one.
-   * Several processes that start together make one account. Source: docs/interface.md §10.2.
-   * @returns undefined when there is an account already
-   */
-  createFirstAccount(accountKey?: string): Promise<{ key: string } | undefined>;
-  hasKeys(): Promise<boolean>;
-  /** Forgets sessions, links and counts that are over; done from time to time. */
-  dropEnded(): Promise<void>;
-  /** Writes down when keys were used; done every 10 seconds anyway. */
-  flushLastUse(): Promise<void>;
-  /** To be called before the database is closed. */
-  close(): Promise<void>;
-}
+export type Access = ReturnType<typeof createAccess>;
 
 export interface AccessParts {
   readonly database: Database;
@@ -84,7 +33,7 @@ export interface AccessParts {
   readonly oidc?: ProviderSettings | undefined;
 }
 
-export function createAccess({ database, postgres, clock, projects, oidc }: AccessParts): Access {
+export function createAccess({ database, postgres, clock, projects, oidc }: AccessParts) {
   const lastUse = createLastUse(database);
   const { dropCache, dropEndedWindows, ...finder } = createKeyFinder({ database, postgres, clock, lastUse });
   const parts = { database, clock, projects, lastUse, onWritten: dropCache };
@@ -101,7 +50,12 @@ export function createAccess({ database, postgres, clock, projects, oidc }: Acce
     ...finder,
     ...management,
     ...users,
-    createFirstAccount: (accountKey) =>
+    /**
+     * On a store without an account: account "Main" with the key "First key" of that value, or of a new one.
+     * Several processes that start together make one account. Source: docs/interface.md §10.2.
+     * @returns undefined when there is an account already
+     */
+    createFirstAccount: (accountKey?: string): Promise<{ key: string } | undefined> =>
       database.write(async (tx) => {
         if ((await projects.findAccounts(tx)).length > 0) return undefined;
         const account = await projects.addAccount(tx, 'Main', 'first start');
@@ -111,37 +65,14 @@ export function createAccess({ database, postgres, clock, projects, oidc }: Acce
         return { key: value };
       }),
     hasKeys: () => hasAnyKey(database.read),
-    async dropEnded() {
+    /** Forgets sessions, links and counts that are over; done from time to time. */
+    async dropEnded(): Promise<void> {
       await dropEndedWindows();
       await dropEnded();
     },
+    /** Writes down when keys were used; done every 10 seconds anyway. */
     flushLastUse: () => lastUse.flush(),
+    /** To be called before the database is closed. */
     close: () => lastUse.close(),
-  };
-}
-
-function createUsers({ database, clock, projects, oidc }: Omit<AccessParts, 'postgres'>) {
-  const sessions = createSessionFinder(database, clock);
-  const limit = createPasswordLimit(database, clock);
-  const parts = { database, clock, projects, limit, oidc, onWritten: sessions.dropCache };
-  return {
-    findUser: sessions.findUser,
-    forgetUsers: sessions.dropCache,
-    ...createSignIn(parts),
-    ...createOwnSessions(parts),
-    ...createPasskeys(parts),
-    ...createCompanySignIn(parts),
-    ...createOwnerLinks(parts),
-    ...createUserManagement(parts),
-    ...createInvitations(parts),
-    ...createLinkCheck(parts),
-    async dropEnded() {
-      const now = clock.now();
-      await sessions.dropEnded();
-      await limit.dropEnded();
-      await dropOwnerLinksUpTo(database, now);
-      await dropInvitationsUpTo(database, now);
-      await dropChallengesUpTo(database, now);
-    },
   };
 }

@@ -1,9 +1,7 @@
 /** The list of routes: what each room serves, with the parts that they share. */
 import type { createAccess } from '../access/access.ts';
 import { apiKeyRoutes } from '../access/keys/api-key-routes.ts';
-import { ownSessionRoutes } from '../access/users/own-session-routes.ts';
-import { passkeyRoutes } from '../access/users/passkey-routes.ts';
-import { sessionRoutes } from '../access/users/session-routes.ts';
+import { ownSessionRoutes, passkeyRoutes, sessionRoutes } from '../access/users/session-routes.ts';
 import { userRoutes } from '../access/users/user-routes.ts';
 import { agentRoutes } from '../agents/agent-routes.ts';
 import { productRoutes } from '../catalog/browse/product-routes.ts';

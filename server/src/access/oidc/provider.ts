@@ -1,3 +1,4 @@
+import { createHmac, randomBytes } from 'node:crypto';
 import {
   AuthorizationResponseError,
   allowInsecureRequests,
@@ -9,6 +10,7 @@ import {
   ClientSecretBasic,
   ClientSecretPost,
   type Configuration,
+  type CustomFetch,
   calculatePKCECodeChallenge,
   customFetch,
   discovery,
@@ -17,15 +19,11 @@ import {
   None,
   ResponseBodyError,
 } from 'openid-client';
+import { includesRole, type PartRole, type Role } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { isProtectedUrl } from '../../kernel/protected-url.ts';
 import type { RoleRule } from '../../kernel/role-rules.ts';
-import { secretsOf } from './attempt.ts';
-import { fetchBounded } from './bounded-fetch.ts';
-import { type CompanyAccount, readCompanyAccount } from './company-account.ts';
-
-export type { CompanyAccount } from './company-account.ts';
 
 /** As the operator configured it. Source: docs/interface.md §5.7. */
 export interface ProviderSettings {
@@ -187,3 +185,136 @@ async function ask<Result>({ name }: ProviderSettings, work: () => Promise<Resul
 function isUnreached({ code }: ClientError): boolean {
   return code === undefined || code === 'OAUTH_TIMEOUT';
 }
+
+/** What one sign-in at the provider is recognised by; all of it follows from one secret that only the browser keeps. */
+interface AttemptSecrets {
+  readonly state: string;
+  readonly nonce: string;
+  /** Of PKCE (RFC 7636): 43 characters of the alphabet that it asks for. */
+  readonly verifier: string;
+}
+
+/** @returns what the browser keeps until it comes back: nothing has to be stored here, so nobody can fill the store */
+export function makeAttempt(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+function secretsOf(attempt: string): AttemptSecrets {
+  const derive = (what: string) =>
+    createHmac('sha256', attempt).update(`relata sign-in ${what}`).digest('base64url');
+  return { state: derive('state'), nonce: derive('nonce'), verifier: derive('verifier') };
+}
+
+/** Far more than the keys and claims of a provider take; a group claim of 10,000 names has some 400 KiB. */
+const MAX_BYTES = 1024 * 1024;
+
+/** The operator gave the address, so it may be private, but secrets go there protected. Follows no redirect and reads no more than an answer can need; the signal of the caller bounds the time. */
+const fetchBounded: CustomFetch = async (address, options) => {
+  const url = new URL(address);
+  if (!isProtectedUrl(url)) throw new Error(`${url.origin} is neither https nor on this machine`);
+  const { method, headers, body, signal } = options;
+  const response = await fetch(url, {
+    method,
+    headers,
+    ...(body !== undefined && body !== null && { body }),
+    redirect: 'manual',
+    ...(signal && { signal }),
+  });
+  const bytes = await readBounded(response, url);
+  const isEmpty = bytes.length === 0 || [204, 205, 304].includes(response.status);
+  const { status, statusText, headers: answered } = response;
+  return new Response(isEmpty ? null : bytes, { status, statusText, headers: answered });
+};
+
+async function readBounded(response: Response, url: URL): Promise<Buffer<ArrayBuffer>> {
+  const parts: Uint8Array[] = [];
+  let total = 0;
+  for await (const part of response.body ?? []) {
+    total += part.length;
+    if (total > MAX_BYTES) throw new Error(`${url.origin} answered more than ${MAX_BYTES} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+/** Whom the provider signed in. */
+export interface CompanyAccount {
+  readonly issuer: string;
+  /** What names the person at the issuer for ever; addresses and names change. */
+  readonly subject: string;
+  /** As the provider writes it. */
+  readonly email: string;
+  readonly name: string;
+  readonly groups: readonly string[];
+}
+
+/** As the schema of an invitation has them. */
+const EMAIL = /^[^\s\p{Cc}@]+@[^\s\p{Cc}@]+$/u;
+const NAME_LENGTH = 255;
+const EMAIL_LENGTH = 254;
+/** OpenID Connect Core 1.0, section 2. */
+const SUBJECT_LENGTH = 255;
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/**
+ * @param claims  of an ID token that was checked
+ * @throws provider_refused when they lack what a user needs
+ */
+function readCompanyAccount(claims: Claims, groupsClaim: string): CompanyAccount {
+  const { iss, sub, email } = claims;
+  if (typeof iss !== 'string' || typeof sub !== 'string' || sub.length > SUBJECT_LENGTH) {
+    throw refused('the provider did not say who signed in');
+  }
+  if (typeof email !== 'string' || email.length > EMAIL_LENGTH || !EMAIL.test(email)) {
+    throw refused('the provider sent no e-mail address: let it send the claim email to this client');
+  }
+  // Whoever may enter any address there could take the name of somebody else here.
+  if (claims.email_verified === false) {
+    throw refused('the provider has not verified your e-mail address: verify it there first');
+  }
+  return {
+    issuer: iss,
+    subject: sub,
+    email,
+    name: readName(claims) ?? email,
+    groups: readGroups(claims[groupsClaim]),
+  };
+}
+
+function readName(claims: Claims): string | undefined {
+  const found = [claims.name, claims.preferred_username].find(
+    (name) => typeof name === 'string' && name.trim() !== '',
+  );
+  return found === undefined ? undefined : String(found).replaceAll('\0', '').slice(0, NAME_LENGTH);
+}
+
+function readGroups(claim: unknown): readonly string[] {
+  const groups: unknown[] = Array.isArray(claim) ? claim : [claim];
+  return groups.filter((group) => typeof group === 'string');
+}
+
+function refused(detail: string): ServiceError {
+  return new ServiceError('provider_refused', { details: [detail] });
+}
+
+/** @returns the highest role that the groups give in the account, and in each part of it */
+export function findRoles(
+  rules: readonly RoleRule[],
+  groups: readonly string[],
+): { role: Role; roles: PartRole[] } {
+  let role: Role = 'none';
+  const roles = new Map<string, PartRole>();
+  for (const rule of rules.filter(({ group }) => group === '*' || groups.includes(group))) {
+    if (rule.scope === undefined) role = higher(role, rule.role);
+    else keepHighest(roles, { scope: rule.scope, role: rule.role });
+  }
+  return { role, roles: [...roles.values()] };
+}
+
+function keepHighest(roles: Map<string, PartRole>, given: PartRole): void {
+  const part = `${given.scope.type} ${given.scope.id}`;
+  if (!includesRole(roles.get(part)?.role ?? 'none', given.role)) roles.set(part, given);
+}
+
+const higher = (one: Role, other: Role): Role => (includesRole(one, other) ? one : other);

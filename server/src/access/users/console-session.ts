@@ -1,27 +1,49 @@
 import type { UserCaller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { createShortCache } from '../../projects/projects.ts';
+import {
+  type Change,
+  createShortCache,
+  type ListPage,
+  type PageWish,
+  type Projects,
+  readPlace,
+  toPage,
+} from '../../projects/projects.ts';
 import type { ControlTransaction, Database } from '../../storage/storage.ts';
 import {
-  dropSessions,
+  type ConsoleSession,
   findSession,
   insertSession,
+  listSessions,
   noteSessionUse,
+  removeOtherSessions,
+  removeSession,
   removeSessionByHash,
-} from './console-session-store.ts';
+  removeSessionsOf,
+} from './sign-in-store.ts';
 import { hashSecret, makeSecret, type SecretHash, toUserCaller, type User } from './user.ts';
 import { updateUser } from './user-store.ts';
 
 const HOUR_MS = 3_600_000;
 /** An idle session ends overnight, but not during lunch. Source: docs/interface.md §5.6 rule 6. */
-const IDLE_MS = 12 * HOUR_MS;
-/** Also for a session in use: it asks for the password once a week. */
+export const IDLE_MS = 12 * HOUR_MS;
+/** Also for a session in use: the password is required once a week. */
 const LIFETIME_MS = 7 * 24 * HOUR_MS;
 /** A write for each request would cost a commit each; 12 hours need no seconds. */
 const USE_NOTED_EVERY_MS = 60_000;
-/** At some 500 bytes each; more people than these do not look at once. */
-const REMEMBERED_SESSIONS = 5_000;
+/** At some 500 bytes each; more people than these do not use the console at once. */
+const CACHED_SESSIONS = 5_000;
+/** Browsers need 200 characters at most; longer names are cut. */
+const USER_AGENT_LENGTH = 255;
+
+export interface UserParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly projects: Projects;
+  /** Runs after a session or a user was written. */
+  readonly onWritten: () => void;
+}
 
 /** A session at the one moment at which its value is known. */
 export interface OpenedSession {
@@ -41,20 +63,13 @@ export interface Visitor {
   readonly sessionValue: string | undefined;
 }
 
-interface SessionToOpen {
-  readonly user: User;
-  readonly now: number;
-  /** The session that the browser had until now, if any, ends. */
-  readonly visitor: Visitor;
-}
-
-/** Browsers need 200 characters at most; whoever sends more has it cut. */
-const USER_AGENT_LENGTH = 255;
-
-/** Always with a new value: against session fixation, one that came with the request is not used. */
+/**
+ * Opens a session, always with a new value: against session fixation, one that came with the request is not used. The session
+ * that the browser had until now ends.
+ */
 export async function openSession(
   tx: ControlTransaction,
-  { user, now, visitor }: SessionToOpen,
+  { user, now, visitor }: { readonly user: User; readonly now: number; readonly visitor: Visitor },
 ): Promise<OpenedSession> {
   const { sessionValue, address, userAgent } = visitor;
   if (sessionValue !== undefined) await removeSessionByHash(tx, hashSecret(sessionValue));
@@ -73,15 +88,20 @@ export async function openSession(
   return { value, maxAgeSeconds: LIFETIME_MS / 1000, caller, user: signedIn };
 }
 
-/** The sessions of a user that have not ended are those used after the one and ending after the other. */
-export const openSessionsAt = (now: number) => ({ expiresAfter: now, usedAfter: now - IDLE_MS });
+/** Returns after the write is durable and this process has forgotten the sessions as they were. */
+export async function writeSessions<Result>(
+  { database, onWritten }: Pick<UserParts, 'database' | 'onWritten'>,
+  work: (tx: ControlTransaction) => Promise<Result>,
+): Promise<Result> {
+  const written = await database.write(work);
+  onWritten();
+  return written;
+}
 
-export interface SessionFinder {
-  /** @throws not_signed_in when there is no such session, or it has ended */
-  findUser(value: string): Promise<UserCaller>;
-  /** To be called when a session or a user was written. */
-  dropCache(): void;
-  dropEnded(): Promise<void>;
+/** What a user did as themselves. */
+export function userChange(caller: UserCaller, what: string, details?: Change['details']): Change {
+  const subject = { type: 'user', id: caller.userId, name: caller.userName };
+  return { author: caller, action: `user.${what}`, subject, ...(details && { details }) };
 }
 
 interface FoundSession {
@@ -91,8 +111,8 @@ interface FoundSession {
 }
 
 /** On the way of every request of the console: mostly answered from memory, which is a second old at most. */
-export function createSessionFinder(database: Database, clock: Clock): SessionFinder {
-  const sessions = createShortCache<SecretHash, FoundSession>(clock, REMEMBERED_SESSIONS);
+export function createSessionFinder({ database, clock }: Pick<UserParts, 'database' | 'clock'>) {
+  const sessions = createShortCache<SecretHash, FoundSession>(clock, CACHED_SESSIONS);
 
   async function read(hash: SecretHash): Promise<FoundSession | undefined> {
     const found = await findSession(database.read, hash);
@@ -104,12 +124,13 @@ export function createSessionFinder(database: Database, clock: Clock): SessionFi
   async function noteUse(found: FoundSession, now: number): Promise<void> {
     if (now - found.usedAt < USE_NOTED_EVERY_MS) return;
     found.usedAt = now;
-    // A full disk must not keep anybody from looking; the next use a minute later tries again.
+    // Reading must go on while the disk is full; the next use a minute later tries again.
     await noteSessionUse(database, found.caller.sessionId, now).catch(() => {});
   }
 
   return {
-    async findUser(value) {
+    /** @throws not_signed_in when there is no such session, or it has ended */
+    async findUser(value: string): Promise<UserCaller> {
       const hash = hashSecret(value);
       const found = await sessions.get(hash, () => read(hash));
       const now = clock.now();
@@ -119,10 +140,42 @@ export function createSessionFinder(database: Database, clock: Clock): SessionFi
       await noteUse(found, now);
       return found.caller;
     },
+    /** To be called when a session or a user was written. */
     dropCache: () => sessions.drop(),
-    dropEnded: () => {
+  };
+}
+
+/** The sessions of a user, who lists and ends them; an ended one is refused from the moment a call returns. Source: docs/interface.md §5.6. */
+export function createOwnSessions(parts: UserParts) {
+  const { database, clock, projects } = parts;
+  const end = (change: Change, work: (tx: ControlTransaction) => Promise<unknown>): Promise<void> =>
+    writeSessions(parts, async (tx) => {
+      await work(tx);
+      await projects.recordChange(change, tx);
+    });
+  return {
+    /** Those that have not ended, by id. */
+    async listSessions({ userId }: UserCaller, wish: PageWish): Promise<ListPage<ConsoleSession>> {
+      const place = readPlace(wish);
       const now = clock.now();
-      return dropSessions(database, { expiredAt: now, unusedSince: now - IDLE_MS });
+      const filter = { userId, place, expiresAfter: now, usedAfter: now - IDLE_MS };
+      return toPage(await listSessions(database.read, filter), place);
     },
+    /** Ends the session of the caller. */
+    signOut: (caller: UserCaller) =>
+      end(userChange(caller, 'signed-out'), (tx) =>
+        removeSession(tx, { id: caller.sessionId, userId: caller.userId }),
+      ),
+    /** @throws not_found for a session that has ended or belongs to another user */
+    endSession: (caller: UserCaller, id: number) =>
+      end(userChange(caller, 'session-ended', { session: id }), async (tx) => {
+        if (!(await removeSession(tx, { id, userId: caller.userId }))) throw new ServiceError('not_found');
+      }),
+    endOtherSessions: (caller: UserCaller) =>
+      end(userChange(caller, 'other-sessions-ended'), (tx) =>
+        removeOtherSessions(tx, { current: caller.sessionId, userId: caller.userId }),
+      ),
+    signOutEverywhere: (caller: UserCaller) =>
+      end(userChange(caller, 'signed-out-everywhere'), (tx) => removeSessionsOf(tx, caller.userId)),
   };
 }

@@ -5,160 +5,234 @@ import {
   actorOf,
   type Beside,
   type Change,
+  commandAuthor,
+  describeChange,
   type ListPage,
   type PageWish,
   readPlace,
   toPage,
 } from '../../projects/projects.ts';
-import type { ControlTransaction, Database } from '../../storage/storage.ts';
+import type { ControlTransaction } from '../../storage/storage.ts';
 import { refuseLimited } from '../keys/keys.ts';
-import { type OpenedSession, openSession, type Visitor } from './console-session.ts';
 import {
+  type OpenedSession,
+  openSession,
+  type UserParts,
+  userChange,
+  type Visitor,
+  writeSessions,
+} from './console-session.ts';
+import { hashPassword, refuseWeakPassword } from './password.ts';
+import { removePasskeys, removeSessionsOf } from './sign-in-store.ts';
+import { hashSecret, makeSecret, normalizeEmail, refuseUnfitRoles, type User } from './user.ts';
+import { refuseUnlessOwner } from './user-management.ts';
+import {
+  countLocalOwners,
   findInvitation,
-  findInvitationByHash,
+  findOwnerLink,
+  findUserByEmail,
   type Invitation,
   insertInvitation,
+  insertOwnerLink,
+  insertUser,
   listInvitations,
   removeInvitation,
   removeInvitationsTo,
-} from './invitation-store.ts';
-import { type Roles, refuseUnfitRoles } from './part-roles.ts';
-import { hashPassword, refuseWeakPassword } from './password.ts';
-import { userChange, writeSessions } from './sign-in.ts';
-import { hashSecret, makeSecret, normalizeEmail } from './user.ts';
-import { refuseUnlessOwner, type UserManagementParts } from './user-management.ts';
-import { findUserByEmail, insertUser } from './user-store.ts';
+  removeOwnerLinks,
+  updateUser,
+} from './user-store.ts';
 
 /** Source: docs/interface.md §14.6 rule 4. */
 const INVITATION_MS = 7 * 24 * 3_600_000;
+/** Source: docs/interface.md §14.5 rule 3. */
+const OWNER_LINK_MS = 3_600_000;
 
-/** An invitation at the one moment at which its token is known. */
-export interface MadeInvitation extends Invitation {
-  readonly token: string;
-}
-
+/** What a person sends who follows an invitation. */
 interface Acceptance {
   readonly token: string;
   readonly name: string;
   readonly password: string;
 }
 
-/** Links by which people become users of the caller's account. Source: docs/interface.md §14.6. */
-export interface Invitations {
-  /** In the place of one to the same address. @throws email_taken for a user of the account, key_beyond_own */
-  invite(
-    author: Caller,
-    given: { email: string; role: Role; roles?: readonly PartRole[] },
-    beside?: Beside<Invitation>,
-  ): Promise<MadeInvitation>;
-  listInvitations(caller: Caller, wish: PageWish): Promise<ListPage<Invitation>>;
-  /** The link ends. @throws not_found */
-  deleteInvitation(author: Caller, id: number, beside?: Beside<Invitation>): Promise<void>;
-  /** Once. @throws link_ended, email_taken, request_invalid */
-  acceptInvitation(given: Acceptance, visitor: Visitor): Promise<OpenedSession>;
+interface FoundLink {
+  readonly type: 'owner' | 'invitation';
+  readonly role: Role;
+  readonly expiresAt: number;
+  /** Of an invitation: the user's. */
+  readonly email?: string;
 }
 
-export function createInvitations(parts: UserManagementParts): Invitations {
+/** Links by which people become users of the caller's account. Source: docs/interface.md §14.6. */
+export function createInvitations(parts: UserParts) {
   const { database, clock, projects } = parts;
+
+  /** @returns an invitation that can be accepted. @throws link_ended: used, replaced, withdrawn, expired and unknown are alike */
+  async function getByToken(rows: Parameters<typeof findInvitation>[0], hash: string): Promise<Invitation> {
+    const invitation = await findInvitation(rows, { hash, now: clock.now() });
+    if (invitation === undefined) throw new ServiceError('link_ended');
+    return invitation;
+  }
+
   return {
-    async invite(author, { roles = [], ...who }, beside) {
+    /**
+     * In the place of one to the same address.
+     * @returns the invitation at the one moment at which its token is known
+     * @throws email_taken for a user of the account, key_beyond_own
+     */
+    async invite(
+      author: Caller,
+      { roles = [], ...given }: { email: string; role: Role; roles?: readonly PartRole[] },
+      beside?: Beside<Invitation>,
+    ): Promise<Invitation & { readonly token: string }> {
       refuseUnlessOwner(author);
-      const given = { ...who, roles };
-      await refuseUnfitRoles(projects, author, given);
+      await refuseUnfitRoles(projects, author, { role: given.role, roles });
+      const { accountId } = author;
+      const [email, token, now] = [normalizeEmail(given.email), makeSecret(), clock.now()];
       return database.write(async (tx) => {
         await refuseLimited(tx, author);
-        const { token, ...invitation } = await insertMade(parts, { tx, author, given });
-        const { email, role, expiresAt } = invitation;
+        // Whether another account has such a user is not for this one to know; it turns out when the link is followed.
+        if ((await findUserByEmail(tx, email))?.accountId === accountId)
+          throw new ServiceError('email_taken');
+        await removeInvitationsTo(tx, { accountId, email });
+        const invitation = await insertInvitation(tx, {
+          ...{ accountId, email, role: given.role, roles, hash: hashSecret(token) },
+          ...{ createdAt: now, createdBy: actorOf(author), expiresAt: now + INVITATION_MS },
+        });
+        const { role, expiresAt } = invitation;
         const details = { email, role, roles, expiresAt };
-        await projects.recordChange({ ...describeChangeOf(author, 'created', invitation), details }, tx);
+        await projects.recordChange({ ...changeOf(author, 'created', invitation), details }, tx);
         await beside?.(tx, invitation);
         return { ...invitation, token };
       });
     },
-    async listInvitations(caller, wish) {
+
+    async listInvitations(caller: Caller, wish: PageWish): Promise<ListPage<Invitation>> {
       refuseUnlessOwner(caller);
       const place = readPlace(wish);
       const filter = { accountId: caller.accountId, now: clock.now(), place };
       return toPage(await listInvitations(database.read, filter), place);
     },
-    async deleteInvitation(author, id, beside) {
+
+    /** The link ends. @throws not_found */
+    async deleteInvitation(author: Caller, id: number, beside?: Beside<Invitation>): Promise<void> {
       refuseUnlessOwner(author);
       await database.write(async (tx) => {
         const filter = { id, accountId: author.accountId, now: clock.now() };
         const invitation = await findInvitation(tx, filter);
         if (invitation === undefined) throw new ServiceError('not_found');
         await removeInvitation(tx, id);
-        await projects.recordChange(describeChangeOf(author, 'deleted', invitation), tx);
+        await projects.recordChange(changeOf(author, 'deleted', invitation), tx);
         await beside?.(tx, invitation);
       });
     },
-    acceptInvitation: (given, visitor) => accept(parts, given, visitor),
+
+    /** Once. @throws link_ended, email_taken, request_invalid */
+    async acceptInvitation({ token, name, password }: Acceptance, visitor: Visitor): Promise<OpenedSession> {
+      const hash = hashSecret(token);
+      // Before the password is hashed: a wrong token costs next to nothing.
+      const { email } = await getByToken(database.read, hash);
+      refuseWeakPassword('password', password, { email, name });
+      const passwordHash = await hashPassword(password);
+      return writeSessions(parts, async (tx) => {
+        const now = clock.now();
+        const { id, accountId, role, roles, createdBy } = await getByToken(tx, hash);
+        if ((await findUserByEmail(tx, email)) !== undefined) throw new ServiceError('email_taken');
+        await removeInvitation(tx, id);
+        const added = { accountId, email, name, role, roles, passwordHash, createdAt: now };
+        const opened = await openSession(tx, { user: await insertUser(tx, added), now, visitor });
+        const details = { email, role, roles, invitedBy: createdBy };
+        await projects.recordChange(userChange(opened.caller, 'created', details), tx);
+        return opened;
+      });
+    },
+
+    /** What a link is for, before anything is filled in. It stays good. @throws link_ended */
+    async checkLink(token: string): Promise<FoundLink> {
+      const hash = hashSecret(token);
+      const owner = await findOwnerLink(database.read, hash, clock.now());
+      if (owner) return { type: 'owner', role: 'owner', expiresAt: owner.expiresAt };
+      const { role, expiresAt, email } = await getByToken(database.read, hash);
+      return { type: 'invitation', role, expiresAt, email };
+    },
   };
 }
 
-async function insertMade(
-  { clock }: UserManagementParts,
-  { tx, author, given }: { tx: ControlTransaction; author: Caller; given: { email: string } & Roles },
-): Promise<MadeInvitation> {
-  const { accountId } = author;
-  const email = normalizeEmail(given.email);
-  const known = await findUserByEmail(tx, email);
-  // Whether another account has such a user is not for this one to know; it turns out when the link is followed.
-  if (known?.accountId === accountId) throw new ServiceError('email_taken');
-  await removeInvitationsTo(tx, { accountId, email });
-  const token = makeSecret();
-  const now = clock.now();
-  const invitation = await insertInvitation(tx, {
-    accountId,
-    email,
-    role: given.role,
-    roles: given.roles,
-    hash: hashSecret(token),
-    createdAt: now,
-    createdBy: actorOf(author),
-    expiresAt: now + INVITATION_MS,
-  });
-  return { ...invitation, token };
-}
-
-async function accept(
-  parts: UserManagementParts,
-  { token, name, password }: Acceptance,
-  visitor: Visitor,
-): Promise<OpenedSession> {
-  const { database, clock, projects } = parts;
-  const hash = hashSecret(token);
-  // Before the password is hashed: who has no link costs next to nothing.
-  const { email } = await getByToken(database.read, hash, clock.now());
-  refuseWeakPassword('password', password, { email, name });
-  const passwordHash = await hashPassword(password);
-  return writeSessions(parts, async (tx) => {
-    const now = clock.now();
-    const { id, accountId, role, roles, createdBy } = await getByToken(tx, hash, now);
-    if ((await findUserByEmail(tx, email)) !== undefined) throw new ServiceError('email_taken');
-    await removeInvitation(tx, id);
-    const user = await insertUser(tx, {
-      ...{ accountId, email, name, role, roles },
-      ...{ passwordHash, createdAt: now },
-    });
-    const opened = await openSession(tx, { user, now, visitor });
-    const details = { email, role, roles, invitedBy: createdBy };
-    await projects.recordChange({ ...userChange(opened.caller, 'created'), details }, tx);
-    return opened;
-  });
-}
-
-/** Used, replaced, withdrawn, expired and unknown are alike. @throws link_ended */
-async function getByToken(
-  rows: Database['read'] | ControlTransaction,
-  hash: string,
-  now: number,
-): Promise<Invitation> {
-  const invitation = await findInvitationByHash(rows, hash, now);
-  if (invitation === undefined) throw new ServiceError('link_ended');
-  return invitation;
-}
-
-function describeChangeOf(author: Author, what: string, { id, email }: Invitation): Change {
+function changeOf(author: Author, what: string, { id, email }: Invitation): Change {
   return { author, action: `invitation.${what}`, subject: { type: 'invitation', id, name: email } };
+}
+
+/** Links by which the first owners come, and owners who lost their password come back. Source: docs/interface.md §14.5. */
+export function createOwnerLinks(parts: UserParts) {
+  const { database, clock, projects } = parts;
+
+  /** @throws link_ended: used, replaced, expired and unknown are alike */
+  async function getLink(rows: Parameters<typeof findOwnerLink>[0], hash: string) {
+    const link = await findOwnerLink(rows, hash, clock.now());
+    if (link === undefined) throw new ServiceError('link_ended');
+    return link;
+  }
+
+  return {
+    /** Whether any account has one. */
+    hasOwner: async (): Promise<boolean> => (await countLocalOwners(database.read)) > 0,
+
+    /** Good once and for an hour, beside others of the account. @returns the token */
+    makeOwnerLink: (accountId: number, command: string): Promise<string> =>
+      database.write(async (tx) => {
+        const token = makeSecret();
+        const expiresAt = clock.now() + OWNER_LINK_MS;
+        await insertOwnerLink(tx, { hash: hashSecret(token), accountId, expiresAt });
+        const author = commandAuthor(accountId, command);
+        const subject = { type: 'owner-link' };
+        const details = { expiresAt };
+        await projects.recordChange({ author, action: 'owner-link.created', subject, details }, tx);
+        return token;
+      }),
+
+    /**
+     * Makes the user of the link: a new one, or the one of that address in the account, who gets the role and the new
+     * password. All links of the account end. @throws link_ended, email_taken, request_invalid
+     */
+    async createOwner(
+      given: Acceptance & { readonly email: string },
+      visitor: Visitor,
+    ): Promise<OpenedSession> {
+      const { name, password } = given;
+      const [hash, email] = [hashSecret(given.token), normalizeEmail(given.email)];
+      // Before the password is hashed: a wrong token costs next to nothing.
+      await getLink(database.read, hash);
+      refuseWeakPassword('password', password, { email, name });
+      const passwordHash = await hashPassword(password);
+      return writeSessions(parts, async (tx) => {
+        const now = clock.now();
+        const { accountId } = await getLink(tx, hash);
+        await removeOwnerLinks(tx, accountId);
+        const owner = { accountId, email, name, passwordHash, createdAt: now };
+        const { user, what, details } = await makeOwner(tx, owner);
+        const opened = await openSession(tx, { user, now, visitor });
+        await projects.recordChange(userChange(opened.caller, what, details), tx);
+        return opened;
+      });
+    },
+  };
+}
+
+async function makeOwner(
+  tx: ControlTransaction,
+  given: Pick<User, 'accountId' | 'email' | 'name' | 'createdAt'> & { readonly passwordHash: string },
+): Promise<{ user: User; what: string; details: Change['details'] }> {
+  const { accountId, email, name, passwordHash } = given;
+  const [role, roles] = ['owner', []] as const;
+  await removeInvitationsTo(tx, { accountId, email });
+  const known = await findUserByEmail(tx, email);
+  if (known === undefined) {
+    const user = await insertUser(tx, { ...given, role, roles });
+    return { user, what: 'created', details: { email, role, by: 'owner link' } };
+  }
+  if (known.accountId !== accountId) throw new ServiceError('email_taken');
+  await updateUser(tx, { id: known.id, name, role, roles, passwordHash });
+  await removeSessionsOf(tx, known.id);
+  await removePasskeys(tx, { userId: known.id });
+  const details = describeChange({ name: known.name, role: known.role }, { name, role });
+  return { user: { ...known, name, role, roles, passkeys: 0 }, what: 'recovered', details };
 }

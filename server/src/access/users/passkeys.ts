@@ -1,18 +1,20 @@
+import { isIP } from 'node:net';
 import type { Caller, UserCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Beside } from '../../projects/projects.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
-import { type OpenedSession, openSession, type Visitor } from './console-session.ts';
 import {
-  checkNewPasskey,
-  checkSignature,
-  hostOf,
-  readChallenge,
-  type SentPasskey,
-  type SentSignature,
-} from './passkey-check.ts';
+  type OpenedSession,
+  openSession,
+  type UserParts,
+  userChange,
+  type Visitor,
+  writeSessions,
+} from './console-session.ts';
+import type { PasswordLimit } from './password.ts';
 import {
   hasCredential,
+  insertChallenge,
   insertPasskey,
   listPasskeys,
   notePasskeyUse,
@@ -20,149 +22,244 @@ import {
   type Purpose,
   removePasskeys,
   takeChallenge,
-} from './passkey-store.ts';
-import { type PasskeyWish, wishPasskey } from './passkey-wish.ts';
-import { type SignInParts, userChange, writeSessions } from './sign-in.ts';
-import { hashSecret } from './user.ts';
-import { getUser, refuseUnlessOwner } from './user-management.ts';
-import { findUser, type StoredUser } from './user-store.ts';
-
-/** The second factor of users with a password. Source: docs/interface.md §5.8. */
-export interface Passkeys {
-  listPasskeys(caller: UserCaller): Promise<Passkey[]>;
-  /** @throws request_invalid for a user with a company account, and beyond the limit */
-  beginPasskey(caller: UserCaller, origin: string): Promise<PasskeyWish>;
-  /** @throws attempt_ended, passkey_refused, request_invalid */
-  addPasskey(caller: UserCaller, given: SentPasskey & { name: string }, origin: string): Promise<Passkey>;
-  /** @throws not_found */
-  removePasskey(caller: UserCaller, id: number): Promise<void>;
-  /** Of somebody who lost them. @throws not_found, role_refused */
-  removePasskeysOf(author: Caller, userId: number, beside?: Beside<void>): Promise<void>;
-  /** The second step of a sign-in. @throws attempt_ended, passkey_refused */
-  signInByPasskey(given: SentSignature, visitor: Visitor): Promise<OpenedSession>;
-}
+} from './sign-in-store.ts';
+import { hashSecret, invalid, makeSecret, type User } from './user.ts';
+import { describeUserChange, getUser, refuseUnlessOwner } from './user-management.ts';
+import { findUser } from './user-store.ts';
 
 /** Devices of one person, and one in a safe. */
 const PASSKEYS = 10;
+const CHALLENGE_MS = 5 * 60_000;
+/** Windows in which one person signs in at the same time. */
+const CHALLENGES = 5;
 
-export function createPasskeys(parts: SignInParts): Passkeys {
-  const { database, projects } = parts;
+/** What the browser needs to use or make a passkey. */
+export interface PasskeyChallenge {
+  /** Good once, for a few minutes. */
+  readonly challenge: string;
+  readonly host: string;
+  readonly passkeys: readonly Pick<Passkey, 'credentialId' | 'transports'>[];
+}
+
+/** @returns what the browser of this user has to show as well. @throws request_invalid as hostOf */
+export async function challengePasskey(
+  { database, clock }: Pick<UserParts, 'database' | 'clock'>,
+  { id: userId }: Pick<User, 'id'>,
+  { purpose, origin }: { purpose: Purpose; origin: string },
+): Promise<PasskeyChallenge> {
+  const host = hostOf(origin);
+  const challenge = makeSecret();
+  const expiresAt = clock.now() + CHALLENGE_MS;
+  await database.write((tx) =>
+    insertChallenge(tx, { hash: hashSecret(challenge), userId, purpose, expiresAt }, CHALLENGES),
+  );
+  return { challenge, host, passkeys: await listPasskeys(database.read, userId) };
+}
+
+/** The second factor of users with a password. Source: docs/interface.md §5.8. */
+export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimit }) {
+  const { database, clock, projects, limit } = parts;
+
+  /** Before anything is checked, so that a challenge is good for one attempt. @throws attempt_ended, passkey_refused */
+  async function takeAttempt(clientDataJSON: string, purpose: Purpose) {
+    const challenge = readChallenge(clientDataJSON);
+    const hash = hashSecret(challenge);
+    const userId = await database.write((tx) => takeChallenge(tx, { hash, purpose, now: clock.now() }));
+    if (userId === undefined) throw new ServiceError('attempt_ended');
+    return { challenge, userId };
+  }
+
   return {
-    listPasskeys: ({ userId }) => listPasskeys(database.read, userId),
-    async beginPasskey(caller, origin) {
-      const user = await getOwn(parts, caller);
-      if (user.passwordHash === undefined) {
+    listPasskeys: ({ userId }: UserCaller): Promise<Passkey[]> => listPasskeys(database.read, userId),
+
+    /** @throws request_invalid for a user with a company account, and beyond the limit */
+    async beginPasskey({ userId, accountId }: UserCaller, origin: string): Promise<PasskeyChallenge> {
+      const user = await findUser(database.read, { id: userId, accountId });
+      if (user === undefined) throw new ServiceError('not_signed_in');
+      if (user.passwordHash === undefined)
         throw invalid(
           'passkeys are asked for after a password: your provider asks for its own second factor',
         );
-      }
       if (user.passkeys >= PASSKEYS)
         throw invalid(`a user has ${PASSKEYS} passkeys at most: remove one first`);
-      return wishPasskey(parts, user, { purpose: 'add', origin });
+      return challengePasskey(parts, user, { purpose: 'add', origin });
     },
-    addPasskey: (caller, given, origin) => addPasskey(parts, { caller, given, origin }),
-    removePasskey: (caller, id) =>
+
+    /** @throws attempt_ended, passkey_refused, request_invalid */
+    async addPasskey(
+      caller: UserCaller,
+      given: SentPasskey & { name: string },
+      origin: string,
+    ): Promise<Passkey> {
+      const { challenge, userId } = await takeAttempt(given.clientDataJSON, 'add');
+      if (userId !== caller.userId) throw new ServiceError('attempt_ended');
+      const made = await checkNewPasskey(given, { challenge, origin });
+      return writeSessions(parts, async (tx) => {
+        if (await hasCredential(tx, made.credentialId)) throw invalid('this passkey is there already');
+        const user = await findUser(tx, { id: userId, accountId: caller.accountId });
+        if (user === undefined || user.passkeys >= PASSKEYS) throw new ServiceError('attempt_ended');
+        const passkey = await insertPasskey(tx, {
+          ...{ ...made, userId, name: given.name },
+          ...{ host: hostOf(origin), createdAt: clock.now() },
+        });
+        await projects.recordChange(userChange(caller, 'passkey-added', { passkey: passkey.name }), tx);
+        return passkey;
+      });
+    },
+
+    /** @throws not_found */
+    removePasskey: (caller: UserCaller, id: number): Promise<void> =>
       writeSessions(parts, async (tx) => {
         const [gone] = await removePasskeys(tx, { userId: caller.userId, id });
         if (gone === undefined) throw new ServiceError('not_found');
-        const details = { passkey: gone.name };
-        await projects.recordChange({ ...userChange(caller, 'passkey-removed'), details }, tx);
+        await projects.recordChange(userChange(caller, 'passkey-removed', { passkey: gone.name }), tx);
       }),
-    async removePasskeysOf(author, userId, beside) {
+
+    /** Of a user who lost them. @throws not_found, role_refused */
+    async removePasskeysOf(author: Caller, userId: number, beside?: Beside<void>): Promise<void> {
       refuseUnlessOwner(author);
       await writeSessions(parts, async (tx) => {
-        const { name } = await getUser(tx, author, userId);
+        const user = await getUser(tx, author, userId);
         const gone = await removePasskeys(tx, { userId });
-        const subject = { type: 'user', id: userId, name };
         const details = { passkeys: gone.map(({ name }) => name) };
-        await projects.recordChange({ author, action: 'user.passkeys-removed', subject, details }, tx);
+        await projects.recordChange({ ...describeUserChange(author, 'passkeys-removed', user), details }, tx);
         await beside?.(tx);
       });
     },
-    signInByPasskey: (given, visitor) => signInByPasskey(parts, given, visitor),
+
+    /** The second step of a sign-in. @throws attempt_ended, passkey_refused */
+    async signInByPasskey(given: SentSignature, visitor: Visitor): Promise<OpenedSession> {
+      const { challenge, userId } = await takeAttempt(given.clientDataJSON, 'sign-in');
+      const passkeys = await listPasskeys(database.read, userId);
+      const passkey = passkeys.find(({ credentialId }) => credentialId === given.id);
+      if (passkey === undefined) throw new ServiceError('passkey_refused');
+      const counter = await checkSignature(given, { challenge, origin: visitor.origin }, passkey);
+      const opened = await writeSessions(parts, (tx) => openBy(tx, { passkey, counter, visitor }));
+      await limit.forgive({ email: opened.user.email, address: visitor.address });
+      return opened;
+    },
   };
+
+  async function openBy(
+    tx: ControlTransaction,
+    { passkey, counter, visitor }: { passkey: Passkey; counter: number; visitor: Visitor },
+  ): Promise<OpenedSession> {
+    const now = clock.now();
+    // Removed, or used with the same count, since it was read.
+    if (!(await notePasskeyUse(tx, passkey, { counter, at: now }))) throw new ServiceError('passkey_refused');
+    const user = await findUser(tx, { id: passkey.userId });
+    if (user === undefined) throw new ServiceError('passkey_refused');
+    const session = await openSession(tx, { user, now, visitor });
+    await projects.recordChange(userChange(session.caller, 'signed-in', { passkey: passkey.name }), tx);
+    return session;
+  }
 }
 
-async function getOwn({ database }: SignInParts, caller: UserCaller): Promise<StoredUser> {
-  const user = await findUser(database.read, { id: caller.userId, accountId: caller.accountId });
-  if (user === undefined) throw new ServiceError('not_signed_in');
-  return user;
+/** What a browser sends of a passkey that it made. */
+interface SentPasskey {
+  readonly id: string;
+  readonly clientDataJSON: string;
+  readonly attestationObject: string;
+  readonly transports?: readonly string[];
 }
 
-/** Before anything is checked: whatever was sent with a challenge, nothing else can be. @throws attempt_ended, passkey_refused */
-async function takeAttempt(
-  { database, clock }: SignInParts,
-  clientDataJSON: string,
-  purpose: Purpose,
-): Promise<{ challenge: string; userId: number }> {
-  const challenge = readChallenge(clientDataJSON);
-  const hash = hashSecret(challenge);
-  const userId = await database.write((tx) => takeChallenge(tx, { hash, purpose, now: clock.now() }));
-  if (userId === undefined) throw new ServiceError('attempt_ended');
-  return { challenge, userId };
+/** What a browser sends of a passkey that it used. */
+interface SentSignature {
+  readonly id: string;
+  readonly clientDataJSON: string;
+  readonly authenticatorData: string;
+  readonly signature: string;
 }
 
-interface PasskeyToAdd {
-  readonly caller: UserCaller;
-  readonly given: SentPasskey & { name: string };
-  readonly origin: string;
-}
+/** ES256, EdDSA and RS256, by which every authenticator signs one. Source: IANA COSE Algorithms. */
+export const ALGORITHMS = [-7, -8, -257];
 
-async function addPasskey(parts: SignInParts, { caller, given, origin }: PasskeyToAdd): Promise<Passkey> {
-  const { clock, projects } = parts;
-  const { challenge, userId } = await takeAttempt(parts, given.clientDataJSON, 'add');
-  if (userId !== caller.userId) throw new ServiceError('attempt_ended');
-  const made = await checkNewPasskey(given, { challenge, origin });
-  return writeSessions(parts, async (tx) => {
-    if (await hasCredential(tx, made.credentialId)) throw invalid('this passkey is there already');
-    const user = await findUser(tx, { id: userId, accountId: caller.accountId });
-    if (user === undefined || user.passkeys >= PASSKEYS) throw new ServiceError('attempt_ended');
-    const passkey = await insertPasskey(tx, {
-      ...{ ...made, userId, name: given.name },
-      ...{ host: hostOf(origin), createdAt: clock.now() },
-    });
-    const details = { passkey: passkey.name };
-    await projects.recordChange({ ...userChange(caller, 'passkey-added'), details }, tx);
-    return passkey;
+/** @returns the host that browsers bind passkeys to. @throws request_invalid for an IP address, which they refuse */
+function hostOf(origin: string): string {
+  const { hostname } = new URL(origin);
+  if (isIP(hostname.replace(/^\[|\]$/g, '')) === 0) return hostname;
+  throw new ServiceError('request_invalid', {
+    details: ['browsers take passkeys from a host name alone: use the console at a name, such as localhost'],
   });
 }
 
-async function signInByPasskey(
-  parts: SignInParts,
-  given: SentSignature,
-  visitor: Visitor,
-): Promise<OpenedSession> {
-  const { database, limit } = parts;
-  const { challenge, userId } = await takeAttempt(parts, given.clientDataJSON, 'sign-in');
-  const passkeys = await listPasskeys(database.read, userId);
-  const passkey = passkeys.find(({ credentialId }) => credentialId === given.id);
-  if (passkey === undefined) throw new ServiceError('passkey_refused');
-  const counter = await checkSignature(given, { challenge, origin: visitor.origin }, passkey);
-  const opened = await writeSessions(parts, (tx) => openBy(parts, { tx, passkey, counter, visitor }));
-  await limit.forgive({ email: opened.user.email, address: visitor.address });
-  return opened;
+/** @returns what names the attempt, not checked yet. @throws passkey_refused */
+function readChallenge(clientDataJSON: string): string {
+  try {
+    const { challenge } = JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString());
+    if (typeof challenge === 'string') return challenge;
+  } catch {
+    // As below.
+  }
+  throw new ServiceError('passkey_refused');
 }
 
-interface UsedPasskey {
-  readonly tx: ControlTransaction;
-  readonly passkey: Passkey;
-  readonly counter: number;
-  readonly visitor: Visitor;
+interface Expected {
+  readonly challenge: string;
+  readonly origin: string;
 }
 
-async function openBy(
-  { clock, projects }: SignInParts,
-  { tx, passkey, counter, visitor }: UsedPasskey,
-): Promise<OpenedSession> {
-  const now = clock.now();
-  // Removed, or used with the same count, since it was read.
-  if (!(await notePasskeyUse(tx, passkey, { counter, at: now }))) throw new ServiceError('passkey_refused');
-  const user = await findUser(tx, { id: passkey.userId });
-  if (user === undefined) throw new ServiceError('passkey_refused');
-  const session = await openSession(tx, { user, now, visitor });
-  const details = { passkey: passkey.name };
-  await projects.recordChange({ ...userChange(session.caller, 'signed-in'), details }, tx);
-  return session;
+const common = ({ challenge, origin }: Expected) => ({
+  ...{ expectedChallenge: challenge, expectedOrigin: origin, expectedRPID: hostOf(origin) },
+  // The password has shown who it is; the passkey shows that its owner is there.
+  requireUserVerification: false,
+});
+
+/** @throws passkey_refused */
+async function checkNewPasskey(
+  { id, clientDataJSON, attestationObject, transports = [] }: SentPasskey,
+  expected: Expected,
+): Promise<Pick<Passkey, 'credentialId' | 'publicKey' | 'counter' | 'transports'>> {
+  return refuseUnfit(async () => {
+    // Loaded by the first passkey: 24 packages that few starts need.
+    const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
+    const { decodeAttestationObject, isoBase64URL } = await import('@simplewebauthn/server/helpers');
+    const statement = decodeAttestationObject(isoBase64URL.toBuffer(attestationObject)).get('attStmt');
+    // No certificates were requested, and to check them the package would fetch what they name.
+    if (statement.get('x5c') !== undefined || statement.get('ver') !== undefined)
+      throw new Error('certified');
+    const { verified, registrationInfo } = await verifyRegistrationResponse({
+      ...common(expected),
+      response: {
+        ...{ id, rawId: id, type: 'public-key', clientExtensionResults: {} },
+        response: { clientDataJSON, attestationObject },
+      },
+      supportedAlgorithmIDs: ALGORITHMS,
+    });
+    if (!verified) throw new Error('not verified');
+    const { credential } = registrationInfo;
+    const publicKey = Buffer.from(credential.publicKey).toString('base64url');
+    return { credentialId: credential.id, publicKey, counter: credential.counter, transports };
+  });
 }
 
-const invalid = (detail: string) => new ServiceError('request_invalid', { details: [detail] });
+/** @returns the new count of signatures. @throws passkey_refused, also for one that is not higher */
+async function checkSignature(
+  { id, clientDataJSON, authenticatorData, signature }: SentSignature,
+  expected: Expected,
+  { publicKey, counter }: Passkey,
+): Promise<number> {
+  return refuseUnfit(async () => {
+    const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
+    const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+      ...common(expected),
+      response: {
+        ...{ id, rawId: id, type: 'public-key', clientExtensionResults: {} },
+        response: { clientDataJSON, authenticatorData, signature },
+      },
+      credential: { id, publicKey: new Uint8Array(Buffer.from(publicKey, 'base64url')), counter },
+    });
+    if (!verified) throw new Error('the signature is wrong');
+    return authenticationInfo.newCounter;
+  });
+}
+
+/** The package throws at whatever is wrong with what was sent: all of it is a refusal. */
+async function refuseUnfit<Result>(check: () => Promise<Result>): Promise<Result> {
+  try {
+    return await check();
+  } catch (error) {
+    if (error instanceof ServiceError) throw error;
+    throw new ServiceError('passkey_refused', { cause: error });
+  }
+}

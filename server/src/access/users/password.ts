@@ -1,7 +1,12 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { isIPv6 } from 'node:net';
 import { promisify } from 'node:util';
+import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { Turns } from '../../kernel/turns.ts';
+import type { Database } from '../../storage/storage.ts';
+import { countAttempt, findWindows, forgiveAttempt, type PasswordWindow } from './sign-in-store.ts';
+import { hashSecret } from './user.ts';
 
 /** Source: OWASP Password Storage Cheat Sheet, Argon2id; reasons in docs/decisions/0014-passwords-and-sessions.md. */
 const PARAMETERS = { memory: 19_456, passes: 2, parallelism: 1 } as const;
@@ -23,10 +28,10 @@ interface Derivation {
 }
 
 /**
- * What an unknown user's password is compared with, so that it takes as long as a known one's. Nothing hashes to it but by
+ * What an unknown user's password is compared with, so that it takes as long as a known one's. Nothing hashes to it except by
  * chance.
  */
-const NOBODY = format({ ...PARAMETERS, salt: randomBytes(SALT_BYTES) }, randomBytes(TAG_BYTES));
+const UNKNOWN_USER = format({ ...PARAMETERS, salt: randomBytes(SALT_BYTES) }, randomBytes(TAG_BYTES));
 
 /** @returns what is stored: algorithm, parameters and salt stand in it, so that later ones can differ */
 export async function hashPassword(password: string): Promise<string> {
@@ -36,7 +41,7 @@ export async function hashPassword(password: string): Promise<string> {
 
 /** @param stored  undefined: there is no such user */
 export async function isPassword(given: string, stored: string | undefined): Promise<boolean> {
-  const { derivation, tag } = parse(stored ?? NOBODY);
+  const { derivation, tag } = parse(stored ?? UNKNOWN_USER);
   const made = await run(given, derivation);
   return stored !== undefined && made.length === tag.length && timingSafeEqual(made, tag);
 }
@@ -87,4 +92,101 @@ function parse(stored: string): { derivation: Derivation; tag: Buffer } {
   if (tag === '') throw new Error('a stored password hash has no known form');
   const numbers = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };
   return { derivation: { ...numbers, salt: Buffer.from(salt, 'base64') }, tag: Buffer.from(tag, 'base64') };
+}
+
+const MINUTE_MS = 60_000;
+
+/**
+ * How many attempts with a password there may be. One address tries little; many addresses together try more at one user,
+ * but far too little to guess, and so much that locking a user out takes many addresses. Source: docs/interface.md §5.6
+ * rule 9.
+ */
+const LIMITS = {
+  pair: { attempts: 10, windowMs: 15 * MINUTE_MS },
+  address: { attempts: 100, windowMs: 15 * MINUTE_MS },
+  email: { attempts: 100, windowMs: 60 * MINUTE_MS },
+} as const;
+
+type LimitName = keyof typeof LIMITS;
+
+/** The user whose password is tried, and from where. */
+interface Attempt {
+  readonly email: string;
+  readonly address: string;
+}
+
+export type PasswordLimit = ReturnType<typeof createPasswordLimit>;
+
+/** Counted in the database: it holds for all processes together and after a restart. */
+export function createPasswordLimit(database: Database, clock: Clock) {
+  return {
+    /** Counts an attempt, also for an unknown user. @throws sign_in_limited, before the password is checked */
+    async count(attempt: Attempt): Promise<void> {
+      const keys = keysOf(attempt);
+      const now = clock.now();
+      // Beyond the limit an attempt costs a read and no write.
+      refuseAtLimit(keys, await findWindows(database.read, Object.values(keys), now), now);
+      const counted = entriesOf(keys).map(([name, key]) => ({ key, endsAt: now + LIMITS[name].windowMs }));
+      const windows = await countAttempt(database, counted, now);
+      // Without this attempt, which is counted by now.
+      const before = windows.map((window) => ({ ...window, attempts: window.attempts - 1 }));
+      refuseAtLimit(keys, before, now);
+    },
+    /** To be called when the password was right. */
+    async forgive(attempt: Attempt): Promise<void> {
+      const { pair, ...others } = keysOf(attempt);
+      // The sign-in stays valid; on a full or failing disk the attempt counts until its window ends.
+      await forgiveAttempt(database, { forgotten: pair, lowered: Object.values(others) }).catch(ignoreDisk);
+    },
+  };
+}
+
+function ignoreDisk(error: unknown): void {
+  if (!(error instanceof ServiceError) || !['storage_full', 'storage_failed'].includes(error.code))
+    throw error;
+}
+
+type Keys = Readonly<Record<LimitName, string>>;
+
+/** Hashed, because addresses that were tried are private, above all those of unknown users. */
+function keysOf({ email, address }: Attempt): Keys {
+  const place = networkOf(address);
+  return {
+    pair: hashSecret(`pair ${email} ${place}`),
+    address: hashSecret(`address ${place}`),
+    email: hashSecret(`email ${email}`),
+  };
+}
+
+/** An address as some proxies forward it, with the port of the connection, which is another one each time. */
+const WITH_PORT = /^(?:([\d.]+)|\[([^\]]+)\])(?::\d+)?$/;
+
+/** The owner of one IPv6 address usually has its whole /64. */
+function networkOf(given: string): string {
+  const [, ipv4, ipv6] = WITH_PORT.exec(given) ?? [];
+  const address = ipv4 ?? ipv6 ?? given;
+  if (!isIPv6(address)) return address;
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped !== undefined) return mapped;
+  const [before = '', after] = address.split('%', 1)[0]?.split('::') ?? [];
+  const head = before === '' ? [] : before.split(':');
+  const tail = after === undefined || after === '' ? [] : after.split(':');
+  const zeros =
+    after === undefined ? [] : Array<string>(Math.max(0, 8 - head.length - tail.length)).fill('0');
+  const groups = [...head, ...zeros, ...tail].slice(0, 4);
+  return groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':');
+}
+
+function entriesOf(keys: Keys): [LimitName, string][] {
+  return Object.entries(keys) as [LimitName, string][];
+}
+
+function refuseAtLimit(keys: Keys, windows: readonly PasswordWindow[], now: number): void {
+  const ends = entriesOf(keys).flatMap(([name, key]) =>
+    windows
+      .filter((window) => window.key === key && window.attempts >= LIMITS[name].attempts)
+      .map(({ endsAt }) => endsAt),
+  );
+  if (ends.length === 0) return;
+  throw new ServiceError('sign_in_limited', { retryAfterSeconds: (Math.max(...ends) - now) / 1000 });
 }

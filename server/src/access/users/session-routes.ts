@@ -1,12 +1,21 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { csrfTokenOf, type Routes, type Server, type SessionCookie, serve } from '../../http/http.ts';
+import {
+  type AnswerOnce,
+  csrfTokenOf,
+  DoneAnswer,
+  done,
+  ListQuery,
+  type Routes,
+  type Server,
+  type SessionCookie,
+  serve,
+  serveOnce,
+} from '../../http/http.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Access } from '../access.ts';
-import { consoleUrl, originOf } from './console-links.ts';
 import type { OpenedSession, Visitor } from './console-session.ts';
-import { PasskeySignature, PasskeyWanted, toWanted } from './passkey-schemas.ts';
-import { userOf } from './user.ts';
+import { consoleUrl, originOf, userOf } from './user.ts';
 import {
   CompanyReturn,
   CompanySignInStart,
@@ -15,10 +24,24 @@ import {
   InvitationAcceptance,
   LinkToken,
   NewOwner,
+  NewPasskey,
+  PasskeyList,
+  PasskeyOptions,
+  PasskeyRequired,
+  PasskeySignature,
   PasswordChange,
+  SessionPage,
   SignedIn,
+  SignedOut,
   SignInWays,
+  SignOutQuery,
+  toOptions,
+  toPasskeyRequired,
   toSignedIn,
+  toWirePasskey,
+  toWireSession,
+  UserParams,
+  WirePasskey,
 } from './user-schemas.ts';
 
 export interface SessionRouteParts {
@@ -56,11 +79,11 @@ function serveSignIn(server: Server, parts: SessionRouteParts): void {
     path: '/management/session',
     config: open,
     ...{ tags, summary: 'Sign in to the console', body: Credentials },
-    answer: { 200: Type.Union([SignedIn, PasskeyWanted]) },
+    answer: { 200: Type.Union([SignedIn, PasskeyRequired]) },
   } as const;
   serve(server, endpoint, async (request, reply) => {
     const opened = await parts.access.signIn(request.body, visitorOf(parts, request));
-    return 'challenge' in opened ? toWanted(opened) : answerOpened(parts, reply, opened);
+    return 'challenge' in opened ? toPasskeyRequired(opened) : answerOpened(parts, reply, opened);
   });
 }
 
@@ -226,4 +249,160 @@ const logProblem = (request: FastifyRequest) => (error: unknown) => {
 function describeProblem(error: Error): string {
   const { message, cause } = error;
   return cause instanceof Error ? `${message}: ${describeProblem(cause)}` : message;
+}
+
+interface OwnSessionRouteParts {
+  readonly access: Access;
+  readonly cookie: SessionCookie;
+  /** Where browsers find the service, without a slash at its end. */
+  readonly findBaseUrl: () => string;
+}
+
+/** What users see of their sessions, and how they end them. Source: docs/interface.md §5.6. */
+export const ownSessionRoutes =
+  (parts: OwnSessionRouteParts): Routes =>
+  (server) => {
+    serveSignOut(server, parts);
+    serveOwnSessions(server, parts);
+  };
+
+function serveSignOut(server: Server, { access, cookie, findBaseUrl }: OwnSessionRouteParts): void {
+  const about = { config: own, tags };
+  const here = {
+    ...about,
+    answer: { 200: SignedOut },
+    method: 'DELETE',
+    ...{ path: '/management/session', summary: 'Sign out here' },
+  } as const;
+  serve(server, here, async (request, reply) => {
+    const user = userOf(request.caller);
+    await access.signOut(user);
+    cookie.clear(reply);
+    const url = await access.findProviderSignOut(user, consoleUrl(findBaseUrl()));
+    return { ...done, ...(url !== undefined && { providerSignOutUrl: url }) };
+  });
+
+  const everywhere = {
+    ...about,
+    method: 'DELETE',
+    ...{ path: '/management/sessions', query: SignOutQuery, answer: { 200: DoneAnswer } },
+    summary: 'Sign out everywhere, or everywhere else',
+  } as const;
+  serve(server, everywhere, async (request, reply) => {
+    const user = userOf(request.caller);
+    if (request.query.others === true) {
+      await access.endOtherSessions(user);
+      return done;
+    }
+    await access.signOutEverywhere(user);
+    cookie.clear(reply);
+    return done;
+  });
+}
+
+function serveOwnSessions(server: Server, { access, cookie }: OwnSessionRouteParts): void {
+  const about = { config: own, tags };
+  const list = {
+    ...about,
+    method: 'GET',
+    path: '/management/sessions',
+    summary: 'List your own sessions',
+    ...{ query: ListQuery, answer: { 200: SessionPage } },
+  } as const;
+  serve(server, list, async (request) => {
+    const user = userOf(request.caller);
+    const { items, nextCursor } = await access.listSessions(user, request.query);
+    return { items: items.map((one) => toWireSession(one, user.sessionId)), nextCursor };
+  });
+
+  const end = {
+    ...about,
+    method: 'DELETE',
+    path: '/management/sessions/:id',
+    summary: 'End one of your own sessions',
+    ...{ params: UserParams, answer: { 200: DoneAnswer } },
+  } as const;
+  serve(server, end, async (request, reply) => {
+    const user = userOf(request.caller);
+    await access.endSession(user, request.params.id);
+    if (request.params.id === user.sessionId) cookie.clear(reply);
+    return done;
+  });
+}
+
+interface PasskeyRouteParts {
+  readonly access: Access;
+  /** Where browsers find the service, without a slash at its end. */
+  readonly findBaseUrl: () => string;
+  readonly answerOnce: AnswerOnce;
+}
+
+/** Source: docs/interface.md §5.8. */
+export const passkeyRoutes =
+  (parts: PasskeyRouteParts): Routes =>
+  (server) => {
+    serveOwnPasskeys(server, parts);
+    serveRemoval(server, parts);
+  };
+
+function serveOwnPasskeys(server: Server, parts: PasskeyRouteParts): void {
+  const { access, findBaseUrl } = parts;
+  const about = { config: own, tags, path: '/management/session/passkeys' } as const;
+  const list = {
+    ...about,
+    method: 'GET',
+    ...{ summary: 'List your own passkeys', answer: { 200: PasskeyList } },
+  } as const;
+  serve(server, list, async ({ caller }) => ({
+    items: (await access.listPasskeys(userOf(caller))).map(toWirePasskey),
+  }));
+
+  const begin = {
+    ...about,
+    method: 'POST',
+    path: '/management/session/passkeys/start',
+    ...{ summary: 'Begin to add a passkey', answer: { 200: PasskeyOptions } },
+  } as const;
+  serve(server, begin, async (request) => {
+    const user = userOf(request.caller);
+    const begun = await access.beginPasskey(user, originOf(request.headers, findBaseUrl()));
+    return toOptions(begun, { id: user.userId, name: user.userName });
+  });
+
+  const add = {
+    ...about,
+    method: 'POST',
+    ...{ summary: 'Add the passkey that the browser made', body: NewPasskey, answer: { 201: WirePasskey } },
+  } as const;
+  serve(server, add, async (request) => {
+    const origin = originOf(request.headers, findBaseUrl());
+    return toWirePasskey(await access.addPasskey(userOf(request.caller), request.body, origin));
+  });
+
+  const remove = {
+    ...about,
+    method: 'DELETE',
+    path: '/management/session/passkeys/:id',
+    ...{ summary: 'Remove one of your own passkeys', params: UserParams, answer: { 200: DoneAnswer } },
+  } as const;
+  serve(server, remove, async ({ caller, params }) => {
+    await access.removePasskey(userOf(caller), params.id);
+    return done;
+  });
+}
+
+function serveRemoval(server: Server, { access, answerOnce }: PasskeyRouteParts): void {
+  const endpoint = {
+    method: 'DELETE',
+    path: '/management/users/:id/passkeys',
+    config: { guard: 'management', access: 'manage', role: 'owner' },
+    ...{ tags: ['Users'], summary: 'Remove the passkeys of a user who lost them' },
+    ...{ params: UserParams, answer: { 200: DoneAnswer }, answerOnce },
+  } as const;
+  serveOnce(server, endpoint, ({ caller, params }, once) =>
+    once(async (record) => {
+      await access.removePasskeysOf(caller, params.id, (tx) => record(tx, done));
+      return done;
+    }),
+  );
 }

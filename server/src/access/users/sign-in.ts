@@ -1,61 +1,107 @@
-import type { UserCaller } from '../../kernel/caller.ts';
-import type { Clock } from '../../kernel/clock.ts';
+import type { PartRole, UserCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { Account, Change, Projects } from '../../projects/projects.ts';
-import type { ControlTransaction, Database } from '../../storage/storage.ts';
-import { type OpenedSession, openSession, type Visitor } from './console-session.ts';
-import { removeSessionsOf } from './console-session-store.ts';
-import { type PasskeyWish, wishPasskey } from './passkey-wish.ts';
-import { hashPassword, isPassword, refuseWeakPassword } from './password.ts';
-import type { PasswordLimit } from './password-limit.ts';
+import { type Account, type Change, describeChange } from '../../projects/projects.ts';
+import type { ControlTransaction } from '../../storage/storage.ts';
+import {
+  type CompanyAccount,
+  createProvider,
+  findRoles,
+  makeAttempt,
+  type ProviderSettings,
+} from '../oidc/oidc.ts';
+import {
+  type OpenedSession,
+  openSession,
+  type UserParts,
+  userChange,
+  type Visitor,
+  writeSessions,
+} from './console-session.ts';
+import { challengePasskey, type PasskeyChallenge } from './passkeys.ts';
+import { hashPassword, isPassword, type PasswordLimit, refuseWeakPassword } from './password.ts';
+import { removeSessionsOf } from './sign-in-store.ts';
 import { normalizeEmail, type User } from './user.ts';
-import { findUser, findUserByEmail, type StoredUser, updateUser } from './user-store.ts';
+import {
+  findUser,
+  findUserByEmail,
+  findUserByIdentity,
+  insertUser,
+  removeInvitationsBy,
+  removeInvitationsTo,
+  type StoredUser,
+  updateUser,
+} from './user-store.ts';
 
-interface Credentials {
-  readonly email: string;
-  readonly password: string;
-}
-
-interface PasswordChange {
-  readonly current: string;
-  readonly next: string;
-}
-
-/** Signing in, each time in the audit log. Source: docs/interface.md §5.6. */
-export interface SignIn {
-  /** An unknown address and a wrong password are alike. @throws sign_in_refused, _limited, _unstored */
-  signIn(given: Credentials, visitor: Visitor): Promise<OpenedSession | PasskeyWish>;
-  /** @throws not_signed_in when the user was deleted a moment ago */
-  describeUser(caller: UserCaller): Promise<{ user: User; account: Account }>;
-  /**
-   * Ends all sessions of the user, who may have changed it because somebody else has one, and opens a new one.
-   * @throws password_wrong, sign_in_limited, request_invalid
-   */
-  changePassword(caller: UserCaller, given: PasswordChange, visitor: Visitor): Promise<OpenedSession>;
-}
-
-/** Somebody has to make room first. */
+/** Until an operator has made room. */
 const FULL_RETRY_SECONDS = 60;
 
-export interface SignInParts {
-  readonly database: Database;
-  readonly clock: Clock;
-  readonly projects: Projects;
-  readonly limit: PasswordLimit;
-  /** Runs after a session or a user was written. */
-  readonly onWritten: () => void;
-}
+/** Signing in, each time in the audit log. Source: docs/interface.md §5.6. */
+export function createSignIn(parts: UserParts & { readonly limit: PasswordLimit }) {
+  const { database, clock, projects, limit } = parts;
 
-export function createSignIn(parts: SignInParts): SignIn {
-  const { database, projects } = parts;
+  async function signIn(
+    given: { readonly email: string; readonly password: string },
+    visitor: Visitor,
+  ): Promise<OpenedSession | PasskeyChallenge> {
+    const attempt = { email: normalizeEmail(given.email), address: visitor.address };
+    await limit.count(attempt);
+    const user = await findUserByEmail(database.read, attempt.email);
+    const isRight = await isPassword(given.password, user?.passwordHash);
+    if (user === undefined || !isRight) throw new ServiceError('sign_in_refused');
+    // The attempt is forgiven with the passkey: the password alone does not allow attempts without end.
+    if (user.passkeys > 0)
+      return challengePasskey(parts, user, { purpose: 'sign-in', origin: visitor.origin });
+    const opened = await writeSessions(parts, async (tx) => {
+      const present = await getUnchanged(tx, user);
+      const session = await openSession(tx, { user: present, now: clock.now(), visitor });
+      await projects.recordChange(userChange(session.caller, 'signed-in'), tx);
+      return session;
+    });
+    await limit.forgive(attempt);
+    return opened;
+  }
+
+  async function getOwn({ userId, accountId }: UserCaller): Promise<StoredUser> {
+    const user = await findUser(database.read, { id: userId, accountId });
+    if (user === undefined) throw new ServiceError('not_signed_in');
+    return user;
+  }
+
   return {
-    signIn: (given, visitor) => signIn(parts, given, visitor).catch(refuseOnFullDisk),
-    async describeUser(caller) {
-      const user = await findUser(database.read, { id: caller.userId, accountId: caller.accountId });
-      if (user === undefined) throw new ServiceError('not_signed_in');
-      return { user, account: await projects.getAccount(user.accountId) };
+    /** An unknown address and a wrong password are alike. @throws sign_in_refused, _limited, _unstored */
+    signIn: (...given: Parameters<typeof signIn>) => signIn(...given).catch(refuseOnFullDisk),
+
+    /** @throws not_signed_in when the user was deleted a moment ago */
+    async describeUser(caller: UserCaller): Promise<{ user: User; account: Account }> {
+      return { user: await getOwn(caller), account: await projects.getAccount(caller.accountId) };
     },
-    changePassword: (caller, given, visitor) => changePassword(parts, { caller, given, visitor }),
+
+    /**
+     * Ends all sessions of the user, who may have changed it because another person has one, and opens a new one.
+     * @throws password_wrong, sign_in_limited, request_invalid
+     */
+    async changePassword(
+      caller: UserCaller,
+      given: { readonly current: string; readonly next: string },
+      visitor: Visitor,
+    ): Promise<OpenedSession> {
+      const user = await getOwn(caller);
+      refuseWeakPassword('new', given.next, user);
+      const attempt = { email: user.email, address: visitor.address };
+      await limit.count(attempt);
+      if (!(await isPassword(given.current, user.passwordHash))) throw new ServiceError('password_wrong');
+      const passwordHash = await hashPassword(given.next);
+      const opened = await writeSessions(parts, async (tx) => {
+        const present = await getUnchanged(tx, user);
+        await updateUser(tx, { id: user.id, passwordHash });
+        await removeSessionsOf(tx, user.id);
+        const session = await openSession(tx, { user: present, now: clock.now(), visitor });
+        await projects.recordChange(userChange(session.caller, 'password-changed'), tx);
+        return session;
+      });
+      await limit.forgive(attempt);
+      return opened;
+    },
   };
 }
 
@@ -63,45 +109,6 @@ export function createSignIn(parts: SignInParts): SignIn {
 function refuseOnFullDisk(error: unknown): never {
   if (!(error instanceof ServiceError) || error.code !== 'storage_full') throw error;
   throw new ServiceError('sign_in_unstored', { retryAfterSeconds: FULL_RETRY_SECONDS, cause: error });
-}
-
-/** Nothing is answered before the write is durable and this process has forgotten the sessions as they were. */
-export async function writeSessions<Result>(
-  { database, onWritten }: Pick<SignInParts, 'database' | 'onWritten'>,
-  work: (tx: ControlTransaction) => Promise<Result>,
-): Promise<Result> {
-  const written = await database.write(work);
-  onWritten();
-  return written;
-}
-
-/** What a user did as themselves. */
-export function userChange(caller: UserCaller, what: string): Change {
-  const subject = { type: 'user', id: caller.userId, name: caller.userName };
-  return { author: caller, action: `user.${what}`, subject };
-}
-
-async function signIn(
-  parts: SignInParts,
-  given: Credentials,
-  visitor: Visitor,
-): Promise<OpenedSession | PasskeyWish> {
-  const { database, clock, projects, limit } = parts;
-  const attempt = { email: normalizeEmail(given.email), address: visitor.address };
-  await limit.count(attempt);
-  const user = await findUserByEmail(database.read, attempt.email);
-  const isRight = await isPassword(given.password, user?.passwordHash);
-  if (user === undefined || !isRight) throw new ServiceError('sign_in_refused');
-  // The attempt is forgiven with the passkey: who has only the password does not begin without end.
-  if (user.passkeys > 0) return wishPasskey(parts, user, { purpose: 'sign-in', origin: visitor.origin });
-  const opened = await writeSessions(parts, async (tx) => {
-    const present = await getUnchanged(tx, user);
-    const session = await openSession(tx, { user: present, now: clock.now(), visitor });
-    await projects.recordChange(userChange(session.caller, 'signed-in'), tx);
-    return session;
-  });
-  await limit.forgive(attempt);
-  return opened;
 }
 
 /** A user who was deleted, or whose password changed, since the check cannot sign in with the old one. */
@@ -113,26 +120,146 @@ async function getUnchanged(tx: ControlTransaction, user: StoredUser): Promise<S
   return present;
 }
 
-async function changePassword(
-  parts: SignInParts,
-  { caller, given, visitor }: { caller: UserCaller; given: PasswordChange; visitor: Visitor },
-): Promise<OpenedSession> {
-  const { database, clock, projects, limit } = parts;
-  const user = await findUser(database.read, { id: caller.userId, accountId: caller.accountId });
-  if (user === undefined) throw new ServiceError('not_signed_in');
-  refuseWeakPassword('new', given.next, user);
-  const attempt = { email: user.email, address: visitor.address };
-  await limit.count(attempt);
-  if (!(await isPassword(given.current, user.passwordHash))) throw new ServiceError('password_wrong');
-  const passwordHash = await hashPassword(given.next);
-  const opened = await writeSessions(parts, async (tx) => {
-    const present = await getUnchanged(tx, user);
-    await updateUser(tx, { id: user.id, passwordHash });
-    await removeSessionsOf(tx, user.id);
-    const session = await openSession(tx, { user: present, now: clock.now(), visitor });
-    await projects.recordChange(userChange(session.caller, 'password-changed'), tx);
-    return session;
-  });
-  await limit.forgive(attempt);
-  return opened;
+interface ReturnedSignIn {
+  readonly attempt: string | undefined;
+  /** The query with which the browser came back. */
+  readonly query: string;
+  readonly returnUrl: string;
+}
+
+export interface CompanySignInParts extends UserParts {
+  /** The company's provider; undefined: people sign in with passwords alone. */
+  readonly oidc?: ProviderSettings | undefined;
+}
+
+/** A browser that comes back makes the service call the provider: strangers could have it call without end. */
+const AT_ONCE = 16;
+/** When to try again: a sign-in under way seldom takes longer. */
+const RETRY_SECONDS = 5;
+
+/** Signing in with the company's account. Source: docs/interface.md §5.7. */
+export function createCompanySignIn(parts: CompanySignInParts) {
+  const { database, clock, oidc, projects } = parts;
+  const provider = oidc && createProvider(oidc, clock);
+  let underWay = 0;
+
+  async function findAccount({ attempt, query, returnUrl }: ReturnedSignIn): Promise<CompanyAccount> {
+    if (provider === undefined) throw new ServiceError('company_sign_in_absent');
+    if (attempt === undefined) throw new ServiceError('attempt_ended');
+    if (underWay >= AT_ONCE) throw new ServiceError('not_ready', { retryAfterSeconds: RETRY_SECONDS });
+    underWay += 1;
+    try {
+      return await provider.finish({ attempt, query, returnUrl });
+    } finally {
+      underWay -= 1;
+    }
+  }
+
+  /** @returns the roles without those in parts that are deleted since, or never were */
+  async function keepPresent(roles: readonly PartRole[]): Promise<PartRole[]> {
+    const [first] = await projects.findAccounts();
+    if (first === undefined) return [];
+    const reach = { accountId: first.id, scope: { type: 'account' } } as const;
+    const present = await Promise.all(roles.map(({ scope }) => projects.reachesScope(reach, scope)));
+    return roles.filter((_, at) => present[at]);
+  }
+
+  /** In the first account, as the first owner. */
+  async function addUser(
+    tx: ControlTransaction,
+    account: CompanyAccount,
+    claimed: Claimed,
+  ): Promise<Entered> {
+    const [first] = await projects.findAccounts(tx);
+    if (first === undefined) throw new ServiceError('company_sign_in_absent');
+    const { email, role, roles } = claimed;
+    // Never that user: a person who may choose an address at the provider would take over their account here.
+    if ((await findUserByEmail(tx, email)) !== undefined) {
+      throw new ServiceError('email_taken', {
+        details: ['it signs in with a password: an owner deletes that user first'],
+      });
+    }
+    await removeInvitationsTo(tx, { accountId: first.id, email });
+    const { issuer, subject } = account;
+    const added = { ...claimed, accountId: first.id, identity: { issuer, subject }, createdAt: clock.now() };
+    const details = { email, role, ...(roles.length > 0 && { roles }), by: 'company account' };
+    return { user: await insertUser(tx, added), what: 'created', details };
+  }
+
+  return {
+    /** What people call the provider; undefined: there is none. */
+    providerName: provider?.name,
+
+    /**
+     * @returns where the browser goes, and what it keeps until it comes back, a secret
+     * @throws company_sign_in_absent, provider_unavailable
+     */
+    async beginCompanySignIn(returnUrl: string): Promise<{ url: string; attempt: string }> {
+      if (provider === undefined) throw new ServiceError('company_sign_in_absent');
+      const attempt = makeAttempt();
+      return { attempt, url: await provider.begin(attempt, returnUrl) };
+    },
+
+    /**
+     * At the first time the person becomes a user; the groups decide the role each time.
+     * @throws attempt_ended, provider_refused, provider_unavailable, no_role, email_taken
+     */
+    async finishCompanySignIn(returned: ReturnedSignIn, visitor: Visitor): Promise<OpenedSession> {
+      const account = await findAccount(returned);
+      const { role, roles: named } = findRoles(oidc?.roles ?? [], account.groups);
+      const roles = await keepPresent(named);
+      const hasRole = role !== 'none' || roles.length > 0;
+      const opened = await writeSessions(parts, async (tx) => {
+        const known = await findUserByIdentity(tx, account);
+        if (!hasRole) {
+          if (known !== undefined) await removeSessionsOf(tx, known.id);
+          return undefined;
+        }
+        const claimed = { email: normalizeEmail(account.email), name: account.name, role, roles };
+        const { user, what, details } =
+          known === undefined
+            ? await addUser(tx, account, claimed)
+            : await followProvider(tx, known, claimed);
+        const session = await openSession(tx, { user, now: clock.now(), visitor });
+        await projects.recordChange(userChange(session.caller, what, details), tx);
+        return session;
+      });
+      if (opened !== undefined) return opened;
+      throw new ServiceError('no_role', {
+        details: ['none of your groups at the provider has a role: ask an owner which one you need'],
+      });
+    },
+
+    /** @returns where the browser signs out of the provider too; undefined: nowhere, also while the provider is away */
+    async findProviderSignOut(
+      { userId, accountId }: UserCaller,
+      returnUrl: string,
+    ): Promise<string | undefined> {
+      const user = provider && (await findUser(database.read, { id: userId, accountId }));
+      if (user?.signsInWith !== 'company-account') return undefined;
+      // Signing out here must work while the provider is away.
+      return provider?.findSignOutUrl(returnUrl).catch(() => undefined);
+    },
+  };
+}
+
+/** What the provider and its groups say of a person. */
+type Claimed = Pick<User, 'email' | 'name' | 'role' | 'roles'>;
+
+interface Entered {
+  readonly user: User;
+  readonly what: string;
+  readonly details: Change['details'];
+}
+
+/** Name, address and roles are those of the provider; an address that another user has here is left as it was. */
+async function followProvider(tx: ControlTransaction, known: User, claimed: Claimed): Promise<Entered> {
+  const other = await findUserByEmail(tx, claimed.email);
+  const isFree = other === undefined || other.id === known.id;
+  const after = { ...claimed, email: isFree ? claimed.email : known.email };
+  const { email, name, role, roles } = known;
+  await updateUser(tx, { id: known.id, ...after });
+  if (known.role === 'owner' && after.role !== 'owner') await removeInvitationsBy(tx, known.id);
+  const details = describeChange({ email, name, role, roles }, after);
+  return { user: { ...known, ...after }, what: 'signed-in', details };
 }

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Caller, includesRole, isUser, type PartRole, type Role } from '../../kernel/caller.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import {
   type Author,
@@ -13,17 +12,16 @@ import {
   readPlace,
   toPage,
 } from '../../projects/projects.ts';
-import type { ControlTransaction, Database } from '../../storage/storage.ts';
+import type { ControlTransaction } from '../../storage/storage.ts';
 import { refuseLimited } from '../keys/keys.ts';
-import { removeSessionsOf } from './console-session-store.ts';
-import { removeInvitationsBy } from './invitation-store.ts';
-import { refuseUnfitRoles } from './part-roles.ts';
-import { writeSessions } from './sign-in.ts';
-import type { User } from './user.ts';
+import { type UserParts, writeSessions } from './console-session.ts';
+import { removeSessionsOf } from './sign-in-store.ts';
+import { type Roles, refuseUnfitRoles, type User } from './user.ts';
 import {
   countLocalOwners,
   findUser,
   listUsers,
+  removeInvitationsBy,
   removeUser,
   type StoredUser,
   updateUser,
@@ -40,36 +38,21 @@ interface UserChange {
  * The users of the caller's account; those of another are not_found. Owners and account keys that may manage look after
  * them, others are refused. Source: docs/interface.md §14.6.
  */
-export interface UserManagement {
-  listUsers(caller: Caller, wish: PageWish): Promise<ListPage<User>>;
-  /** Holds from the next request on. @throws not_found, last_owner, key_beyond_own, request_invalid, scope_refused */
-  changeUser(author: Caller, given: UserChange, beside?: Beside<User>): Promise<User>;
-  /** Their sessions and the invitations that they made go with them. @throws not_found, last_owner */
-  deleteUser(author: Caller, id: number, beside?: Beside<User>): Promise<void>;
-}
-
-export interface UserManagementParts {
-  readonly database: Database;
-  readonly clock: Clock;
-  readonly projects: Projects;
-  /** Runs after a user was written. */
-  readonly onWritten: () => void;
-}
-
-export function createUserManagement(parts: UserManagementParts): UserManagement {
+export function createUserManagement(parts: UserParts) {
   const { database, projects } = parts;
   return {
-    async listUsers(caller, wish) {
+    async listUsers(caller: Caller, wish: PageWish): Promise<ListPage<User>> {
       refuseUnlessOwner(caller);
       const place = readPlace(wish);
       return toPage(await listUsers(database.read, caller.accountId, place), place);
     },
-    async changeUser(author, { id, ...change }, beside) {
+    /** Holds from the next request on. @throws not_found, last_owner, key_beyond_own, request_invalid, scope_refused */
+    async changeUser(author: Caller, { id, ...change }: UserChange, beside?: Beside<User>): Promise<User> {
       refuseUnlessOwner(author);
       return writeSessions(parts, async (tx) => {
         const before = await getUser(tx, author, id);
         const after = { ...before, ...(change.role === 'owner' && { roles: [] }), ...change };
-        if (hasOtherRoles(before, after)) await checkRoles(parts, { tx, author, before, after });
+        if (hasOtherRoles(before, after)) await checkRoles(projects, { tx, author, before, after });
         await updateUser(tx, { id, ...changeable(after) });
         const { passwordHash: _, ...user } = after;
         const details = describeChange(changeable(before), changeable(after));
@@ -78,7 +61,8 @@ export function createUserManagement(parts: UserManagementParts): UserManagement
         return user;
       });
     },
-    async deleteUser(author, id, beside) {
+    /** Their sessions and the invitations that they made go with them. @throws not_found, last_owner */
+    async deleteUser(author: Caller, id: number, beside?: Beside<User>): Promise<void> {
       refuseUnlessOwner(author);
       await writeSessions(parts, async (tx) => {
         const user = await getUser(tx, author, id);
@@ -103,7 +87,7 @@ export function refuseUnlessOwner(caller: Caller): void {
   if (caller.scope.type !== 'account' || caller.access !== 'manage') throw new ServiceError('scope_refused');
 }
 
-/** @throws not_found; role_refused: whoever was let in as an owner may have ceased to be one meanwhile */
+/** @throws not_found; role_refused: an owner when the request came may have ceased to be one meanwhile */
 export async function getUser(tx: ControlTransaction, author: Caller, id: number): Promise<StoredUser> {
   const { accountId } = author;
   if (isUser(author) && (await findUser(tx, { id: author.userId, accountId }))?.role !== 'owner')
@@ -113,12 +97,12 @@ export async function getUser(tx: ControlTransaction, author: Caller, id: number
   return user;
 }
 
-const changeable = ({ name, role, roles }: User) => ({ name, role, roles });
+const changeable = ({ name, role, roles }: Pick<User, 'name'> & Roles) => ({ name, role, roles });
 
-const hasOtherRoles = (before: User, after: User) =>
+const hasOtherRoles = (before: Roles, after: Roles) =>
   before.role !== after.role || !isDeepStrictEqual(before.roles, after.roles);
 
-const gainsRoles = (before: User, after: User) =>
+const gainsRoles = (before: Roles, after: Roles) =>
   !includesRole(before.role, after.role) ||
   after.roles.some((one) => !before.roles.some((held) => isDeepStrictEqual(held, one)));
 
@@ -126,26 +110,19 @@ interface RoleChange {
   readonly tx: ControlTransaction;
   readonly author: Author;
   readonly before: User;
-  readonly after: User;
+  readonly after: Roles;
 }
 
 /** @throws role_of_groups, last_owner, key_beyond_own, request_invalid, scope_refused */
-async function checkRoles(
-  { projects }: UserManagementParts,
-  { tx, author, before, after }: RoleChange,
-): Promise<void> {
-  refuseRoleOfGroups(before);
+async function checkRoles(projects: Projects, { tx, author, before, after }: RoleChange): Promise<void> {
+  // At the next sign-in they would be those of the groups again.
+  if (before.signsInWith === 'company-account')
+    throw new ServiceError('role_of_groups', { details: ['change the groups at the provider'] });
   await refuseUnfitRoles(projects, author, after);
   if (gainsRoles(before, after)) await refuseLimited(tx, author);
   if (before.role !== 'owner') return;
   await refuseLastOwner(tx, before);
   await removeInvitationsBy(tx, before.id);
-}
-
-/** At the next sign-in it would be that of the groups again. @throws role_of_groups */
-function refuseRoleOfGroups({ signsInWith }: User): void {
-  if (signsInWith === 'password') return;
-  throw new ServiceError('role_of_groups', { details: ['change the groups at the provider'] });
 }
 
 /** @throws last_owner */
@@ -156,6 +133,10 @@ async function refuseLastOwner(tx: ControlTransaction, { accountId, signsInWith 
   });
 }
 
-function describeUserChange(author: Author, what: string, { id, name }: User): Change {
+export function describeUserChange(
+  author: Author,
+  what: string,
+  { id, name }: Pick<User, 'id' | 'name'>,
+): Change {
   return { author, action: `user.${what}`, subject: { type: 'user', id, name } };
 }

@@ -10,9 +10,7 @@ import {
 } from '../../http/http.ts';
 import type { Beside } from '../../projects/projects.ts';
 import type { Access } from '../access.ts';
-import { invitationUrl } from './console-links.ts';
-import type { Invitation } from './invitation-store.ts';
-import type { User } from './user.ts';
+import { invitationUrl, type User } from './user.ts';
 import {
   InvitationPage,
   NewInvitation,
@@ -24,6 +22,7 @@ import {
   WireMadeInvitation,
   WireUser,
 } from './user-schemas.ts';
+import type { Invitation } from './user-store.ts';
 
 export interface UserRouteParts {
   readonly access: Access;

@@ -1,8 +1,8 @@
 import type { Selectable } from 'kysely';
-import type { PartRole, PartScope, Role } from '../../kernel/caller.ts';
-import type { PagePlace } from '../../projects/projects.ts';
+import type { PartRole, PartScope } from '../../kernel/caller.ts';
+import type { Actor, PagePlace } from '../../projects/projects.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../../storage/storage.ts';
-import type { User } from './user.ts';
+import type { Roles, SecretHash, User } from './user.ts';
 
 type Rows = Database['read'] | ControlTransaction;
 
@@ -11,50 +11,40 @@ export interface StoredUser extends User {
   readonly passwordHash: string | undefined;
 }
 
-/** Who somebody is at the company's provider. */
+/** A person at the company's provider. */
 export interface Identity {
   readonly issuer: string;
   readonly subject: string;
 }
 
+const selectUsers = (rows: Rows) => rows.selectFrom('console_user').selectAll();
+
 /** By the index of the unique address. */
-export async function findUserByEmail(rows: Rows, email: string): Promise<StoredUser | undefined> {
-  const row = await rows.selectFrom('console_user').selectAll().where('email', '=', email).executeTakeFirst();
-  return row && toStoredUser(row);
-}
+export const findUserByEmail = (rows: Rows, email: string) =>
+  findOne(selectUsers(rows).where('email', '=', email));
 
 /** In any account, by the index of the identity. */
-export async function findUserByIdentity(
-  rows: Rows,
-  { issuer, subject }: Identity,
-): Promise<StoredUser | undefined> {
-  const row = await rows
-    .selectFrom('console_user')
-    .selectAll()
-    .where('issuer', '=', issuer)
-    .where('subject', '=', subject)
-    .executeTakeFirst();
-  return row && toStoredUser(row);
-}
+export const findUserByIdentity = (rows: Rows, { issuer, subject }: Identity) =>
+  findOne(selectUsers(rows).where('issuer', '=', issuer).where('subject', '=', subject));
 
-export async function findUser(
-  rows: Rows,
-  filter: { id: number; accountId?: number },
-): Promise<StoredUser | undefined> {
-  const row = await rows
-    .selectFrom('console_user')
-    .selectAll()
-    .where('id', '=', filter.id)
-    .$if(filter.accountId !== undefined, (query) => query.where('account_id', '=', filter.accountId ?? 0))
-    .executeTakeFirst();
-  return row && toStoredUser(row);
+/** In any account, if none is given. */
+export const findUser = (rows: Rows, { id, accountId }: { id: number; accountId?: number }) =>
+  findOne(
+    selectUsers(rows)
+      .where('id', '=', id)
+      .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? 0)),
+  );
+
+async function findOne(query: {
+  executeTakeFirst(): Promise<Selectable<ControlSchema['console_user']> | undefined>;
+}): Promise<StoredUser | undefined> {
+  const row = await query.executeTakeFirst();
+  return row && { ...toUser(row), passwordHash: row.password_hash || undefined };
 }
 
 /** @returns the users of an account, by id. */
 export async function listUsers(rows: Rows, accountId: number, place: PagePlace): Promise<User[]> {
-  const found = await rows
-    .selectFrom('console_user')
-    .selectAll()
+  const found = await selectUsers(rows)
     .where('account_id', '=', accountId)
     .where('id', '>', place.after ?? 0)
     .orderBy('id')
@@ -63,40 +53,25 @@ export async function listUsers(rows: Rows, accountId: number, place: PagePlace)
   return found.map(toUser);
 }
 
-/** Those who sign in with a password: no provider and no change of its groups can take them away. */
-export async function countLocalOwners(rows: Rows, accountId: number): Promise<number> {
+/**
+ * Counts owners who sign in with a password: no provider and no change of its groups can take them away. Of all accounts, if
+ * none is given.
+ */
+export async function countLocalOwners(rows: Rows, accountId?: number): Promise<number> {
   const { count } = await rows
     .selectFrom('console_user')
     .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('account_id', '=', accountId)
+    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? 0))
     .where('role', '=', 'owner')
     .where('issuer', 'is', null)
     .executeTakeFirstOrThrow();
   return Number(count);
 }
 
-/** In any account, with a password. */
-export async function hasAnyOwner(rows: Rows): Promise<boolean> {
-  const found = await rows
-    .selectFrom('console_user')
-    .select('id')
-    .where('role', '=', 'owner')
-    .where('issuer', 'is', null)
-    .limit(1)
-    .execute();
-  return found.length > 0;
-}
-
 export async function insertUser(
   tx: ControlTransaction,
-  user: {
-    accountId: number;
-    email: string;
-    name: string;
-    role: Role;
-    roles: readonly PartRole[];
-    createdAt: number;
-  } & ({ passwordHash: string } | { identity: Identity }),
+  user: Pick<User, 'accountId' | 'email' | 'name' | 'role' | 'roles' | 'createdAt'> &
+    ({ passwordHash: string } | { identity: Identity }),
 ): Promise<User> {
   const row = await tx
     .insertInto('console_user')
@@ -120,7 +95,7 @@ export async function updateUser(
   tx: ControlTransaction,
   change: Partial<Pick<User, 'email' | 'name' | 'role' | 'roles'>> & {
     id: number;
-    /** Whoever has one signs in with it from now on. */
+    /** From now on the user signs in with it. */
     passwordHash?: string;
     signedInAt?: number;
   },
@@ -152,10 +127,10 @@ export async function removeRolesIn(tx: ControlTransaction, { type, id }: PartSc
   for (const table of ['console_user', 'invitation'] as const) {
     const found = await tx.selectFrom(table).select(['id', 'roles']).where('roles', '!=', '[]').execute();
     for (const row of found) {
-      const kept = readRoles(row).filter(({ scope }) => scope.type !== type || scope.id !== id);
+      const roles = readRoles(row).filter(({ scope }) => scope.type !== type || scope.id !== id);
       await tx
         .updateTable(table)
-        .set({ roles: JSON.stringify(kept) })
+        .set({ roles: JSON.stringify(roles) })
         .where('id', '=', row.id)
         .execute();
     }
@@ -181,6 +156,127 @@ export function toUser(
   };
 }
 
-function toStoredUser(row: Selectable<ControlSchema['console_user']>): StoredUser {
-  return { ...toUser(row), passwordHash: row.password_hash || undefined };
+/** With it a person becomes a user, once. */
+export interface Invitation extends Roles {
+  readonly id: number;
+  readonly accountId: number;
+  readonly email: string;
+  readonly createdAt: number;
+  readonly createdBy: Actor;
+  readonly expiresAt: number;
+}
+
+const selectInvitations = (rows: Rows, now: number) =>
+  rows.selectFrom('invitation').selectAll().where('expires_at', '>', now);
+
+/** @returns one that has not expired */
+export async function findInvitation(
+  rows: Rows,
+  filter: { now: number } & ({ hash: SecretHash } | { id: number; accountId: number }),
+): Promise<Invitation | undefined> {
+  const open = selectInvitations(rows, filter.now);
+  const found =
+    'hash' in filter
+      ? open.where('hash', '=', filter.hash)
+      : open.where('id', '=', filter.id).where('account_id', '=', filter.accountId);
+  const row = await found.executeTakeFirst();
+  return row && toInvitation(row);
+}
+
+/** @returns those that have not expired, by id. */
+export async function listInvitations(
+  rows: Rows,
+  filter: { accountId: number; now: number; place: PagePlace },
+): Promise<Invitation[]> {
+  const found = await selectInvitations(rows, filter.now)
+    .where('account_id', '=', filter.accountId)
+    .where('id', '>', filter.place.after ?? 0)
+    .orderBy('id')
+    .limit(filter.place.count)
+    .execute();
+  return found.map(toInvitation);
+}
+
+export async function insertInvitation(
+  tx: ControlTransaction,
+  invitation: Omit<Invitation, 'id'> & { hash: SecretHash },
+): Promise<Invitation> {
+  const { createdBy } = invitation;
+  const row = await tx
+    .insertInto('invitation')
+    .values({
+      account_id: invitation.accountId,
+      email: invitation.email,
+      role: invitation.role,
+      roles: JSON.stringify(invitation.roles),
+      hash: invitation.hash,
+      created_at: invitation.createdAt,
+      created_by: JSON.stringify(createdBy),
+      user_id: createdBy.type === 'user' ? createdBy.id : null,
+      expires_at: invitation.expiresAt,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return toInvitation(row);
+}
+
+export async function removeInvitation(tx: ControlTransaction, id: number): Promise<void> {
+  await tx.deleteFrom('invitation').where('id', '=', id).execute();
+}
+
+export async function removeInvitationsTo(
+  tx: ControlTransaction,
+  filter: { accountId: number; email: string },
+): Promise<void> {
+  await tx
+    .deleteFrom('invitation')
+    .where('account_id', '=', filter.accountId)
+    .where('email', '=', filter.email)
+    .execute();
+}
+
+/** Those of a user who may no longer invite. */
+export async function removeInvitationsBy(tx: ControlTransaction, userId: number): Promise<void> {
+  await tx.deleteFrom('invitation').where('user_id', '=', userId).execute();
+}
+
+function toInvitation(row: Selectable<ControlSchema['invitation']>): Invitation {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    email: row.email,
+    role: row.role,
+    roles: readRoles(row),
+    createdAt: row.created_at,
+    createdBy: JSON.parse(row.created_by) as Actor,
+    expiresAt: row.expires_at,
+  };
+}
+
+/** @returns the account that the link is for, unless it has expired */
+export async function findOwnerLink(
+  rows: Rows,
+  hash: SecretHash,
+  now: number,
+): Promise<{ accountId: number; expiresAt: number } | undefined> {
+  return rows
+    .selectFrom('owner_link')
+    .select(['account_id as accountId', 'expires_at as expiresAt'])
+    .where('hash', '=', hash)
+    .where('expires_at', '>', now)
+    .executeTakeFirst();
+}
+
+export async function insertOwnerLink(
+  tx: ControlTransaction,
+  link: { hash: SecretHash; accountId: number; expiresAt: number },
+): Promise<void> {
+  await tx
+    .insertInto('owner_link')
+    .values({ hash: link.hash, account_id: link.accountId, expires_at: link.expiresAt })
+    .execute();
+}
+
+export async function removeOwnerLinks(tx: ControlTransaction, accountId: number): Promise<void> {
+  await tx.deleteFrom('owner_link').where('account_id', '=', accountId).execute();
 }

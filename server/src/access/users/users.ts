@@ -1,19 +1,36 @@
 /**
  * The door of users: people with passwords, their sessions in the console, invitations and the owner link.
  */
+import { createOwnSessions, createSessionFinder, IDLE_MS, type UserParts } from './console-session.ts';
+import { createInvitations, createOwnerLinks } from './invitations.ts';
+import { createPasskeys } from './passkeys.ts';
+import { createPasswordLimit } from './password.ts';
+import { type CompanySignInParts, createCompanySignIn, createSignIn } from './sign-in.ts';
+import { dropExpired } from './sign-in-store.ts';
+import { createUserManagement } from './user-management.ts';
 
-export { type CompanySignIn, createCompanySignIn } from './company-sign-in.ts';
-export { ownerLinkUrl } from './console-links.ts';
-export { createSessionFinder, type SessionFinder } from './console-session.ts';
-export { dropInvitationsUpTo } from './invitation-store.ts';
-export { createInvitations, type Invitations } from './invitations.ts';
-export { createLinkCheck, type LinkCheck } from './link-check.ts';
-export { createOwnSessions, type OwnSessions } from './own-sessions.ts';
-export { createOwnerLinks, type OwnerLinks } from './owner-link.ts';
-export { dropOwnerLinksUpTo } from './owner-link-store.ts';
-export { dropChallengesUpTo } from './passkey-store.ts';
-export { createPasskeys, type Passkeys } from './passkeys.ts';
-export { createPasswordLimit } from './password-limit.ts';
-export { createSignIn, type SignIn } from './sign-in.ts';
-export { createUserManagement, type UserManagement } from './user-management.ts';
+export { ownerLinkUrl } from './user.ts';
 export { removeRolesIn } from './user-store.ts';
+
+export function createUsers(given: Omit<CompanySignInParts, 'onWritten'>) {
+  const { database, clock, oidc } = given;
+  const { findUser, dropCache } = createSessionFinder(given);
+  const parts: UserParts = { ...given, onWritten: dropCache };
+  const limited = { ...parts, limit: createPasswordLimit(database, clock) };
+  return {
+    findUser,
+    /** To be called when users were written elsewhere. */
+    forgetUsers: dropCache,
+    ...createSignIn(limited),
+    ...createOwnSessions(parts),
+    ...createPasskeys(limited),
+    ...createCompanySignIn({ ...parts, oidc }),
+    ...createOwnerLinks(parts),
+    ...createUserManagement(parts),
+    ...createInvitations(parts),
+    dropEnded: () => {
+      const now = clock.now();
+      return dropExpired(database, { now, unusedSince: now - IDLE_MS });
+    },
+  };
+}
