@@ -1,7 +1,7 @@
 /** The list of routes: what each room serves, with the parts that they share. */
 import type { createAccess } from '../access/access.ts';
 import { apiKeyRoutes } from '../access/keys/api-key-routes.ts';
-import { ownSessionRoutes, passkeyRoutes, sessionRoutes } from '../access/users/session-routes.ts';
+import { sessionRoutes } from '../access/users/session-routes.ts';
 import { userRoutes } from '../access/users/user-routes.ts';
 import { agentRoutes } from '../agents/agent-routes.ts';
 import { productRoutes } from '../catalog/browse/product-routes.ts';
@@ -56,8 +56,6 @@ const ROUTES = [
   projectRoutes,
   apiKeyRoutes,
   sessionRoutes,
-  ownSessionRoutes,
-  passkeyRoutes,
   userRoutes,
   statisticsRoutes,
   keptRequestRoutes,

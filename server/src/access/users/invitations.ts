@@ -88,7 +88,7 @@ export function createInvitations(parts: UserParts) {
       await refuseUnfitRoles(projects, author, { role: given.role, roles });
       const { accountId } = author;
       const [email, token, now] = [normalizeEmail(given.email), makeSecret(), clock.now()];
-      return database.write(async (tx) => {
+      return await database.write(async (tx) => {
         await refuseLimited(tx, author);
         // Whether another account has such a user is not for this one to know; it turns out when the link is followed.
         if ((await findUserByEmail(tx, email))?.accountId === accountId)
@@ -133,7 +133,7 @@ export function createInvitations(parts: UserParts) {
       const { email } = await getByToken(database.read, hash);
       refuseWeakPassword('password', password, { email, name });
       const passwordHash = await hashPassword(password);
-      return writeSessions(parts, async (tx) => {
+      return await writeSessions(parts, async (tx) => {
         const now = clock.now();
         const { id, accountId, role, roles, createdBy } = await getByToken(tx, hash);
         if ((await findUserByEmail(tx, email)) !== undefined) throw new ServiceError('email_taken');
@@ -203,7 +203,7 @@ export function createOwnerLinks(parts: UserParts) {
       await getLink(database.read, hash);
       refuseWeakPassword('password', password, { email, name });
       const passwordHash = await hashPassword(password);
-      return writeSessions(parts, async (tx) => {
+      return await writeSessions(parts, async (tx) => {
         const now = clock.now();
         const { accountId } = await getLink(tx, hash);
         await removeOwnerLinks(tx, accountId);

@@ -82,7 +82,7 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
         );
       if (user.passkeys >= PASSKEYS)
         throw invalid(`a user has ${PASSKEYS} passkeys at most: remove one first`);
-      return challengePasskey(parts, user, { purpose: 'add', origin });
+      return await challengePasskey(parts, user, { purpose: 'add', origin });
     },
 
     /** @throws attempt_ended, passkey_refused, request_invalid */
@@ -94,7 +94,7 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
       const { challenge, userId } = await takeAttempt(given.clientDataJSON, 'add');
       if (userId !== caller.userId) throw new ServiceError('attempt_ended');
       const made = await checkNewPasskey(given, { challenge, origin });
-      return writeSessions(parts, async (tx) => {
+      return await writeSessions(parts, async (tx) => {
         if (await hasCredential(tx, made.credentialId)) throw invalid('this passkey is there already');
         const user = await findUser(tx, { id: userId, accountId: caller.accountId });
         if (user === undefined || user.passkeys >= PASSKEYS) throw new ServiceError('attempt_ended');

@@ -44,101 +44,84 @@ import {
   WirePasskey,
 } from './user-schemas.ts';
 
-export interface SessionRouteParts {
+interface SessionRouteParts {
   readonly access: Access;
   readonly cookie: SessionCookie;
   /** Holds what an attempt is recognised by, until the browser comes back from the provider. */
   readonly attemptCookie: SessionCookie;
   /** Where browsers find the service, without a slash at its end. */
   readonly findBaseUrl: () => string;
+  readonly answerOnce: AnswerOnce;
 }
 
-/** 16 KiB hold the longest of each field, escaped: more would be memory that anybody can have held. */
+/** 16 KiB hold the longest of each field, escaped: more would be memory that strangers can occupy. */
 const open = { guard: 'sign-in', maxBodyMib: 1 / 64 } as const;
 /** Signing in and out is for every role. */
 const own = { guard: 'session', role: 'viewer' } as const;
 const tags = ['Sign in'];
-const answer = { 200: SignedIn };
-/** As long as somebody may take to sign in at the provider, with a second factor. */
+/** As long as a sign-in at the provider may take, with a second factor. */
 const ATTEMPT_SECONDS = 600;
 
-/** Source: docs/interface.md §5.6. */
+/** Source: docs/interface.md §5.6 to §5.8. */
 export const sessionRoutes =
   (parts: SessionRouteParts): Routes =>
   (server) => {
     serveSignIn(server, parts);
-    servePasskey(server, parts);
-    serveLinks(server, parts);
     serveSession(server, parts);
     serveCompanyAccount(server, parts);
+    serveOwnSessions(server, parts);
+    servePasskeys(server, parts);
   };
 
+/** Signing in with a password, by a link, and with a passkey after the password. */
 function serveSignIn(server: Server, parts: SessionRouteParts): void {
-  const endpoint = {
-    method: 'POST',
-    path: '/management/session',
-    config: open,
-    ...{ tags, summary: 'Sign in to the console', body: Credentials },
-    answer: { 200: Type.Union([SignedIn, PasskeyRequired]) },
-  } as const;
-  serve(server, endpoint, async (request, reply) => {
-    const opened = await parts.access.signIn(request.body, visitorOf(parts, request));
-    return 'challenge' in opened ? toPasskeyRequired(opened) : answerOpened(parts, reply, opened);
-  });
-}
+  const { access } = parts;
+  const about = { method: 'POST', config: open, tags, answer: { 200: SignedIn } } as const;
+  serve(
+    server,
+    {
+      ...{ ...about, path: '/management/session', summary: 'Sign in to the console', body: Credentials },
+      answer: { 200: Type.Union([SignedIn, PasskeyRequired]) },
+    },
+    async (request, reply) => {
+      const opened = await access.signIn(request.body, visitorOf(parts, request));
+      return 'challenge' in opened ? toPasskeyRequired(opened) : answerOpened(parts, reply, opened);
+    },
+  );
 
-function servePasskey(server: Server, parts: SessionRouteParts): void {
-  const endpoint = {
-    method: 'POST',
-    path: '/management/session/passkey',
-    config: open,
-    ...{ tags, summary: 'Sign in with a passkey, after the password', body: PasskeySignature },
-    answer: { 200: SignedIn },
-  } as const;
-  serve(server, endpoint, async (request, reply) => {
-    const opened = await parts.access.signInByPasskey(request.body, visitorOf(parts, request));
-    return answerOpened(parts, reply, opened);
-  });
-}
+  const passkey = {
+    ...{ ...about, path: '/management/session/passkey', body: PasskeySignature },
+    summary: 'Sign in with a passkey, after the password',
+  };
+  serve(server, passkey, async (request, reply) =>
+    answerOpened(parts, reply, await access.signInByPasskey(request.body, visitorOf(parts, request))),
+  );
 
-function serveLinks(server: Server, parts: SessionRouteParts): void {
   const check = {
-    method: 'POST',
-    path: '/management/links/check',
-    ...{ config: open, tags },
+    ...{ ...about, path: '/management/links/check', body: LinkToken, answer: { 200: FoundLink } },
     summary: 'What an owner link or an invitation is for',
-    ...{ body: LinkToken, answer: { 200: FoundLink } },
-  } as const;
-  serve(server, check, ({ body }) => parts.access.checkLink(body.token));
+  };
+  serve(server, check, ({ body }) => access.checkLink(body.token));
 
-  const about = { config: open, tags, answer };
   const owner = {
-    ...about,
-    method: 'POST',
-    path: '/management/owner',
+    ...{ ...about, path: '/management/owner', body: NewOwner },
     summary: 'Become an owner by the link of the start or of `relata owner-link`',
-    body: NewOwner,
-  } as const;
-  serve(server, owner, async (request, reply) => {
-    const opened = await parts.access.createOwner(request.body, visitorOf(parts, request));
-    return answerOpened(parts, reply, opened);
-  });
+  };
+  serve(server, owner, async (request, reply) =>
+    answerOpened(parts, reply, await access.createOwner(request.body, visitorOf(parts, request))),
+  );
 
   const accept = {
-    ...about,
-    method: 'POST',
-    path: '/management/invitations/accept',
+    ...{ ...about, path: '/management/invitations/accept', body: InvitationAcceptance },
     summary: 'Become a user by an invitation',
-    body: InvitationAcceptance,
-  } as const;
-  serve(server, accept, async (request, reply) => {
-    const opened = await parts.access.acceptInvitation(request.body, visitorOf(parts, request));
-    return answerOpened(parts, reply, opened);
-  });
+  };
+  serve(server, accept, async (request, reply) =>
+    answerOpened(parts, reply, await access.acceptInvitation(request.body, visitorOf(parts, request))),
+  );
 }
 
 function serveSession(server: Server, parts: SessionRouteParts): void {
-  const about = { config: own, tags, answer };
+  const about = { config: own, tags, answer: { 200: SignedIn } };
   const read = { ...about, method: 'GET', path: '/management/session', summary: 'Who is signed in' } as const;
   serve(server, read, async (request) => {
     const described = await parts.access.describeUser(userOf(request.caller));
@@ -146,12 +129,10 @@ function serveSession(server: Server, parts: SessionRouteParts): void {
   });
 
   const password = {
-    ...about,
     method: 'POST',
-    path: '/management/session/password',
+    ...{ ...about, path: '/management/session/password', body: PasswordChange },
     summary: 'Change the own password',
     description: 'All sessions of the user end. The answer brings a new one, with a new `csrfToken`.',
-    body: PasswordChange,
   } as const;
   serve(server, password, async (request, reply) => {
     const { current, new: next } = request.body;
@@ -165,11 +146,9 @@ function serveCompanyAccount(server: Server, parts: SessionRouteParts): void {
   const { access, attemptCookie, findBaseUrl } = parts;
   const about = { config: { ...open, maxBodyMib: 1 / 16 }, tags } as const;
   const ways = {
-    ...about,
     method: 'GET',
-    path: '/management/session/ways',
+    ...{ ...about, path: '/management/session/ways', answer: { 200: SignInWays } },
     summary: 'How people sign in here',
-    answer: { 200: SignInWays },
   } as const;
   serve(server, ways, async () => {
     const { providerName: name } = access;
@@ -177,9 +156,8 @@ function serveCompanyAccount(server: Server, parts: SessionRouteParts): void {
   });
 
   const begin = {
-    ...about,
     method: 'POST',
-    path: '/management/session/company-account/start',
+    ...{ ...about, path: '/management/session/company-account/start' },
     summary: 'Begin to sign in with the company account',
     description: 'Sets a cookie for 10 minutes; the browser goes to the address that is answered.',
     answer: { 200: CompanySignInStart },
@@ -193,11 +171,10 @@ function serveCompanyAccount(server: Server, parts: SessionRouteParts): void {
   });
 
   const finish = {
-    ...about,
     method: 'POST',
-    path: '/management/session/company-account',
+    ...{ ...about, path: '/management/session/company-account', body: CompanyReturn },
     summary: 'Sign in with what the provider answered',
-    ...{ body: CompanyReturn, answer: { 200: SignedIn } },
+    answer: { 200: SignedIn },
   } as const;
   serve(server, finish, async (request, reply) => {
     const attempt = attemptCookie.read(request);
@@ -211,68 +188,13 @@ function serveCompanyAccount(server: Server, parts: SessionRouteParts): void {
   });
 }
 
-/** Sets the cookie of the session. */
-async function answerOpened(
-  { access, cookie }: Pick<SessionRouteParts, 'access' | 'cookie'>,
-  reply: FastifyReply,
-  { value, maxAgeSeconds, caller }: OpenedSession,
-) {
-  const described = await access.describeUser(caller);
-  cookie.write(reply, value, maxAgeSeconds);
-  return toSignedIn(described, csrfTokenOf(value));
-}
-
-function visitorOf(
-  parts: Pick<SessionRouteParts, 'cookie' | 'findBaseUrl'>,
-  request: FastifyRequest,
-): Visitor {
-  return {
-    origin: originOf(request.headers, parts.findBaseUrl()),
-    address: request.ip,
-    userAgent: request.headers['user-agent'],
-    sessionValue: parts.cookie.read(request),
-  };
-}
-
-/** Strangers are told little of what is wrong between the service and the provider; its operator reads it here. */
-const logProblem = (request: FastifyRequest) => (error: unknown) => {
-  if (error instanceof ServiceError && error.facts.cause instanceof Error) {
-    request.log.warn(
-      { problem: describeProblem(error.facts.cause) },
-      'the sign-in provider refused or failed',
-    );
-  }
-  throw error;
-};
-
-/** Texts alone: what else is in such an error may hold tokens. */
-function describeProblem(error: Error): string {
-  const { message, cause } = error;
-  return cause instanceof Error ? `${message}: ${describeProblem(cause)}` : message;
-}
-
-interface OwnSessionRouteParts {
-  readonly access: Access;
-  readonly cookie: SessionCookie;
-  /** Where browsers find the service, without a slash at its end. */
-  readonly findBaseUrl: () => string;
-}
-
-/** What users see of their sessions, and how they end them. Source: docs/interface.md §5.6. */
-export const ownSessionRoutes =
-  (parts: OwnSessionRouteParts): Routes =>
-  (server) => {
-    serveSignOut(server, parts);
-    serveOwnSessions(server, parts);
-  };
-
-function serveSignOut(server: Server, { access, cookie, findBaseUrl }: OwnSessionRouteParts): void {
+/** The sessions of the caller, and how they end. */
+function serveOwnSessions(server: Server, { access, cookie, findBaseUrl }: SessionRouteParts): void {
   const about = { config: own, tags };
   const here = {
-    ...about,
-    answer: { 200: SignedOut },
     method: 'DELETE',
-    ...{ path: '/management/session', summary: 'Sign out here' },
+    ...{ ...about, path: '/management/session', answer: { 200: SignedOut } },
+    summary: 'Sign out here',
   } as const;
   serve(server, here, async (request, reply) => {
     const user = userOf(request.caller);
@@ -283,9 +205,9 @@ function serveSignOut(server: Server, { access, cookie, findBaseUrl }: OwnSessio
   });
 
   const everywhere = {
-    ...about,
     method: 'DELETE',
-    ...{ path: '/management/sessions', query: SignOutQuery, answer: { 200: DoneAnswer } },
+    ...{ ...about, path: '/management/sessions' },
+    ...{ query: SignOutQuery, answer: { 200: DoneAnswer } },
     summary: 'Sign out everywhere, or everywhere else',
   } as const;
   serve(server, everywhere, async (request, reply) => {
@@ -298,16 +220,11 @@ function serveSignOut(server: Server, { access, cookie, findBaseUrl }: OwnSessio
     cookie.clear(reply);
     return done;
   });
-}
 
-function serveOwnSessions(server: Server, { access, cookie }: OwnSessionRouteParts): void {
-  const about = { config: own, tags };
   const list = {
-    ...about,
     method: 'GET',
-    path: '/management/sessions',
-    summary: 'List your own sessions',
-    ...{ query: ListQuery, answer: { 200: SessionPage } },
+    ...{ ...about, path: '/management/sessions' },
+    ...{ summary: 'List your own sessions', query: ListQuery, answer: { 200: SessionPage } },
   } as const;
   serve(server, list, async (request) => {
     const user = userOf(request.caller);
@@ -316,11 +233,9 @@ function serveOwnSessions(server: Server, { access, cookie }: OwnSessionRoutePar
   });
 
   const end = {
-    ...about,
     method: 'DELETE',
-    path: '/management/sessions/:id',
-    summary: 'End one of your own sessions',
-    ...{ params: UserParams, answer: { 200: DoneAnswer } },
+    ...{ ...about, path: '/management/sessions/:id' },
+    ...{ summary: 'End one of your own sessions', params: UserParams, answer: { 200: DoneAnswer } },
   } as const;
   serve(server, end, async (request, reply) => {
     const user = userOf(request.caller);
@@ -330,23 +245,7 @@ function serveOwnSessions(server: Server, { access, cookie }: OwnSessionRoutePar
   });
 }
 
-interface PasskeyRouteParts {
-  readonly access: Access;
-  /** Where browsers find the service, without a slash at its end. */
-  readonly findBaseUrl: () => string;
-  readonly answerOnce: AnswerOnce;
-}
-
-/** Source: docs/interface.md §5.8. */
-export const passkeyRoutes =
-  (parts: PasskeyRouteParts): Routes =>
-  (server) => {
-    serveOwnPasskeys(server, parts);
-    serveRemoval(server, parts);
-  };
-
-function serveOwnPasskeys(server: Server, parts: PasskeyRouteParts): void {
-  const { access, findBaseUrl } = parts;
+function servePasskeys(server: Server, { access, findBaseUrl, answerOnce }: SessionRouteParts): void {
   const about = { config: own, tags, path: '/management/session/passkeys' } as const;
   const list = {
     ...about,
@@ -389,20 +288,58 @@ function serveOwnPasskeys(server: Server, parts: PasskeyRouteParts): void {
     await access.removePasskey(userOf(caller), params.id);
     return done;
   });
-}
 
-function serveRemoval(server: Server, { access, answerOnce }: PasskeyRouteParts): void {
-  const endpoint = {
+  const removeAll = {
     method: 'DELETE',
     path: '/management/users/:id/passkeys',
     config: { guard: 'management', access: 'manage', role: 'owner' },
     ...{ tags: ['Users'], summary: 'Remove the passkeys of a user who lost them' },
     ...{ params: UserParams, answer: { 200: DoneAnswer }, answerOnce },
   } as const;
-  serveOnce(server, endpoint, ({ caller, params }, once) =>
+  serveOnce(server, removeAll, ({ caller, params }, once) =>
     once(async (record) => {
       await access.removePasskeysOf(caller, params.id, (tx) => record(tx, done));
       return done;
     }),
   );
+}
+
+/** Sets the cookie of the session. */
+async function answerOpened(
+  { access, cookie }: Pick<SessionRouteParts, 'access' | 'cookie'>,
+  reply: FastifyReply,
+  { value, maxAgeSeconds, caller }: OpenedSession,
+) {
+  const described = await access.describeUser(caller);
+  cookie.write(reply, value, maxAgeSeconds);
+  return toSignedIn(described, csrfTokenOf(value));
+}
+
+function visitorOf(
+  parts: Pick<SessionRouteParts, 'cookie' | 'findBaseUrl'>,
+  request: FastifyRequest,
+): Visitor {
+  return {
+    origin: originOf(request.headers, parts.findBaseUrl()),
+    address: request.ip,
+    userAgent: request.headers['user-agent'],
+    sessionValue: parts.cookie.read(request),
+  };
+}
+
+/** Strangers are told little of what is wrong between the service and the provider; its operator reads it here. */
+const logProblem = (request: FastifyRequest) => (error: unknown) => {
+  if (error instanceof ServiceError && error.facts.cause instanceof Error) {
+    request.log.warn(
+      { problem: describeProblem(error.facts.cause) },
+      'the sign-in provider refused or failed',
+    );
+  }
+  throw error;
+};
+
+/** Texts alone: what else is in such an error may hold tokens. */
+function describeProblem(error: Error): string {
+  const { message, cause } = error;
+  return cause instanceof Error ? `${message}: ${describeProblem(cause)}` : message;
 }

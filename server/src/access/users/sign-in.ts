@@ -238,7 +238,7 @@ export function createCompanySignIn(parts: CompanySignInParts) {
       const user = provider && (await findUser(database.read, { id: userId, accountId }));
       if (user?.signsInWith !== 'company-account') return undefined;
       // Signing out here must work while the provider is away.
-      return provider?.findSignOutUrl(returnUrl).catch(() => undefined);
+      return await provider?.findSignOutUrl(returnUrl).catch(() => undefined);
     },
   };
 }

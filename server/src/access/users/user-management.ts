@@ -49,7 +49,7 @@ export function createUserManagement(parts: UserParts) {
     /** Holds from the next request on. @throws not_found, last_owner, key_beyond_own, request_invalid, scope_refused */
     async changeUser(author: Caller, { id, ...change }: UserChange, beside?: Beside<User>): Promise<User> {
       refuseUnlessOwner(author);
-      return writeSessions(parts, async (tx) => {
+      return await writeSessions(parts, async (tx) => {
         const before = await getUser(tx, author, id);
         const after = { ...before, ...(change.role === 'owner' && { roles: [] }), ...change };
         if (hasOtherRoles(before, after)) await checkRoles(projects, { tx, author, before, after });
