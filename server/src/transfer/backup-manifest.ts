@@ -13,7 +13,7 @@ import {
   refuseNewerFiles,
   writeOwnFile,
 } from '../storage/storage.ts';
-import { listOwnedPayloads } from './owned-payloads.ts';
+import { findLostTask, listOwnedPayloads } from './owned-payloads.ts';
 
 /** What a backup says of itself, and whether that is true: files that are missing, cut or changed are found before they are served. */
 
@@ -326,22 +326,6 @@ function copyEnd(control: DatabaseSync, taskNumber: number): void {
       .prepare(`insert into ${table} select * from original.${table} where task_number = ?`)
       .run(taskNumber);
   }
-}
-
-/** @returns the id of an open task that needs one of the bodies that are missing; undefined: there is none */
-function findLostTask(control: DatabaseSync, names: readonly string[]): string | undefined {
-  const missing = JSON.stringify(names);
-  const lost = control
-    .prepare(
-      `select id from task where status in ('PENDING', 'RUNNING')
-         and (payload ->> '$.source.payloadName' in (select value from json_each(:missing))
-           or exists (select 1 from json_each(task.payload, '$.payloadNames') n, json_each(:missing) m where n.value = m.value))
-       union select t.id from full_update_batch b join full_update f on f.id = b.full_update_id
-         join task t on t.id = f.commit_task_id
-       where t.status in ('PENDING', 'RUNNING') and b.payload_name in (select value from json_each(:missing))`,
-    )
-    .get({ missing });
-  return lost && String(lost.id);
 }
 
 function raiseTaskNumber(control: DatabaseSync, least: number): void {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import {
@@ -8,16 +9,21 @@ import {
   openPostgres,
   type Postgres,
   refuseNewerFiles,
+  SERVICE,
   unfinished,
 } from '../storage/storage.ts';
-import { type Compared, compareEnds } from './move-comparison.ts';
-import { EmbeddedEnd } from './move-embedded.ts';
-import type { MovedPayload, MoveEnd, Progress, UnitSize } from './move-ends.ts';
-import { describeMove } from './move-layout.ts';
-import { describeUnit, MoveMeter, type MoveProgress } from './move-meter.ts';
-import { createPostgresEnd, MOVE_SESSION, refuseServed } from './move-postgres.ts';
-
-export type { MoveProgress } from './move-meter.ts';
+import { openEmbeddedDriver } from './move-embedded.ts';
+import {
+  type Counters,
+  createMoveEnd,
+  type MovedPayload,
+  type MoveEnd,
+  type Progress,
+  type Unit,
+  type UnitSize,
+} from './move-end.ts';
+import { createPostgresDriver, MOVE_SESSION, refuseServed } from './move-postgres.ts';
+import { describeMove, type MovedRow, RowDigest } from './move-tables.ts';
 
 /**
  * Moves a store from a data folder to PostgreSQL or back: everything, ids included. It can be ended at any moment and
@@ -29,7 +35,7 @@ export interface MoveOptions {
   /** A data folder and the URL of a PostgreSQL database, in either order. */
   readonly from: string;
   readonly to: string;
-  /** Do not look whether PostgreSQL is served. */
+  /** PostgreSQL may be served, e.g. by a process that was killed just now. */
   readonly isForced?: boolean;
   readonly onProgress?: (progress: MoveProgress) => void;
 }
@@ -63,12 +69,16 @@ export async function moveStore({ onProgress = () => {}, ...options }: MoveOptio
   }
 }
 
-type Found = Omit<Compared, 'targetUnits'>;
+interface Found {
+  readonly units: readonly UnitSize[];
+  readonly payloads: readonly MovedPayload[];
+}
 
-/** A project at a time: its file stays open. */
+type Report = (progress: MoveProgress) => void;
+
 async function measure(end: MoveEnd, onProgress: Report): Promise<UnitSize[]> {
   onProgress({ phase: 'counting', place: end.name, rows: 0, allRows: 0, done: 0, doneBefore: 0 });
-  return (await end.measure()).toSorted((one, other) => one.projectId - other.projectId);
+  return end.measure();
 }
 
 function summarise({ units, payloads }: Found): Omit<MoveSummary, 'differences'> {
@@ -80,32 +90,21 @@ function summarise({ units, payloads }: Found): Omit<MoveSummary, 'differences'>
   };
 }
 
-type Report = (progress: MoveProgress) => void;
-
-const sizeOf = ({ units, payloads }: Found) => ({
-  units,
-  bodyBytes: payloads.reduce((sum, { bytes }) => sum + bytes, 0),
-});
-
 async function copyAll({ source, target }: Ends, found: Found, onProgress: Report): Promise<void> {
-  const meter = new MoveMeter('copying', sizeOf(found), onProgress);
+  const meter = new MoveMeter('copying', found, onProgress);
   for (const unit of found.units) await copyUnit({ source, target }, unit, meter);
-  await copyPayloads({ source, target }, found.payloads, meter);
+  const present = new Set((await target.listPayloads()).map(({ name }) => name));
+  for (const payload of found.payloads) {
+    // A body is there whole or not at all.
+    if (!present.has(payload.name)) await target.writePayload(payload, await source.readPayload(payload));
+    meter.addBody(payload.bytes);
+  }
   await target.writeCounters(await source.readCounters());
   await target.settle();
 }
 
-async function compareAll(ends: Ends, found: Found, onProgress: Report): Promise<string[]> {
-  const targetUnits = await measure(ends.target, onProgress);
-  const meter = new MoveMeter('comparing', { ...sizeOf(found), times: 2 }, onProgress);
-  const differences = await compareEnds(ends, { ...found, targetUnits }, meter);
-  // Nothing keeps a process out that starts on PostgreSQL after the first look.
-  await ends.refuseServed();
-  return differences;
-}
-
 async function copyUnit(
-  { source, target }: { source: MoveEnd; target: MoveEnd },
+  { source, target }: Pick<Ends, 'source' | 'target'>,
   unit: UnitSize,
   meter: MoveMeter,
 ): Promise<void> {
@@ -124,19 +123,6 @@ async function copyUnit(
     throw new Error(
       `${source.name} was changed since the move began (${describeUnit(unit)}): empty ${target.name} and begin again`,
     );
-}
-
-/** A body is there whole or not at all. */
-async function copyPayloads(
-  { source, target }: { source: MoveEnd; target: MoveEnd },
-  payloads: readonly MovedPayload[],
-  meter: MoveMeter,
-): Promise<void> {
-  const present = new Set((await target.listPayloads()).map(({ name }) => name));
-  for (const payload of payloads) {
-    if (!present.has(payload.name)) await target.writePayload(payload, await source.readPayload(payload));
-    meter.addBody(payload.bytes);
-  }
 }
 
 async function identify(source: MoveEnd): Promise<string> {
@@ -195,7 +181,7 @@ async function openEnds({ from, to, isForced = false }: MoveOptions): Promise<En
   const close = async () => {
     for (const part of opened.splice(0).reverse()) await part.close();
   };
-  const lookForService = async () => (isForced ? undefined : refuseServed(postgres, name));
+  const refuseService = async () => (isForced ? undefined : refuseServed(postgres, name));
   try {
     if (isFromPostgres) {
       await refuseStranger(postgres, name);
@@ -205,13 +191,13 @@ async function openEnds({ from, to, isForced = false }: MoveOptions): Promise<En
     opened.push({ close: () => lock.release() });
     refuseNewerFiles(folder);
     await migratePostgres(postgres);
-    await lookForService();
+    await refuseService();
     const tables = await describeMove(postgres);
-    const embedded = new EmbeddedEnd(folder, tables);
+    const embedded = createMoveEnd(openEmbeddedDriver(folder), tables);
     opened.push(embedded);
-    const shared = createPostgresEnd(postgres, { name, tables });
+    const shared = createMoveEnd(createPostgresDriver(postgres, name), tables);
     const [source, target] = isFromPostgres ? [shared, embedded] : [embedded, shared];
-    return { source, target, refuseServed: lookForService, close };
+    return { source, target, refuseServed: refuseService, close };
   } catch (error) {
     await close();
     throw error;
@@ -245,3 +231,144 @@ function refuseForeign(root: string): void {
   );
   if (others.length > 0) throw new Error(`${root} is not empty: ${others.join(', ')}`);
 }
+
+/**
+ * Reads both stores again, whole, and compares counts and hashes of each table of each catalog, the bodies, and the
+ * numbers that come next. @returns what differs, a sentence each
+ */
+async function compareAll(ends: Ends, found: Found, onProgress: Report): Promise<string[]> {
+  const { source, target } = ends;
+  const surplus = new Map((await measure(target, onProgress)).map((unit) => [describeUnit(unit), unit]));
+  const meter = new MoveMeter('comparing', found, onProgress);
+  const differences: string[] = [];
+  for (const unit of found.units) {
+    const name = describeUnit(unit);
+    surplus.delete(name);
+    const [expected, present] = [await digest(source, unit, meter), await digest(target, unit, meter)];
+    if (expected.rows !== present.rows)
+      differences.push(`${name}: ${expected.rows} rows in ${source.name}, ${present.rows} in ${target.name}`);
+    else if (`${expected}` !== `${present}`) differences.push(`${name}: the ${present.rows} rows differ`);
+  }
+  for (const [name, { rows }] of surplus)
+    differences.push(`${name}: ${rows} rows in ${target.name} that ${source.name} does not have`);
+  differences.push(...compareCounters(await source.readCounters(), await target.readCounters()));
+  differences.push(...(await comparePayloads(ends, found.payloads, meter)));
+  // A process may have started on PostgreSQL after the first check: nothing keeps it out.
+  await ends.refuseServed();
+  return differences;
+}
+
+async function digest(end: MoveEnd, unit: UnitSize, meter: MoveMeter): Promise<RowDigest> {
+  const rows = new RowDigest(unit.table);
+  let place: MovedRow | undefined;
+  for (;;) {
+    const page = await end.read(unit, place);
+    if (page === undefined) return rows;
+    for (const row of page.rows) rows.add(row);
+    meter.addRows(unit, page.rows.length);
+    place = page.end;
+  }
+}
+
+function compareCounters(source: Counters, target: Counters): string[] {
+  const tables = [...new Set([...source.keys(), ...target.keys()])];
+  return tables.flatMap((table) => {
+    const [expected, present] = [source.get(table) ?? 0, target.get(table) ?? 0];
+    return expected === present ? [] : [`${table}: the last number given is ${expected}, not ${present}`];
+  });
+}
+
+async function comparePayloads(
+  { source, target }: Pick<Ends, 'source' | 'target'>,
+  payloads: readonly MovedPayload[],
+  meter: MoveMeter,
+): Promise<string[]> {
+  const differences: string[] = [];
+  const surplus = new Set((await target.listPayloads()).map(({ name }) => name));
+  for (const payload of payloads) {
+    const { name, projectId, bytes } = payload;
+    const isThere = surplus.delete(name);
+    const isSame = isThere && (await hashPayload(source, payload)) === (await hashPayload(target, payload));
+    if (!isSame)
+      differences.push(`project ${projectId}, the body ${name} of an open task is missing or differs`);
+    meter.addBody(2 * bytes);
+  }
+  for (const name of surplus) differences.push(`the body ${name} is in ${target.name} only`);
+  return differences;
+}
+
+async function hashPayload(end: MoveEnd, payload: MovedPayload): Promise<string> {
+  return hash('sha256', await end.readPayload(payload));
+}
+
+/** How far a move is. */
+export interface MoveProgress {
+  readonly phase: 'counting' | 'copying' | 'comparing';
+  /** e.g. `project 3, document` */
+  readonly place: string;
+  readonly rows: number;
+  readonly allRows: number;
+  /** From 0 to 1; by bytes, since a product is many times a task. */
+  readonly done: number;
+  /** What an earlier run had done already, of `done`. */
+  readonly doneBefore: number;
+}
+
+function describeUnit({ projectId, table }: Unit): string {
+  return projectId === SERVICE ? table.name : `project ${projectId}, ${table.name}`;
+}
+
+/** Adds up what is done in one phase. */
+export class MoveMeter {
+  private readonly phase: MoveProgress['phase'];
+  private readonly report: Report;
+  private readonly allRows: number;
+  private readonly allWork: number;
+  private rows = 0;
+  private work = 0;
+  private workBefore = 0;
+
+  constructor(phase: 'copying' | 'comparing', { units, payloads }: Found, report: Report) {
+    this.phase = phase;
+    this.report = report;
+    // Both stores are read to be compared.
+    const times = phase === 'comparing' ? 2 : 1;
+    const bodyBytes = payloads.reduce((sum, { bytes }) => sum + bytes, 0);
+    this.allRows = times * units.reduce((sum, { rows }) => sum + rows, 0);
+    this.allWork = times * (bodyBytes + units.reduce((sum, unit) => sum + workOf(unit), 0));
+    this.show('');
+  }
+
+  addRows(unit: UnitSize, rows: number): void {
+    this.rows += rows;
+    this.work += (workOf(unit) * rows) / Math.max(unit.rows, 1);
+    this.show(describeUnit(unit));
+  }
+
+  /** Rows that an earlier run has copied. */
+  skipRows(unit: UnitSize, rows: number): void {
+    const work = this.work;
+    this.addRows(unit, rows);
+    this.workBefore += this.work - work;
+  }
+
+  addBody(bytes: number): void {
+    this.work += bytes;
+    this.show('bodies of open tasks');
+  }
+
+  private show(place: string): void {
+    const { phase, rows, allRows } = this;
+    // The sum of the parts of many tables is not quite the whole.
+    const part = (work: number) => (work >= this.allWork * (1 - 1e-9) ? 1 : work / this.allWork);
+    this.report({ phase, place, rows, allRows, done: part(this.work), doneBefore: part(this.workBefore) });
+  }
+}
+
+const workOf = ({ rows, bytes }: UnitSize): number => bytes + rows * ROW_COST_BYTES;
+
+/**
+ * What a row costs besides its bytes, in bytes, for the time that is left. Measured on 2 cores: a document of 3 KB takes
+ * 50 µs, a member of a relation of 170 bytes 28 µs, a product of 90 bytes 17 µs.
+ */
+const ROW_COST_BYTES = 1_500;

@@ -1,29 +1,68 @@
 import type { DatabaseSync } from 'node:sqlite';
 
-/** A payload that somebody still needs. */
 interface OwnedPayload {
   readonly projectId: number;
   readonly name: string;
 }
 
+/** A row that names payloads, in the engine-neutral words of `OWNING_ROWS`. */
+export interface OwningRow {
+  readonly projectId: number;
+  readonly kind: keyof typeof NAMED;
+  readonly text: string | null;
+}
+
+/** Of both engines: what the columns say is read by `ownedPayloads`, so that no engine has to look into JSON. */
+export const OWNING_ROWS = `select project_id as "projectId", 'batch' as kind, payload_name as text from full_update_batch
+  union all select project_id, 'task', payload from task where status in ('PENDING', 'RUNNING')
+  union all select r.project_id, 'run', r.upload from task t join pipeline_run r
+    on r.project_id = t.project_id and r.task_number = t.number where t.status in ('PENDING', 'RUNNING')
+  union all select project_id, 'snapshot', files from channel_snapshot`;
+
+/** By the kind of the row, the names in its text. */
+const NAMED = {
+  batch: (name: string): string[] => [name],
+  task: namesOfTask,
+  run: (upload: string): string[] => JSON.parse(upload).pieces ?? [],
+  snapshot: (files: string) =>
+    (JSON.parse(files) as readonly { pieces?: readonly { name: string }[] }[]).flatMap(({ pieces = [] }) =>
+      pieces.map(({ name }) => name),
+    ),
+};
+
+function namesOfTask(payload: string): string[] {
+  const { source, payloadNames = [] } = JSON.parse(payload);
+  return [source?.payloadName ?? [], payloadNames].flat();
+}
+
 /**
  * Bodies that open tasks and open full updates still need, the pieces of files that runs have yet to read, and what channels
  * have published. `listKeptPayloads` of app/upkeep.ts says the same of a running service: what it does not name is removed.
+ * @returns each once, in the order of projects and names
  */
-const OWNED = `select project_id as projectId, payload_name as name from full_update_batch
-  union select project_id, payload ->> '$.source.payloadName' from task
-    where status in ('PENDING', 'RUNNING') and payload ->> '$.source.payloadName' is not null
-  union select project_id, value from task, json_each(task.payload, '$.payloadNames')
-    where status in ('PENDING', 'RUNNING')
-  union select r.project_id, value from task join pipeline_run r
-    on r.project_id = task.project_id and r.task_number = number, json_each(r.upload, '$.pieces')
-    where status in ('PENDING', 'RUNNING')
-  union select project_id, p.value ->> '$.name'
-    from channel_snapshot, json_each(files) f, json_each(f.value, '$.pieces') p
-  order by 1, 2`;
+export function ownedPayloads(rows: readonly OwningRow[]): OwnedPayload[] {
+  const owned = rows.flatMap(({ projectId, kind, text }) =>
+    text === null ? [] : NAMED[kind](text).map((name) => ({ projectId, name })),
+  );
+  const each = new Map(owned.map((payload) => [`${payload.projectId} ${payload.name}`, payload]));
+  return [...each.values()].sort((a, b) => a.projectId - b.projectId || (a.name < b.name ? -1 : 1));
+}
 
+/** @param control the control database of a data folder, or a copy of it */
 export const listOwnedPayloads = (control: DatabaseSync): OwnedPayload[] =>
-  control
-    .prepare(OWNED)
-    .all()
-    .map(({ projectId, name }) => ({ projectId: Number(projectId), name: String(name) }));
+  ownedPayloads(control.prepare(OWNING_ROWS).all() as unknown as OwningRow[]);
+
+/** @returns the id of an open task that needs one of the bodies that are missing; undefined: there is none */
+export function findLostTask(control: DatabaseSync, names: readonly string[]): string | undefined {
+  const missing = new Set(names);
+  const open = control
+    .prepare(
+      `select id, payload, null as name from task where status in ('PENDING', 'RUNNING')
+       union all select t.id, null, b.payload_name from full_update_batch b join full_update f on f.id = b.full_update_id
+         join task t on t.id = f.commit_task_id where t.status in ('PENDING', 'RUNNING')`,
+    )
+    .all() as { id: string; payload: string; name: string | null }[];
+  return open.find(({ payload, name }) =>
+    (name === null ? namesOfTask(payload) : [name]).some((needed) => missing.has(needed)),
+  )?.id;
+}

@@ -14,7 +14,7 @@ import { lockDataFolder } from '../storage/data-folder.ts';
 import { openPostgres } from '../storage/postgres/connections.ts';
 import { MOVE_PROGRESS, refuseUnfinishedMove, refuseUnfinishedMoveIn } from '../storage/unfinished-move.ts';
 import { type MoveOptions, type MoveProgress, moveStore } from './move.ts';
-import { describeMove, listUnknown, NOT_MOVED } from './move-layout.ts';
+import { describeMove, listUnknown, NOT_MOVED } from './move-tables.ts';
 
 /** Moving a store between its two engines (docs/operating.md, `relata migrate-store`). Each test uses both engines. */
 

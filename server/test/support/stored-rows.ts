@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { catalogPath, dataFolderAt } from '../../src/storage/data-folder.ts';
 import { migrate } from '../../src/storage/migrate.ts';
-import { NOT_MOVED_COLUMNS } from '../../src/transfer/move-layout.ts';
+import { NOT_MOVED_COLUMNS } from '../../src/transfer/move-tables.ts';
 
 /** Whole data folders: filled with something in every column, and read for a comparison. */
 

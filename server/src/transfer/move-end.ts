@@ -1,0 +1,267 @@
+import { MOVE_PROGRESS, MOVE_ROW, type PayloadFiles, SERVICE, type SqlValue } from '../storage/storage.ts';
+import {
+  type Engine,
+  listed,
+  type MovedRow,
+  type MovedTable,
+  quoted,
+  readPlace,
+  readValue,
+  writePlace,
+} from './move-tables.ts';
+import { OWNING_ROWS, type OwningRow, ownedPayloads } from './owned-payloads.ts';
+
+/** What goes over in one transaction: some MB, so that memory is bounded and a commit is worth its wait for the disk. */
+const PAGE_BYTES = 4 * 1024 * 1024;
+const PAGE_ROWS = 5_000;
+
+/** Of the database, and of each file: its rows and how far they are change in one transaction. */
+export const CREATE_PROGRESS = `create table if not exists ${MOVE_PROGRESS} (
+  project_id bigint not null, table_name text not null, row_count bigint not null, place text, is_done bigint not null,
+  primary key (project_id, table_name))`;
+
+/** The rows of one table: those of one project, or, with `SERVICE`, all of a table that belongs to no catalog. */
+export interface Unit {
+  readonly table: MovedTable;
+  readonly projectId: number;
+}
+
+export interface UnitSize extends Unit {
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+interface Page {
+  readonly rows: readonly MovedRow[];
+  /** The key of the last row: the next page begins behind it. */
+  readonly end: MovedRow;
+}
+
+export interface Progress {
+  readonly rows: number;
+  /** The key of the last row that was copied. */
+  readonly place: MovedRow | undefined;
+  readonly isDone: boolean;
+}
+
+export interface MovedPayload {
+  readonly projectId: number;
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/** By table: the last number given, which may be higher than that of any row. */
+export type Counters = ReadonlyMap<string, number>;
+
+/** Statements of one table each, which SQLite and PostgreSQL read alike; values are `$1`, `$2`, … */
+export interface MoveSession {
+  rows<Row>(sql: string, values?: readonly SqlValue[]): Promise<Row[]>;
+}
+
+export interface MoveTransaction extends MoveSession {
+  /** @returns how many rows were changed */
+  run(sql: string, values?: readonly SqlValue[]): Promise<number>;
+  insert(unit: Unit, rows: readonly MovedRow[]): Promise<void>;
+}
+
+/** What each engine does in its own way. Everything else is in `createMoveEnd`. */
+export interface MoveDriver {
+  /** Shown to people: no password. */
+  readonly name: string;
+  readonly engine: Engine;
+  readonly payloads: Pick<PayloadFiles, 'read' | 'write' | 'remove'>;
+  /** @returns undefined when there is no such payload */
+  findPayloadBytes(projectId: number, name: string): Promise<number | undefined>;
+  /** Where rows are, each a project or `SERVICE`: files, or one database that has all of them. */
+  listPlaces(): Promise<readonly number[]>;
+  open(projectId: number): MoveSession;
+  /** Of the target alone, with its table of progress once the move has begun; durable when it resolves. */
+  transaction<Result>(projectId: number, work: (tx: MoveTransaction) => Promise<Result>): Promise<Result>;
+  readCounters(): Promise<Counters>;
+  writeCounters(counters: Counters): Promise<void>;
+  /** @returns the identity of the store that is moved to it and whether only the end of that is missing */
+  findMove(): Promise<{ identity: string; isCompared: boolean } | undefined>;
+  /** Once everything is there, before it is compared. */
+  settle(): Promise<void>;
+  /** Removes all traces of the move: from here on it is a store like any other. */
+  endMove(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type MoveEnd = ReturnType<typeof createMoveEnd>;
+
+/** A store as a move sees it: one reads, the other writes, and in the end both are read again. */
+export function createMoveEnd(driver: MoveDriver, tables: readonly MovedTable[]) {
+  const { name, engine, payloads } = driver;
+  const { findMove, readCounters, writeCounters, settle, endMove, close } = driver;
+  return {
+    ...{ name, findMove, readCounters, writeCounters, settle, endMove, close },
+
+    /** @returns what tells one store from another, undefined for one that holds nothing */
+    async readIdentity(): Promise<string | undefined> {
+      const [account] = await driver
+        .open(SERVICE)
+        .rows<{ id: number; name: string; createdAt: number }>(
+          'select id, name, created_at as "createdAt" from account order by id limit 1',
+        );
+      return account && JSON.stringify([account.id, account.name, account.createdAt]);
+    },
+
+    /** @returns every table of the service and of each catalog that has rows, a project at a time: its file stays open */
+    async measure(): Promise<UnitSize[]> {
+      const units: UnitSize[] = [];
+      for (const place of await driver.listPlaces())
+        for (const table of tables.filter((one) => hasTable(driver, place, one)))
+          units.push(...(await measureTable(driver, place, table)));
+      return units.sort((one, other) => one.projectId - other.projectId);
+    },
+
+    /**
+     * Reads how long the rows of a page are, then as many of them as fit: an engine that had to stop within an answer would
+     * have read more of it than memory holds.
+     * @returns the rows behind a place in the order of the key, undefined at the end
+     */
+    async read({ table, projectId }: Unit, after: MovedRow | undefined): Promise<Page | undefined> {
+      const key = table.keys[engine];
+      // A catalog has one row.
+      if (after !== undefined && key.length === 0) return undefined;
+      const values = [...(hasProjectColumn(driver, table) ? [projectId] : []), ...(after ?? [])];
+      const from = fromPlace(driver, table, after !== undefined);
+      const session = driver.open(projectId);
+      const sizes = await session.rows<{ bytes: number }>(
+        `select ${sizeExpression(table)} as bytes ${from} limit ${PAGE_ROWS}`,
+        values,
+      );
+      const found = await session.rows<Record<string, unknown>>(
+        `select ${listed(table.columns)} ${from} limit ${countFitting(sizes)}`,
+        values,
+      );
+      const rows = found.map((row) => table.columns.map((column) => readValue(row[column.name], column)));
+      const last = rows.at(-1);
+      return last && { rows, end: key.map((column) => last[table.columns.indexOf(column)] ?? null) };
+    },
+
+    /** @returns bodies that an open task or an open full update still needs */
+    async listPayloads(): Promise<MovedPayload[]> {
+      const present: MovedPayload[] = [];
+      for (const owned of ownedPayloads(await driver.open(SERVICE).rows<OwningRow>(OWNING_ROWS))) {
+        const bytes = await driver.findPayloadBytes(owned.projectId, owned.name);
+        if (bytes !== undefined) present.push({ ...owned, bytes });
+      }
+      return present;
+    },
+
+    readPayload: ({ projectId, name: payload }: MovedPayload) => payloads.read(projectId, payload),
+
+    async writePayload({ projectId, name: payload }: MovedPayload, bytes: Uint8Array): Promise<void> {
+      await payloads.remove(projectId, payload);
+      await payloads.write(projectId, payload, bytes);
+    },
+
+    /** Marks it as the target of a move: until `endMove` no service may use it. */
+    beginMove: (identity: string): Promise<number> =>
+      driver.transaction(SERVICE, async (tx) => {
+        await tx.run(CREATE_PROGRESS);
+        return tx.run(`insert into ${MOVE_PROGRESS} values ($1, $2, 0, $3, 0)`, [
+          SERVICE,
+          MOVE_ROW,
+          identity,
+        ]);
+      }),
+
+    findProgress: ({ table, projectId }: Unit): Promise<Progress | undefined> =>
+      driver.transaction(projectId, async (tx) => {
+        const [row] = await tx.rows<{ rows: number; place: string | null; isDone: number }>(
+          `select row_count as rows, place, is_done as "isDone" from ${MOVE_PROGRESS}
+           where project_id = $1 and table_name = $2`,
+          [projectId, table.name],
+        );
+        return (
+          row && {
+            ...row,
+            place: row.place === null ? undefined : readPlace(row.place),
+            isDone: row.isDone === 1,
+          }
+        );
+      }),
+
+    /** Writes the rows and how far the unit is now in one transaction. @throws Error when another process wrote meanwhile */
+    write: (unit: Unit, rows: readonly MovedRow[], step: Step): Promise<void> =>
+      driver.transaction(unit.projectId, async (tx) => {
+        await advance(tx, unit, step);
+        if (rows.length > 0) await tx.insert(unit, rows);
+      }),
+  };
+}
+
+/** A database has the rows of all projects, a file those of its own. */
+const hasProjectColumn = ({ engine }: MoveDriver, { isOfCatalog }: MovedTable): boolean =>
+  isOfCatalog && engine === 'postgres';
+
+const hasTable = ({ engine }: MoveDriver, place: number, { isOfCatalog }: MovedTable): boolean =>
+  engine === 'postgres' || isOfCatalog === (place !== SERVICE);
+
+async function measureTable(driver: MoveDriver, place: number, table: MovedTable): Promise<UnitSize[]> {
+  const project = hasProjectColumn(driver, table) ? 'project_id' : `cast(${place} as bigint)`;
+  const sizes = await driver.open(place).rows<Omit<UnitSize, 'table'>>(
+    `select ${project} as "projectId", count(*) as rows, cast(sum(${sizeExpression(table)}) as bigint) as bytes
+     from ${quoted(table.name)} group by 1 order by 1`,
+  );
+  return sizes.map((size) => ({ table, ...size }));
+}
+
+/** Of a project's rows behind a place in the order of the key. A statement of one table, which every engine has an index for. */
+function fromPlace(driver: MoveDriver, table: MovedTable, isBehind: boolean): string {
+  const key = table.keys[driver.engine];
+  const isOfProject = hasProjectColumn(driver, table);
+  const places = key.map((_, at) => `$${at + (isOfProject ? 2 : 1)}`);
+  const conditions = [
+    ...(isOfProject ? ['project_id = $1'] : []),
+    ...(isBehind ? [`(${listed(key)}) > (${places.join(', ')})`] : []),
+  ];
+  return [
+    `from ${quoted(table.name)}`,
+    ...(conditions.length > 0 ? [`where ${conditions.join(' and ')}`] : []),
+    ...(key.length > 0 ? [`order by ${listed(key)}`] : []),
+  ].join(' ');
+}
+
+export interface Step {
+  readonly before: Progress | undefined;
+  readonly after: Progress;
+}
+
+async function advance(
+  tx: MoveTransaction,
+  { table, projectId }: Unit,
+  { before, after }: Step,
+): Promise<void> {
+  const place = after.place === undefined ? null : writePlace(after.place);
+  const changed = await tx.run(
+    `insert into ${MOVE_PROGRESS} as known (project_id, table_name, row_count, place, is_done) values ($1, $2, $3, $4, $5)
+     on conflict (project_id, table_name) do update
+       set row_count = excluded.row_count, place = excluded.place, is_done = excluded.is_done
+       where known.row_count = $6 and known.is_done = 0`,
+    [projectId, table.name, after.rows, place, after.isDone ? 1 : 0, before?.rows ?? 0],
+  );
+  if (changed !== 1) throw new Error('Another process moves a store to the same database');
+}
+
+/** Octets are counted without reading the pages that hold a long value. */
+function sizeExpression({ columns }: MovedTable): string {
+  return columns
+    .map(({ name, kind }) =>
+      kind === 'text' || kind === 'bytes' ? `coalesce(octet_length(${quoted(name)}), 0)` : '8',
+    )
+    .join(' + ');
+}
+
+/** @returns how many rows are a page: at least one, if there is one */
+function countFitting(sizes: readonly { readonly bytes: number }[]): number {
+  let bytes = 0;
+  const end = sizes.findIndex((size) => {
+    bytes += size.bytes;
+    return bytes >= PAGE_BYTES;
+  });
+  return end < 0 ? sizes.length : end + 1;
+}

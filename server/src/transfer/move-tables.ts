@@ -1,0 +1,323 @@
+import { hash } from 'node:crypto';
+import { DatabaseSync } from 'node:sqlite';
+import { type CopyRows, MOVE_PROGRESS, migrate, type SqlSession } from '../storage/storage.ts';
+
+/**
+ * What a move copies, read from the two schemas themselves, so that a new table or column is either moved or refused,
+ * never forgotten. Kinds are those of PostgreSQL, which is strict about them.
+ */
+export interface MovedTable {
+  readonly name: string;
+  /** Each catalog has its own: a file's table, or rows with their `project_id`, which is not among the columns. */
+  readonly isOfCatalog: boolean;
+  readonly columns: readonly MovedColumn[];
+  /** Pages are read in its order; each engine has its own. */
+  readonly keys: Readonly<Record<Engine, readonly MovedColumn[]>>;
+}
+
+export interface MovedColumn {
+  readonly name: string;
+  readonly kind: ValueKind;
+  /** SQLite keeps the text as bytes. */
+  readonly isBlob: boolean;
+}
+
+export type Engine = 'embedded' | 'postgres';
+export type ValueKind = 'integer' | 'number' | 'text' | 'bytes';
+
+/** Tables of PostgreSQL alone that no move takes along, and why. */
+export const NOT_MOVED: ReadonlyMap<string, string> = new Map([
+  ['service', 'the version of the schema and the beat of running processes'],
+  ['rate_window', 'counts of the last minute'],
+  ['search_document', 'the index of search, which the next search makes'],
+  ['search_walk', 'how far that is'],
+  ['payload', 'bodies, which are files in the embedded store'],
+  [MOVE_PROGRESS, 'of the move itself'],
+]);
+
+/**
+ * Columns that no move takes along: who runs a task is nobody in the target, which would otherwise be taken for served as
+ * long as the lease of a killed process goes on.
+ */
+export const NOT_MOVED_COLUMNS: ReadonlySet<string> = new Set([
+  ...['task.leased_by', 'task.lease_until'],
+  ...['webhook_queue.leased_by', 'webhook_queue.lease_until'],
+  ...['upload_process.schema_version', 'upload_process.place', 'upload_process.takes_batches'],
+]);
+
+/** Of PostgreSQL; in a file it is `meta`. */
+const CATALOG_ROW = 'catalog';
+
+const KINDS: Readonly<Record<string, ValueKind>> = {
+  int8: 'integer',
+  float8: 'number',
+  text: 'text',
+  bytea: 'bytes',
+};
+
+interface ColumnRow {
+  readonly table: string;
+  readonly column: string;
+  readonly type: string;
+  /** From 1 on; 0: not in the key. */
+  readonly keyPlace: number;
+}
+
+/** @throws Error when the two schemas do not have the same tables and columns */
+export async function describeMove(postgres: SqlSession): Promise<readonly MovedTable[]> {
+  const theirs = Map.groupBy(await readPostgresColumns(postgres), ({ table }) => table);
+  return [...readEmbeddedColumns()].map(([name, table]) => describeTable(name, table, theirs.get(name)));
+}
+
+/** @returns tables of the database that no move knows */
+export async function listUnknown(postgres: SqlSession): Promise<string[]> {
+  const known = new Set([...readEmbeddedColumns().keys(), ...NOT_MOVED.keys()]);
+  const tables = new Set((await readPostgresColumns(postgres)).map(({ table }) => table));
+  return [...tables].filter((table) => !known.has(table));
+}
+
+interface EmbeddedTable {
+  readonly isOfCatalog: boolean;
+  readonly columns: readonly ColumnRow[];
+}
+
+/** Tables in the order in which they were made, so that a row comes after those that it refers to. */
+function readEmbeddedColumns(): Map<string, EmbeddedTable> {
+  const tables = new Map<string, EmbeddedTable>();
+  for (const kind of ['control', 'catalog'] as const) {
+    const database = new DatabaseSync(':memory:');
+    migrate(database, kind);
+    if (kind === 'catalog') showCatalogRow(database);
+    const rows = database
+      .prepare(
+        `select t.name as "table", c.name as "column", lower(c.type) as type, c.pk as "keyPlace"
+         from (select rowid, name from sqlite_schema where type = 'table' union all select 1e9, name from sqlite_temp_schema where type = 'view') t,
+           pragma_table_info(t.name) c
+         where t.name not like 'sqlite\\_%' escape '\\' and t.name <> 'meta'
+         order by t.rowid, c.cid`,
+      )
+      .all() as unknown as ColumnRow[];
+    database.close();
+    for (const [name, columns] of Map.groupBy(rows, ({ table }) => table)) {
+      tables.set(name, { isOfCatalog: kind === 'catalog', columns });
+    }
+  }
+  return tables;
+}
+
+/** Columns of `catalog` that have no entry in `meta`: the file counts them by its sequences or from its rows. */
+const COUNTED: readonly { readonly name: string; readonly sql: string; readonly sequence?: string }[] = [
+  { name: 'next_document_id', sql: nextOf('document'), sequence: 'document' },
+  { name: 'next_build_id', sql: nextOf('relation_build'), sequence: 'relation_build' },
+  { name: 'next_category_id', sql: 'select coalesce(max(id), 1000000000) + 1 from category' },
+  {
+    name: 'next_undo_id',
+    sql: 'select 1 + max(coalesce((select max(id) from undo_log), 0), coalesce((select max(undo_id) from undo_change), 0))',
+  },
+];
+
+function nextOf(table: string): string {
+  return `select coalesce(max(seq), 0) + 1 from sqlite_sequence where name = '${table}'`;
+}
+
+/** Shows what a catalog's file has in `meta` as the row of `catalog` that PostgreSQL has, to this connection alone, and takes it back. */
+export function showCatalogRow(file: DatabaseSync): void {
+  const meta = file.prepare('select name, typeof(value) as type from meta order by name').all();
+  const columns = [
+    ...meta.map(({ name }) => `(select value from meta where name = '${name}') as ${name}`),
+    ...COUNTED.map(({ name, sql }) => `(${sql}) as ${name}`),
+  ];
+  const changes = [
+    // A number comes as a fraction, which `meta` would store as one.
+    ...meta.map(
+      ({ name, type }) => `update meta set value = cast(new.${name} as ${type}) where name = '${name}';`,
+    ),
+    ...COUNTED.flatMap(({ name, sequence }) =>
+      sequence === undefined
+        ? []
+        : `delete from sqlite_sequence where name = '${sequence}';
+           insert into sqlite_sequence (name, seq) select '${sequence}', new.${name} - 1 where new.${name} > 1;`,
+    ),
+  ];
+  file.exec(`create temp view ${CATALOG_ROW} as select ${columns.join(', ')};
+    create temp trigger fill_catalog instead of insert on ${CATALOG_ROW} begin ${changes.join(' ')} end`);
+}
+
+async function readPostgresColumns(postgres: SqlSession): Promise<ColumnRow[]> {
+  return postgres.rows<ColumnRow>(
+    `select c.relname as "table", a.attname as "column", t.typname as type,
+       coalesce(array_position(string_to_array(i.indkey::text, ' '), a.attnum::text), 0)::bigint as "keyPlace"
+     from pg_class c
+       join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+       join pg_type t on t.oid = a.atttypid
+       left join pg_index i on i.indrelid = c.oid and i.indisprimary
+     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
+     order by c.relname, a.attnum`,
+  );
+}
+
+function describeTable(
+  name: string,
+  { isOfCatalog, columns }: EmbeddedTable,
+  present: readonly ColumnRow[] = [],
+): MovedTable {
+  const isMoved = ({ column }: ColumnRow) => !NOT_MOVED_COLUMNS.has(`${name}.${column}`);
+  const own = isOfCatalog ? present.filter(({ column }) => column !== 'project_id') : present;
+  const [moved, theirs] = [columns.filter(isMoved), own.filter(isMoved)];
+  const names = (rows: readonly ColumnRow[]) => rows.map(({ column }) => column).sort();
+  if (names(moved).join() !== names(theirs).join()) {
+    throw new Error(
+      `The table ${name} has the columns ${names(moved)} in one engine and ${names(theirs)} in the other`,
+    );
+  }
+  const described = moved.map((column) => describeColumn(column, theirs));
+  return {
+    name,
+    isOfCatalog,
+    columns: described,
+    keys: { embedded: keyOf(moved, described), postgres: keyOf(theirs, described) },
+  };
+}
+
+function describeColumn(ours: ColumnRow, theirs: readonly ColumnRow[]): MovedColumn {
+  const { table, column } = ours;
+  const type = theirs.find((their) => their.column === column)?.type ?? '';
+  const kind = KINDS[type];
+  if (kind === undefined) throw new Error(`${table}.${column} is of the type ${type}, which no move knows`);
+  return { name: column, kind, isBlob: ours.type === 'blob' };
+}
+
+function keyOf(rows: readonly ColumnRow[], columns: readonly MovedColumn[]): MovedColumn[] {
+  return rows
+    .filter(({ keyPlace }) => keyPlace > 0)
+    .sort((one, other) => one.keyPlace - other.keyPlace)
+    .flatMap(({ column }) => columns.filter(({ name }) => name === column));
+}
+
+export const quoted = (name: string) => `"${name}"`;
+export const listed = (columns: readonly MovedColumn[]) => columns.map(({ name }) => quoted(name)).join(', ');
+
+type MovedValue = number | string | Uint8Array | null;
+/** In the order of the table's columns. */
+export type MovedRow = readonly MovedValue[];
+
+/** @throws Error when a database holds something else than the schema says, e.g. a number in a column of bytes */
+export function readValue(value: unknown, { name, kind }: MovedColumn): MovedValue {
+  if (value === null) return null;
+  if (kind === 'integer' && Number.isSafeInteger(value)) return value as number;
+  if (kind === 'number' && typeof value === 'number') return value;
+  if (kind === 'text' && (typeof value === 'string' || value instanceof Uint8Array)) return value;
+  if (kind === 'bytes' && value instanceof Uint8Array) return value;
+  throw new Error(`the column ${name} holds ${typeof value}, expected was ${kind}`);
+}
+
+export function sizeOfRow(row: MovedRow): number {
+  let bytes = 0;
+  for (const value of row) bytes += typeof value === 'number' || value === null ? 8 : value.length;
+  return bytes;
+}
+
+export function addToCopy(copy: CopyRows, row: MovedRow, columns: readonly MovedColumn[]): void {
+  for (const [at, { kind }] of columns.entries()) {
+    const value = row[at] ?? null;
+    if (typeof value === 'string') copy.text(value);
+    else if (typeof value === 'number') kind === 'number' ? copy.bytes(toDouble(value)) : copy.integer(value);
+    else copy.bytes(value);
+  }
+}
+
+function toDouble(value: number): Uint8Array {
+  const bytes = Buffer.allocUnsafe(8);
+  bytes.writeDoubleBE(value);
+  return bytes;
+}
+
+/** The key of a row, or the place where a page ended, as JSON; bytes as `{"hex":"…"}`. */
+export function writePlace(key: MovedRow): string {
+  return JSON.stringify(
+    key.map((value) => (value instanceof Uint8Array ? { hex: Buffer.from(value).toString('hex') } : value)),
+  );
+}
+
+export function readPlace(place: string): MovedRow {
+  const key = JSON.parse(place) as (number | string | null | { hex: string })[];
+  return key.map((value) =>
+    value !== null && typeof value === 'object' ? Buffer.from(value.hex, 'hex') : value,
+  );
+}
+
+/**
+ * The embedded store counts these from its rows, and a number that no row has any more may be given again there: no
+ * caller knows it. They are written, and not compared.
+ */
+const COUNTED_FROM_ROWS = new Set(['next_category_id', 'next_undo_id']);
+
+const NOTHING = 0;
+const NUMBER = 1;
+const BYTES = 2;
+
+/**
+ * A hash of rows that does not depend on their order, which collations and engines may see differently: the sum of the
+ * SHA-256 of each row. Text and bytes count as the same bytes, integers and fractions as the same number.
+ */
+export class RowDigest {
+  private readonly sum = new BigUint64Array(4);
+  private readonly compared: readonly number[];
+  private buffer = Buffer.allocUnsafe(64 * 1024);
+  private used = 0;
+  rows = 0;
+
+  constructor({ columns }: MovedTable) {
+    // By name: the engines may have them in another order.
+    this.compared = columns
+      .map(({ name }, at) => ({ name, at }))
+      .filter(({ name }) => !COUNTED_FROM_ROWS.has(name))
+      .sort((one, other) => (one.name < other.name ? -1 : 1))
+      .map(({ at }) => at);
+  }
+
+  add(row: MovedRow): void {
+    this.used = 0;
+    for (const at of this.compared) this.write(row[at] ?? null);
+    const digest = hash('sha256', this.buffer.subarray(0, this.used), 'buffer');
+    // The array wraps around by itself.
+    for (const lane of this.sum.keys()) {
+      this.sum[lane] = (this.sum[lane] ?? 0n) + digest.readBigUInt64BE(lane * 8);
+    }
+    this.rows += 1;
+  }
+
+  toString(): string {
+    return Buffer.from(this.sum.buffer).toString('hex');
+  }
+
+  private write(value: MovedValue): void {
+    if (value === null) {
+      this.grow(1);
+      this.used = this.buffer.writeUInt8(NOTHING, this.used);
+    } else if (typeof value === 'number') {
+      this.grow(9);
+      this.used = this.buffer.writeUInt8(NUMBER, this.used);
+      this.used = this.buffer.writeDoubleBE(value, this.used);
+    } else this.writeBytes(value);
+  }
+
+  private writeBytes(value: string | Uint8Array): void {
+    this.grow(5 + value.length * (typeof value === 'string' ? 3 : 1));
+    const start = this.buffer.writeUInt8(BYTES, this.used) + 4;
+    if (typeof value === 'string') this.used = start + this.buffer.write(value, start);
+    else {
+      this.buffer.set(value, start);
+      this.used = start + value.length;
+    }
+    this.buffer.writeUInt32BE(this.used - start, start - 4);
+  }
+
+  private grow(bytes: number): void {
+    const needed = this.used + bytes;
+    if (needed <= this.buffer.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(needed, this.buffer.length * 2));
+    this.buffer.copy(larger, 0, 0, this.used);
+    this.buffer = larger;
+  }
+}
