@@ -296,6 +296,6 @@ export default {
     tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
     // The package @relata/client is what was built of it: whoever reaches its source goes another way.
-    exclude: { path: '^(?:client|console)/dist/' },
+    exclude: { path: '^(?:client|console|server)/dist/' },
   },
 };

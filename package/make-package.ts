@@ -2,46 +2,11 @@
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundle, bundleAlone, leaveNative, listStarted, type Plugin, SOURCE } from '../server/bundle.ts';
+import { bundleServer } from './bundle-server.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const DIST = join(ROOT, 'dist');
 const PROGRAM = join(DIST, 'server/src');
-/** Where expressions run in a process that may read what is named to it and nothing else. */
-const EXPRESSIONS = 'pipelines/mapping/expressions';
-
-/** Files beside a module are found from where the source was, below the folder of the bundle. */
-const keepPlaces: Plugin = {
-  name: 'keep-places',
-  transform: (code, id) =>
-    id.startsWith(SOURCE)
-      ? code
-          .replaceAll(
-            'import.meta.url',
-            `new URL('${id.slice(SOURCE.length).replace(/\.ts$/, '.mjs')}', RELATA_SOURCE).href`,
-          )
-          .replaceAll(
-            /import\.meta\.resolve\('(\w+)'\)/g,
-            `new URL('${EXPRESSIONS}/$1.mjs', RELATA_SOURCE).href`,
-          )
-      : undefined,
-};
-
-const sourceAt = ({ fileName }: { fileName: string }) =>
-  `const RELATA_SOURCE = new URL('./${'../'.repeat(fileName.split('/').length - 1)}', import.meta.url);`;
-
-async function bundleServer(): Promise<string[]> {
-  const plugins = [keepPlaces, leaveNative];
-  const chunks = await bundle({ folder: PROGRAM, entries: listStarted(), plugins, banner: sourceAt });
-  const at = (name: string) => join(PROGRAM, EXPRESSIONS, `${name}.mjs`);
-  return [
-    ...chunks.flatMap(({ moduleIds }) => moduleIds),
-    ...(await bundleAlone(join(SOURCE, EXPRESSIONS, 'expression-process.ts'), at('expression-process'))),
-    ...(await bundleAlone('jsonata', at('jsonata'))),
-    ...(await bundleAlone('re2js', at('re2js'))),
-  ];
-}
-
 interface Licence {
   readonly name: string;
   readonly version: string;
@@ -90,4 +55,4 @@ for (const folder of ['server/migrations', 'server/demo'])
 const { name, version } = JSON.parse(readFileSync(join(ROOT, 'server/package.json'), 'utf8'));
 writeFileSync(join(DIST, 'server/package.json'), `${JSON.stringify({ name, version, type: 'module' })}\n`);
 // The search of the documentation.
-writeLicences([...(await bundleServer()), fileURLToPath(import.meta.resolve('minisearch'))]);
+writeLicences([...(await bundleServer(PROGRAM)), fileURLToPath(import.meta.resolve('minisearch'))]);

@@ -145,7 +145,6 @@ export {
 export {
   findMoveIn,
   findMoveRow,
-  hasProgress,
   MOVE_PROGRESS,
   MOVE_ROW,
   SERVICE,

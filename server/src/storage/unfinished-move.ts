@@ -19,7 +19,7 @@ export function findMoveIn(control: DatabaseSync): { identity: string; isCompare
   return row && { identity: String(row.identity), isCompared: row.isCompared === 1 };
 }
 
-export const hasProgress = (database: DatabaseSync): boolean =>
+const hasProgress = (database: DatabaseSync): boolean =>
   database.prepare("select 1 from sqlite_schema where type = 'table' and name = ?").get(MOVE_PROGRESS) !==
   undefined;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,3 +46,22 @@ for (const args of SCRIPTS) {
     listener.close();
   });
 }
+
+test('npm run relata bundles the program anew when it is older than a source, and not otherwise', async () => {
+  const bundled = join(root, 'server/dist/main.mjs');
+  const run = async () => {
+    const npm = spawn('npm', ['run', '-s', 'relata', '--', '--version'], {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const said = await npm.stdout.setEncoding('utf8').toArray();
+    assert.match(said.join(''), /^\d+\.\d+\.\d+\n$/);
+    return statSync(bundled).mtimeMs;
+  };
+  await run();
+  const longAgo = new Date(0);
+  utimesSync(bundled, longAgo, longAgo);
+  const bundledAt = await run();
+  assert.ok(bundledAt > 0, 'it is made anew');
+  assert.equal(await run(), bundledAt, 'it stays');
+});

@@ -1,0 +1,42 @@
+import { join } from 'node:path';
+import { bundle, bundleAlone, leaveNative, listStarted, type Plugin, SOURCE } from '../server/bundle.ts';
+
+/** Where expressions run in a process that may read what is named to it and nothing else. */
+const EXPRESSIONS = 'pipelines/mapping/expressions';
+
+/** Files beside a module are found from where the source was, below the folder of the bundle. */
+const keepPlaces: Plugin = {
+  name: 'keep-places',
+  transform: (code, id) =>
+    id.startsWith(SOURCE)
+      ? code
+          .replaceAll(
+            'import.meta.url',
+            `new URL('${id.slice(SOURCE.length).replace(/\.ts$/, '.mjs')}', RELATA_SOURCE).href`,
+          )
+          .replaceAll(
+            /import\.meta\.resolve\('(\w+)'\)/g,
+            `new URL('${EXPRESSIONS}/$1.mjs', RELATA_SOURCE).href`,
+          )
+      : undefined,
+};
+
+const sourceAt = ({ fileName }: { fileName: string }) =>
+  `const RELATA_SOURCE = new URL('./${'../'.repeat(fileName.split('/').length - 1)}', import.meta.url);`;
+
+/**
+ * Writes the program, its threads and the process of expressions into a folder, which takes the place of `server/src`: files
+ * beside it, such as migrations, are found from there.
+ * @returns the modules in it
+ */
+export async function bundleServer(folder: string): Promise<string[]> {
+  const plugins = [keepPlaces, leaveNative];
+  const chunks = await bundle({ folder, entries: listStarted(), plugins, banner: sourceAt });
+  const at = (name: string) => join(folder, EXPRESSIONS, `${name}.mjs`);
+  return [
+    ...chunks.flatMap(({ moduleIds }) => moduleIds),
+    ...(await bundleAlone(join(SOURCE, EXPRESSIONS, 'expression-process.ts'), at('expression-process'))),
+    ...(await bundleAlone('jsonata', at('jsonata'))),
+    ...(await bundleAlone('re2js', at('re2js'))),
+  ];
+}
