@@ -37,8 +37,6 @@ export type {
   CategoryListQuery,
   FindQuery,
   ProductListQuery,
-  ProductSearchLine,
-  ProductSearchQuery,
 } from './products.ts';
 export { RelataError, TaskError, UnreachableError } from './relata-error.ts';
 export type { RelatedQuery, RelationPlace } from './relations.ts';

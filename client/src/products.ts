@@ -14,9 +14,11 @@ import type { TableProduct } from './wire.ts';
 /** Words, filters and order of a search. */
 export type FindQuery = QueryOf<'getManagementProjectsByIdProductsSearch'>;
 
-/** Which products of a listing. */
+/** Which products of a listing: those of a prefix, or those that a search with words, filter and category finds. */
 export interface ProductListQuery extends CallOptions {
   readonly identifierPrefix?: string | undefined;
+  readonly q?: string | undefined;
+  readonly filter?: string | undefined;
   readonly category?: readonly string[] | undefined;
   readonly cursor?: string | undefined;
   readonly limit?: number;
@@ -35,24 +37,6 @@ export interface CategoryListQuery extends CallOptions {
   readonly cursor?: string | undefined;
   readonly limit?: number;
 }
-
-/** Filters without an index: the service scans, and says how far it is. */
-export interface ProductSearchQuery extends CallOptions {
-  readonly identifierPrefix?: string | undefined;
-  readonly category?: readonly string[] | undefined;
-  readonly name?: string | undefined;
-  /** The name of an attribute, and a part of its value. */
-  readonly attribute?: readonly string[] | undefined;
-  /** Ends after so many hits; at most 1,000. */
-  readonly limit?: number;
-  /** The `nextCursor` of a search that ended with its limit: goes on behind it. */
-  readonly cursor?: string | undefined;
-}
-
-/** A hit, or how far the search is; the last line says where to go on, null at the end of the catalog. */
-export type ProductSearchLine<Hit = ListedProduct> =
-  | { product: Hit }
-  | { scanned: number; of: number; nextCursor?: string | null };
 
 /** Products: lookup, updates, listing. Source: docs/interface.md §4.2 to §4.6, §14.3. */
 export function createProducts(transport: Transport) {
@@ -128,19 +112,6 @@ function createListings({ call, request, sendJson }: Transport) {
       query: { ...query, ...(category?.length && { category }) },
       ...(signal && { signal }),
     });
-  async function* search<Item>(
-    projectId: number,
-    { signal, category, attribute, ...query }: ProductSearchQuery & { readonly format?: 'table' },
-  ) {
-    const response = await request({
-      method: 'GET',
-      path: listPath(projectId),
-      query: { ...query, ...(category?.length && { category }), ...(attribute?.length && { attribute }) },
-      accept: 'application/x-ndjson',
-      ...(signal && { signal }),
-    });
-    yield* readNdjson<ProductSearchLine<Item>>(response);
-  }
   return {
     /** A page of the catalog. */
     list: (projectId: number, query: ProductListQuery = {}) => list<ListedProduct>(projectId, query),
@@ -149,7 +120,7 @@ function createListings({ call, request, sendJson }: Transport) {
     listTable: (projectId: number, query: ProductListQuery = {}) =>
       list<TableProduct>(projectId, { ...query, format: 'table' }),
 
-    /** A page of the category paths; `isComplete` false: the catalog is still being indexed, asked again there are more. */
+    /** A page of the category paths; `isComplete` false: those of a large change may be missing yet. */
     listCategories: (projectId: number, { signal, under, ...query }: CategoryListQuery = {}) =>
       sendJson<AnswerOf<'getManagementProjectsByIdCategories'>>({
         method: 'GET',
@@ -157,13 +128,6 @@ function createListings({ call, request, sendJson }: Transport) {
         query: { ...query, ...(under?.length && { under }) },
         ...(signal && { signal }),
       }),
-
-    /** The hits as they are found, and in between how far the search is. */
-    search: (projectId: number, query: ProductSearchQuery) => search<ListedProduct>(projectId, query),
-
-    /** As `search`, of each product what a table shows. */
-    searchTable: (projectId: number, query: ProductSearchQuery) =>
-      search<TableProduct>(projectId, { ...query, format: 'table' }),
 
     /** Words in any order, with filters and facets, for shops. Source: docs/interface.md §4.13. */
     find: (query: FindQuery, { projectId, ...options }: ProjectChoice = {}) =>

@@ -3341,10 +3341,10 @@ export interface Operations {
       status: "success";
     };
   };
-  /** List, search or export the catalog of a project */
+  /** List, find or export the catalog of a project */
   getManagementProjectsByIdProducts: {
     path: { id: number; };
-    query?: { limit?: number; cursor?: string; format?: "json" | "table" | "ndjson"; identifierPrefix?: string; category?: string; name?: string; attribute?: string | Array<string>; };
+    query?: { limit?: number; cursor?: string; format?: "json" | "table" | "ndjson"; identifierPrefix?: string; q?: string; filter?: string; category?: string; name?: string; attribute?: string; };
     answer: {
       items: Array<unknown | TableProduct>;
       nextCursor: string | null;
@@ -3382,7 +3382,7 @@ export interface Operations {
         path: Array<string>;
       }>;
       nextCursor: string | null;
-      /** false: the catalog is still being indexed, more may come */
+      /** false: the index is catching up with a large change, whose categories may be missing */
       isComplete: boolean;
     };
   };

@@ -23,15 +23,15 @@ test('categories are suggested where products are narrowed, and typing freely st
   await field.pressSequentially('DRÍ');
   await page.getByRole('option', { name: 'Tools > Drills', exact: true }).click();
   assert.equal(await field.inputValue(), 'Tools > Drills');
-  await page.getByText('18 products', { exact: true }).waitFor();
+  await page.getByText('18 products found', { exact: true }).waitFor();
 
   await field.fill('saws');
   await page.getByRole('option').click();
   await page.getByRole('link', { name: 'ODD' }).waitFor();
   await field.fill('Tools > bits');
-  await page.getByText('No product with this identifier or category').waitFor();
+  await page.getByText('No product has all of these').waitFor();
   await field.fill('Tools > Bits');
-  await page.getByText('15 products', { exact: true }).waitFor();
+  await page.getByText('15 products found', { exact: true }).waitFor();
 });
 
 test('a category of a relation is chosen from those of the project, or typed (§12.2)', async (t) => {

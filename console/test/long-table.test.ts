@@ -46,11 +46,10 @@ test(`no work of over ${BLOCKED_MS} ms while one scrolls and types in a table of
   t.diagnostic(`longest work of each attempt: ${longest.map(Math.round).join(', ')} ms`);
   assert.ok(Math.min(...longest) <= BLOCKED_MS, `${longest.join(', ')} ms`);
 
-  await page.getByLabel('Name contains').fill('two batteries');
-  await page.getByText(/^1,000 found, 1,000 of [\d,]+ looked at, more may follow$/).waitFor();
-  await page.getByRole('button', { name: 'Continue the search' }).click();
-  await page.getByText(/^2,000 found, 2,000 of [\d,]+ looked at, more may follow$/).waitFor();
-  await page.getByLabel('Name contains').fill('number 19999');
+  const search = page.getByLabel('Search', { exact: true });
+  await search.fill('two batteries');
+  await page.getByText(/products found$/).waitFor();
+  await search.fill('number 19999');
   await page.getByRole('link', { name: 'P-00019999', exact: true }).waitFor();
 });
 

@@ -1,12 +1,7 @@
 import { type OperationName, operations, type Relation } from '@relata/client';
 import { t } from '../languages/text.ts';
-import {
-  PRODUCT_FILTERS,
-  type ProductFilters,
-  readAttribute,
-  wayOf,
-} from '../products/finding/product-filters.ts';
-import { toQuestion } from '../products/finding/product-question.ts';
+import { isSearch, PRODUCT_FILTERS, type ProductFilters } from '../products/finding/product-filters.ts';
+import { toListing, toQuestion } from '../products/finding/product-question.ts';
 import { readPath } from '../rules/category-path.ts';
 import { toCurl } from '../rules/curl.ts';
 import type { Place } from './paged.ts';
@@ -23,8 +18,6 @@ export interface PageCall {
   /** The method of the TypeScript client, with what it takes. */
   readonly method: string;
   readonly takes: readonly unknown[];
-  /** What it answers comes in parts, as it is found. */
-  readonly isStream?: boolean;
   /** The method of the PHP client, by named parameters; without one `call` asks for the operation. */
   readonly php?: { readonly method: string; readonly takes: Readonly<Record<string, unknown>> };
 }
@@ -168,33 +161,18 @@ const ONES: Readonly<Record<string, (at: OneAt) => PageCall[]>> = {
   },
 };
 
-/** As the filters in the address say: by the index of the search, by reading the catalog, or as a list. */
+/** As the filters in the address say: hits of a search, or a list by identifier. */
 function describeProducts({ id, query }: At): PageCall {
   const filters = Object.fromEntries(
     PRODUCT_FILTERS.map((name) => [name, query.get(name) ?? '']),
   ) as ProductFilters;
-  const way = wayOf(filters);
-  const asked = { ...(way === 'search' ? toQuestion(filters) : toListing(filters)), limit: LIMIT };
-  const given = { words: t('The products'), path: { id }, query: asked, takes: [id, asked] };
-  if (way === 'search')
-    return {
-      ...{ ...given, method: 'products.findManaged' },
-      operation: 'getManagementProjectsByIdProductsSearch',
-    };
+  const isFound = isSearch(filters);
+  const given = { ...(isFound ? toQuestion(filters) : toListing(filters)), limit: LIMIT };
   return {
-    ...{ ...given, operation: 'getManagementProjectsByIdProducts', isStream: way === 'scan' },
-    method: way === 'scan' ? 'products.search' : 'products.list',
-  };
-}
-
-function toListing({ prefix, category, name, attribute: text }: ProductFilters) {
-  const path = readPath(category);
-  const attribute = readAttribute(text);
-  return {
-    ...(prefix && { identifierPrefix: prefix }),
-    ...(path.length > 0 && { category: path }),
-    ...(name && { name }),
-    ...(attribute && { attribute }),
+    ...{ words: t('The products'), path: { id }, query: given, takes: [id, given] },
+    ...(isFound
+      ? { method: 'products.findManaged', operation: 'getManagementProjectsByIdProductsSearch' }
+      : { method: 'products.list', operation: 'getManagementProjectsByIdProducts' }),
   };
 }
 
@@ -302,7 +280,6 @@ function writeCurl(call: PageCall): string {
   );
   return toCurl({
     ...{ method, url: query.size > 0 ? `${path}?${query}` : path },
-    headers: call.isStream ? ['Accept: application/x-ndjson'] : [],
     ...(call.body !== undefined && { body: JSON.stringify(call.body, null, 2) }),
   });
 }
@@ -354,12 +331,8 @@ const TYPESCRIPT: Notation = {
   member: (name, value) => `${quoteName(name)}: ${value}`,
 };
 
-function writeTypeScript({ method, takes, isStream }: PageCall): string {
+function writeTypeScript({ method, takes }: PageCall): string {
   const given = encloseGiven(takes.map((one) => write(one, TYPESCRIPT, takes.length > 1 ? '  ' : '')));
-  const asked = `relata.${method}${given}`;
-  const use = isStream
-    ? `for await (const line of ${asked}) {\n  console.log(line);\n}`
-    : `const answer = await ${asked};\nconsole.log(answer);`;
   return `import { createRelata } from '@relata/client';
 
 const relata = createRelata({
@@ -367,7 +340,8 @@ const relata = createRelata({
   key: process.env.RELATA_API_KEY,
 });
 
-${use}`;
+const answer = await relata.${method}${given};
+console.log(answer);`;
 }
 
 const quotePhp = (text: string) => `'${text.replace(/[\\']/g, '\\$&')}'`;

@@ -15,8 +15,6 @@ export const de: Readonly<Record<string, string>> = {
   ' and {count, plural, one {# variant} other {# variants}}':
     ' und {count, plural, one {# Variante} other {# Varianten}}',
   ', company account': ', Firmenkonto',
-  ', more may follow': ', es können weitere folgen',
-  ', stopped': ', angehalten',
   ', the other way round': ', in umgekehrter Richtung',
   ', {limited} over the limit': ', {limited} über dem Limit',
   '22 if it is left out': '22, wenn leer',
@@ -232,7 +230,6 @@ export const de: Readonly<Record<string, string>> = {
   Clear: 'Leeren',
   Close: 'Schließen',
   Code: 'Code',
-  'Colour: red': 'Farbe: Rot',
   'Colours:': 'Farben:',
   Column: 'Spalte',
   'Column of {key}': 'Spalte von {key}',
@@ -253,7 +250,6 @@ export const de: Readonly<Record<string, string>> = {
   'Condition of the results': 'Bedingung der Ergebnisse',
   Console: 'Konsole',
   Content: 'Inhalt',
-  'Continue the search': 'Suche fortsetzen',
   Copied: 'Kopiert',
   Copy: 'Kopieren',
   'Copy the id': 'ID kopieren',
@@ -558,7 +554,6 @@ export const de: Readonly<Record<string, string>> = {
   'Move {name} up': '{name} nach oben',
   NDJSON: 'NDJSON',
   Name: 'Name',
-  'Name contains': 'Name enthält',
   'Name in this locale': 'Name in dieser Locale',
   'Name of another field': 'Name eines weiteren Feldes',
   'Name of the attribute {key}': 'Name des Attributs {key}',
@@ -605,7 +600,7 @@ export const de: Readonly<Record<string, string>> = {
   'No product has all of these': 'Kein Produkt hat all das',
   'No product has these words': 'Kein Produkt hat diese Wörter',
   'No product of this category has an attribute.': 'Kein Produkt dieser Kategorie hat ein Attribut.',
-  'No product with this identifier or category': 'Kein Produkt mit dieser Kennung oder Kategorie',
+  'No product with this identifier': 'Kein Produkt mit dieser Kennung',
   'No products yet': 'Noch keine Produkte',
   'No project yet': 'Noch kein Projekt',
   'No relation has them as results.': 'Keine Beziehung hat sie als Ergebnisse.',
@@ -819,7 +814,6 @@ export const de: Readonly<Record<string, string>> = {
   Save: 'Speichern',
   'Save the roles': 'Rollen speichern',
   'Saved views': 'Gespeicherte Ansichten',
-  Scanned: 'Durchsucht',
   Schedule: 'Zeitplan',
   'Schedule (cron)': 'Zeitplan (Cron)',
   Search: 'Suche',
@@ -1153,8 +1147,6 @@ export const de: Readonly<Record<string, string>> = {
   'Who will use it': 'Wer ihn verwenden wird',
   'Whoever runs the service makes another one with this command:':
     'Wer den Dienst betreibt, erstellt mit diesem Befehl einen neuen:',
-  'Whole products are exported from a list without words and facets.':
-    'Ganze Produkte werden aus einer Liste ohne Suchwörter und Facetten exportiert.',
   'Why, or why not?': 'Warum, oder warum nicht?',
   'With Docker: <code>docker compose exec relata relata owner-link</code>':
     'Mit Docker: <code>docker compose exec relata relata owner-link</code>',
@@ -1576,7 +1568,6 @@ export const de: Readonly<Record<string, string>> = {
   '{field} from {column}: {reason}': '{field} aus {column}: {reason}',
   '{field}: {reason}': '{field}: {reason}',
   '{first} to {last}': '{first} bis {last}',
-  '{found} found, {scanned} of {all} looked at': '{found} gefunden, {scanned} von {all} durchsucht',
   '{group} (its group)': '{group} (seine Gruppe)',
   '{hasMatch, select, yes {For {source}, show {target} whose {match}, {order}.} other {For {source}, show {target} {match}, {order}.}}':
     '{hasMatch, select, yes {Zeige zu {source} {target}, deren {match}, {order}.} other {Zeige zu {source} {target} {match}, {order}.}}',

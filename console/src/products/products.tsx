@@ -1,4 +1,4 @@
-import { useDeferredValue, useMemo, useState } from 'react';
+import { useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { CategoryField } from '../parts/forms/category-field.tsx';
@@ -13,16 +13,17 @@ import { ExportButton } from './bulk/export-button.tsx';
 import { FacetChips } from './finding/facet-chips.tsx';
 import { ProductFacets } from './finding/product-facets.tsx';
 import {
+  EARLIER_FILTERS,
+  isSearch,
   NO_FILTERS,
   PRODUCT_FILTERS,
   type ProductFilters,
+  renewFilters,
   VIEW_PARTS,
-  wayOf,
   withFilters,
 } from './finding/product-filters.ts';
 import { ProductFinder } from './finding/product-finder.tsx';
 import { ProductHits } from './finding/product-hits.tsx';
-import { ProductScan } from './finding/product-scan.tsx';
 import { ProductTable } from './finding/product-table.tsx';
 import { ViewList } from './finding/view-list.tsx';
 import { ColumnChooser } from './grid/column-chooser.tsx';
@@ -35,13 +36,15 @@ const REST_MS = 150;
 /** The catalog. The filters stand in the address, so that a view can be sent to somebody. */
 export function Products() {
   const project = useProject();
-  const [filters, changeSome, stepSome] = useFilters(VIEW_PARTS);
+  const [filters, changeSome, stepSome] = useFilters([...VIEW_PARTS, ...EARLIER_FILTERS]);
   const change = (changed: Partial<ProductFilters>) => changeSome(withFilters(changed));
   const step = (changed: Partial<ProductFilters>) => stepSome(withFilters(changed));
   const { canChange } = useRights();
   const [selection] = useState(createSelection);
-  // What was found by reading the catalog is read anew.
-  const [round, setRound] = useState(0);
+  const renewed = renewFilters(filters);
+  useEffect(() => {
+    if (renewed) stepSome(renewed);
+  });
   const chooseColumns = (columns: readonly Column[]) => {
     storeColumns(project.id, columns);
     if (filters.columns !== '') stepSome({ columns: '' });
@@ -52,7 +55,7 @@ export function Products() {
   const applied = useMemo(() => ({ ...deferred, q: deferred.q && q }), [deferred, q]);
   const [isOpen, setOpen] = useFacetsOpen(applied);
   const hasFilters = PRODUCT_FILTERS.some((name) => filters[name] !== '');
-  const canNarrow = wayOf(applied) === 'search' || (wayOf(applied) === 'list' && applied.prefix === '');
+  const canNarrow = applied.prefix === '';
   const hasFacets = isOpen && canNarrow;
   return (
     <SelectionContext value={canChange ? selection : undefined}>
@@ -61,7 +64,7 @@ export function Products() {
         crumbs={[[project.name, linkTo('projects', project.id)]]}
         actions={
           <>
-            {canChange && <BulkActions filters={filters} onDone={() => setRound((before) => before + 1)} />}
+            {canChange && <BulkActions filters={filters} />}
             <ExportButton filters={filters} />
             <ViewList filters={filters} />
             <ColumnChooser sort={filters.sort} onSort={(sort) => step({ sort })} onChange={chooseColumns} />
@@ -87,7 +90,7 @@ export function Products() {
             </Card>
           )}
           <Card isBare>
-            <List key={round} filters={applied} />
+            {isSearch(applied) ? <ProductHits filters={applied} /> : <ProductTable prefix={applied.prefix} />}
           </Card>
         </div>
       </Page>
@@ -105,29 +108,20 @@ function FilterFields({
   isBrief: boolean;
   onChange(changed: Partial<ProductFilters>): void;
 }) {
-  const hasMore = wayOf(filters) === 'scan' || filters.prefix !== '';
+  const hasMore = filters.prefix !== '';
   return (
     // biome-ignore lint/a11y/useSemanticElements: <search> is not known to every reader yet
     <div className={isBrief && !hasMore ? 'filters brief' : 'filters'} role="search">
       <ProductFinder filters={filters} onChange={(q) => onChange({ q })} />
       <CategoryField value={filters.category} onChange={(category) => onChange({ category })} />
-      <FilterField label={t('Identifier begins with')} name="prefix" filters={filters} onChange={onChange} />
-      <FilterField label={t('Name contains')} name="name" filters={filters} onChange={onChange} />
-      <FilterField
-        label={t('Attribute')}
-        name="attribute"
-        filters={filters}
-        onChange={onChange}
-        placeholder={t('Colour: red')}
+      <TextField
+        label={t('Identifier begins with')}
+        type="search"
+        value={filters.prefix}
+        onChange={({ target }) => onChange({ prefix: target.value })}
       />
     </div>
   );
-}
-
-function List({ filters }: { filters: ProductFilters }) {
-  const way = wayOf(filters);
-  if (way === 'scan') return <ProductScan key={JSON.stringify(filters)} filters={filters} />;
-  return way === 'search' ? <ProductHits filters={filters} /> : <ProductTable filters={filters} />;
 }
 
 const STORED = 'relata-facets';
@@ -143,28 +137,4 @@ function useFacetsOpen({ q, where, category }: ProductFilters) {
     if (isWide) localStorage.setItem(STORED, isOpen ? 'open' : 'closed');
   };
   return [wanted ?? (isWide && before), setOpen] as const;
-}
-
-function FilterField({
-  label,
-  name,
-  filters,
-  onChange,
-  placeholder,
-}: {
-  label: string;
-  name: keyof ProductFilters;
-  filters: ProductFilters;
-  placeholder?: string;
-  onChange(changed: Partial<ProductFilters>): void;
-}) {
-  return (
-    <TextField
-      label={label}
-      type="search"
-      value={filters[name]}
-      placeholder={placeholder}
-      onChange={(event) => onChange({ [name]: event.target.value })}
-    />
-  );
 }

@@ -7,8 +7,15 @@ import { useRelata } from './session.tsx';
 /** More than anybody chooses from; beyond it a path is typed. */
 const MOST = 5_000;
 const PAGE = 1_000;
-/** While a large catalog is indexed, more come with each look. */
+/** While a large change is indexed, more come each time. */
 const AGAIN_MS = 3_000;
+/** The index of a catalog that was not searched before is made meanwhile: calls are repeated until it is there. */
+export const UNTIL_INDEXED = {
+  retry: (count: number, error: unknown) =>
+    error instanceof Error && 'reason' in error && error.reason === 'search_not_ready' && count < 150,
+  retryDelay: 2_000,
+  refetchOnWindowFocus: false,
+} as const;
 
 const NONE: readonly string[] = [];
 
@@ -22,7 +29,7 @@ export function useCategories(isWanted: boolean) {
     enabled: isWanted,
     staleTime: 60_000,
     refetchInterval: ({ state }) => (state.data?.isComplete === false ? AGAIN_MS : false),
-    refetchOnWindowFocus: false,
+    ...UNTIL_INDEXED,
   });
   return { categories: data?.categories ?? NONE, isPending, isComplete: data?.isComplete ?? false };
 }

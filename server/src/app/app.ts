@@ -86,6 +86,8 @@ export interface Replacements {
   storage?(real: Storage): Storage;
   store?(real: CatalogStore): CatalogStore;
   readonly buffers?: BufferPool;
+  /** In place of the 10 s that a search waits for its index. */
+  readonly searchWaitMs?: number;
 }
 
 export { refuseTakenAddress } from '../http/http.ts';
@@ -306,6 +308,7 @@ function openCatalog(base: Base, { projects, tasks, metrics, statistics, server 
     }),
     scans: createScans(threads.scanners),
     searchers: threads.relationReaders,
+    searchWaitMs: replace.searchWaitMs,
     getSettings: projects.getSettings,
     getLocale: projects.getLocale,
     onProductsWritten(projectId, counts) {

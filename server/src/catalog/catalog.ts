@@ -7,12 +7,10 @@
 import type { CatalogFiles } from '../storage/storage.ts';
 import type { Task } from '../tasks/tasks.ts';
 import {
-  createProductLists,
   keptOperations,
   type OpenTally,
   pageOperations,
   readProductPage,
-  scanOperations,
   surveyOperations,
 } from './browse/browse.ts';
 import { ingestOperations } from './ingest/ingest.ts';
@@ -132,7 +130,6 @@ export const ingestThreadOperations = (snapshots: CatalogSnapshots, files?: Cata
 
 /** What the scanning thread can do, and the one that makes long answers. `openSuggestions`: of the room that knows relations too. */
 export const scanThreadOperations = (snapshots: CatalogSnapshots, openSuggestions: OpenTally) => ({
-  ...scanOperations(snapshots),
   ...surveyOperations(snapshots, openSuggestions),
   ...keptOperations(snapshots),
   ...pageOperations(snapshots),
@@ -227,12 +224,11 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
       gatherWrites({ catalog: parts, fullUpdates, updates }, task, mode),
     /** Lets go of what a task gathered and did not write, whichever process it ran in. */
     dropGathered: (task: Task) => fullUpdates.discardOf(task),
-    lists: createProductLists(parts),
     survey: parts.scans.survey,
     commits: createKeptCommits(parts),
     search,
     /** Off the serving thread. */
-    countProducts: (projectId: number) => parts.scans.countRange({ projectId, filter: {}, after: undefined }),
+    countProducts: parts.scans.countProducts,
     readProductPage: (order: { projectId: number; identifier: string }, signal: AbortSignal) =>
       readProductPage(parts, order, signal),
     openPayload: given.ingest.openPayload,

@@ -29,6 +29,8 @@ export interface CatalogParts {
   readonly scans: Scans;
   /** Threads that keep their priority: callers wait for what they find. */
   readonly searchers: ThreadPool;
+  /** How long a search waits for its index; default: as docs/interface.md §4.13 says. */
+  readonly searchWaitMs?: number | undefined;
   readonly tasks: Tasks;
   readonly clock: Clock;
   readonly logger: Logger;

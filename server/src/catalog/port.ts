@@ -1,5 +1,5 @@
 import type { RecordedEvent } from '../events/events.ts';
-import type { IdentifierRange, ListedRow, PlacedRow, WalkState, WalkStep } from './browse/browse.ts';
+import type { IdentifierRange, ListedRow, PlacedRow } from './browse/browse.ts';
 import type {
   ChangeCounts,
   ChangeOrder,
@@ -103,17 +103,6 @@ export interface CatalogStore {
   readVersion(projectId: number): Promise<number>;
   /** @returns products by identifier, as many as one page reads */
   listRange(projectId: number, range: ListedRange): Promise<ListedPart>;
-  /** @returns products under a category that the index knows, in the order in which they were last uploaded */
-  listCategory(projectId: number, wanted: ListedCategory): Promise<CategoryPart>;
-  /** @returns undefined: nobody asked for a category yet */
-  readCategoryWalk(projectId: number): Promise<WalkState | undefined>;
-  walkCategories(projectId: number): Promise<WalkStep>;
-  /** @returns categories that the index knows, by path */
-  listCategoryPaths(projectId: number, range: PathRange): Promise<readonly ListedPath[]>;
-  /** @returns the path of a category that the index knows, by `writePath` */
-  findCategoryPath(projectId: number, key: number): Promise<string | undefined>;
-  /** @returns of each category, in their order, whether its newest rows lead to a product */
-  lookIntoCategories(projectId: number, wanted: LookedCategories): Promise<readonly LookedCategory[]>;
   /** Brings the index of search a step forward, or removes from it a part of what leads nowhere. */
   walkSearch(projectId: number): Promise<SearchStep>;
   hasAny(projectId: number, identifiers: readonly string[]): Promise<boolean>;
@@ -207,27 +196,6 @@ export interface ListedPart {
   readonly isCut: boolean;
 }
 
-/** Rows of the index that lead nowhere any more are passed over, up to a limit. */
-export interface CategoryPart {
-  readonly rows: readonly PlacedRow[];
-  /** The document up to which the index or the uploads were read; undefined: to the end of the category. */
-  readonly reached: number | undefined;
-}
-
-export interface ListedCategory {
-  /** By `keyOfCategory`. */
-  readonly key: number;
-  /** The document of the last one seen, else 0. */
-  readonly after: number;
-  readonly limit: number;
-  readonly isWhole: boolean;
-}
-
-/** Texts by `writePath`, which have the order of their bytes as identifiers have. */
-export interface PathRange extends IdentifierRange {
-  readonly limit: number;
-}
-
 export interface CountedTier {
   readonly tier: SearchTier;
   /** Products whose document is beyond this one are found by their former documents. */
@@ -258,23 +226,26 @@ export interface CountedHits {
   readonly isExact: boolean;
 }
 
-export interface ListedPath {
-  /** By `keyOfCategory`. */
-  readonly key: number;
-  /** By `writePath`. */
-  readonly path: string;
+/** Which category paths of those that a product ever had, in the order of their texts. */
+export interface CategoryRange {
+  /** Only those below it; empty: all. */
+  readonly under: readonly string[];
+  /** Only those behind it; empty: from the first on. */
+  readonly after: readonly string[];
+  readonly limit: number;
 }
 
-export interface LookedCategories {
-  readonly keys: readonly number[];
-  /** Rows of each that are looked at. */
-  readonly most: number;
+export interface ListedCategory {
+  /** The same for ever. */
+  readonly id: number;
+  readonly path: readonly string[];
 }
 
-export interface LookedCategory {
-  readonly isAlive: boolean;
-  /** How many rows were looked at. */
-  readonly looked: number;
+/** Lexemes of categories, of which those are sought that a product has. */
+export interface SoughtCategories {
+  readonly lexemes: readonly string[];
+  /** Products whose document is beyond this one are found by their former documents. */
+  readonly newer: number | undefined;
 }
 
 export interface StagedProducts {

@@ -3,11 +3,14 @@ import type { KeptChange, KeptCommit, KeptPage, RestoreEffect } from './change.t
 import type { OpenDerivation } from './derivation.ts';
 import type { Attribute, Ontology } from './ontology/ontology.ts';
 import type {
+  CategoryRange,
   CountedHits,
   CountedTier,
   HitPart,
+  ListedCategory,
   ListedPart,
   ListedRange,
+  SoughtCategories,
   StoredProduct,
   WantedHits,
 } from './port.ts';
@@ -85,6 +88,10 @@ export interface CatalogSnapshot {
   /** @returns products that the index of search knows, with their whole uploads */
   listHits(wanted: WantedHits): Promise<HitPart>;
   countHits(counted: CountedTier): Promise<CountedHits>;
+  listCategoryPaths(range: CategoryRange): Promise<readonly ListedCategory[]>;
+  findCategoryPath(id: number): Promise<readonly string[] | undefined>;
+  /** @returns those lexemes that a product has; in doubt, where many products had one and few have it, also that one */
+  findLiving(sought: SoughtCategories): Promise<readonly string[]>;
   /** @returns products whose documents come after this one, of the next few documents; undefined where these are large */
   listTail(after: number): Promise<readonly PlacedRow[] | undefined>;
   /** @returns those of these products that the catalog holds, in no order */

@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
-import { takeBack } from '../support/earlier-schema.ts';
+import { test } from 'node:test';
 import { assertRefused, createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
-import { startTestService, type TestService } from '../support/test-service.ts';
-import { createTestStore, type TestStore } from '../support/test-store.ts';
 
 const service = shareService();
 
@@ -25,11 +22,7 @@ const ask = (catalog: TestCatalog, query: Readonly<Record<string, string>> = {})
   service().call('GET', pathOf(catalog.projectId, query));
 
 /** @returns the paths on each page, once the catalog is indexed */
-async function listPages(
-  { projectId }: Pick<TestCatalog, 'projectId'>,
-  { under, limit }: Wanted = {},
-  running: TestService = service(),
-): Promise<Path[][]> {
+async function listPages({ projectId }: TestCatalog, { under, limit }: Wanted = {}): Promise<Path[][]> {
   const pages: Path[][] = [];
   for (let cursor = ''; ; ) {
     const query = {
@@ -37,7 +30,7 @@ async function listPages(
       ...(limit && { limit: String(limit) }),
       ...(cursor && { cursor }),
     };
-    const { status, body } = await running.call('GET', pathOf(projectId, query));
+    const { status, body } = await service().call('GET', pathOf(projectId, query));
     assert.equal(status, 200, JSON.stringify(body));
     if (!body.isComplete) continue;
     pages.push(body.items.map(({ path }: AnyBody) => path));
@@ -46,8 +39,7 @@ async function listPages(
   }
 }
 
-const list = async (catalog: Pick<TestCatalog, 'projectId'>, wanted?: Wanted, running?: TestService) =>
-  (await listPages(catalog, wanted, running)).flat();
+const list = async (catalog: TestCatalog, wanted?: Wanted) => (await listPages(catalog, wanted)).flat();
 
 const product = (identifier: string, ...paths: readonly Path[]) => ({
   ...{ identifier, name: identifier },
@@ -173,55 +165,16 @@ test('a category whose products are gone stays only beyond 5,000 of them (§14.3
   assert.deepEqual(await list(catalog), [['Many'], ['Sale']]);
 });
 
-test('a page stops looking for products where most categories have none, and the next goes on (§14.3 rule 13)', async () => {
+test('of many categories those without products are left out, page by page (§14.3 rule 13)', async () => {
   const catalog = await createCatalog(service());
   const names = Array.from({ length: 300 }, (_, at) => `C${String(at).padStart(3, '0')}`);
   const gone = Array.from({ length: 30_000 }, (_, at) => product(`P${at}`, [names[at % names.length] ?? '']));
   await catalog.load(...gone, product('A', ['B']), product('Z', ['Z']));
   assert.equal((await list(catalog, { limit: 1000 })).length, 302);
   await catalog.load(product('A', ['B']), product('Z', ['Z']));
-  const pages = await listPages(catalog, { limit: 1000 });
+  const pages = await listPages(catalog, { limit: 100 });
   assert.deepEqual(pages.flat(), [['B'], ['Z']]);
-  assert.equal(pages.length, 2);
-});
-
-test('the index is made anew with its paths (§14.3 rules 6 and 13)', async () => {
-  const catalog = await createCatalog(service());
-  await catalog.load(product('A', ['Tools']), product('B', ['Sale']));
-  assert.deepEqual(await list(catalog), [['Sale'], ['Tools']]);
-  const { store } = service();
-  const paths = () => store.readCatalog(catalog.projectId, 'select path from category_path order by path');
-  const much = 'update category_walk set walked = 1000000';
-  if (store.kind === 'postgres') await store.change(`${much} where project_id = ${catalog.projectId}`);
-  else await store.readCatalog(catalog.projectId, `${much} returning walked`);
-  await catalog.load(product('B', ['Tools']));
-  assert.deepEqual(await list(catalog), [['Tools']]);
-  assert.ok((await paths()).length <= 2);
-});
-
-test('while a large catalog is indexed, what is known is listed at once (§14.3 rule 12)', async () => {
-  const catalog = await createCatalog(service());
-  await catalog.load(product('A', ['Tools']));
-  assert.deepEqual(await list(catalog), [['Tools']]);
-  const unlock = await service().store.lockCatalog(catalog.projectId);
-  try {
-    const { status, body } = await ask(catalog);
-    assert.deepEqual([status, body.items, body.nextCursor], [200, [{ path: ['Tools'] }], null]);
-    assert.equal(body.isComplete, true, 'nothing was to be indexed');
-  } finally {
-    await unlock();
-  }
-  const { projectId } = catalog;
-  const many = Array.from({ length: 30_000 }, (_, at) => product(`P${at}`, ['Farm', `${at % 100}`]));
-  await catalog.load(...many, product('A', ['Tools']));
-  const release = await service().store.lockCatalog(projectId);
-  try {
-    const { body } = await ask(catalog);
-    assert.deepEqual([body.items, body.isComplete], [[{ path: ['Tools'] }], false]);
-  } finally {
-    await release();
-  }
-  assert.equal((await list(catalog, { limit: 1000 })).length, 102);
+  assert.equal(pages.length, 4);
 });
 
 test('what cannot be read is refused, names that no product has are found nowhere (§14.3 rule 9)', async () => {
@@ -242,7 +195,7 @@ test('what cannot be read is refused, names that no product has are found nowher
   }
   for (const under of ['["\\u0000"]', '["Tools","\\ud800"]'])
     assert.deepEqual((await ask(catalog, { under })).body.items, [], under);
-  assert.equal((await ask(catalog, { under: '', cursor: 'AAAA_-8' })).status, 200);
+  assertRefused(await ask(catalog, { under: '', cursor: 'AAAA_-8' }), 400, 'Your query params are not valid');
 });
 
 test('a key lists the categories of its own project only (§14.1)', async () => {
@@ -260,17 +213,3 @@ test('a key lists the categories of its own project only (§14.1)', async () => 
   assertRefused(await by(null, own), 401);
   assertRefused(await service().call('GET', pathOf(4_711, {})), 404);
 });
-
-test('an index that was made without paths is made anew (§14.3 rule 11)', async (t) => {
-  const store = await createTestStore(t);
-  const fill = await startTestService(t, { store });
-  const { projectId } = fill;
-  await fill.loadCatalog([product('A', ['Tools', 'Drills']), product('B', ['Sale'])]);
-  const all = [['Sale'], ['Tools'], ['Tools', 'Drills']];
-  assert.deepEqual(await list({ projectId }, {}, fill), all);
-  await fill.stop();
-  await takeBack(store, projectId, { before: 'paths' });
-  assert.deepEqual(await list({ projectId }, {}, await startLater(t, store)), all);
-});
-
-const startLater = (t: TestContext, store: TestStore) => startTestService(t, { store });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { assertRefused, createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
 import { startTestService, type TestProduct } from '../support/test-service.ts';
@@ -156,10 +156,12 @@ test('a search answers with the catalog as it is, whatever happened since the la
   assert.deepEqual(await find(catalog, { q: 'nail 2499' }), ['N2499']);
 });
 
-test('an index far behind shows nothing that is not so, and says that something may be missing (§4.13 rule 8)', async (t) => {
+/** A service whose index goes no further while it is held; its searches wait for it a moment only. */
+async function startHeld(t: TestContext) {
   const held = { walk: Promise.resolve() };
   const lagging = await startTestService(t, {
     replace: {
+      searchWaitMs: HELD_WAIT_MS,
       store: (real) => ({
         ...real,
         async walkSearch(projectId) {
@@ -169,15 +171,59 @@ test('an index far behind shows nothing that is not so, and says that something 
       }),
     },
   });
-  const search = async (q: string) => (await lagging.call('GET', `/search/products?q=${q}`)).body;
+  const products = `/management/projects/${lagging.projectId}/products`;
+  return {
+    lagging,
+    search: async (q: string) => (await lagging.call('GET', `/search/products?q=${q}`)).body,
+    list: (query: string) => lagging.call('GET', `${products}?format=table&${query}`),
+    categories: () => lagging.call('GET', `/management/projects/${lagging.projectId}/categories`),
+    hold() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held.walk = promise;
+      return resolve;
+    },
+  };
+}
+
+const HELD_WAIT_MS = 300;
+
+test('a first search that waits too long for its index is refused with how far it is (§4.13 rule 8, §14.3 rules 7, 12)', async (t) => {
+  const { lagging, list, categories, hold } = await startHeld(t);
+  await lagging.loadCatalog([within(['Tools'], product('A', 'Drill'))]);
+  const release = hold();
+  const begun = performance.now();
+  const first = await lagging.call('GET', '/search/products?q=drill');
+  assert.ok(performance.now() - begun >= HELD_WAIT_MS - 1, 'it waits for the index');
+  for (const answer of [first, await list('q=drill'), await list('category=["Tools"]'), await categories()]) {
+    assertRefused(answer, 503);
+    assert.equal(answer.body.reason, 'search_not_ready');
+    assert.equal(answer.headers.get('retry-after'), '2');
+    assert.deepEqual(answer.body.details, ['0 of all product versions are in the index']);
+  }
+  release();
+  let answer = await list('q=drill');
+  for (; answer.status === 503; answer = await list('q=drill')) await setTimeout(50);
+  assert.deepEqual(
+    answer.body.items.map(({ identifier }: { identifier: string }) => identifier),
+    ['A'],
+  );
+  assert.deepEqual((await categories()).body, {
+    ...{ items: [{ path: ['Tools'] }], nextCursor: null },
+    isComplete: true,
+  });
+});
+
+test('an index far behind shows nothing that is not so, and says that something may be missing (§4.13 rule 8, §14.3 rules 7, 12)', async (t) => {
+  const { lagging, search, list, categories, hold } = await startHeld(t);
   const found = (body: { items: { identifier: string }[] }) => body.items.map(({ identifier }) => identifier);
-  await lagging.loadCatalog([product('A', 'Drill one'), product('B', 'Drill two')]);
+  await lagging.loadCatalog([within(['Tools'], product('A', 'Drill one')), product('B', 'Drill two')]);
   assert.deepEqual(found(await search('drill')), ['A', 'B']);
-  const released = Promise.withResolvers<void>();
-  held.walk = released.promise;
-  const staplers = Array.from({ length: 10_100 }, (_, at) => product(`S${at}`, 'Stapler'));
+  const release = hold();
+  const staplers = Array.from({ length: 10_100 }, (_, at) =>
+    within(['Office'], product(`S${at}`, 'Stapler')),
+  );
   await lagging.loadCatalog([
-    product('A', 'Hammer'),
+    within(['Tools'], product('A', 'Hammer')),
     product('B', 'Drill 2'),
     product('C', 'Drill'),
     ...staplers,
@@ -185,11 +231,18 @@ test('an index far behind shows nothing that is not so, and says that something 
   const lacking = await search('drill');
   assert.deepEqual([found(lacking), lacking.isComplete, lacking.isTotalExact], [['B'], false, false]);
   assert.deepEqual(found(await search('hammer')), []);
-  released.resolve();
+  const { items, isComplete } = (await categories()).body;
+  assert.deepEqual([items, isComplete], [[{ path: ['Tools'] }], false]);
+  const refused = await list('q=drill');
+  assertRefused(refused, 503);
+  assert.equal(refused.body.reason, 'search_not_ready', 'a list lacks nothing');
+  release();
   let body = await search('drill');
   for (; !body.isComplete; body = await search('drill')) await setTimeout(100);
   assert.deepEqual([found(body).toSorted(), body.total], [['B', 'C'], 2]);
   assert.deepEqual(found(await search('hammer')), ['A']);
+  assert.deepEqual(found((await list('q=drill')).body).toSorted(), ['B', 'C']);
+  assert.deepEqual((await categories()).body.items, [{ path: ['Office'] }, { path: ['Tools'] }]);
 });
 
 test('a project finds its own products only, and the address for people answers alike (§4.13 rule 1)', async () => {

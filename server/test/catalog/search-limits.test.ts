@@ -4,7 +4,7 @@ import { snapshotsOfFiles, snapshotsOfRows } from '../../src/app/stores.ts';
 import { searchThreadOperations } from '../../src/catalog/catalog.ts';
 import type { SearchQuestion } from '../../src/catalog/search/search.ts';
 import { ServiceError } from '../../src/kernel/errors.ts';
-import { createCatalogFiles, type Storage } from '../../src/storage/storage.ts';
+import { createCatalogFiles, type StopFlag, type Storage } from '../../src/storage/storage.ts';
 import { createCatalog, shareService } from '../support/shared-service.ts';
 
 const service = shareService();
@@ -13,10 +13,18 @@ const PRODUCTS = 300;
 const RARE = 40;
 
 /** A catalog, and searches in it whose clock goes on by one each time it is read: once a product. */
-async function openCatalog(t: TestContext, products = PRODUCTS) {
+async function openCatalog(t: TestContext) {
+  const run = await openOperations(t, PRODUCTS);
+  return (longestMs: number, question: Partial<SearchQuestion>) =>
+    run<FoundPage>('searchProducts', longestMs, { question: { limit: 20, ...question } });
+}
+
+/** @returns what calls an operation of the threads that search */
+async function openOperations(t: TestContext, products: number) {
   const catalog = await createCatalog(service());
   const listed = Array.from({ length: products }, (_, at) => ({
     ...{ identifier: `P${String(at).padStart(4, '0')}`, name: 'Drill' },
+    categories: [{ path: ['All', `C${String(at).padStart(4, '0')}`] }],
     attributes: [
       { key: 'Weight', value: String(at + 1) },
       { key: 'Stock', value: String(at % RARE) },
@@ -31,14 +39,18 @@ async function openCatalog(t: TestContext, products = PRODUCTS) {
   const storage = await service().store.open();
   t.after(storage.close);
   const snapshots = openSnapshots(storage);
-  return async (longestMs: number, question: Partial<SearchQuestion>) => {
+  return async <Answer>(
+    operation: string,
+    longestMs: number,
+    { stop, ...order }: { readonly question: object; readonly form?: 'table'; readonly stop?: StopFlag },
+  ) => {
     let at = 0;
     const limits = { longestMs, now: () => (at += 1) };
-    const { searchProducts } = searchThreadOperations(snapshots, limits);
-    const order = { projectId: catalog.projectId, mayLack: false, question: { limit: 20, ...question } };
+    const run = searchThreadOperations(snapshots, limits)[operation];
+    const input = { projectId: catalog.projectId, mayLack: 'never', ...order };
     // Across threads it is the operation that knows its input.
-    const { output } = (await searchProducts?.(order as never)) ?? {};
-    return (output as { answer: FoundPage }).answer;
+    const { output } = (await run?.(input as never, stop)) ?? {};
+    return (output as { answer: Answer }).answer;
   };
 }
 
@@ -104,5 +116,57 @@ test('a sorted search that takes too long is refused for its time, not for its h
   assert.deepEqual(
     items.map(({ identifier }) => identifier),
     ['P0299', 'P0298'],
+  );
+});
+
+interface ListedPage {
+  readonly items: readonly string[];
+  readonly nextCursor: string | null;
+}
+
+test('a page of a list ends where its time is over, and the next one goes on there (§14.3 rule 7)', async (t) => {
+  const run = await openOperations(t, PRODUCTS);
+  const found: string[] = [];
+  let pages = 0;
+  for (let cursor: string | null | undefined; cursor !== null; pages += 1) {
+    const question = { limit: 100, filter: 'Stock > 0 and Stock < 2', ...(cursor && { cursor }) };
+    const page: ListedPage = await run('listFound', 50, { question, form: 'table' });
+    found.push(...page.items.map((item) => JSON.parse(item).identifier));
+    cursor = page.nextCursor;
+  }
+  assert.deepEqual(
+    found,
+    Array.from({ length: 8 }, (_, at) => `P${String(at * RARE + 1).padStart(4, '0')}`),
+  );
+  assert.equal(pages, 6, 'each compares 50 of 300 products');
+});
+
+test('a page of categories ends where its time is over, and the next one goes on there (§14.3 rule 13)', async (t) => {
+  const run = await openOperations(t, PRODUCTS);
+  const found: string[] = [];
+  let pages = 0;
+  for (let cursor: string | null | undefined; cursor !== null; pages += 1) {
+    const question = { limit: 1_000, ...(cursor && { cursor }) };
+    const page = await run<{ items: { path: string[] }[]; nextCursor: string | null }>('listCategories', 1, {
+      question,
+    });
+    found.push(...page.items.map(({ path }) => path.join('/')));
+    cursor = page.nextCursor;
+  }
+  assert.deepEqual(found, [
+    'All',
+    ...Array.from({ length: PRODUCTS }, (_, at) => `All/C${String(at).padStart(4, '0')}`),
+  ]);
+  assert.ok(pages >= 7, `${pages} pages`);
+});
+
+test('a list ends when its caller disconnects (§14.3 rule 7)', async (t) => {
+  const run = await openOperations(t, PRODUCTS);
+  const stop = new Int32Array(new SharedArrayBuffer(4));
+  Atomics.store(stop, 0, 1);
+  const question = { limit: 100, q: 'drill' };
+  await assert.rejects(
+    run('listFound', 1_000, { question, form: 'table', stop }),
+    (error) => error instanceof ServiceError && error.code === 'not_ready',
   );
 });

@@ -209,7 +209,7 @@ test('pages of lists and exports read so many bytes at a time and go on where th
   const categories = [{ path: ['Large'] }];
   await catalog.load(...identifiers.map((identifier) => ({ ...LARGE(identifier), categories })));
   const path = `/management/projects/${catalog.projectId}/products`;
-  const filters = ['', '&category=["Large"]', '&name=O', '&category=["Large"]&name=O'];
+  const filters = ['', '&category=["Large"]', '&q=O', '&category=["Large"]&q=O'];
   for (const query of filters.flatMap((filter) => [filter, `${filter}&format=table`])) {
     const found: string[] = [];
     let pages = 0;

@@ -12,6 +12,17 @@ interface Step {
 
 /** Newest first. */
 const STEPS = {
+  oneIndex: {
+    ...{ catalog: 10, postgres: 23 },
+    undo: (isOwn) => {
+      const [column, key] = isOwn ? ['project_id bigint not null,', 'project_id,'] : ['', ''];
+      return `create table category_document (${column} path_key bigint not null, document_id bigint not null,
+          primary key (${key} path_key, document_id));
+        create table category_path (${column} path_key bigint not null, path text not null, primary key (${key} path_key));
+        create table category_walk (${column} id bigint not null, last_document bigint not null, walked bigint not null,
+          primary key (${key} id));`;
+    },
+  },
   commits: {
     ...{ catalog: 9, postgres: 19 },
     undo: () =>

@@ -17,7 +17,7 @@ import { MOST_CHOSEN, useChosen, useSelection } from '../grid/selection.ts';
 import { listRows, type Wanted } from './export-button.tsx';
 
 /** What can be done with the products that are ticked, or with all that the filters find. */
-export function BulkActions({ filters, onDone }: { filters: ProductFilters; onDone(): void }) {
+export function BulkActions({ filters }: { filters: ProductFilters }) {
   const selection = useSelection();
   const count = useChosen().size;
   const [bulk, setBulk] = useState<Bulk>();
@@ -45,9 +45,7 @@ export function BulkActions({ filters, onDone }: { filters: ProductFilters; onDo
           { words: t('Delete all products found …'), isDanger: true, onSelect: open('delete', true) },
         ]}
       />
-      {bulk && (
-        <BulkDialog bulk={bulk} filters={filters} onClose={() => setBulk(undefined)} onDone={onDone} />
-      )}
+      {bulk && <BulkDialog bulk={bulk} filters={filters} onClose={() => setBulk(undefined)} />}
     </>
   );
 }
@@ -62,14 +60,13 @@ interface Shape {
   bulk: Bulk;
   filters: ProductFilters;
   onClose(): void;
-  onDone(): void;
 }
 
 /** Says which products it will be before anything is done: exactly those are sent. */
-function BulkDialog({ bulk, filters, onClose, onDone }: Shape) {
+function BulkDialog({ bulk, filters, onClose }: Shape) {
   const { act } = bulk;
   const found = useIdentifiers(bulk, filters);
-  const start = useStart(bulk, onDone);
+  const start = useStart(bulk);
   const identifiers = found.data ?? [];
   const fits = identifiers.length > 0 && identifiers.length <= MOST_CHOSEN;
   return (
@@ -113,7 +110,7 @@ async function collect(wanted: Wanted): Promise<readonly string[]> {
 }
 
 /** @returns what sends the products, waits until it is done, and tells of it */
-function useStart({ act }: Bulk, onDone: () => void) {
+function useStart({ act }: Bulk) {
   const relata = useRelata();
   const { id: projectId } = useProject();
   const queries = useQueryClient();
@@ -132,12 +129,10 @@ function useStart({ act }: Bulk, onDone: () => void) {
     }
     const undo = await deleteProducts(identifiers, { relata, queries, projectId, idempotencyKey });
     selection?.clear();
-    onDone();
     tell.undoable(
       t('{count, plural, one {# product is deleted} other {# products are deleted}}', { count }),
       async () => {
         await undo();
-        onDone();
         tell.good(t('{count, plural, one {# product is back} other {# products are back}}', { count }));
       },
     );

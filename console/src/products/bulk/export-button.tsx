@@ -6,12 +6,11 @@ import { FormDialog } from '../../parts/dialog.tsx';
 import { SelectField } from '../../parts/forms/field.tsx';
 import { saveFile, saveTable } from '../../parts/save-file.ts';
 import { useTell } from '../../parts/toasts.tsx';
-import { readPath } from '../../rules/category-path.ts';
 import { separatorOf, toCsvLine } from '../../rules/csv.ts';
 import { useProject } from '../../state/project.ts';
 import { useRelata } from '../../state/session.tsx';
-import { type ProductFilters, readAttribute, wayOf } from '../finding/product-filters.ts';
-import { toQuestion } from '../finding/product-question.ts';
+import type { ProductFilters } from '../finding/product-filters.ts';
+import { toListing, toQuestion } from '../finding/product-question.ts';
 import { attributeOf, type Column, nameColumn } from '../grid/columns.ts';
 import { useColumns } from '../grid/kept-columns.ts';
 import { type ProductRow, toRow, toValues, type Values } from '../grid/product-rows.ts';
@@ -31,7 +30,6 @@ export function ExportButton({ filters }: { filters: ProductFilters }) {
   const [isOpen, setOpen] = useState(false);
   const [format, setFormat] = useState<Format>('csv');
   const [written, setWritten] = useState<number>();
-  const canBeWhole = wayOf(filters) !== 'search';
   const close = () => {
     running.current?.abort();
     setWritten(undefined);
@@ -41,7 +39,7 @@ export function ExportButton({ filters }: { filters: ProductFilters }) {
     const controller = new AbortController();
     running.current = controller;
     const wanted: Wanted = { relata, projectId, filters, signal: controller.signal };
-    const isTable = format === 'csv' || !canBeWhole;
+    const isTable = format === 'csv';
     const separator = separatorOf(presentLanguage());
     const pieces = isTable ? writeTable(wanted, columns, separator) : writeProducts(wanted);
     const file = await collect(pieces, setWritten);
@@ -74,18 +72,11 @@ export function ExportButton({ filters }: { filters: ProductFilters }) {
           hint={t('Everything that the filters find, up to {most, number} products.', { most: MOST })}
           choices={[
             ['csv', t('the table with its columns, as CSV')],
-            ...(canBeWhole
-              ? [['ndjson', t('whole products, as an upload takes them (NDJSON)')] as const]
-              : []),
+            ['ndjson', t('whole products, as an upload takes them (NDJSON)')],
           ]}
-          value={canBeWhole ? format : 'csv'}
+          value={format}
           onChange={({ target }) => setFormat(target.value as Format)}
         />
-        {!canBeWhole && (
-          <p className="soft small">
-            {t('Whole products are exported from a list without words and facets.')}
-          </p>
-        )}
         <p className="soft" role="status">
           {written !== undefined &&
             t('{count, plural, one {# product written} other {# products written}}', { count: written })}
@@ -122,9 +113,7 @@ export interface Wanted {
 
 /** @yields the rows of everything that the filters find, page by page, in the order of the table */
 export async function* listRows(wanted: Wanted): AsyncGenerator<readonly ProductRow[]> {
-  const way = wayOf(wanted.filters);
-  if (way === 'search') yield* findRows(wanted);
-  else if (way === 'scan') for await (const hits of scan(wanted, 'searchTable')) yield hits.map(toRow);
+  if (wanted.filters.sort !== '') yield* findRows(wanted);
   else for await (const items of list(wanted, 'listTable')) yield items.map(toRow);
 }
 
@@ -147,44 +136,14 @@ type Listing = Relata['products'];
 type Item<Way extends 'list' | 'listTable'> = Awaited<ReturnType<Listing[Way]>>['items'][number];
 
 async function* list<Way extends 'list' | 'listTable'>(
-  { relata, projectId, filters: { prefix, category }, signal }: Wanted,
+  { relata, projectId, filters, signal }: Wanted,
   way: Way,
 ): AsyncGenerator<readonly Item<Way>[]> {
-  const query = {
-    limit: LISTED,
-    identifierPrefix: prefix || undefined,
-    category: readPath(category),
-    signal,
-  };
+  const query = { ...toListing(filters), limit: LISTED, signal };
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const page = await relata.products[way](projectId, { ...query, cursor });
     yield page.items as readonly Item<Way>[];
     cursor = page.nextCursor;
-  }
-}
-
-type Line<Way extends 'search' | 'searchTable'> =
-  ReturnType<Listing[Way]> extends AsyncGenerator<infer Any> ? Any : never;
-type Hit<Way extends 'search' | 'searchTable'> = Extract<Line<Way>, { product: unknown }>['product'];
-
-async function* scan<Way extends 'search' | 'searchTable'>(
-  { relata, projectId, filters, signal }: Wanted,
-  way: Way,
-): AsyncGenerator<readonly Hit<Way>[]> {
-  const { prefix, category, name, attribute } = filters;
-  const query = {
-    ...{ identifierPrefix: prefix || undefined, category: readPath(category), name: name || undefined },
-    ...{ attribute: readAttribute(attribute), limit: LISTED, signal },
-  };
-  for (let cursor: string | null | undefined; cursor !== null; ) {
-    const hits: Hit<Way>[] = [];
-    const lines = relata.products[way](projectId, { ...query, cursor });
-    cursor = null;
-    for await (const line of lines) {
-      if ('product' in line) hits.push(line.product as Hit<Way>);
-      else cursor = line.nextCursor ?? null;
-    }
-    yield hits;
   }
 }
 
@@ -224,10 +183,9 @@ function toCells(row: ProductRow, columns: readonly Column[], values: Values): u
   return [row.identifier, row.name, ...cells];
 }
 
-/** @yields whole products, a line each, as an upload takes them back; the search by words does not give them */
+/** @yields whole products, a line each, as an upload takes them back */
 async function* writeProducts(wanted: Wanted): AsyncGenerator<Piece> {
-  const pages = wayOf(wanted.filters) === 'scan' ? scan(wanted, 'search') : list(wanted, 'list');
-  for await (const products of pages) {
+  for await (const products of list(wanted, 'list')) {
     const text = products.map((product) => `${JSON.stringify(toUpload(product))}\n`).join('');
     yield { text, count: products.length };
   }

@@ -1,35 +1,34 @@
 /** What the products are narrowed by, as it stands in the address; empty: not by it. */
-export const PRODUCT_FILTERS = ['q', 'where', 'sort', 'category', 'prefix', 'name', 'attribute'] as const;
+export const PRODUCT_FILTERS = ['q', 'where', 'sort', 'category', 'prefix'] as const;
 
 export type ProductFilters = Readonly<Record<(typeof PRODUCT_FILTERS)[number], string>>;
 
 /** What the address of the view has. */
 export const VIEW_PARTS = [...PRODUCT_FILTERS, 'columns'] as const;
 
-export const NO_FILTERS: ProductFilters = {
-  ...{ q: '', where: '', sort: '', category: '' },
-  ...{ prefix: '', name: '', attribute: '' },
-};
+export const NO_FILTERS: ProductFilters = { q: '', where: '', sort: '', category: '', prefix: '' };
 
-/** By the index of the search, by reading the catalog, or as a list. */
-export type Way = 'search' | 'scan' | 'list';
+/** Whether the products are hits of a search, or a list by identifier. */
+export const isSearch = ({ q, where, sort, category }: ProductFilters): boolean =>
+  `${q}${where}${sort}${category}`.trim() !== '';
 
-export function wayOf({ q, where, sort, name, attribute }: ProductFilters): Way {
-  if (`${q}${where}${sort}`.trim() !== '') return 'search';
-  return name !== '' || readAttribute(attribute) !== undefined ? 'scan' : 'list';
-}
-
-/** The service takes words and facets in one call, parts of names and identifiers in another: what is chosen last counts. */
+/** A list by identifier has no other filter: what is chosen last counts. */
 export function withFilters(changed: Partial<ProductFilters>): Partial<ProductFilters> {
-  const { q, where, sort, prefix, name, attribute } = changed;
-  if (q || where || sort) return { prefix: '', name: '', attribute: '', ...changed };
-  return prefix || name || attribute ? { q: '', where: '', sort: '', ...changed } : changed;
+  if (changed.prefix) return { ...NO_FILTERS, ...changed };
+  return isSearch({ ...NO_FILTERS, ...changed }) ? { prefix: '', ...changed } : changed;
 }
 
-/** `Colour: red` as the service takes it; without a colon, any value of the attribute. */
-export function readAttribute(text: string): string[] | undefined {
-  const [name = '', ...rest] = text.split(':');
-  if (name.trim() === '') return undefined;
-  const part = rest.join(':').trim();
-  return part === '' ? [name.trim()] : [name.trim(), part];
+/** Filters of addresses and views that an earlier version made: parts of names, and `Colour: red`. */
+export const EARLIER_FILTERS = ['name', 'attribute'] as const;
+
+/** @returns words that find alike; undefined where there are no such filters */
+export function renewFilters({
+  q,
+  name,
+  attribute,
+}: Readonly<Record<'q' | (typeof EARLIER_FILTERS)[number], string>>) {
+  if (name === '' && attribute === '') return undefined;
+  const value = attribute.slice(attribute.indexOf(':') + 1).trim();
+  const words = [q, name, value].filter((part) => part !== '').join(' ');
+  return { q: words, prefix: '', name: '', attribute: '' };
 }

@@ -7,33 +7,22 @@ import {
   useQuery,
 } from '@tanstack/react-query';
 import { useCallback, useMemo } from 'react';
+import { UNTIL_INDEXED } from '../../state/categories.ts';
 import { useProject } from '../../state/project.ts';
 import { useRelata } from '../../state/session.tsx';
 import { bindPages, toRow } from '../grid/product-rows.ts';
-import { type ProductFilters, wayOf } from './product-filters.ts';
+import { isSearch, type ProductFilters } from './product-filters.ts';
 import { toQuestion } from './product-question.ts';
 
 /** The most that the service gives at once. */
 const PAGE_ROWS = 100;
-/** The index of a catalog that was not searched before is made meanwhile. */
-const AGAIN_MS = 2_000;
-const MOST_AGAIN = 150;
-
 export interface Facets {
   readonly facets: readonly Facet[];
   readonly facetsOf: number;
   readonly total: number;
 }
 
-const isNotReady = (error: unknown) =>
-  error instanceof Error && 'reason' in error && error.reason === 'search_not_ready';
-/** Asked again until the index is there. */
-const patient = {
-  retry: (count: number, error: unknown) => isNotReady(error) && count < MOST_AGAIN,
-  retryDelay: AGAIN_MS,
-  refetchOnWindowFocus: false,
-  staleTime: 30_000,
-} as const;
+const patient = { ...UNTIL_INDEXED, staleTime: 30_000 } as const;
 
 export const facetsQuery = (relata: Relata, projectId: number, filters: ProductFilters) =>
   queryOptions({
@@ -70,20 +59,20 @@ const hitsQuery = (relata: Relata, projectId: number, filters: ProductFilters) =
 export function useFacets(filters: ProductFilters, isWanted = true) {
   const relata = useRelata();
   const { id } = useProject();
-  const isSearch = wayOf(filters) === 'search';
+  const isFound = isSearch(filters);
   const asked = useQuery({
     ...facetsQuery(relata, id, filters),
-    enabled: isWanted && wayOf(filters) === 'list',
+    enabled: isWanted && !isFound,
     placeholderData: keepPreviousData,
   });
   const found = useInfiniteQuery({
     ...hitsQuery(relata, id, filters),
     select: ({ pages: [first] }): Facets | undefined => first,
-    enabled: isWanted && isSearch,
+    enabled: isWanted && isFound,
   });
-  const { error } = isSearch ? found : asked;
+  const { error } = isFound ? found : asked;
   // From the list to a search, what is shown stays until its answer is there, and with it the keyboard.
-  return { data: isSearch ? (found.data ?? asked.data) : (asked.data ?? found.data), error };
+  return { data: isFound ? (found.data ?? asked.data) : (asked.data ?? found.data), error };
 }
 
 /** The hits of a search, page by page as one scrolls. */

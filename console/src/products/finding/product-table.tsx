@@ -1,29 +1,27 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
-import { useCallback, useEffect, useMemo, useState } from 'react';
+import { useCallback, useMemo, useState } from 'react';
 import { t } from '../../languages/text.ts';
 import { Button } from '../../parts/button.tsx';
 import { FirstProducts } from '../../parts/first-products.tsx';
 import { Empty, ErrorNote, Loading } from '../../parts/page.tsx';
-import { readPath } from '../../rules/category-path.ts';
 import { formatCount } from '../../rules/format.ts';
 import { useProject } from '../../state/project.ts';
 import { useRelata } from '../../state/session.tsx';
 import { ProductGrid } from '../grid/product-grid.tsx';
 import { bindPages, toRow } from '../grid/product-rows.ts';
-import type { ProductFilters } from './product-filters.ts';
 
 /** Small enough to be read in a few milliseconds, large enough that scrolling seldom waits. */
 const PAGE_ROWS = 500;
 /** The highest page that browsers draw has room for about 800,000 rows: what follows is a part of its own. */
 const PART_ROWS = 500_000;
 
-/** All products, or those of a prefix or category, page by page as one scrolls, in parts that a browser can draw. */
-export function ProductTable({ filters }: { filters: ProductFilters }) {
-  const { parts, setParts } = useParts(`${filters.prefix} ${filters.category}`);
+/** All products, or those of a prefix, page by page as one scrolls, in parts that a browser can draw. */
+export function ProductTable({ prefix }: { prefix: string }) {
+  const { parts, setParts } = useParts(prefix);
   const part = parts.at(-1) ?? FIRST_PART;
-  const { error, isReady, count, next, getRow, onNearEnd } = useProductPages(filters, part);
+  const { error, isReady, count, next, getRow, onNearEnd } = useProductPages(prefix, part);
   if (!isReady) return error ? <ErrorNote error={error} /> : <Loading />;
-  if (count === 0) return <NoProducts isFiltered={filters.prefix !== '' || filters.category !== ''} />;
+  if (count === 0) return <NoProducts isFiltered={prefix !== ''} />;
   const total = part.before + count;
   return (
     <>
@@ -100,21 +98,20 @@ function useParts(filter: string) {
 
 function NoProducts({ isFiltered }: { isFiltered: boolean }) {
   if (!isFiltered) return <FirstProducts />;
-  return <Empty icon="search" title={t('No product with this identifier or category')} />;
+  return <Empty icon="search" title={t('No product with this identifier')} />;
 }
 
-function useProductPages({ prefix, category }: ProductFilters, { cursor }: Part) {
+function useProductPages(prefix: string, { cursor }: Part) {
   const relata = useRelata();
   const project = useProject();
   const { data, error, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } =
     useInfiniteQuery({
-      queryKey: ['products', project.id, prefix, category, cursor],
+      queryKey: ['products', project.id, 'list', prefix, cursor],
       queryFn: async ({ pageParam, signal }) => {
         const { items, nextCursor } = await relata.products.listTable(project.id, {
           limit: PAGE_ROWS,
           cursor: pageParam,
           identifierPrefix: prefix || undefined,
-          category: readPath(category),
           signal,
         });
         return { rows: items.map(toRow), nextCursor };
@@ -134,13 +131,9 @@ function useProductPages({ prefix, category }: ProductFilters, { cursor }: Part)
   const onNearEnd = useCallback(() => {
     if (canGoOn) void fetchNextPage();
   }, [canGoOn, fetchNextPage]);
-  // Where no index helps, a page may be empty and the list go on.
-  useEffect(() => {
-    if (count === 0) onNearEnd();
-  }, [count, onNearEnd]);
   return {
     error,
-    isReady: pages !== undefined && !(count === 0 && hasNextPage),
+    isReady: pages !== undefined,
     count,
     next: pages?.at(-1)?.nextCursor ?? undefined,
     getRow,

@@ -1,29 +1,7 @@
-import {
-  type ComparedAttribute,
-  compileFilter,
-  compileOperator,
-  type Filter,
-  viewUpload,
-} from '../filters/filters.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import { computeValueId, mainCategory, mainImage, smallImage } from '../products/products.ts';
 
-/** Which products a list shows, and how. Source: docs/interface.md §14.3. */
-export interface ProductFilter {
-  readonly identifierPrefix?: string | undefined;
-  /** The top of a category path, or all of it. */
-  readonly category?: readonly string[] | undefined;
-  /** A part of the name, upper or lower case. */
-  readonly name?: string | undefined;
-  /** All of them must hold. */
-  readonly attributes?: readonly AttributeFilter[] | undefined;
-}
-
-/** A value uploaded under one of these keys, with this part, upper or lower case. */
-export interface AttributeFilter {
-  readonly keys: readonly string[];
-  readonly contains: string;
-}
+/** How a list shows products. Source: docs/interface.md §14.3. */
 
 /** `upload`: all that was uploaded. `table`: what a table of many shows of each. */
 export type ListForm = 'upload' | 'table';
@@ -77,46 +55,34 @@ function findEnd(prefix: string): string | undefined {
   return String.fromCodePoint(...points, last === BEFORE_SURROGATES ? AFTER_SURROGATES : last + 1);
 }
 
-/** Whether the front of an upload is too little for it. */
-export const needsAttributes = (filter: ProductFilter): boolean => (filter.attributes ?? []).length > 0;
-
-/**
- * @returns a test for all of a filter except the prefix, by which rows are read. Category and attributes are conditions of
- * the language of filters: `contains`, of values taken as text whatever their type. It has no word for the name.
- */
-export function compileListFilter({ category, name = '', attributes = [] }: ProductFilter) {
-  const compared = attributes.map(toTextAttribute);
-  const conditions = attributes.map(
-    ({ contains }, at): Filter => ({ attribute: `${at}`, operator: 'contains', value: contains }),
-  );
-  const all = category === undefined ? conditions : [{ category }, ...conditions];
-  const holds = compileFilter({ all }, (at) => compared[Number(at)] as ComparedAttribute);
-  const isNamed = compileOperator('contains', [name]);
-  return (product: UploadFront): boolean =>
-    isNamed(product.name) && holds(viewUpload(product as UploadedProduct));
-}
-
-const toTextAttribute = ({ keys }: AttributeFilter): ComparedAttribute => ({
-  name: '',
-  type: 'UNTYPED_ATTRIBUTE',
-  keys,
-});
-
 /** @returns how many rows to read after a page that was cut: to measure those that do not fit takes as long as to read them */
 export const nextPage = (
   most: number,
   { rows, isCut }: { readonly rows: readonly unknown[]; readonly isCut: boolean },
 ): number => (isCut ? Math.min(2 * rows.length, most) : most);
 
-/** @returns JSON: the upload with id and lastUpdateTs behind its fields, without being parsed, or a line of a table */
-export function toListItem({ text, ...row }: ListedRow, form: ListForm): string {
-  if (form === 'table') return JSON.stringify(toTableItem({ text, ...row }));
-  return `${text.slice(0, -1)},"id":${row.id},"lastUpdateTs":${row.updatedAt}}`;
+export interface ListedPage {
+  /** JSON each. */
+  readonly items: readonly string[];
+  readonly nextCursor: string | null;
 }
 
-export const toTableItem = (row: ListedRow, parsed: UploadFront = JSON.parse(row.text)) => ({
+/** @returns JSON: the upload with id and lastUpdateTs behind its fields, without being parsed */
+export const toListItem = ({ text, id, updatedAt }: ListedRow): string =>
+  `${text.slice(0, -1)},"id":${id},"lastUpdateTs":${updatedAt}}`;
+
+/** @returns JSON: a line of a table */
+export const writeTableItem = (row: ListedRow): string => JSON.stringify(toTableItem(row));
+
+/** The front is a small part of a large upload. */
+export function readFront({ text }: ListedRow): UploadFront {
+  const end = text.indexOf(FRONT_END);
+  return JSON.parse(end < 0 ? text : `${text.slice(0, end)}}`) as UploadFront;
+}
+
+export const toTableItem = (row: ListedRow, front = readFront(row)) => ({
   id: row.id,
-  ...describeBriefly(parsed),
+  ...describeBriefly(front),
   lastUpdateTs: row.updatedAt,
 });
 

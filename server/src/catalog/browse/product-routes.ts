@@ -2,7 +2,6 @@ import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Static } from 'typebox';
 import {
-  type CountLook,
   ProjectParams,
   type Routes,
   type Server,
@@ -13,7 +12,7 @@ import {
 } from '../../http/http.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
-import { indexByKey } from '../ontology/ontology.ts';
+import type { CatalogStore } from '../port.ts';
 import {
   CategoryListQuery,
   CategoryPage,
@@ -23,14 +22,18 @@ import {
   ProductPage,
   ProductParams,
 } from '../products/products.ts';
-import { readCategory, readNames } from './category-path.ts';
-import { exportLine } from './export.ts';
-import { type AttributeFilter, nextPage, type ProductFilter, planRange } from './product-list.ts';
-import { type FoundPart, isScanned, type ListedPage, type WantedList } from './product-lists.ts';
+import { readCategory } from './category-path.ts';
+import {
+  type ListedPage,
+  type ListForm,
+  nextPage,
+  planRange,
+  toListItem,
+  writeTableItem,
+} from './product-list.ts';
 
 export interface ProductRouteParts {
   readonly catalog: Catalog;
-  readonly countLook: CountLook;
 }
 
 const config = { guard: 'management', access: 'manage' } as const;
@@ -48,38 +51,87 @@ export const productRoutes =
     serveCategories(server, parts);
   };
 
-function serveList(server: Server, { catalog, countLook }: ProductRouteParts): void {
+function serveList(server: Server, { catalog }: ProductRouteParts): void {
   const endpoint = {
     method: 'GET',
     path: '/management/projects/:id/products',
     ...{ config, tags },
-    summary: 'List, search or export the catalog of a project',
-    description:
-      'With `Accept: application/x-ndjson` products come as they are found, a line each, `{"product":…}`, between lines of progress, `{"scanned":n,"of":m}`.',
+    summary: 'List, find or export the catalog of a project',
     ...{ params: ProjectParams, query: ProductListQuery, answer: { 200: ProductPage } },
-    why: 'exports and finds are streams of lines',
+    why: 'uploads are sent as they are stored',
   } as const;
-  serveRaw(server, endpoint, async (request, reply) => {
-    const { project } = request;
-    const { limit = 100, cursor, format = 'json' } = request.query;
-    const filter = await readFilter(catalog, project.id, request.query);
-    const send = (lines: AsyncGenerator<string>) =>
-      // One part ahead: whoever goes away ends the scan.
-      sendRaw(reply, `${NDJSON}; charset=utf-8`, Readable.from(lines, { highWaterMark: 1 }));
+  serveRaw(server, endpoint, async ({ project, query }, reply) => {
+    const { limit = 100, cursor, format = 'json', identifierPrefix } = query;
+    const question = readQuestion(query);
     if (format === 'ndjson') {
-      refuseFilter(filter);
-      return send(exportCatalog(catalog, project.id, cursor));
+      refuseBeside('format=ndjson exports the whole catalog', { identifierPrefix, ...question });
+      // A page ahead: a caller that disconnects ends the export.
+      const lines = Readable.from(exportCatalog(catalog, project.id, cursor), { highWaterMark: 1 });
+      return sendRaw(reply, `${NDJSON}; charset=utf-8`, lines);
     }
     const form = format === 'table' ? 'table' : 'upload';
-    const wanted: WantedList = { filter, form, cursor, limit };
-    if (isScanned(filter)) countLook(request, reply);
-    return whileCallerWaits(reply, async (signal) =>
-      (request.headers.accept ?? '').includes(NDJSON)
-        ? send(writeParts(catalog.lists.follow(project.id, wanted, signal)))
-        : sendRaw(reply, JSON_TYPE, writePage(await catalog.lists.page(project.id, wanted, signal))),
+    const { items, nextCursor } =
+      question === undefined
+        ? await listRange(catalog.store, project.id, { identifierPrefix, cursor, limit, form })
+        : await whileCallerWaits(reply, (signal) => {
+            refuseBeside('products are found by words, filter and category', { identifierPrefix });
+            return catalog.search.list(
+              project.id,
+              { question: { ...question, cursor, limit }, form },
+              signal,
+            );
+          });
+    return sendRaw(
+      reply,
+      JSON_TYPE,
+      Buffer.from(`{"items":[${items.join()}],"nextCursor":${JSON.stringify(nextCursor)}}`),
     );
   });
 }
+
+/** @returns undefined where the list is in the order of identifiers @throws query_invalid */
+function readQuestion({ q, filter, category }: Static<typeof ProductListQuery>) {
+  if (!q && !filter && !category) return undefined;
+  return { q, filter, category: category ? readCategory('category', category) : undefined };
+}
+
+/** @throws query_invalid */
+function refuseBeside(what: string, given: Readonly<Record<string, unknown>>): void {
+  const name = Object.keys(given).find((one) => given[one]);
+  if (name === undefined) return;
+  throw new ServiceError('query_invalid', { details: [`${what}: leave ${name} out`] });
+}
+
+async function listRange(
+  store: CatalogStore,
+  projectId: number,
+  { identifierPrefix, cursor, limit, form }: RangeQuery,
+): Promise<ListedPage> {
+  const range = planRange(identifierPrefix, readCursor(cursor));
+  const { rows, isCut } = await store.listRange(projectId, {
+    ...range,
+    limit: limit + 1,
+    isWhole: form === 'upload',
+  });
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  const hasMore = isCut || rows.length > limit;
+  return {
+    items: page.map(form === 'table' ? writeTableItem : toListItem),
+    nextCursor: hasMore && last ? Buffer.from(last.identifier).toString('base64url') : null,
+  };
+}
+
+interface RangeQuery {
+  readonly identifierPrefix: string | undefined;
+  readonly cursor: string | undefined;
+  readonly limit: number;
+  readonly form: ListForm;
+}
+
+/** @returns the identifier behind which a page begins */
+const readCursor = (cursor: string | undefined): string | undefined =>
+  cursor === undefined ? undefined : Buffer.from(cursor, 'base64url').toString().replaceAll('\0', '');
 
 function serveProduct(server: Server, { catalog }: ProductRouteParts): void {
   const endpoint = {
@@ -110,68 +162,11 @@ function serveCategories(server: Server, { catalog }: ProductRouteParts): void {
     summary: 'List the categories that products of a project stand in',
     ...{ params: ProjectParams, query: CategoryListQuery, answer: { 200: CategoryPage } },
   } as const;
-  serve(server, endpoint, async ({ project, query }) => {
+  serve(server, endpoint, ({ project, query }, reply) => {
     const { limit = 100, cursor, under } = query;
-    const wanted = { under: under ? readCategory('under', under) : undefined, cursor, limit };
-    return catalog.lists.pageOfCategories(project.id, wanted);
+    const question = { under: under ? readCategory('under', under) : undefined, cursor, limit };
+    return whileCallerWaits(reply, (signal) => catalog.search.listCategories(project.id, question, signal));
   });
-}
-
-interface SentFilter {
-  readonly identifierPrefix?: string;
-  readonly category?: string;
-  readonly name?: string;
-  readonly attribute?: string | string[];
-}
-
-/** @throws query_invalid */
-async function readFilter(catalog: Catalog, projectId: number, sent: SentFilter): Promise<ProductFilter> {
-  const { identifierPrefix, category, name, attribute } = sent;
-  const attributes = [attribute ?? []].flat().map(readAttribute);
-  return {
-    ...(identifierPrefix && { identifierPrefix }),
-    ...(name && { name }),
-    ...(category && { category: readCategory('category', category) }),
-    ...(attributes.length > 0 && { attributes: await findKeys(catalog, projectId, attributes) }),
-  };
-}
-
-function readAttribute(text: string): [name: string, contains: string] {
-  const [name, contains = '', ...others] = readNames(text) ?? [];
-  if (name !== undefined && others.length === 0) return [name, contains];
-  throw new ServiceError('query_invalid', {
-    details: ['/attribute must be a JSON list of a name and a part of its value, such as ["Length","in"]'],
-  });
-}
-
-/** An attribute of the ontology stands for all keys that mean it; any other name for itself. */
-async function findKeys(
-  catalog: Catalog,
-  projectId: number,
-  wanted: readonly (readonly [name: string, contains: string])[],
-): Promise<AttributeFilter[]> {
-  const known = indexByKey((await catalog.store.getOntology(projectId)).attributes);
-  return wanted.map(([name, contains]) => {
-    const attribute = known.get(name);
-    return { keys: attribute ? [attribute.name, ...(attribute.synonyms ?? [])] : [name], contains };
-  });
-}
-
-function refuseFilter(filter: ProductFilter): void {
-  const [name] = Object.keys(filter);
-  if (name === undefined) return;
-  const details = [`format=ndjson exports the whole catalog: leave ${name} out, or the format`];
-  throw new ServiceError('query_invalid', { details });
-}
-
-const writePage = ({ items, nextCursor }: ListedPage): Buffer =>
-  Buffer.from(`{"items":[${items.join()}],"nextCursor":${JSON.stringify(nextCursor)}}`);
-
-async function* writeParts(parts: AsyncGenerator<FoundPart>): AsyncGenerator<string> {
-  for await (const { items, ...progress } of parts) {
-    const products = items.map((product) => `{"product":${product}}\n`);
-    yield `${products.join('')}${JSON.stringify(progress)}\n`;
-  }
 }
 
 async function* exportCatalog(
@@ -180,12 +175,13 @@ async function* exportCatalog(
   cursor: string | undefined,
 ): AsyncGenerator<string> {
   let limit = EXPORT_PAGE;
-  for (let after = cursor && Buffer.from(cursor, 'base64url').toString(); ; ) {
+  for (let after = readCursor(cursor); ; ) {
     const range = { ...planRange('', after), limit, isWhole: true };
     const { rows, isCut } = await catalog.store.listRange(projectId, range);
     const last = rows.at(-1);
     if (last === undefined) return;
-    yield rows.map(exportLine).join('');
+    // The stored upload is what an upload takes: an export can be sent back as it is.
+    yield rows.map(({ text }) => `${text}\n`).join('');
     // The embedded store reads at once: other requests get their turn between two pages.
     await nextTurn();
     after = last.identifier;

@@ -3,7 +3,6 @@ import type { KeptChange, RestoreEffect } from '../change.ts';
 import type { ProductChange } from '../snapshot.ts';
 import type { KeptChangesOrder, ProductChangesOrder, WeighOrder } from './kept-changes.ts';
 import type { MadePage, PageOrder } from './product-page.ts';
-import type { CountOrder, ScannedPart, ScanOrder } from './product-scan.ts';
 import type { SurveyOrder, SurveyPart } from './survey.ts';
 
 /**
@@ -11,9 +10,7 @@ import type { SurveyOrder, SurveyPart } from './survey.ts';
  * time, so that the projects that wait get their turns. A `signal` takes back the part that still waits.
  */
 export interface Scans {
-  scanProducts(order: ScanOrder, signal: AbortSignal): Promise<ScannedPart>;
-  /** @returns how many products the scan has before it, by the index */
-  countRange(order: CountOrder, signal?: AbortSignal): Promise<number>;
+  countProducts(projectId: number): Promise<number>;
   /** @returns undefined for a commit that is not kept */
   listKeptChanges(order: KeptChangesOrder, signal: AbortSignal): Promise<readonly KeptChange[] | undefined>;
   /** @returns the changes of one product by commit, the last one first */
@@ -38,8 +35,7 @@ export function createScans(threads: ThreadPool): Scans {
     signal?: AbortSignal,
   ) => threads.run<Output>(operation, order, { key: order.projectId, unordered: true, signal });
   return {
-    scanProducts: (order, signal) => run('scanProducts', order, signal),
-    countRange: (order, signal) => run('countRange', order, signal),
+    countProducts: (projectId) => run('countProducts', { projectId }),
     listKeptChanges: (order, signal) => run('listKeptChanges', order, signal),
     listProductChanges: (order, signal) => run('listProductChanges', order, signal),
     makePage: (order, signal) => run('makePage', order, signal),

@@ -4,7 +4,7 @@ import type { Ontology, RequestedAttribute } from '../ontology/ontology.ts';
 import { CoverageTally, EffectTally, planChange } from '../ontology/ontology.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
-import { compileListFilter, planRange } from './product-list.ts';
+import { planRange } from './product-list.ts';
 
 /**
  * Counting over a catalog, or an even sample of it, a part at a time: what the scanning thread does. What was counted
@@ -99,6 +99,9 @@ export function surveyOperations(
         surveyPart({ open, openSuggestions }, snapshot, order),
       ),
     }),
+    countProducts: async ({ projectId }: { projectId: number }) => ({
+      output: await snapshots.read(projectId, (snapshot) => snapshot.countRange(planRange())),
+    }),
     endSurvey({ handle }: { handle: number }) {
       open.delete(handle);
       return {};
@@ -141,7 +144,8 @@ async function openSurvey(
   const sampled = !isWhole && products > SAMPLE;
   const blocks = sampled ? listSample(largest) : listAll(largest);
   const category = question.kind === 'coverage' ? question.category : undefined;
-  const holds = compileListFilter({ category });
+  const holds = ({ categories }: UploadedProduct) =>
+    category === undefined || categories.some(({ path }) => category.every((name, at) => path[at] === name));
   const state = { sampled, scanned: 0, counted: 0 };
   return { tally, holds, products, blocks, of: sampled ? SAMPLE : products, ...state };
 }

@@ -110,6 +110,23 @@ export const CategoryPath = Type.String({
   maxLength: 32_768,
   description: 'the top of a category path as a JSON list, such as ["Tools","Drills"]',
 });
+/** What products are found by in the index of search. Source: docs/interface.md §4.13. */
+export const FoundBy = {
+  q: Type.Optional(
+    Type.String({
+      maxLength: 500,
+      description: 'words in any order; the last one may be the beginning of a word',
+    }),
+  ),
+  filter: Type.Optional(
+    Type.String({
+      maxLength: 32_768,
+      description:
+        'a filter of relations as JSON, or a line such as TDP > 100 and Brand = Corsair (=, !=, <, <=, >, >=, ~ contains)',
+    }),
+  ),
+  category: Type.Optional(CategoryPath),
+};
 /** Source: docs/interface.md §14.3. */
 export const ProductListQuery = Type.Object({
   ...ListQuery.properties,
@@ -122,16 +139,15 @@ export const ProductListQuery = Type.Object({
     }),
   ),
   identifierPrefix: Type.Optional(
-    Type.String({ maxLength: 255, pattern: '^[^\\u0000]*$', description: 'identifiers that begin so' }),
-  ),
-  category: Type.Optional(CategoryPath),
-  name: Type.Optional(Type.String({ maxLength: 1_000, description: 'a part of the name, in any case' })),
-  attribute: Type.Optional(
-    Type.Unsafe<string | string[]>({
-      anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' }, maxItems: 20 }],
-      description: 'a JSON list of a name and a part of its value, such as ["Length","in"]; may repeat',
+    Type.String({
+      maxLength: 255,
+      pattern: '^[^\\u0000]*$',
+      description: 'identifiers that begin so; without q, filter and category',
     }),
   ),
+  ...FoundBy,
+  name: Type.Optional(Type.String({ maxLength: 0, description: 'no longer: use q' })),
+  attribute: Type.Optional(Type.String({ maxLength: 0, description: 'no longer: use filter' })),
 });
 export const TableProduct = Type.Object(
   {
@@ -161,7 +177,9 @@ export const CategoryListQuery = Type.Object({
 export const CategoryPage = Type.Object({
   items: Type.Array(Type.Object({ path: Type.Array(Type.String()) })),
   nextCursor: Type.Union([Type.String(), Type.Null()]),
-  isComplete: Type.Boolean({ description: 'false: the catalog is still being indexed, more may come' }),
+  isComplete: Type.Boolean({
+    description: 'false: the index is catching up with a large change, whose categories may be missing',
+  }),
 });
 const DescribedValue = Type.Object(
   {

@@ -7,6 +7,7 @@ export {
   CategoryListQuery,
   CategoryPage,
   CategoryPath,
+  FoundBy,
   IdentifierQuery,
   IdentifiersBody,
   IdentifiersQuery,

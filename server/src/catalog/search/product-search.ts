@@ -2,14 +2,28 @@ import { setTimeout } from 'node:timers/promises';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { ThreadPool } from '../../storage/storage.ts';
+import type { ListedPage, ListForm } from '../browse/browse.ts';
 import type { CatalogStore } from '../port.ts';
+import type { CategoryPage, CategoryQuestion } from './category-list.ts';
+import type { IndexOrder } from './search-index.ts';
 import type { SearchQuestion } from './search-plan.ts';
-import type { SearchAnswer, SearchOrder, SearchOutcome } from './search-run.ts';
+import type { IndexOutcome, SearchAnswer } from './search-run.ts';
 
 /** Search for products, as the serving thread sees it. */
 export interface ProductSearch {
   /** @throws query_invalid, search_too_broad, search_too_long, search_not_ready while the index is made */
   find(projectId: number, question: SearchQuestion, signal: AbortSignal): Promise<SearchAnswer>;
+  /**
+   * A page of all products found, which lacks none of them: it waits for the index as long as a first search.
+   * @throws query_invalid, search_not_ready
+   */
+  list(
+    projectId: number,
+    listed: { readonly question: SearchQuestion; readonly form: ListForm },
+    signal: AbortSignal,
+  ): Promise<ListedPage>;
+  /** Categories that hold products. @throws query_invalid, search_not_ready */
+  listCategories(projectId: number, question: CategoryQuestion, signal: AbortSignal): Promise<CategoryPage>;
   /** The catalog changed: brings the index up to date, if anybody searched lately. */
   follow(projectId: number): void;
 }
@@ -24,15 +38,18 @@ interface SearchParts {
   readonly store: CatalogStore;
   readonly searchers: ThreadPool;
   readonly logger: Logger;
+  readonly searchWaitMs?: number | undefined;
 }
 
-export function createProductSearch({ store, searchers, logger }: SearchParts): ProductSearch {
+export function createProductSearch({
+  store,
+  searchers,
+  logger,
+  searchWaitMs = WAIT_MS,
+}: SearchParts): ProductSearch {
   const index = createIndexWalks(store, logger);
   const searchedAt = new Map<number, number>();
   const lackingSince = new Map<number, number>();
-
-  const ask = (order: SearchOrder, signal: AbortSignal) =>
-    searchers.run<SearchOutcome>('searchProducts', order, { key: order.projectId, unordered: true, signal });
 
   /** Waits as long as the index can be expected soon; whoever comes later does not wait for it again. */
   async function awaitIndex(projectId: number): Promise<boolean> {
@@ -40,25 +57,49 @@ export function createProductSearch({ store, searchers, logger }: SearchParts): 
     const since = lackingSince.get(projectId) ?? now;
     lackingSince.set(projectId, since);
     const completed = index.complete(projectId);
-    const leftMs = since + WAIT_MS - now;
+    const leftMs = since + searchWaitMs - now;
     return leftMs > 0 && Promise.race([completed, setTimeout(leftMs, false)]);
+  }
+
+  /** @throws search_not_ready where the index cannot be waited for */
+  async function ask<Answer>(
+    operation: string,
+    order: Omit<IndexOrder, 'mayLack'> & { readonly question: object },
+    { signal, isWhole = false }: { readonly signal: AbortSignal; readonly isWhole?: boolean },
+  ): Promise<Answer> {
+    const { projectId } = order;
+    searchedAt.set(projectId, performance.now());
+    const run = (lacking: IndexOrder['mayLack']) => {
+      const mayLack = isWhole ? 'never' : lacking;
+      const options = { key: projectId, unordered: true, signal };
+      return searchers.run<IndexOutcome<Answer>>(operation, { ...order, mayLack }, options);
+    };
+    let outcome = await run('far');
+    while ('missing' in outcome) {
+      const isThere = await awaitIndex(projectId);
+      outcome = await run(isThere ? 'far' : 'any');
+      if (!isThere) refuseMissing(outcome);
+    }
+    if (outcome.isBehind) void index.complete(projectId);
+    return outcome.answer;
   }
 
   return {
     async find(projectId, question, signal) {
-      searchedAt.set(projectId, performance.now());
-      let outcome = await ask({ projectId, question, mayLack: false }, signal);
-      while ('missing' in outcome) {
-        const isThere = await awaitIndex(projectId);
-        outcome = await ask({ projectId, question, mayLack: !isThere }, signal);
-        if (!isThere && 'missing' in outcome) {
-          const details = [outcome.missing];
-          throw new ServiceError('search_not_ready', { retryAfterSeconds: RETRY_SECONDS, details });
-        }
-      }
-      if (outcome.isBehind) void index.complete(projectId);
-      if (outcome.answer.isComplete) lackingSince.delete(projectId);
-      return outcome.answer;
+      const answer = await ask<SearchAnswer>('searchProducts', { projectId, question }, { signal });
+      if (answer.isComplete) lackingSince.delete(projectId);
+      return answer;
+    },
+    async list(projectId, listed, signal) {
+      const isWhole = true;
+      const page = await ask<ListedPage>('listFound', { projectId, ...listed }, { signal, isWhole });
+      lackingSince.delete(projectId);
+      return page;
+    },
+    async listCategories(projectId, question, signal) {
+      const page = await ask<CategoryPage>('listCategories', { projectId, question }, { signal });
+      if (page.isComplete) lackingSince.delete(projectId);
+      return page;
     },
     follow(projectId) {
       const at = searchedAt.get(projectId);
@@ -67,6 +108,12 @@ export function createProductSearch({ store, searchers, logger }: SearchParts): 
       else searchedAt.delete(projectId);
     },
   };
+}
+
+function refuseMissing(outcome: IndexOutcome<unknown>): void {
+  if (!('missing' in outcome)) return;
+  const details = [outcome.missing];
+  throw new ServiceError('search_not_ready', { retryAfterSeconds: RETRY_SECONDS, details });
 }
 
 /** One walk a project at a time; it goes on behind its completion to remove what leads nowhere. */

@@ -1,3 +1,10 @@
+import { ServiceError } from '../../kernel/errors.ts';
+import type { StopFlag } from '../../storage/storage.ts';
+import type { PlacedRow } from '../browse/browse.ts';
+import type { FoundRow } from '../port.ts';
+import type { CatalogSnapshot } from '../snapshot.ts';
+import { listLexemes } from './words.ts';
+
 /**
  * The index of search: the lexemes of every document, made when somebody first searches and brought up to date after every
  * change from then on, so that updates pay nothing for it before. It follows documents, which never change: rows of documents
@@ -47,19 +54,100 @@ const isUpToDate = (state: SearchState): boolean =>
  * How a search deals with what the index lacks: with nothing, with a few documents that it looks at itself, or with many, of
  * which it knows no more than the former versions.
  */
-export type SearchReach = 'whole' | 'tail' | 'former';
+type SearchReach = 'whole' | 'tail' | 'former';
 
-export function reachOf(state: SearchState): SearchReach {
+function reachOf(state: SearchState): SearchReach {
   if (isUpToDate(state)) return 'whole';
   return state.newestDocument - state.lastDocument <= TAIL ? 'tail' : 'former';
 }
 
-/** Nobody waits for the index to take in more than this. */
+/** Searches do not wait for the index to take in more than this. */
 const FAR_BEHIND = 10_000;
 
-/** Before it was complete once, a search would find some of the catalog and nobody could say which. */
-export const canLack = ({ version, newestDocument, lastDocument }: SearchState, mayLack: boolean): boolean =>
-  version > 0 && (mayLack || newestDocument - lastDocument > FAR_BEHIND);
+/** Before it was complete once, a search would find some of the catalog and nothing would say which. */
+const canLack = (
+  { version, newestDocument, lastDocument }: SearchState,
+  mayLack: 'never' | 'far' | 'any',
+): boolean =>
+  version > 0 && (mayLack === 'any' || (mayLack === 'far' && newestDocument - lastDocument > FAR_BEHIND));
 
-export const describeProgress = (state: SearchState | undefined): string =>
+const describeProgress = (state: SearchState | undefined): string =>
   `${state?.lastDocument ?? 0} of ${state?.newestDocument ?? 'all'} product versions are in the index`;
+
+/** What is asked of the index on one state of a catalog, in a thread. */
+export interface IndexOrder {
+  readonly projectId: number;
+  /**
+   * Whether an answer may lack products of a change that the index has not taken in: `never`, `far` where it is far behind,
+   * or `any`, once the caller has waited for it.
+   */
+  readonly mayLack: 'never' | 'far' | 'any';
+}
+
+/** Of products that are read one by one, for the count and for the page; the rest goes by the index. */
+const LONGEST_MS = 5_000;
+/** How long each part of a search may take, in ms of the clock beside it. */
+export interface SearchLimits {
+  readonly longestMs: number;
+  now(): number;
+}
+
+export const LIMITS: SearchLimits = { longestMs: LONGEST_MS, now: () => performance.now() };
+
+/** The index of one state of a catalog, with what is beside it. */
+export interface OpenIndex {
+  readonly snapshot: CatalogSnapshot;
+  /** Products that the index lacks, in the order of their documents. */
+  readonly tail: readonly TailProduct[];
+  /** Documents beyond this one are found by the former versions of their products. */
+  readonly newer: number | undefined;
+  readonly isBehind: boolean;
+  readonly stop: StopFlag | undefined;
+  readonly limits: SearchLimits;
+}
+
+export async function openIndex(
+  snapshot: CatalogSnapshot,
+  mayLack: IndexOrder['mayLack'],
+  ending: Pick<OpenIndex, 'stop' | 'limits'>,
+): Promise<OpenIndex | { readonly missing: string }> {
+  const state = await snapshot.readSearchState();
+  if (state === undefined) return { missing: describeProgress(state) };
+  const rows = reachOf(state) === 'tail' ? await snapshot.listTail(state.lastDocument) : [];
+  const reach = rows === undefined ? 'former' : reachOf(state);
+  if (reach === 'former' && !canLack(state, mayLack)) return { missing: describeProgress(state) };
+  const tail = (rows ?? []).map(readTail);
+  const newer = reach === 'former' ? state.lastDocument : undefined;
+  return { snapshot, tail, newer, isBehind: reach !== 'whole', ...ending };
+}
+
+interface TailProduct {
+  readonly row: FoundRow;
+  readonly lexemes: ReadonlySet<string>;
+}
+const readTail = (row: PlacedRow): TailProduct => ({
+  row: { ...row, present: row.document },
+  lexemes: listLexemes(JSON.parse(row.text)),
+});
+
+/** @returns whether the time of the part that begins now is over @throws not_ready once its caller has left */
+export function startPart({ stop, limits }: Pick<OpenIndex, 'stop' | 'limits'>): () => boolean {
+  const until = limits.now() + limits.longestMs;
+  return () => {
+    if (stop !== undefined && Atomics.load(stop, 0) !== 0)
+      throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
+    return limits.now() > until;
+  };
+}
+
+/** How many tiers are behind a place, and the document there. */
+export type HitPlace = readonly [tier: number, document: number];
+export const writePlace = (place: HitPlace): string => Buffer.from(place.join(' ')).toString('base64url');
+
+/** @throws query_invalid */
+export function readPlace(cursor: string): HitPlace {
+  const [, tier, document] = /^(\d{1,9}) (\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+  if (tier !== undefined && document !== undefined) return [Number(tier), Number(document)];
+  const details = ['/cursor must be the nextCursor of the page before'];
+  throw new ServiceError('query_invalid', { details });
+}

@@ -1,23 +1,47 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Operation, StopFlag } from '../../storage/storage.ts';
-import { FRONT_END, type PlacedRow, toTableItem, type UploadFront } from '../browse/browse.ts';
+import {
+  type ListedPage,
+  type ListForm,
+  type PlacedRow,
+  readFront,
+  toListItem,
+  toTableItem,
+  writeTableItem,
+} from '../browse/browse.ts';
 import { viewUpload } from '../filters/filters.ts';
 import type { FoundRow } from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
+import { type CategoryQuestion, listCategories } from './category-list.ts';
 import { FACETED, type Facet, FacetTally } from './facets.ts';
-import { canLack, describeProgress, reachOf } from './search-index.ts';
+import {
+  type HitPlace,
+  type IndexOrder,
+  LIMITS,
+  type OpenIndex,
+  openIndex,
+  readPlace,
+  type SearchLimits,
+  startPart,
+  writePlace,
+} from './search-index.ts';
 import { planSearch, type SearchPlan, type SearchQuestion } from './search-plan.ts';
 import { SortedHits } from './sorted-hits.ts';
 import { holdsAll, isInTier, type SearchTier } from './tiers.ts';
 import { listLexemes } from './words.ts';
 
-/** A search on one state of a catalog, in a thread. */
-export interface SearchOrder {
-  readonly projectId: number;
+export interface SearchOrder extends IndexOrder {
   readonly question: SearchQuestion;
-  /** Whether an answer is wanted that may lack products of a change which the index has not taken in. */
-  readonly mayLack: boolean;
+}
+
+/** A page of a listing, which has neither facets nor a total. Source: docs/interface.md §14.3 rule 6. */
+export interface ListOrder extends SearchOrder {
+  readonly form: ListForm;
+}
+
+export interface CategoryOrder extends IndexOrder {
+  readonly question: CategoryQuestion;
 }
 
 export interface SearchAnswer {
@@ -32,9 +56,10 @@ export interface SearchAnswer {
   readonly nextCursor: string | null;
 }
 
-export type SearchOutcome =
+export type IndexOutcome<Answer> =
   | {
-      readonly answer: SearchAnswer /** The index lacks a little, which was looked at beside it. */;
+      readonly answer: Answer;
+      /** The index lacks a little, which was read beside it. */
       readonly isBehind: boolean;
     }
   | { readonly missing: string };
@@ -63,79 +88,57 @@ class FoundHit implements Hit {
   }
 }
 
-export type HitPlace = readonly [tier: number, document: number];
 const FIRST: HitPlace = [0, 0];
 
 /** Products that are compared with a filter to count hits, or hits that are sorted. */
 export const EXAMINED = 100_000;
-/** Of products that are read one by one, for the count and for the page; the rest goes by the index. */
-const LONGEST_MS = 5_000;
 /** Hits that are read at once: those of the facets with the next one, which says that there are more; then many. */
 const PAGES = [FACETED + 1, 1_000] as const;
 
-/** How long each part of a search may take, in ms of the clock beside it. */
-export interface SearchLimits {
-  readonly longestMs: number;
-  now(): number;
-}
-
-const LIMITS: SearchLimits = { longestMs: LONGEST_MS, now: () => performance.now() };
+/** Of the items of one page of a listing. */
+const LISTED_CHARACTERS = 4 * 1024 * 1024;
 
 export function searchOperations(
   snapshots: CatalogSnapshots,
   limits: SearchLimits = LIMITS,
 ): Record<string, Operation> {
+  type Work = (index: OpenIndex) => Promise<unknown>;
+  /** @param plan  refuses what cannot be answered, also where there is no index yet */
+  const onIndex =
+    <Order extends IndexOrder>(plan: (order: Order, snapshot: CatalogSnapshot) => Work | Promise<Work>) =>
+    async (order: Order, stop?: StopFlag) => ({
+      output: await snapshots.read(order.projectId, async (snapshot) => {
+        const work = await plan(order, snapshot);
+        const index = await openIndex(snapshot, order.mayLack, { stop, limits });
+        return 'missing' in index ? index : { answer: await work(index), isBehind: index.isBehind };
+      }),
+    });
+  const planOf = async (snapshot: CatalogSnapshot, question: SearchQuestion) =>
+    planSearch(question, (await snapshot.readOntology()).attributes);
   return {
-    searchProducts: async ({ projectId, ...order }: SearchOrder, stop?: StopFlag) => ({
-      output: await snapshots.read(projectId, (snapshot) => runSearch(snapshot, order, { stop, limits })),
+    searchProducts: onIndex(async ({ question }: SearchOrder, snapshot) => {
+      const plan = await planOf(snapshot, question);
+      return (index) => new Search(index, plan).answer(question);
     }),
+    listFound: onIndex(async ({ question, form }: ListOrder, snapshot) => {
+      const plan = await planOf(snapshot, question);
+      return (index) => new Search(index, plan).list(question, form);
+    }),
+    listCategories: onIndex(
+      ({ question }: CategoryOrder) =>
+        (index) =>
+          listCategories(index, question),
+    ),
   };
 }
 
-async function runSearch(
-  snapshot: CatalogSnapshot,
-  { question, mayLack }: Omit<SearchOrder, 'projectId'>,
-  ending: Pick<Beside, 'stop' | 'limits'>,
-): Promise<SearchOutcome> {
-  const plan = planSearch(question, (await snapshot.readOntology()).attributes);
-  const state = await snapshot.readSearchState();
-  if (state === undefined) return { missing: describeProgress(state) };
-  const rows = reachOf(state) === 'tail' ? await snapshot.listTail(state.lastDocument) : [];
-  const reach = rows === undefined ? 'former' : reachOf(state);
-  if (reach === 'former' && !canLack(state, mayLack)) return { missing: describeProgress(state) };
-  const tail = (rows ?? []).map(readTail);
-  const newer = reach === 'former' ? state.lastDocument : undefined;
-  const search = new Search(snapshot, plan, { tail, newer, ...ending });
-  return { answer: await search.answer(question), isBehind: reach !== 'whole' };
-}
-
-interface TailProduct {
-  readonly row: FoundRow;
-  readonly lexemes: ReadonlySet<string>;
-}
-const readTail = (row: PlacedRow): TailProduct => ({
-  row: { ...row, present: row.document },
-  lexemes: listLexemes(JSON.parse(row.text)),
-});
-
-interface Beside {
-  /** Products that the index lacks, in the order of their documents. */
-  readonly tail: readonly TailProduct[];
-  /** Documents beyond this one are found by the former versions of their products. */
-  readonly newer: number | undefined;
-  readonly stop: StopFlag | undefined;
-  readonly limits: SearchLimits;
-}
-
 class Search {
-  private readonly snapshot: CatalogSnapshot;
+  private readonly index: OpenIndex;
   private readonly plan: SearchPlan;
-  private readonly beside: Beside;
 
-  constructor(snapshot: CatalogSnapshot, plan: SearchPlan, beside: Beside) {
-    this.snapshot = snapshot;
+  constructor(index: OpenIndex, plan: SearchPlan) {
+    this.index = index;
     this.plan = plan;
-    this.beside = beside;
   }
 
   async answer(question: SearchQuestion): Promise<SearchAnswer> {
@@ -149,16 +152,34 @@ class Search {
       ? await this.pageOfSorted(sorted, surveyed, { limit, cursor })
       : toPage(await this.fillPage(surveyed, { limit, cursor }), limit);
     const { total } = counted;
-    const isTotalExact = counted.isExact && this.beside.newer === undefined;
-    const isComplete = this.beside.newer === undefined;
+    const isTotalExact = counted.isExact && this.index.newer === undefined;
+    const isComplete = this.index.newer === undefined;
     return { ...page, total, isTotalExact, isComplete, facets: facets.list(), facetsOf: facets.products };
+  }
+
+  /** Hits in their order; a page ends early with so many characters, or where its time is over. */
+  async list({ limit, cursor }: SearchQuestion, form: ListForm): Promise<ListedPage> {
+    const isOver = startPart(this.index);
+    const items: string[] = [];
+    let last = cursor === undefined ? FIRST : readPlace(cursor);
+    let characters = 0;
+    for await (const hit of this.listFrom(last)) {
+      if (items.length === limit || characters > LISTED_CHARACTERS || isOver())
+        return { items, nextCursor: writePlace(last) };
+      last = hit.place;
+      if (!this.holds(hit)) continue;
+      const item = form === 'table' ? writeTableItem(hit.row) : toListItem(hit.row);
+      items.push(item);
+      characters += item.length;
+    }
+    return { items, nextCursor: null };
   }
 
   /** Looks at the hits from the first on, as far as facets, a filter or an order need it. */
   private async survey(facets: FacetTally, wanted: SurveyWants): Promise<Surveyed> {
     const isEnough = this.endOfSurvey(facets, wanted);
-    const isOver = this.startPart();
-    const former = new FormerHits(this.beside.newer);
+    const isOver = startPart(this.index);
+    const former = new FormerHits(this.index.newer);
     const seen: Surveyed = {
       hits: [],
       total: 0,
@@ -204,7 +225,7 @@ class Search {
     { hits: before, limit, former }: { hits: readonly ShownHit[]; limit: number; former?: FormerHits },
   ): Promise<Collected> {
     const hits = [...before];
-    const isOver = this.startPart();
+    const isOver = startPart(this.index);
     for await (const hit of this.listFrom(from, former)) {
       if (this.holds(hit)) hits.push(toShown(hit));
       const isEnd = hits.length > limit || isOver();
@@ -223,7 +244,7 @@ class Search {
     if (!isExact) throw new ServiceError('search_too_broad', { values: [EXAMINED] });
     const [from = 0] = cursor === undefined ? [0] : readPlace(cursor);
     const { documents, isEnd } = sorted.page(from, limit);
-    const rows = await this.snapshot.listDocuments(documents);
+    const rows = await this.index.snapshot.listDocuments(documents);
     const byDocument = new Map(rows.map((row) => [row.document, row]));
     const items = documents.flatMap((document) => byDocument.get(document) ?? []).map(toItem);
     return { items, nextCursor: isEnd ? null : writePlace([from + limit, 0]) };
@@ -233,8 +254,8 @@ class Search {
     const { counted } = this.plan.tiers;
     const counts = [];
     for (const tier of counted)
-      counts.push(await this.snapshot.countHits({ tier, newer: this.beside.newer }));
-    const ofTail = this.beside.tail.filter(({ lexemes }) => counted.some((tier) => isInTier(tier, lexemes)));
+      counts.push(await this.index.snapshot.countHits({ tier, newer: this.index.newer }));
+    const ofTail = this.index.tail.filter(({ lexemes }) => counted.some((tier) => isInTier(tier, lexemes)));
     return {
       total: counts.reduce((sum, { count }) => sum + count, ofTail.length),
       isExact: counts.every(({ isExact }) => isExact),
@@ -244,7 +265,7 @@ class Search {
   /** Hits behind a place: the best tier first, in each the product that was uploaded longest ago. */
   private async *listFrom(
     [first, document]: HitPlace,
-    former = new FormerHits(this.beside.newer),
+    former = new FormerHits(this.index.newer),
   ): AsyncGenerator<Hit, void> {
     const tiers = [...this.plan.tiers.ranked.entries()].slice(first);
     for (const [at, tier] of tiers) {
@@ -259,13 +280,18 @@ class Search {
     let after = behind;
     let limit: number = PAGES[0];
     for (;;) {
-      const { rows, isCut } = await this.snapshot.listHits({ tier, after, limit, newer: this.beside.newer });
+      const { rows, isCut } = await this.index.snapshot.listHits({
+        tier,
+        after,
+        limit,
+        newer: this.index.newer,
+      });
       yield* rows;
       if (rows.length < limit && !isCut) break;
       after = rows.at(-1)?.document ?? after;
       limit = PAGES[1];
     }
-    for (const { row, lexemes } of this.beside.tail) {
+    for (const { row, lexemes } of this.index.tail) {
       if (row.document > behind && isInTier(tier, lexemes)) yield row;
     }
   }
@@ -274,19 +300,8 @@ class Search {
     return this.plan.test?.(viewUpload(product)) ?? true;
   }
 
-  /** @returns whether the time of the part that begins now is over @throws not_ready once its caller has left */
-  private startPart(): () => boolean {
-    const { stop, limits } = this.beside;
-    const until = limits.now() + limits.longestMs;
-    return () => {
-      if (stop !== undefined && Atomics.load(stop, 0) !== 0)
-        throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
-      return limits.now() > until;
-    };
-  }
-
   private timeUsedUp(): ServiceError {
-    return new ServiceError('search_too_long', { values: [this.beside.limits.longestMs / 1_000] });
+    return new ServiceError('search_too_long', { values: [this.index.limits.longestMs / 1_000] });
   }
 }
 
@@ -361,19 +376,7 @@ function toPage({ hits, last }: Collected, limit: number): Page {
 
 export type FoundProduct = ReturnType<typeof toItem>;
 
-/** Made of the front of the upload, which is a small part of a large one. */
 function toItem(row: PlacedRow) {
-  const end = row.text.indexOf(FRONT_END);
-  const front = JSON.parse(end < 0 ? row.text : `${row.text.slice(0, end)}}`) as UploadFront;
+  const front = readFront(row);
   return { ...toTableItem(row, front), link: front.productUrl };
-}
-
-const writePlace = (place: HitPlace): string => Buffer.from(place.join(' ')).toString('base64url');
-
-/** @throws query_invalid */
-function readPlace(cursor: string): HitPlace {
-  const [, tier, document] = /^(\d{1,9}) (\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
-  if (tier !== undefined && document !== undefined) return [Number(tier), Number(document)];
-  const details = ['/cursor must be the nextCursor of the page before'];
-  throw new ServiceError('query_invalid', { details });
 }

@@ -1,28 +1,10 @@
 import { Type } from 'typebox';
 import { ProjectQuery } from '../../http/http.ts';
-import { TableProduct } from '../products/products.ts';
+import { FoundBy, TableProduct } from '../products/products.ts';
 
 /** Source: docs/interface.md §4.13. */
 const question = {
-  q: Type.Optional(
-    Type.String({
-      maxLength: 500,
-      description: 'words in any order; the last one may be the beginning of a word',
-    }),
-  ),
-  filter: Type.Optional(
-    Type.String({
-      maxLength: 32_768,
-      description:
-        'a filter of relations as JSON, or a line such as TDP > 100 and Brand = Corsair (=, !=, <, <=, >, >=, ~ contains)',
-    }),
-  ),
-  category: Type.Optional(
-    Type.String({
-      maxLength: 32_768,
-      description: 'the top of a category path as a JSON list, such as ["Tools","Drills"]',
-    }),
-  ),
+  ...FoundBy,
   sort: Type.Optional(
     Type.String({
       maxLength: 260,

@@ -2,15 +2,8 @@ import { listCatalogEvents } from '../../events/events.ts';
 import type { Program } from '../../storage/storage.ts';
 import type { CatalogStore } from '../port.ts';
 import type { CatalogSnapshot } from '../snapshot.ts';
-import {
-  findCategoryPath,
-  listCategory,
-  listCategoryPaths,
-  lookIntoCategories,
-  readWalkState,
-} from './category-index-store.ts';
 import { listKeptChanges, listProductChanges } from './kept-change-store.ts';
-import { findCategoryIds } from './ontology-store.ts';
+import { findCategoryIds, findCategoryPath, listCategoryPaths } from './ontology-store.ts';
 import { listStagedDocuments } from './preview-store.ts';
 import {
   countKnown,
@@ -23,7 +16,7 @@ import {
   readLargestId,
 } from './product-list-store.ts';
 import { weighRestore } from './restore-effect-store.ts';
-import { countHits, listDocuments, listHits, listTail, readSearchState } from './search-store.ts';
+import { countHits, findLiving, listDocuments, listHits, listTail, readSearchState } from './search-store.ts';
 import { listStagedBatches } from './staged-store.ts';
 import { readCatalogVersion, readOntology, readPastOntology } from './state-store.ts';
 import { listKeptCommits } from './undo-store.ts';
@@ -38,33 +31,22 @@ export interface CatalogReads {
 /** The reads of a catalog store that are the same for both engines. */
 export const createCatalogReads = ({
   read,
-  readState,
-}: CatalogReads): Pick<
+}: Pick<CatalogReads, 'read'>): Pick<
   CatalogStore,
   | 'countKnown'
   | 'countProducts'
-  | 'findCategoryPath'
   | 'getOntology'
   | 'hasAny'
-  | 'listCategory'
-  | 'listCategoryPaths'
   | 'listEvents'
   | 'listKeptCommits'
   | 'listRange'
   | 'listStagedBatches'
-  | 'lookIntoCategories'
   | 'measureDocuments'
-  | 'readCategoryWalk'
   | 'readVersion'
 > => ({
   readVersion: (projectId) => read(projectId, readCatalogVersion()),
   listRange: (projectId, range) => read(projectId, listRange(range)),
-  listCategory: (projectId, query) => read(projectId, listCategory(query)),
-  listCategoryPaths: (projectId, range) => readState(projectId, listCategoryPaths(range)),
-  findCategoryPath: (projectId, key) => read(projectId, findCategoryPath(key)),
   measureDocuments: (projectId, identifiers) => read(projectId, measureDocuments(identifiers)),
-  lookIntoCategories: (projectId, query) => read(projectId, lookIntoCategories(query)),
-  readCategoryWalk: (projectId) => read(projectId, readWalkState()),
   listEvents: (projectId, limit) => read(projectId, listCatalogEvents(limit)),
   countProducts: (projectId) => read(projectId, countProducts()),
   countKnown: (projectId, identifiers) => read(projectId, countKnown(identifiers)),
@@ -82,7 +64,10 @@ export const createSnapshotReads = (
   | 'countHits'
   | 'countRange'
   | 'findCategories'
+  | 'findCategoryPath'
+  | 'findLiving'
   | 'listById'
+  | 'listCategoryPaths'
   | 'listDocuments'
   | 'listHits'
   | 'listKeptChanges'
@@ -106,6 +91,9 @@ export const createSnapshotReads = (
   listRange: (range) => read(listRange(range)),
   countRange: (range) => read(countRange(range)),
   listById: (query) => read(listById(query)),
+  listCategoryPaths: (range) => read(listCategoryPaths(range)),
+  findCategoryPath: (id) => read(findCategoryPath(id)),
+  findLiving: (sought) => read(findLiving(sought)),
   readLargestId: () => read(readLargestId()),
   readSearchState: () => read(readSearchState()),
   listHits: (wanted) => read(listHits(wanted)),

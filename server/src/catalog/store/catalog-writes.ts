@@ -2,7 +2,6 @@ import { dropCatalogEvents } from '../../events/events.ts';
 import type { Operation, Program, ThreadPool } from '../../storage/storage.ts';
 import type { CatalogStore, ChangeOrder, OtherLast, RestoreResult } from '../port.ts';
 import { type PackedProducts, transferOf } from '../products/products.ts';
-import { walkCategories } from './category-index-store.ts';
 import { commit } from './commit-store.ts';
 import { replaceOntology, reserveIds } from './ontology-store.ts';
 import { walkSearch } from './search-store.ts';
@@ -29,7 +28,6 @@ export function createCatalogWrites(
   | 'restore'
   | 'reviewBatch'
   | 'stageBatch'
-  | 'walkCategories'
   | 'walkSearch'
 > {
   /** Buffers of packed products are transferred. */
@@ -59,7 +57,6 @@ export function createCatalogWrites(
     },
     reviewBatch: (projectId, reviewed) => write('reviewBatch', projectId, reviewed),
     stageBatch: (projectId, staged) => write('stageBatch', projectId, staged),
-    walkCategories: (projectId) => write('walkCategories', projectId, {}),
     walkSearch: (projectId) => write('walkSearch', projectId, {}),
   };
 }
@@ -118,7 +115,6 @@ export function programOperations({ transaction, repeatable }: Transactions): Re
     reserveIds: changing(reserveIds, repeatable),
     restore: applying(restore),
     reviewBatch: changing(reviewBatch, repeatable),
-    walkCategories: changing(walkCategories, repeatable),
     walkSearch: changing(walkSearch, repeatable),
   };
 }

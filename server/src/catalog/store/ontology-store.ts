@@ -8,10 +8,12 @@ import {
   ownKey,
   type Program,
   refuseOtherState,
+  row,
   rows,
   run,
   sql,
   tabled,
+  text,
 } from '../../storage/storage.ts';
 import {
   type Attribute,
@@ -23,6 +25,7 @@ import {
   toOntology,
   writeAliases,
 } from '../ontology/ontology.ts';
+import type { CategoryRange, ListedCategory } from '../port.ts';
 import { type CatalogState, readAttributeRows, readOntology } from './state-store.ts';
 
 /** Attributes, categories and their permanent ids; call these in a transaction that holds the catalog's lock. */
@@ -104,6 +107,36 @@ export function* findCategoryIds(paths: readonly string[]): Program<ReadonlyMap<
     sql`select c.path, c.id from ${listed('w', 'text', paths)} ${lookupJoin('category', 'c', SAME_PATH)}`,
   );
   return new Map(found.map(({ path, id }) => [path, id]));
+}
+
+/**
+ * The text of a path by which paths are listed, a parent before what is below it and that before its next sibling: its JSON
+ * without the closing bracket, with a sign below all others for each quote.
+ */
+const SORTED_PATH = byEngine({
+  sqlite: text(`replace(substr(c.path, 1, length(c.path) - 1), '"', char(1))`),
+  postgres: text(`replace(left(c.path, -1), '"', chr(1)) collate "C"`),
+});
+const sortPath = (path: readonly string[]) => JSON.stringify(path).slice(0, -1).replaceAll('"', '\u0001');
+
+/** All paths of a project are read for each page: few projects have 100,000, which take 0.1 s. */
+export function* listCategoryPaths({ under, after, limit }: CategoryRange): Program<ListedCategory[]> {
+  const top = sortPath(under);
+  // A path below another one goes on with a comma, which a hyphen follows.
+  const below = under.length === 0 ? text('true') : sql`${SORTED_PATH} < ${`${top}-`}`;
+  const found = yield* rows<{ id: number; path: string }>(
+    sql`select c.id, c.path from category c where ${own('c')} and ${SORTED_PATH} > ${top}
+      and ${SORTED_PATH} > ${sortPath(after)} and ${below}
+      order by ${SORTED_PATH} limit ${limit}`,
+  );
+  return found.map(({ id, path }) => ({ id, path: JSON.parse(path) as string[] }));
+}
+
+export function* findCategoryPath(id: number): Program<string[] | undefined> {
+  const found = yield* row<{ path: string }>(
+    sql`select c.path from category c where ${own('c')} and c.id = ${id}`,
+  );
+  return found && (JSON.parse(found.path) as string[]);
 }
 
 function* findAttributeIds(names: readonly string[]): Program<ReadonlyMap<string, number>> {

@@ -19,6 +19,11 @@ export function* planForParts(): Program<void> {
   yield* rows(PARTS);
 }
 
+/** For statements that find documents by lexemes: their index has no other scan, and a new table no statistics that show its use. */
+export function* planForLexemes(): Program<void> {
+  yield* rows(LEXEMES);
+}
+
 function set(settings: Record<string, string>): Sql {
   const calls = Object.entries(settings).map(([name, value]) => `set_config('${name}', '${value}', true)`);
   return byEngine({ sqlite: sql`select 1 where false`, postgres: text(`select ${calls.join(', ')}`) });
@@ -27,6 +32,10 @@ function set(settings: Record<string, string>): Sql {
 const WHOLE_TABLES = set({
   ...{ enable_nestloop: 'off', enable_hashjoin: 'on', enable_mergejoin: 'on', enable_seqscan: 'on' },
   ...{ enable_sort: 'on', work_mem: '128MB', jit: 'off' },
+});
+const LEXEMES = set({
+  ...{ enable_nestloop: 'on', enable_hashjoin: 'off', enable_mergejoin: 'off', enable_seqscan: 'off' },
+  ...{ enable_bitmapscan: 'on' },
 });
 const PARTS = set({
   ...{ enable_nestloop: 'on', enable_hashjoin: 'off', enable_mergejoin: 'off', enable_seqscan: 'off' },

@@ -17,7 +17,7 @@ import {
   text,
 } from '../../storage/storage.ts';
 import type { PlacedRow } from '../browse/browse.ts';
-import type { CountedHits, CountedTier, FoundRow, HitPart, WantedHits } from '../port.ts';
+import type { CountedHits, CountedTier, FoundRow, HitPart, SoughtCategories, WantedHits } from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import {
   type LexemeGroups,
@@ -33,7 +33,7 @@ import {
   writeLexemes,
 } from '../search/search.ts';
 import { PRODUCTS } from './commit-store.ts';
-import { planForParts } from './planning-store.ts';
+import { planForLexemes, planForParts } from './planning-store.ts';
 import { areCut, fittingRows, listedColumns, uploadText } from './product-list-store.ts';
 import type { CatalogState } from './state-store.ts';
 
@@ -197,6 +197,31 @@ function* count(found: Sql): Program<number> {
     sql`select count(*) as count from (select 1 from ${found}) f`,
   );
   return counted?.count ?? 0;
+}
+
+/** Rows of one category that are read: many may lead nowhere. */
+const READ_OF_CATEGORY = 5_000;
+
+export function* findLiving({ lexemes, newer }: SoughtCategories): Program<string[]> {
+  yield* planForLexemes();
+  const query = byEngine({
+    sqlite: text(`'"' || k.value || '"'`),
+    postgres: sql`quote_literal(${PROJECT}::bigint::text || '.' || k.value)::tsquery`,
+  });
+  const limit = text(`limit ${READ_OF_CATEGORY}`);
+  // In a file the newest first, which seldom lead nowhere. In PostgreSQL lexemes begin with their project: by its column the planner
+  // would read all rows of the project for each of them, 13 s instead of 0.2 for 300 categories of 30,000 products.
+  const some = byEngine({
+    sqlite: sql`(select l.rowid as document_id from search_lexeme l where l.search_lexeme match ${query}
+      order by l.rowid desc ${limit}) n cross join search_document s on s.document_id = n.document_id`,
+    postgres: sql`(select s.* from search_document s where s.lexemes @@ ${query} ${limit}) s`,
+  });
+  const found = yield* rows<{ lexeme: string }>(
+    sql`select k.value as lexeme from ${listed('k', 'text', lexemes)}
+      where exists (select 1 from ${some} ${productOf(newer)})
+        or (select count(*) from ${some}) = ${READ_OF_CATEGORY}`,
+  );
+  return found.map(({ lexeme }) => lexeme);
 }
 
 /** @returns undefined where these are too many bytes */

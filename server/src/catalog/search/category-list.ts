@@ -1,0 +1,91 @@
+import { type OpenIndex, readPlace, startPart, writePlace } from './search-index.ts';
+import { lexemeOf } from './words.ts';
+
+/** Which categories are listed. Source: docs/interface.md §14.3 rule 11. */
+export interface CategoryQuestion {
+  /** Only those below it; undefined: all. */
+  readonly under: readonly string[] | undefined;
+  readonly cursor: string | undefined;
+  readonly limit: number;
+}
+
+export interface CategoryPage {
+  readonly items: readonly { readonly path: readonly string[] }[];
+  readonly nextCursor: string | null;
+  readonly isComplete: boolean;
+}
+
+/** A path, and the category below or at it whose path begins with it. */
+interface Listed {
+  readonly id: number;
+  readonly path: readonly string[];
+}
+
+/** Of so many at a time it is found out whether they hold products: at most 0.3 s. */
+const COMPARED = 20;
+
+/**
+ * The catalog knows every path that a product ever had; those that hold none now, as the index says, are left out. A page ends
+ * early where its time is over.
+ */
+export async function listCategories(
+  index: OpenIndex,
+  { under = [], cursor, limit }: CategoryQuestion,
+): Promise<CategoryPage> {
+  const isOver = startPart(index);
+  const isComplete = index.newer === undefined;
+  const from = cursor === undefined ? [] : await findPlace(index, cursor);
+  const rows = await index.snapshot.listCategoryPaths({ under, after: from, limit: limit + 1 });
+  const listed = listAbove(rows, { under, from });
+  const page = listed.slice(0, limit);
+  const items: { path: readonly string[] }[] = [];
+  let done = 0;
+  while (done < page.length && (done === 0 || !isOver())) {
+    const some = page.slice(done, done + COMPARED);
+    const isLiving = await findLiving(index, some);
+    items.push(...some.filter((one) => isLiving(one)).map(({ path }) => ({ path })));
+    done += some.length;
+  }
+  const last = page[done - 1];
+  const nextCursor =
+    last !== undefined && done < listed.length ? writePlace([last.path.length, last.id]) : null;
+  return { items, nextCursor, isComplete };
+}
+
+/** A path of 20 levels is longer than any address: a cursor names a category, and how many of its levels. */
+async function findPlace({ snapshot }: OpenIndex, cursor: string): Promise<readonly string[]> {
+  const [depth, id] = readPlace(cursor);
+  return (await snapshot.findCategoryPath(id))?.slice(0, depth) ?? [];
+}
+
+/** @returns the paths of these categories in their order, each behind those above it that did not come before */
+function listAbove(
+  categories: readonly Listed[],
+  { under, from }: { readonly under: readonly string[]; readonly from: readonly string[] },
+): Listed[] {
+  let before = from;
+  return categories.flatMap(({ id, path }) => {
+    const known = Math.max(countCommon(before, path), under.length);
+    before = path;
+    return path.slice(known).map((_, at) => ({ id, path: path.slice(0, known + at + 1) }));
+  });
+}
+
+function countCommon(one: readonly string[], other: readonly string[]): number {
+  const first = one.findIndex((name, at) => name !== other[at]);
+  return first < 0 ? one.length : first;
+}
+
+/** @returns whether a category holds a product, in doubt true */
+async function findLiving(
+  { snapshot, tail, newer }: OpenIndex,
+  listed: readonly Listed[],
+): Promise<(category: Listed) => boolean> {
+  const lexemeOfPath = new Map(listed.map((one) => [one, lexemeOf.category(one.path)]));
+  const living = await snapshot.findLiving({ lexemes: [...lexemeOfPath.values()], newer });
+  const found = new Set(living);
+  return (one) => {
+    const lexeme = lexemeOfPath.get(one) ?? '';
+    return found.has(lexeme) || tail.some(({ lexemes }) => lexemes.has(lexeme));
+  };
+}
