@@ -235,7 +235,8 @@ test('a backup under running writes is one moment of each project, and its keys 
     writing = false;
   });
   for (let round = 1; round <= 3; round += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    const before = accepted.size;
+    await until('the catalogs are written', () => accepted.size >= before + 5, 60_000);
     await createBackup(service.store.dataDir, join(folder, `${round}`));
   }
   writing = false;

@@ -282,7 +282,9 @@ test('the tasks of a killed process go on elsewhere (§3.3)', onlyShared, async 
 
   const release = await store.lockCatalog(project.id);
   const { body: accepted } = await victim.call('POST', path, { body: productsOf('A') });
-  await delay(1_000);
+  const isClaimed = `select 1 from task where project_id = ${project.id} and lease_until is not null and finish_time is null`;
+  const url = store.settings.RELATA_DATABASE_URL ?? '';
+  await untilHolds('its claim', async () => (await query(url, isClaimed)).length > 0, 30_000);
   await victim.kill();
   const killedAt = performance.now();
   await release();

@@ -60,14 +60,16 @@ async function serve(t: TestContext, settings: Partial<ServerSettings> = {}) {
     return new Promise((resolve) => server.server.getConnections((_, count) => resolve(count)));
   }
 
-  async function untilNoneIsLeft(): Promise<void> {
-    for (const began = performance.now(); (await countConnections()) > 0; ) {
+  const untilNoneIsLeft = () => untilLeft(0);
+
+  async function untilLeft(most: number): Promise<void> {
+    for (const began = performance.now(); (await countConnections()) > most; ) {
       assert.ok(performance.now() - began < PATIENCE_MS, 'a connection is still there');
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
 
-  return { server, log, held, open: openSocket, untilNoneIsLeft };
+  return { server, log, held, open: openSocket, untilLeft, untilNoneIsLeft };
 }
 
 /** @returns the status and the body of the answer */
@@ -128,12 +130,12 @@ suite('connections (§8)', { concurrency: true }, () => {
   });
 
   test('a reader who takes nothing is let go, one who waits for an answer is not', async (t) => {
-    const { open, held, untilNoneIsLeft } = await serve(t, { readerMs: 500 });
+    const { open, held, untilLeft, untilNoneIsLeft } = await serve(t, { readerMs: 500 });
     const [reader, idle, waiting] = [await open(), await open(), await open()];
     reader?.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n');
     const answered = ask(waiting as Socket, 'GET /wait HTTP/1.1\r\nHost: x\r\n\r\n');
     await new Promise((resolve) => idle?.resume().once('end', resolve).once('close', resolve));
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await untilLeft(1);
     held.resolve();
     assert.equal((await answered)[0], 200);
     waiting?.destroy();
