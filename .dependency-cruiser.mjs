@@ -6,7 +6,7 @@ import { existsSync, globSync } from 'node:fs';
  * seen: dependency-cruiser passes without any when it cannot load the `typescript` package.
  */
 const order =
-  'kernel storage http outbound events tasks projects access statistics catalog relations suggestions agents pipelines channels webhooks transfer app cli'.split(
+  'kernel storage http outbound events tasks projects definitions access statistics catalog relations suggestions agents pipelines channels webhooks transfer app cli'.split(
     ' ',
   );
 
@@ -85,6 +85,8 @@ const lines = {
 const src = '^server/src';
 const test = '[.]test[.]ts$';
 const routes = '-routes[.]ts$';
+/** What the routes of all kinds of definitions are made of; no route by itself. */
+const sharedRoutes = `${src}/definitions/definition-routes[.]ts$`;
 const rooms = order.filter((room) => room !== 'app' && room !== 'cli');
 const app = `${src}/app/`;
 const threadEntry = `${src}/app/threads/`;
@@ -170,7 +172,13 @@ const throughTheDoor = [
     name: 'routes-are-wired-by-the-app',
     comment: 'R2: only app imports the routes of a room.',
     from: { path: src, pathNot: [app, test] },
-    to: { path: `${src}/.*${routes}` },
+    to: { path: `${src}/.*${routes}`, pathNot: sharedRoutes },
+  },
+  {
+    name: 'routes-are-wired-by-the-app',
+    comment: 'R2: routes that kinds share are for routes alone.',
+    from: { path: src, pathNot: [routes, test] },
+    to: { path: sharedRoutes },
   },
   {
     name: 'engines-apart',

@@ -342,7 +342,7 @@ function openChannels(needs: PipelineNeeds): Channels {
   const threads = createBuildThreads(threadEntry('channel-worker'), { place, allow: [...config.fetchAllow] });
   const channels = createChannels({
     ...{ database, payloads, secrets, clock, logger, tasks, threads },
-    ...{ catalog, relations },
+    ...{ catalog, relations, projects },
   });
   projects.whenGone(async (tx, { type, id }) => {
     if (type === 'project') await channels.removeOf(tx, id);
@@ -412,7 +412,7 @@ function openPipelines(needs: PipelineNeeds, version: string): Pipelines {
   });
   const pipelines = createPipelines({
     ...{ database, payloads, secrets, clock, logger, tasks, threads },
-    ...{ catalog, relations, getLocale: (id: number) => projects.getLocale(id) },
+    ...{ catalog, relations, projects },
   });
   projects.whenGone(async (tx, { type, id }) => {
     if (type === 'project') await pipelines.removeOf(tx, id);

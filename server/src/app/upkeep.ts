@@ -1,12 +1,12 @@
 /** What the service does by itself from time to time: forgetting what is old, removing what nobody owns any more. */
 import type { Access } from '../access/access.ts';
 import type { Catalog } from '../catalog/catalog.ts';
-import { type Channels, SEALED_DESTINATIONS } from '../channels/channels.ts';
+import { CHANNEL_SECRETS, type Channels } from '../channels/channels.ts';
 import type { Config } from '../config.ts';
 import { dropOldAnswers } from '../http/http.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
-import { type Pipelines, SEALED_SOURCES } from '../pipelines/pipelines.ts';
+import { PIPELINE_SECRETS, type Pipelines } from '../pipelines/pipelines.ts';
 import type { Projects } from '../projects/projects.ts';
 import type { Statistics } from '../statistics/statistics.ts';
 import { type Database, type PayloadFiles, resealColumn, type Secrets } from '../storage/storage.ts';
@@ -106,7 +106,7 @@ export function startUpkeep(parts: UpkeepParts) {
     async sealSecrets(): Promise<void> {
       const plain = await pipelines.sealPlain();
       if (plain > 0) logger.warn({ pipelines: plain }, SECRETS_PLAIN);
-      for (const column of [SEALED_SOURCES, SEALED_DESTINATIONS])
+      for (const { column } of [PIPELINE_SECRETS, CHANNEL_SECRETS])
         noteSealed(column.table, await resealColumn(database, parts.secrets, column));
       noteSealed('webhook_endpoint', await webhooks.sealSecrets());
     },

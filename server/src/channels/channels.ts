@@ -4,12 +4,14 @@
  * replaces the published one at once. Channels know catalogs and relations, and never how either is kept.
  */
 import type { Catalog } from '../catalog/catalog.ts';
+import { createDefinitions, removeRowsOf, type SentChange, type Shown } from '../definitions/definitions.ts';
 import type { ChosenProject } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { AccountPlaces, createTextChecks } from '../pipelines/pipelines.ts';
+import type { Projects } from '../projects/projects.ts';
 import type { Relations } from '../relations/relations.ts';
-import type { Database, PayloadFiles, Secrets } from '../storage/storage.ts';
+import type { ControlTransaction, Database, PayloadFiles, Secrets } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import {
   type BuildRequest,
@@ -21,19 +23,20 @@ import {
   findServedFile,
 } from './builds/builds.ts';
 import {
+  BUILDS,
+  CHANNELS,
   type Channel,
+  channelKind,
   checkChannel,
-  createChannelChanges,
-  createChannelLists,
-  dropForgottenBuilds,
   listPieces,
-  removeChannelsOf,
+  makeToken,
   type SentChannel,
+  type Snapshot,
 } from './definitions/definitions.ts';
 
 export type { ChannelThreadData } from './builds/builds.ts';
 export { type BuildThreadParts, channelThreadOperations, createBuildThreads } from './builds/builds.ts';
-export { SEALED_DESTINATIONS } from './definitions/definitions.ts';
+export { CHANNEL_SECRETS } from './definitions/definitions.ts';
 
 export interface ChannelParts {
   readonly database: Database;
@@ -45,6 +48,7 @@ export interface ChannelParts {
   readonly threads: BuildThreads;
   readonly catalog: Pick<Catalog, 'countProducts' | 'store'>;
   readonly relations: Pick<Relations, 'list'>;
+  readonly projects: Pick<Projects, 'recordChange'>;
 }
 
 /** Each has a thread of its own, for up to a minute. */
@@ -61,7 +65,6 @@ export function createChannels(parts: ChannelParts) {
   const builds = new ChannelBuilds({ database, payloads, secrets, tasks, threads, countProducts });
   tasks.define(builds.definitions);
   const scheduled = { database, logger, builds, readVersion: catalog.store.readVersion };
-  const lists = createChannelLists({ database, tasks });
   const textChecks = createTextChecks();
   const previews = new AccountPlaces(PREVIEWS);
 
@@ -70,12 +73,17 @@ export function createChannels(parts: ChannelParts) {
     relations: await relations.list(projectId),
   });
 
+  const kind = channelKind({
+    ...{ database, clock, textChecks, readCatalog },
+    dropSnapshots: (snapshots) => dropPieces(payloads, snapshots),
+  });
+  const definitions = createDefinitions(parts, kind);
+
   return {
-    ...lists,
-    ...createChannelChanges({
-      ...{ database, secrets, clock, textChecks, readCatalog },
-      dropSnapshots: (snapshots) => dropPieces(payloads, snapshots),
-    }),
+    ...definitions,
+    /** Gives the published files another address; the old one is 404 from then on. @throws not_found */
+    rotateUrl: (change: SentChange<Shown<Channel, Snapshot>>, { id }: { readonly id: number }) =>
+      definitions.renew(change, { id, what: 'url-rotated' }, (state) => ({ ...state, token: makeToken() })),
     /** To be started where tasks run. */
     schedule: createChannelSchedule(scheduled),
     /** To be started wherever catalogs are written; `noteWrite` notes a project whose catalog was. */
@@ -117,8 +125,9 @@ export function createChannels(parts: ChannelParts) {
     /** Payloads of what is published and of what is kept beside it. */
     listPayloads: () => listPieces(database),
     /** Builds go with their tasks. */
-    dropForgotten: () => dropForgottenBuilds(database),
+    dropForgotten: () => BUILDS.dropForgotten(database),
     /** What a project that is gone for good had. */
-    removeOf: removeChannelsOf,
+    removeOf: (tx: ControlTransaction, projectId: number) =>
+      removeRowsOf(tx, [CHANNELS.name, BUILDS.name, 'channel_snapshot'], projectId),
   };
 }

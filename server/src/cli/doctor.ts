@@ -3,10 +3,10 @@ import { BlockList, isIPv6 } from 'node:net';
 import { basename, join } from 'node:path';
 import { countAccountKeys, createProvider } from '../access/access.ts';
 import { openSecrets } from '../app/app.ts';
-import { SEALED_DESTINATIONS } from '../channels/channels.ts';
+import { CHANNEL_SECRETS } from '../channels/channels.ts';
 import { type Config, readConfig } from '../config.ts';
 import { systemClock } from '../kernel/clock.ts';
-import { SEALED_SOURCES } from '../pipelines/pipelines.ts';
+import { PIPELINE_SECRETS } from '../pipelines/pipelines.ts';
 import {
   catalogPath,
   checkSqliteFile,
@@ -313,7 +313,7 @@ const LOST_KEY =
 
 async function checkSecrets(secrets: Secrets, control: ReturnType<typeof openControl>): Promise<Finding> {
   let unreadable = 0;
-  for (const column of [SEALED_SOURCES, SEALED_DESTINATIONS])
+  for (const { column } of [PIPELINE_SECRETS, CHANNEL_SECRETS])
     unreadable += await countUnreadable(control, secrets, column);
   const what = 'secrets of sources and destinations';
   if (unreadable > 0) return problem('secret keys', `no key decrypts ${unreadable} ${what}`, LOST_KEY);

@@ -4,34 +4,43 @@
  * what a run does is in `pipeline-runs.ts`. Pipelines know catalogs and never how products are kept.
  */
 import type { Catalog } from '../catalog/catalog.ts';
+import {
+  createDefinitions,
+  openDefinition,
+  openStored,
+  removeRowsOf,
+  type SentChange,
+  type Shown,
+} from '../definitions/definitions.ts';
 import type { ChosenProject } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
+import type { Projects } from '../projects/projects.ts';
 import type { Relations } from '../relations/relations.ts';
-import type { Database, PayloadFiles, Secrets } from '../storage/storage.ts';
+import type { ControlTransaction, Database, PayloadFiles, Secrets } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import { AccountPlaces } from './account-places.ts';
-import type { SentPreview } from './definitions/definitions.ts';
 import {
   checkTried,
-  createPipelineChanges,
-  createPipelineLists,
-  dropForgottenRuns,
-  fillSecrets,
-  findPipeline,
+  fillSource,
   listOpenPieces,
-  openSource,
-  openStored,
-  removePipelinesOf,
+  makeTriggerId,
+  PIPELINE_SECRETS,
+  PIPELINES,
+  type Pipeline,
+  pipelineKind,
+  RUNS,
+  type SentPreview,
   sealPlainSources,
 } from './definitions/definitions.ts';
 import { createTextChecks } from './mapping/mapping.ts';
 import type { RunThreads } from './runs/runs.ts';
-import { createPipelineTriggers, createSchedule, PipelineRuns, type Preview } from './runs/runs.ts';
+import { createPipelineSchedule, createPipelineTriggers, PipelineRuns, type Preview } from './runs/runs.ts';
+import { listMaskedMembers } from './sources/sources.ts';
 
 export { AccountPlaces, type Asker } from './account-places.ts';
-export { checkSchedule, findNextRun, type Pipeline, SEALED_SOURCES } from './definitions/definitions.ts';
+export { PIPELINE_SECRETS, type Pipeline } from './definitions/definitions.ts';
 export {
   createTextChecks,
   type ExpressionResult,
@@ -54,7 +63,7 @@ export interface PipelineParts {
   readonly threads: RunThreads;
   readonly catalog: Pick<Catalog, 'gatherWrites' | 'dropGathered'>;
   readonly relations: Pick<Relations, 'links'>;
-  getLocale(projectId: number): Promise<string>;
+  readonly projects: Pick<Projects, 'getLocale' | 'recordChange'>;
 }
 
 /** Each has a thread of its own, for up to a minute. */
@@ -72,26 +81,31 @@ export function createPipelines({
   threads,
   catalog,
   relations,
-  getLocale,
+  projects,
 }: PipelineParts) {
   const runs = new PipelineRuns({
     ...{ database, payloads, tasks, threads },
     ...{ gatherWrites: catalog.gatherWrites, dropGathered: catalog.dropGathered },
     gatherLinks: (task, relationId) => relations.links.gather(task, relationId),
-    findPipeline: (projectId, id) => findPipeline(database.read, { projectId, id }),
-    openSource: (pipeline) => openSource(pipeline, secrets),
+    findPipeline: (projectId, id) => PIPELINES.find(database.read, { id: projectId }, id),
+    openSource: (pipeline) => openDefinition(PIPELINE_SECRETS, pipeline, secrets).source,
   });
   tasks.define(runs.definitions);
-  const lists = createPipelineLists({ database, tasks });
   const textChecks = createTextChecks();
+  const kind = pipelineKind({ clock, textChecks });
+  const definitions = createDefinitions({ database, clock, secrets, tasks, projects }, kind);
   const previews = new AccountPlaces(PREVIEWS);
 
   return {
-    ...lists,
-    ...createPipelineChanges({ database, clock, secrets, textChecks }),
+    ...definitions,
+    /** Gives the webhook another URL; the old one is 404 from then on. @throws not_found */
+    renewTriggerId: (change: SentChange<Shown<Pipeline>>, { id }: { readonly id: number }) =>
+      definitions.renew(change, { id, what: 'trigger-id' }, (state) => ({
+        ...{ ...state, triggerId: makeTriggerId() },
+      })),
     ...createPipelineTriggers({ database, payloads, runs }),
     /** To be started where tasks run. */
-    schedule: createSchedule({ database, logger, runs }),
+    schedule: createPipelineSchedule({ database, logger, runs }),
     close: () => threads.close(),
 
     /**
@@ -104,10 +118,15 @@ export function createPipelines({
       const { pipelineId, file, catalog: isCounted = false } = sent;
       const asker = { accountId, signal };
       return previews.use(asker, async () => {
-        const stored = pipelineId === undefined ? undefined : await lists.get({ projectId, id: pipelineId });
+        const stored = pipelineId === undefined ? undefined : await definitions.get(project, pipelineId);
         const checked = await checkTried(sent, textChecks(asker));
-        const tried = fillSecrets(checked, stored && openStored(stored, secrets, checked.source));
-        const counted = isCounted ? { locale: await getLocale(projectId) } : undefined;
+        const opened =
+          stored &&
+          openStored(PIPELINE_SECRETS, stored, {
+            ...{ secrets, isNeeded: listMaskedMembers(checked.source).length > 0 },
+          });
+        const tried = fillSource(checked, opened?.source);
+        const counted = isCounted ? { locale: await projects.getLocale(projectId) } : undefined;
         return threads.preview(
           { projectId, ...tried, file: file && readFile(file), catalog: counted },
           signal,
@@ -120,9 +139,10 @@ export function createPipelines({
     /** Payloads of files whose runs have not ended. */
     listPayloads: () => listOpenPieces(database.read),
     /** Runs go with their tasks. */
-    dropForgotten: () => dropForgottenRuns(database),
+    dropForgotten: () => RUNS.dropForgotten(database),
     /** What a project that is gone for good had. */
-    removeOf: removePipelinesOf,
+    removeOf: (tx: ControlTransaction, projectId: number) =>
+      removeRowsOf(tx, [PIPELINES.name, RUNS.name], projectId),
   };
 }
 

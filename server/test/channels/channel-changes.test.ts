@@ -31,9 +31,11 @@ class ChannelRows implements KyselyPlugin {
   }
   transformQuery: KyselyPlugin['transformQuery'] = ({ node, queryId }) => {
     const text = JSON.stringify(node);
-    if (node.kind !== 'SelectQueryNode' || !text.includes('"name":"channel"')) return node;
+    const isRead = node.kind === 'SelectQueryNode' || node.kind === 'RawNode';
+    if (!isRead || !text.includes('"name":"channel"')) return node;
     this.ofChannels.add(queryId);
-    if (text.includes('"name":"next_build_at"') && text.includes('"operator":"<="')) this.seen.rounds += 1;
+    if (text.includes('"name":"next_build_at"') && /"operator":"<="| <= \(select /.test(text))
+      this.seen.rounds += 1;
     return node;
   };
   transformResult: KyselyPlugin['transformResult'] = async ({ result, queryId }) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { findPipeline, updatePipeline } from '../../src/pipelines/definitions/pipeline-store.ts';
+import { PIPELINES } from '../../src/pipelines/definitions/definitions.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import {
   byUpload,
@@ -98,10 +98,12 @@ test('a definition with larger patterns that was stored before is read, and its 
   const mapping = replacing(...Array.from({ length: 7 }, (_, at) => heavyPattern(at)));
   const key = { projectId: project.projectId, id: created.id };
   const { database } = storage;
-  const stored = await findPipeline(database.read, key);
+  const stored = await PIPELINES.find(database.read, { id: key.projectId }, key.id);
   assert.ok(stored);
   const definition = { ...stored.definition, mapping };
-  await database.write((tx) => updatePipeline(tx, { ...stored, definition }), { of: key.projectId });
+  await database.write((tx) => PIPELINES.update(tx, { ...stored, definition }), {
+    of: key.projectId,
+  });
 
   assert.deepEqual((await project.read(created)).mapping, mapping);
   const task = await project.done(await project.upload(created, CSV));

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openStored as openChannel } from '../../src/channels/definitions/channel-secrets.ts';
+import { CHANNEL_SECRETS } from '../../src/channels/channels.ts';
+import { openStored } from '../../src/definitions/definitions.ts';
 import { ServiceError } from '../../src/kernel/errors.ts';
-import { openStored as openPipeline } from '../../src/pipelines/definitions/pipeline-definitions.ts';
+import { PIPELINE_SECRETS } from '../../src/pipelines/pipelines.ts';
 
 const SFTP = { type: 'sftp', host: 'shop.test', user: 'feed', password: '***', path: '/a', folder: '/a' };
 const secretsThatThrow = (error: Error) => ({
@@ -18,10 +19,16 @@ const pipeline = { id: 1, projectId: 1, sealed: 'x', definition: { source: SFTP 
 
 test('where all secrets are sent anew, only unreadable stored ones are done without (§16.8 rule 6, §13.1)', () => {
   const unreadable = secretsThatThrow(new ServiceError('secret_unreadable'));
-  const sent = { ...SFTP, password: 'new' } as never;
-  assert.equal(openChannel(channel, unreadable, [sent]), channel);
-  assert.equal(openPipeline(pipeline, unreadable, sent), SFTP);
+  const sent = { ...SFTP, password: 'new' };
+  const channelNeeds = CHANNEL_SECRETS.hasMasked({ destinations: [sent] } as never);
+  const pipelineNeeds = PIPELINE_SECRETS.hasMasked({ source: sent } as never);
+  const openChannel = (secrets: typeof unreadable) =>
+    openStored(CHANNEL_SECRETS, channel, { secrets, isNeeded: channelNeeds });
+  const openPipeline = (secrets: typeof unreadable) =>
+    openStored(PIPELINE_SECRETS, pipeline, { secrets, isNeeded: pipelineNeeds });
+  assert.equal(openChannel(unreadable).destinations[0], SFTP);
+  assert.equal(openPipeline(unreadable).source, SFTP);
   const fault = secretsThatThrow(new TypeError('a fault of the service'));
-  assert.throws(() => openChannel(channel, fault, [sent]), TypeError);
-  assert.throws(() => openPipeline(pipeline, fault, sent), TypeError);
+  assert.throws(() => openChannel(fault), TypeError);
+  assert.throws(() => openPipeline(fault), TypeError);
 });

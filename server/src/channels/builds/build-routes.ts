@@ -1,12 +1,18 @@
 import { Type } from 'typebox';
-import { type Routes, type Server, serve, serveOnce, whileCallerWaits } from '../../http/http.ts';
+import {
+  type AnswerOnce,
+  ListQuery,
+  type Routes,
+  type Server,
+  serve,
+  serveOnce,
+  whileCallerWaits,
+} from '../../http/http.ts';
+import type { Channels } from '../channels.ts';
 import {
   BuildAnswer,
   BuildPage,
   ChannelParams,
-  type ChannelRouteParts,
-  ListQuery,
-  recordChannelChange,
   SentPreview,
   toStartedBuild,
   toWireBuild,
@@ -14,21 +20,25 @@ import {
 } from '../definitions/definitions.ts';
 import type { FeedPreview } from './feed-preview.ts';
 
+export interface BuildRouteParts {
+  readonly channels: Channels;
+  readonly answerOnce: AnswerOnce;
+}
+
 const PATH = '/management/projects/:id/channels';
 const about = { tags: ['Channels'], params: ChannelParams };
 const question = { guard: 'management', access: 'manage', maxBodyMib: 2, role: 'viewer' } as const;
 
 /** Source: docs/interface.md §16.3, §16.5. */
 export const channelBuildRoutes =
-  (parts: ChannelRouteParts): Routes =>
+  (parts: BuildRouteParts): Routes =>
   (server) => {
     serveBuild(server, parts);
     serveHistory(server, parts);
     servePreviews(server, parts);
   };
 
-function serveBuild(server: Server, parts: ChannelRouteParts): void {
-  const { channels, answerOnce } = parts;
+function serveBuild(server: Server, { channels, answerOnce }: BuildRouteParts): void {
   const endpoint = {
     ...about,
     method: 'POST',
@@ -40,10 +50,10 @@ function serveBuild(server: Server, parts: ChannelRouteParts): void {
   } as const;
   serveOnce(server, endpoint, async (request, once) => {
     const { project, params, caller } = request;
-    const channel = await channels.get({ projectId: project.id, id: params.channelId });
+    const channel = await channels.get(project, params.channelId);
     return once(async (record) => {
       const task = await channels.build(channel, project, async (tx, accepted) => {
-        await recordChannelChange(parts, { tx, caller, action: 'built', channel });
+        await channels.record(tx, caller, { what: 'built', resource: channel });
         await record(tx, toStartedBuild(accepted));
       });
       return toStartedBuild(task);
@@ -51,7 +61,7 @@ function serveBuild(server: Server, parts: ChannelRouteParts): void {
   });
 }
 
-function serveHistory(server: Server, { channels }: ChannelRouteParts): void {
+function serveHistory(server: Server, { channels }: BuildRouteParts): void {
   const endpoint = {
     ...about,
     method: 'GET',
@@ -61,13 +71,12 @@ function serveHistory(server: Server, { channels }: ChannelRouteParts): void {
     ...{ query: ListQuery, answer: { 200: BuildPage } },
   } as const;
   serve(server, endpoint, async ({ project, params, query }) => {
-    const key = { projectId: project.id, id: params.channelId };
-    const { items, nextCursor } = await channels.listBuilds(key, query);
+    const { items, nextCursor } = await channels.listRuns(project, params.channelId, query);
     return { items: items.map(toWireBuild), nextCursor };
   });
 }
 
-function servePreviews(server: Server, { channels }: ChannelRouteParts): void {
+function servePreviews(server: Server, { channels }: BuildRouteParts): void {
   const body = Type.Union([SentPreview, Type.Null()]);
   const description = 'Stores nothing: the first rows, and what products lack.';
   const stored = {
@@ -80,7 +89,7 @@ function servePreviews(server: Server, { channels }: ChannelRouteParts): void {
   } as const;
   serve(server, stored, ({ project, params, body: sent }, reply) =>
     whileCallerWaits(reply, async (signal) => {
-      const channel = await channels.get({ projectId: project.id, id: params.channelId });
+      const channel = await channels.get(project, params.channelId);
       return asAnswer(await channels.preview(project, sent ?? undefined, { channel, signal }));
     }),
   );

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { openDefinition } from '../../definitions/definitions.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import {
@@ -10,14 +11,13 @@ import {
 } from '../../storage/storage.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 import {
+  BUILDS,
   type BuildStart,
+  CHANNEL_SECRETS,
+  CHANNELS,
   type Channel,
-  findChannel,
   findPublished,
-  hasOpenBuild,
-  insertBuild,
   listSnapshots,
-  openDestinations,
   type Snapshot,
 } from '../definitions/definitions.ts';
 import { describeDestination } from '../destinations/destinations.ts';
@@ -81,8 +81,8 @@ export class ChannelBuilds {
       lane: String(id),
       name: definition.name,
       async alongside(tx, task) {
-        if (await hasOpenBuild(tx, { projectId, id })) throw refuseWhileBuilding();
-        await insertBuild(tx, task, { channelId: id, startedBy });
+        if (await BUILDS.hasOpen(tx, { projectId, id })) throw refuseWhileBuilding();
+        await BUILDS.insert(tx, task, { ownerId: id, startedBy });
         await alongside?.(tx, task);
       },
     });
@@ -91,7 +91,7 @@ export class ChannelBuilds {
   private async run({ channelId }: BuildPayload, run: TaskRun): Promise<void> {
     const { database } = this.parts;
     const { projectId, number } = run.task;
-    const channel = await findChannel(database.read, { projectId, id: channelId });
+    const channel = await CHANNELS.find(database.read, { id: projectId }, channelId);
     if (channel === undefined) throw new ServiceError('not_found');
     const made = await listSnapshots(database.read, channel);
     run.clearDoubt();
@@ -141,7 +141,7 @@ export class ChannelBuilds {
   /** @throws secret_unreadable, channel_undelivered; what is published stays */
   private async deliver(run: TaskRun, channel: Channel): Promise<void> {
     const { database, secrets, threads } = this.parts;
-    const destinations = openDestinations(channel, secrets);
+    const { destinations } = openDefinition(CHANNEL_SECRETS, channel, secrets);
     const snapshots = destinations.length === 0 ? [] : await listSnapshots(database.read, channel);
     const snapshot = snapshots.find(({ taskNumber }) => taskNumber === run.task.number);
     if (snapshot === undefined) return;

@@ -4,20 +4,23 @@
  * A channel that follows its catalog has the time before which it is not built again. When that has come and the catalog is as it
  * was, the channel waits without a time, and is read no more. The write of a catalog gives the channels that wait for it a time.
  */
-import { ServiceError } from '../../kernel/errors.ts';
+import {
+  createSchedule,
+  type Found,
+  findNextRun,
+  moveDue,
+  type NextDue,
+  startOnce,
+} from '../../definitions/definitions.ts';
 import type { Logger } from '../../kernel/logger.ts';
-import { findNextRun } from '../../pipelines/pipelines.ts';
-import { type ControlTransaction, type Database, readNow } from '../../storage/storage.ts';
-import { createDueWatch, Moved } from '../../tasks/tasks.ts';
+import { type Database, readNow } from '../../storage/storage.ts';
+import { createDueWatch } from '../../tasks/tasks.ts';
 import {
   type BuildStart,
+  CHANNELS,
   type Channel,
-  type FoundChannel,
-  listDue,
   listFollowing,
   listUnnoticed,
-  moveNext,
-  type NextBuild,
 } from '../definitions/definitions.ts';
 import type { ChannelBuilds } from './channel-builds.ts';
 
@@ -29,25 +32,15 @@ export interface ChannelScheduleParts {
   readVersion(projectId: number): Promise<number>;
 }
 
-/** Of those that are due, read at a time. */
-const TOGETHER = 500;
 /** How often processes on one database search for changes whose own process died before it noticed them. */
 const SWEEP_EVERY_MS = 60_000;
 
-const isBuilding = (error: unknown) => error instanceof ServiceError && error.code === 'channel_building';
-
-/**
- * Every process that runs tasks looks. The next time is written in the transaction that starts the build, so one of them
- * starts it; a time that passed while nobody looked is due once.
- */
 export function createChannelSchedule(parts: ChannelScheduleParts) {
   const { database, logger } = parts;
-  return createDueWatch<FoundChannel>({
-    logger,
-    subject: 'channels',
-    listDue: (after) => listDue(database, { after: after?.channel, limit: TOGETHER }),
+  return createSchedule({
+    ...{ database, logger, table: CHANNELS, subject: 'channels' },
     startDue: (found) =>
-      found.channel.definition.trigger.type === 'change'
+      found.resource.definition.trigger.type === 'change'
         ? startChanged(parts, found)
         : startPlanned(parts, found),
   });
@@ -95,25 +88,27 @@ async function wakeFollowing(
   const following = await listFollowing(database.read, projectId, now);
   if (following.length === 0) return;
   const version = await readVersion(projectId);
-  const behind = following.filter(({ builtVersion }) => builtVersion !== version);
+  const behind = following.filter(({ state }) => state.builtVersion !== version);
   if (behind.length === 0) return;
   await database.write(
     async (tx) => {
       // One that is due by its time stays so, unless it begins to wait before this has the project.
       for (const channel of behind)
-        await moveNext(tx, { ...channel, nextBuildAt: undefined }, { nextBuildAt: now });
+        await moveDue(tx, CHANNELS, {
+          ...{ resource: { ...channel, dueAt: undefined }, next: { dueAt: now } },
+        });
     },
     { of: projectId },
   );
 }
 
-async function startChanged(parts: ChannelScheduleParts, found: FoundChannel): Promise<void> {
-  const { channel } = found;
+async function startChanged(parts: ChannelScheduleParts, found: Found<Channel>): Promise<void> {
+  const { resource: channel } = found;
   const version = await parts.readVersion(channel.projectId);
-  if (version === channel.builtVersion) return waitForChange(parts, channel);
-  const next = { nextBuildAt: await planNext(parts, channel), version };
+  if (version === channel.state.builtVersion) return waitForChange(parts, channel);
+  const next = { dueAt: await planNext(parts, channel), columns: { built_version: version } };
   // While it is being built nothing moves: the change is still one afterwards.
-  await startOnce(parts, found, { startedBy: 'change', next });
+  await startBuild(parts, found, { startedBy: 'change', next });
 }
 
 /** The version is read again where notices of the project wait: a change is seen by this, or its notice sees that the channel waits. */
@@ -121,41 +116,34 @@ async function waitForChange(
   { database, readVersion }: ChannelScheduleParts,
   channel: Channel,
 ): Promise<void> {
-  const { projectId, builtVersion } = channel;
+  const { projectId, state } = channel;
   await database.write(
     async (tx) => {
-      if ((await readVersion(projectId)) === builtVersion)
-        await moveNext(tx, channel, { nextBuildAt: undefined });
+      if ((await readVersion(projectId)) === state.builtVersion)
+        await moveDue(tx, CHANNELS, { resource: channel, next: { dueAt: undefined } });
     },
     { of: projectId },
   );
 }
 
-async function startPlanned(parts: ChannelScheduleParts, found: FoundChannel): Promise<void> {
-  const { channel } = found;
-  const next = { nextBuildAt: await planNext(parts, channel) };
-  if (await startOnce(parts, found, { startedBy: 'schedule', next })) return;
-  await parts.database.write((tx) => moveNext(tx, channel, next), { of: channel.projectId });
+async function startPlanned(parts: ChannelScheduleParts, found: Found<Channel>): Promise<void> {
+  const { resource: channel } = found;
+  const next = { dueAt: await planNext(parts, channel) };
+  if (await startBuild(parts, found, { startedBy: 'schedule', next })) return;
+  await parts.database.write((tx) => moveDue(tx, CHANNELS, { resource: channel, next }), {
+    of: channel.projectId,
+  });
 }
 
 /** @returns false while a build is going on */
-async function startOnce(
+const startBuild = (
   { builds }: ChannelScheduleParts,
-  { channel, project }: FoundChannel,
-  { startedBy, next }: { readonly startedBy: BuildStart; readonly next: NextBuild },
-): Promise<boolean> {
-  const alongside = async (tx: ControlTransaction) => {
-    if (!(await moveNext(tx, channel, next))) throw new Moved();
-  };
-  try {
-    await builds.start(channel, project, { startedBy, alongside });
-    return true;
-  } catch (error) {
-    if (error instanceof Moved) return true;
-    if (isBuilding(error)) return false;
-    throw error;
-  }
-}
+  { resource, project }: Found<Channel>,
+  { startedBy, next }: { readonly startedBy: BuildStart; readonly next: NextDue },
+): Promise<boolean> =>
+  startOnce(CHANNELS, { resource, next, busy: 'channel_building' }, (alongside) =>
+    builds.start(resource, project, { startedBy, alongside }),
+  );
 
 async function planNext(
   { database }: ChannelScheduleParts,

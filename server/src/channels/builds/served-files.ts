@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Database, PayloadFiles } from '../../storage/storage.ts';
-import { type FeedFile, findByToken, findPublished, type Snapshot } from '../definitions/definitions.ts';
+import { CHANNELS, type FeedFile, findPublished, type Snapshot } from '../definitions/definitions.ts';
 import type { ServedFile } from './feed-ranges.ts';
 
 interface ServedParts {
@@ -20,8 +20,8 @@ export async function findServedFile(
 ): Promise<ServedFile | undefined> {
   // Anything else is no token, and not every store takes it as a text.
   if (!/^[\w-]{1,64}$/.test(token)) return undefined;
-  const channel = await findByToken(database.read, token);
-  const snapshot = channel && (await findPublished(database.read, channel));
+  const found = await CHANNELS.findBy(database.read, 'token', token);
+  const snapshot = found && (await findPublished(database.read, found.resource));
   if (snapshot === undefined) return undefined;
   if (fileName === INDEX) return serveIndex(snapshot);
   const file = snapshot.files.find(({ name }) => name === fileName);

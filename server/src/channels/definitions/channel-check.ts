@@ -10,8 +10,9 @@ import {
   type ProductTest,
   toCompared,
 } from '../../catalog/catalog.ts';
+import { checkSchedule } from '../../definitions/definitions.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { checkSchedule, NO_PATTERNS, type TextChecks } from '../../pipelines/pipelines.ts';
+import { NO_PATTERNS, type TextChecks } from '../../pipelines/pipelines.ts';
 import type { Relation } from '../../relations/relations.ts';
 import { checkDestinations } from '../destinations/destinations.ts';
 import { type ChannelFormat, getFormat } from '../formats/formats.ts';

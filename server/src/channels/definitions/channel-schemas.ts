@@ -1,20 +1,18 @@
 import { type Static, Type } from 'typebox';
 import type { Filter } from '../../catalog/catalog.ts';
-import { byType, Id, ListQuery } from '../../http/http.ts';
-import { WireTaskSchema } from '../../tasks/tasks.ts';
-import { type Destination, DestinationSchema } from '../destinations/destinations.ts';
-import { describeFormat, FORMATS, RELATED_AS } from '../formats/formats.ts';
+import type { Run, Shown } from '../../definitions/definitions.ts';
+import { byType, Id, Instant, Name, pageOf } from '../../http/http.ts';
+import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
+import { type Destination, DestinationSchema, maskDestinations } from '../destinations/destinations.ts';
+import { describeFormat, FORMATS, planFiles, RELATED_AS } from '../formats/formats.ts';
 import { OWN_FIELDS } from '../mapping/mapping.ts';
+import { type BuildCounts, type BuildStart, type Channel, NO_COUNTS, type Snapshot } from './channel.ts';
 
 const closed = { additionalProperties: false } as const;
-const Instant = Type.Integer({ description: 'epoch milliseconds' });
-const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null when nothing follows' });
-const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
 const Percent = (description: string) =>
   Type.Optional(Type.Number({ minimum: 0, maximum: 100, description }));
 
 export const ChannelParams = Type.Object({ id: Id, channelId: Id });
-export { ListQuery };
 
 const Format = Type.Object(
   {
@@ -164,7 +162,7 @@ const Counts = Type.Object(
   },
   { title: 'BuildCounts' },
 );
-const BuildCounts = Type.Union([Counts, Type.Null()], { description: 'null until the build has counted' });
+const WireCounts = Type.Union([Counts, Type.Null()], { description: 'null until the build has counted' });
 const StartedBy = Type.Enum(['manual', 'schedule', 'change']);
 
 const LastBuild = Type.Object(
@@ -176,7 +174,7 @@ const LastBuild = Type.Object(
     finishTime: Type.Union([Instant, Type.Null()]),
     warnings: Type.Optional(WireTaskSchema.properties.warnings),
     error: Type.Optional(WireTaskSchema.properties.error),
-    counts: BuildCounts,
+    counts: WireCounts,
   },
   { title: 'LastBuild' },
 );
@@ -219,16 +217,11 @@ export const WireChannel = Type.Object(
   { title: 'Channel' },
 );
 
-export const ChannelPage = Type.Object({ items: Type.Array(WireChannel), nextCursor: NextCursor });
-
-export const WireBuild = Type.Object(
-  { task: WireTaskSchema, startedBy: StartedBy, counts: BuildCounts },
+const WireBuild = Type.Object(
+  { task: WireTaskSchema, startedBy: StartedBy, counts: WireCounts },
   { title: 'ChannelBuild' },
 );
-export const BuildPage = Type.Object({
-  items: Type.Array(WireBuild, { description: 'newest first' }),
-  nextCursor: NextCursor,
-});
+export const BuildPage = pageOf(WireBuild, 'newest first');
 
 export const BuildAnswer = Type.Object(
   { status: Type.Literal('success'), message: Type.Literal('Channel build started'), task: WireTaskSchema },
@@ -290,3 +283,68 @@ export const WirePreview = Type.Object(
   },
   { title: 'ChannelPreview' },
 );
+
+/** Source: docs/interface.md §16.1. */
+export function toWireChannel(
+  { resource, seen: published, lastRun: lastBuild }: Shown<Channel, Snapshot>,
+  findBaseUrl: () => string,
+) {
+  const { id, definition, state, dueAt, createdAt, updatedAt } = resource;
+  const urlOf = (fileName: string) => `${findBaseUrl()}/channels/${state.token}/${fileName}`;
+  const isPlanned = definition.trigger.type === 'schedule' && dueAt !== undefined;
+  return {
+    id,
+    ...definition,
+    destinations: maskDestinations(definition.destinations),
+    url: urlOf(planFiles(definition.format).nameOf(1)),
+    createdAt,
+    updatedAt,
+    ...(isPlanned && { nextBuildAt: dueAt }),
+    published: published === undefined ? null : toPublished(published, urlOf),
+    lastBuild: lastBuild === undefined ? null : toLastBuild(lastBuild),
+  };
+}
+
+const toPublished = (
+  { createdAt, catalogVersion, rows, files }: Snapshot,
+  urlOf: (fileName: string) => string,
+) => ({
+  ...{ builtAt: createdAt, catalogVersion, rows },
+  files: files.map((file) => ({
+    ...{ name: file.name, url: urlOf(file.name), rows: file.rows },
+    ...{ sizeBytes: file.sizeBytes, sha256: file.sha256 },
+  })),
+});
+
+function toLastBuild({ task, startedBy }: Run) {
+  const { id, taskStatus, startTime, finishTime, warnings, error } = toWireTask(task);
+  return {
+    ...{
+      taskId: id,
+      taskStatus,
+      startedBy: startedBy as BuildStart,
+      startTime,
+      finishTime,
+      counts: countsOf(task),
+    },
+    ...(warnings && { warnings }),
+    ...(error && { error }),
+  };
+}
+
+export const toWireBuild = ({ task, startedBy }: Run) => ({
+  task: toWireTask(task),
+  startedBy: startedBy as BuildStart,
+  counts: countsOf(task),
+});
+
+function countsOf({ result }: Task): BuildCounts | null {
+  if (result === undefined) return null;
+  return { ...NO_COUNTS, ...((result as { counts?: BuildCounts }).counts ?? {}) };
+}
+
+export const toStartedBuild = (task: Task) => ({
+  status: 'success' as const,
+  message: 'Channel build started' as const,
+  task: toWireTask(task),
+});

@@ -1,144 +1,48 @@
-import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
-import type { ChosenProject } from '../../kernel/caller.ts';
-import type { PagePlace } from '../../projects/projects.ts';
+import { type Selectable, sql } from 'kysely';
+import {
+  createRunStore,
+  createStore,
+  type DueTable,
+  type InProject,
+  inProjectTable,
+  type Rows,
+  readDefined,
+  toDefinedColumns,
+} from '../../definitions/definitions.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../../storage/storage.ts';
-import type { Channel, ChannelDefinition } from './channel.ts';
+import type { Channel, ChannelDefinition, FeedFile, Snapshot } from './channel.ts';
 
-export type Rows = Database['read'] | ControlTransaction;
-type ChannelRow = Selectable<ControlSchema['channel']>;
+const table: DueTable<Channel, InProject> = {
+  ...inProjectTable,
+  name: 'channel',
+  dueColumn: 'next_build_at',
+  read(row: Selectable<ControlSchema['channel']>) {
+    const { definition, ...defined } = readDefined<ChannelDefinition>(row);
+    return {
+      ...defined,
+      // Those that were stored before there were destinations have none.
+      definition: { ...definition, destinations: definition.destinations ?? [] },
+      dueAt: row.next_build_at ?? undefined,
+      state: {
+        token: row.token,
+        builtVersion: row.built_version ?? undefined,
+        published: row.published ?? undefined,
+      },
+    };
+  },
+  toColumns: (channel) => ({
+    ...toDefinedColumns(channel),
+    token: channel.state.token,
+    next_build_at: channel.dueAt ?? null,
+    built_version: channel.state.builtVersion ?? null,
+  }),
+};
 
-/** The key of a channel: rows are stored by project. */
-export type ChannelKey = Pick<Channel, 'projectId' | 'id'>;
+/** By the index channel_by_time what is due is found, by channel_by_token a published file. */
+export const CHANNELS = { ...table, ...createStore(table) };
 
-/** A channel that no call names, with its project. */
-export interface FoundChannel {
-  readonly channel: Channel;
-  /** Never a deleted one. */
-  readonly project: ChosenProject;
-}
-
-const readChannel = (row: ChannelRow): Channel => ({
-  id: row.id,
-  projectId: row.project_id,
-  // Those that were stored before there were destinations have none.
-  definition: Object.assign({ destinations: [] }, JSON.parse(row.definition)) as ChannelDefinition,
-  sealed: row.secrets ?? undefined,
-  revision: row.revision,
-  token: row.token,
-  nextBuildAt: row.next_build_at ?? undefined,
-  builtVersion: row.built_version ?? undefined,
-  published: row.published ?? undefined,
-  createdAt: row.created_at,
-  updatedAt: row.updated_at,
-});
-
-export type NewChannel = Pick<Channel, 'projectId' | 'definition' | 'token' | 'nextBuildAt' | 'createdAt'>;
-
-export async function insertChannel(tx: ControlTransaction, added: NewChannel): Promise<Channel> {
-  const row = await tx
-    .insertInto('channel')
-    .values({
-      project_id: added.projectId,
-      definition: JSON.stringify(added.definition),
-      secrets: null,
-      revision: 1,
-      token: added.token,
-      next_build_at: added.nextBuildAt ?? null,
-      built_version: null,
-      published: null,
-      created_at: added.createdAt,
-      updated_at: added.createdAt,
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  return readChannel(row);
-}
-
-export async function countChannels(rows: Rows, projectId: number): Promise<number> {
-  const { count } = await rows
-    .selectFrom('channel')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('project_id', '=', projectId)
-    .executeTakeFirstOrThrow();
-  return Number(count);
-}
-
-/** @returns by id */
-export async function listChannels(rows: Rows, projectId: number, place: PagePlace): Promise<Channel[]> {
-  const found = await rows
-    .selectFrom('channel')
-    .selectAll()
-    .where('project_id', '=', projectId)
-    .where('id', '>', place.after ?? 0)
-    .orderBy('id')
-    .limit(place.count)
-    .execute();
-  return found.map(readChannel);
-}
-
-export async function findChannel(rows: Rows, key: ChannelKey): Promise<Channel | undefined> {
-  const row = await rows.selectFrom('channel').selectAll().where(isThat(key)).executeTakeFirst();
-  return row && readChannel(row);
-}
-
-/** Writes everything that a call can change. */
-export async function updateChannel(tx: ControlTransaction, channel: Channel): Promise<void> {
-  await tx
-    .updateTable('channel')
-    .set({
-      definition: JSON.stringify(channel.definition),
-      secrets: channel.sealed ?? null,
-      revision: channel.revision,
-      token: channel.token,
-      next_build_at: channel.nextBuildAt ?? null,
-      built_version: channel.builtVersion ?? null,
-      updated_at: channel.updatedAt,
-    })
-    .where(isThat(channel))
-    .execute();
-}
-
-export async function removeChannel(tx: ControlTransaction, key: ChannelKey): Promise<void> {
-  await tx.deleteFrom('channel').where(isThat(key)).execute();
-}
-
-/** Deletes the channels of a project that is removed for good; their payloads are nobody's then. */
-export async function removeChannelsOf(tx: ControlTransaction, projectId: number): Promise<void> {
-  for (const table of ['channel', 'channel_build', 'channel_snapshot'] as const)
-    await tx.deleteFrom(table).where('project_id', '=', projectId).execute();
-}
-
-/** Relies on the index channel_by_token. */
-export async function findByToken(rows: Rows, token: string): Promise<Channel | undefined> {
-  const row = await selectWithProject(rows).where('channel.token', '=', token).executeTakeFirst();
-  return row && readChannel(row);
-}
-
-/** @returns channels whose time has come, the longest overdue first, behind `after`; relies on the index channel_by_time */
-export async function listDue(
-  { read, now }: Pick<Database, 'read' | 'now'>,
-  { after, limit }: { readonly after: Channel | undefined; readonly limit: number },
-): Promise<FoundChannel[]> {
-  const rows = await selectWithProject(read)
-    .$if(after !== undefined, (query) =>
-      query.where(
-        sql<boolean>`(channel.next_build_at, channel.project_id, channel.id)
-          > (${after?.nextBuildAt}, ${after?.projectId}, ${after?.id})`,
-      ),
-    )
-    .where('channel.next_build_at', 'is not', null)
-    // A volatile clock function cannot bound an index scan; a value read before can.
-    .where('channel.next_build_at', '<=', sql<number>`(select ${now})`)
-    .orderBy('channel.next_build_at')
-    .orderBy('channel.project_id')
-    .orderBy('channel.id')
-    .limit(limit)
-    .execute();
-  return rows.map((row) => ({
-    channel: readChannel(row),
-    project: { id: row.project_id, name: row.projectName, accountId: row.accountId },
-  }));
-}
+/** By the index channel_build_by_channel. */
+export const BUILDS = createRunStore({ name: 'channel_build', owners: 'channel', owner: 'channel_id' });
 
 /** @returns channels of a project that wait for a change, or whose time has come by `now` */
 export async function listFollowing(read: Rows, projectId: number, now: number): Promise<Channel[]> {
@@ -148,12 +52,14 @@ export async function listFollowing(read: Rows, projectId: number, now: number):
     .where('project_id', '=', projectId)
     .where((eb) => eb.or([eb('next_build_at', 'is', null), eb('next_build_at', '<=', now)]))
     .execute();
-  return rows.map(readChannel).filter(({ definition }) => definition.trigger.type === 'change');
+  return rows
+    .map((row) => CHANNELS.read(row as never))
+    .filter(({ definition }) => definition.trigger.type === 'change');
 }
 
 /**
- * Projects with a channel that waits for a change which may be there already. In PostgreSQL the version of the catalog tells;
- * in the embedded store it is in a file of its own, so all of them may be.
+ * Projects with a channel that waits for a change which may be there already. In PostgreSQL the version of the catalog shows it;
+ * in the embedded store that is in a file of its own, so all of them may be.
  */
 export async function listUnnoticed({ read, isShared }: Database): Promise<number[]> {
   const differs = sql`and definition::json #>> '{trigger,type}' = 'change' and built_version is distinct from
@@ -164,54 +70,92 @@ export async function listUnnoticed({ read, isShared }: Database): Promise<numbe
   return found.rows.map(({ id }) => Number(id));
 }
 
-export interface NextBuild {
-  readonly nextBuildAt: number | undefined;
-  /** Of the catalog, where it is what starts the build. */
-  readonly version?: number | undefined;
-}
-
-/** @returns false when another process has moved it, or the channel was changed */
-export async function moveNext(
-  tx: ControlTransaction,
-  channel: ChannelKey & Pick<Channel, 'nextBuildAt'>,
-  { nextBuildAt, version }: NextBuild,
-): Promise<boolean> {
-  const moved = await tx
-    .updateTable('channel')
-    .set({
-      next_build_at: nextBuildAt ?? null,
-      ...(version !== undefined && { built_version: version }),
-    })
-    .where(isThat(channel))
-    .where('next_build_at', 'is not distinct from', channel.nextBuildAt ?? null)
-    .executeTakeFirst();
-  return Number(moved.numUpdatedRows) > 0;
-}
-
 /** @returns false when the definition was changed, or the channel deleted, since it was built */
 export async function savePublished(
   tx: ControlTransaction,
-  channel: ChannelKey & Pick<Channel, 'revision'>,
+  { projectId, id, revision }: Pick<Channel, 'projectId' | 'id' | 'revision'>,
   taskNumber: number,
 ): Promise<boolean> {
   const saved = await tx
     .updateTable('channel')
     .set({ published: taskNumber })
-    .where(isThat(channel))
-    .where('revision', '=', channel.revision)
+    .where('project_id', '=', projectId)
+    .where('id', '=', id)
+    .where('revision', '=', revision)
     .executeTakeFirst();
   return Number(saved.numUpdatedRows) > 0;
 }
 
-function isThat({ projectId, id }: ChannelKey) {
-  return (eb: ExpressionBuilder<ControlSchema, 'channel'>) =>
-    eb.and([eb('project_id', '=', projectId), eb('id', '=', id)]);
+const readSnapshot = (row: Selectable<ControlSchema['channel_snapshot']>): Snapshot => ({
+  projectId: row.project_id,
+  channelId: row.channel_id,
+  taskNumber: row.task_number,
+  catalogVersion: row.catalog_version,
+  rows: row.row_count,
+  files: JSON.parse(row.files) as FeedFile[],
+  createdAt: row.created_at,
+});
+
+export async function insertSnapshot(tx: ControlTransaction, snapshot: Snapshot): Promise<void> {
+  await tx
+    .insertInto('channel_snapshot')
+    .values({
+      project_id: snapshot.projectId,
+      task_number: snapshot.taskNumber,
+      channel_id: snapshot.channelId,
+      catalog_version: snapshot.catalogVersion,
+      row_count: snapshot.rows,
+      files: JSON.stringify(snapshot.files),
+      created_at: snapshot.createdAt,
+    })
+    .execute();
 }
 
-const selectWithProject = (rows: Rows) =>
-  rows
-    .selectFrom('channel')
-    .innerJoin('project', 'project.id', 'channel.project_id')
-    .selectAll('channel')
-    .select(['project.name as projectName', 'project.account_id as accountId'])
-    .where('project.deleted_at', 'is', null);
+/** @returns the snapshot that is served */
+export async function findPublished(
+  rows: Rows,
+  { projectId, state: { published } }: Pick<Channel, 'projectId' | 'state'>,
+): Promise<Snapshot | undefined> {
+  if (published === undefined) return undefined;
+  const row = await rows
+    .selectFrom('channel_snapshot')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('task_number', '=', published)
+    .executeTakeFirst();
+  return row && readSnapshot(row);
+}
+
+/** @returns the snapshots of a channel, newest first */
+export async function listSnapshots(
+  rows: Rows,
+  { projectId, id }: Pick<Channel, 'projectId' | 'id'>,
+): Promise<Snapshot[]> {
+  const found = await rows
+    .selectFrom('channel_snapshot')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('channel_id', '=', id)
+    .orderBy('task_number', 'desc')
+    .execute();
+  return found.map(readSnapshot);
+}
+
+export async function removeSnapshot(
+  tx: ControlTransaction,
+  { projectId, taskNumber }: Pick<Snapshot, 'projectId' | 'taskNumber'>,
+): Promise<void> {
+  await tx
+    .deleteFrom('channel_snapshot')
+    .where('project_id', '=', projectId)
+    .where('task_number', '=', taskNumber)
+    .execute();
+}
+
+/** @returns the payloads of all snapshots */
+export async function listPieces({ read }: Pick<Database, 'read'>): Promise<string[]> {
+  const found = await read.selectFrom('channel_snapshot').select('files').execute();
+  return found.flatMap(({ files }) =>
+    (JSON.parse(files) as FeedFile[]).flatMap(({ pieces }) => pieces.map(({ name }) => name)),
+  );
+}

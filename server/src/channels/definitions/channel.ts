@@ -1,5 +1,5 @@
 import type { Filter } from '../../catalog/catalog.ts';
-import { markOf } from '../../storage/storage.ts';
+import type { Defined } from '../../definitions/definitions.ts';
 import type { Destination } from '../destinations/destinations.ts';
 import type { ChosenFormat, RelatedAs } from '../formats/formats.ts';
 import type { ChannelMapping } from '../mapping/mapping.ts';
@@ -34,26 +34,17 @@ export interface ChannelDefinition {
   readonly maxLeftOutPercent: number;
 }
 
-export interface Channel {
-  readonly id: number;
-  readonly projectId: number;
-  readonly definition: ChannelDefinition;
-  /** The secrets of its destinations (`channel-secrets.ts`); undefined when they have none. */
-  readonly sealed: string | undefined;
-  /** Starts at 1; each change raises it. */
-  readonly revision: number;
+/** What the service notes of a channel. */
+export interface ChannelState {
+  /** Part of the published address. */
   readonly token: string;
-  readonly nextBuildAt: number | undefined;
+  /** The version of the catalog whose change the last build followed. */
   readonly builtVersion: number | undefined;
   /** The task of the snapshot that is served. */
   readonly published: number | undefined;
-  readonly createdAt: number;
-  readonly updatedAt: number;
 }
 
-/** Covers what a person has written. Source: docs/interface.md §7.6. */
-export const markOfChannel = ({ id, updatedAt }: Pick<Channel, 'id' | 'updatedAt'>): string =>
-  markOf([id, updatedAt]);
+export type Channel = Defined<ChannelDefinition, ChannelState>;
 
 export type BuildStart = 'manual' | 'schedule' | 'change';
 

@@ -1,8 +1,7 @@
 /**
- * The door of definitions: channels as they are stored, checked, listed and answered, and what they have published. Never
+ * The door of definitions: the record of channels, their checks, their answers and their rows, and what they have published. Never
  * reads a product.
  */
-export { dropForgottenBuilds, hasOpenBuild, insertBuild } from './build-store.ts';
 export {
   type BuildCounts,
   type BuildStart,
@@ -13,37 +12,27 @@ export {
   NO_COUNTS,
   type Snapshot,
 } from './channel.ts';
-export { toStartedBuild, toWireBuild } from './channel-answers.ts';
 export { type CheckedCatalog, checkChannel, compileChannelFilter } from './channel-check.ts';
-export { createChannelChanges, createChannelLists } from './channel-definitions.ts';
-export { type ChannelRouteParts, recordChannelChange } from './channel-route-parts.ts';
+export { CHANNEL_SECRETS, channelKind, makeToken } from './channel-kind.ts';
 export {
   BuildAnswer,
   BuildPage,
   ChannelParams,
-  ListQuery,
   type SentChannel,
   SentPreview,
+  toStartedBuild,
+  toWireBuild,
   WirePreview,
 } from './channel-schemas.ts';
-export { openDestinations, SEALED_DESTINATIONS } from './channel-secrets.ts';
 export {
-  type ChannelKey,
-  type FoundChannel,
-  findByToken,
-  findChannel,
-  listDue,
-  listFollowing,
-  listUnnoticed,
-  moveNext,
-  type NextBuild,
-  removeChannelsOf,
-  savePublished,
-} from './channel-store.ts';
-export {
+  BUILDS,
+  CHANNELS,
   findPublished,
   insertSnapshot,
+  listFollowing,
   listPieces,
   listSnapshots,
+  listUnnoticed,
   removeSnapshot,
-} from './snapshot-store.ts';
+  savePublished,
+} from './channel-store.ts';

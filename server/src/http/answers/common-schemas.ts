@@ -142,3 +142,19 @@ export function hasAlready(request: FastifyRequest, reply: FastifyReply): boolea
 export function sendMark(reply: FastifyReply, mark: string): void {
   reply.header('etag', `"${mark}"`);
 }
+
+export const Instant = Type.Integer({ description: 'epoch milliseconds' });
+
+/** Of what people define; a database takes no NUL. */
+export const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
+
+export const NextCursor = Type.Union([Type.String(), Type.Null()], {
+  description: 'null when nothing follows',
+});
+
+/** A page of a list. */
+export const pageOf = <Element extends TSchema>(element: Element, description?: string) =>
+  Type.Object({
+    items: Type.Array(element, description === undefined ? {} : { description }),
+    nextCursor: NextCursor,
+  });

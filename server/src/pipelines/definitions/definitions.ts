@@ -1,5 +1,5 @@
 /**
- * The door of definitions: pipelines as they are stored, checked, listed and answered. Never reads a source.
+ * The door of definitions: the record of pipelines, their checks, their answers and their rows. Never reads a source.
  */
 
 export {
@@ -14,30 +14,25 @@ export {
   type TriedDefinition,
   type UploadedFile,
 } from './pipeline.ts';
-export { toTriggered, toWireRun } from './pipeline-answers.ts';
-export { checkTried, fillSecrets } from './pipeline-check.ts';
-export { createPipelineChanges, createPipelineLists, openStored } from './pipeline-definitions.ts';
-export { dropForgottenRuns, listOpenPieces } from './pipeline-history-store.ts';
-export { type PipelineRouteParts, recordPipelineChange } from './pipeline-route-parts.ts';
-export { findRun, hasOpenRun, insertRun, saveRead, saveStamp } from './pipeline-run-store.ts';
-export { checkSchedule, findNextRun } from './pipeline-schedule.ts';
+export { checkTried, fillSource } from './pipeline-check.ts';
+export { makeTriggerId, PIPELINE_SECRETS, pipelineKind, sealPlainSources } from './pipeline-kind.ts';
 export {
-  ListQuery,
   PipelineParams,
   RunPage,
   RunQuery,
+  type SentPreview,
   TriggeredAnswer,
+  toTriggered,
+  toWireRun,
   UploadQuery,
 } from './pipeline-schemas.ts';
-export { openSource, SEALED_SOURCES, sealPlainSources } from './pipeline-secrets.ts';
 export {
   countTrigger,
-  type FoundPipeline,
-  findByTrigger,
-  findPipeline,
+  findRun,
   findWindow,
-  listDue,
-  moveSchedule,
-  removePipelinesOf,
+  listOpenPieces,
+  PIPELINES,
+  RUNS,
+  saveRead,
+  saveStamp,
 } from './pipeline-store.ts';
-export type { SentPreview } from './preview-schemas.ts';

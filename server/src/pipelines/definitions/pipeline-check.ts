@@ -1,20 +1,20 @@
 /** Checks of a definition that a schema cannot express. Source: docs/interface.md §13.1. */
+import { checkSchedule } from '../../definitions/definitions.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { describeMasked } from '../../outbound/outbound.ts';
 import { getFormat } from '../formats/formats.ts';
-import type { CheckedTexts, TextProblems } from '../mapping/mapping.ts';
 import {
+  type CheckedTexts,
   type CompiledMapping,
   type Mapping,
   MappingProblem,
   type PipelineMode,
   planMapping,
+  type TextProblems,
 } from '../mapping/mapping.ts';
 import { checkSource, listMaskedMembers, type Source, unmaskSource } from '../sources/sources.ts';
 import type { PipelineDefinition, TriedDefinition, Trigger } from './pipeline.ts';
-import { checkSchedule } from './pipeline-schedule.ts';
-import type { SentPipeline } from './pipeline-schemas.ts';
-import type { SentPreview } from './preview-schemas.ts';
+import type { SentPipeline, SentPreview } from './pipeline-schemas.ts';
 
 const DEFAULT_MIN_SECONDS = 3_600;
 const DEFAULT_DELETE_PERCENT = 30;
@@ -67,7 +67,7 @@ export async function checkTried(sent: SentPreview, checkTexts: CheckTexts): Pro
  * Fills in the secrets of the source that an answer masked.
  * @throws request_invalid where there is no value to fill in
  */
-export function fillSecrets<Sent extends { readonly source: Source }>(
+export function fillSource<Sent extends { readonly source: Source }>(
   sent: Sent,
   stored: Source | undefined,
 ): Sent {

@@ -1,28 +1,25 @@
 import { type Static, Type } from 'typebox';
-import { byType, Id, ListQuery } from '../../http/http.ts';
-import { WireTaskSchema } from '../../tasks/tasks.ts';
+import type { Run, Shown } from '../../definitions/definitions.ts';
+import { byType, Id, Instant, Name, pageOf } from '../../http/http.ts';
+import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Format, FormatSchema } from '../formats/formats.ts';
-import { SentMappingSchema } from '../mapping/mapping.ts';
-import { type Source, SourceSchema } from '../sources/sources.ts';
-import type { Trigger } from './pipeline.ts';
+import { type MappedProduct, SentMappingSchema } from '../mapping/mapping.ts';
+import { maskSource, type Source, SourceSchema } from '../sources/sources.ts';
+import { NO_COUNTS, type Pipeline, type RunCounts, type RunStart, type Trigger } from './pipeline.ts';
 
-export const closed = { additionalProperties: false } as const;
-const Instant = Type.Integer({ description: 'epoch milliseconds' });
-const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null when nothing follows' });
-const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
+const closed = { additionalProperties: false } as const;
 
 export const PipelineParams = Type.Object({ id: Id, pipelineId: Id });
-export { ListQuery };
 
-export const PipelineSource = byType<Source>(SourceSchema, 'PipelineSource');
-export const PipelineFormat = byType<Format>(FormatSchema, 'PipelineFormat');
+const PipelineSource = byType<Source>(SourceSchema, 'PipelineSource');
+const PipelineFormat = byType<Format>(FormatSchema, 'PipelineFormat');
 
 const answeredOfWebhook = {
   id: Type.Optional(Type.String({ description: 'the last part of the URL; set by the service' })),
   url: Type.Optional(Type.String({ description: 'complete, to be copied; set by the service' })),
 };
 
-export const YEAR_SECONDS = 31_536_000;
+const YEAR_SECONDS = 31_536_000;
 
 const PipelineTrigger = byType<Trigger | SentWebhook>(
   Type.Union([
@@ -137,7 +134,7 @@ const Counts = Type.Object(
   },
   { title: 'RunCounts' },
 );
-const RunCounts = Type.Union([Counts, Type.Null()], { description: 'null until the run has counted' });
+const WireCounts = Type.Union([Counts, Type.Null()], { description: 'null until the run has counted' });
 const StartedBy = Type.Enum(['manual', 'upload', 'schedule', 'webhook']);
 
 const LastRun = Type.Object(
@@ -147,7 +144,7 @@ const LastRun = Type.Object(
     startedBy: StartedBy,
     startTime: Instant,
     finishTime: Type.Union([Instant, Type.Null()]),
-    counts: RunCounts,
+    counts: WireCounts,
   },
   { title: 'LastRun' },
 );
@@ -167,16 +164,11 @@ export const WirePipeline = Type.Object(
   { title: 'Pipeline' },
 );
 
-export const PipelinePage = Type.Object({ items: Type.Array(WirePipeline), nextCursor: NextCursor });
-
-export const WireRun = Type.Object(
-  { task: WireTaskSchema, startedBy: StartedBy, counts: RunCounts },
+const WireRun = Type.Object(
+  { task: WireTaskSchema, startedBy: StartedBy, counts: WireCounts },
   { title: 'PipelineRun' },
 );
-export const RunPage = Type.Object({
-  items: Type.Array(WireRun, { description: 'newest first' }),
-  nextCursor: NextCursor,
-});
+export const RunPage = pageOf(WireRun, 'newest first');
 
 /** Source: docs/interface.md §4.9. */
 export const TriggeredAnswer = Type.Object(
@@ -201,4 +193,170 @@ export const UploadQuery = Type.Object({
       description: 'of the file, for logs and guesses; else that of Content-Disposition',
     }),
   ),
+});
+
+/** What is tried before it is stored. Source: docs/interface.md §13.5. */
+export const SentPreview = Type.Object(
+  {
+    // A whole definition can be tried before it is stored, as relations can.
+    ...Type.Partial(SentPipeline).properties,
+    source: PipelineSource,
+    format: PipelineFormat,
+    pipelineId: Type.Optional({
+      ...Id,
+      description: 'a stored pipeline that masked headers of the source are taken from',
+    }),
+    file: Type.Optional(
+      Type.Object(
+        {
+          name: Type.String({ minLength: 1, maxLength: 255 }),
+          base64: Type.String({ description: 'up to 8 MiB' }),
+          isBeginning: Type.Optional(
+            Type.Boolean({ description: 'the file goes on behind these bytes; not for xlsx and zip' }),
+          ),
+        },
+        { ...closed, description: 'for an upload source' },
+      ),
+    ),
+    catalog: Type.Optional(
+      Type.Boolean({
+        description: 'also say what catalog the rows would make; for the modes full and incremental',
+      }),
+    ),
+  },
+  { ...closed, title: 'PipelineToTry' },
+);
+export type SentPreview = Static<typeof SentPreview>;
+
+const Problem = Type.Object(
+  { field: Type.String(), column: Type.Optional(Type.String()), reason: Type.String() },
+  { title: 'CellProblem' },
+);
+
+/** Source: docs/interface.md §13.5 rule 9. */
+const WirePreviewCatalog = Type.Object(
+  {
+    rows: Type.Integer({ description: 'that were read' }),
+    isWhole: Type.Boolean({ description: 'the source has no further rows' }),
+    products: Type.Integer({ description: 'different identifiers' }),
+    filtered: Type.Integer(),
+    rejected: Type.Object({
+      count: Type.Integer(),
+      examples: Type.Array(Type.Object({ row: Type.Integer(), reason: Type.String() })),
+    }),
+    categories: Type.Array(Type.Object({ path: Type.Array(Type.String()), products: Type.Integer() }), {
+      description: 'the most frequent first, up to 200',
+    }),
+    hasMoreCategories: Type.Boolean(),
+    attributes: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        type: Type.String(),
+        unitName: Type.Optional(Type.String()),
+        decimal: Type.Optional(Type.String()),
+        reason: Type.String({ description: 'why it has this type, in words' }),
+        products: Type.Integer({ description: 'that have a value' }),
+        examples: Type.Array(Type.String()),
+      }),
+      { description: 'the most frequent first, up to 500' },
+    ),
+    hasMoreAttributes: Type.Boolean(),
+  },
+  { title: 'PreviewCatalog' },
+);
+
+/** Source: docs/interface.md §13.5. */
+export const WirePreview = Type.Object(
+  {
+    found: Type.Record(Type.String(), Type.String(), {
+      description: 'what was found out about the file: encoding, delimiter, path, record, sheet, feed',
+    }),
+    columns: Type.Array(Type.String(), { description: 'in the order of their first appearance' }),
+    rows: Type.Array(
+      Type.Object({
+        number: Type.Integer(),
+        values: Type.Record(Type.String(), Type.Unknown()),
+        product: Type.Optional(Type.Unsafe<MappedProduct>(Type.Record(Type.String(), Type.Unknown()))),
+        problems: Type.Optional(Type.Array(Problem)),
+        isFiltered: Type.Optional(Type.Boolean()),
+      }),
+      { description: 'the first rows of the source' },
+    ),
+    suggestion: Type.Object({
+      mapping: SentMappingSchema,
+      reasons: Type.Array(
+        Type.Object({
+          field: Type.String(),
+          column: Type.String(),
+          by: Type.Enum(['format', 'name', 'values']),
+          confidence: Type.Enum(['high', 'medium', 'low'], {
+            description: 'low: to be looked at before anything is imported',
+          }),
+          reason: Type.String({ description: 'why, in words' }),
+        }),
+      ),
+      format: Type.Optional(
+        Type.Object(
+          { type: Type.String(), reason: Type.String() },
+          { description: 'the file is written in another format than the one it was read as' },
+        ),
+      ),
+    }),
+    warnings: Type.Array(Type.Object({ field: Type.String(), message: Type.String() }), {
+      description: 'what a person would notice in the products of the first 1,000 rows',
+    }),
+    catalog: Type.Optional(WirePreviewCatalog),
+  },
+  { title: 'PipelinePreview' },
+);
+
+/** Source: docs/interface.md §13.1, §13.3. */
+export function toWirePipeline({ resource, lastRun }: Shown<Pipeline>, findBaseUrl: () => string) {
+  const { id, definition: defined, state, dueAt, createdAt, updatedAt } = resource;
+  const { trigger, source } = defined;
+  return {
+    id,
+    ...defined,
+    source: maskSource(source),
+    trigger:
+      trigger.type === 'webhook'
+        ? { ...trigger, id: state.triggerId, url: `${findBaseUrl()}/etl-triggers/webhook/${state.triggerId}` }
+        : trigger,
+    createdAt,
+    updatedAt,
+    ...(dueAt !== undefined && { nextRunAt: dueAt }),
+    lastRun: lastRun === undefined ? null : toLastRun(lastRun),
+  };
+}
+
+function toLastRun({ task, startedBy }: Run) {
+  const { id, taskStatus, startTime, finishTime } = toWireTask(task);
+  return {
+    taskId: id,
+    taskStatus,
+    startedBy: startedBy as RunStart,
+    startTime,
+    finishTime,
+    counts: countsOf(task),
+  };
+}
+
+export const toWireRun = ({ task, startedBy }: Run) => ({
+  task: toWireTask(task),
+  startedBy: startedBy as RunStart,
+  counts: countsOf(task),
+});
+
+/** A run that ended before it wrote has counted only what it read. */
+function countsOf({ result }: Task): RunCounts | null {
+  if (result === undefined) return null;
+  const { warnings: _, dropped: __, ...counts } = result as Partial<RunCounts> & Record<string, unknown>;
+  return { ...NO_COUNTS, ...counts };
+}
+
+/** Source: docs/interface.md §4.9. */
+export const toTriggered = (task: Task) => ({
+  status: 'success' as const,
+  message: 'Pipeline triggered' as const,
+  task: toWireTask(task),
 });

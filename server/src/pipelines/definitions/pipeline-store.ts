@@ -1,87 +1,51 @@
-import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
-import type { ChosenProject } from '../../kernel/caller.ts';
-import type { PagePlace } from '../../projects/projects.ts';
+import { type Selectable, sql } from 'kysely';
+import {
+  createRunStore,
+  createStore,
+  type DueTable,
+  type InProject,
+  inProjectTable,
+  type Rows,
+  readDefined,
+  toDefinedColumns,
+} from '../../definitions/definitions.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../../storage/storage.ts';
+import type { Task } from '../../tasks/tasks.ts';
 import type { SourceStamp } from '../sources/sources.ts';
-import type { Pipeline, PipelineDefinition } from './pipeline.ts';
+import type { Pipeline, PipelineDefinition, ReadSummary, UploadedFile } from './pipeline.ts';
 
-type Rows = Database['read'] | ControlTransaction;
 type PipelineRow = Selectable<ControlSchema['pipeline']>;
+type TaskKey = Pick<Task, 'projectId' | 'number'>;
 
-/** The key of a pipeline: rows are stored by project. */
-export type PipelineKey = Pick<Pipeline, 'projectId' | 'id'>;
+const table: DueTable<Pipeline, InProject> = {
+  ...inProjectTable,
+  name: 'pipeline',
+  dueColumn: 'next_run_at',
+  read: (row: PipelineRow) => ({
+    ...readDefined<PipelineDefinition>(row),
+    dueAt: row.next_run_at ?? undefined,
+    state: {
+      triggerId: row.trigger_id,
+      stamp: row.stamp === null ? undefined : (JSON.parse(row.stamp) as SourceStamp),
+    },
+  }),
+  toColumns: (pipeline) => ({
+    ...toDefinedColumns(pipeline),
+    trigger_id: pipeline.state.triggerId,
+    next_run_at: pipeline.dueAt ?? null,
+    stamp: writeStamp(pipeline.state.stamp),
+  }),
+};
 
-/** A pipeline found by its trigger, not by a call that names its project. */
-export interface FoundPipeline {
-  readonly pipeline: Pipeline;
-  /** Never a deleted one. */
-  readonly project: ChosenProject;
-}
+/** By the index pipeline_by_schedule what is due is found, by pipeline_by_trigger a webhook. */
+export const PIPELINES = { ...table, ...createStore(table) };
 
-export function readPipeline(row: PipelineRow): Pipeline {
-  return {
-    id: row.id,
-    projectId: row.project_id,
-    definition: JSON.parse(row.definition) as PipelineDefinition,
-    sealed: row.secrets ?? undefined,
-    revision: row.revision,
-    triggerId: row.trigger_id,
-    triggeredAt: row.triggered_at ?? undefined,
-    nextRunAt: row.next_run_at ?? undefined,
-    stamp: row.stamp === null ? undefined : (JSON.parse(row.stamp) as SourceStamp),
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
-}
+const writeStamp = (stamp: SourceStamp | undefined) => (stamp === undefined ? null : JSON.stringify(stamp));
 
-export type NewPipeline = Pick<
-  Pipeline,
-  'projectId' | 'definition' | 'triggerId' | 'nextRunAt' | 'createdAt'
->;
+/** By the index pipeline_run_by_pipeline. */
+export const RUNS = createRunStore({ name: 'pipeline_run', owners: 'pipeline', owner: 'pipeline_id' });
 
-export async function insertPipeline(tx: ControlTransaction, added: NewPipeline): Promise<Pipeline> {
-  const row = await tx
-    .insertInto('pipeline')
-    .values({
-      project_id: added.projectId,
-      definition: JSON.stringify(added.definition),
-      secrets: null,
-      revision: 1,
-      trigger_id: added.triggerId,
-      triggered_at: null,
-      next_run_at: added.nextRunAt ?? null,
-      stamp: null,
-      created_at: added.createdAt,
-      updated_at: added.createdAt,
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  return readPipeline(row);
-}
-
-export async function countPipelines(rows: Rows, projectId: number): Promise<number> {
-  const { count } = await rows
-    .selectFrom('pipeline')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('project_id', '=', projectId)
-    .executeTakeFirstOrThrow();
-  return Number(count);
-}
-
-/** @returns by id */
-export async function listPipelines(rows: Rows, projectId: number, place: PagePlace): Promise<Pipeline[]> {
-  const found = await rows
-    .selectFrom('pipeline')
-    .selectAll()
-    .where('project_id', '=', projectId)
-    .where('id', '>', place.after ?? 0)
-    .orderBy('id')
-    .limit(place.count)
-    .execute();
-  return found.map(readPipeline);
-}
-
-/** @returns pipelines of any project whose source may have headers that nobody sealed yet, by id */
+/** @returns pipelines of any project whose source may have headers that are not sealed yet, by id */
 export async function listUnsealed(rows: Rows, after: number, limit: number): Promise<Pipeline[]> {
   const found = await rows
     .selectFrom('pipeline')
@@ -92,45 +56,13 @@ export async function listUnsealed(rows: Rows, after: number, limit: number): Pr
     .orderBy('id')
     .limit(limit)
     .execute();
-  return found.map(readPipeline);
+  return found.map((row) => PIPELINES.read(row as never));
 }
 
-export async function findPipeline(rows: Rows, key: PipelineKey): Promise<Pipeline | undefined> {
-  const row = await rows.selectFrom('pipeline').selectAll().where(isThat(key)).executeTakeFirst();
-  return row && readPipeline(row);
-}
-
-/** Writes everything that a call can change. */
-export async function updatePipeline(tx: ControlTransaction, pipeline: Pipeline): Promise<void> {
-  await tx
-    .updateTable('pipeline')
-    .set({
-      definition: JSON.stringify(pipeline.definition),
-      secrets: pipeline.sealed ?? null,
-      revision: pipeline.revision,
-      trigger_id: pipeline.triggerId,
-      next_run_at: pipeline.nextRunAt ?? null,
-      stamp: pipeline.stamp === undefined ? null : JSON.stringify(pipeline.stamp),
-      updated_at: pipeline.updatedAt,
-    })
-    .where(isThat(pipeline))
-    .execute();
-}
-
-export async function removePipeline(tx: ControlTransaction, key: PipelineKey): Promise<void> {
-  await tx.deleteFrom('pipeline').where(isThat(key)).execute();
-}
-
-/** Deletes the pipelines of a project that is removed for good. */
-export async function removePipelinesOf(tx: ControlTransaction, projectId: number): Promise<void> {
-  for (const table of ['pipeline', 'pipeline_run'] as const)
-    await tx.deleteFrom(table).where('project_id', '=', projectId).execute();
-}
-
-/** Relies on the index pipeline_by_trigger. */
-export async function findByTrigger(rows: Rows, triggerId: string): Promise<FoundPipeline | undefined> {
-  const row = await selectWithProject(rows).where('pipeline.trigger_id', '=', triggerId).executeTakeFirst();
-  return row && toFound(row);
+interface Window {
+  readonly projectId: number;
+  readonly id: number;
+  readonly windowMs: number;
 }
 
 /**
@@ -139,89 +71,106 @@ export async function findByTrigger(rows: Rows, triggerId: string): Promise<Foun
  */
 export async function countTrigger(
   tx: ControlTransaction,
-  { projectId, id, windowMs }: PipelineKey & { readonly windowMs: number },
+  window: Window,
   { now }: Pick<Database, 'now'>,
 ): Promise<number | undefined> {
   const counted = await tx
     .updateTable('pipeline')
     .set({ triggered_at: now })
-    .where(isThat({ projectId, id }))
+    .where('project_id', '=', window.projectId)
+    .where('id', '=', window.id)
     .where(
-      sql<boolean>`(triggered_at is null or triggered_at <= ${now} - ${sql.lit(windowMs)} or triggered_at > ${now})`,
+      sql<boolean>`(triggered_at is null or triggered_at <= ${now} - ${sql.lit(window.windowMs)} or triggered_at > ${now})`,
     )
     .executeTakeFirst();
-  return Number(counted.numUpdatedRows) > 0
-    ? undefined
-    : findWindow(tx, { projectId, id, windowMs }, { now });
+  return Number(counted.numUpdatedRows) > 0 ? undefined : findWindow(tx, window, { now });
 }
 
 /** @returns ms until the window of the last accepted call ends; 0 when it has ended */
 export async function findWindow(
   rows: Rows,
-  { projectId, id, windowMs }: PipelineKey & { readonly windowMs: number },
+  { projectId, id, windowMs }: Window,
   { now }: Pick<Database, 'now'>,
 ): Promise<number> {
   const row = await rows
     .selectFrom('pipeline')
     .select(sql<number>`triggered_at + ${sql.lit(windowMs)} - ${now}`.as('rest'))
-    .where(isThat({ projectId, id }))
+    .where('project_id', '=', projectId)
+    .where('id', '=', id)
     .executeTakeFirst();
   return Math.min(windowMs, Math.max(0, Number(row?.rest ?? 0)));
 }
 
-/** @returns schedules that are due, the longest overdue first, behind `after`; relies on the index pipeline_by_schedule */
-export async function listDue(
-  { read, now }: Pick<Database, 'read' | 'now'>,
-  { after, limit }: { readonly after: Pipeline | undefined; readonly limit: number },
-): Promise<FoundPipeline[]> {
-  const rows = await selectWithProject(read)
-    .$if(after !== undefined, (query) =>
-      query.where(
-        sql<boolean>`(pipeline.next_run_at, pipeline.project_id, pipeline.id)
-          > (${after?.nextRunAt}, ${after?.projectId}, ${after?.id})`,
-      ),
-    )
-    .where('pipeline.next_run_at', 'is not', null)
-    // A volatile clock function cannot bound an index scan; a value read before can.
-    .where('pipeline.next_run_at', '<=', sql<number>`(select ${now})`)
-    .orderBy('pipeline.next_run_at')
-    .orderBy('pipeline.project_id')
-    .orderBy('pipeline.id')
-    .limit(limit)
-    .execute();
-  return rows.map(toFound);
+/** Saves the stamp that recognises an unchanged source, unless the pipeline was changed since its run began. */
+export async function saveStamp(
+  database: Database,
+  { projectId, id, revision }: Pick<Pipeline, 'projectId' | 'id' | 'revision'>,
+  stamp: SourceStamp | undefined,
+): Promise<void> {
+  await database.write(
+    (tx) =>
+      tx
+        .updateTable('pipeline')
+        .set({ stamp: writeStamp(stamp) })
+        .where('project_id', '=', projectId)
+        .where('id', '=', id)
+        .where('revision', '=', revision)
+        .execute(),
+    { of: 'rows' },
+  );
 }
 
-/** @returns false when another process has moved it, or the pipeline was changed */
-export async function moveSchedule(
-  tx: ControlTransaction,
-  pipeline: PipelineKey & Pick<Pipeline, 'nextRunAt'>,
-  nextRunAt: number | undefined,
-): Promise<boolean> {
-  const moved = await tx
-    .updateTable('pipeline')
-    .set({ next_run_at: nextRunAt ?? null })
-    .where(isThat(pipeline))
-    .where('next_run_at', '=', pipeline.nextRunAt ?? null)
+export interface StoredRun {
+  readonly upload: UploadedFile | undefined;
+  /** Present once the writes are accepted. */
+  readonly read: ReadSummary | undefined;
+}
+
+export async function findRun(
+  database: Database,
+  { projectId, number }: TaskKey,
+): Promise<StoredRun | undefined> {
+  const row = await database.read
+    .selectFrom('pipeline_run')
+    .select(['upload', 'read'])
+    .where('project_id', '=', projectId)
+    .where('task_number', '=', number)
     .executeTakeFirst();
-  return Number(moved.numUpdatedRows) > 0;
+  return (
+    row && {
+      upload: row.upload === null ? undefined : (JSON.parse(row.upload) as UploadedFile),
+      read: row.read === null ? undefined : (JSON.parse(row.read) as ReadSummary),
+    }
+  );
 }
 
-function isThat({ projectId, id }: PipelineKey) {
-  return (eb: ExpressionBuilder<ControlSchema, 'pipeline'>) =>
-    eb.and([eb('project_id', '=', projectId), eb('id', '=', id)]);
+/** Saved when the writes are accepted: after a crash the source cannot be read again. */
+export async function saveRead(
+  tx: ControlTransaction,
+  { projectId, number }: TaskKey,
+  read: ReadSummary,
+): Promise<void> {
+  await tx
+    .updateTable('pipeline_run')
+    .set({ read: JSON.stringify(read) })
+    .where('project_id', '=', projectId)
+    .where('task_number', '=', number)
+    .execute();
 }
 
-function selectWithProject(rows: Rows) {
-  return rows
-    .selectFrom('pipeline')
-    .innerJoin('project', 'project.id', 'pipeline.project_id')
-    .selectAll('pipeline')
-    .select(['project.name as projectName', 'project.account_id as accountId'])
-    .where('project.deleted_at', 'is', null);
-}
-
-function toFound(row: PipelineRow & { projectName: string; accountId: number }): FoundPipeline {
-  const project = { id: row.project_id, name: row.projectName, accountId: row.accountId };
-  return { pipeline: readPipeline(row), project };
+/** @returns the payloads of files whose runs have not ended */
+export async function listOpenPieces(rows: Rows): Promise<string[]> {
+  const found = await rows
+    .selectFrom('task')
+    .innerJoin('pipeline_run', (join) =>
+      join
+        .onRef('pipeline_run.project_id', '=', 'task.project_id')
+        .onRef('pipeline_run.task_number', '=', 'task.number'),
+    )
+    .select('pipeline_run.upload')
+    // The condition of the index task_open, word for word.
+    .where(sql<boolean>`task.status in ('PENDING', 'RUNNING')`)
+    .where('pipeline_run.upload', 'is not', null)
+    .execute();
+  return found.flatMap(({ upload }) => (JSON.parse(String(upload)) as UploadedFile).pieces);
 }

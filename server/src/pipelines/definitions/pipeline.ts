@@ -1,4 +1,4 @@
-import { markOf } from '../../storage/storage.ts';
+import type { Defined } from '../../definitions/definitions.ts';
 import type { ReportLine } from '../../tasks/tasks.ts';
 import type { Format } from '../formats/formats.ts';
 import type { Mapping, PipelineMode } from '../mapping/mapping.ts';
@@ -30,28 +30,15 @@ export interface PipelineDefinition {
   readonly minProducts: number;
 }
 
-export interface Pipeline {
-  readonly id: number;
-  readonly projectId: number;
-  /** With *** in place of what is sealed. */
-  readonly definition: PipelineDefinition;
-  /** The secrets of its source (`pipeline-secrets.ts`); undefined when it has none. */
-  readonly sealed: string | undefined;
-  /** Starts at 1; each change raises it. */
-  readonly revision: number;
+/** What the service notes of a pipeline. */
+export interface PipelineState {
+  /** The last part of the webhook's URL. */
   readonly triggerId: string;
-  /** The last accepted call of the webhook. */
-  readonly triggeredAt: number | undefined;
-  /** When a schedule is due next. */
-  readonly nextRunAt: number | undefined;
+  /** Recognises an unchanged source. */
   readonly stamp: SourceStamp | undefined;
-  readonly createdAt: number;
-  readonly updatedAt: number;
 }
 
-/** Covers what a person has written: each change has an instant of its own. Source: docs/interface.md §7.6. */
-export const markOfPipeline = ({ id, updatedAt }: Pick<Pipeline, 'id' | 'updatedAt'>): string =>
-  markOf([id, updatedAt]);
+export type Pipeline = Defined<PipelineDefinition, PipelineState>;
 
 export type RunStart = 'manual' | 'upload' | 'schedule' | 'webhook';
 

@@ -2,7 +2,9 @@ import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import {
+  type AnswerOnce,
   type BodyStream,
+  ListQuery,
   type RecordAnswer,
   type Routes,
   type Server,
@@ -12,19 +14,25 @@ import {
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
-import type { Pipeline, PipelineRouteParts } from '../definitions/definitions.ts';
 import {
-  ListQuery,
+  type Pipeline,
   PipelineParams,
   RunPage,
   RunQuery,
-  recordPipelineChange,
   TriggeredAnswer,
   toTriggered,
   toWireRun,
   UploadQuery,
 } from '../definitions/definitions.ts';
+import type { Pipelines } from '../pipelines.ts';
 import { readFileName, readSentType } from './upload-name.ts';
+
+export interface RunRouteParts {
+  readonly pipelines: Pipelines;
+  readonly answerOnce: AnswerOnce;
+  /** Of files that are sent in. */
+  readonly sourceMaxMib: number;
+}
 
 /** Who may change products may also have a pipeline change them. Source: docs/interface.md §14.1. */
 const runs = { guard: 'management', access: 'write' } as const;
@@ -35,14 +43,14 @@ const File = Type.Unsafe<BodyStream | undefined>({ type: 'string', format: 'bina
 
 /** Source: docs/interface.md §13.2, §13.6. */
 export const pipelineRunRoutes =
-  (parts: PipelineRouteParts): Routes =>
+  (parts: RunRouteParts): Routes =>
   (server) => {
     serveRun(server, parts);
     serveUpload(server, parts);
     serveHistory(server, parts);
   };
 
-function serveRun(server: Server, parts: PipelineRouteParts): void {
+function serveRun(server: Server, parts: RunRouteParts): void {
   const { pipelines, answerOnce } = parts;
   const endpoint = {
     ...about,
@@ -54,7 +62,7 @@ function serveRun(server: Server, parts: PipelineRouteParts): void {
   } as const;
   serveOnce(server, endpoint, async (request, once) => {
     const { project, params, query } = request;
-    const pipeline = await pipelines.get({ projectId: project.id, id: params.pipelineId });
+    const pipeline = await pipelines.get(project, params.pipelineId);
     return once(async (record) => {
       const alongside = noteRun(parts, request, { pipeline, record });
       return toTriggered(await pipelines.run(pipeline, project, { isForced: query.force, alongside }));
@@ -62,7 +70,7 @@ function serveRun(server: Server, parts: PipelineRouteParts): void {
   });
 }
 
-function serveUpload(server: Server, parts: PipelineRouteParts): void {
+function serveUpload(server: Server, parts: RunRouteParts): void {
   const { pipelines, answerOnce, sourceMaxMib } = parts;
   const endpoint = {
     ...about,
@@ -77,7 +85,7 @@ function serveUpload(server: Server, parts: PipelineRouteParts): void {
   } as const;
   serveOnce(server, endpoint, async (request, once) => {
     const { project, params, query, body } = request;
-    const pipeline = await pipelines.get({ projectId: project.id, id: params.pipelineId });
+    const pipeline = await pipelines.get(project, params.pipelineId);
     const sent = { ...describeFile(request, query.name), chunks: body ?? Readable.from([]) };
     return pipelines.upload({ pipeline, project, sent }, (digest, start) => {
       request.bodyDigest = digest;
@@ -86,7 +94,7 @@ function serveUpload(server: Server, parts: PipelineRouteParts): void {
   });
 }
 
-function serveHistory(server: Server, { pipelines }: PipelineRouteParts): void {
+function serveHistory(server: Server, { pipelines }: RunRouteParts): void {
   const endpoint = {
     ...about,
     method: 'GET',
@@ -96,20 +104,19 @@ function serveHistory(server: Server, { pipelines }: PipelineRouteParts): void {
     ...{ query: ListQuery, answer: { 200: RunPage } },
   } as const;
   serve(server, endpoint, async ({ project, params, query }) => {
-    const key = { projectId: project.id, id: params.pipelineId };
-    const { items, nextCursor } = await pipelines.listRuns(key, query);
+    const { items, nextCursor } = await pipelines.listRuns(project, params.pipelineId, query);
     return { items: items.map(toWireRun), nextCursor };
   });
 }
 
 /** @returns what is written with a run: who started it, and the answer */
 function noteRun(
-  parts: PipelineRouteParts,
+  { pipelines }: RunRouteParts,
   { caller }: FastifyRequest,
   { pipeline, record }: { pipeline: Pipeline; record: RecordAnswer<ReturnType<typeof toTriggered>> },
 ) {
   return async (tx: ControlTransaction, task: Task) => {
-    await recordPipelineChange(parts, { tx, caller, action: 'run', pipeline });
+    await pipelines.record(tx, caller, { what: 'run', resource: pipeline });
     await record(tx, toTriggered(task));
   };
 }

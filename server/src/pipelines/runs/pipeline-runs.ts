@@ -10,12 +10,11 @@ import {
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 import {
   findRun,
-  hasOpenRun,
-  insertRun,
   NO_COUNTS,
   type Pipeline,
   type PipelineDefinition,
   type ReadSummary,
+  RUNS,
   type RunCounts,
   type RunStart,
   saveRead,
@@ -125,8 +124,8 @@ export class PipelineRuns {
       lane: String(id),
       name: definition.name,
       async alongside(tx, task) {
-        if (await hasOpenRun(tx, { projectId, id })) throw refuseWhileRunning();
-        await insertRun(tx, task, { pipelineId: id, startedBy, upload });
+        if (await RUNS.hasOpen(tx, { projectId, id })) throw refuseWhileRunning();
+        await RUNS.insert(tx, task, { ownerId: id, startedBy, upload: upload && JSON.stringify(upload) });
         await alongside?.(tx, task);
       },
     });
@@ -147,7 +146,7 @@ export class PipelineRuns {
     run.clearDoubt();
     const found = await this.parts.findPipeline(projectId, pipelineId);
     if (found === undefined) throw new ServiceError('not_found');
-    const pipeline = isForced ? { ...found, stamp: undefined } : found;
+    const pipeline = isForced ? { ...found, state: { ...found.state, stamp: undefined } } : found;
     const done = await this.prepare(run, pipeline, stored?.upload);
     if (done === undefined) return;
     await this.conclude(run, { pipelineId, ...done });
@@ -190,11 +189,11 @@ export class PipelineRuns {
     run: TaskRun,
     { pipeline, upload, gathered }: Reading,
   ): Promise<ReadSummary | undefined> {
-    const { projectId, definition, revision, stamp } = pipeline;
+    const { projectId, definition, revision, state } = pipeline;
     const { format, mapping, mode, onRejectedRow, minProducts } = definition;
     const source = this.parts.openSource(pipeline);
     await run.log(`fetching ${describeSource(source)}`);
-    const order = { projectId, source, format, mapping, mode, last: stamp, upload };
+    const order = { projectId, source, format, mapping, mode, last: state.stamp, upload };
     const read = await this.parts.threads.read(
       { ...order, stopsAtProblem: onRejectedRow === 'stop' },
       { run, onRejectedRow, onProducts: (bytes) => gathered.add({ bytes, encoding: 'identity' }) },

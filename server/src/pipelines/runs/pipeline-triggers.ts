@@ -1,14 +1,15 @@
+import type { Found } from '../../definitions/definitions.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { type Database, type PayloadFiles, WatchedWrite } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
-import type { Pipeline, UploadedFile } from '../definitions/definitions.ts';
 import {
   countTrigger,
-  type FoundPipeline,
-  findByTrigger,
   findWindow,
-  hasOpenRun,
+  PIPELINES,
+  type Pipeline,
+  RUNS,
+  type UploadedFile,
 } from '../definitions/definitions.ts';
 import { takesFile } from '../sources/sources.ts';
 import type { PipelineRuns, RunRequest } from './pipeline-runs.ts';
@@ -58,7 +59,7 @@ export function createPipelineTriggers({ database, payloads, runs }: TriggerPart
     ): Promise<Answer> {
       refuseFileOf(pipeline);
       // Asked before gigabytes are sent; whether it still holds is asked again when the run is accepted.
-      if (!sent.mayBeRepeated && (await hasOpenRun(database.read, pipeline)))
+      if (!sent.mayBeRepeated && (await RUNS.hasOpen(database.read, pipeline)))
         throw new ServiceError('pipeline_running', { retryAfterSeconds: RUNNING_SECONDS });
       const place = { payloads, projectId: project.id };
       const { pieces, sizeBytes, digest } = await storePieces(sent.chunks, place);
@@ -80,15 +81,15 @@ export function createPipelineTriggers({ database, payloads, runs }: TriggerPart
     },
 
     /** @returns the pipeline that a webhook starts; undefined where there is none, or it has another trigger now */
-    async findWebhook(triggerId: string): Promise<FoundPipeline | undefined> {
+    async findWebhook(triggerId: string): Promise<Found<Pipeline> | undefined> {
       // Anything else is no id, and not every store takes it as a text.
       if (!/^[\w-]{1,64}$/.test(triggerId)) return undefined;
-      const found = await findByTrigger(database.read, triggerId);
-      return found?.pipeline.definition.trigger.type === 'webhook' ? found : undefined;
+      const found = await PIPELINES.findBy(database.read, 'trigger_id', triggerId);
+      return found?.resource.definition.trigger.type === 'webhook' ? found : undefined;
     },
 
     /** @throws pipeline_running, pipeline_too_soon: then the call is not counted */
-    async trigger({ pipeline, project }: FoundPipeline, alongside: AlongsideRun): Promise<Task> {
+    async trigger({ resource: pipeline, project }: Found<Pipeline>, alongside: AlongsideRun): Promise<Task> {
       const { trigger } = pipeline.definition;
       const seconds = trigger.type === 'webhook' ? trigger.minSecondsBetween : 0;
       const window = { projectId: project.id, id: pipeline.id, windowMs: seconds * 1000 };

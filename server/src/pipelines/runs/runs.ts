@@ -5,4 +5,4 @@ export { PipelineRuns, type Preview } from './pipeline-runs.ts';
 export { createPipelineTriggers } from './pipeline-triggers.ts';
 export { createRunThreads, type RunThreadData, type RunThreads } from './run-client.ts';
 export { runThreadOperations } from './run-thread.ts';
-export { createSchedule } from './schedule.ts';
+export { createPipelineSchedule } from './schedule.ts';

@@ -1,10 +1,13 @@
-/** Starts pipelines when their schedules are due. Source: docs/interface.md §13.3. */
-import { ServiceError } from '../../kernel/errors.ts';
+import {
+  createSchedule,
+  type Found,
+  findNextRun,
+  moveDue,
+  startOnce,
+} from '../../definitions/definitions.ts';
 import type { Logger } from '../../kernel/logger.ts';
-import { type ControlTransaction, type Database, readNow } from '../../storage/storage.ts';
-import { createDueWatch, Moved } from '../../tasks/tasks.ts';
-import type { Pipeline } from '../definitions/definitions.ts';
-import { type FoundPipeline, findNextRun, listDue, moveSchedule } from '../definitions/definitions.ts';
+import { type Database, readNow } from '../../storage/storage.ts';
+import { PIPELINES, type Pipeline } from '../definitions/definitions.ts';
 import type { PipelineRuns } from './pipeline-runs.ts';
 
 export interface ScheduleParts {
@@ -13,44 +16,25 @@ export interface ScheduleParts {
   readonly runs: Pick<PipelineRuns, 'start'>;
 }
 
-const isRunning = (error: unknown) => error instanceof ServiceError && error.code === 'pipeline_running';
-
-/** Of those that are due, read at a time. */
-const TOGETHER = 100;
-
-/**
- * Every process that runs tasks looks. The next time is written in the transaction that starts the run, so one of them
- * starts it; a time that passed while nobody looked is due once.
- */
-export function createSchedule({ database, logger, runs }: ScheduleParts) {
-  async function startDue({ pipeline, project }: FoundPipeline): Promise<void> {
+/** Starts pipelines when their schedules are due. Source: docs/interface.md §13.3. */
+export function createPipelineSchedule({ database, logger, runs }: ScheduleParts) {
+  async function startDue({ resource: pipeline, project }: Found<Pipeline>): Promise<void> {
     const { trigger } = pipeline.definition;
     const now = await readNow(database.read, database);
-    const next = trigger.type === 'schedule' ? findNextRun(trigger, now) : undefined;
-    const alongside = async (tx: ControlTransaction) => {
-      if (!(await moveSchedule(tx, pipeline, next))) throw new Moved();
-    };
-    try {
-      await runs.start(pipeline, project, { startedBy: 'schedule', alongside });
-    } catch (error) {
-      if (error instanceof Moved) return;
-      if (!isRunning(error)) throw error;
-      await leaveOut(pipeline, next);
-    }
-  }
-
-  async function leaveOut(pipeline: Pipeline, next: number | undefined): Promise<void> {
-    const { projectId, id, nextRunAt } = pipeline;
-    const isOurs = await database.write((tx) => moveSchedule(tx, pipeline, next), { of: projectId });
+    const next = { dueAt: trigger.type === 'schedule' ? findNextRun(trigger, now) : undefined };
+    const chosen = { resource: pipeline, next, busy: 'pipeline_running' } as const;
+    const isStarted = await startOnce(PIPELINES, chosen, (alongside) =>
+      runs.start(pipeline, project, { startedBy: 'schedule', alongside }),
+    );
+    if (isStarted) return;
+    const { projectId, id, dueAt } = pipeline;
+    const isOurs = await database.write((tx) => moveDue(tx, PIPELINES, chosen), { of: projectId });
     if (!isOurs) return;
-    const facts = { projectId, pipelineId: id, dueAt: nextRunAt };
+    const facts = { projectId, pipelineId: id, dueAt };
     logger.info(facts, 'a schedule was due while its pipeline was running, this time is left out');
   }
 
-  return createDueWatch<FoundPipeline>({
-    logger,
-    subject: 'schedules of pipelines',
-    listDue: (after) => listDue(database, { after: after?.pipeline, limit: TOGETHER }),
-    startDue,
+  return createSchedule({
+    ...{ database, logger, table: PIPELINES, subject: 'schedules of pipelines', startDue },
   });
 }

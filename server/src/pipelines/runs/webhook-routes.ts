@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
+import type { Found } from '../../definitions/definitions.ts';
 import {
   type AnswerOnce,
   chargeRequest,
@@ -12,16 +13,13 @@ import {
 } from '../../http/http.ts';
 import { allows, type Caller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { Projects } from '../../projects/projects.ts';
-import type { FoundPipeline } from '../definitions/definitions.ts';
-import { recordPipelineChange, TriggeredAnswer, toTriggered } from '../definitions/definitions.ts';
+import { type Pipeline, TriggeredAnswer, toTriggered } from '../definitions/definitions.ts';
 import type { Pipelines } from '../pipelines.ts';
 
 export interface WebhookRouteParts {
   readonly pipelines: Pipelines;
   readonly guards: Pick<Guards, 'findCaller' | 'countRequest'>;
   readonly answerOnce: AnswerOnce;
-  readonly projects: Pick<Projects, 'recordChange'>;
 }
 
 const refusal = (description: string) => ({ ...ErrorAnswer, description });
@@ -36,9 +34,9 @@ const failures = {
 
 /** Source: docs/interface.md §4.9, §5.5. */
 export const webhookRoutes =
-  ({ pipelines, guards, answerOnce, projects }: WebhookRouteParts): Routes =>
+  ({ pipelines, guards, answerOnce }: WebhookRouteParts): Routes =>
   (server) => {
-    const found = new WeakMap<FastifyRequest, FoundPipeline>();
+    const found = new WeakMap<FastifyRequest, Found<Pipeline>>();
 
     /** The order of §4.9 rule 9: the URL, the credentials, then how often. */
     async function check(request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -68,9 +66,12 @@ export const webhookRoutes =
       if (webhook === undefined) throw new Error('a webhook was not looked for');
       return once(async (record) => {
         const task = await pipelines.trigger(webhook, async (tx, accepted) => {
-          const { caller } = request;
-          const details = { startedBy: 'webhook' };
-          await recordPipelineChange({ projects }, { tx, caller, action: 'run', details, ...webhook });
+          const { resource } = webhook;
+          await pipelines.record(tx, request.caller, {
+            what: 'run',
+            resource,
+            details: { startedBy: 'webhook' },
+          });
           await record(tx, toTriggered(accepted));
         });
         return toTriggered(task);
@@ -82,7 +83,7 @@ export const webhookRoutes =
 async function findOwner(
   guards: WebhookRouteParts['guards'],
   request: FastifyRequest,
-  { project }: FoundPipeline,
+  { project }: Found<Pipeline>,
 ): Promise<Caller> {
   const key = readPresentedKey(request, true);
   if (key === undefined) throw new ServiceError('webhook_token_missing');

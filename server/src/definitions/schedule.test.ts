@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkSchedule, findNextRun } from './pipeline-schedule.ts';
+import { checkSchedule, findNextRun } from './schedule.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 

@@ -1,0 +1,195 @@
+import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely';
+import type { ChosenProject } from '../kernel/caller.ts';
+import type { PagePlace } from '../projects/projects.ts';
+import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
+
+export type Rows = Database['read'] | ControlTransaction;
+export type Columns = Readonly<Record<string, string | number | null | undefined>>;
+
+/** How a kind is stored: a row for each resource. */
+export interface Table<Resource, Place> {
+  readonly name: keyof ControlSchema;
+  /** The columns of the key with their values; of what belongs to a project `project_id` comes first, by which rows are distributed. */
+  keyOf(resource: Resource): Columns;
+  /** Which rows a caller can see at a place: those of a project, or those within reach. */
+  within(place: Place): Expression<SqlBool>;
+  read(row: never): Resource;
+  /** Everything that a change can write. */
+  toColumns(resource: Resource): Columns;
+}
+
+/** How a resource of a project is stored, whatever its kind. */
+export interface DefinedRow {
+  readonly id: number;
+  readonly project_id: number;
+  readonly definition: string;
+  readonly secrets: string | null;
+  readonly revision: number;
+  readonly created_at: number;
+  readonly updated_at: number;
+}
+
+/** What the tables of kinds of projects have in common. */
+export const inProjectTable = {
+  keyOf: ({ projectId, id }: { readonly projectId: number; readonly id: number }) => ({
+    project_id: projectId,
+    id,
+  }),
+  within: ({ id }: Pick<ChosenProject, 'id'>) => sql<SqlBool>`project_id = ${id}`,
+};
+
+export const readDefined = <Definition>(row: DefinedRow) => ({
+  id: row.id,
+  projectId: row.project_id,
+  definition: JSON.parse(row.definition) as Definition,
+  sealed: row.secrets ?? undefined,
+  revision: row.revision,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+});
+
+/** Of `readDefined`, as far as a change writes it. */
+export const toDefinedColumns = ({
+  definition,
+  sealed,
+  revision,
+  updatedAt,
+}: Pick<ReturnType<typeof readDefined>, 'definition' | 'sealed' | 'revision' | 'updatedAt'>) => ({
+  ...{ definition: JSON.stringify(definition), secrets: sealed ?? null, revision, updated_at: updatedAt },
+});
+
+/** @returns the row as it is stored */
+export async function insertRow(
+  tx: ControlTransaction,
+  name: keyof ControlSchema,
+  columns: Columns,
+): Promise<unknown> {
+  const names = sql.join(Object.keys(columns).map((column) => sql.ref(column)));
+  const values = sql.join(Object.values(columns).map((value) => value ?? null));
+  const insert = sql`insert into ${sql.table(name)} (${names}) values (${values}) returning *`;
+  return (await insert.execute(tx)).rows[0];
+}
+
+export type Store<Resource, Place> = ReturnType<typeof createStore<Resource, Place>>;
+
+/** The statements of a kind. */
+export function createStore<Resource, Place>(kind: Table<Resource, Place>) {
+  const { name, keyOf, within, read, toColumns } = kind;
+  const table = sql.table(name);
+  const select = async (rows: Rows, where: RawBuilder<unknown>): Promise<Resource[]> => {
+    const found = await sql`select * from ${table} where ${where}`.execute(rows);
+    return found.rows.map((row) => read(row as never));
+  };
+
+  return {
+    ...kind,
+    find: async (rows: Rows, place: Place, id: number): Promise<Resource | undefined> =>
+      (await select(rows, sql`${within(place)} and id = ${id}`))[0],
+
+    /** @returns by id */
+    list: (rows: Rows, place: Place, { after = 0, count }: PagePlace): Promise<Resource[]> =>
+      select(rows, sql`${within(place)} and id > ${after} order by id limit ${count}`),
+
+    async count(rows: Rows, where: Columns): Promise<number> {
+      const counted = sql<{ count: number }>`select count(*) as count from ${table} where ${areEqual(where)}`;
+      return Number((await counted.execute(rows)).rows[0]?.count);
+    },
+
+    async update(tx: ControlTransaction, resource: Resource): Promise<void> {
+      const isThat = areEqual(keyOf(resource));
+      await sql`update ${table} set ${assign(toColumns(resource))} where ${isThat}`.execute(tx);
+    },
+
+    async remove(tx: ControlTransaction, resource: Resource): Promise<void> {
+      await sql`delete from ${table} where ${areEqual(keyOf(resource))}`.execute(tx);
+    },
+
+    /** By a column that names one resource of all projects, such as the token of an address. */
+    findBy: async (rows: Rows, column: string, value: string): Promise<Found<Resource> | undefined> =>
+      (await selectFound(rows, kind, sql`${sql.ref(`${name}.${column}`)} = ${value}`))[0],
+  };
+}
+
+/** A resource that no call names, with its project. */
+export interface Found<Resource> {
+  readonly resource: Resource;
+  /** Never a deleted one. */
+  readonly project: ChosenProject;
+}
+
+/** A table whose rows are due at an instant; an index leads from that column to the rows. */
+export interface DueTable<Resource extends { readonly dueAt: number | undefined }, Place>
+  extends Table<Resource, Place> {
+  /** The instant, null: none. */
+  readonly dueColumn: string;
+}
+
+/** @returns what is due, the longest overdue first, behind `after` */
+export async function listDue<
+  Resource extends { readonly id: number; readonly projectId: number; readonly dueAt: number | undefined },
+  Place,
+>(
+  { read, now }: Pick<Database, 'read' | 'now'>,
+  table: DueTable<Resource, Place>,
+  { after, limit }: { readonly after: Resource | undefined; readonly limit: number },
+): Promise<Found<Resource>[]> {
+  const due = sql.ref(`${table.name}.${table.dueColumn}`);
+  const order = sql`${due}, ${sql.ref(`${table.name}.project_id`)}, ${sql.ref(`${table.name}.id`)}`;
+  const behind = after && sql`and (${order}) > (${after.dueAt}, ${after.projectId}, ${after.id})`;
+  // A volatile clock function cannot bound an index scan; a value read before can.
+  const isDue = sql`${due} is not null and ${due} <= (select ${now}) ${behind ?? sql``}`;
+  return selectFound(read, table, sql`${isDue} order by ${order} limit ${limit}`);
+}
+
+/** When a resource is due next, and what is written with it. */
+export interface NextDue {
+  readonly dueAt: number | undefined;
+  readonly columns?: Columns;
+}
+
+/** @returns false when another process has moved it, or the resource was changed */
+export async function moveDue<Resource extends { readonly dueAt: number | undefined }, Place>(
+  tx: ControlTransaction,
+  { name, keyOf, dueColumn }: DueTable<Resource, Place>,
+  { resource, next }: { readonly resource: Resource; readonly next: NextDue },
+): Promise<boolean> {
+  const columns = { [dueColumn]: next.dueAt, ...next.columns };
+  const moved = await sql`update ${sql.table(name)} set ${assign(columns)} where ${areEqual(keyOf(resource))}
+    and ${sql.ref(dueColumn)} is not distinct from ${resource.dueAt ?? null}`.execute(tx);
+  return Number(moved.numAffectedRows) > 0;
+}
+
+/** Deletes what the project that is removed for good had. */
+export async function removeRowsOf(
+  tx: ControlTransaction,
+  names: readonly (keyof ControlSchema)[],
+  projectId: number,
+): Promise<void> {
+  for (const name of names)
+    await sql`delete from ${sql.table(name)} where project_id = ${projectId}`.execute(tx);
+}
+
+async function selectFound<Resource, Place>(
+  rows: Rows,
+  { name, read }: Table<Resource, Place>,
+  where: RawBuilder<unknown>,
+): Promise<Found<Resource>[]> {
+  type Row = { project_id: number; projectName: string; accountId: number };
+  const found = await sql<Row>`select ${sql.table(name)}.*, project.name as "projectName",
+      project.account_id as "accountId"
+    from ${sql.table(name)} join project on project.id = ${sql.ref(`${name}.project_id`)}
+    where project.deleted_at is null and ${where}`.execute(rows);
+  return found.rows.map((row) => ({
+    resource: read(row as never),
+    project: { id: row.project_id, name: row.projectName, accountId: row.accountId },
+  }));
+}
+
+const assign = (columns: Columns) =>
+  sql.join(Object.entries(columns).map(([name, value]) => sql`${sql.ref(name)} = ${value ?? null}`));
+
+const areEqual = (columns: Columns) =>
+  sql.join(
+    Object.entries(columns).map(([name, value]) => sql`${sql.ref(name)} = ${value}`),
+    sql` and `,
+  );

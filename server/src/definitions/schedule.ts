@@ -1,0 +1,120 @@
+/** When a schedule is due, and its start by one of all processes. Source: docs/interface.md §13.3. */
+import { Cron } from 'croner';
+import { type FailureCode, ServiceError } from '../kernel/errors.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { ControlTransaction, Database } from '../storage/storage.ts';
+import { createDueWatch, Moved } from '../tasks/tasks.ts';
+import { type DueTable, type Found, listDue, moveDue, type NextDue } from './definition-store.ts';
+
+export interface Schedule {
+  /** Minute, hour, day of the month, month, day of the week. */
+  readonly cron: string;
+  /** A name of the IANA database, as `Europe/Berlin`. */
+  readonly timeZone: string;
+}
+
+const FIELDS = 5;
+
+/** @returns what is wrong with a schedule, with its path */
+export function checkSchedule({ cron, timeZone }: Schedule, now: number): string[] {
+  const zoneProblem = findZoneProblem(timeZone);
+  const cronProblem = findCronProblem(cron, now);
+  return [
+    ...(cronProblem === undefined ? [] : [`/trigger/cron: ${cronProblem}`]),
+    ...(zoneProblem === undefined ? [] : [`/trigger/timeZone: ${zoneProblem}`]),
+  ];
+}
+
+/**
+ * A local time that a clock change skips is due at the instant of the change, and one that occurs twice is due the first
+ * time; an hourly schedule stays hourly.
+ * @returns the next due instant; undefined when there is none
+ */
+export function findNextRun({ cron, timeZone }: Schedule, after: number): number | undefined {
+  return open(cron, timeZone).nextRun(new Date(after))?.getTime();
+}
+
+/** Shorter and longer forms differ between programs, and every second is too often for a pipeline. */
+function findCronProblem(cron: string, now: number): string | undefined {
+  if (cron.trim().split(/\s+/).length !== FIELDS)
+    return `must have ${FIELDS} fields: minute, hour, day of the month, month, day of the week`;
+  try {
+    const isEver = open(cron, 'UTC').nextRun(new Date(now)) !== null;
+    return isEver ? undefined : 'names a day that never comes';
+  } catch (error) {
+    // croner throws for the pattern alone, and its text names the field.
+    return (error as Error).message.replace(/^CronPattern: /, '');
+  }
+}
+
+function findZoneProblem(timeZone: string): string | undefined {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone });
+    return undefined;
+  } catch {
+    // Intl has no other way to say whether it knows a zone.
+    return 'must be a time zone such as Europe/Berlin or UTC';
+  }
+}
+
+function open(cron: string, timeZone: string): Cron {
+  return new Cron(cron, { mode: '5-part', timezone: timeZone, paused: true });
+}
+
+interface Due {
+  readonly id: number;
+  readonly projectId: number;
+  readonly dueAt: number | undefined;
+}
+
+/** Of those that are due, read at a time. */
+const TOGETHER = 500;
+
+/** Every process that runs tasks reads what is due; a time that passed while none did is due once. */
+export const createSchedule = <Resource extends Due, Place>({
+  database,
+  table,
+  ...parts
+}: {
+  readonly database: Database;
+  readonly logger: Logger;
+  readonly table: DueTable<Resource, Place>;
+  /** For the log, when starts begin to fail. */
+  readonly subject: string;
+  startDue(found: Found<Resource>): Promise<void>;
+}) =>
+  createDueWatch<Found<Resource>>({
+    ...parts,
+    listDue: (after) => listDue(database, table, { after: after?.resource, limit: TOGETHER }),
+  });
+
+/**
+ * Starts a run that is due. The next time is written in the transaction that accepts the run, so that one of all processes
+ * starts it.
+ * @param busy the refusal of `start` while another run is open
+ * @returns false while another run is open
+ */
+export async function startOnce<Resource extends Due, Place>(
+  table: DueTable<Resource, Place>,
+  {
+    resource,
+    next,
+    busy,
+  }: {
+    readonly resource: Resource;
+    readonly next: NextDue;
+    readonly busy: FailureCode;
+  },
+  start: (alongside: (tx: ControlTransaction) => Promise<void>) => Promise<unknown>,
+): Promise<boolean> {
+  try {
+    await start(async (tx) => {
+      if (!(await moveDue(tx, table, { resource, next }))) throw new Moved();
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof Moved) return true;
+    if (error instanceof ServiceError && error.code === busy) return false;
+    throw error;
+  }
+}
