@@ -1,6 +1,6 @@
-import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely';
-import type { ChosenProject } from '../kernel/caller.ts';
-import type { PagePlace } from '../projects/projects.ts';
+import { type Expression, type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
+import type { ChosenProject, Scope } from '../kernel/caller.ts';
+import { type Actor, isScopeInReach, type PagePlace } from '../projects/projects.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
 
 export type Rows = Database['read'] | ControlTransaction;
@@ -28,6 +28,40 @@ export interface DefinedRow {
   readonly created_at: number;
   readonly updated_at: number;
 }
+
+/** A resource with a scope, as keys and webhook endpoints have it. */
+export interface Scoped {
+  readonly id: number;
+  readonly accountId: number;
+  readonly scope: Scope;
+  readonly createdAt: number;
+  readonly createdBy: Actor;
+}
+
+/** What the tables of kinds with a scope have in common: callers see what is within their reach. */
+export const inReachTable = { keyOf: ({ id }: Scoped) => ({ id }), within: isScopeInReach };
+
+export const readScoped = (
+  row: Selectable<ControlSchema['api_key'] | ControlSchema['webhook_endpoint']>,
+): Scoped => ({
+  id: row.id,
+  accountId: row.account_id,
+  scope:
+    row.scope_type === 'account' || row.scope_id === null
+      ? { type: 'account' }
+      : { type: row.scope_type, id: row.scope_id },
+  createdAt: row.created_at,
+  createdBy: JSON.parse(row.created_by),
+});
+
+/** Of `readScoped`; only an insert writes them. */
+export const toScopedColumns = ({ accountId, scope, createdAt, createdBy }: Omit<Scoped, 'id'>) => ({
+  account_id: accountId,
+  scope_type: scope.type,
+  scope_id: scope.type === 'account' ? null : scope.id,
+  created_at: createdAt,
+  created_by: JSON.stringify(createdBy),
+});
 
 /** What the tables of kinds of projects have in common. */
 export const inProjectTable = {
@@ -99,6 +133,10 @@ export function createStore<Resource, Place>(kind: Table<Resource, Place>) {
       const isThat = areEqual(keyOf(resource));
       await sql`update ${table} set ${assign(toColumns(resource))} where ${isThat}`.execute(tx);
     },
+
+    /** @param columns of the table, as a new row has them. @returns the resource with its id */
+    insert: async (tx: ControlTransaction, columns: Columns): Promise<Resource> =>
+      read((await insertRow(tx, name, columns)) as never),
 
     async remove(tx: ControlTransaction, resource: Resource): Promise<void> {
       await sql`delete from ${table} where ${areEqual(keyOf(resource))}`.execute(tx);

@@ -10,7 +10,7 @@ import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import { type ListPage, type PageWish, readPlace, toPage } from '../projects/projects.ts';
 import { type ControlTransaction, markOf, readNow, type Secrets } from '../storage/storage.ts';
 import type { Task, Tasks } from '../tasks/tasks.ts';
-import { insertRow, type Store } from './definition-store.ts';
+import type { Store } from './definition-store.ts';
 import { type Chosen, createResources, type ResourceParts, type Writer } from './resources.ts';
 import type { RunPlace, RunStore } from './run-store.ts';
 import { openStored, type Sealable, type SecretPart, sealDefinition } from './stored-secrets.ts';
@@ -20,15 +20,19 @@ export {
   type DueTable,
   type Found,
   inProjectTable,
+  inReachTable,
   moveDue,
   type NextDue,
   type Rows,
   readDefined,
+  readScoped,
   removeRowsOf,
   type Store,
+  type Table,
   toDefinedColumns,
+  toScopedColumns,
 } from './definition-store.ts';
-export { type Chosen, createResources, type Kind, type Planned, type Writer } from './resources.ts';
+export { auditScoped, type Chosen, createResources, type Planned, type Writer } from './resources.ts';
 export { createRunStore } from './run-store.ts';
 export { checkSchedule, createSchedule, findNextRun, startOnce } from './schedule.ts';
 export {
@@ -224,7 +228,7 @@ export function createDefinitions<Sent, Definition extends { readonly name: stri
           ...{ dueAt, state: kind.createState(), createdAt, updatedAt: createdAt },
         };
         const columns = { ...store.toColumns(added), project_id: place.id, created_at: createdAt };
-        const inserted = store.read((await insertRow(tx, store.name, columns)) as never);
+        const inserted = await store.insert(tx, columns);
         // Secrets are bound to the id, which it has only now.
         const after = seal({ ...inserted, definition });
         if (after.sealed !== undefined) await store.update(tx, after);

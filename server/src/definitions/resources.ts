@@ -1,3 +1,4 @@
+import type { Scope } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import {
   type Author,
@@ -31,6 +32,15 @@ export interface Kind<Resource, Place> {
   /** The fields whose changes the audit log describes: nothing of them is secret. */
   show(resource: Resource): object;
 }
+
+/** Of a resource with a scope: keys of its project or group see the entry. */
+export const auditScoped = (
+  subject: Change['subject'],
+  scope: Scope,
+): Pick<Change, 'projectId' | 'subject'> =>
+  scope.type === 'project'
+    ? { projectId: scope.id, subject }
+    : { subject: scope.type === 'account' ? subject : { ...subject, projectGroupId: scope.id } };
 
 /** Who changes something, and where. */
 export interface Writer<Resource, Place> {

@@ -1,13 +1,12 @@
 import { Type } from 'typebox';
-import { Id } from '../../http/http.ts';
+import { Name } from '../../http/http.ts';
 import { toWireScope, WireScope } from '../../projects/projects.ts';
 import type { ApiKey } from './api-key.ts';
 import type { MadeKey } from './key-management.ts';
 
+/** Not that of http: instants that are also sent get bounds. */
 const Instant = Type.Integer({ description: 'epoch milliseconds' });
 const OptionalInstant = Type.Union([Instant, Type.Null()]);
-const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null when nothing follows' });
-const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
 const AccessWord = Type.Union([Type.Literal('read'), Type.Literal('write'), Type.Literal('manage')], {
   description:
     'read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows',
@@ -51,8 +50,6 @@ export const WireMadeKey = Type.Object(
   { title: 'NewApiKey' },
 );
 
-export const ApiKeyPage = Type.Object({ items: Type.Array(WireApiKey), nextCursor: NextCursor });
-
 export const NewApiKey = Type.Object(
   {
     name: Name,
@@ -87,8 +84,6 @@ export const KeyRotation = Type.Object(
   },
   { additionalProperties: false },
 );
-
-export const KeyParams = Type.Object({ id: Id });
 
 export function toWireKey(key: ApiKey) {
   return {

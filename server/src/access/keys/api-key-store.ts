@@ -1,11 +1,47 @@
 import { type Selectable, sql } from 'kysely';
-import type { PartScope, Scope } from '../../kernel/caller.ts';
+import {
+  createStore,
+  inReachTable,
+  type Rows,
+  readScoped,
+  type Table,
+  toScopedColumns,
+} from '../../definitions/definitions.ts';
+import type { PartScope } from '../../kernel/caller.ts';
 import { padToPowerOfTwo } from '../../kernel/padded.ts';
-import { isScopeInReach, type PagePlace, type Reach } from '../../projects/projects.ts';
+import type { Reach } from '../../projects/projects.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../../storage/storage.ts';
 import type { ApiKey, KeyHash } from './api-key.ts';
 
-type Rows = Database['read'] | ControlTransaction;
+const table: Table<ApiKey, Reach> = {
+  ...inReachTable,
+  name: 'api_key',
+  read: (row: Selectable<ControlSchema['api_key']>) => ({
+    ...readScoped(row),
+    name: row.name,
+    access: row.access,
+    firstCharacters: row.first_characters,
+    lastUsedAt: row.last_used_at,
+    usedInUrlAt: row.last_used_in_url_at,
+    expiresAt: row.expires_at,
+    requestsPerMinute: row.requests_per_minute,
+    rotatedTo: row.rotated_to,
+  }),
+  toColumns: (key) => ({
+    name: key.name,
+    access: key.access,
+    expires_at: key.expiresAt,
+    requests_per_minute: key.requestsPerMinute,
+    rotated_to: key.rotatedTo,
+  }),
+};
+export const KEYS = createStore(table);
+
+export const insertKey = (tx: ControlTransaction, key: Omit<ApiKey, 'id'>, hash: KeyHash): Promise<ApiKey> =>
+  KEYS.insert(tx, {
+    ...{ ...toScopedColumns(key), ...table.toColumns({ ...key, id: 0 }) },
+    ...{ hash, first_characters: key.firstCharacters },
+  });
 
 /** By the index of the unique hash. */
 export async function findKeyByHash(
@@ -13,30 +49,7 @@ export async function findKeyByHash(
   hash: KeyHash,
 ): Promise<{ key: ApiKey; hash: KeyHash } | undefined> {
   const row = await rows.selectFrom('api_key').selectAll().where('hash', '=', hash).executeTakeFirst();
-  return row && { key: toKey(row), hash: row.hash };
-}
-
-export async function findKeyInReach(rows: Rows, reach: Reach, id: number): Promise<ApiKey | undefined> {
-  const row = await rows
-    .selectFrom('api_key')
-    .selectAll()
-    .where('id', '=', id)
-    .where(isScopeInReach(reach))
-    .executeTakeFirst();
-  return row && toKey(row);
-}
-
-/** @returns the keys in reach, by id. */
-export async function listKeysInReach(rows: Rows, reach: Reach, place: PagePlace): Promise<ApiKey[]> {
-  const found = await rows
-    .selectFrom('api_key')
-    .selectAll()
-    .where(isScopeInReach(reach))
-    .where('id', '>', place.after ?? 0)
-    .orderBy('id')
-    .limit(place.count)
-    .execute();
-  return found.map(toKey);
+  return row && { key: table.read(row as never), hash: row.hash };
 }
 
 export async function hasAnyKey(rows: Rows): Promise<boolean> {
@@ -53,47 +66,6 @@ export async function countAccountKeys(rows: Rows, now: number): Promise<number>
     .where((row) => row.or([row('expires_at', 'is', null), row('expires_at', '>', now)]))
     .executeTakeFirstOrThrow();
   return Number(count);
-}
-
-export type KeyToInsert = Omit<ApiKey, 'id' | 'lastUsedAt' | 'usedInUrlAt' | 'rotatedTo'>;
-
-export async function insertKey(tx: ControlTransaction, key: KeyToInsert, hash: KeyHash): Promise<ApiKey> {
-  const row = await tx
-    .insertInto('api_key')
-    .values({
-      account_id: key.accountId,
-      name: key.name,
-      scope_type: key.scope.type,
-      scope_id: key.scope.type === 'account' ? null : key.scope.id,
-      access: key.access,
-      hash,
-      first_characters: key.firstCharacters,
-      created_at: key.createdAt,
-      created_by: JSON.stringify(key.createdBy),
-      expires_at: key.expiresAt,
-      requests_per_minute: key.requestsPerMinute,
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  return toKey(row);
-}
-
-export async function updateKey(tx: ControlTransaction, key: ApiKey): Promise<void> {
-  await tx
-    .updateTable('api_key')
-    .set({
-      name: key.name,
-      access: key.access,
-      expires_at: key.expiresAt,
-      requests_per_minute: key.requestsPerMinute,
-      rotated_to: key.rotatedTo,
-    })
-    .where('id', '=', key.id)
-    .execute();
-}
-
-export async function removeKey(tx: ControlTransaction, id: number): Promise<void> {
-  await tx.deleteFrom('api_key').where('id', '=', id).execute();
 }
 
 export async function removeKeysOf(tx: ControlTransaction, scope: PartScope): Promise<void> {
@@ -137,26 +109,4 @@ export async function saveUses(database: Database, uses: readonly KeyUse[]): Pro
       { of: 'rows' },
     );
   }
-}
-
-function toKey(row: Selectable<ControlSchema['api_key']>): ApiKey {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    name: row.name,
-    scope: toScope(row),
-    access: row.access,
-    firstCharacters: row.first_characters,
-    createdAt: row.created_at,
-    createdBy: JSON.parse(row.created_by),
-    lastUsedAt: row.last_used_at,
-    usedInUrlAt: row.last_used_in_url_at,
-    expiresAt: row.expires_at,
-    requestsPerMinute: row.requests_per_minute,
-    rotatedTo: row.rotated_to,
-  };
-}
-
-function toScope({ scope_type: type, scope_id: id }: Selectable<ControlSchema['api_key']>): Scope {
-  return type === 'account' || id === null ? { type: 'account' } : { type, id };
 }

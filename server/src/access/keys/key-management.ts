@@ -1,3 +1,4 @@
+import { auditScoped, createResources, type Planned } from '../../definitions/definitions.ts';
 import type { Scope } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
@@ -5,14 +6,10 @@ import {
   type Author,
   actorOf,
   type Beside,
-  type Change,
-  describeChange,
   type ListPage,
   type PageWish,
   type Projects,
   type Reach,
-  readPlace,
-  toPage,
 } from '../../projects/projects.ts';
 import type { ControlTransaction, Database } from '../../storage/storage.ts';
 import {
@@ -28,14 +25,7 @@ import {
   refuseMoreAccess,
   refuseWiderLimits,
 } from './api-key.ts';
-import {
-  findKeyInReach,
-  insertKey,
-  type KeyToInsert,
-  listKeysInReach,
-  removeKey,
-  updateKey,
-} from './api-key-store.ts';
+import { insertKey, KEYS } from './api-key-store.ts';
 import type { LastUse } from './last-use.ts';
 
 /** A key at the one moment at which its value is known. */
@@ -49,28 +39,6 @@ interface Rotation {
   readonly overlapSeconds: number;
 }
 
-/**
- * A key reaches the keys of its own scope and below; any other is not_found. Source: docs/interface.md §5.2,
- * §14.2.
- */
-export interface KeyManagement {
-  listKeys(reach: Reach, wish: PageWish): Promise<ListPage<ApiKey>>;
-  /** @throws not_found */
-  getKey(reach: Reach, id: number): Promise<ApiKey>;
-  /** @throws key_beyond_own, request_invalid */
-  createKey(author: Author, given: NewKey, beside?: Beside<ApiKey>): Promise<MadeKey>;
-  /** The same within a transaction, with a value that was chosen elsewhere. The scope is taken as it is. */
-  addKey(tx: ControlTransaction, author: Author, given: NewKey & { value: string }): Promise<MadeKey>;
-  /** @throws not_found, key_beyond_own */
-  changeKey(author: Author, given: KeyChange, beside?: Beside<ApiKey>): Promise<ApiKey>;
-  /** Refused from the moment this returns. @throws not_found */
-  deleteKey(author: Author, id: number, beside?: Beside<ApiKey>): Promise<void>;
-  /**
-   * @returns the new key with the properties of the old. @throws not_found, key_beyond_own, request_invalid
-   */
-  rotateKey(author: Author, given: Rotation, beside?: Beside<ApiKey>): Promise<MadeKey>;
-}
-
 export interface KeyManagementParts {
   readonly database: Database;
   readonly clock: Clock;
@@ -80,138 +48,123 @@ export interface KeyManagementParts {
   readonly onWritten: () => void;
 }
 
-export function createKeyManagement(parts: KeyManagementParts): KeyManagement {
-  const { database, clock, projects, lastUse } = parts;
-  const addKey: KeyManagement['addKey'] = (tx, author, given) => makeKey(parts, { tx, author, given });
+export type KeyManagement = ReturnType<typeof createKeyManagement>;
+
+/** A key reaches the keys of its own scope and below; any other is not_found. Source: docs/interface.md §5.2, §14.2. */
+export function createKeyManagement(parts: KeyManagementParts) {
+  const { clock, projects, lastUse } = parts;
+  const keys = createResources<ApiKey, Reach>(parts, {
+    store: KEYS,
+    lockOf: () => 'all',
+    audit: ({ id, name, scope }) => auditScoped({ type: 'api-key', id, name }, scope),
+    show: ({ lastUsedAt, usedInUrlAt, ...key }) => key,
+  });
+
+  /** Every refusal of a new key that depends on its author is made before. */
+  async function insertMade(
+    tx: ControlTransaction,
+    author: Author,
+    given: Pick<ApiKey, 'name' | 'scope' | 'access' | 'expiresAt' | 'requestsPerMinute'> & {
+      readonly value: string;
+    },
+  ): Promise<ApiKey> {
+    const { value, name, scope, access, expiresAt, requestsPerMinute } = given;
+    const key = {
+      ...{ accountId: author.accountId, name, scope, access, expiresAt, requestsPerMinute },
+      ...{ firstCharacters: firstCharactersOf(value), createdAt: clock.now(), createdBy: actorOf(author) },
+      ...{ lastUsedAt: null, usedInUrlAt: null, rotatedTo: null },
+    };
+    return insertKey(tx, key, hashKeyValue(value));
+  }
+
+  async function insertNew(
+    tx: ControlTransaction,
+    author: Author,
+    {
+      name,
+      scope,
+      access = 'manage',
+      expiresAt = null,
+      rateLimit,
+      value,
+    }: NewKey & { readonly value: string },
+  ): Promise<Planned<ApiKey>> {
+    if (expiresAt !== null && expiresAt <= clock.now())
+      throw new ServiceError('request_invalid', { details: ['/expiresAt must be an instant to come'] });
+    const details = { scope, access, expiresAt, requestsPerMinute: rateLimit?.requestsPerMinute ?? null };
+    return { after: await insertMade(tx, author, { ...details, name, value }), details };
+  }
+
   return {
-    async listKeys(reach, wish) {
-      const place = readPlace(wish);
-      const { items, nextCursor } = toPage(await listKeysInReach(database.read, reach, place), place);
-      return { items: items.map((key) => withLatestUse(key, lastUse)), nextCursor };
+    async listKeys(reach: Reach, request: PageWish): Promise<ListPage<ApiKey>> {
+      const page = await keys.list(reach, request);
+      return { ...page, items: page.items.map((key) => withLatestUse(key, lastUse)) };
     },
-    async getKey(reach, id) {
-      return withLatestUse(await getInReach(database.read, reach, id), lastUse);
+
+    /** @throws not_found */
+    getKey: async (reach: Reach, id: number): Promise<ApiKey> =>
+      withLatestUse(await keys.get(reach, id), lastUse),
+
+    /** Adds a key within a transaction, with a value that was chosen elsewhere. The scope is taken as it is. */
+    async addKey(tx: ControlTransaction, author: Author, given: NewKey & { value: string }): Promise<void> {
+      const { after: resource, details } = await insertNew(tx, author, given);
+      await keys.record(tx, author, { what: 'created', resource, details });
     },
-    addKey,
-    async createKey(author, given, beside) {
+
+    /** @throws key_beyond_own, request_invalid */
+    async createKey(author: Author, given: NewKey, beside?: Beside<ApiKey>): Promise<MadeKey> {
       await refuseBeyond(projects, author, given);
-      return writeKey(parts, async (tx) => {
+      const value = makeKeyValue();
+      const key = await keys.create({ author, place: author, beside }, async (tx) => {
         const { expiresAt = null, rateLimit } = given;
-        const requestsPerMinute = rateLimit?.requestsPerMinute ?? null;
-        await refuseWider(tx, author, { expiresAt, requestsPerMinute });
-        const key = await addKey(tx, author, { ...given, value: makeKeyValue() });
-        await beside?.(tx, withoutValue(key));
-        return key;
+        await refuseWider(tx, author, { expiresAt, requestsPerMinute: rateLimit?.requestsPerMinute ?? null });
+        return insertNew(tx, author, { ...given, value });
       });
+      return { ...key, value };
     },
-    changeKey: (author, { id, rateLimit, ...change }, beside) =>
-      writeKey(parts, async (tx) => {
-        const before = await getInReach(tx, author, id);
+
+    /** @throws not_found, key_beyond_own */
+    changeKey: (
+      author: Author,
+      { id, rateLimit, ...change }: KeyChange,
+      beside?: Beside<ApiKey>,
+    ): Promise<ApiKey> =>
+      keys.change({ author, place: author, beside }, { id, what: 'changed' }, async (tx, before) => {
         refuseHigherKey(author, before);
         refuseMoreAccess(author.access, change.access ?? before.access);
         const requestsPerMinute =
           rateLimit === undefined ? before.requestsPerMinute : (rateLimit?.requestsPerMinute ?? null);
         const changed = { ...before, ...change, requestsPerMinute };
         await refuseWider(tx, author, listChanged(before, changed));
-        const key = withLatestUse(changed, lastUse);
-        await updateKey(tx, key);
-        const details = describeChange(before, changed);
-        await projects.recordChange({ ...keyChange(author, 'changed', key), details }, tx);
-        await beside?.(tx, key);
-        return key;
+        return { after: withLatestUse(changed, lastUse) };
       }),
-    deleteKey: (author, id, beside) =>
-      writeKey(parts, async (tx) => {
-        const key = await getInReach(tx, author, id);
-        refuseHigherKey(author, key);
-        await removeKey(tx, id);
-        await projects.recordChange(keyChange(author, 'deleted', key), tx);
-        await beside?.(tx, key);
-      }),
-    rotateKey: (author, { id, overlapSeconds }, beside) =>
-      writeKey(parts, async (tx) => {
-        const old = await getInReach(tx, author, id);
-        refuseHigherKey(author, old);
-        await refuseWider(tx, author, old);
-        const expiresAt = planRotation(old, clock.now(), overlapSeconds);
-        const key = await insertMade(parts, { tx, author, given: { ...old, value: makeKeyValue() } });
-        await updateKey(tx, { ...old, expiresAt, rotatedTo: key.id });
-        const details = { rotatedTo: key.id, oldValueEndsAt: expiresAt };
-        await projects.recordChange({ ...keyChange(author, 'rotated', old), details }, tx);
-        await beside?.(tx, withoutValue(key));
-        return key;
-      }),
-  };
-}
 
-/** Nothing is answered before the write is durable and this process has forgotten the key as it was. */
-async function writeKey<Result>(
-  { database, onWritten }: KeyManagementParts,
-  work: (tx: ControlTransaction) => Promise<Result>,
-): Promise<Result> {
-  const written = await database.write(work);
-  onWritten();
-  return written;
-}
+    /** Refused from the moment this returns. @throws not_found */
+    deleteKey: (author: Author, id: number, beside?: Beside<ApiKey>): Promise<void> =>
+      keys.remove({ author, place: author, beside }, { id }, async (_, key) => refuseHigherKey(author, key)),
 
-interface KeyInMaking<Given> {
-  readonly tx: ControlTransaction;
-  readonly author: Author;
-  readonly given: Given;
-}
-
-async function makeKey(
-  parts: KeyManagementParts,
-  { tx, author, given }: KeyInMaking<NewKey & { value: string }>,
-): Promise<MadeKey> {
-  const { name, scope, access = 'manage', expiresAt = null, rateLimit, value } = given;
-  if (expiresAt !== null && expiresAt <= parts.clock.now()) {
-    throw new ServiceError('request_invalid', { details: ['/expiresAt must be an instant to come'] });
-  }
-  const requestsPerMinute = rateLimit?.requestsPerMinute ?? null;
-  const key = await insertMade(parts, {
-    tx,
-    author,
-    given: { name, scope, access, expiresAt, requestsPerMinute, value },
-  });
-  const details = { scope, access, expiresAt, requestsPerMinute };
-  await parts.projects.recordChange({ ...keyChange(author, 'created', key), details }, tx);
-  return key;
-}
-
-type KeyToMake = Pick<KeyToInsert, 'name' | 'scope' | 'access' | 'expiresAt' | 'requestsPerMinute'>;
-
-async function insertMade(
-  { clock }: KeyManagementParts,
-  { tx, author, given }: KeyInMaking<KeyToMake & { value: string }>,
-): Promise<MadeKey> {
-  const { name, scope, access, expiresAt, requestsPerMinute, value } = given;
-  const key = await insertKey(
-    tx,
-    {
-      accountId: author.accountId,
-      name,
-      scope,
-      access,
-      expiresAt,
-      requestsPerMinute,
-      firstCharacters: firstCharactersOf(value),
-      createdAt: clock.now(),
-      createdBy: actorOf(author),
+    /** @returns the new key with the properties of the old. @throws not_found, key_beyond_own, request_invalid */
+    async rotateKey(
+      author: Author,
+      { id, overlapSeconds }: Rotation,
+      beside?: Beside<ApiKey>,
+    ): Promise<MadeKey> {
+      const value = makeKeyValue();
+      const made = await keys.change(
+        { author, place: author, beside },
+        { id, what: 'rotated' },
+        async (tx, old) => {
+          refuseHigherKey(author, old);
+          await refuseWider(tx, author, old);
+          const expiresAt = planRotation(old, clock.now(), overlapSeconds);
+          const answered = await insertMade(tx, author, { ...old, value });
+          const details = { rotatedTo: answered.id, oldValueEndsAt: expiresAt };
+          return { after: { ...old, expiresAt, rotatedTo: answered.id }, details, answered };
+        },
+      );
+      return { ...made, value };
     },
-    hashKeyValue(value),
-  );
-  return { ...key, value };
-}
-
-async function getInReach(
-  rows: Database['read'] | ControlTransaction,
-  reach: Reach,
-  id: number,
-): Promise<ApiKey> {
-  const key = await findKeyInReach(rows, reach, id);
-  if (key === undefined) throw new ServiceError('not_found');
-  return key;
+  };
 }
 
 /** A scope that does not exist and one out of reach answer alike. @throws key_beyond_own */
@@ -235,7 +188,7 @@ async function refuseWider(
 ): Promise<void> {
   // Users and commands have no limits.
   if (!('keyId' in author)) return;
-  const own = await findKeyInReach(tx, author, author.keyId);
+  const own = await KEYS.find(tx, author, author.keyId);
   // Deleted since it was found.
   if (own === undefined) throw new ServiceError('scope_refused');
   refuseWiderLimits(own, { ...own, ...requested });
@@ -247,7 +200,7 @@ async function refuseWider(
  */
 export async function refuseLimited(tx: ControlTransaction, author: Author): Promise<void> {
   if (!('keyId' in author)) return;
-  const own = await findKeyInReach(tx, author, author.keyId);
+  const own = await KEYS.find(tx, author, author.keyId);
   if (own === undefined) throw new ServiceError('scope_refused');
   if (own.requestsPerMinute === null && own.expiresAt === null) return;
   const details = [
@@ -275,16 +228,4 @@ function withLatestUse(key: ApiKey, lastUse: LastUse): ApiKey {
   const use = lastUse.find(key.id);
   if (use === undefined) return key;
   return { ...key, lastUsedAt: use.at, usedInUrlAt: use.inUrlAt ?? key.usedInUrlAt };
-}
-
-function withoutValue({ value: _, ...key }: MadeKey): ApiKey {
-  return key;
-}
-
-function keyChange(author: Author, what: string, { id, name, scope }: ApiKey): Change {
-  const subject = { type: 'api-key', id, name };
-  const action = `api-key.${what}`;
-  if (scope.type === 'project') return { author, action, subject, projectId: scope.id };
-  if (scope.type === 'account') return { author, action, subject };
-  return { author, action, subject: { ...subject, projectGroupId: scope.id } };
 }
