@@ -13,7 +13,7 @@ import {
 import type { ControlTransaction, Database } from '../storage/storage.ts';
 import { findDelivery, insertDeliveries, insertMessages, listDeliveries, listDue } from './delivery-store.ts';
 import { type Delivery, type DeliveryStatus, type Endpoint, writeBody } from './endpoint.ts';
-import { findEndpointInReach } from './endpoint-store.ts';
+import { ENDPOINTS } from './endpoint-store.ts';
 import { openLanes } from './queue-store.ts';
 
 /** A delivery with the instant at which it is tried again, if it is. */
@@ -108,7 +108,7 @@ export async function getInReach(
   reach: Reach,
   id: number,
 ): Promise<Endpoint> {
-  const endpoint = await findEndpointInReach(rows, reach, id);
+  const endpoint = await ENDPOINTS.find(rows, reach, id);
   if (endpoint === undefined) throw new ServiceError('not_found');
   return endpoint;
 }

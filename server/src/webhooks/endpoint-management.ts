@@ -1,37 +1,19 @@
+import { auditScoped, type Chosen, createResources, type Writer } from '../definitions/definitions.ts';
 import type { EventType } from '../events/events.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { checkHttpUrl } from '../outbound/outbound.ts';
-import {
-  type Author,
-  actorOf,
-  type Beside,
-  type Change,
-  describeChange,
-  type ListPage,
-  type PageWish,
-  type Projects,
-  type Reach,
-  readPlace,
-  toPage,
-} from '../projects/projects.ts';
-import {
-  type ControlTransaction,
-  type Database,
-  type ExpectedStates,
-  markOf,
-  refuseOtherState,
-  type Secrets,
-} from '../storage/storage.ts';
-import { createDeliveryLists, getInReach, type Write } from './delivery-lists.ts';
+import { actorOf, type Projects, type Reach } from '../projects/projects.ts';
+import { type ControlTransaction, type Database, markOf, type Secrets } from '../storage/storage.ts';
+import { createDeliveryLists } from './delivery-lists.ts';
 import { describeUrl, type Endpoint, type NewEndpoint } from './endpoint.ts';
-import { makeSecret, rotate, sealSecret } from './endpoint-secret.ts';
+import { type EndpointSecret, makeSecret, openSecret, rotate, sealSecret } from './endpoint-secret.ts';
 import {
-  countEndpoints,
+  ENDPOINTS,
+  findEndpoint,
   insertEndpoint,
-  listEndpointsInReach,
-  removeEndpoints,
-  updateEndpoint,
+  listEndpoints,
+  removeDeliveriesTo,
 } from './endpoint-store.ts';
 import { stopDeliveries } from './endpoint-switch.ts';
 import { hurryLanes } from './queue-store.ts';
@@ -42,8 +24,6 @@ export interface MadeEndpoint extends Endpoint {
 }
 
 export interface EndpointChange {
-  readonly id: number;
-  readonly expected: ExpectedStates;
   readonly url?: string;
   readonly events?: readonly EventType[];
   readonly enabled?: boolean;
@@ -58,14 +38,24 @@ export interface EndpointManagementParts {
   readonly onWritten: () => void;
 }
 
+type EndpointWriter = Writer<Endpoint, Reach>;
+
 /** Of an account: each event is sent to all of them. */
-const ENDPOINTS = 100;
+const MOST = 100;
 
 export type EndpointManagement = ReturnType<typeof createEndpointManagement>;
 
 /** A caller reaches the endpoints of its own scope and below; any other is not_found. Source: docs/interface.md §6.1. */
 export function createEndpointManagement(parts: EndpointManagementParts) {
-  const { database, clock, projects } = parts;
+  const { database, clock, projects, secrets: keys } = parts;
+  const endpoints = createResources<Endpoint, Reach>(parts, {
+    store: ENDPOINTS,
+    lockOf: () => 'all',
+    markOf: markOfEndpoint,
+    audit: ({ id, url, scope }) =>
+      auditScoped({ type: 'webhook-endpoint', id, name: describeUrl(url) }, scope),
+    show: ({ url, events, isEnabled }) => ({ url: describeUrl(url), events, enabled: isEnabled }),
+  });
 
   async function write<Result>(work: (tx: ControlTransaction) => Promise<Result>): Promise<Result> {
     const written = await database.write(work);
@@ -74,117 +64,79 @@ export function createEndpointManagement(parts: EndpointManagementParts) {
   }
 
   return {
-    async listEndpoints(reach: Reach, wish: PageWish): Promise<ListPage<Endpoint>> {
-      const place = readPlace(wish);
-      return toPage(await listEndpointsInReach(database.read, reach, place), place);
-    },
+    listEndpoints: endpoints.list,
     /** @throws not_found */
-    getEndpoint: (reach: Reach, id: number) => getInReach(database.read, reach, id),
+    getEndpoint: endpoints.get,
 
     /** @throws request_invalid, key_beyond_own */
-    async createEndpoint(
-      author: Author,
-      given: NewEndpoint,
-      beside: Beside<Endpoint>,
-    ): Promise<MadeEndpoint> {
+    async createEndpoint(writer: EndpointWriter, given: NewEndpoint): Promise<MadeEndpoint> {
+      const { author } = writer;
+      const { accountId } = author;
       checkUrl(given.url);
       if (!(await projects.reachesScope(author, given.scope)))
         throw new ServiceError('key_beyond_own', { details: ['/scope is not within reach'] });
-      return write(async (tx) => {
-        if ((await countEndpoints(tx, author.accountId)) >= ENDPOINTS)
+      const secret = makeSecret();
+      const endpoint = await endpoints.create(writer, async (tx) => {
+        if ((await ENDPOINTS.count(tx, { account_id: accountId })) >= MOST)
           throw new ServiceError('request_invalid', {
-            details: [`an account has at most ${ENDPOINTS} webhook endpoints`],
+            details: [`an account has at most ${MOST} webhook endpoints`],
           });
         const now = clock.now();
-        const secret = makeSecret();
         const made = await insertEndpoint(tx, {
-          ...{ ...given, events: [...new Set(given.events)], accountId: author.accountId },
-          ...{
-            secrets: [],
-            isEnabled: true,
-            switchedOff: null,
-            failingSince: null,
-          },
+          ...{ ...given, events: [...new Set(given.events)], accountId },
+          ...{ secrets: [], isEnabled: true, switchedOff: null, failingSince: null },
           ...{ createdAt: now, createdBy: actorOf(author), updatedAt: now },
         });
         // What is encrypted is bound to the id, which is known now.
-        const value = sealSecret(secret, made.id, parts.secrets);
-        const endpoint = { ...made, secrets: [{ value, endsAt: null }] };
-        await updateEndpoint(tx, endpoint);
-        const details = { events: endpoint.events, scope: endpoint.scope };
-        await projects.recordChange({ ...changeOf(author, 'created', endpoint), details }, tx);
-        await beside(tx, endpoint);
-        return { ...endpoint, secret };
+        const after = { ...made, secrets: [{ value: sealSecret(secret, made.id, keys), endsAt: null }] };
+        await ENDPOINTS.update(tx, after);
+        return { after, details: { events: after.events, scope: after.scope } };
       });
+      return { ...endpoint, secret };
     },
 
     /** @throws not_found, request_invalid, changed_meanwhile */
     async changeEndpoint(
-      author: Author,
-      { id, expected, enabled, ...given }: EndpointChange,
-      beside: Beside<Endpoint>,
-    ) {
+      writer: EndpointWriter,
+      chosen: Chosen,
+      { enabled, ...given }: EndpointChange,
+    ): Promise<Endpoint> {
       if (given.url !== undefined) checkUrl(given.url);
-      return write(async (tx) => {
-        const before = await getInReach(tx, author, id);
-        refuseOtherState(expected, markOfEndpoint(before));
-        const endpoint = planChange(before, given, { enabled, now: clock.now() });
-        await updateEndpoint(tx, endpoint);
-        if (!endpoint.isEnabled && before.isEnabled) await stopDeliveries(tx, id, clock.now());
-        if (endpoint.url !== before.url) await hurryLanes(tx, id, clock.now());
-        const details = describeChange(toAudited(before), toAudited(endpoint));
-        await projects.recordChange({ ...changeOf(author, 'changed', endpoint), details }, tx);
-        await beside(tx, endpoint);
-        return endpoint;
+      return endpoints.change(writer, { ...chosen, what: 'changed' }, async (tx, before) => {
+        const now = clock.now();
+        const after = planChange(before, given, { enabled, now });
+        if (!after.isEnabled && before.isEnabled) await stopDeliveries(tx, after.id, now);
+        if (after.url !== before.url) await hurryLanes(tx, after.id, now);
+        return { after };
       });
     },
 
-    ...createSecretChanges(parts, write),
-    ...createDeliveryLists(parts, write),
-  };
-}
-
-/** Deletion and rotation: what ends secrets. */
-function createSecretChanges({ clock, projects, secrets: keys }: EndpointManagementParts, write: Write) {
-  return {
     /** @throws not_found, changed_meanwhile */
-    deleteEndpoint: (
-      author: Author,
-      { id, expected }: Pick<EndpointChange, 'id' | 'expected'>,
-      beside: Beside<Endpoint>,
-    ) =>
-      write(async (tx) => {
-        const endpoint = await getInReach(tx, author, id);
-        refuseOtherState(expected, markOfEndpoint(endpoint));
-        await removeEndpoints(tx, [id]);
-        await projects.recordChange(changeOf(author, 'deleted', endpoint), tx);
-        await beside(tx, endpoint);
-      }),
+    deleteEndpoint: (writer: EndpointWriter, chosen: Chosen): Promise<void> =>
+      endpoints.remove(writer, chosen, (tx, { id }) => removeDeliveriesTo(tx, [id])),
 
     /** Makes a new secret; the former ones sign too until the overlap ends. @throws not_found */
-    rotateSecret: (
-      author: Author,
-      { id, overlapSeconds }: { id: number; overlapSeconds: number },
-      beside: Beside<Endpoint>,
-    ): Promise<MadeEndpoint> =>
-      write(async (tx) => {
-        const before = await getInReach(tx, author, id);
-        const [now, secret] = [clock.now(), makeSecret()];
+    async rotateSecret(
+      writer: EndpointWriter,
+      { id, overlapSeconds }: { readonly id: number; readonly overlapSeconds: number },
+    ): Promise<MadeEndpoint> {
+      const secret = makeSecret();
+      const endpoint = await endpoints.change(writer, { id, what: 'secret-rotated' }, async (_, before) => {
+        const now = clock.now();
         const value = sealSecret(secret, id, keys);
         const secrets = rotate(before.secrets, { now, overlapMs: overlapSeconds * 1_000, value });
-        const endpoint = { ...before, secrets, updatedAt: now };
-        await updateEndpoint(tx, endpoint);
-        const details = { overlapSeconds };
-        await projects.recordChange({ ...changeOf(author, 'secret-rotated', endpoint), details }, tx);
-        await beside(tx, endpoint);
-        return { ...endpoint, secret };
-      }),
+        return { after: { ...before, secrets, updatedAt: now }, details: { overlapSeconds } };
+      });
+      return { ...endpoint, secret };
+    },
+
+    ...createDeliveryLists(parts, write),
   };
 }
 
 function planChange(
   before: Endpoint,
-  given: Pick<EndpointChange, 'url' | 'events'>,
+  given: Omit<EndpointChange, 'enabled'>,
   { enabled, now }: { enabled: boolean | undefined; now: number },
 ): Endpoint {
   const isEnabled = enabled ?? before.isEnabled;
@@ -214,20 +166,35 @@ function checkUrl(url: string): void {
   if (problem !== undefined) throw new ServiceError('request_invalid', { details: [`/url: ${problem}`] });
 }
 
-const toAudited = ({ url, events, isEnabled }: Endpoint) => ({
-  url: describeUrl(url),
-  events,
-  enabled: isEnabled,
-});
+/**
+ * Seals with the present key what no key or an earlier one sealed.
+ * @returns how many endpoints, and of how many no key opens the secrets
+ */
+export async function sealEndpoints(
+  database: Database,
+  secrets: Secrets,
+): Promise<{ resealed: number; unreadable: number }> {
+  const counts = { resealed: 0, unreadable: 0 };
+  const isSealed = ({ value }: EndpointSecret) =>
+    !secrets.canSeal || (secrets.mark !== undefined && value.startsWith(secrets.mark));
+  for (const { id, secrets: stored } of await listEndpoints(database.read)) {
+    if (stored.every(isSealed)) continue;
+    try {
+      await database.write((tx) => sealEndpoint(tx, id, secrets));
+      counts.resealed += 1;
+    } catch (error) {
+      if (!(error instanceof ServiceError && error.code === 'secret_unreadable')) throw error;
+      counts.unreadable += 1;
+    }
+  }
+  return counts;
+}
 
-function changeOf(author: Author, what: string, { id, url, scope }: Endpoint): Change {
-  return {
-    author,
-    ...(scope.type === 'project' && { projectId: scope.id }),
-    action: `webhook-endpoint.${what}`,
-    subject: {
-      ...{ type: 'webhook-endpoint', id, name: describeUrl(url) },
-      ...(scope.type === 'project-group' && { projectGroupId: scope.id }),
-    },
-  };
+async function sealEndpoint(tx: ControlTransaction, id: number, secrets: Secrets): Promise<void> {
+  const endpoint = await findEndpoint(tx, id);
+  if (endpoint === undefined) return;
+  const sealed = endpoint.secrets.map(({ value, endsAt }) => ({
+    ...{ value: sealSecret(openSecret(value, id, secrets), id, secrets), endsAt },
+  }));
+  await ENDPOINTS.update(tx, { ...endpoint, secrets: sealed });
 }

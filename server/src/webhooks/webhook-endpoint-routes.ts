@@ -1,25 +1,21 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
-  type AnswerOnce,
-  DoneAnswer,
-  done,
-  IfMatch,
-  ListQuery,
-  type Routes,
-  readIfMatch,
-  type Server,
-  sendMark,
-  serve,
-  serveOnce,
-} from '../http/http.ts';
+  answerAs,
+  inReach,
+  type Served,
+  serveChange,
+  serveCollection,
+  serveRead,
+  serveRemoval,
+} from '../definitions/definition-routes.ts';
+import { type AnswerOnce, type Routes, type Server, serve, serveOnce } from '../http/http.ts';
 import type { Clock } from '../kernel/clock.ts';
+import type { Reach } from '../projects/projects.ts';
 import type { Endpoint } from './endpoint.ts';
-import { markOfEndpoint } from './endpoint-management.ts';
+import { type MadeEndpoint, markOfEndpoint } from './endpoint-management.ts';
 import {
   DeliveryPage,
   DeliveryParams,
   DeliveryQuery,
-  EndpointPage,
   EndpointParams,
   SecretRotation,
   SentEndpoint,
@@ -49,120 +45,41 @@ const onlyOnce =
 export const webhookEndpointRoutes =
   (parts: WebhookEndpointRouteParts): Routes =>
   (server) => {
-    serveEndpoints(server, parts);
-    serveEndpoint(server, parts);
-    serveRotation(server, parts);
+    const { webhooks, clock, answerOnce } = parts;
+    const served: Served<Endpoint, Reach> = {
+      ...{ ...inReach, path: PATH, idName: 'id', tags, answerOnce },
+      answer: answerAs(WireEndpoint, (endpoint) => toWireEndpoint(endpoint, clock.now())),
+      markOf: markOfEndpoint,
+    };
+    const made = answerAs(WireMadeEndpoint, (endpoint: MadeEndpoint) => toWireMade(endpoint, clock.now()));
+    serveCollection(server, served, {
+      list: { summary: 'List webhook endpoints', list: webhooks.listEndpoints },
+      create: {
+        summary: 'Create a webhook endpoint',
+        description: `Events of the projects in its scope are sent to it from now on. ${onlyOnce}`,
+        ...{ body: SentEndpoint, made, create: webhooks.createEndpoint },
+      },
+    });
+    serveRead(server, served, {
+      ...{ summary: 'Read a webhook endpoint; the ETag is for If-Match', get: webhooks.getEndpoint },
+    });
+    serveChange(server, served, {
+      ...{ method: 'PATCH', summary: 'Change a webhook endpoint, or switch it on or off' },
+      ...{ body: SentEndpointChange, change: webhooks.changeEndpoint },
+    });
+    serveRemoval(server, served, {
+      ...{ summary: 'Delete a webhook endpoint with its deliveries', remove: webhooks.deleteEndpoint },
+    });
+    serveChange(server, served, {
+      ...{ method: 'POST', below: '/rotate-secret', summary: 'Make a new secret for a webhook endpoint' },
+      description: `The former one signs too until the overlap ends. ${onlyOnce}`,
+      ...{ body: SecretRotation, made },
+      change: (writer, { id }, { overlapSeconds = 0 }) =>
+        webhooks.rotateSecret(writer, { id, overlapSeconds }),
+    });
     serveDeliveries(server, parts);
     serveAsked(server, parts);
   };
-
-function serveEndpoints(server: Server, { webhooks, clock, answerOnce }: WebhookEndpointRouteParts): void {
-  const about = { path: PATH, config, tags };
-  const list = {
-    ...about,
-    method: 'GET',
-    summary: 'List webhook endpoints',
-    ...{ query: ListQuery, answer: { 200: EndpointPage } },
-  } as const;
-  serve(server, list, async ({ caller, query }) => {
-    const { items, nextCursor } = await webhooks.listEndpoints(caller, query);
-    return { items: items.map((endpoint) => toWireEndpoint(endpoint, clock.now())), nextCursor };
-  });
-
-  const create = {
-    ...about,
-    method: 'POST',
-    summary: 'Create a webhook endpoint',
-    description: `Events of the projects in its scope are sent to it from now on. ${onlyOnce}`,
-    ...{ body: SentEndpoint, answer: { 201: WireMadeEndpoint }, answerOnce },
-  } as const;
-  serveOnce(server, create, ({ caller, body }, once) =>
-    once(async (record) => {
-      // The answer kept for an idempotency key is stored, and secrets must not be.
-      const made = await webhooks.createEndpoint(caller, body, (tx, endpoint) =>
-        record(tx, toWireEndpoint(endpoint, clock.now())),
-      );
-      return toWireMade(made, clock.now());
-    }),
-  );
-}
-
-function serveEndpoint(server: Server, { webhooks, clock, answerOnce }: WebhookEndpointRouteParts): void {
-  const about = {
-    ...{ path: `${PATH}/:id`, config, tags, params: EndpointParams },
-    answer: { 200: WireEndpoint },
-  };
-  const answer = (reply: FastifyReply, endpoint: Endpoint) => {
-    sendMark(reply, markOfEndpoint(endpoint));
-    return toWireEndpoint(endpoint, clock.now());
-  };
-  const read = {
-    ...about,
-    method: 'GET',
-    summary: 'Read a webhook endpoint; the ETag is for If-Match',
-  } as const;
-  serve(server, read, async ({ caller, params }, reply) =>
-    answer(reply, await webhooks.getEndpoint(caller, params.id)),
-  );
-
-  const change = {
-    ...about,
-    method: 'PATCH',
-    summary: 'Change a webhook endpoint, or switch it on or off',
-    ...{ headers: IfMatch, body: SentEndpointChange, answerOnce },
-  } as const;
-  serveOnce(server, change, (request, once, reply) =>
-    once(async (record) => {
-      const { caller, params, body } = request;
-      const given = { ...body, id: params.id, expected: readIfMatch(request) };
-      const changed = await webhooks.changeEndpoint(caller, given, (tx, endpoint) =>
-        record(tx, toWireEndpoint(endpoint, clock.now())),
-      );
-      return answer(reply, changed);
-    }),
-  );
-
-  const remove = {
-    ...about,
-    method: 'DELETE',
-    summary: 'Delete a webhook endpoint with its deliveries',
-    ...{ headers: IfMatch, answer: { 200: DoneAnswer }, answerOnce },
-  } as const;
-  serveOnce(server, remove, (request, once) =>
-    once(async (record) => {
-      const given = { id: request.params.id, expected: readIfMatch(request) };
-      await webhooks.deleteEndpoint(request.caller, given, (tx) => record(tx, done));
-      return done;
-    }),
-  );
-}
-
-/** Without a body the settings are the usual ones. */
-const takesNothing = {
-  preValidation: async (request: FastifyRequest) => {
-    request.body ??= {};
-  },
-};
-
-function serveRotation(server: Server, { webhooks, clock, answerOnce }: WebhookEndpointRouteParts): void {
-  const endpoint = {
-    method: 'POST',
-    path: `${PATH}/:id/rotate-secret`,
-    ...{ config, tags, hooks: takesNothing },
-    summary: 'Make a new secret for a webhook endpoint',
-    description: `The former one signs too until the overlap ends. ${onlyOnce}`,
-    ...{ params: EndpointParams, body: SecretRotation, answer: { 200: WireMadeEndpoint }, answerOnce },
-  } as const;
-  serveOnce(server, endpoint, ({ caller, params, body }, once) =>
-    once(async (record) => {
-      const rotation = { id: params.id, overlapSeconds: body.overlapSeconds ?? 0 };
-      const made = await webhooks.rotateSecret(caller, rotation, (tx, changed) =>
-        record(tx, toWireEndpoint(changed, clock.now())),
-      );
-      return toWireMade(made, clock.now());
-    }),
-  );
-}
 
 function serveDeliveries(server: Server, { webhooks }: WebhookEndpointRouteParts): void {
   const endpoint = {

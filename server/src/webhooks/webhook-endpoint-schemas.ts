@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { EVENT_TYPES, type EventType } from '../events/events.ts';
-import { Id } from '../http/http.ts';
+import { Id, Instant, pageOf } from '../http/http.ts';
 import { URL_LENGTH } from '../outbound/outbound.ts';
 import { toWireScope, WireScope } from '../projects/projects.ts';
 import type { ShownDelivery } from './delivery-lists.ts';
@@ -8,9 +8,7 @@ import type { Endpoint } from './endpoint.ts';
 import type { MadeEndpoint } from './endpoint-management.ts';
 import { overlapEnd } from './endpoint-secret.ts';
 
-const Instant = Type.Integer({ description: 'epoch milliseconds' });
 const OptionalInstant = (description: string) => Type.Union([Instant, Type.Null()], { description });
-const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null when nothing follows' });
 const strict = { additionalProperties: false } as const;
 
 const Url = Type.String({
@@ -55,8 +53,6 @@ export const WireMadeEndpoint = Type.Object(
   },
   { title: 'NewWebhookEndpoint' },
 );
-
-export const EndpointPage = Type.Object({ items: Type.Array(WireEndpoint), nextCursor: NextCursor });
 
 export const SentEndpoint = Type.Object({ url: Url, events: Events, scope: WireScope }, strict);
 
@@ -124,7 +120,7 @@ export const WireDelivery = Type.Object(
   { title: 'WebhookDelivery' },
 );
 
-export const DeliveryPage = Type.Object({ items: Type.Array(WireDelivery), nextCursor: NextCursor });
+export const DeliveryPage = pageOf(WireDelivery);
 
 export const toWireEndpoint = (endpoint: Endpoint, now: number) => ({
   id: endpoint.id,

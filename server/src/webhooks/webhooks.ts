@@ -10,9 +10,8 @@ import type { Database, Secrets } from '../storage/storage.ts';
 import { createSender, type SenderSettings } from './delivery-sender.ts';
 import { dropOldDeliveries, removeProjectRows } from './delivery-store.ts';
 import { Dispatcher } from './dispatcher.ts';
-import { createEndpointManagement, type EndpointManagement } from './endpoint-management.ts';
-import { sealEndpoints } from './endpoint-sealing.ts';
-import { countTroubled, listEndpointsOf, removeEndpoints } from './endpoint-store.ts';
+import { createEndpointManagement, type EndpointManagement, sealEndpoints } from './endpoint-management.ts';
+import { countTroubled, removeEndpointsOf } from './endpoint-store.ts';
 import type { CatalogEvents } from './fan-out.ts';
 
 export type { CatalogEvents } from './fan-out.ts';
@@ -44,7 +43,7 @@ export function createWebhooks({ projects, catalogs, sending, secrets, ...base }
   const parts = { database, clock, projects, secrets, onWritten: () => dispatcher.wake() };
   const management: EndpointManagement = createEndpointManagement(parts);
   projects.whenGone(async (tx, gone) => {
-    await removeEndpoints(tx, await listEndpointsOf(tx, gone));
+    await removeEndpointsOf(tx, gone);
     if (gone.type === 'project') await removeProjectRows(tx, gone.id);
   });
 
