@@ -16,9 +16,8 @@ import {
 import { ingestOperations } from './ingest/ingest.ts';
 import { madeAnswerOperations } from './lookup/lookup.ts';
 import type { CatalogParts } from './parts.ts';
-import type { CatalogStore } from './port.ts';
+import type { CatalogSnapshots, CatalogStore } from './port.ts';
 import { createProductSearch, searchOperations } from './search/search.ts';
-import type { CatalogSnapshots } from './snapshot.ts';
 import { readerOperations } from './store/store.ts';
 import {
   createKeptCommits,
@@ -85,7 +84,7 @@ export {
   readValue,
 } from './ontology/ontology.ts';
 export type { CatalogSettings } from './parts.ts';
-export type { CatalogStore, ChangeOrder, DeleteLimit } from './port.ts';
+export type { CatalogSnapshots, CatalogStore, ChangeOrder, DeleteLimit } from './port.ts';
 export {
   AttributeSchema,
   computeValueId,
@@ -100,7 +99,6 @@ export {
 } from './products/products.ts';
 export { ReportPassage } from './report-lines.ts';
 export type { SearchAnswer, SearchQuestion } from './search/search.ts';
-export type { CatalogSnapshots } from './snapshot.ts';
 export {
   applyPostgresChange,
   applySqliteChange,

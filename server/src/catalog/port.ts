@@ -1,57 +1,171 @@
 import type { RecordedEvent } from '../events/events.ts';
+import type { Actor } from '../projects/projects.ts';
+import type { Calls } from '../storage/storage.ts';
 import type { IdentifierRange, ListedRow, PlacedRow } from './browse/browse.ts';
-import type {
-  ChangeCounts,
-  ChangeOrder,
-  CommitResult,
-  DeleteLimit,
-  Difference,
-  KeptCommit,
-  OtherLast,
-  RestoreOrder,
-  RestoreResult,
-  StagedBatch,
-  Stale,
-  UndoOrder,
-} from './change.ts';
+import type { OpenDerivation } from './derivation.ts';
 import type { Attribute, Ontology, OntologyMode, RequestedOntology } from './ontology/ontology.ts';
 import type { PackedProducts } from './products/products.ts';
-import type { SearchStep, SearchTier } from './search/search.ts';
-import type { MeasuredDocument } from './snapshot.ts';
+import type { SearchState, SearchStep, SearchTier } from './search/search.ts';
 
-export type {
-  ChangeCounts,
-  ChangeOrder,
-  CommitResult,
-  DeleteLimit,
-  Difference,
-  KeptChange,
-  KeptCommit,
-  KeptPage,
-  KeptPlace,
-  OtherLast,
-  RestoreEffect,
-  RestoreOrder,
-  RestoreResult,
-  StagedBatch,
-  Stale,
-  UndoOrder,
-} from './change.ts';
+/** What a store reads for callers: each of one version of the catalog. */
+export interface CatalogReads {
+  /** @returns the version of the catalog as last committed, never a replica's */
+  readVersion(): number;
+  countProducts(): number;
+  /** @returns products by identifier, as many as one page reads */
+  listRange(range: ListedRange): ListedPart;
+  /** @returns those of these products that the catalog holds, in no order */
+  measureDocuments(identifiers: readonly string[]): readonly MeasuredDocument[];
+  hasAny(identifiers: readonly string[]): boolean;
+  /** How many of these, each named once, the catalog holds. */
+  countKnown(identifiers: readonly string[]): number;
+  getOntology(): Ontology;
+  listStagedBatches(fullUpdateId: number): readonly StagedBatch[];
+  /** @returns the commits and deletes that can be undone, the last one first */
+  listKeptCommits(): readonly KeptCommit[];
+  /** @returns the oldest events that were recorded with changes of the catalog */
+  listEvents(limit: number): readonly RecordedEvent[];
+}
 
-/** A product as the catalog keeps it. */
-export interface StoredProduct {
+/** Reads of several statements, on one state of the catalog. */
+export interface CatalogStateReads {
+  findProduct(identifier: string): FoundProduct | undefined;
+}
+
+/** Reads that compare whole catalogs: the embedded store has a thread for them. */
+export interface CatalogComparisons {
+  /** Counts what a commit would do; with the first identifiers of each kind if requested. */
+  compareStaged(update: ComparedUpdate): Difference;
+  /** @returns products that a commit would delete, by identifier, with the fronts of their uploads */
+  listDeleted(page: DeletedPage): readonly ListedRow[];
+}
+
+/** Changes that are durable when their promise resolves. */
+export interface CatalogChanges {
+  /** @returns the new ontology; `changed` false when nothing differs. @throws changed_meanwhile */
+  replaceOntology(requested: RequestedOntology): { ontology: Ontology; changed: boolean };
+  followOntology(followed: ChangeOrder & FollowedProducts): void;
+}
+
+/** The same without the catalog's lock: nothing that a reader sees changes. */
+export interface CatalogEventChanges {
+  /** Forgets events, by their ids. */
+  dropEvents(ids: readonly string[]): void;
+}
+
+/** Changes that a loss of power may take, because they are done again. */
+export interface CatalogRepeatables {
+  /** Gives names and category paths their ids, the same for ever. */
+  reserveIds(reserved: { names: readonly string[]; paths: readonly string[] }): ReadonlyMap<string, number>;
+  /** @returns false, with nothing staged, when something else is derived from products by now */
+  stageBatch(staged: StagedProducts): boolean;
+  /** Drops batches of which a product is another by now than was found: they are to be staged anew. */
+  dropOutdated(staged: { fullUpdateId: number }): boolean;
+  reviewBatch(reviewed: BatchReview): void;
+  /** Stages products as they are now that the batches left out as not valid: the commit leaves them alone. */
+  keepSkipped(staged: { fullUpdateId: number }): void;
+  /** A part of the reports of all batches, in their order; each may be 20 MB, so that a writing thread reads it. */
+  readStagedReports(place: ReportPlace & { readonly fullUpdateId: number }): ReportPart;
+  /** Removes a bounded part of what nothing points to. @returns whether there is more */
+  collectGarbage(limits: { live: readonly number[] } & Omit<UndoOrder, 'author'>): boolean;
+  /** Brings the index of search a step forward, or removes from it a part of what leads nowhere. */
+  walkSearch(): SearchStep;
+}
+
+/** The work of ordered tasks: done once, however often a task runs. */
+export interface CatalogTasks {
+  commit(order: ChangeOrder & CommitOrder): CommitResult;
+  applyProducts(order: ChangeOrder & AppliedProducts): ChangeCounts | Stale;
+  deleteProducts(order: ChangeOrder & UndoOrder & { identifiers: readonly string[] }): {
+    deleted: number;
+    unknown: readonly string[];
+  };
+  /** @returns null when there is nothing to undo */
+  restore(order: ChangeOrder & RestoreOrder): { result: RestoreResult | OtherLast | null };
+}
+
+type OfProject = [projectId: number];
+
+/**
+ * Where catalogs are stored. Every method is about one batch, never one row, so that a store across a network can
+ * serve it too.
+ */
+export interface CatalogStore
+  extends Calls<CatalogReads & CatalogStateReads & CatalogComparisons, OfProject>,
+    Calls<CatalogChanges & CatalogEventChanges & CatalogRepeatables & CatalogTasks, OfProject> {
+  /**
+   * @returns what is served of the products found, in the order of the request; each once, unknown ones left out. undefined: so
+   * much that it must be made by another thread
+   */
+  findAnswers(order: AnswerOrder): Promise<JoinedAnswers | undefined>;
+  /** The same by another thread, of any length. @throws answer_too_large */
+  makeAnswers(order: AnswerOrder, signal: AbortSignal): Promise<JoinedAnswers>;
+  removeCatalog(projectId: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Reads of one state of a catalog by the threads that parse and scan: by whole batches, so that it may be far away. */
+export interface CatalogStateOperations
+  extends Pick<CatalogReads & CatalogStateReads, 'listRange' | 'measureDocuments' | 'findProduct'> {
+  readOntology(): Ontology;
+  readCatalogVersion(): number;
+  /** @returns the attributes as they were until a person changed them; undefined when that is long ago */
+  readPastOntology(revision: number): readonly Attribute[] | undefined;
+  /** @returns the ids of category paths, as JSON; unknown ones are left out */
+  findCategories(paths: readonly string[]): ReadonlyMap<string, number>;
+  findPatched(identifiers: readonly string[]): readonly PatchedProduct[];
+  listOutdated(page: { revision: number; after: number; limit: number }): readonly OutdatedProduct[];
+  countRange(range: IdentifierRange): number;
+  /** @returns products by id, above `after` and up to `upTo`, with their whole uploads */
+  listById(range: { after: number; upTo: number; limit: number }): readonly ListedRow[];
+  /** @returns the largest id of a product, 0 without one */
+  readLargestId(): number;
+  /** @returns undefined: nothing was searched yet */
+  readSearchState(): SearchState | undefined;
+  /** @returns products that the index of search knows, with their whole uploads */
+  listHits(query: WantedHits): HitPart;
+  countHits(counted: CountedTier): CountedHits;
+  /** @returns products whose documents come after this one, of the next few documents; undefined where these are large */
+  listTail(after: number): readonly PlacedRow[] | undefined;
+  listCategoryPaths(range: CategoryRange): readonly ListedCategory[];
+  findCategoryPath(id: number): readonly string[] | undefined;
+  /** @returns those lexemes that a product has; in doubt, where many products had one and few have it, also that one */
+  findLiving(sought: SoughtCategories): readonly string[];
+  /** @returns the products of these documents, in no order */
+  listDocuments(documents: readonly number[]): readonly PlacedRow[];
+  /** @returns undefined for a commit that is not in the undo log */
+  listKeptChanges(page: KeptPage): readonly KeptChange[] | undefined;
+  /** @returns the changes of one product by commit, the last one first */
+  listProductChanges(identifier: string): readonly ProductChange[];
+  /** @returns undefined for a commit that is not in the undo log */
+  weighRestore(commit: number): RestoreEffect | undefined;
+  listStagedDocuments(staged: { fullUpdateId: number; batch: number }): readonly StagedDocument[];
+}
+
+/** One state of a catalog. */
+export interface CatalogSnapshot extends Calls<CatalogStateOperations> {
+  openDerivation(): Promise<OpenDerivation>;
+  /** @returns those of these products that the catalog holds, each at the place of its identifier */
+  findPresent(identifiers: readonly string[]): Promise<readonly (PresentProduct | undefined)[]>;
+}
+
+/** Where a parsing thread reads catalogs and accepted bodies. */
+export interface CatalogSnapshots {
+  read<Result>(projectId: number, work: (snapshot: CatalogSnapshot) => Promise<Result>): Promise<Result>;
+  readPayload(projectId: number, name: string): Promise<Uint8Array>;
+}
+
+/** A product with what its answer is made of. */
+export interface FoundProduct {
   readonly id: number;
   readonly identifier: string;
   readonly updatedAt: number;
   readonly updatedBy: number;
-  /** JSON of the upload. */
-  readonly raw: string;
-}
-
-/** A product with the answer that lookups make of it. */
-export interface AnsweredProduct extends StoredProduct {
-  /** JSON without id and time. */
-  readonly answer: string;
+  /** JSON of the upload; null: its document is gone, in a damaged file. */
+  readonly raw: string | null;
+  readonly ontology: Ontology;
+  /** The ids of the paths of its categories, as JSON. */
+  readonly categories: ReadonlyMap<string, number>;
 }
 
 /** What stands before and behind answers that are sent together. */
@@ -77,93 +191,6 @@ export interface JoinedAnswers {
   release(): void;
 }
 
-/**
- * Where catalogs are kept. Every method is about one batch, never one row, so that a store across a network can
- * serve it too. Reads see one version of the catalog each.
- */
-export interface CatalogStore {
-  /**
-   * @returns what is served of the products found, in the order asked; each once, unknown ones left out. undefined: so much
-   * that it must be made by another thread
-   */
-  findAnswers(order: AnswerOrder): Promise<JoinedAnswers | undefined>;
-  /** The same by another thread, of any length. @throws answer_too_large */
-  makeAnswers(order: AnswerOrder, signal: AbortSignal): Promise<JoinedAnswers>;
-  findProduct(projectId: number, identifier: string): Promise<AnsweredProduct | undefined>;
-  /** @returns those of these products that the catalog holds, in no order */
-  measureDocuments(projectId: number, identifiers: readonly string[]): Promise<readonly MeasuredDocument[]>;
-  /** @returns products by identifier, after `after`. */
-  listProducts(
-    projectId: number,
-    after: string | undefined,
-    limit: number,
-  ): Promise<readonly StoredProduct[]>;
-  countProducts(projectId: number): Promise<number>;
-  /** @returns the version of the catalog as last committed, never a replica's */
-  readVersion(projectId: number): Promise<number>;
-  /** @returns products by identifier, as many as one page reads */
-  listRange(projectId: number, range: ListedRange): Promise<ListedPart>;
-  /** Brings the index of search a step forward, or removes from it a part of what leads nowhere. */
-  walkSearch(projectId: number): Promise<SearchStep>;
-  hasAny(projectId: number, identifiers: readonly string[]): Promise<boolean>;
-  /** How many of these, each named once, the catalog holds. */
-  countKnown(projectId: number, identifiers: readonly string[]): Promise<number>;
-
-  getOntology(projectId: number): Promise<Ontology>;
-  /** @returns the new ontology; `changed` false when nothing differs. @throws changed_meanwhile */
-  replaceOntology(
-    projectId: number,
-    wanted: RequestedOntology,
-  ): Promise<{ ontology: Ontology; changed: boolean }>;
-  /** Gives names and category paths their ids, the same for ever. */
-  reserveIds(
-    projectId: number,
-    wanted: { names: readonly string[]; paths: readonly string[] },
-  ): Promise<ReadonlyMap<string, number>>;
-
-  /** @returns false, with nothing staged, when something else is derived from products by now */
-  stageBatch(projectId: number, staged: StagedProducts): Promise<boolean>;
-  /** Drops batches of which a product is another by now than was found: they are to be staged anew. */
-  dropOutdated(projectId: number, staged: { fullUpdateId: number }): Promise<boolean>;
-  reviewBatch(projectId: number, reviewed: BatchReview): Promise<void>;
-  /** Stages products as they are now that the batches left out as not valid: the commit leaves them alone. */
-  keepSkipped(projectId: number, kept: { fullUpdateId: number }): Promise<void>;
-  listStagedBatches(projectId: number, fullUpdateId: number): Promise<readonly StagedBatch[]>;
-  /** A part of the reports of all batches, in their order; each may be 20 MB. */
-  readStagedReports(
-    projectId: number,
-    place: ReportPlace & { readonly fullUpdateId: number },
-  ): Promise<ReportPart>;
-  compareStaged(projectId: number, fullUpdateId: number, withIdentifiers: boolean): Promise<Difference>;
-  /** @returns products that a commit would delete, by identifier, with the fronts of their uploads */
-  listDeleted(projectId: number, wanted: DeletedPage): Promise<readonly ListedRow[]>;
-  commit(projectId: number, order: ChangeOrder & CommitOrder): Promise<CommitResult>;
-  applyProducts(projectId: number, change: ChangeOrder & AppliedProducts): Promise<ChangeCounts | Stale>;
-  deleteProducts(
-    projectId: number,
-    change: ChangeOrder & UndoOrder & { identifiers: readonly string[] },
-  ): Promise<{ deleted: number; unknown: readonly string[] }>;
-  /** @returns the commits and deletes that can be undone, the last one first */
-  listKeptCommits(projectId: number): Promise<readonly KeptCommit[]>;
-  /** @returns undefined when there is nothing to undo */
-  restore(
-    projectId: number,
-    change: ChangeOrder & RestoreOrder,
-  ): Promise<RestoreResult | OtherLast | undefined>;
-  followOntology(projectId: number, followed: ChangeOrder & FollowedProducts): Promise<void>;
-  /** Removes a bounded part of what nothing points to. @returns whether there is more */
-  collectGarbage(
-    projectId: number,
-    limits: { live: readonly number[] } & Omit<UndoOrder, 'author'>,
-  ): Promise<boolean>;
-  /** @returns the oldest events that were recorded with changes of the catalog */
-  listEvents(projectId: number, limit: number): Promise<readonly RecordedEvent[]>;
-  /** Forgets events, by their ids. */
-  dropEvents(projectId: number, ids: readonly string[]): Promise<void>;
-  removeCatalog(projectId: number): Promise<void>;
-  close(): Promise<void>;
-}
-
 /** Where a part of the reports of staged batches begins: in the first batch from `batch` on, and there `at` a character. */
 export interface ReportPlace {
   readonly batch: number;
@@ -175,6 +202,11 @@ export interface ReportPart {
   readonly lines: string;
   /** undefined: there are no more. */
   readonly next: ReportPlace | undefined;
+}
+
+export interface ComparedUpdate {
+  readonly fullUpdateId: number;
+  readonly withIdentifiers: boolean;
 }
 
 export interface DeletedPage {
@@ -293,4 +325,185 @@ export interface FollowedProducts {
   readonly documents: readonly number[];
   /** Whether their facts are others. */
   readonly changed: readonly boolean[];
+}
+
+/** What a full update or a delete did to the catalog. */
+export interface ChangeCounts {
+  readonly created: number;
+  readonly changed: number;
+  readonly unchanged: number;
+  readonly deleted: number;
+}
+
+/** The rows of a preview: how many, and the first of them by identifier. Source: docs/interface.md §4.4. */
+export interface Difference {
+  readonly present: number;
+  readonly created: { readonly count: number; readonly identifiers: readonly string[] };
+  readonly changed: { readonly count: number; readonly identifiers: readonly string[] };
+  readonly unchanged: { readonly count: number; readonly identifiers: readonly string[] };
+  readonly deleted: { readonly count: number; readonly identifiers: readonly string[] };
+}
+
+export interface StagedBatch {
+  readonly batch: number;
+  /** JSON: [name, {unit, isBoolean}][] */
+  readonly observed: string;
+  /** JSON: {revision, drafts: [name, definition][]} */
+  readonly extractedBy: string;
+}
+
+/** When a catalog may lose products. */
+export interface DeleteLimit {
+  readonly maxDeletePercent: number;
+  /** The exact number that the caller allows, whatever the percentage. */
+  readonly allowDeletes?: number | undefined;
+}
+
+/** What every ordered change carries: its task, so that a repetition after a crash changes nothing. */
+export interface ChangeOrder {
+  readonly taskNumber: number;
+  readonly at: number;
+}
+
+/** Who made a change, as the list of commits says it. */
+export interface ChangeAuthor {
+  readonly type: Actor['type'] | 'pipeline';
+  readonly id: number | null;
+  readonly name: string;
+}
+
+/** What a commit or delete leaves in the undo log. */
+export interface UndoOrder {
+  readonly keptCommits: number;
+  /** Older entries are dropped; absent: whatever their age. */
+  readonly keptSince?: number | undefined;
+  /** Absent: accepted by an earlier version. */
+  readonly author?: ChangeAuthor | undefined;
+}
+
+/** What is to be undone. Commits have the numbers of their tasks. */
+export interface RestoreOrder {
+  /** The oldest to be undone, with all after it; absent: the last one. */
+  readonly commit?: number | undefined;
+  /** Nothing is undone when another one is the last by now. */
+  readonly ifLast?: number | undefined;
+}
+
+/** An entry of the undo log. */
+export interface KeptCommit {
+  readonly id: number;
+  readonly at: number;
+  readonly kind: 'commit' | 'delete';
+  /** null: of an earlier version. */
+  readonly author: ChangeAuthor | null;
+  readonly catalogVersion: number | null;
+  readonly created: number;
+  readonly changed: number;
+  readonly deleted: number;
+}
+
+export type Stale = { readonly stale: true };
+
+/** Of a product, by a commit or delete. */
+export type KeptKind = 'created' | 'changed' | 'deleted';
+
+/** A product before a commit or delete, and after. */
+export interface KeptChange {
+  readonly productId: number;
+  readonly identifier: string;
+  readonly kind: KeptKind;
+  /** JSON of the upload. */
+  readonly before: string | null;
+  readonly after: string | null;
+  /** Whether an update changed it again: `after` is what the next kept commit found, or what there is now. */
+  readonly isChangedSince: boolean;
+}
+
+/** The changes of a commit behind a place. */
+export interface KeptPage {
+  readonly commit: number;
+  readonly kind?: KeptKind | undefined;
+  readonly after: KeptPlace;
+  readonly limit: number;
+}
+
+/** Created products come last; each part is in the order of the products' ids. */
+export interface KeptPlace {
+  readonly part: 'present' | 'created';
+  readonly productId: number;
+}
+
+/** What a restore would do to the catalog. */
+export interface RestoreEffect {
+  /** How many commits and deletes it would undo. */
+  readonly commits: number;
+  readonly last: number;
+  readonly created: number;
+  readonly changed: number;
+  readonly deleted: number;
+  /** Products that were changed after the commits, which would be overwritten. */
+  readonly changedSince: number;
+}
+
+/** A restore finds another last commit than its caller did. */
+export interface OtherLast {
+  readonly last: number;
+}
+
+/** How a commit ended: done, refused by the delete guard, or to be prepared again. */
+export type CommitResult =
+  | {
+      readonly kind: 'done';
+      readonly counts: ChangeCounts;
+    }
+  | { readonly kind: 'guarded'; readonly present: number; readonly deleted: number }
+  | { readonly kind: 'stale' };
+
+export interface RestoreResult {
+  readonly restored: number;
+  readonly overwritten: readonly string[];
+  /** Whether facts of restored products follow an older ontology. */
+  readonly needsExtraction: boolean;
+}
+
+/** What an update must know of a present product. */
+export interface PresentProduct {
+  readonly id: number;
+  /** In hexadecimal. */
+  readonly hash: string;
+  readonly document: number;
+}
+
+/** A present product whose upload is to be patched. */
+export interface PatchedProduct extends PresentProduct {
+  readonly identifier: string;
+  readonly raw: string;
+}
+
+/** A product whose facts follow an older ontology, with its upload. */
+export interface OutdatedProduct {
+  readonly id: number;
+  readonly document: number;
+  /** Of that ontology. */
+  readonly revision: number;
+  readonly raw: string;
+}
+
+/** A product of a batch: it brought its document (`isFresh` 1) or was found unchanged. */
+export interface StagedDocument {
+  readonly product: number;
+  readonly isFresh: number;
+  readonly raw: string;
+}
+
+/** A product with its document, which is not read. */
+export interface MeasuredDocument {
+  readonly identifier: string;
+  readonly document: number;
+  /** Of the upload. */
+  readonly bytes: number;
+}
+
+export interface ProductChange extends KeptChange {
+  readonly commit: KeptCommit;
 }

@@ -59,6 +59,14 @@ export {
   refuseNewerFiles,
 } from './migrate.ts';
 export {
+  type Calls,
+  callsOfProject,
+  callsOfState,
+  callsOfThreads,
+  mapTable,
+  type Programs,
+} from './operations.ts';
+export {
   type BodyEncoding,
   createPayloadFiles,
   createPayloadRows,

@@ -1,6 +1,5 @@
 import type { Operation } from '../../storage/storage.ts';
-import type { KeptPage } from '../change.ts';
-import type { CatalogSnapshots } from '../snapshot.ts';
+import type { CatalogSnapshots, KeptPage } from '../port.ts';
 
 /** Looking at what commits changed: a page, a product or a whole restore may have to read much of the undo log. */
 

@@ -1,17 +1,16 @@
+import { ServiceError } from '../../kernel/errors.ts';
 import { countPassed, type Operation } from '../../storage/storage.ts';
 import { type Tasks, toWireTask, type WireTask } from '../../tasks/tasks.ts';
-import { openAnswers } from '../lookup/lookup.ts';
 import {
+  AnswerWriter,
   type Attribute,
   describeNotExtracted,
   indexByKey,
-  type Ontology,
   readValue,
 } from '../ontology/ontology.ts';
-import type { AnsweredProduct, CatalogStore, StoredProduct } from '../port.ts';
+import type { CatalogSnapshots, CatalogStore, FoundProduct } from '../port.ts';
 import type { AttributeValue, UploadedProduct } from '../products/products.ts';
 import { computeValueId } from '../products/products.ts';
-import type { CatalogSnapshots } from '../snapshot.ts';
 import type { Scans } from './scan-client.ts';
 
 /** Uploads that the serving thread describes: about 5 ms. A larger one is described by another thread. */
@@ -50,7 +49,7 @@ export interface PageOrder {
 }
 
 /** A page without its last change, and what that was. */
-export interface MadePage extends Pick<StoredProduct, 'updatedAt' | 'updatedBy'> {
+export interface MadePage extends Pick<FoundProduct, 'updatedAt' | 'updatedBy'> {
   /** JSON without its closing brace. */
   readonly bytes: Uint8Array<SharedArrayBuffer>;
 }
@@ -73,10 +72,8 @@ export async function readProductPage(
     countPassed(made.bytes.length);
     return [made.bytes, Buffer.from(`,"lastChange":${JSON.stringify(await findChange(made))}}`)];
   }
-  const stored = await store.findProduct(projectId, identifier);
-  if (stored === undefined) return undefined;
-  const ontology = await store.getOntology(projectId);
-  return { ...describeProduct(stored, ontology), lastChange: await findChange(stored) };
+  const found = await store.findProduct(projectId, identifier);
+  return found && { ...describeProduct(projectId, found), lastChange: await findChange(found) };
 }
 
 /** What the scanning thread can do. */
@@ -94,15 +91,12 @@ const makePage = (
   { projectId, identifier }: PageOrder,
 ): Promise<MadePage | undefined> =>
   snapshots.read(projectId, async (snapshot) => {
-    const stored = await snapshot.findStored(identifier);
-    if (stored === undefined) return undefined;
-    const ontology = await snapshot.readOntology();
-    const write = openAnswers(snapshot, ontology);
-    const answer = (await write(stored.raw)).toString();
-    const page = Buffer.from(JSON.stringify(describeProduct({ ...stored, answer }, ontology)).slice(0, -1));
+    const found = await snapshot.findProduct(identifier);
+    if (found === undefined) return undefined;
+    const page = Buffer.from(JSON.stringify(describeProduct(projectId, found)).slice(0, -1));
     const bytes = new Uint8Array(new SharedArrayBuffer(page.length));
     bytes.set(page);
-    return { bytes, updatedAt: stored.updatedAt, updatedBy: stored.updatedBy };
+    return { bytes, updatedAt: found.updatedAt, updatedBy: found.updatedBy };
   });
 
 interface LastChange {
@@ -111,11 +105,12 @@ interface LastChange {
   readonly task: WireTask | null;
 }
 
-function describeProduct(stored: AnsweredProduct, ontology: Ontology) {
-  const upload = JSON.parse(stored.raw) as UploadedProduct;
-  const product = JSON.parse(
-    `{"id":${stored.id},${stored.answer},"lastUpdateTs":${stored.updatedAt}}`,
-  ) as object;
+/** @throws catalog_damaged */
+function describeProduct(projectId: number, found: FoundProduct) {
+  const { id, raw, updatedAt, ontology } = found;
+  if (raw === null) throw new ServiceError('catalog_damaged', { values: [projectId] });
+  const upload = JSON.parse(raw) as UploadedProduct;
+  const product = JSON.parse(`{"id":${id},${writeAnswer(found)},"lastUpdateTs":${updatedAt}}`) as object;
   const known = indexByKey(ontology.attributes);
   const values = upload.attributes.map((value) => describeValue(value, known.get(value.key)));
   const notExtracted = values.flatMap(({ key, value, attribute, code, message }) =>
@@ -124,6 +119,13 @@ function describeProduct(stored: AnsweredProduct, ontology: Ontology) {
       : [{ attribute: attribute ?? key, value, code, message }],
   );
   return { product, upload, values, notExtracted };
+}
+
+/** @returns JSON of what lookups answer of a product, without id and time */
+export function writeAnswer({ raw, ontology, categories }: FoundProduct): string {
+  const writer = new AnswerWriter(ontology.attributes, (path) => categories.get(path));
+  writer.begin();
+  return writer.write(Buffer.from(raw ?? '')).toString();
 }
 
 function describeValue(uploaded: AttributeValue, attribute: Attribute | undefined): DescribedValue {

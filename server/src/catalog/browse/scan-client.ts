@@ -1,6 +1,5 @@
 import type { ThreadPool } from '../../storage/storage.ts';
-import type { KeptChange, RestoreEffect } from '../change.ts';
-import type { ProductChange } from '../snapshot.ts';
+import type { KeptChange, ProductChange, RestoreEffect } from '../port.ts';
 import type { KeptChangesOrder, ProductChangesOrder, WeighOrder } from './kept-changes.ts';
 import type { MadePage, PageOrder } from './product-page.ts';
 import type { SurveyOrder, SurveyPart } from './survey.ts';

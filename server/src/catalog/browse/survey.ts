@@ -2,8 +2,8 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { Operation } from '../../storage/storage.ts';
 import type { Ontology, RequestedAttribute } from '../ontology/ontology.ts';
 import { CoverageTally, EffectTally, planChange } from '../ontology/ontology.ts';
+import type { CatalogSnapshot, CatalogSnapshots } from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
-import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
 import { planRange } from './product-list.ts';
 
 /**

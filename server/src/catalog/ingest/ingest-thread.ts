@@ -17,7 +17,13 @@ import {
   type Observed,
   type Ontology,
 } from '../ontology/ontology.ts';
-import type { FollowedProducts } from '../port.ts';
+import type {
+  CatalogSnapshot,
+  CatalogSnapshots,
+  FollowedProducts,
+  OutdatedProduct,
+  PresentProduct,
+} from '../port.ts';
 import {
   type BodyForm,
   type BodySource,
@@ -31,7 +37,6 @@ import {
   transferOf,
   type UploadedProduct,
 } from '../products/products.ts';
-import type { CatalogSnapshot, CatalogSnapshots, OutdatedProduct, PresentProduct } from '../snapshot.ts';
 import {
   type CheckedBody,
   countPages,
@@ -367,8 +372,9 @@ class Extraction {
 
   async addPatches(patches: readonly SentPatch[], snapshot: CatalogSnapshot): Promise<void> {
     this.report.addRepeated(this.body.repeated, 'its changes were made in their order');
-    const findPatched = await snapshot.findPatched(patches.map(({ identifier }) => identifier));
-    const found = patches.map((patch) => ({ patch, present: findPatched(patch.identifier) }));
+    const rows = await snapshot.findPatched(patches.map(({ identifier }) => identifier));
+    const byIdentifier = new Map(rows.map((row) => [row.identifier, row]));
+    const found = patches.map((patch) => ({ patch, present: byIdentifier.get(patch.identifier) }));
     const patched = found.map(
       ({ patch, present }) => present && patchProduct(JSON.parse(present.raw), patch),
     );

@@ -7,9 +7,9 @@ import {
   readValue,
   type Unextracted,
 } from '../ontology/ontology.ts';
+import type { CatalogSnapshot } from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import { countDropped, countEmpty } from '../report-lines.ts';
-import type { CatalogSnapshot } from '../snapshot.ts';
 import type { CheckedBody } from './checked-body.ts';
 
 /** A task's report ends at as many lines anyway. Source: docs/interface.md §4.7. */
@@ -103,6 +103,9 @@ export class ReportWriter implements ExtractionListener {
 
 type ByKey = ReadonlyMap<string, Attribute>;
 
+/** An upload may have 2 MB. */
+const UPLOADS_AT_ONCE = 100;
+
 /**
  * Tells of facts that the catalog has and that an update takes from it, because of values that make none. It reads the
  * present uploads of those products alone whose new values make no fact.
@@ -113,13 +116,14 @@ export async function tellDropped(
   known: ByKey,
 ): Promise<void> {
   const { changed } = report;
-  if (changed.size === 0) return;
-  const findPresent = await snapshot.findPatched([...changed.keys()]);
-  for (const [identifier, unextracted] of changed) {
-    const present = findPresent(identifier);
-    if (present === undefined) continue;
-    const { attributes } = JSON.parse(present.raw) as UploadedProduct;
-    for (const one of listDropped(attributes, unextracted, known)) report.addDropped(one.attribute.name, one);
+  const identifiers = [...changed.keys()];
+  for (let from = 0; from < identifiers.length; from += UPLOADS_AT_ONCE) {
+    const part = identifiers.slice(from, from + UPLOADS_AT_ONCE);
+    for (const { identifier, raw } of await snapshot.findPatched(part)) {
+      const { attributes } = JSON.parse(raw) as UploadedProduct;
+      for (const one of listDropped(attributes, changed.get(identifier) ?? [], known))
+        report.addDropped(one.attribute.name, one);
+    }
   }
 }
 

@@ -1,7 +1,6 @@
 import type { Operation, StopFlag } from '../../storage/storage.ts';
 import { AnswerWriter, type Ontology } from '../ontology/ontology.ts';
-import type { AnswerOrder, Frame } from '../port.ts';
-import type { CatalogSnapshot, CatalogSnapshots, MeasuredDocument } from '../snapshot.ts';
+import type { AnswerOrder, CatalogSnapshot, CatalogSnapshots, Frame, MeasuredDocument } from '../port.ts';
 import { refuseLarge, tooLarge, writeAround } from './lookup-answers.ts';
 
 /** A lookup that would hold up the serving thread: another thread makes all of it. */

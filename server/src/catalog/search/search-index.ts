@@ -1,8 +1,7 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { StopFlag } from '../../storage/storage.ts';
 import type { PlacedRow } from '../browse/browse.ts';
-import type { FoundRow } from '../port.ts';
-import type { CatalogSnapshot } from '../snapshot.ts';
+import type { CatalogSnapshot, FoundRow } from '../port.ts';
 import { listLexemes } from './words.ts';
 
 /**

@@ -10,9 +10,8 @@ import {
   writeTableItem,
 } from '../browse/browse.ts';
 import { viewUpload } from '../filters/filters.ts';
-import type { FoundRow } from '../port.ts';
+import type { CatalogSnapshot, CatalogSnapshots, FoundRow } from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
-import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
 import { type CategoryQuestion, listCategories } from './category-list.ts';
 import { FACETED, type Facet, FacetTally } from './facets.ts';
 import {

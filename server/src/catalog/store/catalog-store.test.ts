@@ -14,6 +14,7 @@ import {
   PATHS,
 } from '../../../test/support/catalogs/catalog-world.ts';
 import { makeTestStore, testedStore } from '../../../test/support/test-store.ts';
+import { writeAnswer } from '../browse/product-page.ts';
 
 /**
  * The statements of a store against a model of it: whatever is staged, committed, changed, restored and removed in
@@ -368,7 +369,7 @@ test('a commit that creates an attribute changes products whose equal uploads ga
     await store.stageBatch(projectId, { fullUpdateId, batch, packed, derivationRevision: 0, ...described });
   };
   const readChanged = async () =>
-    (await store.compareStaged(projectId, fullUpdateId, true)).changed.identifiers;
+    (await store.compareStaged(projectId, { fullUpdateId, withIdentifiers: true })).changed.identifiers;
   await stage(1, { a: 1, e: 1 }, false);
   await stage(2, { b: 1 }, true);
   assert.deepEqual(await readChanged(), ['b'], 'an equal upload that gains facts');
@@ -401,8 +402,12 @@ test('a commit that creates an attribute changes products whose equal uploads ga
   const changed = { updated_at: task.at, updated_by: task.taskNumber };
   assert.deepEqual(rowOf(after, 'b'), { ...rowOf(before, 'b'), ...changed }, 'its document stays');
   for (const identifier of ['a', 'b']) {
-    const { answer } = (await store.findProduct(projectId, identifier)) ?? {};
-    assert.equal(JSON.parse(`{${answer}}`).facts[0].value, 'x 1', 'both have the new fact');
+    const found = await store.findProduct(projectId, identifier);
+    assert.equal(
+      JSON.parse(`{${found && writeAnswer(found)}}`).facts[0].value,
+      'x 1',
+      'both have the new fact',
+    );
   }
   await store.restore(projectId, world.nextOrder());
   assert.deepEqual(rowOf(await world.catalog.rows('product'), 'b'), rowOf(before, 'b'));

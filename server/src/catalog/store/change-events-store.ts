@@ -60,12 +60,12 @@ export function* announceEntry(order: ChangeOrder, undoId: number, isReversed = 
 /** Records products in pages; the last page is held back, for it says that it is the last. */
 function openPages(order: ChangeOrder) {
   let rest: ChangedProduct[] = [];
-  let told = 0;
+  let recorded = 0;
   function* record(pages: readonly ChangedProduct[][], hasMore: boolean): Program<void> {
     yield* insertEvents(
-      pages.map((page, at) => describePage(order, { page, number: told + at + 1, hasMore })),
+      pages.map((page, at) => describePage(order, { page, number: recorded + at + 1, hasMore })),
     );
-    told += pages.length;
+    recorded += pages.length;
   }
   return {
     *add(products: readonly ChangedProduct[]): Program<void> {

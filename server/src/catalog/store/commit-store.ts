@@ -6,31 +6,52 @@ import {
   listed,
   lookupJoin,
   own,
+  PROJECT,
   type Program,
   row,
   rows,
   run,
   type Sql,
   sql,
+  tabled,
   text,
 } from '../../storage/storage.ts';
-import type { ChangeOrder, CommitOrder, CommitResult } from '../port.ts';
+import type { ListedRow } from '../browse/browse.ts';
+import type {
+  AppliedProducts,
+  ChangeCounts,
+  ChangeOrder,
+  CommitOrder,
+  CommitResult,
+  ComparedUpdate,
+  DeletedPage,
+  Difference,
+  FollowedProducts,
+  StagedDocument,
+  Stale,
+} from '../port.ts';
+import { type KeyedRow, type PackedProducts, packHashes, sortedRows } from '../products/products.ts';
 import { isGuarded } from '../updates/updates.ts';
-import { announceEntry, describeCommit } from './change-events-store.ts';
+import { announceEntry, announceFollowed, announceProducts, describeCommit } from './change-events-store.ts';
 import { insertAttributes } from './ontology-store.ts';
 import { planForParts, planForWholeTables } from './planning-store.ts';
+import { DOCUMENT, listedColumns, PRODUCTS, UPLOAD_FRONT, uploadText } from './product-list-store.ts';
 import {
+  type DocumentWriter,
   dropOutdated,
   emptyCommitted,
   listStagedBatches,
   openPart,
+  partOf,
   type StagedPart,
   stagedList,
+  writeDocuments,
 } from './staged-store.ts';
 import type { CatalogState } from './state-store.ts';
-import { discard, openUndo, type Undo } from './undo-store.ts';
+import { discard, openUndo, type Undo, wantedProducts } from './undo-store.ts';
 
 type Order = ChangeOrder & CommitOrder;
+type Written = ChangeOrder & { readonly revision: number };
 
 /** The difference of staged and present products, batch by batch, in one transaction. Source: docs/interface.md §4.4. */
 export function* commit(
@@ -75,9 +96,6 @@ function* isPrepared(state: CatalogState, order: Order): Program<boolean> {
   );
 }
 
-/** SQLite counts a table without a condition by its pages. */
-export const PRODUCTS = byEngine({ sqlite: text('product'), postgres: sql`product where ${own()}` });
-
 interface Counts {
   readonly present: number;
   /** Present products that the full update holds. */
@@ -86,7 +104,7 @@ interface Counts {
   readonly isRepeated: boolean | 0 | 1;
 }
 
-export function* compareCounts(fullUpdateId: number): Program<Counts> {
+function* compareCounts(fullUpdateId: number): Program<Counts> {
   const counted = yield* row<Counts>(
     sql`select (select count(*) from ${PRODUCTS}) as present, count(distinct s.value) as staged,
       count(*) > count(distinct s.value) as "isRepeated" from ${stagedList(fullUpdateId, 'products')}`,
@@ -95,7 +113,7 @@ export function* compareCounts(fullUpdateId: number): Program<Counts> {
 }
 
 /** Present products `p` that a full update does not hold. */
-export const absentProducts = (fullUpdateId: number): Sql =>
+const absentProducts = (fullUpdateId: number): Sql =>
   byEngine({
     sqlite: sql`product as p where p.id not in (select s.value from ${stagedList(fullUpdateId, 'products')})`,
     postgres: sql`product as p where ${own('p')} and not exists
@@ -110,7 +128,7 @@ function* deleteAbsent(fullUpdateId: number, undo: Undo): Program<void> {
 }
 
 /** @returns by batch the products that a later batch holds too: the last accepted one wins, docs/interface.md §4.4 */
-export function* findRepeated(
+function* findRepeated(
   fullUpdateId: number,
   { isRepeated }: Counts,
 ): Program<ReadonlyMap<number, readonly number[]>> {
@@ -126,7 +144,7 @@ export function* findRepeated(
 }
 
 interface Change {
-  readonly order: Order;
+  readonly order: Written;
   readonly undo: Undo;
   /** Products that a later batch holds too. */
   readonly repeated: readonly number[];
@@ -159,7 +177,7 @@ function* changePresent(part: StagedPart, { order, undo, repeated }: Change): Pr
 
 const PRODUCT_OF_ROW = lookupJoin('product', 'p', sql`p.id = s.product_id`);
 
-function* insertCreated(part: StagedPart, order: Order, undo: Undo): Program<number> {
+function* insertCreated(part: StagedPart, order: Written, undo: Undo): Program<number> {
   if (part.created === 0) return 0;
   const { revision, at, taskNumber } = order;
   // A lookup before the insert takes PostgreSQL less, but without statistics it is planned by another index: 100,000
@@ -180,4 +198,178 @@ function* insertCreated(part: StagedPart, order: Order, undo: Undo): Program<num
         (select 1 from product p where ${own('p')} and p.id = s.product_id)`,
     );
   return inserted;
+}
+
+/** Writes what an incremental or partial update changed. */
+export function* applyProducts(
+  state: CatalogState,
+  order: ChangeOrder & AppliedProducts,
+  documents: DocumentWriter,
+): Program<{ result: ChangeCounts | Stale; isDone: boolean }> {
+  const { packed, revision, derivationRevision } = order;
+  const isStale =
+    state.ontologyRevision !== revision ||
+    state.derivationRevision !== derivationRevision ||
+    !(yield* arePresentAsFound(state, packed));
+  if (isStale) return { result: { stale: true }, isDone: false };
+  yield* planForParts();
+  const fresh = sortedRows(packed).filter(({ row }) => packed.documents[row] === 0);
+  const present = yield* rows<{ identifier: string; id: number }>(
+    sql`select p.identifier, p.id from ${wantedProducts(fresh.map(({ identifier }) => identifier))}`,
+  );
+  const known = new Map(present.map(({ identifier, id }) => [identifier, id]));
+  const idOf = ({ identifier }: KeyedRow) => known.get(identifier) ?? 0;
+  const { created = [], changed = [] } = Object.groupBy(fresh, (keyed) =>
+    idOf(keyed) === 0 ? 'created' : 'changed',
+  );
+  const part = partOf(yield* writeDocuments(state, packed, { documents, created, changed, idOf }), {
+    identifiers: created.map(({ identifier }) => identifier),
+    products: changed.map(idOf),
+    hashes: packHashes(packed, [...created, ...changed]),
+  });
+  const undo = openUndo(state, { ...order, keptCommits: 0 });
+  const counts = {
+    changed: yield* changePresent(part, { order, undo, repeated: [] }),
+    created: yield* insertCreated(part, order, undo),
+  };
+  yield* announceProducts(
+    order,
+    fresh.map((keyed) => ({ identifier: keyed.identifier, kind: idOf(keyed) === 0 ? 'created' : 'changed' })),
+  );
+  const unchanged = packed.documents.length - fresh.length;
+  return { result: { ...counts, unchanged, deleted: 0 }, isDone: true };
+}
+
+/** Notes which ontology products follow that still have the documents that were read. */
+export function* followOntology(
+  state: CatalogState,
+  { revision, products, documents, changed, at, taskNumber }: ChangeOrder & FollowedProducts,
+): Program<void> {
+  const cells = products.map((id, row) => [id, documents[row] ?? 0, Number(changed[row] ?? false)]);
+  const followed = tabled('w', { id: 'bigint', document: 'bigint', changed: 'bigint' }, cells);
+  const changedBy = (value: number, column: string) =>
+    sql`case when w.changed = 1 then cast(${value} as bigint) else ${text(`p.${column}`)} end`;
+  const values = { at: changedBy(at, 'updated_at'), by: changedBy(taskNumber, 'updated_by') };
+  yield* run(
+    byEngine({
+      sqlite: sql`update product as p set ontology_revision = ${revision}, updated_at = ${values.at}, updated_by = ${values.by}
+        from ${followed} where p.id = w.id and p.document_id = w.document and p.ontology_revision < ${revision}`,
+      // They are there, so this changes them: by the index, which an update that is joined with a list may do without.
+      postgres: sql`insert into product (project_id, id, identifier, document_id, hash, ontology_revision, updated_at, updated_by)
+        select ${PROJECT}, p.id, p.identifier, p.document_id, p.hash, cast(${revision} as bigint), ${values.at}, ${values.by}
+        from ${followed} ${lookupJoin('product', 'p', sql`p.id = w.id`)}
+        where p.document_id = w.document and p.ontology_revision < ${revision}
+        on conflict (project_id, id) do update set ontology_revision = excluded.ontology_revision,
+          updated_at = excluded.updated_at, updated_by = excluded.updated_by`,
+    }),
+  );
+  yield* announceFollowed(
+    { at, taskNumber },
+    products.filter((_, row) => changed[row]),
+  );
+  state.catalogVersion += 1;
+}
+
+/** Whether the products that an update found unchanged still are; nothing is written for them. */
+function* arePresentAsFound(
+  { catalogVersion }: CatalogState,
+  { catalogVersion: found, products, documents }: PackedProducts,
+): Program<boolean> {
+  if (found === catalogVersion) return true;
+  const unchanged = [...documents.entries()].flatMap(([row, id]) =>
+    id === 0 ? [] : [[products[row] ?? 0, id]],
+  );
+  const present = yield* row<{ count: number }>(
+    sql`select count(*) as count from ${tabled('w', { id: 'bigint', document: 'bigint' }, unchanged)}
+      ${lookupJoin('product', 'p', sql`p.id = w.id and p.document_id = w.document`)}`,
+  );
+  return present?.count === unchanged.length;
+}
+
+const PREVIEWED = 100;
+
+/** Counts what a commit would do; with the first identifiers of each kind when asked. */
+export function* compareStaged({ fullUpdateId, withIdentifiers }: ComparedUpdate): Program<Difference> {
+  yield* planForWholeTables();
+  const compared = yield* compareCounts(fullUpdateId);
+  const { present, staged } = compared;
+  const kinds = selectKinds(fullUpdateId, yield* findRepeated(fullUpdateId, compared));
+  const [created, changed] = [yield* count(kinds.created), yield* count(kinds.changed)];
+  // A product may have gone since the batches were staged.
+  const counts = { created, changed, unchanged: staged - changed, deleted: Math.max(present - staged, 0) };
+  const described: [string, Difference['created']][] = [];
+  for (const [kind, of] of Object.entries(counts)) {
+    const identifiers = withIdentifiers ? yield* listFirst(kinds[kind as keyof typeof kinds]) : [];
+    described.push([kind, { count: of, identifiers }]);
+  }
+  return { present, ...(Object.fromEntries(described) as Omit<Difference, 'present'>) };
+}
+
+/** Selects the identifiers of each kind. */
+function selectKinds(
+  fullUpdateId: number,
+  byBatch: ReadonlyMap<number, readonly number[]>,
+): Record<keyof Omit<Difference, 'present'>, Sql> {
+  const repeated = [...byBatch].flatMap(([batch, ids]) => ids.map((id) => [id, batch]));
+  const isLast = sql`(s.value, s.batch) not in
+    (select l.id, l.batch from ${tabled('l', { id: 'bigint', batch: 'bigint' }, repeated)})`;
+  const staged = stagedList(fullUpdateId, 'products');
+  const changed = sql`select s.value from ${staged} where s.place < s.changed and ${isLast}
+    union all select s.value from ${stagedList(fullUpdateId, 'gaining')} where ${isLast}`;
+  return {
+    created: sql`select s.value as identifier from ${stagedList(fullUpdateId, 'identifiers')}`,
+    changed: sql`select p.identifier from product p where ${own('p')} and p.id in (${changed})`,
+    unchanged: sql`select p.identifier from product p where ${own('p')} and p.id in (select s.value from ${staged})
+      and p.id not in (${changed})`,
+    deleted: sql`select p.identifier from ${absentProducts(fullUpdateId)}`,
+  };
+}
+
+function* count(kind: Sql): Program<number> {
+  const counted = yield* row<{ count: number }>(
+    sql`select count(distinct k.identifier) as count from (${kind}) k`,
+  );
+  return counted?.count ?? 0;
+}
+
+function* listFirst(kind: Sql): Program<string[]> {
+  const found = yield* rows<{ identifier: string }>(
+    sql`select distinct k.identifier from (${kind}) k order by k.identifier limit ${PREVIEWED}`,
+  );
+  return found.map(({ identifier }) => identifier);
+}
+
+export function* listDeleted({ fullUpdateId, after, limit }: DeletedPage): Program<ListedRow[]> {
+  yield* planForWholeTables();
+  const gone = yield* rows<{ identifier: string }>(
+    sql`select p.identifier from ${absentProducts(fullUpdateId)} and p.identifier > ${after}
+      order by p.identifier limit ${limit}`,
+  );
+  const identifiers = gone.map(({ identifier }) => identifier);
+  return yield* rows(
+    sql`select ${listedColumns(UPLOAD_FRONT)} from ${listed('w', 'text', identifiers)}
+      ${lookupJoin('product', 'p', sql`p.identifier = w.value`)} ${DOCUMENT} order by p.identifier`,
+  );
+}
+
+/** The uploads of one batch: those that it brought, and the present ones where it found them unchanged. */
+export function* listStagedDocuments({
+  fullUpdateId,
+  batch,
+}: {
+  fullUpdateId: number;
+  batch: number;
+}): Program<StagedDocument[]> {
+  const { firstDocument, created, changed, present } = yield* openPart(fullUpdateId, batch);
+  const raw = sql`${uploadText(true)} as raw`;
+  const fresh = yield* rows<StagedDocument>(
+    sql`select d.product_id as product, 1 as "isFresh", ${raw} from document d
+      where ${own('d')} and d.id >= ${firstDocument} and d.id < ${firstDocument + created + changed}`,
+  );
+  const unchanged = yield* rows<StagedDocument>(
+    sql`select p.id as product, 0 as "isFresh", ${raw} from ${present}
+      ${lookupJoin('product', 'p', sql`p.id = s.product_id`)} ${lookupJoin('document', 'd', sql`d.id = p.document_id`)}
+      where not s.is_fresh`,
+  );
+  return [...fresh, ...unchanged];
 }

@@ -10,8 +10,7 @@ import {
   sql,
   text,
 } from '../../storage/storage.ts';
-import type { KeptChange, KeptCommit, KeptPage } from '../port.ts';
-import type { ProductChange } from '../snapshot.ts';
+import type { KeptChange, KeptCommit, KeptPage, ProductChange } from '../port.ts';
 import { planForParts } from './planning-store.ts';
 import { uploadText } from './product-list-store.ts';
 import { listEntries, toKeptCommit, type UndoEntry, wantedProducts } from './undo-store.ts';

@@ -9,19 +9,27 @@ import {
   rows,
   type Sql,
   sql,
-  tabled,
   text,
 } from '../../storage/storage.ts';
 import { FRONT_END, type IdentifierRange, type ListedRow } from '../browse/browse.ts';
-import type { DeletedPage, ListedPart, ListedRange } from '../port.ts';
-import type { PackedProducts } from '../products/products.ts';
-import type { MeasuredDocument } from '../snapshot.ts';
-import { absentProducts, PRODUCTS } from './commit-store.ts';
-import { planForWholeTables } from './planning-store.ts';
-import type { CatalogState } from './state-store.ts';
+import type {
+  FoundProduct,
+  ListedPart,
+  ListedRange,
+  MeasuredDocument,
+  OutdatedProduct,
+  PatchedProduct,
+} from '../port.ts';
+import type { UploadedProduct } from '../products/products.ts';
+import { findCategoryIds } from './ontology-store.ts';
+import { planForParts } from './planning-store.ts';
+import { readOntology } from './state-store.ts';
 import { wantedProducts } from './undo-store.ts';
 
 /** Lists and counts of products, by an index. */
+
+/** SQLite counts a table without a condition by its pages. */
+export const PRODUCTS = byEngine({ sqlite: text('product'), postgres: sql`product where ${own()}` });
 
 const UPLOAD = byEngine({ sqlite: text('cast(d.raw as text)'), postgres: text('d.raw') });
 /** The fields before its attributes. */
@@ -34,7 +42,7 @@ const UPLOAD_BYTES = byEngine({ sqlite: text('length(d.raw)'), postgres: text('o
 /** Of a document `d`. */
 export const uploadText = (isWhole: boolean): Sql => (isWhole ? UPLOAD : UPLOAD_FRONT);
 
-const DOCUMENT = lookupJoin('document', 'd', sql`d.id = p.document_id`);
+export const DOCUMENT = lookupJoin('document', 'd', sql`d.id = p.document_id`);
 
 /** Products `p` with their documents `d`. PostgreSQL applies the limit before the join: it could sort all documents. */
 const firstProducts = (where: Sql, order: Sql, limit: number): Sql =>
@@ -120,19 +128,6 @@ export function* hasAny(identifiers: readonly string[]): Program<boolean> {
   return (yield* row(sql`select 1 from ${ofIdentifiers(identifiers)} limit 1`)) !== undefined;
 }
 
-export function* listDeleted({ fullUpdateId, after, limit }: DeletedPage): Program<ListedRow[]> {
-  yield* planForWholeTables();
-  const gone = yield* rows<{ identifier: string }>(
-    sql`select p.identifier from ${absentProducts(fullUpdateId)} and p.identifier > ${after}
-      order by p.identifier limit ${limit}`,
-  );
-  const identifiers = gone.map(({ identifier }) => identifier);
-  return yield* rows(
-    sql`select ${listedColumns(UPLOAD_FRONT)} from ${listed('w', 'text', identifiers)}
-      ${lookupJoin('product', 'p', sql`p.identifier = w.value`)} ${DOCUMENT} order by p.identifier`,
-  );
-}
-
 /** Products of a range of ids, for samples and for scans of the whole catalog. */
 export const listById = ({
   after,
@@ -148,25 +143,45 @@ export const listById = ({
       from ${firstProducts(sql`p.id > ${after} and p.id <= ${upTo}`, text('p.id'), limit)}`,
   );
 
+/** Products above an id whose facts follow an older ontology than `revision`. */
+export function* listOutdated(page: {
+  revision: number;
+  after: number;
+  limit: number;
+}): Program<OutdatedProduct[]> {
+  yield* planForParts();
+  const where = sql`p.id > ${page.after} and p.ontology_revision < ${page.revision}`;
+  return yield* rows(
+    sql`select p.id, p.document_id as document, p.ontology_revision as revision, ${UPLOAD} as raw
+      from ${firstProducts(where, text('p.id'), page.limit)}`,
+  );
+}
+
+/** With their uploads. @returns those that are there, in no order */
+export const findPatched = (identifiers: readonly string[]): Program<PatchedProduct[]> =>
+  rows(
+    sql`select p.identifier, p.id, ${HASH} as hash, p.document_id as document, ${UPLOAD} as raw
+      from ${listed('w', 'text', identifiers)} ${lookupJoin('product', 'p', sql`p.identifier = w.value`)} ${DOCUMENT}`,
+  );
+
+const HASH = byEngine({ sqlite: text('lower(hex(p.hash))'), postgres: text(`encode(p.hash, 'hex')`) });
+
+/** A product whose document is gone, in a damaged file, is found without it. */
+export function* findProduct(identifier: string): Program<FoundProduct | undefined> {
+  const found = yield* row<Omit<FoundProduct, 'ontology' | 'categories'>>(
+    sql`select p.id, p.identifier, p.updated_at as "updatedAt", p.updated_by as "updatedBy",
+      (select ${UPLOAD} from document d where ${own('d')} and d.id = p.document_id) as raw
+      from ${ofIdentifiers([identifier])}`,
+  );
+  if (found === undefined) return undefined;
+  const { categories } = JSON.parse(found.raw ?? '{"categories":[]}') as UploadedProduct;
+  const paths = categories.map(({ path }) => JSON.stringify(path));
+  return { ...found, ontology: yield* readOntology(), categories: yield* findCategoryIds(paths) };
+}
+
 export function* readLargestId(): Program<number> {
   const found = yield* row<{ largest: number | null }>(
     sql`select max(id) as largest from product where ${own()}`,
   );
   return found?.largest ?? 0;
-}
-
-/** Whether the products that an update found unchanged still are; nothing is written for them. */
-export function* arePresentAsFound(
-  { catalogVersion }: CatalogState,
-  { catalogVersion: found, products, documents }: PackedProducts,
-): Program<boolean> {
-  if (found === catalogVersion) return true;
-  const unchanged = [...documents.entries()].flatMap(([row, id]) =>
-    id === 0 ? [] : [[products[row] ?? 0, id]],
-  );
-  const present = yield* row<{ count: number }>(
-    sql`select count(*) as count from ${tabled('w', { id: 'bigint', document: 'bigint' }, unchanged)}
-      ${lookupJoin('product', 'p', sql`p.id = w.id and p.document_id = w.document`)}`,
-  );
-  return present?.count === unchanged.length;
 }

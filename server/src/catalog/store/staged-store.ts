@@ -15,7 +15,7 @@ import {
   text,
 } from '../../storage/storage.ts';
 import type { BatchReview, ReportPart, ReportPlace, StagedBatch, StagedProducts } from '../port.ts';
-import { type KeyedRow, packHashes, sortedRows } from '../products/products.ts';
+import { type KeyedRow, type PackedProducts, packHashes, sortedRows } from '../products/products.ts';
 import { keepRequestLines, listSkipped, SKIPPED } from '../report-lines.ts';
 import { reserveCategories } from './ontology-store.ts';
 import { planForParts } from './planning-store.ts';
@@ -30,11 +30,19 @@ import { discard, wantedProducts } from './undo-store.ts';
 /** The batch of products that are in none: of those that were left out as not valid. */
 const NO_BATCH = 0;
 
-/** A document to be written: the row of packed products that it comes from, and who it is. */
+/** A document to be written: the row of packed products that it comes from, and what it is. */
 export interface PlannedDocument {
   readonly row: number;
   readonly id: number;
   readonly productId: number;
+}
+
+/** What each engine does in its own way, in the transaction of a change. */
+export interface DocumentWriter {
+  /** Writes documents with what was derived for them. */
+  write(packed: PackedProducts, planned: readonly PlannedDocument[]): void | Promise<void>;
+  /** Removes what was derived for documents. */
+  removeDerived(documents: readonly number[]): void | Promise<void>;
 }
 
 /**
@@ -44,34 +52,51 @@ export interface PlannedDocument {
 export function* stageBatch(
   state: CatalogState,
   staged: StagedProducts,
-  write: (planned: readonly PlannedDocument[]) => void | Promise<void>,
+  documents: DocumentWriter,
 ): Program<boolean> {
   const { fullUpdateId, batch, packed, derivationRevision } = staged;
   const known = yield* row(sql`select 1 from staged_batch where ${ofBatch(fullUpdateId, batch)}`);
   if (known !== undefined) return true;
   if (state.derivationRevision !== derivationRevision) return false;
-  yield* reserveCategories(state, packed.paths);
   const { created = [], changed = [], unchanged = [] } = Object.groupBy(sortedRows(packed), kindIn(staged));
   const present = [...changed, ...unchanged];
   const idOf = ({ row }: KeyedRow) => packed.products[row] ?? 0;
-  const { nextProductId, nextDocumentId } = state;
-  const planned = [...created, ...changed].map((keyed, at) => ({
-    ...{ row: keyed.row, id: nextDocumentId + at },
-    productId: idOf(keyed) || nextProductId + at,
-  }));
-  yield* ask(() => write(planned));
-  refuseOtherBytes(packed.bytes, packed.sample);
-  state.nextProductId += created.length;
-  state.nextDocumentId += planned.length;
+  const range = yield* writeDocuments(state, packed, { documents, created, changed, idOf });
   yield* insertBatch(staged, {
-    ...{ catalogVersion: packed.catalogVersion, created: created.length, changed: changed.length },
-    ...{ firstProduct: nextProductId, firstDocument: nextDocumentId },
+    ...{ catalogVersion: packed.catalogVersion, ...range },
     identifiers: created.map(({ identifier }) => identifier),
     products: present.map(idOf),
     gaining: unchanged.filter(({ row }) => packed.gains[row] === 1).map(idOf),
     hashes: packHashes(packed, [...created, ...present]),
   });
   return true;
+}
+
+interface DocumentRows {
+  readonly documents: DocumentWriter;
+  readonly created: readonly KeyedRow[];
+  readonly changed: readonly KeyedRow[];
+  /** @returns the product of a row; 0 for a new one */
+  idOf(row: KeyedRow): number;
+}
+
+/** Writes the documents of created products and of changed ones, with ids that run on. */
+export function* writeDocuments(
+  state: CatalogState,
+  packed: PackedProducts,
+  { documents, created, changed, idOf }: DocumentRows,
+): Program<DocumentRange> {
+  const { nextProductId: firstProduct, nextDocumentId: firstDocument } = state;
+  const planned = [...created, ...changed].map((keyed, at) => ({
+    ...{ row: keyed.row, id: firstDocument + at },
+    productId: idOf(keyed) || firstProduct + at,
+  }));
+  yield* reserveCategories(state, packed.paths);
+  yield* ask(() => documents.write(packed, planned));
+  refuseOtherBytes(packed.bytes, packed.sample);
+  state.nextProductId += created.length;
+  state.nextDocumentId += planned.length;
+  return { firstProduct, firstDocument, created: created.length, changed: changed.length };
 }
 
 const kindIn =
@@ -81,12 +106,8 @@ const kindIn =
     return packed.documents[row] === 0 ? 'changed' : 'unchanged';
   };
 
-interface PackedBatch {
+interface PackedBatch extends DocumentRange {
   readonly catalogVersion: number;
-  readonly firstProduct: number;
-  readonly firstDocument: number;
-  readonly created: number;
-  readonly changed: number;
   readonly identifiers: readonly string[];
   readonly products: readonly number[];
   readonly gaining: readonly number[];
@@ -184,13 +205,17 @@ export function* keepSkipped(
   );
 }
 
-/** A staged batch, with its lists of products for statements. */
-export interface StagedPart {
-  readonly batch: number;
+/** Products and documents that were written, with ids that run on: of created products, then of changed ones. */
+export interface DocumentRange {
   readonly firstProduct: number;
   readonly firstDocument: number;
   readonly created: number;
   readonly changed: number;
+}
+
+/** A staged batch, with its lists of products for statements. */
+export interface StagedPart extends DocumentRange {
+  readonly batch: number;
   /** Of products that gain facts. */
   readonly gaining: readonly number[];
   /** Rows `s` of products that the catalog does not hold: product_id, identifier, document_id, hash. */
@@ -200,7 +225,7 @@ export interface StagedPart {
 }
 
 /** A batch with the documents that it brought. */
-type StagedRange = Pick<StagedPart, 'batch' | 'firstDocument' | 'created' | 'changed'>;
+type StagedRange = Omit<DocumentRange, 'firstProduct'> & Pick<StagedPart, 'batch'>;
 
 type PartRow = Omit<StagedPart, 'gaining' | 'absent' | 'present'> & {
   readonly gaining: string;
@@ -223,12 +248,38 @@ export function* openPart(fullUpdateId: number, batch: number): Program<StagedPa
   );
   if (found === undefined) throw new Error(`the batch ${batch} is staged no more`);
   const { identifiers, products, hashes, gaining, ...part } = found;
-  const { firstProduct, firstDocument, created, changed } = part;
+  const lists = { identifiers, products, hashes };
+  return {
+    ...part,
+    gaining: JSON.parse(gaining) as number[],
+    ...openLists(part, lists, sql`staged_batch where ${here}`),
+  };
+}
+
+/** @returns products that were just written as a part that no batch holds */
+export function partOf(
+  range: DocumentRange,
+  { identifiers, products, hashes }: Pick<PackedBatch, 'identifiers' | 'products' | 'hashes'>,
+): StagedPart {
+  const { firstProduct, firstDocument, created, changed } = range;
+  const lists = { identifiers: JSON.stringify(identifiers), products: JSON.stringify(products), hashes };
+  const given = sql`(select ${firstProduct}::bigint as first_product, ${firstDocument}::bigint as first_document,
+    ${created}::bigint as created, ${changed}::bigint as changed, ${hashes}::bytea as hashes,
+    ${lists.identifiers}::text as identifiers, ${lists.products}::text as products) given`;
+  return { ...range, batch: NO_BATCH, gaining: [], ...openLists(range, lists, given) };
+}
+
+/** SQLite gets the lists as parameters, PostgreSQL reads them from the columns of `source`, a staged batch. */
+function openLists(
+  { firstProduct, firstDocument, created, changed }: DocumentRange,
+  { identifiers, products, hashes }: Pick<PartRow, 'identifiers' | 'products' | 'hashes'>,
+  source: Sql,
+): Pick<StagedPart, 'absent' | 'present'> {
   const absent = byEngine({
     sqlite: sql`(select ${firstProduct} + key as product_id, value as identifier, ${firstDocument} + key as document_id,
       substr(${hashes}, key * 16 + 1, 16) as hash from json_each(${identifiers})) s`,
     postgres: unpacked(
-      here,
+      source,
       text(`b.first_product + u.place - 1 as product_id, u.value as identifier,
         b.first_document + u.place - 1 as document_id, substr(b.hashes, (u.place * 16 - 15)::int, 16) as hash`),
       'identifiers',
@@ -238,20 +289,20 @@ export function* openPart(fullUpdateId: number, batch: number): Program<StagedPa
     sqlite: sql`(select value as product_id, key < ${changed} as is_fresh, ${firstDocument + created} + key as document_id,
       substr(${hashes}, (${created} + key) * 16 + 1, 16) as hash from json_each(${products})) s`,
     postgres: unpacked(
-      here,
+      source,
       text(`u.value::bigint as product_id, u.place <= b.changed as is_fresh,
         b.first_document + b.created + u.place - 1 as document_id,
         substr(b.hashes, ((b.created + u.place) * 16 - 15)::int, 16) as hash`),
       'products',
     ),
   });
-  return { ...part, gaining: JSON.parse(gaining) as number[], absent, present };
+  return { absent, present };
 }
 
 /** The lists are unpacked once, not for each of their rows: `offset 0` and the concatenation see to that. */
-const unpacked = (here: Sql, columns: Sql, list: 'identifiers' | 'products'): Sql =>
+const unpacked = (source: Sql, columns: Sql, list: 'identifiers' | 'products'): Sql =>
   sql`(select ${columns} from (select first_product, first_document, created, changed, hashes || ''::bytea as hashes,
-      ${text(list)}::json as list from staged_batch where ${here} offset 0) b
+      ${text(list)}::json as list from ${source} offset 0) b
     cross join lateral json_array_elements_text(b.list) with ordinality u (value, place)) s`;
 
 /** Rows of all batches of a full update: `${name}.batch`, `${name}.value` and, from 0 on, `${name}.place`. */

@@ -4,7 +4,7 @@ import { among, ask, byEngine, own, type Program, row, rows, run, sql, text } fr
 import type { ChangeOrder, OtherLast, RestoreOrder, RestoreResult, UndoOrder } from '../port.ts';
 import { announceEntry, announceProducts } from './change-events-store.ts';
 import { planForParts, planForWholeTables } from './planning-store.ts';
-import { dropBatch, findOver } from './staged-store.ts';
+import { type DocumentWriter, dropBatch, findOver } from './staged-store.ts';
 import type { CatalogState } from './state-store.ts';
 import {
   discard,
@@ -74,12 +74,12 @@ const STEP = 2_000;
 
 /**
  * Removes a bounded part of the garbage: rows of full updates that have ended, dropped undo entries, replaced documents.
- * `removeDerived` removes what was derived for documents.
  * @returns whether there may be more
  */
-export function* dropGarbage(
+export function* collectGarbage(
+  _: CatalogState,
   { live, keptSince }: { readonly live: readonly number[] } & Pick<UndoOrder, 'keptSince'>,
-  removeDerived: (documents: readonly number[]) => void | Promise<void>,
+  documents: DocumentWriter,
 ): Program<boolean> {
   yield* planForParts();
   yield* dropUndoBefore(keptSince);
@@ -87,7 +87,7 @@ export function* dropGarbage(
   return (
     (yield* dropStaged([...live, ...opened.map(({ id }) => id)])) ||
     (yield* dropUndo()) ||
-    (yield* dropDocuments(removeDerived))
+    (yield* dropDocuments(documents))
   );
 }
 
@@ -122,9 +122,7 @@ function* dropUndo(): Program<boolean> {
   return true;
 }
 
-function* dropDocuments(
-  removeDerived: (documents: readonly number[]) => void | Promise<void>,
-): Program<boolean> {
+function* dropDocuments({ removeDerived }: DocumentWriter): Program<boolean> {
   const garbage = yield* rows<{ id: number; isUsed: boolean | 0 | 1 }>(GARBAGE);
   if (garbage.length === 0) return false;
   const ids = garbage.map(({ id }) => id);

@@ -1,10 +1,17 @@
 import { recordEvents } from '../../events/events.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { PartRequest, TaskDefinition, TaskFailure, TaskRun } from '../../tasks/tasks.ts';
-import type { ChangeAuthor } from '../change.ts';
 import { type DraftedAttribute, describeCreated } from '../ontology/ontology.ts';
 import type { CatalogParts, CatalogSettings } from '../parts.ts';
-import type { ChangeCounts, CommitResult, DeleteLimit, ReportPart, ReportPlace, UndoOrder } from '../port.ts';
+import type {
+  ChangeAuthor,
+  ChangeCounts,
+  CommitResult,
+  DeleteLimit,
+  ReportPart,
+  ReportPlace,
+  UndoOrder,
+} from '../port.ts';
 import { ReportPassage } from '../report-lines.ts';
 import { refuseDeletes } from './delete-guard.ts';
 import {

@@ -5,9 +5,8 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { mayBeStored } from '../../storage/storage.ts';
 import type { PartRequest, Task, TaskDefinition } from '../../tasks/tasks.ts';
 import type { ListedRow } from '../browse/browse.ts';
-import type { ChangeAuthor } from '../change.ts';
 import type { CatalogParts } from '../parts.ts';
-import type { DeletedPage, DeleteLimit, Difference } from '../port.ts';
+import type { ChangeAuthor, DeletedPage, DeleteLimit, Difference } from '../port.ts';
 import type { OnInvalid } from '../products/products.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';
 import { COMMIT_WAIT_MS, FailedBatches } from './failed-batches.ts';
@@ -225,7 +224,9 @@ export class FullUpdates {
 
   /** A dry run of the commit. @throws full_update_missing, full_update_other */
   preview = (projectId: number, fullUpdateId: number | undefined): Promise<Difference> =>
-    this.readStaged(projectId, fullUpdateId, (id) => this.parts.store.compareStaged(projectId, id, true));
+    this.readStaged(projectId, fullUpdateId, (id) =>
+      this.parts.store.compareStaged(projectId, { fullUpdateId: id, withIdentifiers: true }),
+    );
 
   /** Products that a commit would delete, by identifier. @throws full_update_missing, full_update_other */
   listDeleted = (
@@ -337,7 +338,7 @@ export class FullUpdates {
   private async checkGuard(projectId: number, fullUpdateId: number, limit: DeleteLimit): Promise<void> {
     if (limit.allowDeletes === undefined && limit.maxDeletePercent >= 100) return;
     const { present, deleted } = await this.readStaged(projectId, fullUpdateId, (id) =>
-      this.parts.store.compareStaged(projectId, id, false),
+      this.parts.store.compareStaged(projectId, { fullUpdateId: id, withIdentifiers: false }),
     );
     if (!isGuarded(limit, present, deleted.count)) return;
     const refusal = refuseDeletes({ present, deleted: deleted.count }, limit);

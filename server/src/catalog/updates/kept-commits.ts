@@ -1,6 +1,6 @@
 import { ServiceError } from '../../kernel/errors.ts';
-import type { KeptChange, KeptCommit, KeptKind, KeptPlace, RestoreOrder } from '../change.ts';
 import type { CatalogParts, CatalogSettings } from '../parts.ts';
+import type { KeptChange, KeptCommit, KeptKind, KeptPlace, RestoreOrder } from '../port.ts';
 
 /** The commits and deletes that can be undone, and how far they reach. Source: docs/interface.md §4.5. */
 

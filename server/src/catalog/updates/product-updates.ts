@@ -4,10 +4,9 @@ import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { type ControlTransaction, mayBeStored } from '../../storage/storage.ts';
 import type { PartRequest, Task, TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
-import type { ChangeAuthor, RestoreOrder } from '../change.ts';
 import type { IngestSource } from '../ingest/ingest.ts';
 import type { CatalogParts } from '../parts.ts';
-import type { ChangeCounts } from '../port.ts';
+import type { ChangeAuthor, ChangeCounts, RestoreOrder } from '../port.ts';
 import { countRows, type OnInvalid } from '../products/products.ts';
 import { ReportPassage } from '../report-lines.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';
@@ -263,8 +262,8 @@ export class ProductUpdates {
   private async runRestore(order: RestoreOrder, run: TaskRun): Promise<void> {
     const { projectId, projectName, number: taskNumber } = run.task;
     const change = { ...order, taskNumber, at: this.parts.clock.now() };
-    const result = await run.takeEffect(() => this.parts.store.restore(projectId, change));
-    if (result === undefined || 'last' in result) throw refusalOfRestore(result?.last, order);
+    const { result } = await run.takeEffect(() => this.parts.store.restore(projectId, change));
+    if (result === null || 'last' in result) throw refusalOfRestore(result?.last, order);
     const message = 'the product was changed after the commit or delete, that change is overwritten';
     for (const identifier of result.overwritten)
       run.report({ identifier, code: 'overwritten_later', message });

@@ -1,12 +1,11 @@
 import type { BatchDerivation, Derivation, PlacedDocument } from '../../../src/catalog/derivation.ts';
 import { madeAnswerOperations } from '../../../src/catalog/lookup/made-answers.ts';
-import type { CatalogStore } from '../../../src/catalog/port.ts';
-import type { CatalogSnapshots } from '../../../src/catalog/snapshot.ts';
+import type { CatalogSnapshots, CatalogStore } from '../../../src/catalog/port.ts';
 import {
   createPostgresCatalogStore,
   postgresWriterOperations,
 } from '../../../src/catalog/store/postgres/catalog-store.ts';
-import { createPostgresSnapshots } from '../../../src/catalog/store/postgres/snapshot-store.ts';
+import { createPostgresSnapshots } from '../../../src/catalog/store/postgres/reader-store.ts';
 import {
   createSqliteCatalogStore,
   readerOperations,
@@ -84,6 +83,14 @@ const TABLES = [
 ] as const;
 
 const CACHE_BYTES = 4 * 1024 * 1024;
+
+/** More than any catalog of these tests has. */
+const ALL = 10_000;
+
+/** @returns all products, by identifier, with their whole uploads */
+export const listAll = async (store: CatalogStore, projectId: number) =>
+  (await store.listRange(projectId, { from: '', isAfter: false, to: undefined, limit: ALL, isWhole: true }))
+    .rows;
 
 /** Runs what threads would do on this one: nothing runs before the one that calls waits. */
 const inThisThread = (operations: Record<string, Operation>): ThreadPool => ({

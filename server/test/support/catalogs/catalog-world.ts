@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { writeAnswer } from '../../../src/catalog/browse/product-page.ts';
 import { indexByKey, type Ontology } from '../../../src/catalog/ontology/attribute.ts';
 import { describeFacts, listFacts } from '../../../src/catalog/ontology/facts.ts';
-import type { ChangeCounts, CommitOrder, ReportPart, ReportPlace } from '../../../src/catalog/port.ts';
+import type {
+  CatalogSnapshot,
+  ChangeCounts,
+  CommitOrder,
+  PresentProduct,
+  ReportPart,
+  ReportPlace,
+} from '../../../src/catalog/port.ts';
 import { type PackedProducts, ProductPacker } from '../../../src/catalog/products/packed-products.ts';
 import { normaliseProduct, type UploadedProduct } from '../../../src/catalog/products/product.ts';
-import type { CatalogSnapshot, PresentProduct } from '../../../src/catalog/snapshot.ts';
-import type { CatalogTables, CatalogUnderTest, ProductRow } from './catalog-under-test.ts';
+import { type CatalogTables, type CatalogUnderTest, listAll, type ProductRow } from './catalog-under-test.ts';
 
 /** A product in the model: what was uploaded, and its id. */
 interface ModelProduct {
@@ -236,7 +243,7 @@ export class CatalogWorld {
       deleted: describe([...this.model.keys()].filter((one) => !wanted.has(one)).sort()),
     };
     const compare = (withIdentifiers: boolean) =>
-      this.store.compareStaged(this.projectId, session.fullUpdateId, withIdentifiers);
+      this.store.compareStaged(this.projectId, { fullUpdateId: session.fullUpdateId, withIdentifiers });
     assert.deepEqual(await compare(true), expected);
     const { count: deleted } = (await compare(false)).deleted;
     assert.equal(deleted, expected.deleted.count);
@@ -360,10 +367,10 @@ export class CatalogWorld {
     const before = await this.readRows();
     const [last] = await this.store.listKeptCommits(this.projectId);
     const effect = last && (await this.read((snapshot) => snapshot.weighRestore(last.id)));
-    const result = await this.twice(() => this.store.restore(this.projectId, order));
+    const { result } = await this.twice(() => this.store.restore(this.projectId, order));
     const entry = this.undo.pop();
-    assert.equal(result === undefined, entry === undefined, 'an entry is kept or not');
-    if (entry === undefined || result === undefined) return;
+    assert.equal(result === null, entry === undefined, 'an entry is kept or not');
+    if (entry === undefined || result === null) return;
     const after = await this.readRows();
     const expected = { commits: 1, last: last?.id, changedSince: overwritten.length };
     assert.deepEqual(effect, { ...expected, ...compareRows(before, after) }, 'as was said before');
@@ -391,7 +398,7 @@ export class CatalogWorld {
     const oldest = kept[depth - 1];
     const other = { ...order, commit: (kept.at(-1)?.id ?? 1) - 1 };
     if (oldest === undefined) {
-      assert.equal(await this.store.restore(this.projectId, other), undefined, 'it is not kept');
+      assert.equal((await this.store.restore(this.projectId, other)).result, null, 'it is not kept');
       return;
     }
     const { revision } = await this.readOntology();
@@ -559,15 +566,15 @@ export class CatalogWorld {
     const ontology = await this.readOntology();
     const { revision } = ontology;
     const rows = await this.readRows();
-    const stored = await this.store.listProducts(this.projectId, undefined, ALL);
+    const stored = await listAll(this.store, this.projectId);
     assert.deepEqual(
-      stored.map(({ id, raw }) => ({ id, raw })),
+      stored.map(({ id, text }) => ({ id, raw: text })),
       [...this.model]
         .sort()
         .map(([identifier, { id, content }]) => ({ id, raw: rawOf(identifier, content) })),
       'every product is what the model says, and its document is there',
     );
-    for (const { identifier, raw } of stored) {
+    for (const { identifier, text: raw } of stored) {
       const { ontology_revision: followed = 0, hash } = rows.get(identifier) ?? {};
       assert.equal(hash, hashOf(raw), 'a hash is that of its upload');
       assert.ok(followed === revision || this.isOutdated, 'nobody would extract the facts again');
@@ -581,19 +588,21 @@ export class CatalogWorld {
 
   /** Backwards, so that the order is the caller's; once out of the store and once, maybe, out of memory. */
   private async checkLookups(rows: ProductRows, ontology: Ontology): Promise<void> {
-    const stored = await this.store.listProducts(this.projectId, undefined, ALL);
+    const stored = await listAll(this.store, this.projectId);
     const [first, second] = stored;
-    const page = await this.store.listProducts(this.projectId, first?.identifier, 1);
-    assert.deepEqual(page[0], first && second);
-    const expected = stored.toReversed().map(({ id, raw, updatedAt, identifier, updatedBy }) => {
+    const behind = { from: first?.identifier ?? '', isAfter: true, to: undefined };
+    const page = await this.store.listRange(this.projectId, { ...behind, limit: 1, isWhole: true });
+    assert.deepEqual(page.rows[0]?.identifier, first && second?.identifier);
+    const expected: string[] = [];
+    for (const { id, text, updatedAt, identifier } of stored) {
       const row = rows.get(identifier);
+      const found = await this.store.findProduct(this.projectId, identifier);
+      assert.ok(found !== undefined);
+      const { ontology: _, categories: __, updatedBy, ...product } = found;
       assert.deepEqual([updatedAt, updatedBy], [row?.updated_at, row?.updated_by]);
-      return `{"id":${id},${describeAnswer(raw, ontology)},"lastUpdateTs":${updatedAt}}`;
-    });
-    if (first !== undefined) {
-      const { answer, ...product } = (await this.store.findProduct(this.projectId, first.identifier)) ?? {};
-      assert.deepEqual(product, { ...first });
-      assert.equal(answer, describeAnswer(first.raw, ontology));
+      assert.deepEqual(product, { id, identifier, updatedAt, raw: text });
+      assert.equal(writeAnswer(found), describeAnswer(text, ontology));
+      expected.unshift(`{"id":${id},${describeAnswer(text, ontology)},"lastUpdateTs":${updatedAt}}`);
     }
     const asked = ['z', ...IDENTIFIERS, 'a', ...this.model.keys()].sort().reverse();
     for (let time = 0; time < 2; time += 1) {

@@ -1,16 +1,55 @@
 import { isStorableText } from '../../../kernel/storable-text.ts';
-import { type Operation, type Postgres, performOn, type ThreadPool } from '../../../storage/storage.ts';
-import { coalesceReads, LookupAnswers, type LookupParts } from '../../lookup/lookup.ts';
-import type { CatalogStore } from '../../port.ts';
-import { type CatalogReads, createCatalogReads } from '../catalog-reads.ts';
-import { createCatalogWrites, programOperations, sharedBytesOf } from '../catalog-writes.ts';
-import { compareStaged } from '../preview-store.ts';
-import { listDeleted } from '../product-list-store.ts';
-import { createPostgresAnswers, findAnswered } from './answer-store.ts';
-import { applyProducts, followOntology } from './product-store.ts';
-import { listStored, readVersions } from './reader-store.ts';
-import { collectGarbage, removeCatalog } from './upkeep-store.ts';
-import { type PostgresWriter, stageBatch } from './writer-store.ts';
+import {
+  CopyRows,
+  callsOfProject,
+  copyInto,
+  type Operation,
+  own,
+  type Postgres,
+  type Program,
+  performOn,
+  run,
+  type SqlSession,
+  type SqlTransaction,
+  sql,
+  type ThreadPool,
+  text,
+} from '../../../storage/storage.ts';
+import { type BatchDerivation, listDerived } from '../../derivation.ts';
+import {
+  coalesceReads,
+  KeptWriter,
+  LookupAnswers,
+  type LookupParts,
+  MADE_AT_ONCE_BYTES,
+  type ServedAnswer,
+} from '../../lookup/lookup.ts';
+import {
+  type AttributeRow,
+  type Ontology,
+  type StoredOntology,
+  toOntology,
+} from '../../ontology/ontology.ts';
+import type { CatalogStore, ChangeOrder } from '../../port.ts';
+import { rawOf } from '../../products/products.ts';
+import { findCategoryIds } from '../ontology-store.ts';
+import {
+  COMPARISONS,
+  createCatalogReads,
+  createCatalogWrites,
+  type Perform,
+  programOperations,
+  type Transact,
+} from '../operations.ts';
+import type { DocumentWriter } from '../staged-store.ts';
+import {
+  applyFromOutside,
+  type CatalogWork,
+  type ChangedCatalog,
+  change,
+  changeFromOutside,
+} from '../state-store.ts';
+import { readVersions, WANTED_DOCUMENTS } from './reader-store.ts';
 
 export interface PostgresCatalogParts extends LookupParts {
   readonly postgres: Postgres;
@@ -20,42 +59,16 @@ export interface PostgresCatalogParts extends LookupParts {
   readonly writers: ThreadPool;
 }
 
-/** The operations of the writing threads, with the same names as in the embedded store. */
-export function postgresWriterOperations(writer: PostgresWriter): Record<string, Operation> {
-  const write =
-    <Input, Output>(work: (writer: PostgresWriter, projectId: number, input: Input) => Promise<Output>) =>
-    async ({ projectId, input }: { projectId: number; input: Input }) => ({
-      output: await work(writer, projectId, input),
-      sharedBytes: sharedBytesOf(input),
-    });
-  return {
-    ...programOperations({
-      transaction: (projectId, program) =>
-        writer.postgres.transaction((tx) => performOn(tx, projectId, program)),
-      repeatable: (projectId, program) =>
-        writer.postgres.repeatable((tx) => performOn(tx, projectId, program)),
-    }),
-    applyProducts: write(applyProducts),
-    collectGarbage: write(collectGarbage),
-    followOntology: write(followOntology),
-    removeCatalog: write(removeCatalog),
-    stageBatch: write(stageBatch),
-  };
-}
-
-const readsOf = (postgres: Postgres): CatalogReads => ({
-  read: (projectId, program) => performOn(postgres, projectId, program),
-  readState: (projectId, program) => postgres.snapshot((session) => performOn(session, projectId, program)),
-});
-
 const KNOWN_VERSIONS = 10_000;
 
 /** Catalogs in PostgreSQL, shared by any number of processes. */
 export function createPostgresCatalogStore(parts: PostgresCatalogParts): CatalogStore {
   const { postgres, readPostgres, writers } = parts;
   const answers = new LookupAnswers(parts);
-  const reads = readsOf(postgres);
-  const made = createPostgresAnswers();
+  const findServed = createPostgresAnswers();
+  const read: Perform = (projectId, program) => performOn(postgres, projectId, program);
+  const readState: Perform = (projectId, program) =>
+    postgres.snapshot((session) => performOn(session, projectId, program));
   const readVersion = coalesceReads((projectIds: readonly number[]) =>
     readVersions(readPostgres(), projectIds),
   );
@@ -69,29 +82,193 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
   }
 
   return {
-    ...createCatalogReads(reads),
+    ...createCatalogReads(read, readState),
+    ...callsOfProject(COMPARISONS, readState),
     ...createCatalogWrites(writers),
     makeAnswers: (order, signal) => answers.make(order, signal),
     async findAnswers({ projectId, identifiers, frame }) {
       const last = versions.get(projectId);
       if (last !== undefined && answers.holdsAll({ projectId, version: last }, identifiers)) {
         const present = note(projectId, (await readVersion(projectId)) ?? 0);
-        const kept = answers.findKept(present, identifiers, frame);
-        if (kept !== undefined) return kept;
+        const cached = answers.findKept(present, identifiers, frame);
+        if (cached !== undefined) return cached;
       }
-      const wanted = identifiers.filter(isStorableText);
-      const { version, served } = await made.findServed(readPostgres(), projectId, wanted);
+      const storable = identifiers.filter(isStorableText);
+      const { version, served } = await findServed(readPostgres(), projectId, storable);
       return answers.answer(note(projectId, version), { identifiers, frame }, (one) => served.get(one));
-    },
-    findProduct: async (projectId, identifier) =>
-      isStorableText(identifier) ? findAnswered(postgres, projectId, identifier) : undefined,
-    listProducts: (projectId, after, limit) => listStored(postgres, projectId, { after: after ?? '', limit }),
-    compareStaged: (projectId, fullUpdateId, withIdentifiers) =>
-      reads.readState(projectId, compareStaged({ fullUpdateId, withIdentifiers })),
-    listDeleted: (projectId, wanted) => reads.readState(projectId, listDeleted(wanted)),
-    async removeCatalog(projectId) {
-      await writers.run('removeCatalog', { projectId, input: {} }, { key: projectId });
     },
     async close() {},
   };
 }
+
+/** Catalogs whose writers are cached. */
+const CACHED_CATALOGS = 32;
+
+/** What makes answers of one catalog. Ids of category paths are for ever. */
+class CatalogAnswers {
+  readonly ids = new Map<string, number>();
+  readonly missing = new Set<string>();
+  readonly writer = new KeptWriter((path) => {
+    const id = this.ids.get(path);
+    if (id === undefined) this.missing.add(path);
+    return id;
+  });
+
+  /** @returns what `make` makes once all ids that it needs are known */
+  async withIds<Result>(session: SqlSession, projectId: number, make: () => Result): Promise<Result> {
+    this.missing.clear();
+    const made = make();
+    if (this.missing.size === 0) return made;
+    const found = await performOn(session, projectId, findCategoryIds([...this.missing]));
+    for (const [path, id] of found) this.ids.set(path, id);
+    return make();
+  }
+}
+
+interface ServedRow {
+  readonly version: number | null;
+  /** JSON, in the first row and when another version was known. */
+  readonly ontology: string | null;
+  readonly identifier: string | null;
+  readonly id: number;
+  readonly updatedAt: number;
+  /** null: the uploads are too long together. */
+  readonly raw: string | null;
+}
+
+const ONTOLOGY = `select json_build_object('mode', c.ontology_mode, 'revision', c.ontology_revision,
+    'unitAliases', c.unit_aliases, 'attributes',
+    (select json_agg(json_build_object('id', a.id, 'name', a.name, 'type', a.type, 'unitName', a.unit_name,
+       'decimal', a.decimal, 'synonyms', a.synonyms) order by a.id) from attribute a where a.project_id = $1))::text
+  from catalog c where c.project_id = $1`;
+
+const VERSION = '(select catalog_version from catalog where project_id = $1)';
+
+const SERVED = `select ${VERSION} as version,
+    case when row_number() over () = 1 and ${VERSION} is distinct from $3::bigint then (${ONTOLOGY}) end as ontology, f.*
+  from (select 1) one left join lateral (
+    select p.identifier, p.id, p.updated_at as "updatedAt",
+      case when sum(octet_length(d.raw)) over () <= ${MADE_AT_ONCE_BYTES} then d.raw end as raw from ${WANTED_DOCUMENTS}) f on true`;
+
+/** Answers of catalogs in PostgreSQL, made of their uploads. */
+function createPostgresAnswers() {
+  const catalogs = new Map<number, CatalogAnswers>();
+
+  function open(projectId: number): CatalogAnswers {
+    const catalog = catalogs.get(projectId) ?? new CatalogAnswers();
+    catalogs.delete(projectId);
+    catalogs.set(projectId, catalog);
+    const oldest = catalogs.keys().next().value;
+    if (catalogs.size > CACHED_CATALOGS && oldest !== undefined) catalogs.delete(oldest);
+    return catalog;
+  }
+
+  /**
+   * One statement, so products are of the version that comes with them; another where category paths are new. All are 'long'
+   * where their uploads are too many bytes together.
+   */
+  return async (session: SqlSession, projectId: number, identifiers: readonly string[]) => {
+    const catalog = open(projectId);
+    const { version: known } = catalog.writer;
+    const present = known === undefined ? undefined : catalog.writer.find(known);
+    const rows = await session.rows<ServedRow>(SERVED, [projectId, identifiers, known ?? null]);
+    const [first] = rows;
+    const version = first?.version ?? 0;
+    const writer =
+      first?.ontology || present === undefined
+        ? catalog.writer.follow(version, readOntologyRow(first?.ontology))
+        : present;
+    const make = () => {
+      writer.begin();
+      return rows.flatMap(({ identifier, id, updatedAt, raw }): [string, ServedAnswer | 'long'][] => {
+        if (identifier === null) return [];
+        if (raw === null) return [[identifier, 'long']];
+        const answer = Buffer.from(writer.write(Buffer.from(raw)));
+        return [[identifier, { id, updatedAt, answer }]];
+      });
+    };
+    return { version, served: new Map(await catalog.withIds(session, projectId, make)) };
+  };
+}
+
+function readOntologyRow(json: string | null | undefined): Ontology {
+  if (!json) return { mode: 'automatic', revision: 0, attributes: [] };
+  const { attributes, ...stored } = JSON.parse(json) as StoredOntology & {
+    attributes: readonly AttributeRow[] | null;
+  };
+  return toOntology(stored, attributes ?? []);
+}
+
+/** What a writing thread changes catalogs with. */
+interface PostgresWriter {
+  readonly postgres: Postgres;
+  readonly derivation: BatchDerivation;
+}
+
+/** The operations of the writing threads, with the same names as in the embedded store. */
+export function postgresWriterOperations({
+  postgres,
+  derivation,
+}: PostgresWriter): Record<string, Operation> {
+  const inOne =
+    (kind: 'transaction' | 'repeatable'): Transact =>
+    (projectId, work) =>
+      postgres[kind]((tx) => performOn(tx, projectId, work(writeTo(tx, projectId, derivation))));
+  return {
+    ...programOperations(inOne('transaction'), inOne('repeatable')),
+    async removeCatalog({ projectId }: { projectId: number }) {
+      await postgres.transaction((tx) => performOn(tx, projectId, change(removeRows)));
+      return {};
+    },
+  };
+}
+
+const DOCUMENT = copyInto('document', ['project_id', 'id', 'product_id', 'raw']);
+/** Of a row beside its texts. */
+const ROW_BYTES = 64;
+
+const writeTo = (tx: SqlTransaction, projectId: number, derivation: BatchDerivation): DocumentWriter => ({
+  async write(packed, planned) {
+    if (planned.length === 0) return;
+    const rows = new CopyRows(4, packed.bytes.length + planned.length * ROW_BYTES);
+    for (const { row, id, productId } of planned)
+      rows.begin().integer(projectId).integer(id).integer(productId).bytes(rawOf(packed, row));
+    await tx.copyIn(DOCUMENT, rows.finish());
+    const placed = listDerived(packed, planned);
+    if (placed.length > 0) await derivation.place(tx, projectId, placed);
+  },
+  removeDerived: (documents) => derivation.remove(tx, projectId, documents),
+});
+
+const CATALOG_TABLES = [
+  ...['document', 'product', 'attribute', 'attribute_id', 'past_ontology', 'category'],
+  ...['staged_batch', 'undo_created', 'search_document', 'search_walk'],
+  ...['undo_log', 'undo_change', 'garbage_document', 'catalog_event', 'relation', 'relation_build'],
+  ...['relation_document', 'relation_member', 'relation_link_source', 'relation_link', 'payload', 'catalog'],
+];
+
+/** Removes all rows of a project's catalog, also those that a running change is about to write. */
+function* removeRows(): Program<void> {
+  for (const table of CATALOG_TABLES) yield* run(sql`delete from ${text(table)} where ${own()}`);
+}
+
+/** A change by another room. */
+export const changePostgresCatalog = <Result>(
+  postgres: Postgres,
+  projectId: number,
+  work: (catalog: ChangedCatalog, tx: SqlTransaction) => Program<Result>,
+): Promise<Result> =>
+  postgres.transaction((tx) =>
+    performOn(
+      tx,
+      projectId,
+      changeFromOutside((catalog) => work(catalog, tx)),
+    ),
+  );
+
+/** The same for the work of an ordered task. */
+export const applyPostgresChange = <Result extends object>(
+  postgres: Postgres,
+  { projectId, ...order }: ChangeOrder & { projectId: number },
+  work: CatalogWork<{ result: Result; isDone: boolean }>,
+): Promise<Result> => postgres.transaction((tx) => performOn(tx, projectId, applyFromOutside(order, work)));

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type CatalogUnderTest,
+  listAll,
   openPostgresCatalog,
 } from '../../../../test/support/catalogs/catalog-under-test.ts';
 import {
@@ -124,7 +125,7 @@ async function look({ store, projectId, snapshots }: CatalogUnderTest) {
   found.release();
   return {
     lookup,
-    products: await store.listProducts(projectId, undefined, 100),
+    products: await listAll(store, projectId),
     count: await store.countProducts(projectId),
     ontology: await store.getOntology(projectId),
     hasC: await store.hasAny(projectId, ['c']),
@@ -134,7 +135,7 @@ async function look({ store, projectId, snapshots }: CatalogUnderTest) {
 }
 
 const readContents = async ({ store, projectId }: CatalogUnderTest) =>
-  (await store.listProducts(projectId, undefined, 100)).map(({ raw }) => raw);
+  (await listAll(store, projectId)).map(({ text }) => text);
 const rawsOf = (contents: Record<string, number>) =>
   Object.entries(contents).map(([identifier, content]) => rawOf(identifier, content));
 
@@ -195,12 +196,12 @@ test('readers see the old state until a commit is done, and then the new one', o
   });
   for (const seen of await Promise.all(all.map(look))) {
     assert.deepEqual(
-      seen.products.map(({ raw }) => raw),
+      seen.products.map(({ text }) => text),
       rawsOf({ a: 2, c: 1 }),
     );
     const answers = seen.products.map(
-      ({ id, raw, updatedAt }) =>
-        `{"id":${id},${describeAnswer(raw, seen.ontology)},"lastUpdateTs":${updatedAt}}`,
+      ({ id, text, updatedAt }) =>
+        `{"id":${id},${describeAnswer(text, seen.ontology)},"lastUpdateTs":${updatedAt}}`,
     );
     assert.equal(seen.lookup, `[${answers.join()}]`, 'nothing of before is kept in memory');
     assert.equal(seen.ontology.attributes.length, 1);
@@ -282,7 +283,10 @@ test(
       assert.deepEqual(results, [true, true, true, true]);
       const rows = (await one.rows('staged_batch')).filter((row) => row.full_update_id === round);
       assert.deepEqual(rows.map(({ batch }) => batch).sort(), [1, 2]);
-      const { created } = await one.store.compareStaged(one.projectId, round, true);
+      const { created } = await one.store.compareStaged(one.projectId, {
+        fullUpdateId: round,
+        withIdentifiers: true,
+      });
       assert.deepEqual(created, { count: 3, identifiers: ['b', 'c', 'd'] });
     }
     await checkSound(all[0]);

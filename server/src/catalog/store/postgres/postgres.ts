@@ -1,6 +1,10 @@
 /**
- * The door of the catalog in PostgreSQL: the tables of the embedded store, `project_id` in front of every key.
+ * The door of catalogs in PostgreSQL.
  */
-export { createPostgresCatalogStore, postgresWriterOperations } from './catalog-store.ts';
-export { createPostgresSnapshots } from './snapshot-store.ts';
-export { applyPostgresChange, changePostgresCatalog } from './writer-store.ts';
+export {
+  applyPostgresChange,
+  changePostgresCatalog,
+  createPostgresCatalogStore,
+  postgresWriterOperations,
+} from './catalog-store.ts';
+export { createPostgresSnapshots } from './reader-store.ts';

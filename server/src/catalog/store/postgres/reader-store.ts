@@ -1,14 +1,17 @@
-import type { SqlSession } from '../../../storage/storage.ts';
-import type { StoredProduct } from '../../port.ts';
+import { type Postgres, performOn, type SqlSession } from '../../../storage/storage.ts';
+import type { BatchDerivation } from '../../derivation.ts';
+import type { CatalogSnapshot, CatalogSnapshots, PresentProduct } from '../../port.ts';
+import { createSnapshotReads } from '../operations.ts';
+import { readDerivationRevision } from '../state-store.ts';
 
-/** Statements that read catalogs in PostgreSQL for those who ask over HTTP and for tasks. */
+/** How the parsing threads read catalogs in PostgreSQL, and the reads of lookups. */
 
 /**
  * Products of project $1 with the identifiers $2, `w.identifier`: looked up one by one by the index, which `limit` makes
  * sure of. Compared with `any` or joined as they are, PostgreSQL may read the whole table instead, when it has no
  * statistics yet or plans for any list: 14 s for 10,000 of 60,000 products.
  */
-export const WANTED_PRODUCTS = `unnest($2::text[]) w (identifier) cross join lateral
+const WANTED_PRODUCTS = `unnest($2::text[]) w (identifier) cross join lateral
   (select * from product where project_id = $1 and identifier = w.identifier limit 1) p`;
 /** The same with their documents. */
 export const WANTED_DOCUMENTS = `${WANTED_PRODUCTS} cross join lateral
@@ -26,42 +29,34 @@ export async function readVersions(
   return new Map(rows.map(({ projectId, version }) => [projectId, version]));
 }
 
-/** @returns the ids of category paths, as JSON; unknown ones are left out */
-export async function findCategories(
-  session: SqlSession,
-  projectId: number,
-  paths: readonly string[],
-): Promise<ReadonlyMap<string, number>> {
-  const rows = await session.rows<{ path: string; id: number }>(
-    `select w.path, c.id from unnest($2::text[]) w (path) cross join lateral (select id from category
-       where project_id = $1 and md5(path) = md5(w.path) and path = w.path limit 1) c`,
-    [projectId, paths],
-  );
-  return new Map(rows.map(({ path, id }) => [path, id]));
+/** Catalogs in PostgreSQL as the parsing threads read them: one statement for all products of a batch. */
+export function createPostgresSnapshots(parts: {
+  postgres: Pick<Postgres, 'snapshot'>;
+  readPayload: CatalogSnapshots['readPayload'];
+  derivation: BatchDerivation;
+}): CatalogSnapshots {
+  const { postgres, readPayload, derivation } = parts;
+  return {
+    readPayload,
+    read: (projectId, work) =>
+      postgres.snapshot((session) => work(snapshotOf(session, projectId, derivation))),
+  };
 }
 
-const STORED = `select p.id, p.identifier, p.updated_at as "updatedAt", p.updated_by as "updatedBy", d.raw
-  from product p join document d on d.project_id = p.project_id and d.id = p.document_id
-  where p.project_id = $1`;
-
-export async function findStored(
-  session: SqlSession,
-  projectId: number,
-  identifier: string,
-): Promise<StoredProduct | undefined> {
-  const rows = await session.rows<StoredProduct>(`${STORED} and p.identifier = $2`, [projectId, identifier]);
-  return rows[0];
-}
-
-export function listStored(
-  session: SqlSession,
-  projectId: number,
-  { after, limit }: { after: string; limit: number },
-): Promise<StoredProduct[]> {
-  // Limited before their documents are read: joined as it is, all documents of the project are read for each page.
-  return session.rows(
-    `${STORED} and p.identifier = any(array(select identifier from product
-       where project_id = $1 and identifier > $2 order by identifier limit $3)) order by p.identifier`,
-    [projectId, after, limit],
-  );
+function snapshotOf(session: SqlSession, projectId: number, derivation: BatchDerivation): CatalogSnapshot {
+  return {
+    ...createSnapshotReads((program) => performOn(session, projectId, program)),
+    openDerivation: async () => ({
+      revision: await performOn(session, projectId, readDerivationRevision()),
+      derive: await derivation.open(session, projectId),
+    }),
+    async findPresent(identifiers) {
+      const rows = await session.rows<PresentProduct & { identifier: string }>(
+        `select w.identifier, p.id, encode(p.hash, 'hex') as hash, p.document_id as document from ${WANTED_PRODUCTS}`,
+        [projectId, identifiers],
+      );
+      const found = new Map(rows.map(({ identifier, ...present }) => [identifier, present]));
+      return identifiers.map((identifier) => found.get(identifier));
+    },
+  };
 }

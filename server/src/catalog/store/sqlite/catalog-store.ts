@@ -1,16 +1,27 @@
-import type { CatalogFile, CatalogFiles, Operation, Program, ThreadPool } from '../../../storage/storage.ts';
-import type { Derivation } from '../../derivation.ts';
-import { LookupAnswers, type LookupParts } from '../../lookup/lookup.ts';
-import type { CatalogStore, DeletedPage } from '../../port.ts';
-import { type CatalogReads, createCatalogReads } from '../catalog-reads.ts';
-import { createCatalogWrites, programOperations, sharedBytesOf } from '../catalog-writes.ts';
-import { type ComparedUpdate, compareStaged } from '../preview-store.ts';
-import { listDeleted } from '../product-list-store.ts';
-import { createFileAnswers } from './answer-store.ts';
-import { applyProducts, followOntology } from './product-store.ts';
-import { listStored, readCatalogVersion } from './reader-store.ts';
-import { collectGarbage } from './upkeep-store.ts';
-import { stageBatch } from './writer-store.ts';
+import {
+  type CatalogFile,
+  type CatalogFiles,
+  callsOfThreads,
+  type Operation,
+  type ThreadPool,
+} from '../../../storage/storage.ts';
+import { type Derivation, listDerived } from '../../derivation.ts';
+import { KeptWriter, LookupAnswers, type LookupParts, MADE_AT_ONCE_BYTES } from '../../lookup/lookup.ts';
+import type { AnswerWriter } from '../../ontology/ontology.ts';
+import type { CatalogComparisons, CatalogStore, ChangeOrder } from '../../port.ts';
+import { rawOf } from '../../products/products.ts';
+import {
+  COMPARISONS,
+  comparisonOperations,
+  createCatalogReads,
+  createCatalogWrites,
+  type Perform,
+  programOperations,
+  type Transact,
+} from '../operations.ts';
+import type { DocumentWriter } from '../staged-store.ts';
+import { applyFromOutside, type CatalogWork, changeFromOutside, readOntology } from '../state-store.ts';
+import { findCategoryId, findServed, readCatalogVersion } from './reader-store.ts';
 
 export interface SqliteCatalogParts extends LookupParts {
   /** Those of the serving thread. */
@@ -21,63 +32,6 @@ export interface SqliteCatalogParts extends LookupParts {
   readonly readers: ThreadPool;
 }
 
-export interface WriterThreadParts {
-  readonly files: CatalogFiles;
-  readonly derivation: Derivation;
-}
-
-/** The operations of the writing threads. */
-export function writerOperations({ files, derivation }: WriterThreadParts): Record<string, Operation> {
-  const write =
-    <Input, Output>(work: (file: CatalogFile, input: Input, derivation: Derivation) => Output) =>
-    ({ projectId, input }: { projectId: number; input: Input }) => ({
-      output: work(files.open(projectId), input, derivation),
-      sharedBytes: sharedBytesOf(input),
-    });
-  return {
-    ...programOperations({
-      transaction: (projectId, program) => transact(files.open(projectId), 'transaction', program),
-      repeatable: (projectId, program) => transact(files.open(projectId), 'repeatable', program),
-    }),
-    applyProducts: write(applyProducts),
-    collectGarbage: write(collectGarbage),
-    followOntology: write(followOntology),
-    stageBatch: write(stageBatch),
-    closeCatalog({ projectId }: { projectId: number }) {
-      files.close(projectId);
-      return {};
-    },
-    removeCatalog({ projectId }: { projectId: number }) {
-      files.remove(projectId);
-      return {};
-    },
-  };
-}
-
-const transact = <Result>(file: CatalogFile, kind: 'transaction' | 'repeatable', program: Program<Result>) =>
-  file[kind](() => file.perform(program));
-
-/** The operations of the reading threads. */
-export function readerOperations(files: CatalogFiles): Record<string, Operation> {
-  const { readState } = readsOf(files);
-  return {
-    compareStaged: async ({ projectId, ...wanted }: ComparedUpdate & { projectId: number }) => ({
-      output: await readState(projectId, compareStaged(wanted)),
-    }),
-    listDeleted: async ({ projectId, ...wanted }: DeletedPage & { projectId: number }) => ({
-      output: await readState(projectId, listDeleted(wanted)),
-    }),
-  };
-}
-
-const readsOf = (files: CatalogFiles): CatalogReads => ({
-  read: async (projectId, program) => files.open(projectId).perform(program),
-  async readState(projectId, program) {
-    const file = files.open(projectId);
-    return file.snapshot(() => file.perform(program));
-  },
-});
-
 /** The embedded store: a file per catalog, read here, written by threads. */
 export function createSqliteCatalogStore({
   files,
@@ -86,11 +40,17 @@ export function createSqliteCatalogStore({
   ...parts
 }: SqliteCatalogParts): CatalogStore {
   const answers = new LookupAnswers(parts);
-  const made = createFileAnswers();
-
+  const openWriter = createAnswerWriters();
+  const writes = createCatalogWrites(writers);
   return {
-    ...createCatalogReads(readsOf(files)),
-    ...createCatalogWrites(writers),
+    ...createCatalogReads(
+      async (projectId, program) => files.open(projectId).perform(program),
+      readStateOf(files),
+    ),
+    ...callsOfThreads<CatalogComparisons>(COMPARISONS, (operation, projectId, input) =>
+      readers.run(operation, { projectId, input }, { key: projectId, unordered: true }),
+    ),
+    ...writes,
     makeAnswers: (order, signal) => answers.make(order, signal),
     async findAnswers({ projectId, identifiers, frame }) {
       const file = files.open(projectId);
@@ -99,29 +59,97 @@ export function createSqliteCatalogStore({
         answers.findKept(present(), identifiers, frame) ??
         file.snapshot(() => {
           const catalog = present();
-          return answers.answer(catalog, { identifiers, frame }, made.findServed(file, catalog.version));
+          const find = serveFrom(file, openWriter(file, catalog.version));
+          return answers.answer(catalog, { identifiers, frame }, find);
         })
       );
     },
-    async findProduct(projectId, identifier) {
-      const file = files.open(projectId);
-      return file.snapshot(() => made.findAnswered(file, identifier));
-    },
-    listProducts: async (projectId, after, limit) => listStored(files.open(projectId), after ?? '', limit),
-    compareStaged: (projectId, fullUpdateId, withIdentifiers) =>
-      readers.run(
-        'compareStaged',
-        { projectId, fullUpdateId, withIdentifiers },
-        { key: projectId, unordered: true },
-      ),
-    listDeleted: (projectId, wanted) =>
-      readers.run('listDeleted', { projectId, ...wanted }, { key: projectId, unordered: true }),
     async removeCatalog(projectId) {
       files.close(projectId);
-      await writers.run('removeCatalog', { projectId }, { key: projectId });
+      await writes.removeCatalog(projectId);
     },
     async close() {
       files.closeAll();
     },
   };
 }
+
+const readStateOf =
+  (files: CatalogFiles): Perform =>
+  async (projectId, program) => {
+    const file = files.open(projectId);
+    return file.snapshot(() => file.perform(program));
+  };
+
+/** Makers of answers of catalog files, each for as long as its file is open. */
+function createAnswerWriters() {
+  const writers = new WeakMap<CatalogFile, KeptWriter>();
+  return (file: CatalogFile, version: number): AnswerWriter => {
+    const cached = writers.get(file) ?? new KeptWriter((path) => findCategoryId(file, path));
+    writers.set(file, cached);
+    return cached.find(version) ?? cached.follow(version, file.perform(readOntology()));
+  };
+}
+
+/** Answers made of uploads, up to so many bytes: then an answer is 'long'. Call it on a snapshot. */
+function serveFrom(file: CatalogFile, writer: AnswerWriter) {
+  writer.begin();
+  let left = MADE_AT_ONCE_BYTES;
+  return (identifier: string) => {
+    const found = findServed(file, identifier, left);
+    if (found === undefined) return undefined;
+    const { id, updatedAt, raw } = found;
+    if (raw === 'long') return raw;
+    left -= raw.length;
+    return { id, updatedAt, answer: writer.write(raw) };
+  };
+}
+
+/** The operations of the writing threads. */
+export function writerOperations({
+  files,
+  derivation,
+}: {
+  readonly files: CatalogFiles;
+  readonly derivation: Derivation;
+}): Record<string, Operation> {
+  const inFile =
+    (kind: 'transaction' | 'repeatable'): Transact =>
+    (projectId, work) => {
+      const file = files.open(projectId);
+      return file[kind](() => file.perform(work(writeTo(file, derivation))));
+    };
+  return {
+    ...programOperations(inFile('transaction'), inFile('repeatable')),
+    removeCatalog({ projectId }: { projectId: number }) {
+      files.remove(projectId);
+      return {};
+    },
+  };
+}
+
+const writeTo = (file: CatalogFile, derivation: Derivation): DocumentWriter => ({
+  write(packed, planned) {
+    const statement = file.prepare(
+      "insert into document (id, product_id, former_answer, raw) values (?, ?, x'', ?)",
+    );
+    for (const { row, id, productId } of planned) statement.run(id, productId, rawOf(packed, row));
+    derivation.place(file, listDerived(packed, planned));
+  },
+  removeDerived: (documents) => derivation.remove(file, documents),
+});
+
+/** A change by another room. */
+export const changeSqliteCatalog = <Result>(file: CatalogFile, work: CatalogWork<Result>): Result =>
+  file.transaction(() => file.perform(changeFromOutside(work)));
+
+/** The same for the work of an ordered task. */
+export const applySqliteChange = <Result extends object>(
+  file: CatalogFile,
+  order: ChangeOrder,
+  work: CatalogWork<{ result: Result; isDone: boolean }>,
+): Result => file.transaction(() => file.perform(applyFromOutside(order, work)));
+
+/** The operations of the reading threads. */
+export const readerOperations = (files: CatalogFiles): Record<string, Operation> =>
+  comparisonOperations(readStateOf(files));

@@ -1,14 +1,7 @@
 import { type CatalogFile, type CatalogFiles, createPayloadFiles } from '../../../storage/storage.ts';
 import type { Derivation } from '../../derivation.ts';
-import type { StoredProduct } from '../../port.ts';
-import type {
-  CatalogSnapshot,
-  CatalogSnapshots,
-  OutdatedProduct,
-  PatchedProduct,
-  PresentProduct,
-} from '../../snapshot.ts';
-import { createSnapshotReads } from '../catalog-reads.ts';
+import type { CatalogSnapshot, CatalogSnapshots, PresentProduct } from '../../port.ts';
+import { createSnapshotReads } from '../operations.ts';
 import { readDerivationRevision } from '../state-store.ts';
 
 /** Statements that only read a catalog file; used by the thread that serves and by those that parse. */
@@ -41,16 +34,6 @@ export function findServed(file: CatalogFile, identifier: string, most: number) 
   return hasDocument(file, found) ? found : undefined;
 }
 
-const STORED = `select p.id, p.identifier, p.updated_at as updatedAt, p.updated_by as updatedBy,
-    cast(d.raw as text) as raw
-  from product p left join document d on d.id = p.document_id`;
-
-/** @throws catalog_damaged */
-export function findStored(file: CatalogFile, identifier: string): StoredProduct | undefined {
-  const found = file.prepare(`${STORED} where p.identifier = ?`).get(identifier) as StoredProduct | undefined;
-  return hasDocument(file, found) ? found : undefined;
-}
-
 /** @throws catalog_damaged for a product whose document is gone */
 function hasDocument<Found extends { raw: unknown }>(
   file: CatalogFile,
@@ -60,17 +43,10 @@ function hasDocument<Found extends { raw: unknown }>(
   return found !== undefined;
 }
 
-export function listStored(file: CatalogFile, after: string, limit: number): StoredProduct[] {
-  const statement = file.prepare(`${STORED} where p.identifier > ? order by p.identifier limit ?`);
-  const found = statement.all(after, limit) as unknown as StoredProduct[];
-  return found.filter((one) => hasDocument(file, one));
-}
-
-const PRESENT = 'p.id, lower(hex(p.hash)) as hash, p.document_id as document';
 const HASH_DIGITS = 32;
 
 /** One row of lists: a row for each product takes five times as long. */
-export function findPresent(
+function findPresent(
   file: CatalogFile,
   identifiers: readonly string[],
 ): readonly (PresentProduct | undefined)[] {
@@ -91,34 +67,12 @@ export function findPresent(
   return present;
 }
 
-export function findPatched(file: CatalogFile, identifier: string): PatchedProduct | undefined {
-  return file
-    .prepare(
-      `select ${PRESENT}, cast(d.raw as text) as raw
-       from product p join document d on d.id = p.document_id where p.identifier = ?`,
-    )
-    .get(identifier) as PatchedProduct | undefined;
-}
-
-/** Asked for each path of each product that an answer is made of: a program costs more than the read. */
+/** Read for each path of each product that an answer is made of: a program costs more than the read. */
 export function findCategoryId(file: CatalogFile, path: string): number | undefined {
   return file.prepare('select id from category where path = ?').get(path)?.id as number | undefined;
 }
 
-export function listOutdated(
-  file: CatalogFile,
-  wanted: { revision: number; after: number; limit: number },
-): OutdatedProduct[] {
-  return file
-    .prepare(
-      `select p.id, p.document_id as document, p.ontology_revision as revision, cast(d.raw as text) as raw
-       from product p join document d on d.id = p.document_id
-       where p.id > ? and p.ontology_revision < ? order by p.id limit ?`,
-    )
-    .all(wanted.after, wanted.revision, wanted.limit) as unknown as OutdatedProduct[];
-}
-
-/** Catalogs as the parsing threads read them: rows are read one by one when they are asked for, which costs nothing here. */
+/** Catalogs as the parsing threads read them. */
 export function createSqliteSnapshots(parts: {
   files: CatalogFiles;
   payloads: string;
@@ -142,8 +96,5 @@ function snapshotOf(file: CatalogFile, derivation: Derivation): CatalogSnapshot 
       derive: derivation.open(file),
     }),
     findPresent: async (identifiers) => findPresent(file, identifiers),
-    findStored: async (identifier) => findStored(file, identifier),
-    findPatched: async () => (identifier) => findPatched(file, identifier),
-    listOutdated: async (wanted) => listOutdated(file, wanted),
   };
 }

@@ -1,11 +1,16 @@
 /**
  * The door of the embedded store: one SQLite file a project.
  */
-export { createSqliteCatalogStore, readerOperations, writerOperations } from './catalog-store.ts';
+export {
+  applySqliteChange,
+  changeSqliteCatalog,
+  createSqliteCatalogStore,
+  readerOperations,
+  writerOperations,
+} from './catalog-store.ts';
 export {
   createSqliteSnapshots,
   findCategoryId,
   PRODUCTS_WITHOUT_DOCUMENT,
   readCatalogVersion,
 } from './reader-store.ts';
-export { applySqliteChange, changeSqliteCatalog } from './writer-store.ts';

@@ -1,0 +1,211 @@
+import { dropCatalogEvents, listCatalogEvents } from '../../events/events.ts';
+import {
+  callsOfProject,
+  callsOfState,
+  callsOfThreads,
+  mapTable,
+  type Operation,
+  type Program,
+  type Programs,
+  type ThreadPool,
+} from '../../storage/storage.ts';
+import type {
+  CatalogChanges,
+  CatalogComparisons,
+  CatalogEventChanges,
+  CatalogReads,
+  CatalogRepeatables,
+  CatalogStateOperations,
+  CatalogStateReads,
+  CatalogTasks,
+  ChangeOrder,
+} from '../port.ts';
+import { type PackedProducts, transferOf } from '../products/products.ts';
+import {
+  applyProducts,
+  commit,
+  compareStaged,
+  followOntology,
+  listDeleted,
+  listStagedDocuments,
+} from './commit-store.ts';
+import { listKeptChanges, listProductChanges } from './kept-change-store.ts';
+import {
+  findCategoryIds,
+  findCategoryPath,
+  listCategoryPaths,
+  replaceOntology,
+  reserveIds,
+} from './ontology-store.ts';
+import {
+  countKnown,
+  countProducts,
+  countRange,
+  findPatched,
+  findProduct,
+  hasAny,
+  listById,
+  listOutdated,
+  listRange,
+  measureDocuments,
+  readLargestId,
+} from './product-list-store.ts';
+import { weighRestore } from './restore-effect-store.ts';
+import {
+  countHits,
+  findLiving,
+  listDocuments,
+  listHits,
+  listTail,
+  readSearchState,
+  walkSearch,
+} from './search-store.ts';
+import {
+  type DocumentWriter,
+  dropOutdated,
+  keepSkipped,
+  listStagedBatches,
+  readStagedReports,
+  reviewBatch,
+  stageBatch,
+} from './staged-store.ts';
+import {
+  applyOnce,
+  type CatalogState,
+  change,
+  readCatalogVersion,
+  readOntology,
+  readPastOntology,
+} from './state-store.ts';
+import { listKeptCommits } from './undo-store.ts';
+import { collectGarbage, deleteProducts, restore } from './upkeep-store.ts';
+
+/**
+ * The programs of the operations that `../port.ts` names, by how they are run. Only what each engine does in its own way is not
+ * among them.
+ */
+
+const READS: Programs<CatalogReads> = {
+  ...{ readVersion: readCatalogVersion, countProducts, listRange, measureDocuments, hasAny, countKnown },
+  ...{ getOntology: readOntology, listStagedBatches, listKeptCommits, listEvents: listCatalogEvents },
+};
+
+const STATE_READS: Programs<CatalogStateReads> = { findProduct };
+
+export const COMPARISONS: Programs<CatalogComparisons> = { compareStaged, listDeleted };
+
+const OF_SNAPSHOT: Programs<CatalogStateOperations> = {
+  ...{ listRange, measureDocuments, findProduct, readOntology, readCatalogVersion, readPastOntology },
+  ...{ findCategories: findCategoryIds, findPatched, listOutdated, countRange, listById, readLargestId },
+  ...{ readSearchState, listHits, countHits, listTail, listDocuments },
+  ...{ listCategoryPaths, findCategoryPath, findLiving },
+  ...{ listKeptChanges, listProductChanges, weighRestore, listStagedDocuments },
+};
+
+/** A program of a change gets the state of the catalog, its input, and how documents are written. */
+type Changing<Input extends unknown[], Result> = (
+  ...given: [state: CatalogState, ...input: Input, documents: DocumentWriter]
+) => Program<Result>;
+
+type ChangePrograms<Table> = {
+  [Name in keyof Table]: Table[Name] extends (...input: infer Input) => infer Result
+    ? Changing<Input, Result>
+    : never;
+};
+
+/** Of ordered tasks: `isDone` when the task needs no repetition. */
+type TaskPrograms<Table> = {
+  [Name in keyof Table]: Table[Name] extends (...input: infer Input) => infer Result
+    ? Changing<Input, { result: Result; isDone: boolean }>
+    : never;
+};
+
+const CHANGES: ChangePrograms<CatalogChanges> = { replaceOntology, followOntology };
+
+const EVENT_CHANGES: Programs<CatalogEventChanges> = { dropEvents: dropCatalogEvents };
+
+const REPEATABLES: ChangePrograms<CatalogRepeatables> = {
+  ...{ stageBatch, dropOutdated, reviewBatch, keepSkipped, readStagedReports, reserveIds },
+  ...{ collectGarbage, walkSearch },
+};
+
+const TASKS: TaskPrograms<CatalogTasks> = { commit, applyProducts, deleteProducts, restore };
+
+/** Runs a program on a catalog. */
+export type Perform = <Result>(projectId: number, program: Program<Result>) => Promise<Result>;
+
+/** `readState`: on one state of the catalog. */
+export const createCatalogReads = (read: Perform, readState: Perform) => ({
+  ...callsOfProject(READS, read),
+  ...callsOfProject(STATE_READS, readState),
+});
+
+export const createSnapshotReads = (read: <Result>(program: Program<Result>) => Promise<Result>) =>
+  callsOfState(OF_SNAPSHOT, read);
+
+/** What a writing thread gets. */
+interface Order<Input> {
+  readonly projectId: number;
+  readonly input: Input;
+}
+
+/** The writes of a catalog store, which its writing threads do. */
+export function createCatalogWrites(writers: ThreadPool) {
+  const write = (operation: string, projectId: number, input: object = {}) => {
+    // Buffers of packed products are transferred.
+    const transfer = 'packed' in input ? transferOf(input.packed as PackedProducts) : [];
+    const order: Order<object> = { projectId, input };
+    return writers.run<never>(operation, order, { key: projectId, transfer });
+  };
+  return {
+    ...callsOfThreads<CatalogChanges>(CHANGES, write),
+    ...callsOfThreads<CatalogEventChanges>(EVENT_CHANGES, write),
+    ...callsOfThreads<CatalogRepeatables>(REPEATABLES, write),
+    ...callsOfThreads<CatalogTasks>(TASKS, write),
+    removeCatalog: (projectId: number): Promise<void> => write('removeCatalog', projectId),
+  };
+}
+
+/** Runs the program of a change in one transaction of an engine. */
+export type Transact = <Result>(
+  projectId: number,
+  work: (documents: DocumentWriter) => Program<Result>,
+) => Result | Promise<Result>;
+
+/** What the writing threads do by programs. `repeatable`: transactions that a loss of power may take. */
+export function programOperations(transaction: Transact, repeatable: Transact): Record<string, Operation> {
+  type Changing = (state: CatalogState, input: never, documents: DocumentWriter) => Program<unknown>;
+  type Ordered = (
+    ...given: [state: CatalogState, order: ChangeOrder, documents: DocumentWriter]
+  ) => Program<{ result: object; isDone: boolean }>;
+  const changing = (transact: Transact) => (program: Changing) =>
+    onCatalog<never>((projectId, input) =>
+      transact(projectId, (documents) => change((state) => program(state, input, documents))),
+    );
+  return {
+    ...mapTable(CHANGES, changing(transaction)),
+    ...mapTable(REPEATABLES, changing(repeatable)),
+    ...mapTable(EVENT_CHANGES, (program: (input: never) => Program<unknown>) =>
+      onCatalog<never>((projectId, input) => transaction(projectId, () => program(input))),
+    ),
+    ...mapTable(TASKS, (program: Ordered) =>
+      onCatalog<ChangeOrder>((projectId, order) =>
+        transaction(projectId, (documents) => applyOnce(order, (state) => program(state, order, documents))),
+      ),
+    ),
+  };
+}
+
+/** The operations of threads that compare whole catalogs. */
+export const comparisonOperations = (readState: Perform): Record<string, Operation> =>
+  mapTable(COMPARISONS, (program: (input: never) => Program<unknown>) =>
+    onCatalog<never>((projectId, input) => readState(projectId, program(input))),
+  );
+
+/** The thread needs packed products in shared memory no more when the operation has ended. */
+const onCatalog =
+  <Input>(work: (projectId: number, input: Input) => unknown): Operation =>
+  async ({ projectId, input }: Order<Input & { packed?: PackedProducts }>) => ({
+    output: await work(projectId, input),
+    sharedBytes: input.packed?.bytes.length ?? 0,
+  });
