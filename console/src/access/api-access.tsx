@@ -4,17 +4,16 @@ import { useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
+import { ListPage } from '../parts/definition-list.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { SelectField, TextField } from '../parts/forms/field.tsx';
 import { Menu } from '../parts/menu.tsx';
-import { Answer, Card, Empty, Page } from '../parts/page.tsx';
+import { Card } from '../parts/page.tsx';
 import { reaches, Scope, ScopeField, toScope } from '../parts/scope.tsx';
 import { Ago, Code } from '../parts/show.tsx';
-import { Table } from '../parts/table.tsx';
 import { formatCount } from '../rules/format.ts';
 import { nameAccess } from '../rules/roles.ts';
 import { useProject } from '../state/project.ts';
-import { linkTo } from '../state/route.ts';
 import { listSteps, spread, sum } from '../state/series.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { KeptRequests } from './kept-requests.tsx';
@@ -32,60 +31,30 @@ const listOverlaps = () =>
 export function ApiAccess() {
   const project = useProject();
   const relata = useRelata();
-  const { canChange } = useRights();
+  const { canChange, canManageAccountKeys } = useRights();
   const [isCreating, setCreating] = useState(false);
   const [shown, setShown] = useState<ShownKey>();
   const keys = useQuery({
     queryKey: ['api-keys'],
     queryFn: async ({ signal }) => (await relata.apiKeys.list({ limit: 1000, signal })).items,
+    select: (all) => all.filter(({ scope }) => reaches(scope, project)),
   });
   const create = canChange && (
     <Button icon="plus" look="primary" onClick={() => setCreating(true)}>
       {t('New key')}
     </Button>
   );
-  return (
-    <Page
-      title={t('API access')}
-      crumbs={[[project.name, linkTo('projects', project.id)]]}
-      about={t('Keys for shops, connectors and programs. A value is shown once, when the key is created.')}
-      actions={create}
-    >
-      <NewValue shown={shown} onDone={() => setShown(undefined)} />
-      <Answer of={keys}>
-        {(all) => {
-          const reaching = all.filter(({ scope }) => reaches(scope, project));
-          return (
-            <Card isBare>
-              {reaching.length === 0 ? (
-                <Empty icon="key" title={t('No key can access this project')}>
-                  <p>
-                    {t(
-                      'Create one for each shop or program, so that you can rotate or delete it separately.',
-                    )}
-                  </p>
-                  {create}
-                </Empty>
-              ) : (
-                <KeyTable keys={reaching} onRotated={setShown} />
-              )}
-            </Card>
-          );
-        }}
-      </Answer>
-      {canChange && <KeptRequests />}
-      <NewKey isOpen={isCreating} onClose={() => setCreating(false)} onMade={setShown} />
-    </Page>
-  );
-}
-
-function KeyTable({ keys, onRotated }: { keys: readonly ApiKey[]; onRotated(shown: ShownKey): void }) {
-  const { canChange, canManageAccountKeys } = useRights();
   const canTouch = ({ scope }: ApiKey) => (scope.type === 'account' ? canManageAccountKeys : canChange);
   return (
-    <Table
-      rows={keys}
-      keyOf={(key) => key.id}
+    <ListPage
+      title={t('API access')}
+      about={t('Keys for shops, connectors and programs. A value is shown once, when the key is created.')}
+      icon="key"
+      list={keys}
+      empty={t('No key can access this project')}
+      hint={t('Create one for each shop or program, so that you can rotate or delete it separately.')}
+      create={create}
+      above={<NewValue shown={shown} onDone={() => setShown(undefined)} />}
       columns={[
         [
           t('Key'),
@@ -121,11 +90,14 @@ function KeyTable({ keys, onRotated }: { keys: readonly ApiKey[]; onRotated(show
         [t('Ends'), (key) => (key.expiresAt ? <Ago at={key.expiresAt} /> : t('never')), 'wide-only soft'],
         [
           <span className="hidden">{t('What can be done')}</span>,
-          (key) => canTouch(key) && <KeyMenu apiKey={key} onRotated={onRotated} />,
+          (key) => canTouch(key) && <KeyMenu apiKey={key} onRotated={setShown} />,
           'actions',
         ],
       ]}
-    />
+    >
+      {canChange && <KeptRequests />}
+      <NewKey isOpen={isCreating} onClose={() => setCreating(false)} onMade={setShown} />
+    </ListPage>
   );
 }
 

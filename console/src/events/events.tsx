@@ -1,11 +1,9 @@
-import type { WebhookEndpoint } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
-import { Answer, Card, Empty, Page } from '../parts/page.tsx';
+import { ListPage } from '../parts/definition-list.tsx';
 import { reaches, Scope } from '../parts/scope.tsx';
-import { Table } from '../parts/table.tsx';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
@@ -23,6 +21,7 @@ export function Events() {
   const endpoints = useQuery({
     queryKey: ['webhook-endpoints'],
     queryFn: async ({ signal }) => (await relata.webhookEndpoints.list({ limit: 1000, signal })).items,
+    select: (all) => all.filter(({ scope }) => reaches(scope, project)),
     refetchInterval: LOOK_MS,
   });
   const create = canChange && (
@@ -31,43 +30,17 @@ export function Events() {
     </Button>
   );
   return (
-    <Page
+    <ListPage
       title={t('Events')}
-      crumbs={[[project.name, linkTo('projects', project.id)]]}
       about={t(
         'Other systems are told what happens: signed requests, in order, repeated until they are received.',
       )}
-      actions={create}
-    >
-      <NewSecret secret={secret} onDone={() => setSecret(undefined)} />
-      <Answer of={endpoints}>
-        {(all) => {
-          const listening = all.filter(({ scope }) => reaches(scope, project));
-          return (
-            <Card isBare>
-              {listening.length === 0 ? (
-                <Empty icon="events" title={t('Nobody is told what happens')}>
-                  <p>{t('Create an endpoint for each system that should hear of changes.')}</p>
-                  {create}
-                </Empty>
-              ) : (
-                <EndpointTable endpoints={listening} />
-              )}
-            </Card>
-          );
-        }}
-      </Answer>
-      <EndpointForm isOpen={isCreating} onClose={() => setCreating(false)} onMade={setSecret} />
-    </Page>
-  );
-}
-
-function EndpointTable({ endpoints }: { endpoints: readonly WebhookEndpoint[] }) {
-  const project = useProject();
-  return (
-    <Table
-      rows={endpoints}
-      keyOf={(endpoint) => endpoint.id}
+      icon="events"
+      list={endpoints}
+      empty={t('Nobody is told what happens')}
+      hint={t('Create an endpoint for each system that should hear of changes.')}
+      create={create}
+      above={<NewSecret secret={secret} onDone={() => setSecret(undefined)} />}
       columns={[
         [
           t('Endpoint'),
@@ -77,6 +50,8 @@ function EndpointTable({ endpoints }: { endpoints: readonly WebhookEndpoint[] })
         [t('Events'), (endpoint) => endpoint.events.join(', '), 'wide-only soft'],
         [t('State'), (endpoint) => <EndpointState endpoint={endpoint} />],
       ]}
-    />
+    >
+      <EndpointForm isOpen={isCreating} onClose={() => setCreating(false)} onMade={setSecret} />
+    </ListPage>
   );
 }

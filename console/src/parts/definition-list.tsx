@@ -1,14 +1,14 @@
 import type { Task } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { type ReactNode, use } from 'react';
 import { t } from '../languages/text.ts';
-import { useProject } from '../state/project.ts';
+import { ProjectContext, useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRights } from '../state/session.tsx';
 import { LinkButton } from './button.tsx';
 import { type Defined, nameList, nameOne } from './forms/draft.tsx';
 import type { IconName } from './icon.tsx';
-import { Answer, Card, Empty, Page } from './page.tsx';
+import { Answer, type Answered, Card, Empty, Page } from './page.tsx';
 import { Ago, TaskStatus } from './show.tsx';
 import { type Column, Table } from './table.tsx';
 
@@ -49,43 +49,88 @@ export function DefinitionList<One extends Named>({ what, icon, about, hint, ...
     </LinkButton>
   );
   return (
-    <Page
+    <ListPage
+      {...{ icon, about, hint, create, list: listed }}
       title={nameList(what)}
-      crumbs={[[project.name, linkTo('projects', project.id)]]}
+      empty={t('No {what} yet', { what })}
+      columns={[
+        [
+          nameOne(what),
+          (one) => (
+            <>
+              <a className="strong" href={linkTo('projects', project.id, `${what}s`, one.id)}>
+                {one.name}
+              </a>
+              <div className="small soft break">{shape.describe(one)}</div>
+            </>
+          ),
+        ],
+        ...shape.columns,
+      ]}
+    />
+  );
+}
+
+interface ListPageShape<One extends { readonly id: number }> {
+  title: string;
+  about: string;
+  icon: IconName;
+  list: Answered<readonly One[]>;
+  columns: readonly Column<One>[];
+  /** Said of an empty list, and what to do first. */
+  empty: string;
+  hint: string;
+  /** The button that makes one, for those who may. */
+  create: ReactNode;
+  /** What else can be done with the list. */
+  actions?: ReactNode;
+  above?: ReactNode;
+  children?: ReactNode;
+}
+
+/** A page of all things of a kind: a table, or what to do first where there are none. */
+export function ListPage<One extends { readonly id: number }>({
+  title,
+  about,
+  icon,
+  list,
+  columns,
+  empty,
+  hint,
+  create,
+  actions,
+  above,
+  children,
+}: ListPageShape<One>) {
+  const project = use(ProjectContext);
+  return (
+    <Page
+      title={title}
+      crumbs={project ? [[project.name, linkTo('projects', project.id)]] : []}
       about={about}
-      actions={create}
+      actions={
+        <>
+          {actions}
+          {create}
+        </>
+      }
     >
-      <Answer of={listed}>
-        {(list) => (
+      {above}
+      <Answer of={list}>
+        {(all) => (
           <Card isBare>
-            {list.length === 0 ? (
-              <Empty icon={icon} title={t('No {what} yet', { what })}>
+            {all.length === 0 ? (
+              <Empty icon={icon} title={empty}>
                 <p>{hint}</p>
                 {create}
               </Empty>
             ) : (
-              <Table
-                rows={list}
-                keyOf={({ id }) => id}
-                columns={[
-                  [
-                    nameOne(what),
-                    (one) => (
-                      <>
-                        <a className="strong" href={linkTo('projects', project.id, `${what}s`, one.id)}>
-                          {one.name}
-                        </a>
-                        <div className="small soft break">{shape.describe(one)}</div>
-                      </>
-                    ),
-                  ],
-                  ...shape.columns,
-                ]}
-              />
+              <Table rows={all} keyOf={({ id }) => id} columns={columns} />
             )}
           </Card>
         )}
       </Answer>
+      {children}
     </Page>
   );
 }

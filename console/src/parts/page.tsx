@@ -128,7 +128,7 @@ export function Loading({ words = t('Loading …') }: { words?: string }) {
   );
 }
 
-interface Asked<Value> {
+export interface Answered<Value> {
   readonly data: Value | undefined;
   readonly error: unknown;
 }
@@ -138,7 +138,7 @@ export function Answer<Value>({
   of: { data, error },
   children,
 }: {
-  of: Asked<Value>;
+  of: Answered<Value>;
   children(value: Value): ReactNode;
 }) {
   if (data !== undefined) return children(data);

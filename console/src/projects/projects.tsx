@@ -3,9 +3,10 @@ import { useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
+import { ListPage } from '../parts/definition-list.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { type Choice, LocaleField, SelectField, TextField } from '../parts/forms/field.tsx';
-import { Answer, Card, Empty, Page } from '../parts/page.tsx';
+import { Card } from '../parts/page.tsx';
 import { Ago } from '../parts/show.tsx';
 import { Table } from '../parts/table.tsx';
 import { useTell } from '../parts/toasts.tsx';
@@ -27,58 +28,45 @@ export function Projects() {
     </Button>
   );
   return (
-    <Page
+    <ListPage
       title={t('Projects')}
-      actions={create}
       about={t('A project is one catalog in one locale, with its ontology and relations.')}
+      icon="projects"
+      list={projects}
+      empty={t('No project yet')}
+      hint={t('Create the first one with a name and a locale. Then add products.')}
+      create={create}
+      columns={[
+        [
+          t('Project'),
+          (project) => (
+            <a className="strong" href={linkTo('projects', project.id)}>
+              {project.name}
+            </a>
+          ),
+        ],
+        [t('Group'), (project) => nameGroup(project.projectGroupId)],
+        [t('Locale'), (project) => project.locale, 'nowrap'],
+        [
+          t('Tags'),
+          (project) => (
+            <span className="row">
+              {project.tags.map((tag) => (
+                <span key={tag} className="tag">
+                  {tag}
+                </span>
+              ))}
+            </span>
+          ),
+          'wide-only',
+        ],
+        [t('Created'), (project) => <Ago at={project.createdAt} />, 'wide-only soft'],
+        [t('Id'), (project) => project.id, 'number mono nowrap'],
+      ]}
     >
-      <Answer of={projects}>
-        {(known) => (
-          <Card isBare>
-            {known.length === 0 ? (
-              <Empty icon="projects" title={t('No project yet')}>
-                <p>{t('Create the first one with a name and a locale. Then add products.')}</p>
-                {create}
-              </Empty>
-            ) : (
-              <Table
-                rows={known}
-                keyOf={(project) => project.id}
-                columns={[
-                  [
-                    t('Project'),
-                    (project) => (
-                      <a className="strong" href={linkTo('projects', project.id)}>
-                        {project.name}
-                      </a>
-                    ),
-                  ],
-                  [t('Group'), (project) => nameGroup(project.projectGroupId)],
-                  [t('Locale'), (project) => project.locale, 'nowrap'],
-                  [
-                    t('Tags'),
-                    (project) => (
-                      <span className="row">
-                        {project.tags.map((tag) => (
-                          <span key={tag} className="tag">
-                            {tag}
-                          </span>
-                        ))}
-                      </span>
-                    ),
-                    'wide-only',
-                  ],
-                  [t('Created'), (project) => <Ago at={project.createdAt} />, 'wide-only soft'],
-                  [t('Id'), (project) => project.id, 'number mono nowrap'],
-                ]}
-              />
-            )}
-          </Card>
-        )}
-      </Answer>
       <DeletedProjects />
       <NewProject isOpen={isCreating && canChange} onClose={() => goTo(linkTo('projects'))} />
-    </Page>
+    </ListPage>
   );
 }
 

@@ -3,12 +3,12 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button, CopyButton, LinkButton } from '../parts/button.tsx';
+import { ListPage } from '../parts/definition-list.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { TextField } from '../parts/forms/field.tsx';
-import { Answer, Card, Empty, ErrorNote, Page } from '../parts/page.tsx';
+import { ErrorNote } from '../parts/page.tsx';
 import { saveFile } from '../parts/save-file.ts';
 import { Ago } from '../parts/show.tsx';
-import { Table } from '../parts/table.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { describeFilter } from '../rules/filters.ts';
 import { formatCount } from '../rules/format.ts';
@@ -36,48 +36,24 @@ export function Relations() {
     </LinkButton>
   );
   return (
-    <Page
+    <ListPage
       title={t('Relations')}
-      crumbs={[[project.name, linkTo('projects', project.id)]]}
       about={t(
         'A relation is a rule that finds related products, or a list of links. Callers choose it by its id or its tag.',
       )}
+      icon="relations"
+      list={relations}
+      empty={t('No relation yet')}
+      hint={t(
+        'A relation has two sides, for example drills and bits, and attributes that must match, for example the shank. The preview shows what it finds.',
+      )}
+      create={create}
       actions={
         <>
           {relations.data && relations.data.length > 0 && <ExportRelations />}
           {canChange && relations.data && <ImportRelations present={relations.data} />}
-          {create}
         </>
       }
-    >
-      <Answer of={relations}>
-        {(list) => (
-          <Card isBare>
-            {list.length === 0 ? (
-              <Empty icon="relations" title={t('No relation yet')}>
-                <p>
-                  {t(
-                    'A relation has two sides, for example drills and bits, and attributes that must match, for example the shank. The preview shows what it finds.',
-                  )}
-                </p>
-                {create}
-              </Empty>
-            ) : (
-              <RelationTable relations={list} />
-            )}
-          </Card>
-        )}
-      </Answer>
-    </Page>
-  );
-}
-
-function RelationTable({ relations }: { relations: readonly Relation[] }) {
-  const project = useProject();
-  return (
-    <Table
-      rows={relations}
-      keyOf={(relation) => relation.id}
       columns={[
         [
           t('Relation'),
