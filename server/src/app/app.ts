@@ -282,7 +282,10 @@ function openCatalog(base: Base, { projects, tasks, metrics, statistics, server 
   const { config, storage, clock, logger, replace } = base;
   const { database, payloads } = storage;
   const buffers = replace.buffers ?? new BufferPool();
-  const { catalogStore, relationStore, ...threads } = openStores({ ...base, buffers });
+  const { catalogStore, relationStore, ...threads } = openStores({
+    ...{ ...base, buffers },
+    accountOf: projects.accountOf,
+  });
   const store = replace.store?.(catalogStore) ?? catalogStore;
   // The server waits for every request, and these may take long.
   server.addHook('preClose', () => threads.relationSurveyors.close());

@@ -135,27 +135,33 @@ export function openStores({
   storage,
   readers,
   buffers,
+  accountOf,
   onCatalogWritten,
 }: {
   config: Config;
   storage: Storage;
   readers: Readers | undefined;
   buffers: BufferPool;
+  accountOf(projectId: number): number;
   onCatalogWritten(projectId: number): void;
 }) {
   const { place, postgres } = storage;
   const handed = threadPlaceOf(config, storage);
-  const open = (name: string, size: number, settings: { share?: number; youngMib?: number } = {}) =>
-    createThreadPool(threadEntry(name), { size, ...settings, workerData: handed });
+  const open = (
+    name: string,
+    size: number,
+    settings: { share?: number; youngMib?: number; accountOf?(projectId: number): number } = {},
+  ) => createThreadPool(threadEntry(name), { size, ...settings, workerData: handed });
   const young = { youngMib: UPDATE_YOUNG_MIB };
   const parsers = open('ingest-worker', config.parserThreads, young);
   const writers = tellWrites(open('store-worker', config.writerThreads, young), onCatalogWritten);
-  const scanners = open('scan-worker', 1);
-  // One more than a project may hold, so that none keeps the others waiting.
+  const scanners = open('scan-worker', 1, { accountOf });
+  // One more than an account may hold, so that none keeps the others waiting.
   const relationReaders = open('relation-worker', config.readerThreads + 1, {
     share: config.readerThreads,
+    accountOf,
   });
-  const relationSurveyors = open('relation-worker', 1);
+  const relationSurveyors = open('relation-worker', 1, { accountOf });
   // One at a time, so that long answers take no more memory; no other work waits behind them.
   const makers = open('scan-worker', 1);
   const cache = createByteCache(config.cacheMib * MIB);

@@ -10,12 +10,16 @@ import { createShortCache } from './short-cache.ts';
 const REMEMBERED_PROJECTS = 20_000;
 
 export interface ProjectChoice {
+  /** @returns what a request about this project carries */
+  choose(project: Project, caller: Caller): ChosenProject;
   /** Source: docs/interface.md §4.10. @throws project_required, scope_refused */
   chooseProject(caller: Caller, projectId: number | undefined): Promise<ChosenProject>;
   /** Unknown, deleted and out of reach are alike. */
   reachesProject(reach: Reach, projectId: number): Promise<boolean>;
   /** As they were within the last second: for answers, not for writes; also of a deleted project. @throws not_found */
   recallSettings(projectId: number): Promise<ProjectSettings>;
+  /** The account of a project that was chosen lately; else a number that no other project has. */
+  accountOf(projectId: number): number;
   /** To be called when a project was written. */
   dropCache(): void;
 }
@@ -24,6 +28,9 @@ export interface ProjectChoice {
 export function createProjectChoice(database: Database, clock: Clock): ProjectChoice {
   const projects = createShortCache<number, Project>(clock, REMEMBERED_PROJECTS);
   const onlyProjects = createShortCache<string, Project>(clock, REMEMBERED_PROJECTS);
+
+  /** A project is never of another account. */
+  const accounts = new Map<number, number>();
 
   const recall = (id: number) => projects.get(id, () => findProject(database.read, id));
 
@@ -42,13 +49,19 @@ export function createProjectChoice(database: Database, clock: Clock): ProjectCh
     );
   }
 
+  function choose({ id, name, accountId }: Project, caller: Caller): ChosenProject {
+    if (accounts.size >= REMEMBERED_PROJECTS) accounts.clear();
+    accounts.set(id, accountId);
+    return { id, name, accountId, ...originOf(caller) };
+  }
+
   return {
+    choose,
     async chooseProject(caller, projectId) {
       const project = projectId === undefined ? await findOnly(caller) : await findInReach(caller, projectId);
       if (project === undefined)
         throw new ServiceError(projectId === undefined ? 'project_required' : 'scope_refused');
-      const { id, name, accountId } = project;
-      return { id, name, accountId, ...originOf(caller) };
+      return choose(project, caller);
     },
     reachesProject: async (reach, projectId) => (await findInReach(reach, projectId)) !== undefined,
     async recallSettings(projectId) {
@@ -56,6 +69,7 @@ export function createProjectChoice(database: Database, clock: Clock): ProjectCh
       if (project === undefined) throw new ServiceError('not_found');
       return project.settings;
     },
+    accountOf: (projectId) => accounts.get(projectId) ?? -projectId,
     dropCache() {
       projects.drop();
       onlyProjects.drop();

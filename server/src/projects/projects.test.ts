@@ -228,6 +228,14 @@ test('a call finds its project as §4.10 says', async (context) => {
   }
 });
 
+test('the account of a project is known from its first request on', async (context) => {
+  const { projects, callerOf, account, drills, hoses } = await startRoom(context);
+  assert.deepEqual([drills, hoses].map(projects.accountOf), [-drills, -hoses]);
+  await projects.chooseProject(callerOf('account'), drills);
+  await projects.choosePathProject(callerOf('account'), hoses);
+  assert.deepEqual([drills, hoses].map(projects.accountOf), [account, account]);
+});
+
 test('a project deleted by this process is refused at once, by another within a second (§4.10)', async (context) => {
   const room = await startRoom(context);
   const choose = () => room.projects.chooseProject(room.callerOf('account'), room.drills);

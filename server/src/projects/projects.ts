@@ -4,7 +4,7 @@
  * never whether a key is good: that is access. It never touches a catalog; whoever purges a project is told
  * which one.
  */
-import { type Caller, type ChosenProject, originOf, type PartScope, type Scope } from '../kernel/caller.ts';
+import type { Caller, ChosenProject, PartScope, Scope } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
@@ -39,7 +39,7 @@ type GoneListener = (tx: ControlTransaction, gone: PartScope) => Promise<void>;
 
 export interface Projects
   extends AuditLog,
-    Omit<ProjectChoice, 'dropCache'>,
+    Omit<ProjectChoice, 'choose' | 'dropCache'>,
     GroupManagement,
     ProjectManagement,
     Accounts {
@@ -113,8 +113,7 @@ export function createProjects({ database, clock }: ProjectsParts): Projects {
       return found;
     },
     async choosePathProject(caller, projectId) {
-      const { id, name, accountId } = await management.getProject(caller, projectId);
-      return { id, name, accountId, ...originOf(caller) };
+      return choice.choose(await management.getProject(caller, projectId), caller);
     },
     getSettings: async (projectId) => (await getProject(projectId)).settings,
     getLocale: async (projectId) => (await getProject(projectId)).locale,

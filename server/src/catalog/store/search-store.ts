@@ -146,8 +146,10 @@ const productOf = (newer: number | undefined): Sql =>
 const DOCUMENT = lookupJoin('document', 'd', sql`d.id = p.document_id`);
 const PLACED = sql`p.document_id as document, ${listedColumns(uploadText(true))}`;
 
-/** Of uploads. */
+/** Of uploads, by what follows the catalog a step at a time. */
 const READ_AT_ONCE = { as: 'p', bytes: 8 * 1024 * 1024 };
+/** Of uploads of hits: 1,000 ordinary products. Each thread that searches holds so much, and what it parses of it. */
+const HITS_AT_ONCE = { as: 'p', bytes: 2 * 1024 * 1024 };
 
 export function* listHits({ tier, after, limit, newer }: WantedHits): Program<HitPart> {
   const { from, where, order } = foundBy(tier);
@@ -158,7 +160,7 @@ export function* listHits({ tier, after, limit, newer }: WantedHits): Program<Hi
   const page = sql`(select s.document_id as place, p.* from ${from} ${productOf(newer)} where ${where} and ${behind}
     order by ${order} limit ${limit}) p`;
   const columns = text('p.place, p.id, p.identifier, p.updated_at, p.document_id');
-  const fitting = fittingRows(columns, sql`${page} ${DOCUMENT}`, { ...READ_AT_ONCE, order: text('place') });
+  const fitting = fittingRows(columns, sql`${page} ${DOCUMENT}`, { ...HITS_AT_ONCE, order: text('place') });
   const found = yield* rows<FoundRow & { found: number }>(
     sql`select p.place as document, p.document_id as present, p.found, ${listedColumns(uploadText(true))}
       from ${fitting} ${DOCUMENT} order by p.place`,

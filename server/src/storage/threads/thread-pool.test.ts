@@ -28,7 +28,11 @@ serveOperations({
 `;
 const entry = new URL(`data:text/javascript,${encodeURIComponent(ENTRY)}`);
 
-function startPool(t: TestContext, size: number, settings: { share?: number } = {}): ThreadPool {
+function startPool(
+  t: TestContext,
+  size: number,
+  settings: { share?: number; accountOf?(project: number): number } = {},
+): ThreadPool {
   const pool = createThreadPool(entry, { size, workerData: { folder: '/somewhere' }, ...settings });
   t.after(() => pool.close());
   return pool;
@@ -106,6 +110,29 @@ test('a key with nothing under way goes before one that has a thread already', a
   const other = await run(2);
   const before = (await many).filter(({ from }) => from < other.from);
   assert.ok(before.length <= 3, 'behind the two under way, and one that may begin at the same time');
+});
+
+/** Projects 1 to 9 are of one account, 11 to 19 of another. */
+const accountOf = (project: number) => Math.floor(project / 10);
+
+test('accounts take turns, and the projects of each', async (t) => {
+  const pool = startPool(t, 1, { accountOf });
+  const run = async (project: number) => {
+    const { from } = await pool.run<Span>('span', { ms: 5 }, { key: project, unordered: true });
+    return { project, from };
+  };
+  const runs = await Promise.all([1, 1, 1, 2, 3, 11, 12].map(run));
+  const order = runs.toSorted((a, b) => a.from - b.from).map(({ project }) => project);
+  assert.deepEqual(order, [1, 11, 2, 12, 3, 1, 1]);
+});
+
+test('the projects of an account share its threads, so that another account finds one', async (t) => {
+  const pool = startPool(t, 2, { accountOf, share: 1 });
+  await Promise.all([1, 11].map((key) => pool.run('span', { ms: 1 }, { key })));
+  const run = (key: number) => pool.run<Span>('span', { ms: 40 }, { key, unordered: true });
+  const [a, b, c] = (await Promise.all([run(1), run(2), run(11)])) as [Span, Span, Span];
+  assert.ok(!overlaps(a, b), 'one thread for both projects');
+  assert.ok(overlaps(a, c), 'and one for the other account');
 });
 
 test('a refusal keeps its code and facts, a bug its message and stack', async (t) => {

@@ -7,8 +7,10 @@ interface Job {
   readonly operation: string;
   readonly input: unknown;
   readonly key: number;
-  /** The key of its caller, also where no order is needed. */
+  /** Who takes turns: the key of its caller, also where no order is needed, or the account of that. */
   readonly owner: number;
+  /** The key of its caller. */
+  readonly part: number;
   readonly stop: StopFlag | undefined;
   readonly transfer: readonly ArrayBuffer[];
   readonly resolve: (output: never) => void;
@@ -39,7 +41,7 @@ export interface ThreadFailure {
 export interface ThreadPool {
   /**
    * Runs an operation on one of the threads. Operations with the same `key` run one after another, in the order of the
-   * calls; different keys run in parallel and take turns. Buffers in `transfer` are moved, not copied. An input that is a
+   * calls; different keys run in parallel and take turns, by account where the pool knows it. Buffers in `transfer` are moved, not copied. An input that is a
    * function is made when a thread is there for it.
    */
   run<Output>(operation: string, input: unknown, options: RunOptions): Promise<Output>;
@@ -55,8 +57,10 @@ export interface PoolSettings {
   /** Most threads at a time. */
   readonly size: number;
   readonly workerData: object;
-  /** Most threads that one key may use at a time; default all. */
+  /** Most threads that one key may use at a time, or one account; default all. */
   readonly share?: number;
+  /** Keys are projects, whose accounts take turns and share threads. */
+  accountOf?(project: number): number;
   /** Heap limit of a thread; beyond it the thread dies and its operation fails. */
   readonly heapMib?: number;
   /** Most memory of its young objects; default 48 MiB, which V8 takes before it collects. */
@@ -113,8 +117,8 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
       const job = waiting.take(mayBegin);
       if (job === undefined) return;
       // The idle thread that served this key last, another idle one, or a new one.
-      const slot = pickIdle(slots, job.owner) ?? addSlot();
-      Object.assign(slot, { job, lastKey: job.owner });
+      const slot = pickIdle(slots, job.part) ?? addSlot();
+      Object.assign(slot, { job, lastKey: job.part });
       post(slot, job);
     }
   }
@@ -135,13 +139,14 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
     start() {
       if (slots.length === 0 && !closing) addSlot();
     },
-    run(operation, input, { key: owner, transfer = [], unordered = false, signal }) {
+    run(operation, input, { key: part, transfer = [], unordered = false, signal }) {
       const { promise, resolve, reject } = Promise.withResolvers<never>();
       if (closing) return Promise.reject(new ServiceError('not_ready', { retryAfterSeconds: 1 }));
       if (signal?.aborted) return Promise.reject(signal.reason);
-      const key = unordered ? unorderedKeys-- : owner;
+      const key = unordered ? unorderedKeys-- : part;
+      const owner = settings.accountOf?.(part) ?? part;
       const stop = signal && new Int32Array(new SharedArrayBuffer(4));
-      const job: Job = { operation, input, key, owner, stop, transfer, resolve, reject };
+      const job: Job = { operation, input, key, owner, part, stop, transfer, resolve, reject };
       waiting.add(job);
       dispatch();
       if (signal !== undefined) takeBackOn(signal, { job, promise, drop: () => waiting.drop(job) });
