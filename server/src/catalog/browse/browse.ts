@@ -2,8 +2,7 @@
  * The door of browse: catalogs as people read them. Lists by identifier, a product's page, commits and the coverage of the
  * ontology. Reads whole catalogs a part at a time and never changes one.
  */
-export { readCategory } from './category-path.ts';
-export { keptOperations } from './kept-changes.ts';
+
 export {
   describeBriefly,
   FRONT_END,
@@ -13,6 +12,7 @@ export {
   type ListedRow,
   type ListForm,
   type PlacedRow,
+  readCategory,
   readFront,
   toListItem,
   toTableItem,
@@ -20,5 +20,5 @@ export {
   writeTableItem,
 } from './product-list.ts';
 export { pageOperations, readProductPage } from './product-page.ts';
-export { createScans, type Scans } from './scan-client.ts';
+export { createScans, keptOperations, type Scans } from './scan-client.ts';
 export { type OpenTally, type SurveyResult, surveyOperations } from './survey.ts';

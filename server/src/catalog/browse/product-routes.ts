@@ -22,12 +22,12 @@ import {
   ProductPage,
   ProductParams,
 } from '../products/products.ts';
-import { readCategory } from './category-path.ts';
 import {
   type ListedPage,
   type ListForm,
   nextPage,
   planRange,
+  readCategory,
   toListItem,
   writeTableItem,
 } from './product-list.ts';

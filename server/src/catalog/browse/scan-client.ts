@@ -1,12 +1,25 @@
-import type { ThreadPool } from '../../storage/storage.ts';
-import type { KeptChange, ProductChange, RestoreEffect } from '../port.ts';
-import type { KeptChangesOrder, ProductChangesOrder, WeighOrder } from './kept-changes.ts';
+import type { Operation, ThreadPool } from '../../storage/storage.ts';
+import type { CatalogSnapshots, KeptChange, KeptPage, ProductChange, RestoreEffect } from '../port.ts';
 import type { MadePage, PageOrder } from './product-page.ts';
 import type { SurveyOrder, SurveyPart } from './survey.ts';
 
+interface KeptChangesOrder extends KeptPage {
+  readonly projectId: number;
+}
+
+interface ProductChangesOrder {
+  readonly projectId: number;
+  readonly identifier: string;
+}
+
+interface WeighOrder {
+  readonly projectId: number;
+  readonly commit: number;
+}
+
 /**
- * Looking through catalogs, as the serving thread sees it: by one thread, which steps aside for all others, a part at a
- * time, so that the projects that wait get their turns. A `signal` takes back the part that still waits.
+ * Scans of catalogs, as the serving thread sees them: by one thread, which steps aside for all others, a part at a
+ * time, so that accounts that wait get their turns. A `signal` takes back the part that still waits.
  */
 export interface Scans {
   countProducts(projectId: number): Promise<number>;
@@ -53,3 +66,16 @@ export function createScans(threads: ThreadPool): Scans {
     },
   };
 }
+
+/** What commits changed: for a page, a product or a whole restore much of the undo log may have to be read. */
+export const keptOperations = (snapshots: CatalogSnapshots): Record<string, Operation> => ({
+  listKeptChanges: async ({ projectId, ...page }: KeptChangesOrder) => ({
+    output: await snapshots.read(projectId, (snapshot) => snapshot.listKeptChanges(page)),
+  }),
+  listProductChanges: async ({ projectId, identifier }: ProductChangesOrder) => ({
+    output: await snapshots.read(projectId, (snapshot) => snapshot.listProductChanges(identifier)),
+  }),
+  weighRestore: async ({ projectId, commit }: WeighOrder) => ({
+    output: await snapshots.read(projectId, (snapshot) => snapshot.weighRestore(commit)),
+  }),
+});

@@ -6,4 +6,4 @@ export { type AnswerBuffers, createAnswerBuffers } from './answer-buffers.ts';
 export { coalesceReads } from './coalesced-reads.ts';
 export { KeptWriter } from './kept-writer.ts';
 export { LookupAnswers, type LookupParts, MADE_AT_ONCE_BYTES, type ServedAnswer } from './lookup-answers.ts';
-export { madeAnswerOperations, openAnswers } from './made-answers.ts';
+export { madeAnswerOperations } from './made-answers.ts';

@@ -128,7 +128,7 @@ function* portionsOf(found: readonly MeasuredDocument[]): Generator<MeasuredDocu
 }
 
 /** @returns what writes the answer of an upload, valid until the next one is written */
-export function openAnswers(
+function openAnswers(
   snapshot: CatalogSnapshot,
   { attributes }: Ontology,
 ): (upload: string) => Promise<Buffer> {

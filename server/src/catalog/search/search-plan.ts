@@ -1,5 +1,6 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import {
+  type AttributeCondition,
   type ComparedAttribute,
   ComparisonProblem,
   checkFilter,
@@ -9,10 +10,8 @@ import {
   toCompared,
 } from '../filters/filters.ts';
 import { type Attribute, indexByKey } from '../ontology/ontology.ts';
-import { findLexemes } from './filter-lexemes.ts';
-import { readFilterText } from './filter-text.ts';
-import { planTiers, type SearchTiers } from './tiers.ts';
-import { listWords } from './words.ts';
+import { type LexemeGroups, planTiers, type SearchTiers } from './tiers.ts';
+import { lexemeOf, listWords } from './words.ts';
 
 /** Which products are looked for. Source: docs/interface.md §4.13. */
 export interface SearchQuestion {
@@ -109,4 +108,92 @@ function readSort(
   if (!sort || sort === 'relevance') return undefined;
   const [, name = sort, direction] = /^(.*):(asc|desc)$/s.exec(sort) ?? [];
   return { attribute: find(name), isDescending: direction === 'desc' };
+}
+
+/** What the index can say of a filter: every product that satisfies it has these lexemes. */
+interface FilterLexemes {
+  readonly groups: LexemeGroups;
+  /** Whether every product with these lexemes satisfies it. */
+  readonly isExact: boolean;
+}
+
+/** Lexemes of one group; a longer list of values is compared with each product instead. */
+const GROUP = 100;
+const NOTHING: FilterLexemes = { groups: [], isExact: false };
+
+function findLexemes(filter: Filter, findAttribute: (name: string) => ComparedAttribute): FilterLexemes {
+  const find = (one: Filter) => findLexemes(one, findAttribute);
+  if ('all' in filter) return joinAll(filter.all.map(find));
+  if ('any' in filter) return joinAny(filter.any.map(find));
+  if ('not' in filter) return NOTHING;
+  if ('category' in filter)
+    return filter.category.length === 0 ? NOTHING : oneOf([lexemeOf.category(filter.category)], true);
+  if ('identifiers' in filter) return oneOf(filter.identifiers.map(lexemeOf.identifier), true);
+  return findLexemesOf(filter, findAttribute(filter.attribute));
+}
+
+function findLexemesOf(
+  { operator, value }: AttributeCondition,
+  { keys, type }: ComparedAttribute,
+): FilterLexemes {
+  const isText = type === 'TEXT_ATTRIBUTE' || type === 'UNTYPED_ATTRIBUTE';
+  if (!isText || (operator !== 'equals' && operator !== 'in'))
+    return oneOf(keys.map(lexemeOf.key), isText && operator === 'exists');
+  const values = [value].flat().map(String);
+  return oneOf(
+    keys.flatMap((key) => values.map((one) => lexemeOf.value(key, one))),
+    true,
+  );
+}
+
+const oneOf = (lexemes: readonly string[], isExact: boolean): FilterLexemes =>
+  lexemes.length === 0 || lexemes.length > GROUP ? NOTHING : { groups: [lexemes], isExact };
+
+const joinAll = (parts: readonly FilterLexemes[]): FilterLexemes => ({
+  groups: parts.flatMap(({ groups }) => groups),
+  isExact: parts.every(({ isExact }) => isExact),
+});
+
+/** Only conditions of one group each have a group together. */
+function joinAny(parts: readonly FilterLexemes[]): FilterLexemes {
+  if (parts.length === 0 || parts.some(({ groups }) => groups.length !== 1)) return NOTHING;
+  return oneOf(
+    parts.flatMap(({ groups }) => groups.flat()),
+    parts.every(({ isExact }) => isExact),
+  );
+}
+
+/** A filter in a line, as people and agents write it: `TDP > 100 and Brand = Corsair`. */
+
+const PART = /^\s*(?:"([^"]*)"|([^<>=!~"]+?))\s*(?:(<=|>=|!=|<|>|=|~)\s*(?:"([^"]*)"|([^"]*?)))?\s*$/;
+const SIGNS = {
+  '=': 'equals',
+  '!=': 'notEquals',
+  '<': 'less',
+  '<=': 'lessOrEqual',
+  '>': 'greater',
+  '>=': 'greaterOrEqual',
+  '~': 'contains',
+} as const;
+/** Outside quotes. */
+const AND = /\s+and\s+(?=(?:[^"]*"[^"]*")*[^"]*$)/i;
+
+/**
+ * @param isNumeric whether numbers of an attribute are compared as numbers
+ * @returns undefined when it is no such line
+ */
+function readFilterText(text: string, isNumeric: (attribute: string) => boolean): Filter | undefined {
+  const all = text.split(AND).map((part) => readPart(part, isNumeric));
+  return all.includes(undefined) ? undefined : { all: all as Filter[] };
+}
+
+function readPart(part: string, isNumeric: (attribute: string) => boolean): Filter | undefined {
+  const match = PART.exec(part);
+  if (match === null) return undefined;
+  const attribute = match[1] ?? match[2] ?? '';
+  const operator = SIGNS[match[3] as keyof typeof SIGNS];
+  if (operator === undefined) return { attribute, operator: 'exists' };
+  const value = match[4] ?? match[5] ?? '';
+  const isNumber = /^[+-]?\d+(\.\d+)?$/.test(value) && isNumeric(attribute);
+  return { attribute, operator, value: isNumber ? Number(value) : value };
 }

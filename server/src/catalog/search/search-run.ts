@@ -9,7 +9,7 @@ import {
   toTableItem,
   writeTableItem,
 } from '../browse/browse.ts';
-import { viewUpload } from '../filters/filters.ts';
+import { type Comparable, compareValues, readComparables, viewUpload } from '../filters/filters.ts';
 import type { CatalogSnapshot, CatalogSnapshots, FoundRow } from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import { type CategoryQuestion, listCategories } from './category-list.ts';
@@ -25,8 +25,7 @@ import {
   startPart,
   writePlace,
 } from './search-index.ts';
-import { planSearch, type SearchPlan, type SearchQuestion } from './search-plan.ts';
-import { SortedHits } from './sorted-hits.ts';
+import { planSearch, type SearchPlan, type SearchQuestion, type SearchSort } from './search-plan.ts';
 import { holdsAll, isInTier, type SearchTier } from './tiers.ts';
 import { listLexemes } from './words.ts';
 
@@ -378,4 +377,42 @@ export type FoundProduct = ReturnType<typeof toItem>;
 function toItem(row: PlacedRow) {
   const front = readFront(row);
   return { ...toTableItem(row, front), link: front.productUrl };
+}
+
+interface Ranked {
+  readonly id: number;
+  readonly document: number;
+  readonly value: Comparable | undefined;
+}
+
+/**
+ * Hits in the order of an attribute: by the smallest value, descending by the largest; those without one come last, ties by
+ * id, as in the answers of relations.
+ */
+class SortedHits {
+  private readonly sort: SearchSort;
+  private readonly ranked: Ranked[] = [];
+
+  constructor(sort: SearchSort) {
+    this.sort = sort;
+  }
+
+  add({ row: { id, present: document }, product }: Hit): void {
+    const { attribute, isDescending } = this.sort;
+    const values = readComparables(product, attribute).map(({ comparable }) => comparable);
+    const value = values.sort(isDescending ? (a, b) => compareValues(b, a) : compareValues)[0];
+    this.ranked.push({ id, document, value });
+  }
+
+  /** @returns the documents of a page in order */
+  page(from: number, limit: number): { readonly documents: readonly number[]; readonly isEnd: boolean } {
+    const sign = this.sort.isDescending ? -1 : 1;
+    const compare = ({ value: a, id }: Ranked, { value: b, id: other }: Ranked) => {
+      if (a === undefined || b === undefined)
+        return Number(a === undefined) - Number(b === undefined) || id - other;
+      return sign * compareValues(a, b) || id - other;
+    };
+    const page = this.ranked.sort(compare).slice(from, from + limit);
+    return { documents: page.map(({ document }) => document), isEnd: from + limit >= this.ranked.length };
+  }
 }
