@@ -121,6 +121,7 @@ export function serveCollection<
   }: {
     readonly list: Words & {
       readonly query?: Query;
+      readonly page?: TSchema;
       list(place: NoInfer<Place>, query: Static<Query> & PageWish): Promise<ListPage<Resource>>;
     };
     readonly create: Words & {
@@ -133,7 +134,7 @@ export function serveCollection<
   },
 ): void {
   const { path, tags, answer, answerOnce, params } = served;
-  serveList(server, served, { ...list, page: pageOf(answer.schema), of: answer.of });
+  serveList(server, served, { page: pageOf(answer.schema), ...list, of: answer.of });
   const endpoint = {
     ...{ ...words, ...paramsOf(params), path, tags, body },
     method: 'POST',

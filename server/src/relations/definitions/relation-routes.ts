@@ -1,24 +1,29 @@
-import type { FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
+import {
+  answerAs,
+  type ChangeRequest,
+  inProject,
+  type Served,
+  serveChange,
+  serveCollection,
+  serveRead,
+  serveRemoval,
+} from '../../definitions/definition-routes.ts';
 import {
   type AnswerOnce,
   type CountLook,
   cutPage,
-  DoneAnswer,
-  done,
-  IfMatch,
   ProjectParams,
   type Routes,
-  readIfMatch,
   type Sent,
   type Server,
-  sendMark,
   serve,
   serveOnce,
   whileCallerWaits,
 } from '../../http/http.ts';
+import type { ChosenProject } from '../../kernel/caller.ts';
 import type { Projects } from '../../projects/projects.ts';
-import { type ControlTransaction, type Database, markOf } from '../../storage/storage.ts';
+import { type Database, markOf } from '../../storage/storage.ts';
 import type { Relations } from '../relations.ts';
 import { checkDefinition } from './definition-check.ts';
 import { markOfRelation, type Relation } from './relation.ts';
@@ -52,64 +57,67 @@ const takesDefinition = { ...config, maxBodyMib: 16 } as const;
 const question = { ...config, role: 'viewer' } as const;
 const PATH = '/management/projects/:id/relations';
 const about = { config, tags: ['Relations'], params: ProjectParams };
-const aboutOne = {
-  ...{ ...about, path: `${PATH}/:relationId`, params: RelationParams },
-  answer: { 200: WireRelation },
-};
+const aboutOne = { ...about, path: `${PATH}/:relationId`, params: RelationParams };
 
 /** Source: docs/interface.md §12. */
 export const relationRoutes =
   (parts: RelationRouteParts): Routes =>
   (server) => {
-    serveCollection(server, parts);
+    const { relations, answerOnce } = parts;
+    const served: Served<Relation, ChosenProject> = {
+      ...{ ...inProject, path: PATH, idName: 'relationId', tags: about.tags, answerOnce },
+      ...{ answer: answerAs(WireRelation, toWireRelation), markOf: markOfRelation, markOfAnswer: markOfWire },
+    };
+    serveCollection(server, served, {
+      list: {
+        ...{
+          summary: 'List the relations of a project, by id',
+          query: RelationListQuery,
+          page: RelationPage,
+        },
+        async list({ id: projectId }, query) {
+          const isListedHere = ({ definition, state }: Relation) =>
+            (query.tag ?? definition.tag) === definition.tag && (query.state ?? state) === state;
+          const listed = (await relations.list(projectId)).filter(isListedHere);
+          const { page, nextCursor } = cutPage(listed, query, ({ id }) => id);
+          return { items: page, nextCursor };
+        },
+      },
+      create: {
+        summary: 'Create a relation; its index is made by a task',
+        description:
+          'A definition that cannot work is stored all the same, with the state misconfigured and the reason.',
+        ...{ body: SentRelation, maxBodyMib: takesDefinition.maxBodyMib },
+        create: async (change, sent) =>
+          recorded(parts, change, {
+            ...{ what: 'created', relation: await relations.create(change.place, checkDefinition(sent)) },
+          }),
+      },
+    });
     serveExchange(server, parts);
-    serveRelation(server, parts);
+    serveRead(server, served, {
+      summary: 'Read a relation; the ETag is for If-Match',
+      get: (project, id) => relations.get(project.id, id),
+    });
+    serveChange(server, served, {
+      ...{ method: 'PUT', body: SentRelation, maxBodyMib: takesDefinition.maxBodyMib },
+      summary: 'Replace a relation; the old answers stay until the new ones are complete',
+      async change(change, chosen, sent) {
+        const definition = checkDefinition(sent);
+        const replaced = await relations.replace(change.place, { ...chosen, definition });
+        return recorded(parts, change, { what: 'changed', relation: replaced });
+      },
+    });
+    serveRemoval(server, served, {
+      summary: 'Delete a relation',
+      async remove(change, chosen) {
+        const relation = await relations.get(change.place.id, chosen.id);
+        await relations.remove(change.place.id, chosen);
+        await recorded(parts, change, { what: 'deleted', relation });
+      },
+    });
     serveQuestions(server, parts);
   };
-
-function serveCollection(server: Server, parts: RelationRouteParts): void {
-  const { relations, answerOnce } = parts;
-  const list = {
-    ...about,
-    method: 'GET',
-    path: PATH,
-    summary: 'List the relations of a project, by id',
-    ...{ query: RelationListQuery, answer: { 200: RelationPage } },
-  } as const;
-  serve(server, list, async ({ project, query }) => {
-    const all = (await relations.list(project.id)).map(toWireRelation);
-    const isWanted = ({ tag, state }: (typeof all)[number]) =>
-      (query.tag ?? tag) === tag && (query.state ?? state) === state;
-    const { page, nextCursor } = cutPage(all.filter(isWanted), query, ({ id }) => id);
-    return { items: page, nextCursor };
-  });
-
-  const create = {
-    ...about,
-    method: 'POST',
-    path: PATH,
-    config: takesDefinition,
-    summary: 'Create a relation; its index is made by a task',
-    description:
-      'A definition that cannot work is stored all the same, with the state misconfigured and the reason.',
-    ...{ body: SentRelation, answer: { 201: WireRelation }, answerOnce },
-  } as const;
-  serveOnce(server, create, async (request, once, reply) => {
-    const definition = checkDefinition(request.body);
-    const answer = await once(async (record) => {
-      const relation = await relations.create(request.project, definition);
-      const created = toWireRelation(relation);
-      await recordChange(parts, request, {
-        action: 'created',
-        relation,
-        record: (tx) => record(tx, created),
-      });
-      return created;
-    });
-    sendMark(reply, markOfWire(answer));
-    return answer;
-  });
-}
 
 function serveExchange(server: Server, parts: RelationRouteParts): void {
   const { relations, answerOnce } = parts;
@@ -143,86 +151,30 @@ function serveExchange(server: Server, parts: RelationRouteParts): void {
     return once(async (record) => {
       const items = (await relations.importAll(request.project, sent)).map(toWireRelation);
       const answer = { items, nextCursor: null };
-      await recordChange(parts, request, { action: 'imported', record: (tx) => record(tx, answer) });
+      const { caller: author, project } = request;
+      const subject = { type: 'project', id: project.id };
+      await parts.database.write(async (tx) => {
+        const change = { author, projectId: project.id, action: 'relation.imported', subject };
+        await parts.projects.recordChange(change, tx);
+        await record(tx, answer);
+      });
       return answer;
     });
   });
 }
 
-function serveRelation(server: Server, parts: RelationRouteParts): void {
-  const { relations, answerOnce } = parts;
-  const read = {
-    ...aboutOne,
-    method: 'GET',
-    summary: 'Read a relation; the ETag is for If-Match',
-  } as const;
-  serve(server, read, async ({ project, params }, reply) => {
-    const relation = await relations.get(project.id, params.relationId);
-    sendMark(reply, markOfRelation(relation));
-    return toWireRelation(relation);
-  });
-
-  const replace = {
-    ...aboutOne,
-    method: 'PUT',
-    config: takesDefinition,
-    summary: 'Replace a relation; the old answers stay until the new ones are complete',
-    ...{ headers: IfMatch, body: SentRelation, answerOnce },
-  } as const;
-  serveOnce(server, replace, async (request, once, reply) => {
-    const definition = checkDefinition(request.body);
-    const replaced = { id: request.params.relationId, expected: readIfMatch(request), definition };
-    const answer = await once(async (record) => {
-      const relation = await relations.replace(request.project, replaced);
-      const changed = toWireRelation(relation);
-      await recordChange(parts, request, {
-        action: 'changed',
-        relation,
-        record: (tx) => record(tx, changed),
-      });
-      return changed;
-    });
-    sendMark(reply, markOfWire(answer));
-    return answer;
-  });
-
-  const remove = {
-    ...aboutOne,
-    method: 'DELETE',
-    summary: 'Delete a relation',
-    ...{ headers: IfMatch, answer: { 200: DoneAnswer }, answerOnce },
-  } as const;
-  serveOnce(server, remove, async (request, once) => {
-    const { project, params } = request;
-    const expected = readIfMatch(request);
-    return once(async (record) => {
-      const relation = await relations.get(project.id, params.relationId);
-      await relations.remove(project.id, { id: relation.id, expected });
-      await recordChange(parts, request, { action: 'deleted', relation, record: (tx) => record(tx, done) });
-      return done;
-    });
-  });
-}
-
-interface RecordedChange {
-  readonly action: 'created' | 'changed' | 'deleted' | 'imported';
-  readonly relation?: Pick<Relation, 'id' | 'definition'>;
-  readonly record: (tx: ControlTransaction) => Promise<void>;
-}
-
-/** Writes the entry of the audit log and the answer beside it (§7.5). */
-function recordChange(
+/** Writes the entry of the audit log and the answer beside it (§7.5), when the catalog has the change. */
+async function recorded(
   { projects, database }: RelationRouteParts,
-  { caller: author, project: { id: projectId } }: FastifyRequest,
-  { action, relation, record }: RecordedChange,
-): Promise<void> {
-  const subject = relation
-    ? { type: 'relation', id: relation.id, name: relation.definition.name }
-    : { type: 'project', id: projectId };
-  return database.write(async (tx) => {
-    await projects.recordChange({ author, projectId, action: `relation.${action}`, subject }, tx);
-    await record(tx);
+  { author, place, beside }: Omit<ChangeRequest<Relation, ChosenProject>, 'signal'>,
+  { what, relation }: { readonly what: 'created' | 'changed' | 'deleted'; readonly relation: Relation },
+): Promise<Relation> {
+  const subject = { type: 'relation', id: relation.id, name: relation.definition.name };
+  await database.write(async (tx) => {
+    await projects.recordChange({ author, projectId: place.id, action: `relation.${what}`, subject }, tx);
+    await beside(tx, relation);
   });
+  return relation;
 }
 
 /** Of an answer, which may be one that was kept (§7.5): the definition is what the service did not add. */
