@@ -30,6 +30,8 @@ const house: Files = {
   'events/events.ts': 'export const events = 1;',
   'tasks/tasks.ts': `import { storage } from '../storage/storage.ts';
     export const tasks = storage;`,
+  'definitions/definition-routes.ts': `import { server } from '../http/http.ts';
+    export const serveKind = server;`,
   'catalog/catalog.ts': `import { tasks } from '../tasks/tasks.ts';
     import type { Routes } from '../http/http.ts';
     import { readName } from './products/products.ts';
@@ -52,9 +54,10 @@ const house: Files = {
   'catalog/store/postgres/postgres.ts': `export { findRow } from './product-store.ts';`,
   'catalog/store/postgres/product-store.ts': `import { sql } from 'kysely';
     export const findRow = sql;`,
-  'catalog/catalog-routes.ts': `import { server } from '../http/http.ts';
+  'catalog/catalog-routes.ts': `import { serveKind } from '../definitions/definition-routes.ts';
+    import { server } from '../http/http.ts';
     import { catalog } from './catalog.ts';
-    export const catalogRoutes = () => [server, catalog];`,
+    export const catalogRoutes = () => [server, serveKind, catalog];`,
   'catalog/catalog.test.ts': `import 'fastify';
     import 'kysely';
     import { server } from '../http/http.ts';
@@ -296,6 +299,12 @@ const violations: readonly { rule: string; refused: string; file: string; lines:
     rule: 'routes-are-wired-by-the-app',
     file: 'relations/membership.ts',
     lines: `import '../catalog/catalog-routes.ts';`,
+  },
+  {
+    refused: 'R2: routes of all kinds used by what is no route',
+    rule: 'routes-are-wired-by-the-app',
+    file: 'relations/relation-kind.ts',
+    lines: `import '../definitions/definition-routes.ts';`,
   },
   ...['kysely', 'pg', 'node:sqlite'].map((module, at) => ({
     refused: `R3: ${module} outside a store`,
