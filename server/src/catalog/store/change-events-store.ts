@@ -1,7 +1,7 @@
 import { type EventDraft, insertEvents, listWanted } from '../../events/events.ts';
 import { among, own, type Program, rows, sql, text } from '../../storage/storage.ts';
 import type { ChangeCounts, ChangeOrder } from '../port.ts';
-import { planForParts } from './planning-store.ts';
+import { planForParts } from './state-store.ts';
 
 /** Events of a catalog, recorded in the transaction of the change. Source: docs/interface.md §6.2. */
 

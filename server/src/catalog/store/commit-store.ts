@@ -33,9 +33,14 @@ import type {
 import { type KeyedRow, type PackedProducts, packHashes, sortedRows } from '../products/products.ts';
 import { isGuarded } from '../updates/updates.ts';
 import { announceEntry, announceFollowed, announceProducts, describeCommit } from './change-events-store.ts';
-import { insertAttributes } from './ontology-store.ts';
-import { planForParts, planForWholeTables } from './planning-store.ts';
-import { DOCUMENT, listedColumns, PRODUCTS, UPLOAD_FRONT, uploadText } from './product-list-store.ts';
+import {
+  DOCUMENT,
+  listedColumns,
+  PRODUCTS,
+  productsOf,
+  UPLOAD_FRONT,
+  uploadText,
+} from './product-list-store.ts';
 import {
   type DocumentWriter,
   dropOutdated,
@@ -47,8 +52,8 @@ import {
   stagedList,
   writeDocuments,
 } from './staged-store.ts';
-import type { CatalogState } from './state-store.ts';
-import { discard, openUndo, type Undo, wantedProducts } from './undo-store.ts';
+import { type CatalogState, insertAttributes, planForParts, planForWholeTables } from './state-store.ts';
+import { discard, openUndo, type Undo } from './undo-store.ts';
 
 type Order = ChangeOrder & CommitOrder;
 type Written = ChangeOrder & { readonly revision: number };
@@ -215,7 +220,7 @@ export function* applyProducts(
   yield* planForParts();
   const fresh = sortedRows(packed).filter(({ row }) => packed.documents[row] === 0);
   const present = yield* rows<{ identifier: string; id: number }>(
-    sql`select p.identifier, p.id from ${wantedProducts(fresh.map(({ identifier }) => identifier))}`,
+    sql`select p.identifier, p.id from ${productsOf(fresh.map(({ identifier }) => identifier))}`,
   );
   const known = new Map(present.map(({ identifier, id }) => [identifier, id]));
   const idOf = ({ identifier }: KeyedRow) => known.get(identifier) ?? 0;

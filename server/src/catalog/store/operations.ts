@@ -29,14 +29,6 @@ import {
   listDeleted,
   listStagedDocuments,
 } from './commit-store.ts';
-import { listKeptChanges, listProductChanges } from './kept-change-store.ts';
-import {
-  findCategoryIds,
-  findCategoryPath,
-  listCategoryPaths,
-  replaceOntology,
-  reserveIds,
-} from './ontology-store.ts';
 import {
   countKnown,
   countProducts,
@@ -50,7 +42,6 @@ import {
   measureDocuments,
   readLargestId,
 } from './product-list-store.ts';
-import { weighRestore } from './restore-effect-store.ts';
 import {
   countHits,
   findLiving,
@@ -73,12 +64,17 @@ import {
   applyOnce,
   type CatalogState,
   change,
+  findCategoryIds,
+  findCategoryPath,
+  listCategoryPaths,
   readCatalogVersion,
   readOntology,
   readPastOntology,
+  replaceOntology,
+  reserveIds,
 } from './state-store.ts';
-import { listKeptCommits } from './undo-store.ts';
-import { collectGarbage, deleteProducts, restore } from './upkeep-store.ts';
+import { listKeptChanges, listKeptCommits, listProductChanges, restore, weighRestore } from './undo-store.ts';
+import { collectGarbage, deleteProducts } from './upkeep-store.ts';
 
 /**
  * The programs of the operations that `../port.ts` names, by how they are run. Only what each engine does in its own way is not

@@ -21,10 +21,7 @@ import type {
   PatchedProduct,
 } from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
-import { findCategoryIds } from './ontology-store.ts';
-import { planForParts } from './planning-store.ts';
-import { readOntology } from './state-store.ts';
-import { wantedProducts } from './undo-store.ts';
+import { findCategoryIds, planForParts, readOntology } from './state-store.ts';
 
 /** Lists and counts of products, by an index. */
 
@@ -110,7 +107,11 @@ export const countRange = (range: IdentifierRange): Program<number> =>
 
 export const countProducts = (): Program<number> => count(PRODUCTS);
 
-const ofIdentifiers = (identifiers: readonly string[]) => wantedProducts(identifiers.filter(isStorableText));
+/** Present products `p` of these identifiers. */
+export const productsOf = (identifiers: readonly string[]): Sql =>
+  sql`${listed('w', 'text', identifiers)} ${lookupJoin('product', 'p', sql`p.identifier = w.value`)} where true`;
+
+const ofIdentifiers = (identifiers: readonly string[]) => productsOf(identifiers.filter(isStorableText));
 
 export const countKnown = (identifiers: readonly string[]): Program<number> =>
   count(ofIdentifiers(identifiers));

@@ -32,9 +32,8 @@ import {
   TIDY_STEP,
   writeLexemes,
 } from '../search/search.ts';
-import { planForLexemes, planForParts } from './planning-store.ts';
 import { areCut, fittingRows, listedColumns, PRODUCTS, uploadText } from './product-list-store.ts';
-import type { CatalogState } from './state-store.ts';
+import { type CatalogState, planForLexemes, planForParts } from './state-store.ts';
 
 /** The index of search: FTS5 in a file, tsvector with GIN in PostgreSQL. */
 

@@ -17,10 +17,9 @@ import {
 import type { BatchReview, ReportPart, ReportPlace, StagedBatch, StagedProducts } from '../port.ts';
 import { type KeyedRow, type PackedProducts, packHashes, sortedRows } from '../products/products.ts';
 import { keepRequestLines, listSkipped, SKIPPED } from '../report-lines.ts';
-import { reserveCategories } from './ontology-store.ts';
-import { planForParts } from './planning-store.ts';
-import type { CatalogState } from './state-store.ts';
-import { discard, wantedProducts } from './undo-store.ts';
+import { productsOf } from './product-list-store.ts';
+import { type CatalogState, planForParts, reserveCategories } from './state-store.ts';
+import { discard } from './undo-store.ts';
 
 /**
  * The batches of open full updates, a row each: lists of products that are read where they are, as they were found in the
@@ -195,7 +194,7 @@ export function* keepSkipped(
   if (skipped.size === 0) return;
   const identifiers = [...skipped];
   yield* run(sql`delete from staged_batch where ${ofBatch(fullUpdateId, NO_BATCH)}`);
-  const present = yield* rows<{ id: number }>(sql`select p.id from ${wantedProducts(identifiers)}`);
+  const present = yield* rows<{ id: number }>(sql`select p.id from ${productsOf(identifiers)}`);
   yield* insertBatch(
     { fullUpdateId, batch: NO_BATCH, observed: '', extractedBy: '', report: '' },
     {

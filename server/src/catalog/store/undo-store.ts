@@ -1,3 +1,5 @@
+import { listWanted } from '../../events/events.ts';
+import { isStorableText } from '../../kernel/storable-text.ts';
 import {
   insertInto,
   listed,
@@ -11,17 +13,27 @@ import {
   sql,
   text,
 } from '../../storage/storage.ts';
-import type { ChangeCounts, ChangeOrder, KeptCommit, RestoreResult, UndoOrder } from '../port.ts';
-import type { CatalogState } from './state-store.ts';
+import type {
+  ChangeCounts,
+  ChangeOrder,
+  KeptChange,
+  KeptCommit,
+  KeptPage,
+  OtherLast,
+  ProductChange,
+  RestoreEffect,
+  RestoreOrder,
+  RestoreResult,
+  UndoOrder,
+} from '../port.ts';
+import { announceEntry } from './change-events-store.ts';
+import { productsOf, uploadText } from './product-list-store.ts';
+import { type CatalogState, planForParts, planForWholeTables } from './state-store.ts';
 
 /**
  * What a commit or delete replaced. Its size is that of the change: documents stay where they are, and the log points
  * to them. Source: docs/interface.md §4.5.
  */
-
-/** Present products `p` of these identifiers. */
-export const wantedProducts = (identifiers: readonly string[]): Sql =>
-  sql`${listed('w', 'text', identifiers)} ${lookupJoin('product', 'p', sql`p.identifier = w.value`)} where true`;
 
 /** Notes documents without a pointer as garbage; `from` selects each, with a condition. */
 export const discard = (from: Sql): Program<number> =>
@@ -40,14 +52,14 @@ export interface Undo {
   close(kind: KeptCommit['kind'], counts: Omit<ChangeCounts, 'unchanged'>): Program<void>;
 }
 
-export interface CreatedRange {
+interface CreatedRange {
   readonly firstProduct: number;
   readonly firstDocument: number;
   readonly created: number;
 }
 
 const BEFORE = 'document_before, hash_before, revision_before, updated_at_before, updated_by_before';
-const COLUMNS = `undo_id, product_id, identifier, document_after, ${BEFORE}`;
+const CHANGE_COLUMNS = `undo_id, product_id, identifier, document_after, ${BEFORE}`;
 const COUNTS = 'created, changed, deleted';
 const ABOUT = `kind, author, catalog_version, ${COUNTS}`;
 const PRESENT = sql`p.document_id, p.hash, p.ontology_revision, p.updated_at, p.updated_by`;
@@ -63,7 +75,7 @@ export function openUndo(state: CatalogState, order: ChangeOrder & UndoOrder, is
       ? run(
           insertInto(
             'undo_change',
-            COLUMNS,
+            CHANGE_COLUMNS,
             sql`${undoId}, p.id, p.identifier, ${after}, ${PRESENT} from ${from}`,
           ),
         )
@@ -111,13 +123,13 @@ function* dropCreatedAlone(): Program<void> {
 }
 
 /** @returns the entries, the last one first */
-export const listEntries = (): Program<UndoEntry[]> =>
+const listEntries = (): Program<UndoEntry[]> =>
   rows(
     sql`select id, task_number as "commit", at, kind, author, catalog_version as "catalogVersion", ${text(COUNTS)}
       from undo_log where ${own()} order by id desc`,
   );
 
-export interface UndoEntry extends Omit<KeptCommit, 'author'> {
+interface UndoEntry extends Omit<KeptCommit, 'author'> {
   /** In the log; given again after a restore. */
   readonly id: number;
   /** The number of its task, by which callers know it. */
@@ -130,16 +142,43 @@ export function* listKeptCommits(): Program<KeptCommit[]> {
   return (yield* listEntries()).map(toKeptCommit);
 }
 
-export const toKeptCommit = ({ commit, author, ...entry }: UndoEntry): KeptCommit => ({
+const toKeptCommit = ({ commit, author, ...entry }: UndoEntry): KeptCommit => ({
   ...{ ...entry, id: commit },
   author: author === null ? null : (JSON.parse(author) as KeptCommit['author']),
 });
 
 /** Of later changes that a restore overwrites. */
-export const REPORTED = 100_000;
+const REPORTED = 100_000;
+
+/** @returns null when nothing is left to restore, or not what is wanted */
+export function* restore(
+  state: CatalogState,
+  order: ChangeOrder & RestoreOrder,
+): Program<{ result: { result: RestoreResult | OtherLast | null }; isDone: boolean }> {
+  yield* planForWholeTables();
+  const entries = yield* listEntries();
+  const [last] = entries;
+  const { commit = last?.commit, ifLast = last?.commit } = order;
+  const oldest = entries.findIndex((entry) => entry.commit === commit);
+  if (last === undefined || oldest === -1) return { result: { result: null }, isDone: true };
+  if (last.commit !== ifLast) return { result: { result: { last: last.commit } }, isDone: true };
+  const isTold = (yield* listWanted()).has('products.changed');
+  const restored: RestoreResult[] = [];
+  for (const { id } of entries.slice(0, oldest + 1)) {
+    if (isTold) yield* announceEntry(order, id, true);
+    restored.push(yield* playBack(state, id));
+  }
+  return { result: { result: joinRestored(restored) }, isDone: true };
+}
+
+const joinRestored = (all: readonly RestoreResult[]): RestoreResult => ({
+  restored: all.reduce((sum, { restored }) => sum + restored, 0),
+  overwritten: [...new Set(all.flatMap(({ overwritten }) => overwritten))].sort().slice(0, REPORTED),
+  needsExtraction: all.some(({ needsExtraction }) => needsExtraction),
+});
 
 /** Reverts the last entry, whose id in the log is `last`. */
-export function* playBack({ ontologyRevision }: CatalogState, last: number): Program<RestoreResult> {
+function* playBack({ ontologyRevision }: CatalogState, last: number): Program<RestoreResult> {
   const ofEntry = sql`${own()} and undo_id = ${last}`;
   const replayed = sql`undo_change u left join product p on ${own('p')} and p.identifier = u.identifier
     where ${own('u')} and u.undo_id = ${last}`;
@@ -180,3 +219,255 @@ export function* playBack({ ontologyRevision }: CatalogState, last: number): Pro
     needsExtraction: outdated !== undefined,
   };
 }
+
+/** What commits and deletes changed, as far as the undo log reaches. */
+
+/** A row of the log, with its documents. */
+interface LoggedChange {
+  readonly productId: number;
+  readonly identifier: string;
+  readonly before: number | null;
+  readonly after: number | null;
+}
+
+const LOGGED = text(`u.product_id as "productId", u.identifier, u.document_before as "before",
+  u.document_after as "after"`);
+
+/** @returns undefined for a commit that is not kept */
+export function* listKeptChanges(page: KeptPage): Program<KeptChange[] | undefined> {
+  const entries = yield* listEntries();
+  const at = entries.findIndex(({ commit }) => commit === page.commit);
+  const entry = entries[at];
+  if (entry === undefined) return undefined;
+  yield* planForParts();
+  const later = entries.slice(0, at).map(({ id }) => id);
+  const changes = yield* listLogged(entry.id, later, page);
+  return yield* settle(changes, yield* findNext(entry.id, changes));
+}
+
+/** @returns the changes of one product, the last one first */
+export function* listProductChanges(identifier: string): Program<ProductChange[]> {
+  if (!isStorableText(identifier)) return [];
+  const entries = yield* listEntries();
+  yield* planForParts();
+  const productId = yield* findProductId(identifier, entries);
+  if (productId === undefined) return [];
+  const found: { commit: KeptCommit; change: LoggedChange }[] = [];
+  for (const entry of entries) {
+    const change = yield* findLogged(entry.id, { productId, identifier });
+    if (change !== undefined) found.push({ commit: toKeptCommit(entry), change });
+  }
+  const changes: ProductChange[] = [];
+  // A change ends where the next one begins.
+  for (const [at, { commit, change }] of found.entries()) {
+    const next = found[at - 1]?.change.before;
+    const [settled] = yield* settle([change], new Map(next ? [[productId, next]] : []));
+    if (settled !== undefined) changes.push({ ...settled, commit });
+  }
+  return changes;
+}
+
+/** The present product of an identifier, or the one that a kept commit changed last. */
+function* findProductId(identifier: string, entries: readonly UndoEntry[]): Program<number | undefined> {
+  const present = yield* row<{ id: number }>(sql`select p.id from ${productsOf([identifier])}`);
+  if (present !== undefined) return present.id;
+  for (const { id } of entries) {
+    const found = yield* row<{ id: number }>(
+      sql`select product_id as id from undo_change where ${own()} and undo_id = ${id} and identifier = ${identifier} limit 1`,
+    );
+    if (found !== undefined) return found.id;
+  }
+  return undefined;
+}
+
+function* findLogged(
+  entry: number,
+  { productId, identifier }: Pick<LoggedChange, 'productId' | 'identifier'>,
+): Program<LoggedChange | undefined> {
+  const changed = yield* row<LoggedChange>(
+    sql`select ${LOGGED} from undo_change u where ${own('u')} and u.undo_id = ${entry} and u.product_id = ${productId}`,
+  );
+  if (changed !== undefined) return changed;
+  const created = yield* row<{ document: number }>(
+    sql`select first_document + ${productId} - first_product as document from undo_created
+      where ${own()} and undo_id = ${entry} and first_product <= ${productId} and first_product + created > ${productId}`,
+  );
+  return created && { productId, identifier, before: null, after: created.document };
+}
+
+const OF_KIND = {
+  created: 'u.document_before is null',
+  changed: 'u.document_before is not null and u.document_after is not null',
+  deleted: 'u.document_after is null',
+};
+
+/** Those that were there first, then those that the commit created. */
+function* listLogged(entry: number, later: readonly number[], page: KeptPage): Program<LoggedChange[]> {
+  const { kind, after, limit } = page;
+  const found =
+    after.part === 'created'
+      ? []
+      : yield* rows<LoggedChange>(
+          sql`select ${LOGGED} from undo_change u where ${own('u')} and u.undo_id = ${entry}
+            and u.product_id > ${after.productId} and ${text(kind ? OF_KIND[kind] : 'true')}
+            order by u.product_id limit ${limit}`,
+        );
+  if (found.length === limit || (kind !== undefined && kind !== 'created')) return found;
+  const from = after.part === 'created' ? after.productId : 0;
+  return [...found, ...(yield* listCreated(entry, { later, from, limit: limit - found.length }))];
+}
+
+/** Ids that no product got are left out; products that were deleted since are named by a later entry. */
+function* listCreated(
+  entry: number,
+  { later, from, limit }: { later: readonly number[]; from: number; limit: number },
+): Program<LoggedChange[]> {
+  const ranges = yield* rows<{ first: number; end: number; document: number }>(
+    sql`select first_product as first, first_product + created as "end", first_document as document
+      from undo_created where ${own()} and undo_id = ${entry} order by first_product`,
+  );
+  const created: LoggedChange[] = [];
+  for (const { first, end, document } of ranges) {
+    if (created.length === limit) break;
+    const wanted = { after: Math.max(from, first - 1), end, limit: limit - created.length };
+    for (const { id: productId, identifier } of yield* listOfRange(wanted, later))
+      created.push({ productId, identifier, before: null, after: document + productId - first });
+  }
+  return created;
+}
+
+interface Named {
+  readonly id: number;
+  readonly identifier: string;
+}
+
+function* listOfRange(
+  { after, end, limit }: { after: number; end: number; limit: number },
+  later: readonly number[],
+): Program<Named[]> {
+  if (after + 1 >= end) return [];
+  const list = (columns: string, where: Sql): Program<Named[]> =>
+    rows(sql`select ${text(columns)} where ${own()} and ${where} order by 1 limit ${text(String(limit))}`);
+  const found = [...(yield* list('id, identifier from product', sql`id > ${after} and id < ${end}`))];
+  for (const id of later)
+    found.push(
+      ...(yield* list(
+        'product_id as id, identifier from undo_change',
+        sql`undo_id = ${id} and product_id > ${after} and product_id < ${end}`,
+      )),
+    );
+  const byId = new Map(found.map((one) => [one.id, one]));
+  return [...byId.values()].sort((a, b) => a.id - b.id).slice(0, limit);
+}
+
+/** @returns by product the document that the next kept commit found */
+function* findNext(entry: number, changes: readonly LoggedChange[]): Program<Map<number, number>> {
+  const ids = changes.map(({ productId }) => productId);
+  const found = yield* rows<{ id: number; document: number }>(
+    sql`select w.value as id, u.document_before as document from ${listed('w', 'bigint', ids)} cross join undo_log l
+      ${lookupJoin('undo_change', 'u', sql`u.undo_id = l.id and u.product_id = w.value`)}
+      where ${own('l')} and l.id > ${entry} and u.document_before is not null order by l.id desc`,
+  );
+  return new Map(found.map(({ id, document }) => [id, document]));
+}
+
+/** Reads the documents. One that a change left may be gone: then what came next stands for it. */
+function* settle(changes: readonly LoggedChange[], next: ReadonlyMap<number, number>): Program<KeptChange[]> {
+  const present = new Map(
+    (yield* rows<{ id: number; document: number }>(
+      sql`select p.id, p.document_id as document from ${listed(
+        'w',
+        'bigint',
+        changes.map(({ productId }) => productId),
+      )}
+        ${lookupJoin('product', 'p', sql`p.id = w.value`)}`,
+    )).map(({ id, document }) => [id, document]),
+  );
+  const settled = changes.map((change) => {
+    if (change.after === null) return { change, after: null, isChangedSince: false };
+    const after = next.get(change.productId) ?? present.get(change.productId) ?? null;
+    return { change, after, isChangedSince: after !== change.after };
+  });
+  const texts = yield* readDocuments(settled.flatMap(({ change, after }) => [change.before, after]));
+  const textOf = (document: number | null) => (document === null ? null : (texts.get(document) ?? null));
+  return settled.map(({ change: { productId, identifier, before, after: left }, after, isChangedSince }) => ({
+    ...{ productId, identifier, isChangedSince, before: textOf(before), after: textOf(after) },
+    kind: before === null ? 'created' : left === null ? 'deleted' : 'changed',
+  }));
+}
+
+function* readDocuments(documents: readonly (number | null)[]): Program<Map<number, string>> {
+  const ids = [...new Set(documents.filter((id) => id !== null))];
+  const found = yield* rows<{ id: number; text: string }>(
+    sql`select d.id, ${uploadText(true)} as text from ${listed('w', 'bigint', ids)}
+      ${lookupJoin('document', 'd', sql`d.id = w.value`)}`,
+  );
+  return new Map(found.map(({ id, text }) => [id, text]));
+}
+
+/** What a restore would do, counted without doing it: by the same rules as `playBack`. */
+
+type Counts = Pick<RestoreEffect, 'created' | 'changed' | 'deleted' | 'changedSince'>;
+
+/** @returns undefined for a commit that is not kept */
+export function* weighRestore(commit: number): Program<RestoreEffect | undefined> {
+  const entries = yield* listEntries();
+  const at = entries.findIndex((entry) => entry.commit === commit);
+  const [last, oldest] = [entries[0], entries[at]];
+  if (last === undefined || oldest === undefined) return undefined;
+  yield* planForWholeTables();
+  const span = { from: oldest.id, isOne: at === 0 };
+  const present = yield* row<Counts>(weighTouched(span));
+  const created = yield* row<Pick<Counts, 'deleted' | 'changedSince'>>(weighCreated(span));
+  const countOf = (name: keyof Counts) => Number(present?.[name] ?? 0);
+  return {
+    ...{ commits: at + 1, last: last.commit, created: countOf('created'), changed: countOf('changed') },
+    deleted: countOf('deleted') + Number(created?.deleted ?? 0),
+    changedSince: countOf('changedSince') + Number(created?.changedSince ?? 0),
+  };
+}
+
+interface Span {
+  /** The id of the oldest entry in the log. */
+  readonly from: number;
+  readonly isOne: boolean;
+}
+
+const COLUMNS = 'identifier, product_id, undo_id, document_before, hash_before, document_after';
+
+/** Products that the commits changed or deleted; several commits name one several times. */
+const touched = ({ from, isOne }: Span): Sql => {
+  const rank = (order: string) =>
+    text(isOne ? '1' : `row_number() over (partition by identifier order by undo_id ${order})`);
+  return sql`(select ${text(COLUMNS)}, ${rank('')} as oldest, ${rank('desc')} as newest
+    from undo_change where ${own()} and undo_id >= ${from}) t`;
+};
+
+/** The document that a product returns to; null for one that the commits created. */
+const former = ({ from, isOne }: Span): Sql =>
+  isOne
+    ? text('t.document_before')
+    : sql`case when exists (select 1 from undo_created c where ${own('c')} and c.undo_id >= ${from}
+        and c.undo_id < t.undo_id and t.product_id >= c.first_product and t.product_id < c.first_product + c.created)
+        then null else t.document_before end`;
+
+const sumOf = (condition: string, name: string): string =>
+  `coalesce(sum(case when ${condition} then 1 else 0 end), 0) as "${name}"`;
+
+const weighTouched = (span: Span): Sql => sql`select
+  ${text(sumOf('r.oldest = 1 and r.former is not null and r.present is null', 'created'))},
+  ${text(sumOf('r.oldest = 1 and r.former is not null and r.hash <> r.hash_before', 'changed'))},
+  ${text(sumOf('r.oldest = 1 and r.former is null and r.present is not null', 'deleted'))},
+  ${text(sumOf('r.newest = 1 and r.present is distinct from r.document_after', 'changedSince'))}
+  from (select t.oldest, t.newest, t.hash_before, t.document_after, p.document_id as present, p.hash, ${former(span)} as former
+    from ${touched(span)} left join product p on ${own('p')} and p.identifier = t.identifier
+    where t.oldest = 1 or t.newest = 1) r`;
+
+/** Products that the commits created and nothing deleted since. */
+const weighCreated = (span: Span): Sql => sql`select count(*) as deleted,
+  ${text(sumOf('m.document_id <> m.made', 'changedSince'))}
+  from (select p.identifier, p.document_id, c.first_document + p.id - c.first_product as made from undo_created c
+    join product p on ${own('p')} and p.id >= c.first_product and p.id < c.first_product + c.created
+    where ${own('c')} and c.undo_id >= ${span.from}) m
+  left join (select t.identifier from ${touched(span)} where t.newest = 1) s on s.identifier = m.identifier
+  where s.identifier is null`;

@@ -1,22 +1,13 @@
-import { listWanted } from '../../events/events.ts';
 import { isStorableText } from '../../kernel/storable-text.ts';
 import { among, ask, byEngine, own, type Program, row, rows, run, sql, text } from '../../storage/storage.ts';
-import type { ChangeOrder, OtherLast, RestoreOrder, RestoreResult, UndoOrder } from '../port.ts';
-import { announceEntry, announceProducts } from './change-events-store.ts';
-import { planForParts, planForWholeTables } from './planning-store.ts';
+import type { ChangeOrder, UndoOrder } from '../port.ts';
+import { announceProducts } from './change-events-store.ts';
+import { productsOf } from './product-list-store.ts';
 import { type DocumentWriter, dropBatch, findOver } from './staged-store.ts';
-import type { CatalogState } from './state-store.ts';
-import {
-  discard,
-  dropUndoBefore,
-  listEntries,
-  openUndo,
-  playBack,
-  REPORTED,
-  wantedProducts,
-} from './undo-store.ts';
+import { type CatalogState, planForParts } from './state-store.ts';
+import { discard, dropUndoBefore, openUndo } from './undo-store.ts';
 
-/** Delete, restore and garbage; call these in a transaction that holds the catalog's lock. */
+/** Deletes and garbage; call these in a transaction that holds the catalog's lock. */
 
 export function* deleteProducts(
   state: CatalogState,
@@ -25,14 +16,14 @@ export function* deleteProducts(
   const asked = [...new Set(change.identifiers)];
   yield* planForParts();
   const present = yield* rows<{ identifier: string }>(
-    sql`select p.identifier from ${wantedProducts(asked.filter(isStorableText))}`,
+    sql`select p.identifier from ${productsOf(asked.filter(isStorableText))}`,
   );
   const known = present.map(({ identifier }) => identifier);
   const isKnown = new Set(known);
   const unknown = asked.filter((identifier) => !isKnown.has(identifier));
   if (known.length === 0) return { result: { deleted: 0, unknown }, isDone: true };
   const undo = openUndo(state, change);
-  yield* undo.recordDeleted(wantedProducts(known));
+  yield* undo.recordDeleted(productsOf(known));
   const deleted = yield* run(sql`delete from product where ${own()} and identifier ${among(known)}`);
   yield* undo.close('delete', { created: 0, changed: 0, deleted });
   yield* announceProducts(
@@ -41,33 +32,6 @@ export function* deleteProducts(
   );
   return { result: { deleted, unknown }, isDone: true };
 }
-
-/** @returns null when nothing is left to restore, or not what is wanted */
-export function* restore(
-  state: CatalogState,
-  order: ChangeOrder & RestoreOrder,
-): Program<{ result: { result: RestoreResult | OtherLast | null }; isDone: boolean }> {
-  yield* planForWholeTables();
-  const entries = yield* listEntries();
-  const [last] = entries;
-  const { commit = last?.commit, ifLast = last?.commit } = order;
-  const oldest = entries.findIndex((entry) => entry.commit === commit);
-  if (last === undefined || oldest === -1) return { result: { result: null }, isDone: true };
-  if (last.commit !== ifLast) return { result: { result: { last: last.commit } }, isDone: true };
-  const isTold = (yield* listWanted()).has('products.changed');
-  const restored: RestoreResult[] = [];
-  for (const { id } of entries.slice(0, oldest + 1)) {
-    if (isTold) yield* announceEntry(order, id, true);
-    restored.push(yield* playBack(state, id));
-  }
-  return { result: { result: joinRestored(restored) }, isDone: true };
-}
-
-const joinRestored = (all: readonly RestoreResult[]): RestoreResult => ({
-  restored: all.reduce((sum, { restored }) => sum + restored, 0),
-  overwritten: [...new Set(all.flatMap(({ overwritten }) => overwritten))].sort().slice(0, REPORTED),
-  needsExtraction: all.some(({ needsExtraction }) => needsExtraction),
-});
 
 /** Rows for each call: few, because updates of the same project wait for it. */
 const STEP = 2_000;

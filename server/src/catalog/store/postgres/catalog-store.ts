@@ -32,7 +32,6 @@ import {
 } from '../../ontology/ontology.ts';
 import type { CatalogStore, ChangeOrder } from '../../port.ts';
 import { rawOf } from '../../products/products.ts';
-import { findCategoryIds } from '../ontology-store.ts';
 import {
   COMPARISONS,
   createCatalogReads,
@@ -48,6 +47,7 @@ import {
   type ChangedCatalog,
   change,
   changeFromOutside,
+  findCategoryIds,
 } from '../state-store.ts';
 import { readVersions, WANTED_DOCUMENTS } from './reader-store.ts';
 
