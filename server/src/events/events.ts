@@ -3,16 +3,19 @@
  * lost and none tells of a change that did not happen. Events of a catalog are in the catalog's file, all others in the
  * control database. Who gets them, and how, is known to webhooks alone.
  */
-export { EVENT_TYPES, type EventDraft, type EventType, type RecordedEvent } from './event.ts';
 export {
   announce,
   dropCatalogEvents,
   dropServiceEvents,
+  EVENT_TYPES,
+  type EventDraft,
+  type EventType,
   insertEvents,
   listCatalogEvents,
   listeningTo,
   listProjectsWithEvents,
   listServiceEvents,
   listWanted,
+  type RecordedEvent,
   recordEvents,
 } from './outbox-store.ts';

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { sql as kyselySql } from 'kysely';
 import {
   among,
@@ -13,7 +14,6 @@ import {
   sql,
   tabled,
 } from '../storage/storage.ts';
-import { type EventDraft, type EventType, type RecordedEvent, readWanted, toRow } from './event.ts';
 
 /**
  * The outbox: an event is a row beside the change that it tells of, written by the same transaction. Where no endpoint
@@ -131,3 +131,50 @@ export async function listProjectsWithEvents(database: Database, limit: number):
   );
   return found.rows.map(({ id }) => Number(id));
 }
+
+/** What an endpoint can ask for. The list is closed. Source: docs/interface.md §6.2. */
+export const EVENT_TYPES = [
+  'task.finished',
+  'task.failed',
+  'catalog.committed',
+  'catalog.commit_refused',
+  'products.changed',
+  'relation.changed',
+  'relation.unhealthy',
+  'channel.published',
+  'pipeline.failed',
+] as const;
+
+export type EventType = (typeof EVENT_TYPES)[number];
+
+/** An event as whoever makes the change describes it. */
+export interface EventDraft {
+  readonly type: EventType;
+  readonly at: number;
+  /** The number of the task that it comes from; receivers get its id. */
+  readonly taskNumber?: number;
+  readonly data: object;
+}
+
+/** An event that is recorded and not yet with its deliveries. */
+export interface RecordedEvent {
+  readonly number: number;
+  /** The webhook-id. */
+  readonly id: string;
+  readonly type: string;
+  readonly at: number;
+  /** JSON */
+  readonly data: string;
+}
+
+/** @returns the columns of a new event */
+const toRow = ({ type, at, taskNumber, data }: EventDraft) => ({
+  id: `msg_${randomBytes(16).toString('hex')}`,
+  type,
+  at,
+  data: JSON.stringify({ ...(taskNumber !== undefined && { taskNumber }), ...data }),
+});
+
+/** @returns the types that any of these endpoints wants; each is a JSON list */
+const readWanted = (rows: readonly { readonly events: string }[]): ReadonlySet<EventType> =>
+  new Set(rows.flatMap(({ events }) => JSON.parse(events) as EventType[]));

@@ -1,10 +1,13 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type ExpressionBuilder, sql } from 'kysely';
-import { listParts } from '../kernel/caller.ts';
+import { type Caller, isUser, listParts } from '../kernel/caller.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { ServiceError } from '../kernel/errors.ts';
 import { padIds } from '../kernel/padded.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
-import type { Actor } from './author.ts';
-import type { PagePlace } from './list-page.ts';
-import type { Reach } from './project.ts';
+import { type ListPage, type PagePlace, type PageWish, readPlace, toPage } from './list-page.ts';
+import { type Reach, reachesProject } from './project.ts';
+import { findProject } from './project-store.ts';
 
 /** One line of the audit log. Source: docs/interface.md §14.4. */
 export interface AuditEntry {
@@ -112,4 +115,97 @@ function inReach({ scope }: Reach) {
       eb.and([eb('project_id', 'is', null), eb('project_group_id', 'in', groups)]),
     ]);
   };
+}
+
+/**
+ * A change of a key, project, ontology, relation or pipeline, or a deletion of products. Never holds a key's
+ * value.
+ */
+export interface Change {
+  readonly author: Author;
+  readonly projectId?: number;
+  /** Subject and what happened to it, e.g. `api-key.created`. */
+  readonly action: string;
+  readonly subject: AuditSubject;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+export interface AuditLog {
+  /** Durable when it returns, or with `tx` when that is committed. */
+  recordChange(change: Change, tx?: ControlTransaction): Promise<void>;
+  /** Newest first. @throws scope_refused for a project out of reach */
+  listChanges(reach: Reach, wish: PageWish & AuditWish): Promise<ListPage<AuditEntry>>;
+}
+
+/** Source: docs/interface.md §14.4. */
+export function createAuditLog(database: Database, clock: Clock): AuditLog {
+  return {
+    async recordChange({ author, projectId, action, subject, details = {} }, tx) {
+      const entry = {
+        accountId: author.accountId,
+        projectId: projectId ?? null,
+        at: clock.now(),
+        actor: actorOf(author),
+        action,
+        subject,
+        details,
+      };
+      if (tx !== undefined) await insertEntry(tx, entry);
+      else await database.write((own) => insertEntry(own, entry), { of: 'rows' });
+    },
+    async listChanges(reach, wish) {
+      const { projectId } = wish;
+      if (projectId !== undefined) await refuseUnreached(projectId, reach);
+      const place = readPlace(wish);
+      return toPage(await listEntries(database.read, reach, { ...wish, place }), place);
+    },
+  };
+
+  /** A deleted project still has its log. */
+  async function refuseUnreached(projectId: number, reach: Reach): Promise<void> {
+    const project = await findProject(database.read, projectId);
+    if (project === undefined || !reachesProject(reach, project)) throw new ServiceError('scope_refused');
+  }
+}
+
+/** @returns the old and new value of each field that differs. */
+export function describeChange<Subject extends object>(
+  before: Subject,
+  after: Subject,
+): Record<string, { from: unknown; to: unknown }> {
+  const fields = Object.keys({ ...before, ...after }) as (keyof Subject & string)[];
+  return Object.fromEntries(
+    fields
+      .filter((field) => !isDeepStrictEqual(before[field], after[field]))
+      .map((field) => [field, { from: before[field], to: after[field] }]),
+  );
+}
+
+/** The command line changes things without a key; it reaches all of one account. */
+interface CommandAuthor {
+  readonly accountId: number;
+  readonly scope: { readonly type: 'account' };
+  readonly access: 'manage';
+  /** What made the change, for the audit log, e.g. `relata key create`. */
+  readonly command: string;
+}
+
+/** The caller, user or command that makes a change. */
+export type Author = Caller | CommandAuthor;
+
+/** As the audit log and `createdBy` show an author. */
+export interface Actor {
+  readonly type: 'key' | 'user' | 'command';
+  readonly id: number | null;
+  readonly name: string;
+}
+
+export function commandAuthor(accountId: number, command: string): CommandAuthor {
+  return { accountId, scope: { type: 'account' }, access: 'manage', command };
+}
+
+export function actorOf(author: Author): Actor {
+  if ('command' in author) return { type: 'command', id: null, name: author.command };
+  if (isUser(author)) return { type: 'user', id: author.userId, name: author.userName };
+  return { type: 'key', id: author.keyId, name: author.keyName };
 }

@@ -1,9 +1,21 @@
-import type { ExpressionBuilder, Selectable } from 'kysely';
-import { listParts } from '../kernel/caller.ts';
+import {
+  type Expression,
+  type ExpressionBuilder,
+  expressionBuilder,
+  type Selectable,
+  type SqlBool,
+} from 'kysely';
+import { listParts, type PartScope } from '../kernel/caller.ts';
 import { padIds } from '../kernel/padded.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
 import type { PagePlace } from './list-page.ts';
-import { DEFAULT_SETTINGS, type Project, type ProjectSettings, type Reach } from './project.ts';
+import {
+  DEFAULT_SETTINGS,
+  type Project,
+  type ProjectGroup,
+  type ProjectSettings,
+  type Reach,
+} from './project.ts';
 
 type Rows = Database['read'] | ControlTransaction;
 
@@ -130,4 +142,111 @@ function toProject(row: Selectable<ControlSchema['project']>): Project {
     createdAt: row.created_at,
     deletedAt: row.deleted_at,
   };
+}
+
+const COLUMNS = ['id', 'account_id as accountId', 'name', 'created_at as createdAt'] as const;
+
+export async function findGroup(
+  rows: Database['read'] | ControlTransaction,
+  id: number,
+): Promise<ProjectGroup | undefined> {
+  return rows.selectFrom('project_group').select(COLUMNS).where('id', '=', id).executeTakeFirst();
+}
+
+/** @returns the groups in reach, by id. */
+export async function listGroupsInReach(
+  rows: Database['read'],
+  { accountId, scope }: Reach,
+  place: PagePlace,
+): Promise<ProjectGroup[]> {
+  const parts = listParts(scope);
+  return rows
+    .selectFrom('project_group')
+    .select(COLUMNS)
+    .where('account_id', '=', accountId)
+    .where('id', '>', place.after ?? 0)
+    .$if(parts !== undefined, (query) => query.where('id', 'in', padIds(parts?.groups ?? [])))
+    .orderBy('id')
+    .limit(place.count)
+    .execute();
+}
+
+export async function insertGroup(
+  tx: ControlTransaction,
+  group: Omit<ProjectGroup, 'id'>,
+): Promise<ProjectGroup> {
+  return tx
+    .insertInto('project_group')
+    .values({ account_id: group.accountId, name: group.name, created_at: group.createdAt })
+    .returning(COLUMNS)
+    .executeTakeFirstOrThrow();
+}
+
+export async function renameGroup(tx: ControlTransaction, id: number, name: string): Promise<void> {
+  await tx.updateTable('project_group').set({ name }).where('id', '=', id).execute();
+}
+
+export async function removeGroup(tx: ControlTransaction, id: number): Promise<void> {
+  await tx.deleteFrom('project_group').where('id', '=', id).execute();
+}
+
+/** @returns the projects of a group, deleted ones that can still be brought back too. */
+export async function findProjectsOfGroup(
+  tx: ControlTransaction,
+  groupId: number,
+): Promise<{ name: string; deletedAt: number | null }[]> {
+  return tx
+    .selectFrom('project')
+    .select(['name', 'deleted_at as deletedAt'])
+    .where('project_group_id', '=', groupId)
+    .orderBy('id')
+    .limit(10)
+    .execute();
+}
+
+export interface Account {
+  readonly id: number;
+  readonly name: string;
+}
+
+export async function findAccounts(rows: Database['read'] | ControlTransaction): Promise<Account[]> {
+  const found = await rows.selectFrom('account').select(['id', 'name']).orderBy('id').execute();
+  return found.map(({ id, name }) => ({ id, name }));
+}
+
+export async function findAccount(rows: Database['read'], id: number): Promise<Account | undefined> {
+  return rows.selectFrom('account').select(['id', 'name']).where('id', '=', id).executeTakeFirst();
+}
+
+export async function insertAccount(
+  tx: ControlTransaction,
+  account: { name: string; createdAt: number },
+): Promise<Account> {
+  return tx
+    .insertInto('account')
+    .values({ name: account.name, created_at: account.createdAt })
+    .returning(['id', 'name'])
+    .executeTakeFirstOrThrow();
+}
+
+/**
+ * Keys and endpoints have a scope: they are in reach of the same scope and of those above. Source: docs/interface.md §5.2 rule 6
+ * and §6.1.
+ */
+export function isScopeInReach({ accountId, scope }: Reach): Expression<SqlBool> {
+  const eb = expressionBuilder<ControlSchema, 'api_key' | 'webhook_endpoint'>();
+  const ofAccount = eb('account_id', '=', accountId);
+  const parts = listParts(scope);
+  if (parts === undefined) return ofAccount;
+  const groups = padIds(parts.groups);
+  const projects = eb.selectFrom('project').select('project.id').where('project_group_id', 'in', groups);
+  const isOf = (type: PartScope['type']) => eb('scope_type', '=', type);
+  return eb.and([
+    ofAccount,
+    eb.or([
+      eb.and([isOf('project-group'), eb('scope_id', 'in', groups)]),
+      eb.and([isOf('project'), eb('scope_id', 'in', padIds(parts.projects))]),
+      eb.and([isOf('project'), eb('scope_id', 'in', projects)]),
+    ]),
+  ]);
 }

@@ -8,31 +8,43 @@ import type { Caller, ChosenProject, PartScope, Scope } from '../kernel/caller.t
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
-import { type Account, findAccount, findAccounts, insertAccount } from './account-store.ts';
-import { type AuditLog, createAuditLog } from './audit-log.ts';
-import { type Author, commandAuthor } from './author.ts';
-import { createGroupManagement, type GroupManagement } from './group-management.ts';
+import { type AuditLog, type Author, commandAuthor, createAuditLog } from './audit-store.ts';
 import { type Project, type ProjectSettings, RESTORABLE_MS, type Reach, reachesGroup } from './project.ts';
 import { createProjectChoice, type ProjectChoice } from './project-choice.ts';
-import { findGroup } from './project-group-store.ts';
-import { createProjectManagement, type ProjectManagement } from './project-management.ts';
 import {
+  createGroupManagement,
+  createProjectManagement,
+  type GroupManagement,
+  type ProjectManagement,
+} from './project-management.ts';
+import {
+  type Account,
+  findAccount,
+  findAccounts,
   findDeletedUpTo,
+  findGroup,
   findProject,
   findReachedProjects,
+  insertAccount,
   type ReachedProject,
   removeProject,
 } from './project-store.ts';
 
-export type { Account } from './account-store.ts';
-export { type Change, describeChange } from './audit-log.ts';
-export { type Actor, type Author, actorOf, commandAuthor } from './author.ts';
-export type { Beside } from './group-management.ts';
+export {
+  type Actor,
+  type Author,
+  actorOf,
+  type Change,
+  commandAuthor,
+  describeChange,
+} from './audit-store.ts';
 export { type ListPage, type PagePlace, type PageWish, readPlace, toPage } from './list-page.ts';
 export type { NewProject, Reach } from './project.ts';
+export { createShortCache } from './project-choice.ts';
+export type { Beside } from './project-management.ts';
+export type { Account } from './project-store.ts';
+export { isScopeInReach } from './project-store.ts';
 export { toWireScope, WirePartScope, WireScope } from './scope-schemas.ts';
-export { isScopeInReach } from './scope-store.ts';
-export { createShortCache } from './short-cache.ts';
 
 /** Runs in the transaction in which a project group or a project ceases to exist. */
 type GoneListener = (tx: ControlTransaction, gone: PartScope) => Promise<void>;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createShortCache } from './short-cache.ts';
+import { createShortCache } from './project-choice.ts';
 
 function counting() {
   const clock = { time: 10_000, now: () => clock.time };

@@ -1,17 +1,12 @@
+import { Type } from 'typebox';
 import type { Access } from '../access/access.ts';
-import { type Routes, serve } from '../http/http.ts';
+import { Id, ProjectParams, projectIdOf, type Routes, serve } from '../http/http.ts';
 import type { Caller } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Projects } from '../projects/projects.ts';
+import type { Storage } from '../storage/storage.ts';
 import { planSpan, type Span } from './series.ts';
 import type { Statistics } from './statistics.ts';
-import {
-  KeyStatistics,
-  KeyStatisticsParams,
-  KeyStatisticsQuery,
-  StatisticsAnswer,
-  StatisticsQuery,
-} from './statistics-schemas.ts';
 
 export interface StatisticsRouteParts {
   readonly statistics: Statistics;
@@ -75,3 +70,150 @@ async function listKeys(access: Pick<Access, 'listKeys'>, caller: Caller): Promi
   const { items } = await access.listKeys(caller, { limit: MOST_KEYS });
   return items.map(({ id }) => id);
 }
+
+interface KeptRequestRouteParts {
+  readonly statistics: Pick<Statistics, 'listKept'>;
+  readonly storage: Pick<Storage, 'place'>;
+}
+
+/** Source: docs/interface.md §14.9. */
+export const keptRequestRoutes =
+  ({ statistics, storage }: KeptRequestRouteParts): Routes =>
+  (server) => {
+    // Bodies are what others sent: whoever only looks at the project does not see them.
+    const config = { guard: 'management', access: 'manage', role: 'editor' } as const;
+    const kept = {
+      method: 'GET',
+      path: '/management/projects/:id/requests',
+      ...{ config, tags: ['Management'] },
+      summary: 'The last requests of a project that failed or were slow, with the beginning of their bodies',
+      ...{ params: ProjectParams, query: KeptRequestQuery, answer: { 200: KeptRequestList } },
+    } as const;
+    serve(server, kept, async ({ project, query }) => ({
+      ...statistics.listKept(project.id, query.kind),
+      isWhole: storage.place.kind === 'embedded',
+    }));
+  };
+
+const instant = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }));
+
+/** Source: docs/interface.md §14.7. */
+const span = {
+  from: instant('epoch milliseconds; default a day before `to`'),
+  to: instant('epoch milliseconds; default now'),
+  step: Type.Optional(
+    Type.Unsafe<60 | 3_600 | 86_400>({
+      type: 'integer',
+      enum: [60, 3_600, 86_400],
+      description: 'seconds; default 60 up to 6 hours, else 3600',
+    }),
+  ),
+};
+const StatisticsQuery = Type.Object({
+  ...span,
+  projectId: projectIdOf('the catalog of this project alone'),
+});
+const KeyStatisticsQuery = Type.Object(span);
+const KeyStatisticsParams = Type.Object({ id: Id });
+
+const answeredSpan = {
+  from: Type.Integer({ description: 'epoch milliseconds, a whole step' }),
+  to: Type.Integer({ description: 'epoch milliseconds, a whole step' }),
+  step: Type.Integer({ description: 'seconds' }),
+};
+const at = Type.Integer({ description: 'when the step begins, epoch milliseconds' });
+const Requests = Type.Array(
+  Type.Object(
+    {
+      at,
+      requests: Type.Integer(),
+      refused: Type.Integer({ description: 'answered 4xx, but for 429' }),
+      limited: Type.Integer({ description: 'answered 429' }),
+      failed: Type.Integer({ description: 'answered 5xx' }),
+      slow: Type.Integer({ description: 'took a second or more' }),
+      meanMs: Type.Number(),
+    },
+    { title: 'RequestPoint' },
+  ),
+  { description: 'a point for each step with requests' },
+);
+const Catalogs = Type.Array(
+  Type.Object(
+    {
+      at,
+      products: Type.Integer({ description: 'in all catalogs together, at the end of the step' }),
+      created: Type.Integer(),
+      changed: Type.Integer(),
+      deleted: Type.Integer(),
+      tasks: Type.Integer({ description: 'that ended' }),
+      failedTasks: Type.Integer(),
+    },
+    { title: 'CatalogPoint' },
+  ),
+  { description: 'one for the beginning, and one for each step in which something happened' },
+);
+const Noted = Type.Array(
+  Type.Object(
+    {
+      at: Type.Integer({ description: 'epoch milliseconds' }),
+      requestId: Type.String(),
+      projectId: Type.Union([Type.Integer(), Type.Null()]),
+      apiKeyId: Type.Union([Type.Integer(), Type.Null()]),
+      method: Type.String(),
+      route: Type.String({ description: 'the pattern of the path' }),
+      status: Type.Integer(),
+      ms: Type.Integer(),
+    },
+    { title: 'NotedRequest' },
+  ),
+  { maxItems: 100, description: 'requests that failed or were slow, newest first' },
+);
+
+const StatisticsAnswer = Type.Object(
+  { ...answeredSpan, requests: Requests, catalogs: Catalogs, noted: Noted },
+  { title: 'Statistics' },
+);
+const KeyStatistics = Type.Object({ ...answeredSpan, requests: Requests }, { title: 'KeyStatistics' });
+
+const Kind = Type.Union([Type.Literal('failed'), Type.Literal('slow')]);
+const TextOrNull = Type.Union([Type.String(), Type.Null()]);
+
+const KeptRequestQuery = Type.Object({ kind: Type.Optional(Kind) });
+
+/** Source: docs/interface.md §14.9. */
+const KeptRequestList = Type.Object(
+  {
+    items: Type.Array(
+      Type.Object(
+        {
+          requestId: Type.String(),
+          kind: Kind,
+          at: Type.Integer({ description: 'when it was answered, epoch milliseconds' }),
+          method: Type.String(),
+          url: Type.String({ description: 'path and query; secrets are masked' }),
+          status: Type.Integer(),
+          reason: TextOrNull,
+          message: TextOrNull,
+          details: Type.Array(Type.String(), { maxItems: 5 }),
+          ms: Type.Integer(),
+          by: Type.Object({
+            type: Type.Union([Type.Literal('key'), Type.Literal('user'), Type.Literal('command')]),
+            id: Type.Union([Type.Integer(), Type.Null()]),
+            name: Type.String(),
+          }),
+          body: Type.Union([Type.String(), Type.Null()], {
+            description:
+              'its first 1,024 characters; secrets are masked. null: no body, a file, or not readable',
+          }),
+          bodyBytes: Type.Integer({ description: 'of the body as it was sent' }),
+          isBodyWhole: Type.Boolean(),
+        },
+        { title: 'KeptRequest' },
+      ),
+      { maxItems: 100, description: 'newest first' },
+    ),
+    since: Type.Integer({ description: 'when this process began to keep requests, epoch milliseconds' }),
+    isWhole: Type.Boolean({ description: 'false: other processes may have answered others' }),
+  },
+  { title: 'KeptRequests' },
+);

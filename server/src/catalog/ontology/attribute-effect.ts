@@ -2,7 +2,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import { type Attribute, indexByKey, isBlank, knownAliases, type Ontology } from './attribute.ts';
 import { Examples, judge, type Problem, ProblemTally, type ValueExample } from './coverage.ts';
-import { findNumericOnly, type RequestedAttribute } from './ontology-check.ts';
+import { findNumericOnly, type RequestedAttribute } from './ontology-change.ts';
 
 /** What a changed attribute would do to the facts of a catalog. Source: docs/interface.md §11.6. */
 

@@ -5,8 +5,14 @@ import { type AttributeValue, normaliseProduct, type UploadedProduct } from '../
 import { computeValueId } from '../products/value-id.ts';
 import { AnswerWriter } from './answer-writer.ts';
 import { type Attribute, indexByKey, readValue } from './attribute.ts';
-import { describeUnextracted, Extractor, type Unextracted } from './extraction.ts';
-import { describeCategories, describeFacts, listFacts } from './facts.ts';
+import {
+  describeCategories,
+  describeFacts,
+  describeUnextracted,
+  Extractor,
+  listFacts,
+  type Unextracted,
+} from './extraction.ts';
 
 const ATTRIBUTES: readonly Attribute[] = [
   { id: 1, name: 'Colour', type: 'TEXT_ATTRIBUTE', synonyms: ['Farbe'] },

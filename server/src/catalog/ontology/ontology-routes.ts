@@ -15,8 +15,7 @@ import type { Database } from '../../storage/storage.ts';
 import type { Catalog } from '../catalog.ts';
 import { OntologyDocument } from '../products/products.ts';
 import type { Ontology } from './attribute.ts';
-import { documentOf, markOfOntology } from './ontology-change.ts';
-import { checkOntology } from './ontology-check.ts';
+import { checkOntology, documentOf, markOfOntology } from './ontology-change.ts';
 
 export interface OntologyRouteParts {
   readonly catalog: Catalog;

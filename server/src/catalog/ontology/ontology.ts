@@ -22,15 +22,18 @@ export {
 export { EffectTally, planChange } from './attribute-effect.ts';
 export { CoverageTally } from './coverage.ts';
 export {
+  describeFacts,
   describeUnextracted,
   type ExtractionListener,
   Extractor,
   explainDropped,
+  type Fact,
   type Judge,
+  listFacts,
   type Unextracted,
 } from './extraction.ts';
-export { describeFacts, type Fact, listFacts } from './facts.ts';
 export { NUMBER_FORMS, readPlain, splitMeasure } from './number-text.ts';
+export type { RequestedAttribute } from './ontology-change.ts';
 export {
   identifyAttributes,
   isInPlace,
@@ -39,7 +42,6 @@ export {
   type RequestedOntology,
   writeAliases,
 } from './ontology-change.ts';
-export type { RequestedAttribute } from './ontology-check.ts';
 export {
   CODE_DIGITS,
   type DraftedAttribute,
