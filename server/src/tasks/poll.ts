@@ -68,7 +68,8 @@ export class Poll {
         isFailing = false;
       } catch (error) {
         // Once, and not at every round while a database is away.
-        if (!isFailing) logTrouble(logger, `${subject} cannot be looked after, it is tried again`, error);
+        if (!isFailing)
+          logTrouble(logger, `${subject} cannot be looked after, it is tried again`, { err: error });
         isFailing = true;
       }
       await this.rest(waitMs);
@@ -84,9 +85,13 @@ export class Poll {
 }
 
 /** Logs what passes as a warning, and a fault of the service as an error. */
-export function logTrouble(logger: Logger, text: string, error: unknown): void {
-  const log = error instanceof ServiceError ? logger.warn : logger.error;
-  log.call(logger, { err: error }, text);
+export function logTrouble(
+  logger: Logger,
+  text: string,
+  facts: { readonly err: unknown; readonly [fact: string]: unknown },
+): void {
+  const log = facts.err instanceof ServiceError ? logger.warn : logger.error;
+  log.call(logger, facts, text);
 }
 
 export interface DueWatchParts<Found> extends Pick<PollParts, 'logger' | 'subject'> {

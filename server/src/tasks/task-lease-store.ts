@@ -12,8 +12,11 @@ import { endTask, isOpen, readTask, type TaskEnd, type TaskKey } from './task-st
 /** Tasks go on elsewhere within 15 s: this, and the time until another process polls. */
 export const LEASE_MS = 10_000;
 
-const leaseUntil = ({ now }: Database) => sql<number>`${now} + ${sql.lit(LEASE_MS)}`;
-const isFree = ({ now }: Database) => sql<boolean>`(task.lease_until is null or task.lease_until <= ${now})`;
+/** When a lease that begins now ends, by the clock of the database. */
+export const leaseUntil = ({ now }: Database, leaseMs = LEASE_MS) =>
+  sql<number>`${now} + ${sql.lit(leaseMs)}`;
+/** Whether no process holds a row, or the one that did is gone. */
+export const isFree = ({ now }: Database) => sql<boolean>`(lease_until is null or lease_until <= ${now})`;
 const isLeasedBy = (owner: string) => sql<boolean>`task.leased_by = ${owner}`;
 
 /** @returns the columns of a task that is leased from its insertion on */

@@ -191,7 +191,7 @@ export class TaskClaims {
         await this.claim(lane);
       } catch (error) {
         // Waiting tasks are stored: without a database they wait, and a fault must not end the claiming of all others.
-        logTrouble(this.parts.logger, 'tasks could not be claimed, it is tried again', error);
+        logTrouble(this.parts.logger, 'tasks could not be claimed, it is tried again', { err: error });
         await pause(BACK_OFF_MS, this.stopped.signal);
         this.waitingLanes.set(key, lane);
       }

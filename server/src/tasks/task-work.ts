@@ -1,6 +1,6 @@
 import { type EventDraft, recordEvents } from '../events/events.ts';
 import type { ControlTransaction } from '../storage/storage.ts';
-import { isTransient, pause } from './poll.ts';
+import { isTransient, logTrouble, pause } from './poll.ts';
 import { laneKey, type Task, type TaskDefinition, toWireTask } from './task.ts';
 import {
   addLogLine,
@@ -247,8 +247,7 @@ export class TaskWork {
         return await this.storeEndOnce(task, end);
       } catch (error) {
         // What the task did is done: its end is stored as soon as it can be, however often that fails.
-        const log = isTransient(error) ? logger.warn : logger.error;
-        log.call(logger, { err: error, task: task.id }, 'the end of a task could not be stored');
+        logTrouble(logger, 'the end of a task could not be stored', { err: error, task: task.id });
       }
       await pause(PAUSE_MS, this.stopped.signal);
       if (this.stopped.signal.aborted) return undefined;

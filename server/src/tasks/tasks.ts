@@ -58,6 +58,7 @@ export {
   toWireTask,
   type WireTask,
 } from './task.ts';
+export { isFree, leaseUntil } from './task-lease-store.ts';
 export { WireTaskSchema } from './task-schemas.ts';
 
 export type Tasks = ReturnType<typeof createTasks>;

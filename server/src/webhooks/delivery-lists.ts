@@ -11,10 +11,16 @@ import {
   toPage,
 } from '../projects/projects.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
-import { findDelivery, insertDeliveries, insertMessages, listDeliveries, listDue } from './delivery-store.ts';
+import {
+  findDelivery,
+  insertDeliveries,
+  insertMessages,
+  listDeliveries,
+  listDue,
+  type NewDelivery,
+} from './delivery-store.ts';
 import { type Delivery, type DeliveryStatus, type Endpoint, writeBody } from './endpoint.ts';
 import { ENDPOINTS } from './endpoint-store.ts';
-import { openLanes } from './queue-store.ts';
 
 /** A delivery with the instant at which it is tried again, if it is. */
 export interface ShownDelivery extends Delivery {
@@ -24,7 +30,7 @@ export interface ShownDelivery extends Delivery {
 /** Runs a transaction after which there may be something to send. */
 export type Write = <Result>(work: (tx: ControlTransaction) => Promise<Result>) => Promise<Result>;
 
-/** What was sent, and what is sent because somebody asks for it. */
+/** The deliveries of an endpoint, and those that a caller requests: replays and tests. */
 export function createDeliveryLists(
   { database, clock }: { readonly database: Database; readonly clock: Clock },
   write: Write,
@@ -54,7 +60,7 @@ export function createDeliveryLists(
         const former = await findDelivery(tx, { endpointId, id });
         if (former === undefined) throw new ServiceError('not_found');
         const message = former.message.number;
-        return addAsked(tx, { endpointId, message, kind: 'replay', at: clock.now() }, beside);
+        return addRequested(tx, { endpointId, message, kind: 'replay', at: clock.now() }, beside);
       }),
 
     /** Sends an event that means nothing. @throws not_found */
@@ -66,33 +72,25 @@ export function createDeliveryLists(
         const body = writeBody(TEST_TYPE, at, { projectId, endpointId });
         const sent = { id: `msg_${randomBytes(16).toString('hex')}`, projectId, type: TEST_TYPE, at, body };
         const [message] = await insertMessages(tx, [sent]);
-        return addAsked(tx, { endpointId, message: message?.number ?? 0, kind: 'test', at }, beside);
+        return addRequested(tx, { endpointId, message: message?.number ?? 0, kind: 'test', at }, beside);
       }),
   };
 }
 
-/** Of no list: whoever asks for a test gets it. */
+/** In no list of types: only the caller of a test gets it. */
 const TEST_TYPE = 'webhook.test';
 
-interface Asked {
-  readonly endpointId: number;
-  readonly message: number;
-  readonly kind: 'replay' | 'test';
-  readonly at: number;
-}
-
-/** These go out beside the events of projects, which may be waiting. */
-async function addAsked(
+/** Adds a replay or a test, which goes out beside the events of projects, as those may be waiting. */
+async function addRequested(
   tx: ControlTransaction,
-  { endpointId, message, kind, at }: Asked,
+  delivery: Omit<NewDelivery, 'lane'> & { readonly at: number },
   beside: Beside<ShownDelivery>,
 ): Promise<ShownDelivery> {
-  const lane = { endpointId, lane: 0 };
-  const [id = 0] = await insertDeliveries(tx, [{ ...lane, message, kind, createdAt: at }]);
-  await openLanes(tx, [lane], at);
-  const delivery = await findDelivery(tx, { endpointId, id });
-  if (delivery === undefined) throw new Error(`the delivery ${id} is not there`);
-  const shown = { ...delivery, dueAt: at };
+  const { endpointId, at, message, kind } = delivery;
+  const [id = 0] = await insertDeliveries(tx, [{ endpointId, lane: 0, message, kind }], at);
+  const added = await findDelivery(tx, { endpointId, id });
+  if (added === undefined) throw new Error(`the delivery ${id} is not there`);
+  const shown = { ...added, dueAt: at };
   await beside(tx, shown);
   return shown;
 }

@@ -1,23 +1,30 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { PagePlace } from '../projects/projects.ts';
-import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
-import type { Attempt, Delivery, DeliveryKind, DeliveryStatus, Message } from './endpoint.ts';
-import type { Lane } from './queue-store.ts';
+import type { ControlTransaction, Database } from '../storage/storage.ts';
+import { isFree, leaseUntil } from '../tasks/tasks.ts';
+import type { Attempt, Delivery, DeliveryKind, DeliveryStatus, Message, SwitchedOff } from './endpoint.ts';
+import { ENDPOINTS, findEndpoint } from './endpoint-store.ts';
 
 type Rows = Database['read'] | ControlTransaction;
 
-export type NewMessage = Omit<Message, 'number'>;
+/**
+ * The deliveries of an endpoint that go out one after another. A lane with pending deliveries has a row in webhook_queue; a
+ * process that sends them holds its lease, as of tasks. A lease that ran out says that its process is gone.
+ */
+export interface Lane {
+  readonly endpointId: number;
+  /** A project; 0: replays and tests. */
+  readonly lane: number;
+}
 
 /** @returns the messages that are new, with their numbers: an event may come again after a crash */
 export async function insertMessages(
   tx: ControlTransaction,
-  messages: readonly NewMessage[],
+  messages: readonly Omit<Message, 'number'>[],
 ): Promise<readonly Pick<Message, 'number' | 'id'>[]> {
   return tx
     .insertInto('webhook_message')
-    .values(
-      messages.map(({ id, projectId, type, at, body }) => ({ id, project_id: projectId, type, at, body })),
-    )
+    .values(messages.map(({ projectId, ...message }) => ({ ...message, project_id: projectId })))
     .onConflict((known) => known.column('id').doNothing())
     .returning(['number', 'id'])
     .execute();
@@ -26,24 +33,38 @@ export async function insertMessages(
 export interface NewDelivery extends Lane {
   readonly message: number;
   readonly kind: DeliveryKind;
-  readonly createdAt: number;
 }
 
-/** @returns their ids, in order */
+/** Adds deliveries, which go out from now on; a lane that waits after a failure goes on waiting. @returns their ids, in order */
 export async function insertDeliveries(
   tx: ControlTransaction,
   deliveries: readonly NewDelivery[],
+  now: number,
 ): Promise<number[]> {
   const rows = await tx
     .insertInto('webhook_delivery')
     .values(
-      deliveries.map(({ endpointId, lane, message, kind, createdAt }) => ({
+      deliveries.map(({ endpointId, lane, message, kind }) => ({
         ...{ endpoint_id: endpointId, lane, message_number: message, kind },
-        ...{ status: 'pending' as const, attempts: 0, created_at: createdAt },
+        ...{ status: 'pending' as const, attempts: 0, created_at: now },
       })),
     )
     .returning('id')
     .execute();
+  const lanes = new Map(deliveries.map((one) => [`${one.endpointId} ${one.lane}`, one]));
+  // In the same order everywhere, or two transactions that wait for each other's rows would wait for ever.
+  for (const { endpointId, lane } of [...lanes.values()].sort((a, b) => a.endpointId - b.endpointId)) {
+    await tx
+      .insertInto('webhook_queue')
+      .values({ endpoint_id: endpointId, lane, due_at: now, tries: 0 })
+      // Locks the row: a process that is about to remove it as empty sees the new deliveries first.
+      .onConflict((present) =>
+        present
+          .columns(['endpoint_id', 'lane'])
+          .doUpdateSet(({ ref }) => ({ due_at: ref('webhook_queue.due_at') })),
+      )
+      .execute();
+  }
   return rows.map(({ id }) => id);
 }
 
@@ -66,33 +87,33 @@ export async function countPending(
   return Number(count);
 }
 
-const COLUMNS = [
-  ...([
-    'webhook_delivery.id',
-    'endpoint_id',
-    'lane',
-    'message_number',
-    'kind',
-    'status',
-    'attempts',
-  ] as const),
-  ...(['created_at', 'first_attempt_at', 'finished_at', 'last_attempt'] as const),
-  ...(['webhook_message.id as message_id', 'webhook_message.project_id', 'type', 'at', 'body'] as const),
-] as const;
-
 const selectDeliveries = (rows: Rows, endpointId: number) =>
   rows
-    .selectFrom('webhook_delivery')
-    .innerJoin('webhook_message', 'webhook_message.number', 'webhook_delivery.message_number')
-    .select(COLUMNS)
+    .selectFrom('webhook_delivery as delivery')
+    .innerJoin('webhook_message as message', 'message.number', 'delivery.message_number')
+    .select(['delivery.id', 'endpoint_id as endpointId', 'lane', 'kind', 'status', 'attempts'])
+    .select(['created_at as createdAt', 'first_attempt_at as firstAttemptAt', 'finished_at as finishedAt'])
+    .select('last_attempt as lastAttempt')
+    .select(['number', 'message.id as messageId', 'project_id as projectId', 'type', 'at', 'body'])
     .where('endpoint_id', '=', endpointId);
+
+type DeliveryRow = Awaited<ReturnType<ReturnType<typeof selectDeliveries>['execute']>>[number];
+
+function toDelivery(row: DeliveryRow): Delivery {
+  const { number, messageId, projectId, type, at, body, lastAttempt, ...delivery } = row;
+  return {
+    ...delivery,
+    lastAttempt: lastAttempt === null ? null : (JSON.parse(lastAttempt) as Attempt),
+    message: { number, id: messageId, projectId, type, at, body },
+  };
+}
 
 /** @returns the delivery of a lane that goes out next */
 export async function findNext(rows: Rows, { endpointId, lane }: Lane): Promise<Delivery | undefined> {
   const row = await selectDeliveries(rows, endpointId)
     .where('lane', '=', lane)
     .where('status', '=', 'pending')
-    .orderBy('webhook_delivery.id')
+    .orderBy('delivery.id')
     .limit(1)
     .executeTakeFirst();
   return row && toDelivery(row);
@@ -102,9 +123,7 @@ export async function findDelivery(
   rows: Rows,
   { endpointId, id }: Pick<Delivery, 'endpointId' | 'id'>,
 ): Promise<Delivery | undefined> {
-  const row = await selectDeliveries(rows, endpointId)
-    .where('webhook_delivery.id', '=', id)
-    .executeTakeFirst();
+  const row = await selectDeliveries(rows, endpointId).where('delivery.id', '=', id).executeTakeFirst();
   return row && toDelivery(row);
 }
 
@@ -115,9 +134,9 @@ export async function listDeliveries(
   { place, status }: { place: PagePlace; status: DeliveryStatus | undefined },
 ): Promise<Delivery[]> {
   const found = await selectDeliveries(rows, endpointId)
-    .where('webhook_delivery.id', '<', place.after ?? Number.MAX_SAFE_INTEGER)
+    .where('delivery.id', '<', place.after ?? Number.MAX_SAFE_INTEGER)
     .$if(status !== undefined, (query) => query.where('status', '=', status ?? 'pending'))
-    .orderBy('webhook_delivery.id', 'desc')
+    .orderBy('delivery.id', 'desc')
     .limit(place.count)
     .execute();
   return found.map(toDelivery);
@@ -151,8 +170,8 @@ export async function saveAttempt(
     .execute();
 }
 
-/** Gives up what an endpoint that is switched off was still to get; replays and tests go on. */
-export async function failPending(tx: ControlTransaction, endpointId: number, at: number): Promise<void> {
+/** Gives up the pending deliveries of an endpoint that is switched off; replays and tests go on. */
+export async function stopDeliveries(tx: ControlTransaction, endpointId: number, at: number): Promise<void> {
   await tx
     .updateTable('webhook_delivery')
     .set({ status: 'failed', finished_at: at })
@@ -160,6 +179,145 @@ export async function failPending(tx: ControlTransaction, endpointId: number, at
     .where('status', '=', 'pending')
     .where('lane', '<>', 0)
     .execute();
+  await tx.deleteFrom('webhook_queue').where('endpoint_id', '=', endpointId).where('lane', '<>', 0).execute();
+}
+
+/** Switches an endpoint off; its pending deliveries are given up, and can be replayed. */
+export async function switchOff(tx: ControlTransaction, id: number, why: SwitchedOff): Promise<void> {
+  const endpoint = await findEndpoint(tx, id);
+  if (endpoint === undefined || !endpoint.isEnabled) return;
+  await ENDPOINTS.update(tx, { ...endpoint, isEnabled: false, switchedOff: why, updatedAt: why.at });
+  await stopDeliveries(tx, id, why.at);
+}
+
+export interface ClaimedLane extends Lane {
+  /** Failed attempts of its first delivery. */
+  readonly tries: number;
+}
+
+/** Longer than an attempt may take. */
+const LEASE_MS = 30_000;
+
+/** @returns lanes that are due and free, those due first in front, up to a limit of each endpoint */
+export async function listDueLanes(
+  database: Database,
+  { now, perEndpoint }: { now: number; perEndpoint: number },
+): Promise<Lane[]> {
+  const ranked = database.read
+    .selectFrom('webhook_queue')
+    .select(['endpoint_id as endpointId', 'lane', 'due_at'])
+    .select(sql<number>`row_number() over (partition by endpoint_id order by due_at, lane)`.as('place'))
+    .where('due_at', '<=', now)
+    .where(isFree(database))
+    .as('ranked');
+  return database.read
+    .selectFrom(ranked)
+    .select(['endpointId', 'lane'])
+    .where('place', '<=', perEndpoint)
+    .orderBy('due_at')
+    .execute();
+}
+
+/** @returns the lane, held by the owner; undefined when another process claimed it first */
+export async function claimLane(
+  database: Database,
+  { endpointId, lane }: Lane,
+  { owner, now }: { owner: string; now: number },
+): Promise<ClaimedLane | undefined> {
+  const row = await database.write(
+    (tx) =>
+      tx
+        .updateTable('webhook_queue')
+        .set({ leased_by: owner, lease_until: leaseUntil(database, LEASE_MS) })
+        .where('endpoint_id', '=', endpointId)
+        .where('lane', '=', lane)
+        .where('due_at', '<=', now)
+        .where(isFree(database))
+        .returning('tries')
+        .executeTakeFirst(),
+    { of: 'rows' },
+  );
+  return row && { endpointId, lane, tries: row.tries };
+}
+
+/** When a lane goes on, after an attempt or for another process. */
+export interface LaneState {
+  readonly tries: number;
+  readonly dueAt: number;
+  /** Whether the owner goes on with it. */
+  readonly isHeld: boolean;
+}
+
+/** @returns false when the owner does not hold the lane any more */
+export async function saveLane(
+  database: Database,
+  tx: ControlTransaction,
+  { owner, endpointId, lane, tries, dueAt, isHeld }: Lane & LaneState & { owner: string },
+): Promise<boolean> {
+  const result = await tx
+    .updateTable('webhook_queue')
+    .set({
+      tries,
+      due_at: dueAt,
+      leased_by: isHeld ? owner : null,
+      lease_until: isHeld ? leaseUntil(database, LEASE_MS) : null,
+    })
+    .where('endpoint_id', '=', endpointId)
+    .where('lane', '=', lane)
+    .where('leased_by', '=', owner)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+/** Removes a lane that has no deliveries. @returns false when it has some by now */
+export async function closeLane(
+  database: Database,
+  { owner, endpointId, lane }: Lane & { owner: string },
+): Promise<boolean> {
+  return database.write(
+    async (tx) => {
+      // Before its deliveries are read: those that are added meanwhile wait for this lock.
+      const held = await tx
+        .selectFrom('webhook_queue')
+        .select('lane')
+        .where('endpoint_id', '=', endpointId)
+        .where('lane', '=', lane)
+        .where('leased_by', '=', owner)
+        .$if(database.isShared, (query) => query.forUpdate())
+        .executeTakeFirst();
+      if (held === undefined) return true;
+      if ((await findNext(tx, { endpointId, lane })) !== undefined) return false;
+      await tx
+        .deleteFrom('webhook_queue')
+        .where('endpoint_id', '=', endpointId)
+        .where('lane', '=', lane)
+        .execute();
+      return true;
+    },
+    { of: 'rows' },
+  );
+}
+
+/** Lets every lane of an endpoint go on at once, for example to another address. */
+export async function hurryLanes(tx: ControlTransaction, endpointId: number, now: number): Promise<void> {
+  await tx
+    .updateTable('webhook_queue')
+    .set({ due_at: now, tries: 0 })
+    .where('endpoint_id', '=', endpointId)
+    .execute();
+}
+
+/** Lets other processes claim what an owner holds, or, without one, all that is leased. */
+export async function releaseLanes(database: Database, owner?: string): Promise<void> {
+  await database.write(
+    (tx) =>
+      tx
+        .updateTable('webhook_queue')
+        .set({ leased_by: null, lease_until: null })
+        .where('leased_by', owner === undefined ? 'is not' : '=', owner ?? null)
+        .execute(),
+    { of: 'rows' },
+  );
 }
 
 /** @returns the ids of tasks by their numbers */
@@ -178,10 +336,10 @@ export async function findTaskIds(
   return new Map(found.map(({ number, id }) => [number, id]));
 }
 
-/** Forgets deliveries that ended before then, those behind the newest `kept` of each endpoint, and their messages. */
+/** Forgets deliveries that ended before then, those behind the newest `most` of each endpoint, and their messages. */
 export async function dropOldDeliveries(
   database: Database,
-  { before, kept }: { before: number; kept: number },
+  { before, most }: { before: number; most: number },
 ): Promise<void> {
   const ends = await database.read.selectFrom('webhook_endpoint').select('id').execute();
   for (const { id: endpointId } of ends) {
@@ -190,7 +348,7 @@ export async function dropOldDeliveries(
       .select('id')
       .where('endpoint_id', '=', endpointId)
       .orderBy('id', 'desc')
-      .offset(kept)
+      .offset(most)
       .limit(1)
       .executeTakeFirst();
     await database.write(
@@ -228,30 +386,4 @@ export async function removeProjectRows(tx: ControlTransaction, projectId: numbe
   await tx.deleteFrom('webhook_queue').where('lane', '=', projectId).execute();
   await sql`delete from webhook_delivery where message_number in
     (select number from webhook_message where project_id = ${projectId})`.execute(tx);
-}
-
-type DeliveryRow = Selectable<ControlSchema['webhook_delivery']> &
-  Omit<Selectable<ControlSchema['webhook_message']>, 'id' | 'number'> & { message_id: string };
-
-function toDelivery(row: DeliveryRow): Delivery {
-  return {
-    id: row.id,
-    endpointId: row.endpoint_id,
-    lane: row.lane,
-    kind: row.kind,
-    status: row.status,
-    attempts: row.attempts,
-    createdAt: row.created_at,
-    firstAttemptAt: row.first_attempt_at,
-    finishedAt: row.finished_at,
-    lastAttempt: row.last_attempt === null ? null : (JSON.parse(row.last_attempt) as Attempt),
-    message: {
-      number: row.message_number,
-      id: row.message_id,
-      projectId: row.project_id,
-      type: row.type,
-      at: row.at,
-      body: row.body,
-    },
-  };
 }

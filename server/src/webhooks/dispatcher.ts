@@ -1,172 +1,247 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { listProjectsWithEvents } from '../events/events.ts';
-import { ServiceError } from '../kernel/errors.ts';
-import { type LaneParts, sendLane } from './delivery-lanes.ts';
-import { hasEndpoints, listListenedProjects } from './endpoint-store.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+import { tracedApart } from '../kernel/trace.ts';
+import type { Database } from '../storage/storage.ts';
+import { logTrouble, Poll } from '../tasks/tasks.ts';
+import { isDelivered, type SendDelivery } from './delivery-sender.ts';
+import {
+  type ClaimedLane,
+  claimLane,
+  closeLane,
+  findNext,
+  type Lane,
+  type LaneState,
+  listDueLanes,
+  releaseLanes,
+  saveAttempt,
+  saveLane,
+  stopDeliveries,
+  switchOff,
+} from './delivery-store.ts';
+import {
+  type Attempt,
+  type Delivery,
+  describeUrl,
+  type Endpoint,
+  GIVE_UP_MS,
+  planRetry,
+} from './endpoint.ts';
+import { findEndpoint, hasEndpoints, listListenedProjects, noteFailing } from './endpoint-store.ts';
 import { type CatalogEvents, fanOut } from './fan-out.ts';
-import { type ClaimedLane, claimLanes, releaseLanes } from './queue-store.ts';
 
-export interface DispatcherParts extends Omit<LaneParts, 'owner'> {
+export interface DispatcherParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly logger: Logger;
   readonly catalogs: CatalogEvents;
+  readonly send: SendDelivery;
 }
 
 /** How soon a retry that is due goes out, and an event that another process recorded. */
-const LOOK_MS = 500;
-/** While the database is away. */
-const BACK_OFF_MS = 2_000;
-/** What happens within it is one look. */
+const POLL_MS = 500;
+/** What happens within it is one round. */
 const GATHER_MS = 20;
 /** Of a process; one endpoint that is slow leaves room for others. */
 const LANES = 32;
 const LANES_OF_ENDPOINT = 4;
 const PROJECTS = 100;
+/** Deliveries of a lane one after another; then others get their turn. */
+const AT_ONCE = 50;
+/** The receiver requests nothing more. Source: Standard Webhooks 1.0. */
+const GONE = 410;
 
-/** Sends what was recorded, until it is closed; every process that runs tasks has one. */
-export class Dispatcher {
-  private readonly parts: DispatcherParts;
-  private readonly owner = randomBytes(8).toString('hex');
+interface Outcome {
+  readonly lane: ClaimedLane;
+  readonly delivery: Delivery;
+  readonly endpoint: Endpoint;
+  readonly attempt: Attempt;
+}
+
+/**
+ * Sends what was recorded, until it is closed; every process that runs tasks has one. Deliveries use what tasks use to
+ * poll and to lease, but a lease is of a lane: its deliveries go out one after another for one write each.
+ */
+export function createDispatcher({ catalogs, clock, database, logger, send }: DispatcherParts) {
+  const owner = randomBytes(8).toString('hex');
   /** Projects whose catalogs were written; on a shared database their events are found by a query. */
-  private readonly woken = new Set<number>();
+  const woken = new Set<number>();
   /** Projects whose failure is logged. */
-  private readonly failing = new Set<number>();
-  private readonly running = new Map<string, { readonly lane: ClaimedLane; readonly ended: Promise<void> }>();
-  private readonly stopped = new AbortController();
-  private isWoken = false;
-  private wakeUp: () => void = () => {};
-  private loop: Promise<void> = Promise.resolve();
+  const failing = new Set<number>();
+  const running = new Map<string, { readonly endpointId: number; readonly ended: Promise<void> }>();
+  const poll = new Poll({ logger, subject: 'webhooks', restMs: POLL_MS, round });
 
-  constructor(parts: DispatcherParts) {
-    this.parts = parts;
+  function wake(projectId?: number): void {
+    if (projectId !== undefined && !database.isShared) woken.add(projectId);
+    poll.wake();
   }
 
-  /** Takes over what a former process left. */
-  async start(): Promise<void> {
-    const { database } = this.parts;
-    if (!database.isShared) {
-      // The lock of the data folder shows that the process that held these is dead.
-      await releaseLanes(database);
-      for (const id of await listListenedProjects(database.read)) this.woken.add(id);
-    }
-    this.loop = this.run();
-  }
-
-  /** Says that there may be something to send; with a project, also in its catalog. */
-  wake(projectId?: number): void {
-    if (projectId !== undefined && !this.parts.database.isShared) this.woken.add(projectId);
-    this.isWoken = true;
-    this.wakeUp();
-  }
-
-  /** Waits for attempts under way: their outcome is stored, or another process repeats them. */
-  async close(): Promise<void> {
-    this.stopped.abort();
-    this.wakeUp();
-    await this.loop;
-    await Promise.all([...this.running.values()].map(({ ended }) => ended));
-    // The process must end while the database is away, too.
-    await releaseLanes(this.parts.database, this.owner).catch((error: unknown) =>
-      this.parts.logger.warn({ err: error }, 'lanes of webhooks could not be given up, their leases run out'),
-    );
-  }
-
-  private async run(): Promise<void> {
-    let isFailing = false;
-    while (!this.stopped.signal.aborted) {
-      let waitMs = LOOK_MS;
-      try {
-        await this.look();
-        isFailing = false;
-      } catch (error) {
-        // Once, and not every time while a database is away.
-        if (!isFailing) this.logFailure(error, 'webhooks cannot be looked after, it is tried again');
-        isFailing = true;
-        waitMs = BACK_OFF_MS;
-      }
-      await this.rest(waitMs);
-    }
-  }
-
-  private logFailure(error: unknown, text: string, facts: object = {}): void {
-    const { logger } = this.parts;
-    const log = error instanceof ServiceError ? logger.warn : logger.error;
-    log.call(logger, { ...facts, err: error }, text);
-  }
-
-  private async rest(waitMs: number): Promise<void> {
-    if (!this.isWoken) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.wakeUp = resolve;
-      const timer = setTimeout(resolve, waitMs);
-      timer.unref();
-      if (this.stopped.signal.aborted) resolve();
-      await promise;
-      clearTimeout(timer);
-    }
-    this.isWoken = false;
+  async function round(signal: AbortSignal): Promise<void> {
     await delay(GATHER_MS, undefined, { ref: false });
-  }
-
-  private async look(): Promise<void> {
-    const { database } = this.parts;
-    if (!(await hasEndpoints(database.read))) return this.woken.clear();
-    const projects = new Set([...this.woken, ...(await listProjectsWithEvents(database, PROJECTS))]);
+    if (!(await hasEndpoints(database.read))) return woken.clear();
+    const projects = new Set([...woken, ...(await listProjectsWithEvents(database, PROJECTS))]);
     const failures = new Map<number, unknown>();
     for (const id of projects) {
-      if (this.stopped.signal.aborted) return;
-      // One that cannot be read must not keep the others waiting.
-      await this.fanOut(id).catch((error: unknown) => void failures.set(id, error));
+      if (signal.aborted) return;
+      // One that cannot be read must not delay the others.
+      await passOn(id, signal).catch((error: unknown) => void failures.set(id, error));
     }
-    // Throws while the database is away, which is the failure to tell of then, and not that of each project.
-    await this.claim();
-    for (const id of projects) this.noteProject(id, failures);
+    // Throws while the database is away, which is the failure to log then, and not that of each project.
+    await claim(signal);
+    for (const id of projects) noteProject(id, failures);
   }
 
-  private noteProject(projectId: number, failures: ReadonlyMap<number, unknown>): void {
-    if (!failures.has(projectId)) return void this.failing.delete(projectId);
-    if (this.failing.has(projectId)) return;
-    this.failing.add(projectId);
-    const text = 'events of a project cannot be passed on, it is tried again';
-    this.logFailure(failures.get(projectId), text, { projectId });
+  function noteProject(projectId: number, failures: ReadonlyMap<number, unknown>): void {
+    if (!failures.has(projectId)) return void failing.delete(projectId);
+    if (failing.has(projectId)) return;
+    failing.add(projectId);
+    const facts = { projectId, err: failures.get(projectId) };
+    logTrouble(logger, 'events of a project cannot be passed on, it is tried again', facts);
   }
 
-  private async fanOut(projectId: number): Promise<void> {
-    const { clock } = this.parts;
+  async function passOn(projectId: number, signal: AbortSignal): Promise<void> {
     // Before it is read: what comes meanwhile wakes again.
-    this.woken.delete(projectId);
+    woken.delete(projectId);
     try {
-      if (await fanOut(this.parts, projectId, clock.now())) this.wake(projectId);
+      if (await fanOut({ database, catalogs }, projectId, clock.now())) wake(projectId);
     } catch (error) {
-      this.woken.add(projectId);
+      woken.add(projectId);
       throw error;
     }
-    await this.claim();
+    await claim(signal);
   }
 
-  private async claim(): Promise<void> {
-    const limit = LANES - this.running.size;
-    if (limit <= 0 || this.stopped.signal.aborted) return;
-    const running = new Map<number, number>();
-    for (const { lane } of this.running.values())
-      running.set(lane.endpointId, (running.get(lane.endpointId) ?? 0) + 1);
-    const now = this.parts.clock.now();
-    const wish = { owner: this.owner, now, limit, perEndpoint: LANES_OF_ENDPOINT, running };
-    for (const lane of await claimLanes(this.parts.database, wish)) this.begin(lane);
+  async function claim(signal: AbortSignal): Promise<void> {
+    if (running.size >= LANES) return;
+    const now = clock.now();
+    // Mostly there is nothing, and a write would wait for the disk.
+    for (const lane of await listDueLanes(database, { now, perEndpoint: LANES_OF_ENDPOINT })) {
+      if (signal.aborted || !hasRoom(lane)) continue;
+      begin(await claimLane(database, lane, { owner, now }), signal);
+    }
   }
 
-  private begin(lane: ClaimedLane): void {
+  function hasRoom({ endpointId }: Lane): boolean {
+    const ofEndpoint = [...running.values()].filter((lane) => lane.endpointId === endpointId);
+    return running.size < LANES && ofEndpoint.length < LANES_OF_ENDPOINT;
+  }
+
+  function begin(lane: ClaimedLane | undefined, signal: AbortSignal): void {
+    // Another process claimed it first.
+    if (lane === undefined) return;
     const key = `${lane.endpointId} ${lane.lane}`;
     // This process was suspended, and sends it still.
-    if (this.running.has(key)) return;
-    const ended = sendLane({ ...this.parts, owner: this.owner }, lane, this.stopped.signal)
+    if (running.has(key)) return;
+    const ended = sendLane(lane, signal)
       // The deliveries of a lane are stored with their next attempt; one lane must not end the loop for all.
-      .catch((error: unknown) =>
-        this.logFailure(error, 'a webhook could not be delivered, it is tried again'),
+      .catch((err: unknown) =>
+        logTrouble(logger, 'a webhook could not be delivered, it is tried again', { err }),
       )
       .finally(() => {
-        this.running.delete(key);
-        this.wake();
+        running.delete(key);
+        wake();
       });
-    this.running.set(key, { lane, ended });
+    running.set(key, { endpointId: lane.endpointId, ended });
   }
+
+  /** Sends the deliveries of a claimed lane in order, until one fails, none is left or the signal aborts. */
+  async function sendLane(claimed: ClaimedLane, signal: AbortSignal): Promise<void> {
+    let lane = claimed;
+    for (let sent = 0; sent < AT_ONCE && !signal.aborted; sent += 1) {
+      if (!(await sendNext(lane))) return;
+      lane = { ...lane, tries: 0 };
+    }
+    const released = { ...lane, dueAt: clock.now(), isHeld: false, owner };
+    await database.write((tx) => saveLane(database, tx, released), { of: 'rows' });
+  }
+
+  /** @returns whether this process goes on with the lane */
+  async function sendNext(lane: ClaimedLane): Promise<boolean> {
+    const delivery = await findNext(database.read, lane);
+    if (delivery === undefined) return !(await closeLane(database, { ...lane, owner }));
+    const endpoint = await findEndpoint(database.read, lane.endpointId);
+    if (endpoint === undefined) return false;
+    if (!endpoint.isEnabled && lane.lane !== 0) {
+      // It was switched off since.
+      await database.write((tx) => stopDeliveries(tx, endpoint.id, clock.now()), { of: 'rows' });
+      return false;
+    }
+    const attributes = { 'relata.webhook.endpoint': endpoint.id, 'relata.webhook.tries': lane.tries };
+    const attempt = await tracedApart(undefined, { name: 'deliver webhook', attributes }, async (note) => {
+      const sent = await send(endpoint, delivery.message, clock.now());
+      note({ 'http.response.status_code': sent.status, 'relata.webhook.delivered': isDelivered(sent) });
+      return sent;
+    });
+    return saveOutcome({ lane, delivery, endpoint, attempt });
+  }
+
+  /** @returns whether this process goes on with the lane */
+  async function saveOutcome(outcome: Outcome): Promise<boolean> {
+    const { lane, delivery, endpoint, attempt } = outcome;
+    const now = clock.now();
+    const next = planNext(outcome, now);
+    const off = whyOff(outcome, now);
+    const failingSince = isDelivered(attempt) ? null : attempt.at;
+    const isSaved = await database.write(
+      async (tx) => {
+        // Another process may have it by now, and has sent the delivery too.
+        if (!(await saveLane(database, tx, { ...lane, ...next, owner }))) return false;
+        await saveAttempt(tx, delivery, { attempt, status: next.status });
+        if (lane.lane !== 0) await noteFailing(tx, endpoint.id, failingSince);
+        if (off !== undefined) await switchOff(tx, endpoint.id, { at: now, reason: off });
+        return true;
+      },
+      { of: 'rows' },
+    );
+    if (off !== undefined)
+      logger.warn(
+        { endpoint: endpoint.id, url: describeUrl(endpoint.url) },
+        `a webhook endpoint is switched off: ${off}`,
+      );
+    return isSaved && next.isHeld && off === undefined;
+  }
+
+  return {
+    /** Takes over what a former process left, and begins to send. */
+    async start(): Promise<void> {
+      if (!database.isShared) {
+        // The lock of the data folder shows that the process that held these is dead.
+        await releaseLanes(database);
+        for (const id of await listListenedProjects(database.read)) woken.add(id);
+      }
+      poll.start();
+    },
+    /** There may be something to send; with a project, also in its catalog. */
+    wake,
+    /** Waits for attempts under way: their outcome is stored, or another process repeats them. */
+    async close(): Promise<void> {
+      await poll.close();
+      await Promise.all([...running.values()].map(({ ended }) => ended));
+      // The process must end while the database is away, too.
+      await releaseLanes(database, owner).catch((error: unknown) =>
+        logger.warn({ err: error }, 'lanes of webhooks could not be given up, their leases run out'),
+      );
+    },
+  };
+}
+
+/** What becomes of the delivery and its lane. */
+function planNext({ lane, delivery, attempt }: Outcome, now: number): LaneState & Pick<Delivery, 'status'> {
+  const goesOn = { tries: 0, dueAt: now, isHeld: true };
+  if (isDelivered(attempt)) return { ...goesOn, status: 'delivered' };
+  // The caller who requested a replay or a test sees what came of it.
+  if (lane.lane === 0) return { ...goesOn, status: 'failed' };
+  const dueAt = planRetry(now, lane.tries + 1, delivery.firstAttemptAt ?? attempt.at);
+  if (dueAt === undefined) return { ...goesOn, status: 'failed' };
+  return { tries: lane.tries + 1, dueAt, isHeld: false, status: 'pending' };
+}
+
+/** @returns why an endpoint is to be switched off; undefined: it is not */
+function whyOff({ lane, endpoint, attempt }: Outcome, now: number): string | undefined {
+  if (lane.lane === 0) return undefined;
+  if (attempt.status === GONE) return 'it answered 410 Gone';
+  if (isDelivered(attempt) || endpoint.failingSince === null) return undefined;
+  return now - endpoint.failingSince >= GIVE_UP_MS ? 'every attempt failed for 3 days' : undefined;
 }

@@ -6,6 +6,7 @@ import { checkHttpUrl } from '../outbound/outbound.ts';
 import { actorOf, type Projects, type Reach } from '../projects/projects.ts';
 import { type ControlTransaction, type Database, markOf, type Secrets } from '../storage/storage.ts';
 import { createDeliveryLists } from './delivery-lists.ts';
+import { hurryLanes, stopDeliveries } from './delivery-store.ts';
 import { describeUrl, type Endpoint, type NewEndpoint } from './endpoint.ts';
 import { type EndpointSecret, makeSecret, openSecret, rotate, sealSecret } from './endpoint-secret.ts';
 import {
@@ -15,8 +16,6 @@ import {
   listEndpoints,
   removeDeliveriesTo,
 } from './endpoint-store.ts';
-import { stopDeliveries } from './endpoint-switch.ts';
-import { hurryLanes } from './queue-store.ts';
 
 /** An endpoint at the one moment at which a secret of it is shown. */
 export interface MadeEndpoint extends Endpoint {

@@ -6,22 +6,16 @@ import {
   insertDeliveries,
   insertMessages,
   type NewDelivery,
+  switchOff,
 } from './delivery-store.ts';
 import { writeBody } from './endpoint.ts';
-import { switchOff } from './endpoint-switch.ts';
-import { openLanes } from './queue-store.ts';
 
-/** Recorded events become deliveries, one for each endpoint that wants them. */
+/** Recorded events become deliveries, one for each endpoint that listens to them. */
 
 /** Where events of catalogs are. */
 export interface CatalogEvents {
   listEvents(projectId: number, limit: number): Promise<readonly RecordedEvent[]>;
   dropEvents(projectId: number, ids: readonly string[]): Promise<void>;
-}
-
-export interface FanOutParts {
-  readonly database: Database;
-  readonly catalogs: CatalogEvents;
 }
 
 /** Events in one step: each may have 64 KiB. */
@@ -35,7 +29,7 @@ export const PENDING_DELIVERIES = 20_000;
  * @returns whether there may be more
  */
 export async function fanOut(
-  { database, catalogs }: FanOutParts,
+  { database, catalogs }: { readonly database: Database; readonly catalogs: CatalogEvents },
   projectId: number,
   now: number,
 ): Promise<boolean> {
@@ -79,34 +73,23 @@ interface Found {
 }
 
 async function addDeliveries(tx: ControlTransaction, { projectId, events, now }: Found): Promise<void> {
-  const endpoints = (await listeningTo(tx, projectId).execute()).map(({ id, events: wanted }) => ({
-    id,
-    wanted: new Set(JSON.parse(wanted) as string[]),
+  const endpoints = (await listeningTo(tx, projectId).execute()).map((endpoint) => ({
+    id: endpoint.id,
+    types: new Set(JSON.parse(endpoint.events) as string[]),
   }));
-  const heard = events.filter(({ type }) => endpoints.some(({ wanted }) => wanted.has(type)));
+  const heard = events.filter(({ type }) => endpoints.some(({ types }) => types.has(type)));
   if (heard.length === 0) return;
   const added = await insertMessages(tx, await describeMessages(tx, projectId, heard));
   const numbers = new Map(added.map(({ id, number }) => [id, number]));
   const deliveries = heard.flatMap(({ id, type }): NewDelivery[] => {
     const message = numbers.get(id);
     if (message === undefined) return [];
-    const listening = endpoints.filter(({ wanted }) => wanted.has(type));
-    return listening.map(({ id: endpointId }) => ({
-      ...{ endpointId, lane: projectId, message },
-      ...{ kind: 'event' as const, createdAt: now },
-    }));
+    const listening = endpoints.filter(({ types }) => types.has(type));
+    return listening.map(({ id: endpointId }) => ({ endpointId, lane: projectId, message, kind: 'event' }));
   });
   if (deliveries.length === 0) return;
-  await insertDeliveries(tx, deliveries);
-  const opened = [...new Set(deliveries.map(({ endpointId }) => endpointId))].sort(
-    (one, other) => one - other,
-  );
-  await openLanes(
-    tx,
-    opened.map((endpointId) => ({ endpointId, lane: projectId })),
-    now,
-  );
-  for (const endpointId of opened) await refuseBacklog(tx, endpointId, now);
+  await insertDeliveries(tx, deliveries, now);
+  for (const id of new Set(deliveries.map(({ endpointId }) => endpointId))) await refuseBacklog(tx, id, now);
 }
 
 async function refuseBacklog(tx: ControlTransaction, endpointId: number, now: number): Promise<void> {

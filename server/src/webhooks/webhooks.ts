@@ -1,6 +1,6 @@
 /**
  * The door of webhooks: endpoints, to which events are sent, and their deliveries. What was recorded becomes a delivery for
- * each endpoint that wants it; these go out in order, at least once, and again after a failure. Webhooks never know what
+ * each endpoint that listens to it; these go out in order, at least once, and again after a failure. Webhooks never know what
  * an event means.
  */
 import type { Clock } from '../kernel/clock.ts';
@@ -9,7 +9,7 @@ import type { Projects } from '../projects/projects.ts';
 import type { Database, Secrets } from '../storage/storage.ts';
 import { createSender, type SenderSettings } from './delivery-sender.ts';
 import { dropOldDeliveries, removeProjectRows } from './delivery-store.ts';
-import { Dispatcher } from './dispatcher.ts';
+import { createDispatcher } from './dispatcher.ts';
 import { createEndpointManagement, type EndpointManagement, sealEndpoints } from './endpoint-management.ts';
 import { countTroubled, removeEndpointsOf } from './endpoint-store.ts';
 import type { CatalogEvents } from './fan-out.ts';
@@ -27,15 +27,15 @@ export interface WebhookParts {
 }
 
 const DAY_MS = 24 * 3_600_000;
-/** Deliveries that ended are kept for so long, and so many of an endpoint. Source: docs/interface.md §6.4. */
-const KEPT_MS = 7 * DAY_MS;
-const KEPT_DELIVERIES = 1_000;
+/** Deliveries that ended are stored for so long, and so many of an endpoint. Source: docs/interface.md §6.4. */
+const RETENTION_MS = 7 * DAY_MS;
+const RETAINED_DELIVERIES = 1_000;
 
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
 export function createWebhooks({ projects, catalogs, sending, secrets, ...base }: WebhookParts) {
   const { database, clock, logger } = base;
-  const dispatcher = new Dispatcher({
+  const dispatcher = createDispatcher({
     ...base,
     catalogs,
     send: createSender({ ...sending, secrets, logger }),
@@ -50,15 +50,16 @@ export function createWebhooks({ projects, catalogs, sending, secrets, ...base }
   return {
     ...management,
     /** Says that there may be something to send; with a project, also in its catalog. */
-    wake: (projectId?: number) => dispatcher.wake(projectId),
+    wake: dispatcher.wake,
     /** Begins to send; called where tasks run. */
-    start: () => dispatcher.start(),
-    close: () => dispatcher.close(),
+    start: dispatcher.start,
+    close: dispatcher.close,
     /** Of all accounts, for the metrics. */
     countTroubled: () => countTroubled(database.read),
     /** Done at the start. */
     sealSecrets: () => sealEndpoints(database, secrets),
     /** Forgets old deliveries; done from time to time. */
-    dropOld: () => dropOldDeliveries(database, { before: clock.now() - KEPT_MS, kept: KEPT_DELIVERIES }),
+    dropOld: () =>
+      dropOldDeliveries(database, { before: clock.now() - RETENTION_MS, most: RETAINED_DELIVERIES }),
   };
 }

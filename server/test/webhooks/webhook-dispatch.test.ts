@@ -111,3 +111,36 @@ test('an endpoint is sent to 4 times at once, also when more projects are due to
   }
   assert.equal(most, 4);
 });
+
+test('what an earlier program queued is delivered in order, as its lane was left (§6.3)', async (t) => {
+  const { service, receiver, catalogs } = await listen(t, 1, ['relation.changed']);
+  const [projectId] = catalogs.map((catalog) => catalog.projectId);
+  const { items } = (await service.call('GET', '/management/webhook-endpoints')).body;
+  const [{ id: endpointId }] = items;
+  const body = JSON.stringify({ type: 'relation.changed', timestamp: '2026-01-01T00:00:00.000Z', data: {} });
+  for (const number of [901, 902]) {
+    await service.store.change(`insert into webhook_message (number, id, project_id, type, at, body)
+      values (${number}, 'msg_${number}', ${projectId}, 'relation.changed', 1, '${body}')`);
+    await service.store.change(`insert into webhook_delivery
+      (endpoint_id, lane, message_number, kind, status, attempts, created_at, first_attempt_at)
+      values (${endpointId}, ${projectId}, ${number}, 'event', 'pending', ${number === 901 ? 3 : 0}, 1, null)`);
+  }
+  // It failed three times, is due again, and the process that had leased it is gone.
+  await service.store.change(`insert into webhook_queue (endpoint_id, lane, due_at, tries, leased_by, lease_until)
+    values (${endpointId}, ${projectId}, 1, 3, 'a former process', 1)`);
+  await receiver.until((all) => all[1]);
+  assert.deepEqual(
+    receiver.received.map(({ id }) => id),
+    ['msg_901', 'msg_902'],
+  );
+  const path = `/management/webhook-endpoints/${endpointId}/deliveries`;
+  let stored: AnyBody[] = [];
+  while (stored.length < 2 || stored.some(({ status }) => status !== 'delivered')) {
+    stored = (await service.call('GET', path)).body.items;
+    await sleep(20);
+  }
+  assert.deepEqual(
+    stored.map(({ attempts }) => attempts),
+    [1, 4],
+  );
+});
