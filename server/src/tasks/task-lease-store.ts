@@ -57,7 +57,7 @@ export async function listClaimable(
 
 /**
  * Claims the first open task of a lane, along the index task_open. It stays the first until it ends, for those that are
- * accepted later have greater numbers, so only its own row is locked; who finds it locked leaves it to whoever did.
+ * accepted later have greater numbers, so only its own row is locked; a process that finds it locked leaves it to the one that locked it.
  * @returns it, RUNNING and leased by the owner; undefined when there is none, or it is not free
  */
 export async function claimNext(

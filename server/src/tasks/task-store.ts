@@ -5,7 +5,7 @@ import type { LogLine, NewTask, Task, TaskFailure, TaskIncrement, TaskOrigin, Ta
 
 type Rows = Pick<ControlTransaction, 'selectFrom'>;
 
-/** A task's place: rows are kept by project. */
+/** A task's place: rows are stored by project. */
 export type TaskKey = Pick<Task, 'projectId' | 'number'>;
 
 /** In the words of the index task_open: no store knows that values handed in would say the same. */
@@ -189,7 +189,7 @@ export interface TaskEnd {
 }
 
 /**
- * Ends a task that has not ended, for whoever may: `guard` is a condition on its row.
+ * Ends a task that has not ended; `guard` is a condition on its row.
  * @returns the ended task; undefined when it had ended before, or `guard` does not hold
  */
 export async function endTask(

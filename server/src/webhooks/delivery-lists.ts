@@ -39,10 +39,10 @@ export function createDeliveryLists(
     /** Newest first. @throws not_found */
     async listDeliveries(
       reach: Reach,
-      { endpointId, status, ...wish }: PageWish & { endpointId: number; status: DeliveryStatus | undefined },
+      { endpointId, status, ...page }: PageWish & { endpointId: number; status: DeliveryStatus | undefined },
     ): Promise<ListPage<ShownDelivery>> {
       await getInReach(database.read, reach, endpointId);
-      const place = readPlace(wish);
+      const place = readPlace(page);
       const found = await listDeliveries(database.read, endpointId, { place, status });
       const due = await listDue(database.read, endpointId);
       const { items, nextCursor } = toPage(found, place);

@@ -18,11 +18,11 @@ import { openSecret, sign } from './endpoint-secret.ts';
 export interface SenderSettings {
   readonly allows: AllowedAddresses;
   readonly userAgent: string;
-  /** Looks a name up; without it the system does. */
+  /** Resolves a name; without it the system does. */
   readonly resolve?: Resolve;
 }
 
-/** Shorter than the lease of a queue together. Standard Webhooks asks for 15 to 30 s. Source: docs/interface.md §6.3. */
+/** Shorter than the lease of a queue together. Standard Webhooks requires 15 to 30 s. Source: docs/interface.md §6.3. */
 const LIMITS: WaitLimits = { connectMs: 10_000, idleMs: 20_000, wholeMs: 20_000 };
 /** What an endpoint answers is only shown. */
 const READ_BYTES = 16 * 1024;

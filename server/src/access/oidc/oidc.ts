@@ -2,11 +2,303 @@
  * The door of oidc: signing in at the company's provider (OpenID Connect), and what role its groups give. It knows no
  * user and no session of ours.
  */
-export {
-  type CompanyAccount,
-  createProvider,
-  findRoles,
-  makeAttempt,
-  type Provider,
-  type ProviderSettings,
-} from './provider.ts';
+import { createHmac, randomBytes } from 'node:crypto';
+import {
+  AuthorizationResponseError,
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  buildEndSessionUrl,
+  type ClientAuth,
+  ClientError,
+  ClientSecretBasic,
+  ClientSecretPost,
+  type Configuration,
+  type CustomFetch,
+  calculatePKCECodeChallenge,
+  customFetch,
+  discovery,
+  enableNonRepudiationChecks,
+  fetchUserInfo,
+  None,
+  ResponseBodyError,
+} from 'openid-client';
+import { includesRole, type PartRole, type Role } from '../../kernel/caller.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import { isProtectedUrl } from '../../kernel/protected-url.ts';
+import type { RoleRule } from '../../kernel/role-rules.ts';
+
+/** As the operator configured it. Source: docs/interface.md §5.7. */
+export interface ProviderSettings {
+  readonly issuer: string;
+  readonly clientId: string;
+  /** undefined: a public client, which PKCE alone protects. */
+  readonly clientSecret: string | undefined;
+  /** What people read on the button. */
+  readonly name: string;
+  readonly scopes: string;
+  readonly groupsClaim: string;
+  readonly roles: readonly RoleRule[];
+}
+
+/** For each request to the provider. */
+const TIMEOUT_SECONDS = 10;
+/** What the provider says of itself changes rarely; its keys are read anew when one is unknown. */
+const DISCOVERY_MS = 3_600_000;
+const RETRY_SECONDS = 10;
+/** What the provider writes to people is shown, at most so much of it. */
+const SHOWN_CHARACTERS = 300;
+
+/** The company's provider. Every method may be refused with provider_unavailable. */
+export function createProvider(settings: ProviderSettings, clock: Clock) {
+  const configure = rememberConfiguration(settings, clock);
+  return {
+    name: settings.name,
+    /** @returns where the browser goes */
+    async begin(attempt: string, returnUrl: string): Promise<string> {
+      const { state, nonce, verifier } = secretsOf(attempt);
+      const challenge = await calculatePKCECodeChallenge(verifier);
+      const configuration = await configure();
+      const url = await call(settings, async () =>
+        buildAuthorizationUrl(configuration, {
+          redirect_uri: returnUrl,
+          scope: settings.scopes,
+          ...{ state, nonce, code_challenge: challenge, code_challenge_method: 'S256' },
+        }),
+      );
+      return checkedUrl(url);
+    },
+    /**
+     * Takes the browser that came back with this query.
+     * @throws attempt_ended when it belongs to another attempt, provider_refused
+     */
+    async finish({ attempt, query, returnUrl }: { attempt: string; query: string; returnUrl: string }) {
+      const { state, nonce, verifier } = secretsOf(attempt);
+      const url = new URL(`${returnUrl}?${query}`);
+      // First: an answer of the provider to another browser is not read, not even its error.
+      if (url.searchParams.get('state') !== state) throw new ServiceError('attempt_ended');
+      const configuration = await configure();
+      return await call(settings, async () => {
+        const checks = { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce };
+        const tokens = await authorizationCodeGrant(configuration, url, { ...checks, idTokenExpected: true });
+        const claims = tokens.claims();
+        if (claims === undefined) throw new Error('the provider sent no ID token');
+        const hasMore = configuration.serverMetadata().userinfo_endpoint !== undefined;
+        const more = hasMore ? await fetchUserInfo(configuration, tokens.access_token, claims.sub) : {};
+        return readCompanyAccount({ ...more, ...claims }, settings.groupsClaim);
+      });
+    },
+    /** @returns where the browser signs out of the provider too; undefined: it has no such address */
+    async findSignOutUrl(returnUrl: string): Promise<string | undefined> {
+      const configuration = await configure();
+      if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
+      const parameters = { post_logout_redirect_uri: returnUrl };
+      return checkedUrl(await call(settings, async () => buildEndSessionUrl(configuration, parameters)));
+    },
+  };
+}
+
+/** Requested from the provider at the first sign-in, so that a provider that is away does not keep the service from starting. */
+function rememberConfiguration(settings: ProviderSettings, clock: Clock): () => Promise<Configuration> {
+  let known: { readonly configuration: Configuration; readonly until: number } | undefined;
+  let requested: Promise<Configuration> | undefined;
+  async function discover(): Promise<Configuration> {
+    const configuration = await call(settings, () => discoverProvider(settings));
+    known = { configuration, until: clock.now() + DISCOVERY_MS };
+    return configuration;
+  }
+  return () => {
+    if (known !== undefined && known.until > clock.now()) return Promise.resolve(known.configuration);
+    requested ??= discover().finally(() => {
+      requested = undefined;
+    });
+    return requested;
+  };
+}
+
+async function discoverProvider({
+  issuer,
+  clientId,
+  clientSecret,
+}: ProviderSettings): Promise<Configuration> {
+  const authenticate = clientSecret === undefined ? None() : authenticateBySecret(clientSecret);
+  const configuration = await discovery(new URL(issuer), clientId, undefined, authenticate, {
+    // What may go without TLS is checked with each request, by fetchBounded.
+    execute: [allowInsecureRequests, enableNonRepudiationChecks],
+    timeout: TIMEOUT_SECONDS,
+    [customFetch]: fetchBounded,
+  });
+  configuration.timeout = TIMEOUT_SECONDS;
+  configuration[customFetch] = fetchBounded;
+  return configuration;
+}
+
+/** In the header, as is the default of OpenID Connect, unless the provider takes it in the body alone. */
+function authenticateBySecret(secret: string): ClientAuth {
+  const [inHeader, inBody] = [ClientSecretBasic(secret), ClientSecretPost(secret)];
+  return (...request) => {
+    const [{ token_endpoint_auth_methods_supported: methods = ['client_secret_basic'] }] = request;
+    return (methods.includes('client_secret_basic') ? inHeader : inBody)(...request);
+  };
+}
+
+/** The browser is never sent to what is not a web address. */
+function checkedUrl(url: URL): string {
+  if (isProtectedUrl(url)) return url.href;
+  throw new ServiceError('provider_unavailable', { details: ['one of its addresses is not https'] });
+}
+
+/** @throws provider_refused, provider_unavailable */
+async function call<Result>({ name }: ProviderSettings, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ServiceError) throw error;
+    if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
+      const said = (error.error_description ?? error.error).slice(0, SHOWN_CHARACTERS);
+      throw new ServiceError('provider_refused', { details: [`${name} says: ${said}`], cause: error });
+    }
+    const details = ['the log of the service says why'];
+    if (error instanceof ClientError && !isUnreached(error)) {
+      throw new ServiceError('provider_refused', {
+        details: ['its answer is not valid', ...details],
+        cause: error,
+      });
+    }
+    throw new ServiceError('provider_unavailable', {
+      ...{ retryAfterSeconds: RETRY_SECONDS, details, cause: error },
+    });
+  }
+}
+
+/** What the package itself found wrong with an answer has a code; what prevented an answer has not. */
+function isUnreached({ code }: ClientError): boolean {
+  return code === undefined || code === 'OAUTH_TIMEOUT';
+}
+
+/** @returns what the browser keeps until it comes back: nothing has to be stored here, so strangers cannot fill the store */
+export function makeAttempt(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/** @returns what a sign-in at the provider is recognised by; `verifier` is that of PKCE (RFC 7636), 43 characters of its alphabet */
+function secretsOf(attempt: string) {
+  const derive = (what: string) =>
+    createHmac('sha256', attempt).update(`relata sign-in ${what}`).digest('base64url');
+  return { state: derive('state'), nonce: derive('nonce'), verifier: derive('verifier') };
+}
+
+/** Far more than the keys and claims of a provider take; a group claim of 10,000 names has some 400 KiB. */
+const MAX_BYTES = 1024 * 1024;
+
+/** The operator gave the address, so it may be private, but secrets go there protected. Follows no redirect and reads no more than an answer can need; the signal of the caller bounds the time. */
+const fetchBounded: CustomFetch = async (address, options) => {
+  const url = new URL(address);
+  if (!isProtectedUrl(url)) throw new Error(`${url.origin} is neither https nor on this machine`);
+  const { method, headers, body, signal } = options;
+  const response = await fetch(url, {
+    method,
+    headers,
+    ...(body !== undefined && body !== null && { body }),
+    redirect: 'manual',
+    ...(signal && { signal }),
+  });
+  const bytes = await readBounded(response, url);
+  const isEmpty = bytes.length === 0 || [204, 205, 304].includes(response.status);
+  const { status, statusText, headers: answered } = response;
+  return new Response(isEmpty ? null : bytes, { status, statusText, headers: answered });
+};
+
+async function readBounded(response: Response, url: URL): Promise<Buffer<ArrayBuffer>> {
+  const parts: Uint8Array[] = [];
+  let total = 0;
+  for await (const part of response.body ?? []) {
+    total += part.length;
+    if (total > MAX_BYTES) throw new Error(`${url.origin} answered more than ${MAX_BYTES} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+/** The person whom the provider signed in. */
+export interface CompanyAccount {
+  readonly issuer: string;
+  /** What names the person at the issuer for ever; addresses and names change. */
+  readonly subject: string;
+  /** As the provider writes it. */
+  readonly email: string;
+  readonly name: string;
+  readonly groups: readonly string[];
+}
+
+/** As the schema of an invitation has them. */
+const EMAIL = /^[^\s\p{Cc}@]+@[^\s\p{Cc}@]+$/u;
+const NAME_LENGTH = 255;
+const EMAIL_LENGTH = 254;
+/** OpenID Connect Core 1.0, section 2. */
+const SUBJECT_LENGTH = 255;
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/**
+ * @param claims  of an ID token that was checked
+ * @throws provider_refused when they lack what a user needs
+ */
+function readCompanyAccount(claims: Claims, groupsClaim: string): CompanyAccount {
+  const { iss, sub, email } = claims;
+  if (typeof iss !== 'string' || typeof sub !== 'string' || sub.length > SUBJECT_LENGTH) {
+    throw refused('the provider did not say who signed in');
+  }
+  if (typeof email !== 'string' || email.length > EMAIL_LENGTH || !EMAIL.test(email)) {
+    throw refused('the provider sent no e-mail address: let it send the claim email to this client');
+  }
+  // A person who may enter any address there could take the name of another person here.
+  if (claims.email_verified === false) {
+    throw refused('the provider has not verified your e-mail address: verify it there first');
+  }
+  return {
+    issuer: iss,
+    subject: sub,
+    email,
+    name: readName(claims) ?? email,
+    groups: readGroups(claims[groupsClaim]),
+  };
+}
+
+function readName(claims: Claims): string | undefined {
+  const found = [claims.name, claims.preferred_username].find(
+    (name) => typeof name === 'string' && name.trim() !== '',
+  );
+  return found === undefined ? undefined : String(found).replaceAll('\0', '').slice(0, NAME_LENGTH);
+}
+
+function readGroups(claim: unknown): readonly string[] {
+  const groups: unknown[] = Array.isArray(claim) ? claim : [claim];
+  return groups.filter((group) => typeof group === 'string');
+}
+
+function refused(detail: string): ServiceError {
+  return new ServiceError('provider_refused', { details: [detail] });
+}
+
+/** @returns the highest role that the groups give in the account, and in each part of it */
+export function findRoles(
+  rules: readonly RoleRule[],
+  groups: readonly string[],
+): { role: Role; roles: PartRole[] } {
+  let role: Role = 'none';
+  const roles = new Map<string, PartRole>();
+  for (const rule of rules.filter(({ group }) => group === '*' || groups.includes(group))) {
+    if (rule.scope === undefined) role = higher(role, rule.role);
+    else keepHighest(roles, { scope: rule.scope, role: rule.role });
+  }
+  return { role, roles: [...roles.values()] };
+}
+
+function keepHighest(roles: Map<string, PartRole>, given: PartRole): void {
+  const part = `${given.scope.type} ${given.scope.id}`;
+  if (!includesRole(roles.get(part)?.role ?? 'none', given.role)) roles.set(part, given);
+}
+
+const higher = (one: Role, other: Role): Role => (includesRole(one, other) ? one : other);

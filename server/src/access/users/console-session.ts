@@ -155,8 +155,8 @@ export function createOwnSessions(parts: UserParts) {
     });
   return {
     /** Those that have not ended, by id. */
-    async listSessions({ userId }: UserCaller, wish: PageWish): Promise<ListPage<ConsoleSession>> {
-      const place = readPlace(wish);
+    async listSessions({ userId }: UserCaller, page: PageWish): Promise<ListPage<ConsoleSession>> {
+      const place = readPlace(page);
       const now = clock.now();
       const filter = { userId, place, expiresAfter: now, usedAfter: now - IDLE_MS };
       return toPage(await listSessions(database.read, filter), place);

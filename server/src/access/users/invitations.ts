@@ -47,7 +47,7 @@ const INVITATION_MS = 7 * 24 * 3_600_000;
 /** Source: docs/interface.md §14.5 rule 3. */
 const OWNER_LINK_MS = 3_600_000;
 
-/** What a person sends who follows an invitation. */
+/** What a person who follows a link sends. */
 interface Acceptance {
   readonly token: string;
   readonly name: string;
@@ -106,9 +106,9 @@ export function createInvitations(parts: UserParts) {
       });
     },
 
-    async listInvitations(caller: Caller, wish: PageWish): Promise<ListPage<Invitation>> {
+    async listInvitations(caller: Caller, page: PageWish): Promise<ListPage<Invitation>> {
       refuseUnlessOwner(caller);
-      const place = readPlace(wish);
+      const place = readPlace(page);
       const filter = { accountId: caller.accountId, now: clock.now(), place };
       return toPage(await listInvitations(database.read, filter), place);
     },
@@ -161,7 +161,7 @@ function changeOf(author: Author, what: string, { id, email }: Invitation): Chan
   return { author, action: `invitation.${what}`, subject: { type: 'invitation', id, name: email } };
 }
 
-/** Links by which the first owners come, and owners who lost their password come back. Source: docs/interface.md §14.5. */
+/** Links by which the first owners come, and owners recover a lost password. Source: docs/interface.md §14.5. */
 export function createOwnerLinks(parts: UserParts) {
   const { database, clock, projects } = parts;
 

@@ -201,7 +201,7 @@ interface Expected {
 
 const common = ({ challenge, origin }: Expected) => ({
   ...{ expectedChallenge: challenge, expectedOrigin: origin, expectedRPID: hostOf(origin) },
-  // The password has shown who it is; the passkey shows that its owner is there.
+  // The password has identified the user; the passkey shows that its owner is there.
   requireUserVerification: false,
 });
 

@@ -47,7 +47,7 @@ export async function isPassword(given: string, stored: string | undefined): Pro
 }
 
 /**
- * Length is what counts (NIST SP 800-63B), and the schema asks for it; this refuses what has the length and is guessed
+ * Length is what counts (NIST SP 800-63B), and the schema requires it; this refuses what has the length and is guessed
  * first all the same.
  * @throws request_invalid that names the field and never shows the password
  */

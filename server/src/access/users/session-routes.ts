@@ -327,7 +327,7 @@ function visitorOf(
   };
 }
 
-/** Strangers are told little of what is wrong between the service and the provider; its operator reads it here. */
+/** Answers to strangers say little of what is wrong between the service and the provider; the operator reads it in the log. */
 const logProblem = (request: FastifyRequest) => (error: unknown) => {
   if (error instanceof ServiceError && error.facts.cause instanceof Error) {
     request.log.warn(

@@ -336,7 +336,7 @@ export async function countAttempt(
   windows: readonly { readonly key: string; readonly endsAt: number }[],
   now: number,
 ): Promise<PasswordWindow[]> {
-  // In the same order everywhere, or two who wait for each other's rows would wait for ever.
+  // In the same order everywhere, or two transactions that wait for each other's rows would wait for ever.
   const sorted = windows.toSorted((a, b) => (a.key < b.key ? -1 : 1));
   return database.write(
     (tx) =>

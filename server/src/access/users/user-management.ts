@@ -35,15 +35,15 @@ interface UserChange {
 }
 
 /**
- * The users of the caller's account; those of another are not_found. Owners and account keys that may manage look after
- * them, others are refused. Source: docs/interface.md §14.6.
+ * The users of the caller's account; those of another are not_found. Owners and account keys that may manage
+ * may call this, others are refused. Source: docs/interface.md §14.6.
  */
 export function createUserManagement(parts: UserParts) {
   const { database, projects } = parts;
   return {
-    async listUsers(caller: Caller, wish: PageWish): Promise<ListPage<User>> {
+    async listUsers(caller: Caller, page: PageWish): Promise<ListPage<User>> {
       refuseUnlessOwner(caller);
-      const place = readPlace(wish);
+      const place = readPlace(page);
       return toPage(await listUsers(database.read, caller.accountId, place), place);
     },
     /** Holds from the next request on. @throws not_found, last_owner, key_beyond_own, request_invalid, scope_refused */

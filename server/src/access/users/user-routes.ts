@@ -110,7 +110,7 @@ function serveInvitations(server: Server, { access, answerOnce, findBaseUrl }: U
   } as const;
   serveOnce(server, create, ({ caller, body }, once) =>
     once(async (record) => {
-      // The answer kept for an idempotency key is stored, and tokens must not be.
+      // The answer for an idempotency key is stored, and tokens must not be.
       const beside: Beside<Invitation> = (tx, invitation) => record(tx, toWireInvitation(invitation));
       const made = await access.invite(caller, body, beside);
       return { ...toWireInvitation(made), link: invitationUrl(findBaseUrl(), made.token) };

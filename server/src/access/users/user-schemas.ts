@@ -33,7 +33,7 @@ const WirePartRole = Type.Object(
 const description = 'what the user may do in project groups and projects, whatever `role` is';
 const PartRoles = Type.Array(WirePartRole, { description });
 const NewPartRoles = Type.Array(WirePartRole, { maxItems: PART_ROLES, description });
-/** An upper limit, so that nobody can make the service hash megabytes. */
+/** An upper limit, so that no caller can make the service hash megabytes. */
 const KnownPassword = Type.String({ minLength: 1, maxLength: 256 });
 /** Source: docs/interface.md §5.6 rule 4. */
 const NewPassword = Type.String({ minLength: 12, maxLength: 256 });
@@ -293,20 +293,20 @@ const describe = ({ passkeys }: PasskeyChallenge) =>
     ...{ id, type: 'public-key' as const, transports: [...transports] },
   }));
 
-export const toPasskeyRequired = (wish: PasskeyChallenge) => ({
+export const toPasskeyRequired = (begun: PasskeyChallenge) => ({
   passkey: {
-    ...{ challenge: wish.challenge, rpId: wish.host, timeout: TIMEOUT_MS },
-    ...{ userVerification: 'discouraged' as const, allowCredentials: describe(wish) },
+    ...{ challenge: begun.challenge, rpId: begun.host, timeout: TIMEOUT_MS },
+    ...{ userVerification: 'discouraged' as const, allowCredentials: describe(begun) },
   },
 });
 
-export const toOptions = (wish: PasskeyChallenge, { id, name }: { id: number; name: string }) => ({
-  challenge: wish.challenge,
-  rp: { id: wish.host, name: 'Relata' },
+export const toOptions = (begun: PasskeyChallenge, { id, name }: { id: number; name: string }) => ({
+  challenge: begun.challenge,
+  rp: { id: begun.host, name: 'Relata' },
   user: { id: Buffer.from(`user ${id}`).toString('base64url'), name, displayName: name },
   pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: 'public-key' as const, alg })),
   timeout: TIMEOUT_MS,
   attestation: 'none' as const,
   authenticatorSelection: { residentKey: 'discouraged' as const, userVerification: 'discouraged' as const },
-  excludeCredentials: describe(wish),
+  excludeCredentials: describe(begun),
 });
