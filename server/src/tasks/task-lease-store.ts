@@ -45,10 +45,7 @@ export async function listClaimable(
       join.onRef('task.project_id', '=', 'head.project_id').onRef('task.number', '=', 'head.number'),
     )
     .select(['task.project_id', 'task.lane'])
-    .where(isOneKind(kinds))
-    .where(isOpen)
-    .where(isFree(database))
-    .where(hasRoom(database, kinds))
+    .where(canBegin(database, kinds))
     .orderBy('task.number')
     .limit(limit)
     .execute();
@@ -57,7 +54,8 @@ export async function listClaimable(
 
 /**
  * Claims the first open task of a lane, along the index task_open. It stays the first until it ends, for those that are
- * accepted later have greater numbers, so only its own row is locked; a process that finds it locked leaves it to the one that locked it.
+ * accepted later have greater numbers, so only its own row is locked; a process that finds it locked leaves it to the one
+ * that locked it.
  * @returns it, RUNNING and leased by the owner; undefined when there is none, or it is not free
  */
 export async function claimNext(
@@ -85,10 +83,7 @@ export async function claimNext(
               join.onRef('task.project_id', '=', 'head.project_id').onRef('task.number', '=', 'head.number'),
             )
             .select(['task.project_id as claimed_project', 'task.number as claimed_number'])
-            .where(isOneKind(kinds))
-            .where(isOpen)
-            .where(isFree(database))
-            .where(hasRoom(database, kinds))
+            .where(canBegin(database, kinds))
             .$if(database.isShared, (query) => query.forUpdate('task').skipLocked()),
         )
         .updateTable('task')
@@ -237,6 +232,7 @@ export async function findClaims(
   database: Database,
   tasks: readonly TaskKey[],
 ): Promise<(TaskKey & { readonly owner: string | undefined; readonly cancel: CancelState })[]> {
+  if (tasks.length === 0) return [];
   const rows = await database.read
     .selectFrom('task')
     .select(['project_id', 'number', 'leased_by', 'is_cancel_wanted'])
@@ -294,6 +290,9 @@ const isOneKind = (kinds: readonly RunnableKind[]) =>
 /** An ordered task keeps its place whatever its kind: a newer program than this may run it. */
 const keepsPlace = (kinds: readonly RunnableKind[]) =>
   sql<boolean>`(task.is_ordered = 1 or ${isOneKind(kinds)})`;
+
+const canBegin = (database: Database, kinds: readonly RunnableKind[]) =>
+  sql<boolean>`${isOneKind(kinds)} and ${isOpen} and ${isFree(database)} and ${hasRoom(database, kinds)}`;
 
 /** Two processes that claim at once may both find room; then one more runs for a while. */
 function hasRoom(database: Database, kinds: readonly RunnableKind[]) {

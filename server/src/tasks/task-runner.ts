@@ -4,14 +4,7 @@ import type { Logger } from '../kernel/logger.ts';
 import { traced, tracedApart } from '../kernel/trace.ts';
 import { type Database, mayBeStored, translateSqliteError } from '../storage/storage.ts';
 import { isTransient, pause } from './poll.ts';
-import {
-  REPORT_LINES,
-  type ReportLine,
-  type Task,
-  type TaskDefinition,
-  type TaskFailure,
-  type TaskRun,
-} from './task.ts';
+import { REPORT_LINES, type Task, type TaskDefinition, type TaskFailure, type TaskRun } from './task.ts';
 import { addLogLine, saveProgress } from './task-lease-store.ts';
 import type { TaskLeases } from './task-leases.ts';
 import type { TaskWatch } from './task-watch.ts';
@@ -71,34 +64,11 @@ const PROGRESS_EVERY_MS = 500;
 
 const CANCELLED: EndedRun = { status: 'CANCELLED', report: [], unreported: 0 };
 
-/** What a run has to say beside its end. */
-class RunNotes {
-  private readonly lines: string[] = [];
-  private unreported = 0;
-  private result: object | undefined;
-
-  report(line: ReportLine | string): void {
-    if (this.lines.length >= REPORT_LINES) this.unreported += 1;
-    else this.lines.push(typeof line === 'string' ? line : JSON.stringify(line));
-  }
-
-  leaveOut(lines: number): void {
-    this.unreported += lines;
-  }
-
-  count(result: object): void {
-    this.result = result;
-  }
-
-  clear(): void {
-    this.lines.length = 0;
-    this.unreported = 0;
-    this.result = undefined;
-  }
-
-  get all() {
-    return { report: this.lines, unreported: this.unreported, result: this.result };
-  }
+/** What a run reports beside its end. */
+interface RunNotes {
+  report: string[];
+  unreported: number;
+  result: object | undefined;
 }
 
 /** Runs one claimed task to its end. */
@@ -114,7 +84,7 @@ export function startRun(
   let stage: 'before' | 'taking-effect' = 'before';
   let isCancelled = false;
   let progressSavedAt = clock.now();
-  const notes = new RunNotes();
+  let notes: RunNotes = { report: [], unreported: 0, result: undefined };
 
   const run: TaskRun = {
     task,
@@ -129,9 +99,16 @@ export function startRun(
       await database.write((tx) => addLogLine(tx, task, { owner, at: clock.now(), line }), { of: 'rows' });
       watch.changed(task.id);
     },
-    report: (line) => notes.report(line),
-    leaveOut: (lines) => notes.leaveOut(lines),
-    count: (result) => notes.count(result),
+    report(line) {
+      if (notes.report.length >= REPORT_LINES) notes.unreported += 1;
+      else notes.report.push(typeof line === 'string' ? line : JSON.stringify(line));
+    },
+    leaveOut(lines) {
+      notes.unreported += lines;
+    },
+    count(result) {
+      notes.result = result;
+    },
     async takeEffect(commit) {
       const result = await run.passOn(() => traced({ name: 'commit', attributes: {} }, commit));
       stage = 'before';
@@ -157,12 +134,12 @@ export function startRun(
 
   async function execute(): Promise<RunOutcome> {
     for (;;) {
-      notes.clear();
+      notes = { report: [], unreported: 0, result: undefined };
       try {
         // A payload is what a task of this kind was accepted with, which no type says.
         const payload = JSON.parse(task.payload) as never;
         await tracedApart(task.traceparent, describeSpan(task), async () => definition.run?.(payload, run));
-        return { status: 'FINISHED', ...notes.all };
+        return { status: 'FINISHED', ...notes };
       } catch (error) {
         // Every failure of a task is its outcome, stored with its reason; `judge` logs what is a fault of the service.
         const outcome = await judge(error);
@@ -185,7 +162,7 @@ export function startRun(
 
   function endWith(error: unknown): EndedRun {
     if (error instanceof PartCancelled) return CANCELLED;
-    return { status: 'FAILED', failure: describeFailure(error, task, parts), ...notes.all };
+    return { status: 'FAILED', failure: describeFailure(error, task, parts), ...notes };
   }
 
   return {

@@ -10,7 +10,7 @@ import {
   releaseLeases,
   saveCancelState,
 } from './task-lease-store.ts';
-import { TaskClaims, TaskLeases } from './task-leases.ts';
+import { createTaskClaims, createTaskLeases, type TaskClaims, type TaskLeases } from './task-leases.ts';
 import { type ActiveRun, type EndedRun, PAUSE_MS, startRun, type TaskParts } from './task-runner.ts';
 import { findTask, removeHeld, saveReport } from './task-store.ts';
 import type { TaskWatch } from './task-watch.ts';
@@ -30,8 +30,8 @@ export class TaskWork {
     const { database, logger } = parts;
     this.parts = parts;
     this.watch = watch;
-    this.leases = new TaskLeases({ database, logger });
-    this.claims = new TaskClaims({
+    this.leases = createTaskLeases({ database, logger });
+    this.claims = createTaskClaims({
       database,
       logger,
       owner: this.leases.owner,

@@ -102,16 +102,11 @@ export async function removeSession(
   tx: ControlTransaction,
   { id, userId }: { id: number; userId: number },
 ): Promise<boolean> {
-  const removed = await tx
-    .deleteFrom('console_session')
-    .where('id', '=', id)
-    .where('user_id', '=', userId)
-    .returning('id')
-    .execute();
-  return removed.length > 0;
+  const removed = tx.deleteFrom('console_session').where('id', '=', id).where('user_id', '=', userId);
+  return (await removed.executeTakeFirst()).numDeletedRows > 0n;
 }
 
-/** All sessions of the user but one. */
+/** All sessions of the user except one. */
 export async function removeOtherSessions(
   tx: ControlTransaction,
   { current, userId }: { current: number; userId: number },
@@ -125,8 +120,8 @@ export async function removeSessionByHash(tx: ControlTransaction, hash: SecretHa
 
 /** Also those that wait for a passkey. */
 export async function removeSessionsOf(tx: ControlTransaction, userId: number): Promise<void> {
-  await removeChallengesOf(tx, userId);
-  await tx.deleteFrom('console_session').where('user_id', '=', userId).execute();
+  for (const table of ['passkey_challenge', 'console_session'] as const)
+    await tx.deleteFrom(table).where('user_id', '=', userId).execute();
 }
 
 /** Forgets sessions, links, challenges and counts that are over; `unusedSince`: sessions not used since then are. */
@@ -209,9 +204,8 @@ export async function notePasskeyUse(
     .set({ counter: used.counter, used_at: used.at })
     .where('id', '=', id)
     .where('counter', '=', counter)
-    .returning('id')
-    .execute();
-  return changed.length > 0;
+    .executeTakeFirst();
+  return changed.numUpdatedRows > 0n;
 }
 
 /** @returns those that are gone: one, or all of the user */
@@ -285,10 +279,6 @@ export async function takeChallenge(
     .returning('user_id')
     .executeTakeFirst();
   return taken?.user_id;
-}
-
-async function removeChallengesOf(tx: ControlTransaction, userId: number): Promise<void> {
-  await tx.deleteFrom('passkey_challenge').where('user_id', '=', userId).execute();
 }
 
 function toPasskey(row: Selectable<ControlSchema['passkey']>): Passkey {
