@@ -190,14 +190,12 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
 
   async function collectAll(projectId: number): Promise<void> {
     const settings = await parts.getSettings(projectId);
-    const kept = {
-      keptCommits: settings.keptCommits,
-      keptSince: keptSinceOf(settings, parts.clock.now()),
-    };
+    const { keptCommits } = settings;
+    const keptSince = keptSinceOf(settings, parts.clock.now());
     let isMore = true;
     while (isMore && !closing) {
       const live = await listLiveFullUpdates(database, projectId);
-      isMore = await store.collectGarbage(projectId, { live, ...kept });
+      isMore = await store.collectGarbage(projectId, { live, keptCommits, keptSince });
     }
   }
 

@@ -43,7 +43,7 @@ export interface DerivedFrom extends Pick<UploadedProduct, OwnField> {
 /** @returns a product with the attributes of these keys at least: to read all of one takes five times as long */
 export type ReadDerivedFrom = (keys: ReadonlySet<string>) => DerivedFrom;
 
-/** Pure. `read` is called only if anything is derived. @returns text to be kept with the product; '' when there is none */
+/** Pure. `read` is called only if anything is derived. @returns text to be stored with the product; '' when there is none */
 export type Derive = (read: ReadDerivedFrom) => string;
 
 export interface PlacedDocument {

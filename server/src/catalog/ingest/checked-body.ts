@@ -122,7 +122,7 @@ function observeValues(
   for (const { key, value } of attributes) {
     if (value === null || isBlank(value) || known.has(key)) continue;
     const before = observed.get(key);
-    // Text stays text, whatever else comes: most values need no second look.
+    // Text stays text, whatever else comes: most values are not judged again.
     if (before !== undefined && isSurelyText(before)) continue;
     observed.set(key, joinObserved(before, observeValue(value)));
   }
@@ -146,7 +146,7 @@ export interface ProductSource {
   readDerivedFrom(row: number, keys: ReadonlySet<string>): DerivedFrom;
   /** Writes the stored form. */
   write(row: number, packer: ProductPacker): void;
-  /** @returns what tells the extractor's listener of the values of a product that make no fact */
+  /** @returns what reports the values of a product that make no fact */
   inspectBy(extractor: Extractor): (row: number) => void;
 }
 
@@ -164,7 +164,7 @@ export function sourceOfParsed(products: readonly UploadedProduct[]): ProductSou
 /** Makes nothing of the products except what is stored. */
 export function sourceOfScanned({ products, keys }: ScannedBody): ProductSource {
   let identifiers: readonly string[] | undefined;
-  let wanted: { readonly of: ReadonlySet<string>; readonly isWanted: readonly boolean[] } | undefined;
+  let read: { readonly of: ReadonlySet<string>; readonly isRead: readonly boolean[] } | undefined;
   const listIdentifiers = () => {
     identifiers ??= products.listIdentifiers();
     return identifiers;
@@ -173,9 +173,9 @@ export function sourceOfScanned({ products, keys }: ScannedBody): ProductSource 
     listIdentifiers,
     read: (row) => products.read(row),
     readDerivedFrom(row, of) {
-      if (wanted?.of !== of) wanted = { of, isWanted: keys.map(({ name }) => of.has(name)) };
+      if (read?.of !== of) read = { of, isRead: keys.map(({ name }) => of.has(name)) };
       const attributes: { key: string; value: string }[] = [];
-      products.visitValues(row, wanted.isWanted, (key, value) => {
+      products.visitValues(row, read.isRead, (key, value) => {
         attributes.push({ key: (keys[key] as ScannedKey).name, value });
       });
       return { ...products.readOwn(row), attributes };

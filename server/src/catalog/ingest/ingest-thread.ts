@@ -44,7 +44,7 @@ import {
   type ProductSource,
   sourceOfParsed,
 } from './checked-body.ts';
-import { ReportWriter, tellChanged, tellDropped } from './report-writer.ts';
+import { ReportWriter, reportChanged, reportDropped } from './report-writer.ts';
 
 /**
  * What the parsing threads do with bodies: check and extract. A body that was checked stays in memory under its handle until its
@@ -209,7 +209,7 @@ class IngestThread {
       if (source.form === 'products') await extraction.addProducts(body.openProducts(), snapshot);
       else await extraction.addPatches(body.patches, snapshot);
       const paths = await findUnknownPaths(snapshot, compiled.paths, body.listPaths());
-      await tellDropped(extraction.report, snapshot, compiled.known);
+      await reportDropped(extraction.report, snapshot, compiled.known);
       body.refuseOther();
       return {
         packed: extraction.packer.pack({ catalogVersion: await snapshot.readCatalogVersion(), paths }),
@@ -257,7 +257,7 @@ class IngestThread {
         if (isFresh === 0) report.changed.delete(product.identifier);
         if (isFresh === 0 && holdsAny(product, names)) gaining.push(id);
       }
-      await tellDropped(report, snapshot, known);
+      await reportDropped(report, snapshot, known);
       return { report: report.toText(), gaining, revision: ontology.revision };
     });
   }
@@ -443,7 +443,7 @@ async function compareFacts(
     extractor.inspect(product);
     const before = past.get(revision);
     if (before === undefined) return true;
-    tellChanged(report, product, { before, after: known });
+    reportChanged(report, product, { before, after: known });
     const { attributes } = product;
     return describeFacts(listFacts(attributes, before)) !== describeFacts(listFacts(attributes, known));
   });

@@ -107,10 +107,10 @@ type ByKey = ReadonlyMap<string, Attribute>;
 const UPLOADS_AT_ONCE = 100;
 
 /**
- * Tells of facts that the catalog has and that an update takes from it, because of values that make none. It reads the
+ * Reports facts that the catalog has and that an update takes from it, because of values that make none. It reads the
  * present uploads of those products alone whose new values make no fact.
  */
-export async function tellDropped(
+export async function reportDropped(
   report: ReportWriter,
   snapshot: CatalogSnapshot,
   known: ByKey,
@@ -141,8 +141,8 @@ function listDropped(
   });
 }
 
-/** Tells of facts by another ontology that are none by this one. */
-export function tellChanged(
+/** Reports facts by another ontology that are none by this one. */
+export function reportChanged(
   report: ReportWriter,
   { attributes }: UploadedProduct,
   { before, after }: { readonly before: ByKey; readonly after: ByKey },

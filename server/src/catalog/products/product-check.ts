@@ -54,7 +54,7 @@ type CheckOptions = AjvOptions & { isText?: (value: string) => boolean };
 
 /**
  * One schema, compiled up to four times. The first two stop at the first error and count UTF-16 units, which is quick and
- * never less than characters; what they refuse is looked at again by the third, which counts characters. The last names
+ * never less than characters; what they refuse is checked again by the third, which counts characters. The last names
  * every error: up to three a value, each with a text of its own.
  */
 function compileChecks(schema: object): Checks {
@@ -66,29 +66,22 @@ function compileChecks(schema: object): Checks {
   };
 }
 
-/** When it is first needed: every thread loads this file and few check a product, and all eight take 200 ms. */
-function compileOnce(schema: object, options: CheckOptions): () => ValidateFunction {
+/** Compiles when it is first needed: every thread loads this file and few check a product, and all eight take 200 ms. */
+function compileOnce(schema: object, { isText, ...options }: CheckOptions): () => ValidateFunction {
   let compiled: ValidateFunction | undefined;
-  return () => {
-    compiled ??= compile(schema, options);
-    return compiled;
-  };
-}
-
-function compile(schema: object, { isText, ...options }: CheckOptions): ValidateFunction {
   // The schema is ours: a check of it would compile the schema of schemas too.
-  const ajv = new Ajv({
-    ...options,
-    ...{ strict: false, messages: true, logger: false, meta: false, validateSchema: false },
-  });
-  if (isText === undefined) return ajv.addKeyword('isText').compile(schema);
-  ajv.addKeyword({
-    keyword: 'isText',
-    type: 'string',
+  const own = { strict: false, messages: true, logger: false, meta: false, validateSchema: false } as const;
+  const keyword = isText && {
+    type: 'string' as const,
     error: { message: 'must not hold NUL or unpaired surrogates' },
     validate: (_: unknown, value: string) => isText(value),
-  });
-  return ajv.compile(schema);
+  };
+  return () => {
+    compiled ??= new Ajv({ ...options, ...own })
+      .addKeyword({ keyword: 'isText', ...keyword })
+      .compile(schema);
+    return compiled;
+  };
 }
 
 /**
@@ -117,11 +110,11 @@ export function checkBody(source: BodySource, form: BodyForm): CheckedBody<SentP
     return false;
   });
   const out = new Set(bad);
-  const kept = bad.length === 0 ? list : list.filter((_, index) => !out.has(index));
+  const valid = bad.length === 0 ? list : list.filter((_, index) => !out.has(index));
   return {
     ...(form === 'patches'
-      ? withoutRepetitions(kept as SentPatch[], mergePatches)
-      : withoutRepetitions(kept as SentProduct[], (_, last) => last)),
+      ? withoutRepetitions(valid as SentPatch[], mergePatches)
+      : withoutRepetitions(valid as SentProduct[], (_, last) => last)),
     sent: list.length,
     skipped: bad.map((index) => ({
       index,
@@ -251,7 +244,7 @@ function describeError(error: ErrorObject): string {
   return `${instancePath} ${types}${named}${allowed}${hint}`;
 }
 
-/** null means not sent, and the list that PHP makes of an empty object is none: neither is what is asked for. */
+/** null means not sent, and the list that PHP makes of an empty object is none: neither is a type to name. */
 function describeTypes({ params, parentSchema }: ErrorObject): string {
   const { maxItems } = (parentSchema ?? {}) as { maxItems?: number };
   const types = [params.type]
@@ -336,7 +329,7 @@ function mendPaths(product: unknown): MendedPaths & { readonly product: unknown 
   const { categories } = (product ?? {}) as { categories?: unknown };
   if (!Array.isArray(categories)) return { product, count: 0, dropped: 0 };
   let [count, dropped] = [0, 0];
-  const kept = categories.flatMap((category) => {
+  const mended = categories.flatMap((category) => {
     const { path } = (category ?? {}) as { path?: unknown };
     if (!Array.isArray(path)) return [category];
     const names = trimEmpty(path);
@@ -344,7 +337,7 @@ function mendPaths(product: unknown): MendedPaths & { readonly product: unknown 
     if (names.length < path.length || names.length === 0) count += 1;
     return names.length === 0 ? [] : [{ ...category, path: names }];
   });
-  return { product: { ...(product as object), categories: kept }, count, dropped };
+  return { product: { ...(product as object), categories: mended }, count, dropped };
 }
 
 function trimEmpty(path: readonly unknown[]): readonly unknown[] {

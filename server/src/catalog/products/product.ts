@@ -168,7 +168,7 @@ function patchValues(
     replacements.set(key, [...(replacements.get(key) ?? []), ...readValues(values)]);
   }
   const placed = new Set<string>();
-  const kept = present.flatMap((value) => {
+  const patched = present.flatMap((value) => {
     const replacement = replacements.get(value.key);
     if (replacement === undefined) return [value];
     if (placed.has(value.key)) return [];
@@ -176,7 +176,7 @@ function patchValues(
     return replacement;
   });
   const added = [...replacements].flatMap(([key, values]) => (placed.has(key) ? [] : values));
-  return [...kept, ...added];
+  return [...patched, ...added];
 }
 
 function listPatches(sent: NonNullable<SentPatch['attributes']>): { key: string; values: SentValue[] }[] {

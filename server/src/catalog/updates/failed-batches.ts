@@ -24,7 +24,7 @@ const SILENT_MS = 5_000;
 const TRY_EVERY_MS = 250;
 /** How long a commit waits for batches that are arriving and for the next beat of the others: callers give up after 3 s. */
 export const COMMIT_WAIT_MS = 2_500;
-const LOOK_EVERY_MS = 100;
+const CHECK_EVERY_MS = 100;
 /** A limit, because unknown callers can name any number of projects while keys cannot be checked. */
 const MOST_MARKS = 1_000;
 
@@ -33,7 +33,7 @@ type Parts = Pick<CatalogParts, 'database' | 'clock' | 'logger'>;
 /**
  * Keeps a commit from running without a batch that was refused or is arriving. A batch has a row before it is read, so
  * the store knows of it whatever happens next. What could not be stored, because the database was away or the disk full, is
- * kept here until it can be; a process that ends without having stored it puts open full updates in doubt.
+ * held here until it can be; a process that ends without having stored it puts open full updates in doubt.
  * Source: docs/interface.md §3.1 rules 3, 10 and 11.
  */
 export class FailedBatches {
@@ -112,12 +112,12 @@ export class FailedBatches {
     }
     if (failed === undefined) return;
     const { projectId } = failed;
-    this.keep({ ...failed, at: clock.now() });
+    this.hold({ ...failed, at: clock.now() });
     for (; ; await delay(TRY_EVERY_MS)) {
       try {
         return await this.storeMarks();
       } catch (error) {
-        // There is no beat as long as a mark is kept, so this ends.
+        // There is no beat as long as a mark is held, so this ends.
         if (database.isShared && performance.now() - this.beatAt <= SILENT_MS) continue;
         logger.warn({ err: error, project: projectId }, 'a failed batch is only noted in memory');
         return;
@@ -134,10 +134,10 @@ export class FailedBatches {
   stateOf({ id, projectId, lastBatch, batchAt, arriving }: FullUpdate): BatchesState {
     const lost = [...this.lost].filter((batch) => batch.id === id).length;
     if (lost > 0) return { lastBatch: 'failed', arriving: arriving - lost };
-    const kept = [...this.marks.values()].filter(
+    const held = [...this.marks.values()].filter(
       (mark) => (mark.projectId ?? projectId) === projectId && mark.at >= batchAt,
     );
-    const states = [lastBatch, ...kept.map(({ state }) => state)];
+    const states = [lastBatch, ...held.map(({ state }) => state)];
     const worst = (['failed', 'in doubt'] as const).find((state) => states.includes(state));
     return { lastBatch: worst ?? 'accepted', arriving };
   }
@@ -147,7 +147,7 @@ export class FailedBatches {
    * @returns the full update as it is then, or as it is when `until` has passed
    */
   async waitForArriving(find: () => Promise<FullUpdate>, until: number): Promise<FullUpdate> {
-    for (; ; await delay(LOOK_EVERY_MS)) {
+    for (; ; await delay(CHECK_EVERY_MS)) {
       const open = await find();
       if (this.stateOf(open).arriving <= 0 || performance.now() > until) return open;
     }
@@ -163,7 +163,7 @@ export class FailedBatches {
     const before = await listOtherProcesses(database);
     const notReady = new ServiceError('not_ready', { retryAfterSeconds: 1 });
     for (let waiting = [...before.keys()]; waiting.length > 0; ) {
-      await delay(LOOK_EVERY_MS);
+      await delay(CHECK_EVERY_MS);
       const now = await listOtherProcesses(database);
       // Whether one ended in order or was killed is in the state of the full update when the caller asks again.
       if (performance.now() > until || waiting.some((id) => !now.has(id))) throw notReady;
@@ -171,7 +171,7 @@ export class FailedBatches {
     }
   }
 
-  private keep(mark: FailedBatch): void {
+  private hold(mark: FailedBatch): void {
     const known = this.marks.size < MOST_MARKS ? mark : { ...mark, projectId: undefined };
     this.marks.set(`${known.projectId} ${known.state}`, known);
   }

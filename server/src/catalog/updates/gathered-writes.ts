@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { RawBody } from '../../http/http.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
-import type { Task } from '../../tasks/tasks.ts';
+import type { PartRequest, Task } from '../../tasks/tasks.ts';
 import type { IngestSource } from '../ingest/ingest.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { FullUpdates } from './full-update.ts';
@@ -9,7 +9,7 @@ import type { ProductUpdates } from './product-updates.ts';
 
 export type WriteMode = 'full' | 'incremental' | 'partial' | 'delete';
 
-export interface AcceptRequest {
+interface AcceptRequest {
   /** Holds where it is stricter than the project's. */
   readonly maxDeletePercent: number;
   /** Written in the transaction that accepts. */
@@ -20,7 +20,7 @@ export interface AcceptRequest {
 export interface GatheredWrites {
   /**
    * Takes one batch: a body of products, or in mode delete a JSON list of identifiers.
-   * @returns when there is room for one more @throws every refusal of a body; then the batch is not kept
+   * @returns when there is room for one more @throws every refusal of a body; then the batch is not stored
    */
   add(body: RawBody): Promise<void>;
   /** @returns the tasks that write, accepted all at once as parts of the task */
@@ -29,80 +29,63 @@ export interface GatheredWrites {
   discard(): Promise<void>;
 }
 
-export interface GatheringParts {
+interface GatheringParts {
   readonly catalog: CatalogParts;
   readonly fullUpdates: FullUpdates;
   readonly updates: ProductUpdates;
 }
 
-/** The pipeline, by the name that it had. */
-const authorOf = ({ name }: Task) => ({ type: 'pipeline' as const, id: null, name });
-
 /** Opens what a task gathers; what an earlier run of the same task gathered in a full update is discarded. */
 export async function gatherWrites(
-  parts: GatheringParts,
+  { catalog: { tasks, ingest, payloads }, fullUpdates, updates }: GatheringParts,
   task: Task,
   mode: WriteMode,
 ): Promise<GatheredWrites> {
-  if (mode === 'full') return gatherFullUpdate(parts, task);
-  return mode === 'delete' ? gatherDeletes(parts, task) : gatherUpdates(parts, task, mode);
-}
-
-async function gatherFullUpdate(
-  { catalog, fullUpdates }: GatheringParts,
-  task: Task,
-): Promise<GatheredWrites> {
-  const id = await fullUpdates.openFor(task);
-  return {
-    add: (body) => fullUpdates.addFor(task, id, body),
-    accept: ({ maxDeletePercent, note }) =>
-      catalog.tasks.parts.accept(
-        task,
-        [fullUpdates.commitAsPart(id, { maxDeletePercent, author: authorOf(task) })],
-        note,
-      ),
-    discard: () => fullUpdates.discardOf(task, id),
-  };
-}
-
-function gatherUpdates(
-  { catalog, updates }: GatheringParts,
-  task: Task,
-  mode: 'incremental' | 'partial',
-): GatheredWrites {
   const { projectId } = task;
+  /** The pipeline, by the name that it had. */
+  const author = { type: 'pipeline' as const, id: null, name: task.name };
+  const acceptAll = (parts: readonly PartRequest[], { note }: AcceptRequest) =>
+    tasks.parts.accept(task, parts, note);
+  if (mode === 'full') {
+    const id = await fullUpdates.openFor(task);
+    return {
+      add: (body) => fullUpdates.addFor(task, id, body),
+      accept: (request) =>
+        acceptAll(
+          [fullUpdates.commitAsPart(id, { maxDeletePercent: request.maxDeletePercent, author })],
+          request,
+        ),
+      discard: () => fullUpdates.discardOf(task, id),
+    };
+  }
+  const names: string[] = [];
+  const discard = async () => {
+    for (const name of names) await payloads.remove(projectId, name);
+  };
+  // All in one deletion, so that it is guarded and restored as one.
+  if (mode === 'delete')
+    return {
+      async add({ bytes }) {
+        const name = `${randomUUID()}.identifiers`;
+        names.push(name);
+        await payloads.write(projectId, name, bytes);
+      },
+      accept: (request) =>
+        acceptAll(
+          [updates.deleteAsPart(names, { maxDeletePercent: request.maxDeletePercent, author })],
+          request,
+        ),
+      discard,
+    };
+  const form = mode === 'partial' ? 'patches' : 'products';
   const sources: IngestSource[] = [];
   return {
     async add(body) {
-      const form = mode === 'partial' ? 'patches' : 'products';
-      const { source } = await catalog.ingest.accept(projectId, body, { form });
+      const { source } = await ingest.accept(projectId, body, { form });
       sources.push(source);
+      names.push(source.payloadName);
     },
-    accept: ({ note }) => catalog.tasks.parts.accept(task, sources.map(updates.updateAsPart), note),
-    async discard() {
-      for (const { payloadName } of sources) await catalog.payloads.remove(projectId, payloadName);
-    },
-  };
-}
-
-/** All in one deletion, so that it is guarded and restored as one. */
-function gatherDeletes({ catalog, updates }: GatheringParts, task: Task): GatheredWrites {
-  const { projectId } = task;
-  const names: string[] = [];
-  return {
-    async add({ bytes }) {
-      const name = `${randomUUID()}.identifiers`;
-      names.push(name);
-      await catalog.payloads.write(projectId, name, bytes);
-    },
-    accept: ({ maxDeletePercent, note }) =>
-      catalog.tasks.parts.accept(
-        task,
-        [updates.deleteAsPart(names, { maxDeletePercent, author: authorOf(task) })],
-        note,
-      ),
-    async discard() {
-      for (const name of names) await catalog.payloads.remove(projectId, name);
-    },
+    accept: (request) => acceptAll(sources.map(updates.updateAsPart), request),
+    discard,
   };
 }

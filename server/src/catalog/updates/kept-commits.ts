@@ -2,7 +2,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { CatalogParts, CatalogSettings } from '../parts.ts';
 import type { KeptChange, KeptCommit, KeptKind, KeptPlace, RestoreOrder } from '../port.ts';
 
-/** The commits and deletes that can be undone, and how far they reach. Source: docs/interface.md §4.5. */
+/** The undo depth: the commits and deletes that can be undone, and how far they reach. Source: docs/interface.md §4.5. */
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -30,10 +30,10 @@ export function refusalOfRestore(last: number | undefined, { commit, ifLast }: R
 }
 
 /** A page of the differences of a commit. */
-interface ChangesQuestion {
+interface ChangesPage {
   readonly commit: number;
-  readonly kind: KeptKind | undefined;
-  readonly cursor: string | undefined;
+  readonly kind?: KeptKind;
+  readonly cursor?: string;
   readonly limit: number;
 }
 
@@ -61,12 +61,11 @@ export function createKeptCommits({ store, scans, tasks, getSettings }: CatalogP
       const items = await describe(projectId, await store.listKeptCommits(projectId));
       return { items, ...(await readReach(projectId)) };
     },
-    async listChanges(projectId: number, question: ChangesQuestion, signal: AbortSignal) {
-      const { cursor, limit, ...wanted } = question;
+    async listChanges(projectId: number, { cursor, limit, ...changes }: ChangesPage, signal: AbortSignal) {
       const after = cursor === undefined ? FIRST : readPlace(cursor);
-      const order = { projectId, ...wanted, after, limit: limit + 1 };
+      const order = { projectId, ...changes, after, limit: limit + 1 };
       const found = await scans.listKeptChanges(order, signal);
-      if (found === undefined) throw refuseUnkept(question.commit);
+      if (found === undefined) throw refuseUnkept(changes.commit);
       const page = found.slice(0, limit);
       const last = found.length > limit ? page.at(-1) : undefined;
       return { items: page.map(toShown), nextCursor: last === undefined ? null : writePlace(last) };

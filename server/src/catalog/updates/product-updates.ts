@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import type { RawBody, RecordAnswer } from '../../http/http.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { type ControlTransaction, mayBeStored } from '../../storage/storage.ts';
+import { mayBeStored } from '../../storage/storage.ts';
 import type { PartRequest, Task, TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
 import type { IngestSource } from '../ingest/ingest.ts';
 import type { CatalogParts } from '../parts.ts';
-import type { ChangeAuthor, ChangeCounts, RestoreOrder } from '../port.ts';
+import type { ChangeAuthor, RestoreOrder } from '../port.ts';
 import { countRows, type OnInvalid } from '../products/products.ts';
 import { ReportPassage } from '../report-lines.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';
@@ -33,16 +33,16 @@ interface DeletePayload {
   readonly author?: ChangeAuthor;
 }
 
-export interface DeleteOptions {
+interface DeleteOptions {
   readonly author: ChangeAuthor;
   readonly record: RecordAnswer<TaskAccepted>;
 }
 
-export interface RestoreOptions extends RestoreOrder {
+interface RestoreOptions extends RestoreOrder {
   readonly record: RecordAnswer<TaskAccepted>;
 }
 
-export interface UpdateOptions {
+interface UpdateOptions {
   readonly partial: boolean;
   /** Default: as the project says. */
   readonly onInvalid: OnInvalid | undefined;
@@ -52,6 +52,8 @@ export interface UpdateOptions {
 const ordered = { increment: 'STEP_BASED', acceptedAs: 'RUNNING', isOrdered: true } as const;
 /** Counting a list of this length takes the serving thread a few milliseconds. */
 const COUNTED_AT_ONCE = 1_000;
+/** A caller waits for the answer, and many give up after half a minute. */
+const WAIT_MS = 10_000;
 /** An update is extracted again when the ontology changed meanwhile; more often than this, it waits. */
 const ATTEMPTS = 10;
 
@@ -92,7 +94,7 @@ export class ProductUpdates {
     this.definitions = [this.updateTask, this.deleteTask, this.restoreTask];
   }
 
-  /** @throws every refusal of a body; then nothing is kept */
+  /** @throws every refusal of a body; then nothing is stored */
   async update(
     project: ChosenProject,
     body: RawBody,
@@ -104,11 +106,9 @@ export class ProductUpdates {
       onInvalid: onInvalid ?? usual,
     });
     try {
-      return await this.acceptWith(this.updateTask, { project, payload: { source } }, async (tx, task) => {
-        const answer = answerToUpdate(SUCCESS_TEXTS.update, task, counts);
-        await record(tx, answer);
-        return answer;
-      });
+      return await this.accept(this.updateTask, { project, payload: { source }, record }, (task) =>
+        answerToUpdate(SUCCESS_TEXTS.update, task, counts),
+      );
     } catch (error) {
       this.parts.ingest.release(source);
       if (!mayBeStored(error)) await this.parts.payloads.remove(project.id, source.payloadName);
@@ -116,8 +116,20 @@ export class ProductUpdates {
     }
   }
 
-  mayGetAny = (projectId: number, identifiers: readonly string[]): Promise<boolean> =>
-    mayGetAny(this.parts, projectId, identifiers);
+  /**
+   * Whether the catalog has one of these products when what was accepted before has taken effect, which is waited for.
+   * Where that takes too long, it may have one.
+   */
+  async mayGetAny(projectId: number, identifiers: readonly string[]): Promise<boolean> {
+    const { store, tasks } = this.parts;
+    // Listed first: what ends between the two is in the catalog then.
+    const accepted = (await tasks.listOpen(projectId)).filter(({ isOrdered }) => isOrdered);
+    if (await store.hasAny(projectId, identifiers)) return true;
+    const last = accepted.at(-1);
+    if (last === undefined) return false;
+    const { finishedAt } = await tasks.waitUntilEnded(last, WAIT_MS);
+    return finishedAt === undefined || store.hasAny(projectId, identifiers);
+  }
 
   /** @throws no_known_identifier */
   async remove(
@@ -126,41 +138,39 @@ export class ProductUpdates {
     { author, record }: DeleteOptions,
   ): Promise<TaskAccepted> {
     const { store, tasks } = this.parts;
-    if ((await isSettled(tasks, project.id)) && !(await store.hasAny(project.id, identifiers))) {
+    // The present can be judged only while nothing is on its way.
+    if (!(await tasks.hasOpenOrdered(project.id)) && !(await store.hasAny(project.id, identifiers))) {
       throw new ServiceError('no_known_identifier', {
         details: identifiers.slice(0, 20).map((one) => `${JSON.stringify(one)} is not known`),
       });
     }
     const payload = { identifiers, author };
-    return this.acceptWith(this.deleteTask, { project, payload }, async (tx, task) => {
-      const answer = answerToTask(SUCCESS_TEXTS.delete, task);
-      await record(tx, answer);
-      return answer;
-    });
+    return this.accept(this.deleteTask, { project, payload, record }, (task) =>
+      answerToTask(SUCCESS_TEXTS.delete, task),
+    );
   }
 
   /** @throws nothing_to_restore, changed_meanwhile */
   async restore(project: ChosenProject, { record, ...order }: RestoreOptions): Promise<TaskAccepted> {
-    if (await isSettled(this.parts.tasks, project.id))
+    if (!(await this.parts.tasks.hasOpenOrdered(project.id)))
       refuseRestore(await this.parts.store.listKeptCommits(project.id), order);
-    return this.acceptWith(this.restoreTask, { project, payload: order }, async (tx, task) => {
-      const answer = answerToTask(SUCCESS_TEXTS.restore, task);
-      await record(tx, answer);
-      return answer;
-    });
+    return this.accept(this.restoreTask, { project, payload: order, record }, (task) =>
+      answerToTask(SUCCESS_TEXTS.restore, task),
+    );
   }
 
   /** Stores the task and its answer in one transaction. @returns the answer */
-  private async acceptWith<Payload extends object, Answer>(
+  private async accept<Payload extends object, Answer>(
     definition: TaskDefinition<Payload>,
-    request: { project: ChosenProject; payload: Payload },
-    describe: (tx: ControlTransaction, task: Task) => Promise<Answer>,
+    { record, ...request }: { project: ChosenProject; payload: Payload; record: RecordAnswer<Answer> },
+    describe: (task: Task) => Answer,
   ): Promise<Answer> {
     let answer: Answer | undefined;
     await this.parts.tasks.accept(definition, {
       ...request,
-      async alongside(tx, task) {
-        answer = await describe(tx, task);
+      alongside(tx, task) {
+        answer = describe(task);
+        return record(tx, answer);
       },
     });
     assert(answer !== undefined);
@@ -183,8 +193,11 @@ export class ProductUpdates {
       const passage = new ReportPassage(run);
       await passage.pass(report);
       const warnings = await passage.end();
-      await run.log(describeCounts(result, unknownIdentifiers, rows));
       const { created, changed, unchanged } = result;
+      const unknown = unknownIdentifiers > 0 ? `, ${unknownIdentifiers} identifiers were not known` : '';
+      await run.log(
+        `${rows} products: created ${created}, changed ${changed}, unchanged ${unchanged}${unknown}`,
+      );
       run.count({ created, changed, unchanged, unknown: unknownIdentifiers, ...warnings });
       onProductsWritten(projectId, { created, changed });
       this.parts.collectGarbage(projectId);
@@ -245,8 +258,9 @@ export class ProductUpdates {
     const { maxDeletePercent = 100, author } = payload;
     if (maxDeletePercent < 100) await this.checkDeletes(projectId, identifiers, maxDeletePercent);
     const at = this.parts.clock.now();
-    const kept = { keptCommits: settings.keptCommits, keptSince: keptSinceOf(settings, at), author };
-    const change = { ...{ taskNumber, at, identifiers }, ...kept };
+    const { keptCommits } = settings;
+    const undo = { keptCommits, keptSince: keptSinceOf(settings, at), author };
+    const change = { ...{ taskNumber, at, identifiers }, ...undo };
     const { deleted, unknown } = await run.takeEffect(() =>
       this.parts.store.deleteProducts(projectId, change),
     );
@@ -274,39 +288,4 @@ export class ProductUpdates {
     if (result.needsExtraction) await this.hooks.startExtraction({ id: projectId, name: projectName });
     this.parts.collectGarbage(projectId);
   }
-}
-
-function describeCounts(
-  { created, changed, unchanged }: ChangeCounts,
-  unknown: number,
-  rows: number,
-): string {
-  const left = unknown > 0 ? `, ${unknown} identifiers were not known` : '';
-  return `${rows} products: created ${created}, changed ${changed}, unchanged ${unchanged}${left}`;
-}
-
-/** A caller waits for the answer, and many give up after half a minute. */
-const WAIT_MS = 10_000;
-
-/** A question about the present can be asked only while nothing is on its way. */
-async function isSettled(tasks: CatalogParts['tasks'], projectId: number): Promise<boolean> {
-  return !(await tasks.hasOpenOrdered(projectId));
-}
-
-/**
- * Whether the catalog has one of these products when what was accepted before has taken effect, which is waited for.
- * Where that takes too long, it may have one.
- */
-async function mayGetAny(
-  { store, tasks }: Pick<CatalogParts, 'store' | 'tasks'>,
-  projectId: number,
-  identifiers: readonly string[],
-): Promise<boolean> {
-  // Listed first: what ends between the two is in the catalog then.
-  const accepted = (await tasks.listOpen(projectId)).filter(({ isOrdered }) => isOrdered);
-  if (await store.hasAny(projectId, identifiers)) return true;
-  const last = accepted.at(-1);
-  if (last === undefined) return false;
-  const { finishedAt } = await tasks.waitUntilEnded(last, WAIT_MS);
-  return finishedAt === undefined || store.hasAny(projectId, identifiers);
 }

@@ -67,7 +67,7 @@ export function createOntologyChanges({ store, tasks, ingest, clock, onOntologyF
 
   async function replaceExpected(project: ChosenProject, requested: RequestedOntology) {
     const present = await store.getOntology(project.id);
-    // The store looks again in its transaction; here it spares a task that would extract nothing.
+    // The store compares again in its transaction; here it spares a task that would extract nothing.
     refuseOtherState(requested.expected, markOfOntology(present));
     // Comparing what would be stored is the store's; this only spares a task when a client puts back what it got.
     if (isSameOntology(present, requested)) return { ontology: present, changed: false };

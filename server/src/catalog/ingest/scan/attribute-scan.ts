@@ -17,9 +17,9 @@ import {
   type CountedSpan,
   decodeText,
   endOfDigits,
+  irregularities,
   MINUS,
   NO_SPAN,
-  oddities,
   POINT,
   QUOTE,
   type Reader,
@@ -27,7 +27,7 @@ import {
   type Span,
   sizesOf,
   skipSpace,
-  UNSURE,
+  UNCERTAIN,
   ZERO,
 } from './readers.ts';
 import { IntList, SpanTable } from './span-table.ts';
@@ -46,7 +46,7 @@ export interface ScannedKey {
   measure: KnownMeasure | undefined;
   /** Text stays text, whatever else comes. */
   isText: boolean;
-  /** Whether a value was empty, which is told in the report. */
+  /** Whether a value was empty, for the report. */
   hasBlank: boolean;
 }
 
@@ -75,12 +75,12 @@ export class AttributeScan {
   private readonly table: SpanTable;
   private readonly keys: ScannedKey[] = [];
   private readonly byName = new Map<string, ScannedKey>();
-  private readonly first = createKey('', UNSURE);
+  private readonly first = createKey('', UNCERTAIN);
   private key = this.first;
   private found = this.first;
-  private keyEnd = UNSURE;
-  private valueAt = UNSURE;
-  private odditiesBefore = 0;
+  private keyEnd = UNCERTAIN;
+  private valueAt = UNCERTAIN;
+  private irregularBefore = 0;
   private readonly readAny: Reader;
 
   constructor(bytes: Buffer) {
@@ -115,7 +115,7 @@ export class AttributeScan {
   private afterLead(at: number): number {
     const { bytes, key } = this;
     const { next, other } = key;
-    const value = next === undefined ? UNSURE : afterSameAgain(bytes, at, next.lead);
+    const value = next === undefined ? UNCERTAIN : afterSameAgain(bytes, at, next.lead);
     if (value >= 0) this.key = next as ScannedKey;
     if (value >= 0 || other === undefined) return value;
     const second = afterSameAgain(bytes, at, other.lead);
@@ -131,12 +131,12 @@ export class AttributeScan {
   }
 
   private afterAny(at: number): number {
-    const before = oddities.count;
+    const before = irregularities.count;
     const end = this.readAny(at);
-    if (end < 0) return UNSURE;
+    if (end < 0) return UNCERTAIN;
     const { found, keyEnd, valueAt } = this;
     if (valueAt > keyEnd) {
-      found.lead = { start: at, length: valueAt - at, oddities: this.odditiesBefore - before };
+      found.lead = { start: at, length: valueAt - at, irregularities: this.irregularBefore - before };
       this.goTo(found);
     } else this.key = found;
     if (this.bytes[valueAt] === QUOTE) this.afterValue(valueAt);
@@ -145,8 +145,8 @@ export class AttributeScan {
 
   private afterKey(at: number): number {
     const end = afterText(this.bytes, at, KEY);
-    const number = end < 0 ? UNSURE : this.table.add(at, end);
-    if (number < 0) return UNSURE;
+    const number = end < 0 ? UNCERTAIN : this.table.add(at, end);
+    if (number < 0) return UNCERTAIN;
     this.found = this.keys[number] ?? this.addKey(at, end);
     this.keyEnd = end;
     return end;
@@ -165,7 +165,7 @@ export class AttributeScan {
   /** It may stand before its key. */
   private afterTextOf(at: number): number {
     this.valueAt = at;
-    this.odditiesBefore = oddities.count;
+    this.irregularBefore = irregularities.count;
     return afterText(this.bytes, at, VALUE);
   }
 
@@ -217,23 +217,23 @@ const BEYOND_ASCII = 0x80;
 interface KnownMeasure {
   /** What stands behind the number: the unit, if any, and the closing quote. */
   readonly unit: Span;
-  /** undefined: whole numbers only, for others tell which sign is the decimal one. */
+  /** undefined: whole numbers only, other forms need the decimal sign. */
   readonly decimal: number | undefined;
 }
 
 /**
- * A string that is a number beyond doubt, with this unit and its closing quote. Anything else is UNSURE and may be one all
+ * A string that is a number beyond doubt, with this unit and its closing quote. Anything else is UNCERTAIN and may be one all
  * the same, e.g. with an escape.
  * @param at where the opening quote is
  */
 function endOfMeasure(bytes: Uint8Array, at: number, { unit, decimal }: KnownMeasure): number {
   const start = afterSign(bytes, at + 1);
   const whole = endOfDigits(bytes, start);
-  if (whole === start || (bytes[start] === ZERO && whole > start + 1)) return UNSURE;
+  if (whole === start || (bytes[start] === ZERO && whole > start + 1)) return UNCERTAIN;
   if (decimal === undefined || bytes[whole] !== decimal)
-    return whole - start < CODE_DIGITS ? afterSame(bytes, whole, unit) : UNSURE;
+    return whole - start < CODE_DIGITS ? afterSame(bytes, whole, unit) : UNCERTAIN;
   const end = endOfDigits(bytes, whole + 1);
-  return end > whole + 1 && end - start - 1 < CODE_DIGITS ? afterSame(bytes, end, unit) : UNSURE;
+  return end > whole + 1 && end - start - 1 < CODE_DIGITS ? afterSame(bytes, end, unit) : UNCERTAIN;
 }
 
 const afterSign = (bytes: Uint8Array, at: number) =>

@@ -1,26 +1,26 @@
-/** Reads one value of a body. @returns where it ends; UNSURE when it is not certainly valid */
+/** Reads one value of a body. @returns where it ends; UNCERTAIN when it is not certainly valid */
 export type Reader = (at: number) => number;
 
 const literalOf = (text: string) => Uint8Array.from(Buffer.from(text));
 
 /** Of a text in characters, of a list in items. */
-export interface Sizes {
+interface Sizes {
   readonly least: number;
   readonly most: number;
 }
 
-export const text =
+const text =
   (bytes: Buffer, sizes: Sizes): Reader =>
   (at) =>
     afterText(bytes, at, sizes);
 
 export function afterText(bytes: Buffer, at: number, { least, most }: Sizes): number {
-  if (bytes[at] !== QUOTE) return UNSURE;
+  if (bytes[at] !== QUOTE) return UNCERTAIN;
   const end = endOfString(bytes, at + 1);
   // No character takes less than a byte.
   const longest = end - at - 1;
   if (longest >= least && longest <= most) return end + 1;
-  return longest > most && countCharacters(bytes, at, end + 1) <= most ? end + 1 : UNSURE;
+  return longest > most && countCharacters(bytes, at, end + 1) <= most ? end + 1 : UNCERTAIN;
 }
 
 export function decodeText(bytes: Buffer, start: number, end: number): string {
@@ -36,35 +36,35 @@ function countCharacters(bytes: Buffer, start: number, end: number): number {
 
 const NULL = literalOf('null');
 
-export const orNull =
+const orNull =
   (bytes: Buffer, reader: Reader): Reader =>
   (at) => {
     const end = reader(at);
     if (end >= 0) return end;
-    oddities.count += 1;
+    irregularities.count += 1;
     return afterLiteral(bytes, at, NULL);
   };
 
-export const oneOf = (bytes: Buffer, words: readonly string[]): Reader => {
+const oneOf = (bytes: Buffer, words: readonly string[]): Reader => {
   const literals = words.map((word) => literalOf(JSON.stringify(word)));
   return (at) => {
     for (const literal of literals) {
       const end = afterLiteral(bytes, at, literal);
       if (end >= 0) return end;
     }
-    return UNSURE;
+    return UNCERTAIN;
   };
 };
 
 /** A whole number with fewer digits than these; one with as many may be valid too. */
-export const integer =
+const integer =
   (bytes: Buffer, { least, most }: Sizes): Reader =>
   (at) => {
     const start = least < 0 && bytes[at] === MINUS ? at + 1 : at;
     const end = endOfDigits(bytes, start);
-    if (start > at && bytes[start] === ZERO) oddities.count += 1;
+    if (start > at && bytes[start] === ZERO) irregularities.count += 1;
     const isOne = end > start && 10 ** (end - start) <= most && (bytes[start] !== ZERO || end === start + 1);
-    return isOne ? end : UNSURE;
+    return isOne ? end : UNCERTAIN;
   };
 
 interface Items extends Sizes {
@@ -72,18 +72,18 @@ interface Items extends Sizes {
 }
 
 export const list = (bytes: Buffer, items: Items): Reader => {
-  return (at) => (bytes[at] === OPENS_LIST ? afterItems(bytes, at, items) : UNSURE);
+  return (at) => (bytes[at] === OPENS_LIST ? afterItems(bytes, at, items) : UNCERTAIN);
 };
 
 function afterItems(bytes: Buffer, at: number, { item, least, most }: Items): number {
   let next = skipSpace(bytes, at + 1);
-  if (bytes[next] === CLOSES_LIST) return least === 0 ? next + 1 : UNSURE;
+  if (bytes[next] === CLOSES_LIST) return least === 0 ? next + 1 : UNCERTAIN;
   for (let count = 1; count <= most; count += 1) {
     next = skipSpace(bytes, item(next));
-    if (bytes[next] !== COMMA) return bytes[next] === CLOSES_LIST ? next + 1 : UNSURE;
+    if (bytes[next] !== COMMA) return bytes[next] === CLOSES_LIST ? next + 1 : UNCERTAIN;
     next = skipSpace(bytes, next + 1);
   }
-  return UNSURE;
+  return UNCERTAIN;
 }
 
 interface Member {
@@ -107,46 +107,46 @@ export function object(
   const add = (name: string, bit: number, reader: Reader): Member => {
     return { bit, name: literalOf(JSON.stringify(name)), reader, all, next: undefined, lead: NO_SPAN };
   };
-  const first = add('', 0, () => UNSURE);
+  const first = add('', 0, () => UNCERTAIN);
   for (const [name, reader] of Object.entries(readers)) all.push(add(name, 1 << all.length, reader));
-  const wanted = required.reduce((bits, name) => bits | (1 << Object.keys(readers).indexOf(name)), 0);
-  return (at) => (bytes[at] === OPENS_OBJECT ? afterMembers(bytes, at, { first, wanted }) : UNSURE);
+  const needed = required.reduce((bits, name) => bits | (1 << Object.keys(readers).indexOf(name)), 0);
+  return (at) => (bytes[at] === OPENS_OBJECT ? afterMembers(bytes, at, { first, needed }) : UNCERTAIN);
 }
 
 interface Shape {
   /** What is followed by the first member. */
   readonly first: Member;
-  readonly wanted: number;
+  readonly needed: number;
 }
 
-function afterMembers(bytes: Buffer, at: number, { first, wanted }: Shape): number {
+function afterMembers(bytes: Buffer, at: number, { first, needed }: Shape): number {
   let seen = 0;
   let next = at;
   let last = first;
   do {
     const value = findNext(bytes, next, last);
-    if (value < 0) return UNSURE;
+    if (value < 0) return UNCERTAIN;
     last = last.next as Member;
-    if ((seen & last.bit) !== 0) return UNSURE;
+    if ((seen & last.bit) !== 0) return UNCERTAIN;
     seen |= last.bit;
     next = skipSpace(bytes, last.reader(value));
   } while (bytes[next] === COMMA);
-  return bytes[next] === CLOSES_OBJECT && (seen & wanted) === wanted ? next + 1 : UNSURE;
+  return bytes[next] === CLOSES_OBJECT && (seen & needed) === needed ? next + 1 : UNCERTAIN;
 }
 
 /** Notes what follows the last member. @returns where its value is */
 function findNext(bytes: Buffer, at: number, last: Member): number {
-  const same = last.next === undefined ? UNSURE : afterSameAgain(bytes, at, last.lead);
+  const same = last.next === undefined ? UNCERTAIN : afterSameAgain(bytes, at, last.lead);
   if (same >= 0) return same;
-  const before = oddities.count;
+  const before = irregularities.count;
   const start = skipSpace(bytes, at + 1);
   const next = last.all.find(({ name }) => afterLiteral(bytes, start, name) >= 0);
-  if (next === undefined) return UNSURE;
+  if (next === undefined) return UNCERTAIN;
   const value = afterColon(bytes, start + next.name.length);
-  if (value < 0) return UNSURE;
-  if (next.bit < last.bit) oddities.count += 1;
+  if (value < 0) return UNCERTAIN;
+  if (next.bit < last.bit) irregularities.count += 1;
   last.next = next;
-  last.lead = { start: at, length: value - at, oddities: oddities.count - before };
+  last.lead = { start: at, length: value - at, irregularities: irregularities.count - before };
   return value;
 }
 
@@ -202,16 +202,16 @@ export function sizesOf(schema: object): Sizes {
 
 /**
  * JSON read over its bytes, without making anything of it. Each function takes where something begins and returns where it
- * ends, or UNSURE: not what was looked for, or not certain. Whoever gets UNSURE leaves the whole body to the validator. It is
- * a place before the bytes, so that nothing is found there either.
+ * ends, or UNCERTAIN: not what was looked for, or not certain. The caller then leaves the whole body to the
+ * validator. It is a place before the bytes, so that nothing is found there either.
  */
-export const UNSURE = -1;
+export const UNCERTAIN = -1;
 
 /**
  * Counts what JSON.stringify writes otherwise: white space, other escapes, members in another order, null for nothing. A body
  * is read without a pause, so what is counted meanwhile is its own.
  */
-export const oddities = { count: 0 };
+export const irregularities = { count: 0 };
 
 export const QUOTE = 0x22;
 export const COMMA = 0x2c;
@@ -230,7 +230,7 @@ export const LOWER_N = 0x6e;
 /** @returns where the next thing begins that is no white space */
 export function skipSpace(bytes: Uint8Array, at: number): number {
   if ((bytes[at] as number) > SPACE) return at;
-  oddities.count += 1;
+  irregularities.count += 1;
   return (bytes[at + 1] as number) > SPACE && bytes[at] === SPACE ? at + 1 : skipMoreSpace(bytes, at);
 }
 
@@ -246,7 +246,7 @@ const isSpace = (byte: number | undefined) =>
 /** @returns where the value begins whose name ends here */
 function afterColon(bytes: Uint8Array, at: number): number {
   const colon = skipSpace(bytes, at);
-  return bytes[colon] === COLON ? skipSpace(bytes, colon + 1) : UNSURE;
+  return bytes[colon] === COLON ? skipSpace(bytes, colon + 1) : UNCERTAIN;
 }
 
 export function endOfDigits(bytes: Uint8Array, at: number): number {
@@ -257,7 +257,7 @@ export function endOfDigits(bytes: Uint8Array, at: number): number {
 
 function afterLiteral(bytes: Uint8Array, at: number, literal: Uint8Array): number {
   for (let index = 0; index < literal.length; index += 1) {
-    if (bytes[at + index] !== literal[index]) return UNSURE;
+    if (bytes[at + index] !== literal[index]) return UNCERTAIN;
   }
   return at + literal.length;
 }
@@ -268,37 +268,37 @@ export interface Span {
   readonly length: number;
 }
 
-/** A part whose oddities count each time. */
+/** A part whose irregularities count each time. */
 export interface CountedSpan extends Span {
-  readonly oddities: number;
+  readonly irregularities: number;
 }
 
-export const NO_SPAN: CountedSpan = { start: 0, length: 0, oddities: 0 };
+export const NO_SPAN: CountedSpan = { start: 0, length: 0, irregularities: 0 };
 
 export function afterSame(bytes: Uint8Array, at: number, { start, length }: Span): number {
   for (let index = 0; index < length; index += 1) {
-    if (bytes[at + index] !== bytes[start + index]) return UNSURE;
+    if (bytes[at + index] !== bytes[start + index]) return UNCERTAIN;
   }
   return at + length;
 }
 
 export function afterSameAgain(bytes: Uint8Array, at: number, span: CountedSpan): number {
   const end = afterSame(bytes, at, span);
-  if (end >= 0) oddities.count += span.oddities;
+  if (end >= 0) irregularities.count += span.irregularities;
   return end;
 }
 
 /**
  * @param at after the opening quote
- * @returns where the closing quote is; UNSURE for what is no string, or one that no store keeps
+ * @returns where the closing quote is; UNCERTAIN for what is no string, or one that no store keeps
  */
 function endOfString(bytes: Uint8Array, at: number): number {
   let next = at;
   for (;;) {
-    // Beyond the end it is 0, a control character; so it is at UNSURE.
+    // Beyond the end it is 0, a control character; so it is at UNCERTAIN.
     const byte = (bytes[next] as number) | 0;
     if (byte === QUOTE) return next;
-    if (byte < SPACE) return UNSURE;
+    if (byte < SPACE) return UNCERTAIN;
     next = byte === BACKSLASH ? afterEscape(bytes, next + 1) : next + 1;
   }
 }
@@ -314,18 +314,18 @@ for (const byte of Buffer.from('"\\/bfnrt')) SHORT_ESCAPES[byte] = 1;
 
 function afterEscape(bytes: Uint8Array, at: number): number {
   const byte = bytes[at] as number;
-  if (byte === LOWER_U || byte === SLASH) oddities.count += 1;
+  if (byte === LOWER_U || byte === SLASH) irregularities.count += 1;
   if (byte === LOWER_U) return afterUnit(bytes, at + 1);
-  return SHORT_ESCAPES[byte] === 1 ? at + 1 : UNSURE;
+  return SHORT_ESCAPES[byte] === 1 ? at + 1 : UNCERTAIN;
 }
 
 /** NUL and surrogates that are no pair are no text. Source: docs/interface.md §2.3 rule 9. */
 function afterUnit(bytes: Uint8Array, at: number): number {
   const unit = readUnit(bytes, at);
-  if (unit <= 0) return UNSURE;
+  if (unit <= 0) return UNCERTAIN;
   if ((unit & 0xf800) !== 0xd800) return at + 4;
   const isPair = unit < 0xdc00 && bytes[at + 4] === BACKSLASH && bytes[at + 5] === LOWER_U;
-  return isPair && (readUnit(bytes, at + 6) & ~0x3ff) === 0xdc00 ? at + 10 : UNSURE;
+  return isPair && (readUnit(bytes, at + 6) & ~0x3ff) === 0xdc00 ? at + 10 : UNCERTAIN;
 }
 
 /** Digits by their byte; -1 makes a whole unit negative. */

@@ -14,17 +14,17 @@ import {
   afterText,
   BACKSLASH,
   hasEscape,
+  irregularities,
   LOWER_N,
   list,
   NO_SPAN,
   OPENS_LIST,
   object,
-  oddities,
   type Reader,
   readerOf,
   sizesOf,
   skipSpace,
-  UNSURE,
+  UNCERTAIN,
 } from './readers.ts';
 import { ScannedProducts } from './scanned-products.ts';
 import { SpanTable } from './span-table.ts';
@@ -114,7 +114,7 @@ class BodyScan {
     const end = this.readProduct(at);
     this.products.end(end);
     this.sent += 1;
-    return this.identifiers.size === this.sent && this.images <= IMAGES ? end : UNSURE;
+    return this.identifiers.size === this.sent && this.images <= IMAGES ? end : UNCERTAIN;
   }
 
   private countImage(read: Reader): Reader {
@@ -127,17 +127,17 @@ class BodyScan {
   /** A member that is null was not sent. */
   private noteMember(name: string, reader: Reader): Reader {
     return (start) => {
-      const before = oddities.count;
+      const before = irregularities.count;
       const end = reader(start);
-      const isOdd = oddities.count > before;
-      if (this.bytes[start] !== LOWER_N) this.products.note(name, { start, end, isOdd });
+      const isIrregular = irregularities.count > before;
+      if (this.bytes[start] !== LOWER_N) this.products.note(name, { start, end, isIrregular });
       return end;
     };
   }
 
   private afterIdentifier(at: number): number {
     const end = afterText(this.bytes, at, IDENTIFIER);
-    return end < 0 || this.identifiers.add(at, end) < 0 ? UNSURE : end;
+    return end < 0 || this.identifiers.add(at, end) < 0 ? UNCERTAIN : end;
   }
 
   /** In two spellings; the table finds one that is repeated as it was written. */
@@ -157,9 +157,9 @@ class CategoryScan {
   private readonly bytes: Buffer;
   private readonly table: SpanTable;
   /** Numbers of paths, each once, in the order in which they came. */
-  private readonly wanted = new Set<number>();
+  private readonly unnumbered = new Set<number>();
   private last = NO_SPAN;
-  private path = UNSURE;
+  private path = UNCERTAIN;
   private hasId = false;
   private readonly readPath: Reader;
   private readonly readId: Reader;
@@ -180,27 +180,29 @@ class CategoryScan {
   readonly read: Reader = (at) => {
     this.hasId = false;
     const end = this.readCategory(at);
-    if (end >= 0 && !this.hasId) this.wanted.add(this.path);
+    if (end >= 0 && !this.hasId) this.unnumbered.add(this.path);
     return end;
   };
 
   /** @returns the paths as JSON, each once */
   listPaths(): string[] {
     const { starts, ends } = this.table;
-    const texts = Array.from(this.wanted, (path) => this.bytes.toString('utf8', starts[path], ends[path]));
+    const texts = Array.from(this.unnumbered, (path) =>
+      this.bytes.toString('utf8', starts[path], ends[path]),
+    );
     return [...new Set(texts.map((one) => JSON.stringify(JSON.parse(one))))];
   }
 
   /** Products of one category often follow each other. */
   private afterPath(at: number): number {
-    const same = this.path < 0 ? UNSURE : afterSameAgain(this.bytes, at, this.last);
+    const same = this.path < 0 ? UNCERTAIN : afterSameAgain(this.bytes, at, this.last);
     if (same >= 0) return same;
-    const before = oddities.count;
+    const before = irregularities.count;
     const end = this.readPath(at);
-    if (end < 0) return UNSURE;
+    if (end < 0) return UNCERTAIN;
     this.path = this.table.add(at, end);
-    this.last = { start: at, length: end - at, oddities: oddities.count - before };
-    return this.path < 0 ? UNSURE : end;
+    this.last = { start: at, length: end - at, irregularities: irregularities.count - before };
+    return this.path < 0 ? UNCERTAIN : end;
   }
 
   private afterId(at: number): number {

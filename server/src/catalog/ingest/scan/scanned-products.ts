@@ -29,7 +29,7 @@ const CLOSES = Buffer.from('}');
 const EMPTY_LENGTH = 2;
 
 /** Of a product: where it begins and ends, its first value, whether it is odd, and where its members begin and end. */
-const [START, STOP, VALUES, IS_ODD, SPANS] = [0, 1, 2, 3, 4] as const;
+const [START, STOP, VALUES, IS_IRREGULAR, SPANS] = [0, 1, 2, 3, 4] as const;
 const INTS = SPANS + 2 * MEMBERS.length;
 
 /** A member as it lies in a body. */
@@ -37,7 +37,7 @@ interface NotedMember {
   readonly start: number;
   readonly end: number;
   /** Whether JSON.stringify writes the value otherwise. */
-  readonly isOdd: boolean;
+  readonly isIrregular: boolean;
 }
 
 /** Where the products of a scanned body lie in its bytes. */
@@ -64,9 +64,9 @@ export class ScannedProducts {
     this.ints.set(this.last + STOP, end);
   }
 
-  note(name: string, { start, end, isOdd }: NotedMember): void {
+  note(name: string, { start, end, isIrregular }: NotedMember): void {
     const number = NUMBERS.get(name);
-    if (isOdd || number === undefined) this.ints.set(this.last + IS_ODD, 1);
+    if (isIrregular || number === undefined) this.ints.set(this.last + IS_IRREGULAR, 1);
     if (number === undefined) return;
     this.ints.set(this.last + SPANS + 2 * number, start);
     this.ints.set(this.last + SPANS + 2 * number + 1, end);
@@ -101,14 +101,14 @@ export class ScannedProducts {
     return known;
   }
 
-  /** Calls for each value of a product whose key is wanted, with the number of the key. */
-  visitValues(row: number, isWanted: readonly boolean[], visit: (key: number, value: string) => void): void {
+  /** Calls for each value of a product of one of these keys, with the number of the key. */
+  visitValues(row: number, isVisited: readonly boolean[], visit: (key: number, value: string) => void): void {
     const { values } = this.attributes;
     const next = (row + 1) * INTS;
     const end = next < this.ints.length ? this.ints.at(next + VALUES) : values.length;
     for (let at = this.ints.at(row * INTS + VALUES); at < end; at += 3) {
       const key = values.at(at);
-      if (isWanted[key]) visit(key, decodeText(this.bytes, values.at(at + 1), values.at(at + 2)));
+      if (isVisited[key]) visit(key, decodeText(this.bytes, values.at(at + 1), values.at(at + 2)));
     }
   }
 
@@ -120,7 +120,7 @@ export class ScannedProducts {
   /** Writes what JSON.stringify makes of `read`. */
   write(row: number, packer: ProductPacker): void {
     const { bytes, ints } = this;
-    if (ints.at(row * INTS + IS_ODD) === 1) {
+    if (ints.at(row * INTS + IS_IRREGULAR) === 1) {
       packer.addText(JSON.stringify(this.read(row)));
       return;
     }
@@ -143,7 +143,7 @@ export class ScannedProducts {
   }
 }
 
-/** Joins values with what stands before them; what stands in the body as it is wanted is copied in one piece. */
+/** Joins values with what stands before them; what stands in the body as it is stored is copied in one piece. */
 class RunCopier {
   private readonly bytes: Buffer;
   private readonly packer: ProductPacker;

@@ -1,6 +1,6 @@
-import { UNSURE } from './readers.ts';
+import { UNCERTAIN } from './readers.ts';
 
-/** Entries that one look may pass before it gives up: bytes can be chosen so that all fall on one place. */
+/** Entries that one lookup may pass before it gives up: bytes can be chosen so that all fall on one place. */
 const MOST_PROBES = 64;
 const MOST_SLOTS = 32_768;
 /** The shortest product, attribute or category takes more bytes. */
@@ -16,9 +16,9 @@ export class SpanTable {
   private readonly mask: number;
 
   constructor(bytes: Uint8Array) {
-    const wanted = Math.min(Math.max(bytes.length / BYTES_PER_SLOT, 16), MOST_SLOTS);
+    const slots = Math.min(Math.max(bytes.length / BYTES_PER_SLOT, 16), MOST_SLOTS);
     this.bytes = bytes;
-    this.slots = new Int32Array(2 ** Math.ceil(Math.log2(wanted)));
+    this.slots = new Int32Array(2 ** Math.ceil(Math.log2(slots)));
     this.mask = this.slots.length - 1;
   }
 
@@ -26,7 +26,7 @@ export class SpanTable {
     return this.starts.length;
   }
 
-  /** @returns the number of this part; UNSURE when there are too many or they are too much alike */
+  /** @returns the number of this part; UNCERTAIN when there are too many or they are too much alike */
   add(start: number, end: number): number {
     let slot = this.hash(start, end) & this.mask;
     for (let probe = 0; probe < MOST_PROBES; probe += 1) {
@@ -35,11 +35,11 @@ export class SpanTable {
       if (this.isSame(number, start, end)) return number;
       slot = (slot + 1) & this.mask;
     }
-    return UNSURE;
+    return UNCERTAIN;
   }
 
   private insert(slot: number, start: number, end: number): number {
-    if (this.size * 2 > this.mask) return UNSURE;
+    if (this.size * 2 > this.mask) return UNCERTAIN;
     this.starts.push(start);
     this.ends.push(end);
     this.slots[slot] = this.size;
