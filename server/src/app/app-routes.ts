@@ -10,9 +10,13 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { lookupRoutes } from '../catalog/lookup/lookup-routes.ts';
 import { ontologyRoutes } from '../catalog/ontology/ontology-routes.ts';
 import { searchRoutes } from '../catalog/search/search-routes.ts';
-import { fullUpdateRoutes } from '../catalog/updates/full-update-routes.ts';
 import { keptCommitRoutes } from '../catalog/updates/kept-commit-routes.ts';
-import { contentRoutes, deleteRoutes, productUpdateRoutes } from '../catalog/updates/update-routes.ts';
+import {
+  contentRoutes,
+  deleteRoutes,
+  fullUpdateRoutes,
+  productUpdateRoutes,
+} from '../catalog/updates/update-routes.ts';
 import { channelBuildRoutes } from '../channels/builds/build-routes.ts';
 import { feedRoutes } from '../channels/builds/feed-routes.ts';
 import type { Channels } from '../channels/channels.ts';

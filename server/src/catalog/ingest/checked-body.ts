@@ -129,7 +129,7 @@ function observeValues(
 }
 
 /** @returns the paths that came without an id, as JSON, each once */
-export function listPaths(products: readonly Pick<SentProduct | SentPatch, 'categories'>[]): string[] {
+function listPaths(products: readonly Pick<SentProduct | SentPatch, 'categories'>[]): string[] {
   const paths = new Set<string>();
   for (const { categories } of products) {
     for (const { path, categoryId } of categories ?? [])

@@ -80,7 +80,7 @@ export const describeChecked = ({ sent, parsed, skipped }: CheckedBody): CheckRe
 });
 
 /** What a batch of a full update is judged by beside the ontology. */
-export interface FullUpdateContext extends Pick<DraftSettings, 'locale'> {
+interface FullUpdateContext extends Pick<DraftSettings, 'locale'> {
   /** Values of attributes that the ontology does not know, in the batches before. */
   readonly observed: Observations;
 }

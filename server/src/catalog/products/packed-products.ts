@@ -54,7 +54,7 @@ export function derivedOf({ bytes, offsets }: PackedProducts, row: number): stri
   return start === end ? '' : Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();
 }
 
-export function hashOf({ hashes }: PackedProducts, row: number): Uint8Array {
+function hashOf({ hashes }: PackedProducts, row: number): Uint8Array {
   return hashes.subarray(row * HASH_BYTES, (row + 1) * HASH_BYTES);
 }
 

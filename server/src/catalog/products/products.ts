@@ -24,7 +24,6 @@ export { checkIdentifiers, readIdentifierList, readIdentifiers, refuseCommas } f
 export {
   countRows,
   derivedOf,
-  hashOf,
   type KeyedRow,
   type PackedProducts,
   ProductPacker,

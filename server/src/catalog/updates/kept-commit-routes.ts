@@ -1,6 +1,8 @@
 import { type TSchema, Type } from 'typebox';
 import {
+  type AnswerOnce,
   type CountLook,
+  ErrorAnswer,
   Id,
   ProjectParams,
   ProjectQuery,
@@ -9,9 +11,10 @@ import {
   serveOnce,
   whileCallerWaits,
 } from '../../http/http.ts';
+import type { Projects } from '../../projects/projects.ts';
+import type { Catalog } from '../catalog.ts';
 import { ProductParams } from '../products/products.ts';
 import { TaskStarted } from './update-answers.ts';
-import { about, type UpdateRouteParts } from './update-routes.ts';
 
 const orNull = <Of extends TSchema>(schema: Of, description: string) =>
   Type.Union([schema, Type.Null()], { description });
@@ -103,9 +106,15 @@ const RestoreQuery = Type.Object({
   ),
 });
 
-export interface KeptCommitRouteParts extends UpdateRouteParts {
+interface KeptCommitRouteParts {
+  readonly catalog: Catalog;
+  readonly answerOnce: AnswerOnce;
   readonly countLook: CountLook;
+  readonly projects: Pick<Projects, 'recordChange'>;
+  readonly uploadMaxMib: number;
 }
+
+const tags = ['Updates'];
 
 const PAGE = 20;
 
@@ -114,7 +123,8 @@ export const keptCommitRoutes =
   ({ catalog, answerOnce, countLook, projects, uploadMaxMib }: KeptCommitRouteParts): Routes =>
   (server) => {
     const restore = {
-      ...about,
+      tags,
+      failures: { '4xx': ErrorAnswer, 507: ErrorAnswer },
       method: 'POST',
       path: '/products/batch/restore',
       // A body means nothing; some connectors send the last batch again.
@@ -142,7 +152,7 @@ export const keptCommitRoutes =
 
     const read = {
       method: 'GET',
-      tags: about.tags,
+      tags,
       config: { guard: 'management', access: 'manage' },
     } as const;
     const path = '/management/projects/:id/commits';
