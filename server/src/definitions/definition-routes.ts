@@ -81,30 +81,6 @@ interface Words {
 
 const config = { guard: 'management', access: 'manage' } as const;
 
-/** GET of a list. */
-export function serveList<Element, Place, Query extends TSchema = typeof ListQuery>(
-  server: Server,
-  { path, tags, params, placeOf }: Pick<Served<Element, Place>, 'path' | 'tags' | 'params' | 'placeOf'>,
-  {
-    page,
-    of,
-    list,
-    query,
-    ...words
-  }: Words & {
-    readonly page: TSchema;
-    readonly query?: Query;
-    of(element: Element): object;
-    list(place: NoInfer<Place>, query: Static<Query> & PageWish): Promise<ListPage<Element>>;
-  },
-): void {
-  const endpoint = { method: 'GET', path, config, tags, ...words, ...paramsOf(params) } as const;
-  serve(server, { ...endpoint, query: query ?? ListQuery, answer: { 200: page } }, async (request) => {
-    const { items, nextCursor } = await list(placeOf(request), request.query as never);
-    return { items: items.map(of), nextCursor };
-  });
-}
-
 /** GET and POST of the list of a kind. */
 export function serveCollection<
   Resource,
@@ -133,8 +109,14 @@ export function serveCollection<
     };
   },
 ): void {
-  const { path, tags, answer, answerOnce, params } = served;
-  serveList(server, served, { page: pageOf(answer.schema), ...list, of: answer.of });
+  const { path, tags, answer, answerOnce, params, placeOf } = served;
+  const { query = ListQuery, page = pageOf(answer.schema), list: listPage, ...listWords } = list;
+  const listed = { method: 'GET', path, config, tags, ...listWords, ...paramsOf(params), query } as const;
+  serve(server, { ...listed, answer: { 200: page } }, async (request) => {
+    const { items, nextCursor } = await listPage(placeOf(request), request.query as never);
+    return { items: items.map(answer.of), nextCursor };
+  });
+
   const endpoint = {
     ...{ ...words, ...paramsOf(params), path, tags, body },
     method: 'POST',

@@ -15,7 +15,6 @@ export {
   Instant,
   ListQuery,
   Name,
-  NextCursor,
   PageQuery,
   ProjectParams,
   ProjectQuery,

@@ -148,7 +148,7 @@ export const Instant = Type.Integer({ description: 'epoch milliseconds' });
 /** Of what people define; a database takes no NUL. */
 export const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
 
-export const NextCursor = Type.Union([Type.String(), Type.Null()], {
+const NextCursor = Type.Union([Type.String(), Type.Null()], {
   description: 'null when nothing follows',
 });
 
