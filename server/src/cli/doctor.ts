@@ -28,7 +28,7 @@ import { findMissingIn } from '../transfer/transfer.ts';
 /** `relata doctor`: what is wrong with an installation, and what to do. @returns 1 when there are problems, 0 with warnings alone */
 export async function doctorCommand({ json = false }: { json?: boolean | undefined }): Promise<number> {
   const findings: Finding[] = [];
-  for await (const finding of checkInstallation(readConfig())) {
+  for await (const finding of withinLimit(checkInstallation(readConfig()))) {
     findings.push(finding);
     if (!json) console.log(describeFinding(finding));
   }
@@ -72,6 +72,31 @@ const problem = (check: string, message: string, action: string): Finding => ({
 function reasonOf(error: unknown): string {
   const { cause, message } = error as Error;
   return cause instanceof Error ? reasonOf(cause) : message;
+}
+
+/** More than the limits of a connection and of an answer together, so that a check mostly says itself what did not answer. */
+const AWAITED_MS = 90_000;
+
+/** Ends a check that waits for another program without an end; reading files takes as long as it takes, and is not counted. */
+export async function* withinLimit(findings: Findings, awaitedMs = AWAITED_MS): Findings {
+  for (let last = 'the first one'; ; ) {
+    const next = findings.next();
+    const { promise: expired, resolve } = Promise.withResolvers<undefined>();
+    const timer = setTimeout(() => resolve(undefined), awaitedMs);
+    const found = await Promise.race([next, expired]);
+    clearTimeout(timer);
+    if (found?.done) return;
+    if (found === undefined) {
+      const action = 'Check the network and what the settings name; the checks after it were not made.';
+      return yield problem(
+        'doctor',
+        `the check after ${last} had no answer within ${awaitedMs / 1_000} s`,
+        action,
+      );
+    }
+    last = found.value.check;
+    yield found.value;
+  }
 }
 
 export async function* checkInstallation(config: Config): Findings {

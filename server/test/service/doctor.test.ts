@@ -4,7 +4,8 @@ import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
-import type { Finding } from '../../src/cli/doctor.ts';
+import { checkInstallation, type Finding, withinLimit } from '../../src/cli/doctor.ts';
+import { readConfig } from '../../src/config.ts';
 import { createBackup } from '../../src/transfer/transfer.ts';
 import { runRelataWith } from '../support/relata-command.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
@@ -128,6 +129,19 @@ test('a sign-in provider and a trace collector are connected to: those that answ
     ['problem', 'warning'],
   );
   assert.match(ill.of('sign-in provider')?.message ?? '', /ECONNREFUSED/);
+});
+
+test('a check that gets no answer ends the others after its limit, and says after which it came', async (t) => {
+  const server = createServer();
+  const silent = await serve(t, server);
+  t.after(() => server.closeAllConnections());
+  const config = readConfig({
+    ...{ RELATA_DATA_DIR: '/nowhere', RELATA_OIDC_ISSUER: silent, RELATA_OIDC_CLIENT_ID: 'relata' },
+    RELATA_OIDC_ROLES: '[{"group":"*","role":"viewer"}]',
+  });
+  const findings = await Array.fromAsync(withinLimit(checkInstallation(config), 500));
+  assert.match(findings.at(-1)?.message ?? '', /^the check after .+ had no answer within 0\.5 s$/);
+  assert.equal(findings.at(-1)?.status, 'problem');
 });
 
 const onPostgres = { skip: testedStore !== 'postgres' && 'the embedded store has no server' };
