@@ -71,3 +71,18 @@ test('a database that takes every write is served, and the trial leaves nothing 
     assert.deepEqual(await change(`select 1 from ${table} where ${key} < 0`), []);
   }
 });
+
+test('damage that PostgreSQL finds in its files is refused as a failing disk, not as a fault of the service (§7.4)', async (t) => {
+  const database = await createDatabase(await findServer(), { isEmpty: true });
+  const postgres = openPostgres({ url: database.url, connections: 1, prepares: false });
+  t.after(async () => {
+    await postgres.close();
+    await database.drop();
+  });
+  for (const code of ['58030', 'XX001', 'XX002'])
+    await assert.rejects(
+      postgres.run(`do $$ begin raise exception using errcode = '${code}'; end $$`),
+      { code: 'storage_failed' },
+      code,
+    );
+});

@@ -378,7 +378,8 @@ function sendCancel({ host, port, processID, secretKey }: Connected): void {
 
 /** SQLSTATE. Source: PostgreSQL documentation, appendix A. */
 const DISK_FULL = '53100';
-const IO_ERROR = '58030';
+/** Neither the disk nor what is on it can be read: io_error, data_corrupted, index_corrupted. */
+const FAILED: ReadonlySet<string> = new Set(['58030', 'XX001', 'XX002']);
 /** Connection exceptions, too many connections, shutdown, crash, starting up, a transaction that hung, and what only a standby refuses. */
 const UNAVAILABLE = /^(?:08...|53[0234]00|57P0[1-5]|25P03|25006|40001|40P01|55P03)$/;
 const NETWORK = new Set([
@@ -399,12 +400,12 @@ export const isTimedOut = (error: unknown) => (error as { code?: string }).code 
 const refuseAway = (cause?: Error) =>
   new ServiceError('not_ready', { retryAfterSeconds: RETRY_SECONDS, cause });
 
-/** @returns `not_ready` while the database cannot be reached, `storage_full` on a full disk, `storage_failed` on a failing one; others as they are */
+/** @returns `not_ready` while the database cannot be reached, `storage_full` on a full disk, `storage_failed` on a failing or damaged one; others as they are */
 function translatePostgresError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ServiceError) return error;
   const { code = '' } = error as Error & { code?: string };
   if (code === DISK_FULL) return new ServiceError('storage_full', { cause: error });
-  if (code === IO_ERROR) {
+  if (FAILED.has(code)) {
     return new ServiceError('storage_failed', { retryAfterSeconds: RETRY_SECONDS, cause: error });
   }
   if (UNAVAILABLE.test(code) || NETWORK.has(code) || GONE.test(error.message)) {
