@@ -166,7 +166,7 @@ const UNPACKED_TIMES = 2;
 
 /**
  * Reads a body chunk by chunk, as fast as whoever takes the chunks. What gzip packed is passed on as it came; zstd and br are
- * undone, which who reads the file could not tell by its first bytes.
+ * unpacked here: a reader of the file could not recognise them by its first bytes.
  * @throws body_encoding, body_not_unpacked, body_too_large, body_stalled, body_slow and what findRefusal returns, also after
  * many chunks
  */

@@ -39,7 +39,7 @@ interface Holding {
   readonly all: Group;
   bytes: number;
   /** Set while it waits. */
-  wanted?: { readonly toBytes: number; readonly grant: () => void } | undefined;
+  request?: { readonly toBytes: number; readonly grant: () => void } | undefined;
 }
 
 /**
@@ -77,14 +77,14 @@ export function createMemoryBudget(limitBytes: number): MemoryBudget {
 
   function grantWaiting(): void {
     waiting = waiting
-      .filter(({ wanted }) => wanted !== undefined)
-      .sort((a, b) => (a.wanted?.toBytes ?? 0) - (b.wanted?.toBytes ?? 0));
-    for (const holding of waiting) if (grow(holding, holding.wanted?.toBytes ?? 0)) grant(holding);
+      .filter(({ request }) => request !== undefined)
+      .sort((a, b) => (a.request?.toBytes ?? 0) - (b.request?.toBytes ?? 0));
+    for (const holding of waiting) if (grow(holding, holding.request?.toBytes ?? 0)) grant(holding);
   }
 
   return {
     open(holder) {
-      /** Who was sent nothing yet is nobody's oldest. */
+      /** Made with the first byte: a body of which nothing came is not the oldest of its caller. */
       let holding: Holding | undefined;
       let isReleased = false;
       return {
@@ -97,7 +97,7 @@ export function createMemoryBudget(limitBytes: number): MemoryBudget {
           new Promise((grant) => {
             if (isReleased) return grant();
             holding ??= begin(holder);
-            holding.wanted = { toBytes, grant };
+            holding.request = { toBytes, grant };
             waiting.push(holding);
             grantWaiting();
           }),
@@ -143,8 +143,8 @@ function addBytes(holding: Holding, bytes: number): void {
 }
 
 function grant(holding: Holding): void {
-  holding.wanted?.grant();
-  holding.wanted = undefined;
+  holding.request?.grant();
+  holding.request = undefined;
 }
 
 const isOldest = (group: Group, holding: Holding) => group.members.values().next().value === holding;
