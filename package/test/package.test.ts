@@ -57,7 +57,7 @@ const ALLOWED = [
   /^(?:package\.json|README\.md|CHANGELOG\.md|LICENSE|package\/relata\.js)$/,
   /^deploy\/systemd\/relata(?:-backup)?(?:\.(?:env|service|timer))?$/,
   /^dist\/(?:THIRD-PARTY-LICENCES\.md|server\/package\.json)$/,
-  /^dist\/server\/demo\/catalog\.ndjson\.br$/,
+  /^dist\/(?:docs\/openapi\.json|server\/demo\/catalog\.ndjson\.br)$/,
   /^dist\/server\/migrations\/(?:catalog|control|postgres)\/\d{4}-[a-z0-9-]+\.sql$/,
   /^dist\/server\/src\/[\w/-]+\.mjs$/,
   /^dist\/console\/dist\/(?:index\.html|assets\/[\w.-]+\.(?:js|css|svg|woff2))(?:\.br|\.gz)?$/,

@@ -130,7 +130,7 @@ export function addRoutes(server: Server, needs: RouteNeeds): void {
     ...{ uploadMaxMib: config.uploadMaxMib, sourceMaxMib: config.sourceMaxMib },
   };
   for (const routes of ROUTES) routes(parts)(server);
-  serveDocuments(server);
+  serveDocuments(server, new URL('../../../docs/openapi.json', import.meta.url));
   const hasConsole = serveConsole(server, consoleFolder);
   serveDocs(server);
   needs.addMore?.(server);

@@ -1,10 +1,17 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { STATUS_CODES } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import swagger from '@fastify/swagger';
-import type { FastifyContextConfig, FastifySchema, RouteOptions } from 'fastify';
+import type { FastifyContextConfig, FastifyInstance, FastifySchema, RouteOptions } from 'fastify';
 import { ErrorAnswer } from '../answers/answers.ts';
-import type { Server } from '../http.ts';
-import { renderReferencePage } from './reference-page.ts';
+import {
+  type ApiContent,
+  type ApiOperation,
+  type ApiSchema,
+  type OpenApiDocument,
+  renderReferencePage,
+} from './reference-page.ts';
 import { REFERENCE_STYLE_HASH } from './reference-style.ts';
 
 /**
@@ -84,7 +91,7 @@ const securitySchemes = {
  * Collects the routes that are added from now on, so it is awaited before the first one.
  * @param version  of the package, shown in the document
  */
-export async function documentServer(server: Server, version: string): Promise<void> {
+export async function documentServer(server: FastifyInstance, version: string): Promise<void> {
   await server.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -109,31 +116,50 @@ export async function documentServer(server: Server, version: string): Promise<v
 }
 
 /** @returns the OpenAPI document of a server that is ready. */
-export function describeServer(server: Server): OpenApiDocument {
+export function describeServer(server: FastifyInstance): OpenApiDocument {
   return server.swagger() as unknown as OpenApiDocument;
 }
 
-/** Adds `/openapi.json` and `/docs/api`. Source: docs/interface.md §10.3. */
-export function serveDocuments(server: Server): void {
+/**
+ * Adds `/openapi.json` and `/docs/api`. Source: docs/interface.md §10.3.
+ * @param written where the document of these very routes is, which takes this thread 160 ms to make of them; if it is not there,
+ * it is made
+ */
+export function serveDocuments(server: FastifyInstance, written?: URL): void {
   const config = { guard: 'none', isFixed: true } as const;
   const policy = ["default-src 'none'", `style-src '${REFERENCE_STYLE_HASH}'`, "base-uri 'none'"]
     .concat("form-action 'none'", "frame-ancestors 'none'")
     .join('; ');
-  let json: Buffer | undefined;
-  let page: Promise<Buffer> | undefined;
+  const readText = remember(async () => {
+    const isWritten = written !== undefined && existsSync(written);
+    return isWritten ? readFile(written) : Buffer.from(JSON.stringify(describeServer(server)));
+  });
+  const makePage = remember(async () =>
+    Buffer.from(await renderReferencePage(JSON.parse((await readText()).toString()))),
+  );
 
   server.get('/openapi.json', { config, schema: openApiSchema }, async (_request, reply) => {
-    json ??= Buffer.from(JSON.stringify(describeServer(server)));
     reply.header('cache-control', 'no-cache').type('application/json; charset=utf-8');
-    return reply.send(json);
+    return reply.send(await readText());
   });
 
   server.get('/docs/api', { config, schema: docsSchema }, async (_request, reply) => {
-    page ??= renderReferencePage(describeServer(server)).then((text) => Buffer.from(text));
     reply.header('content-security-policy', policy).header('referrer-policy', 'no-referrer');
     reply.header('x-content-type-options', 'nosniff').header('cache-control', 'no-cache');
-    return reply.type('text/html; charset=utf-8').send(await page);
+    return reply.type('text/html; charset=utf-8').send(await makePage());
   });
+}
+
+/** Made once; a failure is not remembered. */
+function remember<Made>(make: () => Promise<Made>): () => Promise<Made> {
+  let made: Promise<Made> | undefined;
+  return () => {
+    made ??= make().catch((error) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
 }
 
 const openApiSchema = {
@@ -259,73 +285,6 @@ function finishOperation(method: string, path: string, operation: ApiOperation):
 function nameOperation(method: string, path: string): string {
   const words = path.replace(/\{/g, 'by-').split(/[^A-Za-z0-9]+/);
   return method + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
-}
-
-/** As much of OpenAPI 3.1 as the service writes and its reference page reads. */
-export interface OpenApiDocument {
-  readonly openapi: string;
-  readonly info: { readonly title: string; readonly version: string; readonly description?: string };
-  readonly tags?: readonly { readonly name: string; readonly description?: string }[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>;
-  readonly components?: {
-    readonly schemas?: Readonly<Record<string, ApiSchema>>;
-    readonly securitySchemes?: Readonly<Record<string, { readonly description?: string }>>;
-  };
-}
-
-export interface ApiOperation {
-  readonly operationId?: string;
-  readonly summary?: string;
-  readonly description?: string;
-  readonly deprecated?: boolean;
-  readonly tags?: readonly string[];
-  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
-  readonly 'x-access'?: string;
-  readonly parameters?: readonly ApiParameter[];
-  readonly requestBody?: { readonly description?: string; readonly content: ApiContent };
-  readonly responses: Readonly<Record<string, ApiResponse>>;
-}
-
-export interface ApiParameter {
-  readonly name: string;
-  readonly in: string;
-  readonly required?: boolean;
-  readonly description?: string;
-  readonly schema?: ApiSchema;
-}
-
-interface ApiResponse {
-  readonly description: string;
-  readonly content?: ApiContent;
-}
-
-export type ApiContent = Readonly<Record<string, { readonly schema?: ApiSchema }>>;
-
-export interface ApiSchema {
-  readonly $ref?: string;
-  readonly title?: string;
-  readonly description?: string;
-  readonly type?: string | readonly string[];
-  readonly const?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly default?: unknown;
-  readonly format?: string;
-  readonly pattern?: string;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly deprecated?: boolean;
-  readonly properties?: Readonly<Record<string, ApiSchema>>;
-  readonly required?: readonly string[];
-  readonly additionalProperties?: boolean | ApiSchema;
-  readonly patternProperties?: Readonly<Record<string, ApiSchema>>;
-  readonly items?: ApiSchema;
-  readonly anyOf?: readonly ApiSchema[];
-  readonly oneOf?: readonly ApiSchema[];
-  readonly allOf?: readonly ApiSchema[];
 }
 
 type Components = Map<string, ApiSchema>;

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { Type } from 'typebox';
 import type { KeyCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
@@ -98,9 +102,10 @@ const OPERATIONS = 300;
 interface Served {
   readonly isReady?: () => boolean;
   readonly addRoutes?: (server: Server) => void;
+  readonly document?: URL;
 }
 
-async function startServer(t: TestContext, { isReady = () => true, addRoutes }: Served = {}) {
+async function startServer(t: TestContext, { isReady = () => true, addRoutes, document }: Served = {}) {
   const server = createServer(
     { logLevel: 'silent', trustedProxies: [], corsOrigins: [], bodyBudgetMib: 8 },
     guards,
@@ -122,7 +127,7 @@ async function startServer(t: TestContext, { isReady = () => true, addRoutes }: 
     async () => [],
   );
   serveMetrics(server, metrics);
-  serveDocuments(server);
+  serveDocuments(server, document);
   const origin = await server.listen({ host: '127.0.0.1', port: 0 });
   const get = (path: string, key?: string) =>
     fetch(origin + path, { headers: key === undefined ? {} : { authorization: `Bearer ${key}` } });
@@ -227,6 +232,20 @@ test('the page allows its own style and nothing else', async (t) => {
   assert.ok(policy.startsWith(`default-src 'none'; style-src 'sha256-${hash}';`), policy);
   assert.doesNotMatch(page, /<script|<link|<img|\sstyle=|\son\w+=|url\(|@import|https?:\/\//);
   assert.match(page, /<h3>Parts of a &lt;bike&gt;/);
+});
+
+test('the written document is served as it is, and one that could not be read is read again (§10.3)', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'relata-document-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const document = pathToFileURL(join(folder, 'openapi.json'));
+  mkdirSync(document);
+  const { server, get } = await startServer(t, { document });
+  for (const path of ['/openapi.json', '/docs/api']) assert.equal((await get(path)).status, 500, path);
+  rmdirSync(document);
+  const written = `${JSON.stringify({ ...describeServer(server), info: { title: 'As written', version: '9' } }, null, 1)}\n`;
+  writeFileSync(document, written);
+  assert.equal(await (await get('/openapi.json')).text(), written);
+  assert.match(await (await get('/docs/api')).text(), /<title>As written 9 API<\/title>/);
 });
 
 test('other requests come in between while the page is made, which has half a second of work (§10.3)', async (t) => {

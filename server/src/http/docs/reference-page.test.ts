@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ApiSchema, OpenApiDocument } from './docs.ts';
+import type { ApiSchema, OpenApiDocument } from './reference-page.ts';
 import { renderReferencePage } from './reference-page.ts';
 
 const EVIL = '<img src=x onerror="alert(1)">\'&';

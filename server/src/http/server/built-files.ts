@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { namesTag } from '../../kernel/entity-tag.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { Server } from '../http.ts';
 import { chooseEncoding } from './answer-encoding.ts';
+import type { Server } from './endpoint.ts';
 
 /** Files that a build made: the console and the documentation. All are read at once, so a path can name no other file. */
 export type BuiltFiles = ReadonlyMap<string, BuiltFile>;

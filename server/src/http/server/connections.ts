@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { FailureBody } from '../answers/answers.ts';
-import type { Server } from '../http.ts';
+import type { Server } from './endpoint.ts';
 import { createRefusalLog } from './request-log.ts';
 
 /** A reader who takes nothing for so long is gone. Source of all of these: docs/interface.md §8. */

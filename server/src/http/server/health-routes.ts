@@ -1,8 +1,7 @@
 import { Type } from 'typebox';
 import { ServiceError } from '../../kernel/errors.ts';
 import { ErrorAnswer } from '../answers/answers.ts';
-import type { Server } from '../http.ts';
-import { serve } from './endpoint.ts';
+import { type Server, serve } from './endpoint.ts';
 
 const HealthAnswer = Type.Object({ status: Type.Literal('ok') }, { title: 'Health' });
 const ReadyAnswer = Type.Object(

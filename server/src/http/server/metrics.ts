@@ -5,7 +5,7 @@ import type { Caller } from '../../kernel/caller.ts';
 import { type FailureCode, ServiceError } from '../../kernel/errors.ts';
 import { dataFolderAt, findLastBackup } from '../../storage/storage.ts';
 import { ErrorAnswer, type Reason } from '../answers/answers.ts';
-import type { Server } from '../http.ts';
+import type { Server } from './endpoint.ts';
 import { describeSent, type SentRequest, SLOW_MS } from './request-log.ts';
 
 /** What the parts of the service count. Names and labels: docs/operating.md. */

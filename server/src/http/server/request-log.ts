@@ -4,7 +4,7 @@ import { isSecretName, MASK, maskSecrets } from '../../kernel/secret-mask.ts';
 import { unpackBeginning } from '../../storage/storage.ts';
 import type { FailureBody } from '../answers/answers.ts';
 import { BEGINNING_BYTES } from '../bodies/bodies.ts';
-import type { Server } from '../http.ts';
+import type { Server } from './endpoint.ts';
 
 /** From here on a request is slow. Source: docs/interface.md §14.7. */
 export const SLOW_MS = 1_000;

@@ -32,7 +32,6 @@ import {
   markProjectRoute,
   watchStream,
 } from '../guards/guards.ts';
-import type { Server } from '../http.ts';
 import { createAnswerMemory, packForCaller } from './answer-encoding.ts';
 import {
   boundConnections,
@@ -41,15 +40,19 @@ import {
   READER_MS,
   STRANGER_MS,
 } from './connections.ts';
+import type { Server } from './endpoint.ts';
 import { readQuery } from './query.ts';
 import { RequestLog } from './request-log.ts';
 
 export { serveConsole, serveDocs } from './built-files.ts';
 export {
+  type BodyStream,
   type Endpoint,
   type Once,
   type RawAnswer,
+  type Routes,
   type Sent,
+  type Server,
   sendRaw,
   serve,
   serveOnce,

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import type { ApiOperation, ApiParameter, ApiSchema, OpenApiDocument } from '../../../src/http/docs/docs.ts';
+import type { ApiOperation, ApiParameter, ApiSchema, OpenApiDocument } from '../../../src/http/docs/reference-page.ts';
 import {
   below,
   corrupt,

@@ -1,4 +1,4 @@
-import type { ApiSchema, OpenApiDocument } from '../../../src/http/docs/docs.ts';
+import type { ApiSchema, OpenApiDocument } from '../../../src/http/docs/reference-page.ts';
 import {
   below,
   HOSTILE_NUMBERS,
