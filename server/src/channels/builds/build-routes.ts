@@ -18,7 +18,7 @@ import {
   toWireBuild,
   WirePreview,
 } from '../definitions/definitions.ts';
-import type { FeedPreview } from './feed-preview.ts';
+import type { FeedPreview } from './build-thread.ts';
 
 export interface BuildRouteParts {
   readonly channels: Channels;

@@ -1,14 +1,28 @@
 /** What the thread of a build does: it reads one state of a catalog, and writes the files of a channel. */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  allowAddresses,
+  createTimeouts,
+  type Outbound,
+  OutboundProblem,
+  type WaitLimits,
+} from '../../outbound/outbound.ts';
 import type { CatalogPasses } from '../../relations/relations.ts';
-import type { Operation } from '../../storage/storage.ts';
+import type { Operation, PayloadFiles } from '../../storage/storage.ts';
 import type { ReportLine } from '../../tasks/tasks.ts';
-import type { BuildCounts, ChannelDefinition, FeedFile } from '../definitions/definitions.ts';
-import { NO_COUNTS } from '../definitions/definitions.ts';
+import {
+  type BuildCounts,
+  type ChannelDefinition,
+  type FeedFile,
+  NO_COUNTS,
+  type Snapshot,
+} from '../definitions/definitions.ts';
+import { type Destination, openDestination } from '../destinations/destinations.ts';
 import { planFiles } from '../formats/formats.ts';
-import { type DeliveryOrder, type DeliveryParts, deliver } from './delivery.ts';
 import { FeedFileWriter } from './feed-files.ts';
-import { type PreviewOrder, previewFeed } from './feed-preview.ts';
 import { type FeedRows, openFeedRows, type ReadPage, type ReadRow } from './feed-rows.ts';
+import { listServedFiles } from './served-files.ts';
 
 export interface BuildOrder {
   readonly projectId: number;
@@ -189,4 +203,173 @@ export function channelThreadOperations(parts: BuildThreadParts): Record<string,
     deliver: async (order: DeliveryOrder) => ({ output: await deliver(parts, order) }),
     preview: async (order: PreviewOrder) => ({ output: await previewFeed(parts.passes, order) }),
   };
+}
+
+/** Brings what a build has published to a destination. Runs in the thread of a build. Source: docs/interface.md §16.8. */
+
+export interface DeliveryOrder {
+  readonly snapshot: Snapshot;
+  /** Names of files that a larger build before had. */
+  readonly stale: readonly string[];
+  /** With its secrets. */
+  readonly destination: Destination;
+}
+
+export interface Delivery {
+  readonly files: number;
+  readonly bytes: number;
+  /** Why it does not have all files, in words. */
+  readonly problem?: string;
+}
+
+interface DeliveryParts {
+  readonly payloads: PayloadFiles;
+  /** `RELATA_FETCH_ALLOW`. */
+  readonly allow: readonly string[];
+}
+
+interface DeliveryPatience {
+  /** Before each further attempt. */
+  readonly retryMs?: readonly number[];
+  /** Of all attempts together. */
+  readonly limits?: WaitLimits;
+}
+
+const LIMITS: WaitLimits = { connectMs: 15_000, idleMs: 120_000, wholeMs: 3_600_000 };
+/** Before the second and the third attempt. */
+const RETRY_MS: readonly number[] = [5_000, 30_000];
+/** What passes. A wrong password that is sent again locks accounts. */
+const PASSING: ReadonlySet<string> = new Set(['connection', 'timeout', 'broken_off']);
+
+/** Tries again what may pass, within the time for all attempts. */
+export async function deliver(
+  { payloads, allow }: DeliveryParts,
+  order: DeliveryOrder,
+  { retryMs = RETRY_MS, limits = LIMITS }: DeliveryPatience = {},
+): Promise<Delivery> {
+  const timeouts = createTimeouts(limits, 'The destination');
+  const via = { allows: allowAddresses(allow), resolve: undefined, timeouts, signal: undefined };
+  for (let attempt = 0; ; attempt += 1) {
+    const done = await deliverOnce(payloads, order, via).catch(toProblem);
+    if (!(done instanceof OutboundProblem)) return done;
+    const mayPass = PASSING.has(done.reason) && !timeouts.areUsedUp();
+    const wait = mayPass ? retryMs[attempt] : undefined;
+    if (wait === undefined) return { files: 0, bytes: 0, problem: describeFailure(done, attempt + 1) };
+    await delay(wait);
+  }
+}
+
+function toProblem(error: unknown): OutboundProblem {
+  if (error instanceof OutboundProblem) return error;
+  throw error;
+}
+
+const describeFailure = ({ message }: Error, attempts: number) =>
+  attempts === 1 ? message : `${message} (${attempts} attempts)`;
+
+async function deliverOnce(
+  payloads: PayloadFiles,
+  { snapshot, stale, destination }: DeliveryOrder,
+  via: Outbound,
+): Promise<Delivery> {
+  const files = listServedFiles(payloads, snapshot);
+  const opened = await openDestination(destination, via);
+  try {
+    let bytes = 0;
+    for (const { name, mediaType, sizeBytes, read } of files)
+      bytes += await opened.write(name, read(0, sizeBytes), mediaType);
+    for (const name of stale) await opened.remove(name);
+    return { files: files.length, bytes };
+  } finally {
+    opened.close();
+  }
+}
+
+/** The first rows of a channel, and what products lack; nothing is stored. Runs in the thread of a build. */
+
+export interface PreviewOrder {
+  readonly projectId: number;
+  readonly definition: ChannelDefinition;
+}
+
+export interface FeedPreview {
+  readonly fileName: string;
+  readonly columns: readonly string[];
+  readonly mapping: FeedRows['mapping'];
+  readonly rows: readonly object[];
+  readonly missing: readonly MissingField[];
+  readonly looked: { readonly products: number; readonly taken: number; readonly leftOut: number };
+  readonly text: string;
+}
+
+interface MissingField {
+  readonly field: string;
+  readonly products: number;
+  readonly identifiers: readonly string[];
+  readonly message: string;
+}
+
+const SHOWN_ROWS = 20;
+const SHOWN_IDENTIFIERS = 10;
+const TAKEN = 1_000;
+const LOOKED = 20_000;
+
+/** The first products that the filter takes, as the file would have them, and what many of them lack. */
+function previewFeed(passes: CatalogPasses, order: PreviewOrder): Promise<FeedPreview> {
+  return passes.pass(order.projectId, async (pass) => {
+    const rows = openFeedRows(pass, order.definition);
+    try {
+      return await lookAt(rows, planFiles(order.definition.format).nameOf(1));
+    } finally {
+      await rows.close();
+    }
+  });
+}
+
+async function lookAt(rows: FeedRows, fileName: string): Promise<FeedPreview> {
+  const { columns, mapping, writer } = rows;
+  const taken: ReadRow[] = [];
+  let products = 0;
+  for await (const page of rows.pages()) {
+    products += page.products;
+    taken.push(...page.rows);
+    if (taken.length >= TAKEN || products >= LOOKED) break;
+  }
+  const first = taken.slice(0, SHOWN_ROWS);
+  const lines = first.filter(({ isLeftOut }) => !isLeftOut).map(({ row }) => writer.write(row));
+  const leftOut = taken.filter(({ isLeftOut }) => isLeftOut).length;
+  return {
+    ...{ fileName, columns, mapping, rows: first.map((read) => showRow(read, columns)) },
+    missing: listMissing(taken),
+    looked: { products, taken: taken.length, leftOut },
+    text: `${writer.head}${lines.join('')}${writer.tail}`,
+  };
+}
+
+function showRow(
+  { identifier, row, problems, isLeftOut, absent }: ReadRow,
+  columns: readonly string[],
+): object {
+  const values = columns.flatMap((name, at) => {
+    const found = row.values[at] ?? [];
+    return found.length === 0 ? [] : [[name, found]];
+  });
+  const related = row.related.map(({ as, identifiers }) => ({ as, identifiers }));
+  const message = `related products are not named, because they do not go out themselves: ${absent.slice(0, SHOWN_IDENTIFIERS).join(' ')}`;
+  const notes = absent.length === 0 ? [] : [{ field: 'related', code: 'related_absent', message }];
+  const shown = { identifier, values: Object.fromEntries(values), related };
+  return { ...shown, problems: [...problems, ...notes], isLeftOut };
+}
+
+/** @returns required fields that products lack, the most frequent first */
+function listMissing(taken: readonly ReadRow[]): MissingField[] {
+  const found = taken.flatMap(({ identifier, problems }) =>
+    problems.filter(({ code }) => code === 'field_missing').map((problem) => ({ identifier, ...problem })),
+  );
+  return [...Map.groupBy(found, ({ field }) => field)]
+    .map(([field, all]) => ({
+      ...{ field, products: all.length, message: all[0]?.message ?? '' },
+      identifiers: all.slice(0, SHOWN_IDENTIFIERS).map(({ identifier }) => identifier),
+    }))
+    .sort((a, b) => b.products - a.products);
 }

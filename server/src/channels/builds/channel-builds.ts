@@ -1,12 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { openDefinition } from '../../definitions/definitions.ts';
+import { recordEvents } from '../../events/events.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import {
   type ControlTransaction,
   type Database,
   type PayloadFiles,
+  readNow,
   type Secrets,
+  type ThreadPlace,
+  ThreadSupply,
   WatchedWrite,
 } from '../../storage/storage.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
@@ -17,14 +21,23 @@ import {
   CHANNELS,
   type Channel,
   findPublished,
+  insertSnapshot,
   listSnapshots,
+  removeSnapshot,
   type Snapshot,
+  savePublished,
 } from '../definitions/definitions.ts';
 import { describeDestination } from '../destinations/destinations.ts';
 import { planFiles } from '../formats/formats.ts';
-import type { BuildThreads } from './build-client.ts';
-import type { BuildOutput } from './build-thread.ts';
-import { dropPieces, publish } from './publish.ts';
+import type {
+  BuildEvent,
+  BuildOrder,
+  BuildOutput,
+  Delivery,
+  DeliveryOrder,
+  FeedPreview,
+  PreviewOrder,
+} from './build-thread.ts';
 
 export interface BuildRequest {
   readonly startedBy: BuildStart;
@@ -199,4 +212,132 @@ const refuseWhileBuilding = () =>
   new ServiceError('channel_building', {
     details: ['a build of this channel is going on'],
     retryAfterSeconds: BUILDING_RETRY_SECONDS,
+  });
+
+/** What the thread of a build is started with. */
+export interface ChannelThreadData {
+  readonly place: ThreadPlace;
+  /** CIDR ranges that are delivered to although they are not public. */
+  readonly allow: readonly string[];
+}
+
+/** Of objects: pages of products and what is made of them. */
+const HEAP_MIB = 512;
+const PREVIEW_MS = 60_000;
+
+export interface BuildThreads {
+  /** @param onPiece  told of a payload before it is written */
+  build(order: BuildOrder, parts: BuildParts): Promise<BuildOutput>;
+  /** @param signal  ends it wherever it is */
+  deliver(order: DeliveryOrder, signal: AbortSignal): Promise<Delivery>;
+  /** @param signal  ends it with its reason */
+  preview(order: PreviewOrder, signal?: AbortSignal): Promise<FeedPreview>;
+  close(): Promise<void>;
+}
+
+interface BuildParts {
+  readonly run: TaskRun;
+  /** Of the catalog, as it was a moment ago. */
+  readonly products: number;
+  onPiece(name: string): void;
+}
+
+/** A build has a thread for itself, which ends with it when the build is stopped wherever it is. */
+export function createBuildThreads(entry: URL, data: ChannelThreadData): BuildThreads {
+  const builds = new ThreadSupply(entry, { workerData: data, heapMib: HEAP_MIB });
+  const previews = new ThreadSupply(entry, { workerData: data, heapMib: HEAP_MIB });
+  return {
+    build: (order, parts) =>
+      builds.use(parts.run.signal, async (thread) => {
+        await thread.run('open', order, { key: 0 });
+        for (;;) {
+          const event = await thread.run<BuildEvent>('next', {}, { key: 0 });
+          if (event.kind === 'end') return event.output;
+          await takeEvent(event, parts);
+        }
+      }),
+    deliver: (order, signal) =>
+      builds.use(signal, (thread) => thread.run<Delivery>('deliver', order, { key: 0 })),
+    async preview(order, signal) {
+      const timeUp = AbortSignal.timeout(PREVIEW_MS);
+      const either = signal === undefined ? timeUp : AbortSignal.any([signal, timeUp]);
+      try {
+        return await previews.use(either, (thread) => thread.run<FeedPreview>('preview', order, { key: 0 }));
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (!timeUp.aborted) throw error;
+        const details = [`looking at the first products took longer than ${PREVIEW_MS / 1_000} s`];
+        throw new ServiceError('channel_unfit', { details });
+      }
+    },
+    async close() {
+      await builds.close();
+      await previews.close();
+    },
+  };
+}
+
+async function takeEvent(
+  event: Exclude<BuildEvent, { kind: 'end' }>,
+  { run, products, onPiece }: BuildParts,
+): Promise<void> {
+  if (event.kind === 'piece') {
+    onPiece(event.name);
+    return;
+  }
+  for (const line of event.report) run.report(line);
+  run.count({ counts: event.counts });
+  await run.progress((event.counts.products / Math.max(products, event.counts.products, 1)) * 100);
+}
+
+interface Publication {
+  readonly channel: Channel;
+  readonly task: Task;
+  readonly output: BuildOutput;
+}
+
+/** Beside the one that is served: who reads a file slowly still reads it to its end. */
+const KEPT_SNAPSHOTS = 3;
+
+/**
+ * Replaces what a channel serves, in one transaction. Whoever tells of it or sends it on begins here, in the same
+ * transaction.
+ * @returns snapshots that are kept no longer
+ * @throws changed_meanwhile for a channel that was changed or deleted since it was built
+ */
+function publish(database: Database, { channel, task, output }: Publication): Promise<readonly Snapshot[]> {
+  return database.write(
+    async (tx) => {
+      if (!(await savePublished(tx, channel, task.number))) throw refuseChanged();
+      const at = await readNow(tx, database);
+      await insertSnapshot(tx, {
+        ...{ projectId: channel.projectId, channelId: channel.id, taskNumber: task.number },
+        ...{ catalogVersion: output.catalogVersion, rows: output.counts.rows, files: output.files },
+        createdAt: at,
+      });
+      const { rows } = output.counts;
+      const data = { channelId: channel.id, name: channel.definition.name, rows };
+      const event = { type: 'channel.published' as const, at, taskNumber: task.number, data };
+      await recordEvents(tx, channel.projectId, [event]);
+      return dropOld(tx, channel);
+    },
+    { of: channel.projectId },
+  );
+}
+
+async function dropOld(tx: ControlTransaction, channel: Channel): Promise<Snapshot[]> {
+  const old = (await listSnapshots(tx, channel)).slice(1 + KEPT_SNAPSHOTS);
+  for (const snapshot of old) await removeSnapshot(tx, snapshot);
+  return old;
+}
+
+/** Removes what snapshots had; call it when they are gone. */
+export async function dropPieces(payloads: PayloadFiles, snapshots: readonly Snapshot[]): Promise<void> {
+  for (const { projectId, files } of snapshots)
+    for (const { name } of files.flatMap(({ pieces }) => pieces)) await payloads.remove(projectId, name);
+}
+
+const refuseChanged = () =>
+  new ServiceError('changed_meanwhile', {
+    details: ['the channel was changed or deleted while it was built: build it again'],
   });

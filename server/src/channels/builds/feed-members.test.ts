@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FeedMembers } from './feed-members.ts';
+import { FeedMembers } from './feed-rows.ts';
 
 test('verdicts are found again, whatever the identifiers, and nothing that was not noted', () => {
   const members = new FeedMembers();

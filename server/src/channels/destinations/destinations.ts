@@ -2,20 +2,150 @@
  * The door of destinations: servers and buckets that a channel's files are delivered to. They know nothing of channels and
  * builds.
  */
-import { type Static, Type } from 'typebox';
+
+import { type Static, type TObject, Type } from 'typebox';
 import {
+  checkS3Endpoint,
+  checkSftpServer,
   describeMasked,
   fillMembers,
   listMasked,
   maskMembers,
   type Outbound,
+  OutboundProblem,
+  openS3,
+  openSftp,
   pickSecrets,
+  type SecretMembers,
+  s3AccessOptions,
+  s3BucketOptions,
+  s3Secrets,
+  sftpAddressOf,
+  sftpOptions,
+  sftpSecrets,
 } from '../../outbound/outbound.ts';
-import { type DestinationKind, type OpenedDestination, pathIn } from './destination.ts';
-import { s3 } from './s3-destination.ts';
-import { sftp } from './sftp-destination.ts';
 
-export type { OpenedDestination } from './destination.ts';
+/** Where files are put, while somebody is connected. */
+interface OpenedDestination {
+  /** Whoever looks sees the file that was there or the new one, never a part; some servers show none for a moment. @throws OutboundProblem */
+  write(name: string, bytes: AsyncIterable<Uint8Array>, mediaType: string): Promise<number>;
+  /** One that is not there is removed already. @throws OutboundProblem */
+  remove(name: string): Promise<void>;
+  close(): void;
+}
+
+/** What a destination is: one record in the list of `destinations.ts`. `Sent` is what a definition may say of one. */
+interface DestinationKind<Sent> {
+  readonly type: string;
+  /** @returns what the schema cannot say is wrong, by the option it is wrong with */
+  check(sent: Sent): Readonly<Record<string, string | undefined>>;
+  /** @throws OutboundProblem */
+  open(sent: Sent, via: Outbound): Promise<OpenedDestination>;
+  /** Where it is, for people; nothing of it is secret. */
+  describe(sent: Sent): string;
+  readonly secrets: SecretMembers<Sent>;
+  /** Whose the secrets are, at one address. */
+  accountOf(sent: Sent): string;
+}
+
+const FOLDER_LENGTH = 255;
+
+/** Of both kinds; what `checkFolder` and `pathIn` are for. */
+const folderOption = (description: string) =>
+  Type.Optional(Type.String({ maxLength: FOLDER_LENGTH, 'x-label': 'Folder', description }));
+
+/** @returns what is wrong with a folder, once what it may begin with is gone */
+function checkFolder(folder: string): string | undefined {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
+  if (/[\u0000-\u001f\u007f\\]/.test(folder))
+    return 'is written with / and without \\ and control characters';
+  const names = folder.replace(/\/$/, '').split('/');
+  const isEmpty = folder === '' || folder === '/';
+  const isWrong = names.some((name) => name === '' || name === '.' || name === '..');
+  return !isEmpty && isWrong ? 'has no empty name, . or ..' : undefined;
+}
+
+const pathIn = (folder: string | undefined, name: string): string =>
+  folder === undefined || folder === '' || folder.endsWith('/')
+    ? `${folder ?? ''}${name}`
+    : `${folder}/${name}`;
+
+/** Keeps what a record of the list says of its options. */
+const defineDestination = <Schema extends TObject>(
+  kind: DestinationKind<Static<Schema>> & { readonly schema: Schema },
+) => kind;
+
+const s3 = defineDestination({
+  type: 's3',
+  schema: Type.Object(
+    {
+      type: Type.Literal('s3'),
+      ...s3BucketOptions,
+      folder: folderOption('what keys begin with, as feeds/google; nothing if it is left out'),
+      ...s3AccessOptions,
+    },
+    {
+      ...{ additionalProperties: false, title: 'S3Destination' },
+      'x-label': 'A bucket of S3 or a compatible server',
+      description: 'Objects of a bucket, of Amazon S3 or a server that speaks its protocol',
+    },
+  ),
+  check: ({ endpoint, folder = '' }) => ({
+    endpoint: checkS3Endpoint(endpoint),
+    folder: folder.startsWith('/')
+      ? 'begins with no /: keys of objects have none there'
+      : checkFolder(folder),
+  }),
+  async open({ type: _, folder, ...place }, via) {
+    const { write, remove } = openS3(place, via);
+    return {
+      write: (name, bytes, contentType) => write(pathIn(folder, name), bytes, { contentType }),
+      remove: (name) => remove(pathIn(folder, name)),
+      close() {},
+    };
+  },
+  describe: ({ endpoint, bucket, folder }) =>
+    `${pathIn(folder, '') || 'the top'} of the bucket ${bucket} at ${URL.parse(endpoint)?.host}`,
+  secrets: s3Secrets,
+  accountOf: ({ bucket, accessKeyId }) => JSON.stringify([bucket, accessKeyId]),
+});
+
+const sftp = defineDestination({
+  type: 'sftp',
+  schema: Type.Object(
+    {
+      type: Type.Literal('sftp'),
+      ...sftpOptions,
+      folder: folderOption(
+        'an existing folder: absolute with a leading /, otherwise below the login folder; the login folder if left out',
+      ),
+    },
+    {
+      ...{ additionalProperties: false, title: 'SftpDestination', 'x-label': 'A server, by SFTP' },
+      description: 'A folder of a server, written by SFTP. The key of the server is pinned',
+    },
+  ),
+  check: (sent) => ({
+    ...checkSftpServer(sent),
+    folder: checkFolder((sent.folder ?? '').replace(/^\//, '')),
+  }),
+  async open({ type: _, folder, ...server }, via) {
+    const { write, remove, close } = await openSftp(server, via);
+    return {
+      write: (name, bytes) =>
+        write(pathIn(folder, name), bytes).catch((error: unknown) => {
+          if (!(error instanceof OutboundProblem && error.reason === 'no_file')) throw error;
+          const text = `${server.host} has no folder ${folder}: make it there, or name another`;
+          throw new OutboundProblem('no_file', text, { cause: error });
+        }),
+      remove: (name) => remove(pathIn(folder, name)),
+      close,
+    };
+  },
+  describe: (sent) => sftpAddressOf(sent, pathIn(sent.folder, '')),
+  secrets: sftpSecrets,
+  accountOf: ({ user }) => user,
+});
 
 /** Everything else that knows destinations follows from this list: docs/openapi.json, checks, masks, the console's choice. */
 const DESTINATIONS = [sftp, s3] as const;

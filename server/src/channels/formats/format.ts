@@ -1,5 +1,4 @@
 /** What a format of channels is. To add one is a folder-less file with a record of this kind, and a line in `formats.ts`. */
-import type { Field } from './field.ts';
 
 /** What a related product is to the product. Source: Google Merchant Center, `relationship_type`. */
 export const RELATED_AS = [
@@ -89,3 +88,107 @@ export interface FormatVariant {
 
 /** A field that every value may stand in. */
 export const freeField = (name: string): Field => ({ name, kind: 'text', most: Number.POSITIVE_INFINITY });
+
+/** A field of a format, and what a value must be to stand in it. Pure. */
+
+export type FieldKind =
+  | 'text'
+  | 'identifier'
+  | 'url'
+  | 'price'
+  | 'choice'
+  | 'boolean'
+  | 'gtin'
+  | 'integer'
+  | 'decimal'
+  | 'country';
+
+export interface Field {
+  readonly name: string;
+  readonly kind: FieldKind;
+  readonly isRequired?: true;
+  /** A longer text is cut, a longer identifier refused. */
+  readonly maxLength?: number;
+  readonly choices?: readonly string[];
+  /** How many values it takes; default 1. */
+  readonly most?: number;
+  /** Of a group attribute: the names of its parts, which a text has with colons between. */
+  readonly parts?: readonly string[];
+}
+
+/** The value as the format writes it, with what had to be done to it; or why it cannot stand there. */
+export type ReadField = { readonly value: string; readonly note?: string } | { readonly problem: string };
+
+type Reader = (text: string, field: Field) => ReadField;
+
+const ok = (value: string): ReadField => ({ value });
+const no = (problem: string): ReadField => ({ problem });
+
+const READERS: Readonly<Record<FieldKind, Reader>> = {
+  text(text, { maxLength = Number.POSITIVE_INFINITY }) {
+    if (text.length <= maxLength) return ok(text);
+    // Not within a pair of surrogates.
+    const cut = text.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '');
+    return { value: cut, note: `was cut to ${maxLength} characters` };
+  },
+  identifier: (text, { maxLength = Number.POSITIVE_INFINITY }) =>
+    text.length <= maxLength ? ok(text) : no(`is longer than ${maxLength} characters`),
+  url: (text) => readUrl(text.trim()),
+  price: (text) => readPrice(text.trim()),
+  choice(text, { choices = [] }) {
+    const word = text
+      .trim()
+      .toLowerCase()
+      .replace(/[\s-]+/g, '_');
+    return choices.includes(word) ? ok(word) : no(`is not one of ${choices.join(', ')}`);
+  },
+  boolean(text) {
+    const word = text.trim().toLowerCase();
+    return word === 'true' || word === 'false' ? ok(word) : no('is neither true nor false');
+  },
+  gtin: (text) => readGtin(text.replace(/[\s-]/g, '')),
+  integer: (text) => (/^\d{1,15}$/.test(text.trim()) ? ok(text.trim()) : no('is no whole number')),
+  decimal: (text) =>
+    /^\d{1,15}(\.\d{1,9})?$/.test(text.trim()) ? ok(text.trim()) : no('is no decimal number'),
+  country: (text) =>
+    /^[A-Za-z]{2}$/.test(text.trim())
+      ? ok(text.trim().toUpperCase())
+      : no('is no country code of two letters'),
+};
+
+export const readField = (text: string, field: Field): ReadField => READERS[field.kind](text, field);
+
+/** A check by pattern: a parser of addresses would take most of the time of a row. */
+const HTTP_URL = /^https?:\/\/[^\s/?#@\\]+(?:[/?#]\S*)?$/i;
+const URL_LENGTH = 2_000;
+
+function readUrl(text: string): ReadField {
+  if (!HTTP_URL.test(text)) return no('is no absolute http or https address');
+  return text.length <= URL_LENGTH ? ok(text) : no(`is longer than ${URL_LENGTH} characters`);
+}
+
+const CURRENCY_SIGNS: Readonly<Record<string, string>> = { '€': 'EUR', $: 'USD', '£': 'GBP', '¥': 'JPY' };
+const PRICE = /^(?:([A-Z]{3}|[€$£¥])\s*)?(\d{1,12}(?:[.,]\d{1,3})?)(?:\s*([A-Z]{3}|[€$£¥]))?$/;
+
+/** `19.99 EUR` (ISO 4217); what people write, `19,99 €`, is brought into that form. */
+function readPrice(text: string): ReadField {
+  const [, before, amount = '', after] = PRICE.exec(text) ?? [];
+  if (amount === '') return no('is no price, such as 19.99 EUR');
+  const currency = after ?? before;
+  if (currency === undefined || (before !== undefined && after !== undefined))
+    return no('has no currency; a price is written as 19.99 EUR');
+  return ok(`${amount.replace(',', '.')} ${CURRENCY_SIGNS[currency] ?? currency}`);
+}
+
+const GTIN_LENGTHS = new Set([8, 12, 13, 14]);
+
+/** Source: GS1 General Specifications, 7.9: weights 3 and 1 from the right. */
+function readGtin(digits: string): ReadField {
+  if (!/^\d+$/.test(digits) || !GTIN_LENGTHS.has(digits.length))
+    return no('is no GTIN of 8, 12, 13 or 14 digits');
+  let sum = 0;
+  for (let at = 0; at < digits.length - 1; at += 1)
+    sum += Number(digits[digits.length - 2 - at]) * (at % 2 === 0 ? 3 : 1);
+  const isValid = (10 - (sum % 10)) % 10 === Number(digits.at(-1));
+  return isValid ? ok(digits) : no('is no GTIN: its check digit is wrong');
+}

@@ -2,22 +2,23 @@
  * The door of formats: what may stand in a file that goes out, and how it is written. Pure; a format never knows where a
  * product comes from.
  */
-import type { Field } from './field.ts';
-import type { ChannelFormat, FormatVariant } from './format.ts';
+import type { ChannelFormat, Field, FormatVariant } from './format.ts';
 import { googleMerchant } from './google-merchant.ts';
 import { jsonLd } from './json-ld.ts';
 import { openai } from './openai.ts';
 import { csv, ndjson } from './plain-formats.ts';
 
-export { type Field, type ReadField, readField } from './field.ts';
 export {
   type ChannelFormat,
   type FeedRow,
+  type Field,
   freeField,
   RELATED_AS,
+  type ReadField,
   type RelatedAs,
   type RelatedProducts,
   type RowWriter,
+  readField,
   type SuggestedSource,
 } from './format.ts';
 

@@ -1,8 +1,7 @@
 /** Product feeds for Google Merchant Center, as text with tabs or as RSS. */
-import { tsvCell, writeDelimited } from './delimited.ts';
-import type { Field } from './field.ts';
-import type { ChannelFormat, FeedRow, WriterOptions } from './format.ts';
-import { GOOGLE_FIELDS } from './google-fields.ts';
+
+import type { ChannelFormat, FeedRow, Field, WriterOptions } from './format.ts';
+import { tsvCell, writeDelimited } from './plain-formats.ts';
 
 /** Source: support.google.com/merchants/answer/17085213: up to 30, letters, digits, underscores and dashes. */
 const MOST_RELATED = 30;
@@ -79,6 +78,90 @@ function openXml({ columns, channelName }: WriterOptions) {
   };
 }
 
+const text = (name: string, maxLength?: number): Field => ({
+  ...{ name, kind: 'text' },
+  ...(maxLength !== undefined && { maxLength }),
+});
+const price = (name: string): Field => ({ name, kind: 'price' });
+const choice = (name: string, ...choices: string[]): Field => ({ name, kind: 'choice', choices });
+const required = (field: Field): Field => ({ ...field, isRequired: true });
+const repeated = (field: Field, most: number): Field => ({ ...field, most });
+const group = (name: string, most: number, ...parts: string[]): Field => ({
+  name,
+  kind: 'text',
+  most,
+  parts,
+});
+
+const GOOGLE_FIELDS: readonly Field[] = [
+  required({ name: 'id', kind: 'identifier', maxLength: 50 }),
+  required(text('title', 150)),
+  required(text('description', 5_000)),
+  required({ name: 'link', kind: 'url' }),
+  required({ name: 'image_link', kind: 'url' }),
+  required(choice('availability', 'in_stock', 'out_of_stock', 'preorder', 'backorder')),
+  required(price('price')),
+  repeated({ name: 'additional_image_link', kind: 'url' }, 10),
+  { name: 'mobile_link', kind: 'url' },
+  { name: 'canonical_link', kind: 'url' },
+  { name: 'virtual_model_link', kind: 'url' },
+  text('availability_date', 25),
+  text('expiration_date', 25),
+  price('sale_price'),
+  text('sale_price_effective_date', 51),
+  price('cost_of_goods_sold'),
+  price('maximum_retail_price'),
+  text('unit_pricing_measure', 50),
+  text('unit_pricing_base_measure', 50),
+  text('google_product_category', 750),
+  repeated(text('product_type', 750), 5),
+  text('brand', 70),
+  repeated({ name: 'gtin', kind: 'gtin' }, 10),
+  text('mpn', 70),
+  choice('identifier_exists', 'yes', 'no', 'true', 'false'),
+  choice('condition', 'new', 'refurbished', 'used'),
+  choice('adult', 'yes', 'no'),
+  { name: 'multipack', kind: 'integer' },
+  choice('is_bundle', 'yes', 'no'),
+  choice('age_group', 'newborn', 'infant', 'toddler', 'kids', 'adult'),
+  text('color', 100),
+  choice('gender', 'male', 'female', 'unisex'),
+  text('material', 200),
+  text('pattern', 100),
+  text('size', 100),
+  repeated(choice('size_type', 'regular', 'petite', 'maternity', 'big', 'tall', 'plus'), 2),
+  text('size_system', 4),
+  { name: 'item_group_id', kind: 'identifier', maxLength: 50 },
+  text('energy_efficiency_class', 5),
+  text('min_energy_efficiency_class', 5),
+  text('max_energy_efficiency_class', 5),
+  text('product_length', 30),
+  text('product_width', 30),
+  text('product_height', 30),
+  text('product_weight', 30),
+  repeated(text('product_highlight', 150), 100),
+  group('product_detail', 1_000, 'section_name', 'attribute_name', 'attribute_value'),
+  { name: 'ads_redirect', kind: 'url' },
+  ...[0, 1, 2, 3, 4].map((at) => text(`custom_label_${at}`, 100)),
+  repeated(text('promotion_id', 50), 10),
+  { name: 'lifestyle_image_link', kind: 'url' },
+  text('external_seller_id', 50),
+  repeated(text('excluded_destination', 50), 10),
+  repeated(text('included_destination', 50), 10),
+  repeated({ name: 'shopping_ads_excluded_country', kind: 'country' }, 100),
+  choice('pause', 'ads', 'all'),
+  group('shipping', 100, 'country', 'region', 'service', 'price'),
+  text('shipping_label', 100),
+  text('shipping_weight', 30),
+  text('shipping_length', 30),
+  text('shipping_width', 30),
+  text('shipping_height', 30),
+  { name: 'ships_from_country', kind: 'country' },
+  text('transit_time_label', 100),
+  { name: 'max_handling_time', kind: 'integer' },
+  { name: 'min_handling_time', kind: 'integer' },
+];
+
 export const googleMerchant: ChannelFormat = {
   type: 'google-merchant',
   label: 'Google Merchant Center',
@@ -121,3 +204,8 @@ export const googleMerchant: ChannelFormat = {
     xml: { ending: 'xml', mediaType: 'application/xml; charset=utf-8', compression: 'none', open: openXml },
   },
 };
+
+/**
+ * The fields of a Google product feed. Source: product data specification (support.google.com/merchants/answer/7052112),
+ * read in November 2026. Those that Google fills in for markets or programs of its own are left out.
+ */

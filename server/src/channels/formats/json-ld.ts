@@ -1,6 +1,5 @@
 /** Products as schema.org has them, a JSON-LD document a line. Source: schema.org/Product. */
-import type { Field } from './field.ts';
-import type { ChannelFormat, FeedRow, RelatedAs, WriterOptions } from './format.ts';
+import type { ChannelFormat, FeedRow, Field, RelatedAs, WriterOptions } from './format.ts';
 
 const text = (name: string): Field => ({ name, kind: 'text' });
 

@@ -2,9 +2,9 @@
  * Product feeds for ChatGPT. Source: developers.openai.com/commerce/specs/file-upload/products, read in November 2026.
  * `related_product_id` and `relationship_type` are of its earlier editions; a reader of today passes over them.
  */
-import { csvCell, writeDelimited } from './delimited.ts';
-import type { Field, FieldKind } from './field.ts';
-import type { ChannelFormat, FeedRow, WriterOptions } from './format.ts';
+
+import type { ChannelFormat, FeedRow, Field, FieldKind, WriterOptions } from './format.ts';
+import { csvCell, writeDelimited } from './plain-formats.ts';
 
 const text = (name: string, maxLength?: number): Field => ({
   ...{ name, kind: 'text' },

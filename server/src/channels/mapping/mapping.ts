@@ -1,13 +1,376 @@
+import {
+  type Attribute,
+  indexByKey,
+  isBlank,
+  mainCategory,
+  mainImage,
+  type UploadedProduct,
+} from '../../catalog/catalog.ts';
+import type { ExpressionResult } from '../../pipelines/pipelines.ts';
+import {
+  type ChannelFormat,
+  type Field,
+  freeField,
+  type ReadField,
+  readField,
+  type SuggestedSource,
+} from '../formats/formats.ts';
+
 /**
  * The door of mapping: from a product of the catalog to the fields of a format, and what is wrong with them. Pure.
  */
-export { createRowMaker, type FieldProblem } from './row-maker.ts';
-export {
-  type ChannelMapping,
-  type FieldSource,
-  listNames,
-  OWN_FIELDS,
-  type OwnField,
-  readTemplate,
-} from './source.ts';
-export { suggestMapping } from './suggestion.ts';
+
+/** What is wrong with a field of a product, in words. */
+export interface FieldProblem {
+  readonly field: string;
+  /** `field_missing` and `value_invalid` of a required field leave the product out. */
+  readonly code: 'field_missing' | 'value_invalid' | 'value_shortened' | 'related_left_out';
+  readonly value?: string;
+  readonly message: string;
+}
+
+interface MadeRow {
+  readonly values: readonly (readonly string[])[];
+  readonly problems: readonly FieldProblem[];
+  readonly isLeftOut: boolean;
+}
+
+interface RowMaker {
+  readonly columns: readonly Field[];
+  /** JSONata, each once; `make` takes their results in this order. */
+  readonly expressions: readonly string[];
+  make(product: UploadedProduct, results?: readonly ExpressionResult[]): MadeRow;
+}
+
+const NONE: readonly string[] = [];
+
+interface Read {
+  readonly product: UploadedProduct;
+  readonly slots: readonly (readonly string[])[];
+  readonly results: readonly ExpressionResult[];
+}
+
+type Getter = (read: Read) => readonly string[] | { readonly problem: string };
+
+/** Attributes that are read, each with a place of its own: values are found in one pass over a product. */
+class Slots {
+  readonly #attributes: ReadonlyMap<string, Attribute>;
+  /** By the key of an upload. */
+  readonly #places = new Map<string, number>();
+  #count = 0;
+
+  constructor(attributes: readonly Attribute[]) {
+    this.#attributes = indexByKey(attributes);
+  }
+
+  has = (name: string): boolean => this.#attributes.has(name);
+
+  place(name: string): number {
+    const known = this.#places.get(name);
+    if (known !== undefined) return known;
+    const attribute = this.#attributes.get(name);
+    const at = this.#count;
+    this.#count += 1;
+    for (const key of attribute ? [attribute.name, ...(attribute.synonyms ?? [])] : [name])
+      this.#places.set(key, at);
+    return at;
+  }
+
+  /** Values for some groups of customers are not for everybody who reads a feed. */
+  read({ attributes }: UploadedProduct): (readonly string[])[] {
+    const slots: string[][] = [];
+    for (const { key, value, userGroups } of attributes) {
+      const at = this.#places.get(key);
+      if (at === undefined || userGroups !== undefined) continue;
+      const values = slots[at];
+      if (values === undefined) slots[at] = [value];
+      else values.push(value);
+    }
+    return slots;
+  }
+}
+
+/** @param attributes of the ontology; a name that it does not know any more has no value */
+export function createRowMaker(
+  format: ChannelFormat,
+  mapping: ChannelMapping,
+  attributes: readonly Attribute[],
+): RowMaker {
+  const slots = new Slots(attributes);
+  const expressions: string[] = [];
+  const known = new Map(format.fields?.map((field) => [field.name, field]));
+  const columns = Object.keys(mapping).map((name) => known.get(name) ?? freeField(name));
+  const readers = columns.map(openReader);
+  const getters = Object.values(mapping).map((source) => openSource(source, slots, expressions));
+  const absent = (format.fields ?? []).filter(({ name, isRequired }) => isRequired && !(name in mapping));
+  const places = new Map(columns.map(({ name }, at) => [name, at]));
+  const conditions = (format.conditions ?? []).map(({ field, requires, ...condition }) => ({
+    ...{ field, requires, when: condition.values },
+    ...{ at: places.get(field) ?? -1, requiredAt: places.get(requires) ?? -1 },
+  }));
+
+  return {
+    columns,
+    expressions,
+    make(product, results = []) {
+      const read = { product, slots: slots.read(product), results };
+      const row = new RowCheck(format.type);
+      const values = getters.map((get, at) => row.take(readers[at] as FieldReader, get(read)));
+      for (const { name } of absent) row.miss(name, 'the mapping has no such field');
+      for (const { field, requires, when, at, requiredAt } of conditions) {
+        const [value = ''] = values[at] ?? NONE;
+        const isMissing = when.includes(value) && (values[requiredAt] ?? NONE).length === 0;
+        if (isMissing) row.miss(requires, `it is required where ${field} is ${value}`);
+      }
+      return { values, problems: row.problems, isLeftOut: row.isLeftOut };
+    },
+  };
+}
+
+function openSource(source: FieldSource, slots: Slots, expressions: string[]): Getter {
+  if ('attribute' in source) {
+    const at = slots.place(source.attribute);
+    return (read) => read.slots[at] ?? NONE;
+  }
+  if ('field' in source) {
+    const get = OWN_FIELDS[source.field];
+    return ({ product }) => get(product);
+  }
+  if ('constant' in source) {
+    const values = source.constant === '' ? NONE : [source.constant];
+    return () => values;
+  }
+  if ('template' in source) return openTemplate(source.template, slots);
+  const known = expressions.indexOf(source.expression);
+  const at = known < 0 ? expressions.push(source.expression) - 1 : known;
+  return ({ results }) => readResult(results[at]);
+}
+
+function readResult(result: ExpressionResult | undefined): ReturnType<Getter> {
+  if (result === undefined || result === null) return NONE;
+  if (typeof result === 'boolean') return [String(result)];
+  if (typeof result === 'string') return result === '' ? NONE : [result];
+  return 'problem' in result ? { problem: result.problem } : result;
+}
+
+/** Without a value for one of its names it has none: a price without an amount is no price. */
+function openTemplate(template: string, slots: Slots): Getter {
+  const parts = (readTemplate(template) ?? []).map((part): string | Getter => {
+    if ('text' in part) return part.text;
+    const isOwn = !slots.has(part.name) && Object.hasOwn(OWN_FIELDS, part.name);
+    return openSource(isOwn ? { field: part.name as OwnField } : { attribute: part.name }, slots, []);
+  });
+  return (read) => {
+    let text = '';
+    for (const part of parts) {
+      const value = typeof part === 'string' ? part : (part(read) as readonly string[])[0];
+      if (value === undefined || value === '') return NONE;
+      text += value;
+    }
+    return [text];
+  };
+}
+
+interface FieldReader {
+  readonly field: Field;
+  read(text: string): ReadField;
+}
+
+/** Constants, and what products that follow each other have in common, are checked once. */
+function openReader(field: Field): FieldReader {
+  let last: string | undefined;
+  let answer: ReadField;
+  return {
+    field,
+    read(text) {
+      if (text === last) return answer;
+      answer = readField(text, field);
+      last = text;
+      return answer;
+    },
+  };
+}
+
+/** Checks the fields of one product. */
+class RowCheck {
+  readonly problems: FieldProblem[] = [];
+  isLeftOut = false;
+  readonly #format: string;
+
+  constructor(format: string) {
+    this.#format = format;
+  }
+
+  /** @returns the values as the format writes them */
+  take(reader: FieldReader, found: ReturnType<Getter>): readonly string[] {
+    const { field } = reader;
+    if ('problem' in found) {
+      this.#refuse(field, { message: `${field.name}: ${found.problem}` });
+      return NONE;
+    }
+    const taken = found.length === 1 ? this.#takeOne(reader, found) : this.#takeSome(reader, found);
+    if (taken.length === 0 && field.isRequired && !this.#isRefused(field.name))
+      this.miss(field.name, 'its source has no value for this product');
+    return taken;
+  }
+
+  /** Most fields have one value, and most values stand as they are. */
+  #takeOne(reader: FieldReader, found: readonly string[]): readonly string[] {
+    const [text = ''] = found;
+    if (isBlank(text)) return NONE;
+    const value = this.#read(reader, text);
+    if (value === undefined) return NONE;
+    return value === text ? found : [value];
+  }
+
+  #takeSome(reader: FieldReader, found: readonly string[]): readonly string[] {
+    const { most = 1 } = reader.field;
+    const taken: string[] = [];
+    for (const text of found) {
+      if (taken.length === most) break;
+      const value = isBlank(text) ? undefined : this.#read(reader, text);
+      if (value !== undefined) taken.push(value);
+    }
+    return taken;
+  }
+
+  miss(field: string, why: string): void {
+    this.isLeftOut = true;
+    const message = `lacks ${field}, which ${this.#format} requires: ${why}`;
+    this.problems.push({ field, code: 'field_missing', message });
+  }
+
+  /** @returns undefined for a value that cannot stand there */
+  #read({ field, read: check }: FieldReader, text: string): string | undefined {
+    const read = check(text);
+    if ('problem' in read) {
+      this.#refuse(field, { value: text.slice(0, SHOWN), message: `${field.name} ${read.problem}` });
+      return undefined;
+    }
+    if (read.note !== undefined)
+      this.problems.push({
+        field: field.name,
+        code: 'value_shortened',
+        message: `${field.name} ${read.note}`,
+      });
+    return read.value;
+  }
+
+  #refuse({ name, isRequired }: Field, { value, message }: { value?: string; message: string }): void {
+    if (isRequired) this.isLeftOut = true;
+    this.problems.push({
+      field: name,
+      code: 'value_invalid',
+      ...(value !== undefined && { value }),
+      message,
+    });
+  }
+
+  #isRefused(name: string): boolean {
+    return this.problems.some(({ field, code }) => field === name && code === 'value_invalid');
+  }
+}
+
+const SHOWN = 200;
+
+/** Where the value of a field comes from. Source: docs/interface.md §16.2. */
+
+export type FieldSource =
+  | { readonly attribute: string }
+  | { readonly field: OwnField }
+  | { readonly constant: string }
+  | { readonly template: string }
+  | { readonly expression: string };
+
+/** By the name of the format's field, in the order of the columns. */
+export type ChannelMapping = Readonly<Record<string, FieldSource>>;
+
+const one = (text: string | undefined): readonly string[] => (text ? [text] : []);
+const joinPath = (path: readonly string[]) => path.join(' > ');
+
+/** What every product has beside attributes. */
+export const OWN_FIELDS = {
+  identifier: ({ identifier }) => [identifier],
+  groupIdentifier: ({ groupIdentifier }) => one(groupIdentifier),
+  name: ({ name }) => one(name),
+  productUrl: ({ productUrl }) => one(productUrl),
+  image: ({ images }) => one(mainImage(images)?.url),
+  images: ({ images }) => images.map(({ url }) => url),
+  additionalImages({ images }) {
+    const main = mainImage(images);
+    return images.filter((image) => image !== main).map(({ url }) => url);
+  },
+  category: ({ categories }) => one(mainCategory(categories)?.path.at(-1)),
+  categoryPath({ categories }) {
+    const main = mainCategory(categories);
+    return main === undefined ? [] : [joinPath(main.path)];
+  },
+  categories: ({ categories }) => categories.map(({ path }) => joinPath(path)),
+} satisfies Record<string, (product: UploadedProduct) => readonly string[]>;
+
+type OwnField = keyof typeof OWN_FIELDS;
+
+/** A text between names in braces; `{{` and `}}` are braces. */
+type TemplatePart = { readonly text: string } | { readonly name: string };
+
+const PART = /\{\{|\}\}|\{([^{}]+)\}|[^{}]+|[{}]/g;
+
+/** @returns undefined where a brace stands alone */
+export function readTemplate(template: string): TemplatePart[] | undefined {
+  const parts: TemplatePart[] = [];
+  for (const [found, name] of template.matchAll(PART)) {
+    if (found === '{' || found === '}') return undefined;
+    parts.push(
+      name === undefined ? { text: found === '{{' || found === '}}' ? found.charAt(0) : found } : { name },
+    );
+  }
+  return parts;
+}
+
+/** @returns the names that a source takes from attributes; one of a template may be a field that every product has */
+export function* listNames(source: FieldSource): Generator<{ name: string; mayBeOwn: boolean }> {
+  if ('attribute' in source) yield { name: source.attribute, mayBeOwn: false };
+  if (!('template' in source)) return;
+  for (const part of readTemplate(source.template) ?? [])
+    if ('name' in part) yield { name: part.name, mayBeOwn: true };
+}
+
+/** `Ver­füg­barkeit (Lager)` and `verfugbarkeitlager` are one name. */
+const plain = (name: string) =>
+  name
+    .normalize('NFD')
+    .toLowerCase()
+    .replace(/[^\p{Letter}\p{Number}]/gu, '');
+
+/** @returns a source for each field that the products seem to have, for a channel that says nothing itself */
+export function suggestMapping(format: ChannelFormat, attributes: readonly Attribute[]): ChannelMapping {
+  const byName = indexByPlainName(attributes);
+  const mapping: Record<string, FieldSource> = {};
+  for (const [field, suggested] of Object.entries(format.suggestions)) {
+    const source = suggestSource(field, suggested, byName);
+    if (source !== undefined) mapping[field] = source;
+  }
+  if (!format.suggestsAttributes) return mapping;
+  const others = attributes.filter(({ name }) => !Object.hasOwn(mapping, name));
+  return { ...mapping, ...Object.fromEntries(others.map(({ name }) => [name, { attribute: name }])) };
+}
+
+function suggestSource(
+  field: string,
+  { field: own, attributes = [] }: SuggestedSource,
+  byName: ReadonlyMap<string, string>,
+): FieldSource | undefined {
+  if (own !== undefined) return { field: own as OwnField };
+  const attribute = [plain(field), ...attributes]
+    .map((name) => byName.get(name))
+    .find((one) => one !== undefined);
+  return attribute === undefined ? undefined : { attribute };
+}
+
+/** @returns names of attributes; the first one of the ontology goes first */
+function indexByPlainName(attributes: readonly Attribute[]): Map<string, string> {
+  const byName = new Map<string, string>();
+  for (const { name, synonyms = [] } of attributes.toReversed())
+    for (const one of [...synonyms, name]) byName.set(plain(one), name);
+  return byName;
+}

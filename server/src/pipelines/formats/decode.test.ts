@@ -7,7 +7,7 @@ import {
   readInEveryWay,
 } from '../../../test/support/pipelines/format-reading.ts';
 import { decodeText } from './decode.ts';
-import { ReadingNotes } from './source-row.ts';
+import { ReadingNotes } from './format.ts';
 
 const TEXT = 'id,name\n1,Mütze – 5 € 😀\n2,東京\n';
 const withMark = (mark: number[], bytes: Uint8Array) => Buffer.concat([Buffer.from(mark), bytes]);

@@ -1,10 +1,10 @@
 import { isAscii, isUtf8 } from 'node:buffer';
+import { Type } from 'typebox';
 import { type ByteStream, Peekable, type TextStream } from './chunks.ts';
-import { FormatProblem } from './format-problem.ts';
-import type { ReadingNotes } from './source-row.ts';
+import { FormatProblem, type ReadingNotes } from './format.ts';
 
 /** What an owner may choose; what a file may name by itself are all labels of the WHATWG standard. */
-export const ENCODINGS = [
+const ENCODINGS = [
   'utf-8',
   'utf-16le',
   'utf-16be',
@@ -21,6 +21,14 @@ export const ENCODINGS = [
   'big5',
   'euc-kr',
 ] as const;
+
+export const encoding = Type.Optional(
+  Type.Enum([...ENCODINGS], {
+    'x-label': 'Encoding',
+    description:
+      'default: detected by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger',
+  }),
+);
 
 /** What Excel and older shops write in the west; every file can be read by it. */
 const OLD_ENCODING = 'windows-1252';

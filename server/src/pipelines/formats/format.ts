@@ -1,7 +1,5 @@
 import { type Static, type TLiteral, type TObject, type TProperties, Type } from 'typebox';
 import type { ByteStream, TextStream } from './chunks.ts';
-import { ENCODINGS } from './decode.ts';
-import type { ReadingNotes, SourceRow } from './source-row.ts';
 import type { SpoolPlace } from './spool.ts';
 
 /** A mapping that fits a format without a look at the file. Its columns may be missing in a file; then nothing is mapped. */
@@ -77,14 +75,6 @@ export function defineFormat<const Type extends string, Options extends TPropert
   return { ...format, schema };
 }
 
-export const encoding = Type.Optional(
-  Type.Enum([...ENCODINGS], {
-    'x-label': 'Encoding',
-    description:
-      'default: detected by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger',
-  }),
-);
-
 export const headerRow = Type.Optional(
   Type.Integer({
     minimum: 0,
@@ -94,3 +84,272 @@ export const headerRow = Type.Optional(
       'first row that may hold the names of the columns; default: the first one that is no title; 0: none does, and they are Column 1, …',
   }),
 );
+
+type FormatReason =
+  /** Not what the format says: no JSON, a tag that is not closed, a zip that is none. */
+  | 'damaged'
+  /** Ends in the middle. */
+  | 'broken_off'
+  | 'too_large'
+  /** Well made, but with something that is never read: a DTD, an entity, an encryption. */
+  | 'refused'
+  /** The list, the sheet or the column that was asked for is not there. */
+  | 'not_found';
+
+/** Why a file cannot be read any further, in words for the owner of the pipeline. */
+export class FormatProblem extends Error {
+  override readonly name = 'FormatProblem';
+  readonly reason: FormatReason;
+  /** Where reading stopped, where the format has lines. */
+  readonly line: number | undefined;
+
+  constructor(
+    reason: FormatReason,
+    message: string,
+    { line, cause }: { line?: number; cause?: unknown } = {},
+  ) {
+    super(line === undefined ? message : `Line ${line}: ${message}`, { cause });
+    this.reason = reason;
+    this.line = line;
+  }
+}
+
+/**
+ * What one file may make the service hold at a time. An attribute value has at most 65,536 characters and a product at
+ * most 2,000 of them (docs/interface.md §2.3); descriptions in HTML are longer before they are mapped.
+ */
+export const LIMITS = {
+  fieldCharacters: 1024 * 1024,
+  /** The text of a row with all its fields; also what is kept of a row that does not end. */
+  rowCharacters: 8 * 1024 * 1024,
+  /** Elements, attributes and values of a row, empty ones too: 150 bytes each, 40 MB in all. */
+  rowParts: 250_000,
+  /** As in docs/interface.md §8, and the few levels that lead to the list of products. */
+  depth: 40,
+  columns: 10_000,
+} as const;
+
+export function fieldTooLarge(where: string, line?: number): FormatProblem {
+  const most = LIMITS.fieldCharacters.toLocaleString('en');
+  return new FormatProblem('too_large', `${where} is longer than ${most} characters, the limit`, at(line));
+}
+
+export function rowTooLarge(where: string, line?: number): FormatProblem {
+  const most = LIMITS.rowCharacters.toLocaleString('en');
+  return new FormatProblem('too_large', `${where} is larger than ${most} characters, the limit`, at(line));
+}
+
+/** Weighs one row while it is read: its text, and the parts that cost memory without text. */
+export class RowSize {
+  readonly #what: string;
+  #characters = 0;
+  #parts = 0;
+
+  constructor(what: string) {
+    this.#what = what;
+  }
+
+  /** @throws FormatProblem too_large */
+  add(characters: number, parts: number, line?: number): void {
+    this.#characters += characters;
+    this.#parts += parts;
+    if (this.#characters > LIMITS.rowCharacters) throw rowTooLarge(this.#what, line);
+    if (this.#parts <= LIMITS.rowParts) return;
+    const most = `${LIMITS.rowParts.toLocaleString('en')} elements, attributes and values, the limit`;
+    throw new FormatProblem('too_large', `${this.#what} has more than ${most}`, at(line));
+  }
+
+  reset(): void {
+    this.#characters = 0;
+    this.#parts = 0;
+  }
+}
+
+export function tooDeep(where: string, line?: number): FormatProblem {
+  return new FormatProblem('too_large', `${where} is nested deeper than ${LIMITS.depth} levels`, at(line));
+}
+
+export function tooManyColumns(where: string, line?: number): FormatProblem {
+  const most = LIMITS.columns.toLocaleString('en');
+  return new FormatProblem('too_large', `${where} has more than ${most} columns`, at(line));
+}
+
+const at = (line: number | undefined) => (line === undefined ? {} : { line });
+
+/** A value of a column: a list where an element or a key stands more than once, or where the source has a list. */
+export type ColumnValue = string | string[];
+
+export interface SourceRow {
+  /** For reports: the line of a csv or ndjson file, the row of a sheet, otherwise the place among all rows, from 1. */
+  readonly number: number;
+  /** Column by name. What the source leaves out or has as null is absent; what it leaves empty is ''. */
+  readonly values: Columns<ColumnValue>;
+  /** The row as the source has it, for expressions. */
+  readonly source: unknown;
+  /** Absent when the row is sound. */
+  readonly problems?: readonly RowProblem[];
+}
+
+/** What is wrong with one row. With a column only this column cannot be used, without one the row cannot. */
+export interface RowProblem {
+  readonly code:
+    | 'field_count'
+    | 'quote'
+    | 'not_json'
+    | 'no_object'
+    | 'encoding'
+    | 'too_large'
+    | 'cell'
+    | 'group';
+  readonly message: string;
+  readonly column?: string;
+}
+
+/** Values by a name that comes from a file. */
+export type Columns<Value> = Record<string, Value>;
+
+/**
+ * A class without a prototype of its own: `__proto__` and `constructor` are names like any other, and unlike
+ * `Object.create(null)` its objects have shapes, which makes a row of ten columns four times as fast.
+ */
+class NoPrototype {}
+Reflect.deleteProperty(NoPrototype.prototype, 'constructor');
+Object.setPrototypeOf(NoPrototype.prototype, null);
+
+export function createColumns<Value>(): Columns<Value> {
+  return new NoPrototype() as Columns<Value>;
+}
+
+/** Gathers the values of one row; a name that comes again makes a list. */
+export class RowValues {
+  readonly values = createColumns<ColumnValue>();
+  #count = 0;
+
+  add(name: string, value: string, isList = false): void {
+    const present = this.values[name];
+    this.#count += 1;
+    if (this.#count > LIMITS.columns) throw tooManyColumns('A row');
+    if (present === undefined) this.values[name] = isList ? [value] : value;
+    else if (typeof present === 'string') this.values[name] = [present, value];
+    else present.push(value);
+  }
+}
+
+/** What a reader learns while it reads. */
+export class ReadingNotes {
+  /** What was found out rather than said: `delimiter`, `encoding`, `path`, `record`, `sheet`, … */
+  readonly found: Record<string, string> = {};
+  /** Some bytes are no text in the encoding; they became U+FFFD. */
+  isDamaged = false;
+  readonly #columns = new Set<string>();
+
+  /** Names in the order of their first appearance, up to here; at most `LIMITS.columns`. */
+  get columns(): readonly string[] {
+    return [...this.#columns];
+  }
+
+  noteColumn(name: string): void {
+    if (this.#columns.has(name) || this.#columns.size >= LIMITS.columns) return;
+    this.#columns.add(copyText(name));
+  }
+
+  noteRows(rows: readonly SourceRow[]): void {
+    for (const { values } of rows) for (const name in values) this.noteColumn(name);
+  }
+}
+
+/** Reports the rows that damage has reached; a source that is sound may well hold the sign U+FFFD. */
+export function reportDamage(row: SourceRow): SourceRow {
+  const damaged = Object.keys(row.values).filter((name) => isDamaged(row.values[name]));
+  if (damaged.length === 0) return row;
+  const problems = damaged.map(
+    (column): RowProblem => ({
+      code: 'encoding',
+      column,
+      message: 'bytes that are no text in the encoding of the file',
+    }),
+  );
+  return { ...row, problems: [...(row.problems ?? []), ...problems] };
+}
+
+function isDamaged(value: ColumnValue | undefined): boolean {
+  return typeof value === 'string'
+    ? value.includes('\uFFFD')
+    : (value ?? []).some((text) => text.includes('\uFFFD'));
+}
+
+/** A part of a text keeps the whole text alive; what outlives its chunk has to be a copy. */
+export function copyText(text: string): string {
+  // By way of UTF-8 a plain text takes one byte a character; only half a pair does not survive it.
+  return text.isWellFormed()
+    ? Buffer.from(text).toString()
+    : Buffer.from(text, 'utf16le').toString('utf16le');
+}
+
+/** @returns the names with those that come again numbered: Name, Name 2 */
+function distinctNames(names: readonly string[]): string[] {
+  const taken = new Set(names);
+  const used = new Set<string>();
+  const numbers = new Map<string, number>();
+  return names.map((name) => {
+    if (!used.has(name)) {
+      used.add(name);
+      return name;
+    }
+    let number = numbers.get(name) ?? 2;
+    while (taken.has(`${name} ${number}`)) number += 1;
+    numbers.set(name, number + 1);
+    return `${name} ${number}`;
+  });
+}
+
+/**
+ * @returns the names that a header gives: without spaces around them, the nameless ones by their place, and those
+ * behind the last name left out
+ */
+export function readHeader(cells: readonly string[]): string[] {
+  const names = cells.map((cell) => cell.trim());
+  const last = names.findLastIndex((name) => name !== '');
+  return distinctNames(names.slice(0, last + 1).map((name, index) => name || nameByPlace(index)));
+}
+
+export const nameByPlace = (index: number): string => `Column ${index + 1}`;
+
+/** Rows in which the names of the columns are looked for. */
+export const HEAD_ROWS = 10;
+
+/** @returns the place of the row that may hold names: a title above them fills a cell or two of many */
+export function findHeader(rows: readonly (readonly string[])[]): number {
+  const filled = rows.map((cells) => cells.filter((cell) => cell.trim() !== '').length);
+  const usual = filled.toSorted((a, b) => a - b)[Math.floor(filled.length / 2)] ?? 0;
+  return Math.max(
+    0,
+    filled.findIndex((count) => count > 2 || count * 2 > usual),
+  );
+}
+
+/** As far as a number is written out: no price or measure has more digits. */
+const LARGEST_EXPONENT = 400;
+const WITH_EXPONENT = /^(-?)(\d+)(?:\.(\d+))?[eE]([+-]?\d{1,9})$/;
+
+/** @returns a number as a plain decimal: `1.5e-7` becomes `0.00000015`; what has no exponent stays as it is written */
+export function writePlainNumber(text: string): string {
+  const match = WITH_EXPONENT.exec(text);
+  if (match === null) return text;
+  const [, sign = '', whole = '', fraction = '', exponent = ''] = match;
+  const shift = Number(exponent);
+  if (Math.abs(shift) > LARGEST_EXPONENT) return text;
+  const digits = whole + fraction;
+  const point = whole.length + shift;
+  const integer = point > 0 ? digits.padEnd(point, '0').slice(0, point) : '0';
+  const decimals = point < 0 ? '0'.repeat(-point) + digits : digits.slice(Math.max(0, point));
+  const trimmed = trimZeros(decimals);
+  return `${sign}${integer.replace(/^0+(?=\d)/, '')}${trimmed === '' ? '' : `.${trimmed}`}`;
+}
+
+/** No pattern: one that looks for zeros at the end takes the square of their number. */
+function trimZeros(decimals: string): string {
+  let end = decimals.length;
+  while (decimals[end - 1] === '0') end -= 1;
+  return decimals.slice(0, end);
+}

@@ -4,25 +4,27 @@
 import { type Static, Type } from 'typebox';
 import { bmecat } from './bmecat/bmecat.ts';
 import { type ByteStream, cutChunks, readAfterPeek, type TextStream } from './chunks.ts';
-import { csv } from './csv/csv.ts';
+import { csv, tsv } from './csv/csv.ts';
 import { decodeText } from './decode.ts';
-import type { DefaultMapping, FeedFormat, FormatReading } from './format.ts';
-import { FormatProblem } from './format-problem.ts';
+import {
+  type DefaultMapping,
+  type FeedFormat,
+  FormatProblem,
+  type FormatReading,
+  ReadingNotes,
+  reportDamage,
+  type SourceRow,
+} from './format.ts';
 import { googleMerchant } from './google-merchant/google-merchant.ts';
-import { json } from './json/json.ts';
-import { native } from './native/native.ts';
-import { ndjson } from './ndjson/ndjson.ts';
+import { json, native, ndjson } from './json/json.ts';
 import { shopifyCsv } from './shopify-csv/shopify-csv.ts';
-import { ReadingNotes, reportDamage, type SourceRow } from './source-row.ts';
 import type { SpoolPlace } from './spool.ts';
-import { tsv } from './tsv/tsv.ts';
 import { woocommerceCsv } from './woocommerce-csv/woocommerce-csv.ts';
 import { xlsx } from './xlsx/xlsx.ts';
 import { xml } from './xml/xml.ts';
 
-export type { DefaultMapping } from './format.ts';
-export { FormatProblem } from './format-problem.ts';
-export type { Columns, ColumnValue, RowProblem, SourceRow } from './source-row.ts';
+export type { Columns, ColumnValue, DefaultMapping, RowProblem, SourceRow } from './format.ts';
+export { FormatProblem } from './format.ts';
 
 /** Everything else that knows formats follows from this list: docs/openapi.json, the console, suggestions, the runs. */
 const FORMATS = [

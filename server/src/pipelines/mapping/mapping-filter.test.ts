@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ColumnValue, createColumns } from '../formats/source-row.ts';
+import { type ColumnValue, createColumns } from '../formats/format.ts';
 import { compileMapping, type Mapping, MappingProblem } from './mapping.ts';
 import type { RowFilter } from './mapping-schemas.ts';
 

@@ -9,12 +9,12 @@ import {
 import {
   type CompiledColumn,
   compileColumn,
+  compileNumber,
   MappingProblem,
   type MappingTexts,
+  matchPattern,
   type RowView,
 } from './mapping-columns.ts';
-import { compileNumber } from './mapping-numbers.ts';
-import { matchPattern } from './mapping-patterns.ts';
 import {
   type Column,
   EXPRESSION_LENGTH,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { compileNumber, type NumberFormat } from './mapping-numbers.ts';
+import { compileNumber, type NumberFormat } from './mapping-columns.ts';
 
 const comma: NumberFormat = { decimal: 'comma' };
 const point: NumberFormat = { decimal: 'point' };

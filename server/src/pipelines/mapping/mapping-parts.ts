@@ -1,6 +1,7 @@
 import { isStorableText } from '../../kernel/storable-text.ts';
 import type { ColumnValue } from '../formats/formats.ts';
-import type { CompiledColumn, RowView } from './mapping-columns.ts';
+import { type CompiledColumn, MappingProblem, quote, type RowView } from './mapping-columns.ts';
+import type { Column, KeyValuesSpec, Mapping } from './mapping-schemas.ts';
 
 /** A product as an update takes it; in mode partial only what is mapped, in mode delete the identifier alone. */
 export interface MappedProduct {
@@ -164,4 +165,182 @@ export function findTextProblem(text: string, maxLength: number): string | undef
 export function toList(value: ColumnValue | undefined): readonly string[] {
   if (value === undefined) return [];
   return typeof value === 'string' ? [value] : value;
+}
+
+/** Source: docs/interface.md §2.3. */
+const KEY_LENGTH = 255;
+const VALUE_LENGTH = 65_536;
+const ATTRIBUTES = 2_000;
+/** Of a name that is too long for a key. */
+const SHOWN_LENGTH = 289;
+
+export interface ValueSource {
+  readonly column: CompiledColumn;
+  readonly userGroups: readonly string[] | undefined;
+}
+
+/** `removesEmpty`: a cell that is there and empty removes the attribute. */
+export function mapAttribute(key: string, sources: readonly ValueSource[], removesEmpty: boolean): MapPart {
+  return (row, product) => {
+    const before = product.attributes?.length ?? 0;
+    for (const source of sources) addValues(key, source, { row, product });
+    const isEmpty = removesEmpty && (product.attributes?.length ?? 0) === before;
+    if (isEmpty && sources.some(({ column }) => isPresent(row, column))) push(product, { key, value: null });
+  };
+}
+
+interface Mapped {
+  readonly row: RowView;
+  readonly product: MappedProduct;
+}
+
+function addValues(key: string, { column, userGroups }: ValueSource, { row, product }: Mapped): void {
+  for (const value of toList(column.read(row))) {
+    const reason = findTextProblem(value, VALUE_LENGTH);
+    if (reason !== undefined) note(row, { field: `attributes.${key}`, column, reason });
+    push(product, userGroups === undefined ? { key, value } : { key, value, userGroups });
+  }
+}
+
+/** A column that the row does not have says nothing; one that is there and empty does. */
+function isPresent({ values }: RowView, { uses }: CompiledColumn): boolean {
+  return uses.some((name) => values[name] !== undefined);
+}
+
+/** Every column but these, under its own name. The hot part of most mappings: all cells of all rows. */
+export function mapRest(isUsed: (column: string) => boolean, removesEmpty: boolean): MapPart {
+  return (row, product) => {
+    const { values } = row;
+    for (const key in values) {
+      const value = values[key];
+      if (value === undefined || key === '' || isUsed(key)) continue;
+      addRest(key, value, { row, product });
+      if (removesEmpty && toList(value).every((text) => text === '')) push(product, { key, value: null });
+    }
+  };
+}
+
+function addRest(key: string, value: ColumnValue, mapped: Mapped): void {
+  if (typeof value === 'string') addCell(key, value, mapped);
+  else for (const text of value) addCell(key, text, mapped);
+}
+
+function addCell(key: string, value: string, { row, product }: Mapped): void {
+  if (value === '') return;
+  const isLongKey = key.length > KEY_LENGTH && [...key].length > KEY_LENGTH;
+  const longKey = `the name of the column is longer than ${KEY_LENGTH} characters`;
+  const reason = isLongKey ? longKey : findTextProblem(value, VALUE_LENGTH);
+  if (reason !== undefined)
+    // Cut before it is put together: a part of a text keeps the whole of it, here one for each row.
+    row.problems.push({ field: `attributes.${key.slice(0, SHOWN_LENGTH)}`, column: key, reason });
+  push(product, { key, value });
+}
+
+function push(product: MappedProduct, value: MappedValue): void {
+  if (product.attributes === undefined) product.attributes = [value];
+  else product.attributes.push(value);
+}
+
+export const checkAttributes: MapPart = (row, { attributes }) => {
+  if ((attributes?.length ?? 0) > ATTRIBUTES)
+    note(row, { field: 'attributes', reason: `are more than ${ATTRIBUTES.toLocaleString('en')}` });
+};
+
+interface KeyValue {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** Attributes that a cell brings with their keys, as Magento's additional_attributes: `color=red,size=M`. */
+export function mapKeyValues(column: CompiledColumn, spec: KeyValuesSpec, removesEmpty: boolean): MapPart {
+  return (row, product) => {
+    for (const text of toList(column.read(row))) {
+      const pairs = readKeyValues(text, spec);
+      const reason = `${quote(text)} does not begin with a key`;
+      if (pairs === undefined) note(row, { field: 'keyValues', column, reason });
+      else for (const pair of pairs) addPair(pair, { ...spec, removesEmpty }, { row, product });
+    }
+  };
+}
+
+type PairSpec = KeyValuesSpec & { readonly removesEmpty: boolean };
+
+function addPair({ key, value }: KeyValue, { split, removesEmpty }: PairSpec, mapped: Mapped): void {
+  if (removesEmpty && value === '') push(mapped.product, { key, value: null });
+  const values = split === undefined ? [value] : value.split(split);
+  for (const one of values) addCell(key, one.trim(), mapped);
+}
+
+/**
+ * A value may hold the separator: what follows without a key of its own belongs to it.
+ * @returns undefined for a text that does not begin with a key
+ */
+function readKeyValues(
+  text: string,
+  { separator = ',', assign = '=' }: Pick<KeyValuesSpec, 'separator' | 'assign'>,
+): KeyValue[] | undefined {
+  const pairs: { key: string; value: string }[] = [];
+  for (const part of text.split(separator)) {
+    const at = part.indexOf(assign);
+    const key = at === -1 ? '' : part.slice(0, at).trim();
+    const last = pairs.at(-1);
+    if (key !== '') pairs.push({ key, value: part.slice(at + assign.length).trim() });
+    else if (last !== undefined) last.value += separator + part;
+    else if (part.trim() !== '') return undefined;
+  }
+  return pairs;
+}
+
+/** Links of rows: a source, and its targets in the order of the columns. Source: docs/interface.md §13.9. */
+
+/** What a mapping of links may have. */
+const PARTS = new Set(['source', 'targets', 'separator', 'filter']);
+const OWN_PARTS = ['source', 'targets', 'separator'] as const;
+/** Source: docs/interface.md §12.8. Here they are checked by column, so that a report can name it. */
+const IDENTIFIER_LENGTH = 255;
+const TARGETS = 1_000;
+
+type Compile = (column: Column, field: string) => CompiledColumn;
+
+/** @throws MappingProblem */
+export function planLinks(
+  mapping: Mapping,
+  compile: Compile,
+): { readonly source: CompiledColumn; readonly part: MapPart } {
+  const { source, targets, separator } = mapping;
+  if (source === undefined || targets === undefined)
+    throw new MappingProblem('source and targets are needed in mode links');
+  const others = Object.keys(mapping).filter((name) => !PARTS.has(name));
+  if (others.length > 0) throw new MappingProblem(`${others.join(', ')}: must be left out in mode links`);
+  const columns = [targets].flat().map((column) => compile(splitBy(column, separator), 'targets'));
+  return { source: compile(source, 'source'), part: mapTargets(columns) };
+}
+
+/** @throws MappingProblem */
+export function refuseLinks(mapping: Mapping, mode: string): void {
+  const found = OWN_PARTS.filter((name) => mapping[name] !== undefined);
+  if (found.length > 0)
+    throw new MappingProblem(`${found.join(', ')}: only for the mode links, this is mode ${mode}`);
+}
+
+function splitBy(column: Column, separator: string | undefined): Column {
+  if (separator === undefined) return column;
+  const spec = typeof column === 'string' ? { column } : column;
+  return { split: separator, trim: true, ...spec };
+}
+
+function mapTargets(columns: readonly CompiledColumn[]): MapPart {
+  const field = 'targets';
+  return (row, product) => {
+    const targets = new Set(columns.flatMap((column) => readTargets(column, row)));
+    if (targets.size > TARGETS) note(row, { field, reason: `are more than ${TARGETS}` });
+    product.targets = [...targets];
+  };
+}
+
+function readTargets(column: CompiledColumn, row: RowView): readonly string[] {
+  const targets = toList(column.read(row));
+  const reason = targets.map((target) => findTextProblem(target, IDENTIFIER_LENGTH)).find(Boolean);
+  if (reason !== undefined) note(row, { field: 'targets', column, reason });
+  return targets;
 }

@@ -9,7 +9,7 @@ import {
   PatternList,
   replaceText,
   TEXT_LENGTH,
-} from './mapping-patterns.ts';
+} from './mapping-columns.ts';
 
 /** A list with one pattern, compiled. @throws AssertionError that says what is wrong with it */
 function compile<Use>(add: (patterns: PatternList) => Use): Use {

@@ -3,12 +3,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { type ColumnValue, createColumns, type SourceRow } from '../formats/source-row.ts';
-import { EXPRESSION_LIMITS, openExpressions } from './expressions/expressions.ts';
-import { compileMapping, type Mapping, MappingProblem } from './mapping.ts';
-import { checkTexts } from './mapping-check.ts';
-import { PatternList } from './mapping-patterns.ts';
-import { createRowMapper } from './mapping-rows.ts';
+import { type ColumnValue, createColumns, type SourceRow } from '../formats/format.ts';
+import { checkTexts, EXPRESSION_LIMITS, openExpressions } from './expressions/expressions.ts';
+import { compileMapping, createRowMapper, type Mapping, MappingProblem } from './mapping.ts';
+import { PatternList } from './mapping-columns.ts';
 
 /** Short, so that runaways do not hold the tests up. */
 const limits = { ...EXPRESSION_LIMITS, rowMs: 800 };

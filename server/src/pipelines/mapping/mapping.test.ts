@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { Value } from 'typebox/value';
 import { checkBody } from '../../catalog/products/product-check.ts';
-import { type ColumnValue, createColumns, type SourceRow } from '../formats/source-row.ts';
+import { type ColumnValue, createColumns, type SourceRow } from '../formats/format.ts';
 import { compileMapping, type Mapping, MappingProblem, MappingSchema, type PipelineMode } from './mapping.ts';
 
 function makeRow(cells: Record<string, ColumnValue>, number = 2): SourceRow {

@@ -1,22 +1,59 @@
 /**
  * Makes products of rows. A mapping is compiled once; `mapRow` is then a pure function of the row and of what the
- * expressions of the mapping gave for it (`mapping-rows.ts` has them evaluated, in a process of their own).
+ * expressions of the mapping gave for it (`createRowMapper` has them evaluated, in a process of their own).
  */
+
 import { Value } from 'typebox/value';
 import type { RowProblem, SourceRow } from '../formats/formats.ts';
-import type { ExpressionResult } from './expressions/expressions.ts';
-import { type CellProblem, MappingProblem, MappingTexts, type RowView } from './mapping-columns.ts';
+import { type ExpressionOptions, type Expressions, openExpressions } from './expressions/expressions.ts';
+import {
+  type CellProblem,
+  type CompiledColumn,
+  compileColumn,
+  type ExpressionResult,
+  MappingProblem,
+  MappingTexts,
+  PatternList,
+  type RowView,
+} from './mapping-columns.ts';
 import { compileRowFilter, type RowFilterTest } from './mapping-filter.ts';
-import { type MappedProduct, readText } from './mapping-parts.ts';
-import { PatternList } from './mapping-patterns.ts';
-import { type ProductPlan, planProduct } from './mapping-product.ts';
-import { type Column, ColumnSchema, type Mapping, type PipelineMode } from './mapping-schemas.ts';
+import {
+  checkAttributes,
+  findTextProblem,
+  type MapPart,
+  type MappedProduct,
+  mapAttribute,
+  mapCategories,
+  mapImages,
+  mapKeyValues,
+  mapRest,
+  mapText,
+  type PathSource,
+  planLinks,
+  readText,
+  refuseLinks,
+  type ValueSource,
+} from './mapping-parts.ts';
+import {
+  type AttributeSpec,
+  type Column,
+  ColumnSchema,
+  type ImageSpec,
+  type Mapping,
+  type PathSpec,
+  type PipelineMode,
+} from './mapping-schemas.ts';
 
-export { type ExpressionResult, openExpressions } from './expressions/expressions.ts';
-export { type CheckedTexts, createTextChecks, type TextChecks, type TextProblems } from './mapping-check.ts';
-export { type CellProblem, MappingProblem } from './mapping-columns.ts';
+export {
+  type CheckedTexts,
+  createTextChecks,
+  openExpressions,
+  type TextChecks,
+  type TextProblems,
+} from './expressions/expressions.ts';
+export { type CellProblem, type ExpressionResult, MappingProblem } from './mapping-columns.ts';
 export type { MappedProduct } from './mapping-parts.ts';
-export { createRowMapper, weighRow } from './mapping-rows.ts';
+
 export {
   type Column,
   type Mapping,
@@ -139,4 +176,187 @@ function listRowProblems(
       ...(column !== undefined && { column }),
       reason: message,
     }));
+}
+
+interface RowMapper {
+  /**
+   * @returns an outcome for each row, in their order
+   * @throws MappingProblem when the expressions run away in too many rows
+   */
+  mapRows(rows: readonly SourceRow[]): Promise<RowOutcome[]>;
+  /** Ends the process of the expressions, where there is one. */
+  close(): Promise<void>;
+}
+
+/** What goes to the process of the expressions at a time. */
+const BATCH_ROWS = 200;
+const BATCH_CHARACTERS = 1024 * 1024;
+
+export function createRowMapper(mapping: CompiledMapping, options: ExpressionOptions = {}): RowMapper {
+  if (mapping.expressions.length === 0) {
+    return { mapRows: async (rows) => rows.map((row) => mapping.mapRow(row)), close: async () => {} };
+  }
+  const expressions = openExpressions(mapping.expressions, options);
+  return {
+    async mapRows(rows) {
+      const outcomes: RowOutcome[] = [];
+      for (const batch of cutBatches(rows)) outcomes.push(...(await mapBatch(mapping, batch, expressions)));
+      return outcomes;
+    },
+    close: () => expressions.close(),
+  };
+}
+
+async function mapBatch(
+  mapping: CompiledMapping,
+  rows: readonly SourceRow[],
+  expressions: Expressions,
+): Promise<RowOutcome[]> {
+  const results = await expressions.evaluate(rows.map(({ source, values }) => source ?? values));
+  return rows.map((row, at) => mapping.mapRow(row, results[at] ?? []));
+}
+
+function* cutBatches(rows: readonly SourceRow[]): Generator<SourceRow[]> {
+  let batch: SourceRow[] = [];
+  let characters = 0;
+  for (const row of rows) {
+    batch.push(row);
+    characters += weighRow(row);
+    if (batch.length < BATCH_ROWS && characters < BATCH_CHARACTERS) continue;
+    yield batch;
+    batch = [];
+    characters = 0;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** @returns the characters of its names and values */
+export function weighRow({ values }: SourceRow): number {
+  let characters = 0;
+  for (const name in values) {
+    const value = values[name];
+    characters += name.length;
+    for (const text of typeof value === 'string' ? [value] : (value ?? [])) characters += text.length;
+  }
+  return characters;
+}
+
+interface ProductPlan {
+  readonly identifier: CompiledColumn;
+  /** The part of the mapping that it is from. */
+  readonly identifiedBy: 'identifier' | 'source';
+  readonly parts: readonly MapPart[];
+  /** Columns that are read by name, filters apart. */
+  readonly uses: ReadonlySet<string>;
+  /** Of these, columns that a source must have. */
+  readonly needs: ReadonlySet<string>;
+  /** All columns become attributes but for those in `uses` and those that are ignored. */
+  readonly takesRest: boolean;
+}
+
+interface PlanInput {
+  readonly mode: PipelineMode;
+  readonly texts: MappingTexts;
+}
+
+type Compile = (column: Column, field: string) => CompiledColumn;
+
+/** @throws MappingProblem */
+function planProduct(mapping: Mapping, { mode, texts }: PlanInput): ProductPlan {
+  const uses = new Set<string>();
+  const needs = new Set<string>();
+  const compile: Compile = (column, field) => {
+    const compiled = compileColumn(column, { field, texts });
+    for (const name of compiled.uses) uses.add(name);
+    if (!compiled.isOptional) for (const name of compiled.uses) needs.add(name);
+    return compiled;
+  };
+  if (mode === 'links') {
+    const { source, part } = planLinks(mapping, compile);
+    return { identifier: source, identifiedBy: 'source', parts: [part], uses, needs, takesRest: false };
+  }
+  refuseLinks(mapping, mode);
+  if (mapping.identifier === undefined) throw new MappingProblem(`identifier is needed in mode ${mode}`);
+  const identifier = compile(mapping.identifier, 'identifier');
+  const identifiedBy = 'identifier';
+  if (mode === 'delete') return { identifier, identifiedBy, parts: [], uses, needs, takesRest: false };
+  if (mode !== 'partial' && mapping.name === undefined)
+    throw new MappingProblem(`name is needed in mode ${mode}`);
+  const { named, takesRest } = readAttributes(mapping);
+  const removesEmpty = mode === 'partial' && mapping.emptyCells === 'remove';
+  const parts = planFields(mapping, { compile, isNameNeeded: mode !== 'partial' });
+  for (const [key, specs] of named) {
+    const sources = specs.map((spec) => compileValues(key, spec, compile));
+    parts.push(mapAttribute(key, sources, removesEmpty));
+  }
+  parts.push(...planKeyValues(mapping, compile, removesEmpty));
+  if (takesRest) {
+    const ignored = new Set(mapping.ignore);
+    parts.push(mapRest((column) => uses.has(column) || ignored.has(column), removesEmpty));
+  }
+  if (mapping.attributes !== undefined) parts.push(checkAttributes);
+  return { identifier, identifiedBy, parts, uses, needs, takesRest };
+}
+
+function planKeyValues({ keyValues = [] }: Mapping, compile: Compile, removesEmpty: boolean): MapPart[] {
+  const parts = keyValues.map((spec) => {
+    const { column, optional = false } = spec;
+    return mapKeyValues(compile({ column, optional }, 'keyValues'), spec, removesEmpty);
+  });
+  return parts.length === 0 ? [] : [...parts, checkAttributes];
+}
+
+function planFields(
+  { groupIdentifier, name, productUrl, images, categories }: Mapping,
+  { compile, isNameNeeded }: { compile: Compile; isNameNeeded: boolean },
+): MapPart[] {
+  const parts: MapPart[] = [];
+  const addText = (field: 'groupIdentifier' | 'name' | 'productUrl', column: Column | undefined) => {
+    if (column === undefined) return;
+    parts.push(mapText(field, compile(column, field), field === 'name' && isNameNeeded));
+  };
+  addText('groupIdentifier', groupIdentifier);
+  addText('name', name);
+  addText('productUrl', productUrl);
+  if (images !== undefined) parts.push(mapImages(listOf(images).map((spec) => compileImage(spec, compile))));
+  if (categories !== undefined)
+    parts.push(mapCategories(listOf(categories).map((spec) => compilePath(spec, compile))));
+  return parts;
+}
+
+/** The key `*` with the value `*` stands for the rest; with a column as its value it is a key like any other. */
+function readAttributes({ attributes = {} }: Mapping): {
+  named: [string, AttributeSpec[]][];
+  takesRest: boolean;
+} {
+  if (typeof attributes === 'string') return { named: [], takesRest: true };
+  const all = Object.entries(attributes);
+  const named = all.filter(([key, spec]) => key !== '*' || spec !== '*');
+  return { named: named.map(([key, spec]) => [key, listOf(spec)]), takesRest: named.length < all.length };
+}
+
+const listOf = <Item>(value: Item | Item[]): Item[] => (Array.isArray(value) ? value : [value]);
+
+const compilePath = ({ from, separator }: PathSpec, compile: Compile): PathSource => ({
+  column: compile(from, 'categories'),
+  separator,
+});
+
+function compileImage(spec: ImageSpec, compile: Compile) {
+  if (typeof spec === 'string') return { column: compile(spec, 'images'), type: undefined };
+  const { type, ...column } = spec;
+  return { column: compile(column, 'images'), type };
+}
+
+/** Source of the length: docs/interface.md §2.3. */
+const KEY_LENGTH = 255;
+
+function compileValues(key: string, spec: AttributeSpec, compile: Compile): ValueSource {
+  const field = `attributes.${key}`;
+  const groups = typeof spec === 'string' ? [] : (spec.userGroups ?? []);
+  const reason = [key, ...groups].map((text) => findTextProblem(text, KEY_LENGTH)).find(Boolean);
+  if (reason !== undefined) throw new MappingProblem(`${field}: a key or user group ${reason}`);
+  if (typeof spec === 'string') return { column: compile(spec, field), userGroups: undefined };
+  const { userGroups, ...column } = spec;
+  return { column: compile(column, field), userGroups };
 }

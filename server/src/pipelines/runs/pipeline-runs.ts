@@ -21,16 +21,7 @@ import {
   saveStamp,
   type UploadedFile,
 } from '../definitions/definitions.ts';
-import type { SourceRow } from '../formats/formats.ts';
-import type {
-  CellProblem,
-  MappedProduct,
-  PreviewWarning,
-  SuggestedFormat,
-  SuggestedMapping,
-} from '../mapping/mapping.ts';
 import { describeSource, type Source, takesFile } from '../sources/sources.ts';
-import type { PreviewCatalog } from './preview-catalog.ts';
 import type { RunThreads } from './run-client.ts';
 
 export interface RunRequest {
@@ -40,24 +31,6 @@ export interface RunRequest {
   readonly isForced?: boolean | undefined;
   /** Written in the transaction that accepts the run. */
   readonly alongside?: (tx: ControlTransaction, task: Task) => Promise<void>;
-}
-
-export interface PreviewRow extends Pick<SourceRow, 'number' | 'values'> {
-  readonly product?: MappedProduct;
-  readonly problems?: readonly CellProblem[];
-  readonly isFiltered?: true;
-}
-
-/** Source: docs/interface.md §13.5. */
-export interface Preview {
-  readonly found: Readonly<Record<string, string>>;
-  readonly columns: readonly string[];
-  readonly rows: readonly PreviewRow[];
-  /** `format`: the file is written in another format than it was read as. */
-  readonly suggestion: SuggestedMapping & { readonly format?: SuggestedFormat };
-  readonly warnings: readonly PreviewWarning[];
-  /** Where it was asked for, and the mapping is whole. */
-  readonly catalog?: PreviewCatalog;
 }
 
 export interface PipelineRunParts {

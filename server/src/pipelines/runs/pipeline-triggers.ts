@@ -1,7 +1,9 @@
-import type { Found } from '../../definitions/definitions.ts';
+import { createHash, randomBytes } from 'node:crypto';
+import { createSchedule, type Found, findNextRun, moveDue, startOnce } from '../../definitions/definitions.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { type Database, type PayloadFiles, WatchedWrite } from '../../storage/storage.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import { type Database, type PayloadFiles, readNow, WatchedWrite } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
 import {
   countTrigger,
@@ -13,7 +15,6 @@ import {
 } from '../definitions/definitions.ts';
 import { takesFile } from '../sources/sources.ts';
 import type { PipelineRuns, RunRequest } from './pipeline-runs.ts';
-import { removePieces, storePieces } from './upload-pieces.ts';
 
 export interface TriggerParts {
   readonly database: Database;
@@ -121,4 +122,127 @@ function refuseFileOf({ definition: { source } }: Pipeline): void {
 function tooSoon(restMs: number, seconds: number): ServiceError {
   const details = [`this pipeline is triggered at most once in ${seconds} seconds`];
   return new ServiceError('pipeline_too_soon', { retryAfterSeconds: restMs / 1000, details });
+}
+
+/** A file that is sent in, on its way to the store. Source: docs/interface.md §13.1. */
+
+/** What one piece holds, and so what is held of a file at a time. */
+const PIECE_BYTES = 8 * 1024 * 1024;
+const FIRST_BYTES = 64 * 1024;
+
+interface StoredFile {
+  /** Payloads, in their order. */
+  readonly pieces: readonly string[];
+  readonly sizeBytes: number;
+  readonly digest: string;
+}
+
+interface PiecePlace {
+  readonly payloads: PayloadFiles;
+  readonly projectId: number;
+}
+
+/**
+ * Writes a file in pieces; they are durable when it returns.
+ * @throws what reading or writing throws; then no piece is left
+ */
+async function storePieces(
+  chunks: AsyncIterable<Uint8Array>,
+  { payloads, projectId }: PiecePlace,
+): Promise<StoredFile> {
+  const name = `pipeline-${randomBytes(12).toString('hex')}`;
+  const digest = createHash('sha256');
+  const pieces: string[] = [];
+  const piece = new Piece();
+  let sizeBytes = 0;
+
+  async function write(): Promise<void> {
+    if (piece.length === 0) return;
+    const next = `${name}-${pieces.length}`;
+    // Named before it is there, so that one that was written by half goes too.
+    pieces.push(next);
+    await payloads.write(projectId, next, piece.take());
+  }
+
+  try {
+    for await (const chunk of chunks) {
+      digest.update(chunk);
+      sizeBytes += chunk.length;
+      for (let rest = chunk; rest.length > 0; ) {
+        rest = piece.add(rest);
+        if (piece.isFull) await write();
+      }
+    }
+    await write();
+  } catch (error) {
+    // What cannot be removed now nobody owns, and it goes at a later start.
+    await removePieces(pieces, { payloads, projectId }).catch(() => {});
+    throw error;
+  }
+  return { pieces, sizeBytes, digest: digest.digest('hex') };
+}
+
+async function removePieces(pieces: readonly string[], { payloads, projectId }: PiecePlace): Promise<void> {
+  for (const name of pieces) await payloads.remove(projectId, name);
+}
+
+/** Grows with what is sent: most files are small. */
+class Piece {
+  length = 0;
+  #bytes = new Uint8Array(FIRST_BYTES);
+
+  get isFull(): boolean {
+    return this.length === PIECE_BYTES;
+  }
+
+  /** @returns what does not fit */
+  add(chunk: Uint8Array): Uint8Array {
+    const taken = chunk.subarray(0, PIECE_BYTES - this.length);
+    if (this.length + taken.length > this.#bytes.length) this.#grow(this.length + taken.length);
+    this.#bytes.set(taken, this.length);
+    this.length += taken.length;
+    return chunk.subarray(taken.length);
+  }
+
+  /** @returns its bytes, to be used until something is added */
+  take(): Uint8Array {
+    const bytes = this.#bytes.subarray(0, this.length);
+    this.length = 0;
+    return bytes;
+  }
+
+  #grow(needed: number): void {
+    const larger = new Uint8Array(Math.min(PIECE_BYTES, Math.max(needed, this.#bytes.length * 2)));
+    larger.set(this.#bytes.subarray(0, this.length));
+    this.#bytes = larger;
+  }
+}
+
+interface ScheduleParts {
+  readonly database: Database;
+  readonly logger: Logger;
+  readonly runs: Pick<PipelineRuns, 'start'>;
+}
+
+/** Starts pipelines when their schedules are due. Source: docs/interface.md §13.3. */
+export function createPipelineSchedule({ database, logger, runs }: ScheduleParts) {
+  async function startDue({ resource: pipeline, project }: Found<Pipeline>): Promise<void> {
+    const { trigger } = pipeline.definition;
+    const now = await readNow(database.read, database);
+    const next = { dueAt: trigger.type === 'schedule' ? findNextRun(trigger, now) : undefined };
+    const chosen = { resource: pipeline, next, busy: 'pipeline_running' } as const;
+    const isStarted = await startOnce(PIPELINES, chosen, (alongside) =>
+      runs.start(pipeline, project, { startedBy: 'schedule', alongside }),
+    );
+    if (isStarted) return;
+    const { projectId, id, dueAt } = pipeline;
+    const isOurs = await database.write((tx) => moveDue(tx, PIPELINES, chosen), { of: projectId });
+    if (!isOurs) return;
+    const facts = { projectId, pipelineId: id, dueAt };
+    logger.info(facts, 'a schedule was due while its pipeline was running, this time is left out');
+  }
+
+  return createSchedule({
+    ...{ database, logger, table: PIPELINES, subject: 'schedules of pipelines', startDue },
+  });
 }

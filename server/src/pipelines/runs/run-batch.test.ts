@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ReportLine } from '../../tasks/tasks.ts';
-import { BatchBuilder, type RunBatch } from './run-batch.ts';
+import { BatchBuilder, type RunBatch } from './run-reading.ts';
 
 const REPORT_LINES = 100_000;
 const reject = (row: number, column = 'price') => ({

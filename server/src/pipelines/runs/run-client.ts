@@ -2,11 +2,15 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { type ThreadPlace, ThreadSupply } from '../../storage/storage.ts';
 import type { ReportLine, TaskRun } from '../../tasks/tasks.ts';
 import type { BatchCounts, ReadSummary, RejectedRowPolicy } from '../definitions/definitions.ts';
-import type { SourceSettings } from '../sources/sources.ts';
-import type { Preview } from './pipeline-runs.ts';
-import type { RunBatch } from './run-batch.ts';
-import type { PreviewOrder } from './run-preview.ts';
-import type { ReadEvent, ReadOrder } from './run-reading.ts';
+import { createSources, type SourceSettings } from '../sources/sources.ts';
+import { type Preview, type PreviewOrder, previewSource } from './run-preview.ts';
+import {
+  type ReadEvent,
+  type ReadingParts,
+  type ReadOrder,
+  type RunBatch,
+  readSource,
+} from './run-reading.ts';
 
 /** What the thread of a run is started with. */
 export interface RunThreadData {
@@ -171,4 +175,30 @@ function translateDeath(error: unknown): unknown {
   if (code !== 'ERR_WORKER_OUT_OF_MEMORY') return error;
   const details = [`Reading it takes more than ${HEAP_MIB} MiB of memory`];
   return new ServiceError('format_unreadable', { details, cause: error });
+}
+
+interface RunThreadParts {
+  readonly sources: SourceSettings;
+  readPiece: ReadingParts['readPiece'];
+}
+
+/** What the thread of a run can do: read one source step by step, or the beginning of one. */
+export function runThreadOperations({ sources: settings, readPiece }: RunThreadParts) {
+  const parts: ReadingParts = { sources: createSources(settings), tempDir: settings.tempDir, readPiece };
+  let reading: AsyncGenerator<ReadEvent> | undefined;
+  return {
+    open(order: ReadOrder) {
+      reading = readSource(parts, order);
+      return {};
+    },
+    /** The next step; undefined behind the last. */
+    next: async () => ({ output: (await reading?.next())?.value as ReadEvent | undefined }),
+    /** Lets go of a source that is not read to its end. */
+    async close() {
+      await reading?.return(undefined);
+      reading = undefined;
+      return {};
+    },
+    preview: async (order: PreviewOrder) => ({ output: await previewSource(parts, order) }),
+  };
 }

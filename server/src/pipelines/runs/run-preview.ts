@@ -1,29 +1,57 @@
-import type { DraftSettings } from '../../catalog/catalog.ts';
-import type { TriedDefinition } from '../definitions/definitions.ts';
-import type { SourceReading, SourceRow } from '../formats/formats.ts';
-import { findDefaultMapping, getFormat } from '../formats/formats.ts';
-import type { CellProblem, Mapping, RowOutcome } from '../mapping/mapping.ts';
 import {
+  type DraftSettings,
+  draftAttribute,
+  isBlank,
+  isSurelyText,
+  joinObserved,
+  type Observed,
+  observeValue,
+} from '../../catalog/catalog.ts';
+import type { TriedDefinition } from '../definitions/definitions.ts';
+import { findDefaultMapping, getFormat, type SourceReading, type SourceRow } from '../formats/formats.ts';
+import {
+  type CellProblem,
   listMissing,
   listWarnings,
   type MappedProduct,
+  type Mapping,
   type PreviewWarning,
+  type RowOutcome,
+  type SuggestedFormat,
+  type SuggestedMapping,
   suggestFormat,
   suggestLinks,
   suggestMapping,
   weighRow,
 } from '../mapping/mapping.ts';
 import { type SourceFile, SourceProblem } from '../sources/sources.ts';
-import type { Preview, PreviewRow } from './pipeline-runs.ts';
-import { CatalogSketch, type PreviewCatalog } from './preview-catalog.ts';
-import { listErrors, toSent } from './run-batch.ts';
 import {
+  listErrors,
   type MappingPlan,
   openPlan,
   openReading,
   type ReadingParts,
+  toSent,
   translateProblem,
 } from './run-reading.ts';
+
+interface PreviewRow extends Pick<SourceRow, 'number' | 'values'> {
+  readonly product?: MappedProduct;
+  readonly problems?: readonly CellProblem[];
+  readonly isFiltered?: true;
+}
+
+/** Source: docs/interface.md §13.5. */
+export interface Preview {
+  readonly found: Readonly<Record<string, string>>;
+  readonly columns: readonly string[];
+  readonly rows: readonly PreviewRow[];
+  /** `format`: the file is written in another format than it was read as. */
+  readonly suggestion: SuggestedMapping & { readonly format?: SuggestedFormat };
+  readonly warnings: readonly PreviewWarning[];
+  /** Where it was asked for, and the mapping is whole. */
+  readonly catalog?: PreviewCatalog;
+}
 
 export interface PreviewOrder extends TriedDefinition {
   readonly projectId: number;
@@ -210,12 +238,12 @@ const showRow = ({ number, values }: SourceRow): PreviewRow => ({
   values: Object.fromEntries(
     Object.entries(values).map(([name, value]) => [
       name,
-      typeof value === 'string' ? cut(value) : value.map(cut),
+      typeof value === 'string' ? shorten(value) : value.map(shorten),
     ]),
   ),
 });
 
-const cut = (text: string) =>
+const shorten = (text: string) =>
   text.length > VALUE_CHARACTERS ? `${text.slice(0, VALUE_CHARACTERS).toWellFormed()}…` : text;
 
 function showOutcome(outcome: RowOutcome | undefined, { mode }: PreviewOrder): Partial<PreviewRow> {
@@ -227,4 +255,146 @@ function showOutcome(outcome: RowOutcome | undefined, { mode }: PreviewOrder): P
   if (errors.length > 0) return { product, problems: errors.map((reason) => ({ field: 'product', reason })) };
   const sent = toSent(product, mode);
   return { product: (typeof sent === 'string' ? { identifier: sent } : sent) as MappedProduct };
+}
+
+/** What a full update of the rows would make of a project without products. Source: docs/interface.md §13.5 rule 9. */
+export interface PreviewCatalog {
+  readonly rows: number;
+  /** The source has no further rows. */
+  readonly isWhole: boolean;
+  /** Different identifiers. */
+  readonly products: number;
+  readonly filtered: number;
+  readonly rejected: { readonly count: number; readonly examples: readonly RejectedRow[] };
+  /** The most frequent first. */
+  readonly categories: readonly { readonly path: readonly string[]; readonly products: number }[];
+  readonly hasMoreCategories: boolean;
+  readonly attributes: readonly PreviewAttribute[];
+  readonly hasMoreAttributes: boolean;
+}
+
+interface RejectedRow {
+  readonly row: number;
+  readonly reason: string;
+}
+
+interface PreviewAttribute {
+  readonly name: string;
+  readonly type: string;
+  readonly unitName?: string;
+  readonly decimal?: string;
+  /** Why it has this type, in words. */
+  readonly reason: string;
+  readonly products: number;
+  /** The first different ones. */
+  readonly examples: readonly string[];
+}
+
+interface SeenAttribute {
+  observed: Observed;
+  products: number;
+  readonly examples: Set<string>;
+}
+
+/** What a person can look through. */
+const SHOWN_CATEGORIES = 200;
+const SHOWN_ATTRIBUTES = 500;
+/** What a preview counts: a feed with more names than these has something else in their place. */
+const COUNTED_NAMES = 20_000;
+const EXAMPLES = 3;
+const EXAMPLE_CHARACTERS = 100;
+const REJECTED_EXAMPLES = 5;
+
+/** Counts products as they are mapped, and keeps none. */
+class CatalogSketch {
+  private rows = 0;
+  private filtered = 0;
+  private rejected = 0;
+  private readonly refused: RejectedRow[] = [];
+  private readonly identifiers = new Set<string>();
+  private readonly categories = new Map<string, number>();
+  private readonly attributes = new Map<string, SeenAttribute>();
+
+  get countedRows(): number {
+    return this.rows;
+  }
+
+  addFiltered(): void {
+    this.rows += 1;
+    this.filtered += 1;
+  }
+
+  addRejected(row: number, reason: string): void {
+    this.rows += 1;
+    this.rejected += 1;
+    if (this.refused.length < REJECTED_EXAMPLES) this.refused.push({ row, reason });
+  }
+
+  addProduct({ identifier, categories = [], attributes = [] }: MappedProduct): void {
+    this.rows += 1;
+    this.identifiers.add(identifier);
+    for (const { path } of categories) {
+      const key = JSON.stringify(path);
+      if (hasRoom(this.categories, key)) this.categories.set(key, (this.categories.get(key) ?? 0) + 1);
+    }
+    const seen = new Set<string>();
+    for (const { key, value } of attributes) {
+      if (value === null || isBlank(value) || !hasRoom(this.attributes, key)) continue;
+      this.addValue(key, value, !seen.has(key));
+      seen.add(key);
+    }
+  }
+
+  private addValue(key: string, value: string, isFirst: boolean): void {
+    const known = this.attributes.get(key);
+    if (known === undefined) {
+      this.attributes.set(key, {
+        observed: observeValue(value),
+        products: 1,
+        examples: new Set([cut(value)]),
+      });
+      return;
+    }
+    if (isFirst) known.products += 1;
+    if (!isSurelyText(known.observed)) known.observed = joinObserved(known.observed, observeValue(value));
+    if (known.examples.size < EXAMPLES) known.examples.add(cut(value));
+  }
+
+  describe(settings: DraftSettings, isWhole: boolean): PreviewCatalog {
+    const { rows, filtered, categories, attributes } = this;
+    return {
+      ...{ rows, isWhole, products: this.identifiers.size, filtered },
+      rejected: { count: this.rejected, examples: this.refused },
+      categories: [...categories]
+        .sort(([, a], [, b]) => b - a)
+        .slice(0, SHOWN_CATEGORIES)
+        .map(([path, products]) => ({ path: JSON.parse(path) as string[], products })),
+      hasMoreCategories: categories.size > SHOWN_CATEGORIES,
+      attributes: [...attributes]
+        .sort(([, a], [, b]) => b.products - a.products)
+        .slice(0, SHOWN_ATTRIBUTES)
+        .map(([name, seen]) => describeAttribute(name, seen, settings)),
+      hasMoreAttributes: attributes.size > SHOWN_ATTRIBUTES,
+    };
+  }
+}
+
+const cut = (value: string) => value.slice(0, EXAMPLE_CHARACTERS).toWellFormed();
+
+const hasRoom = (counted: ReadonlyMap<string, unknown>, key: string) =>
+  counted.size < COUNTED_NAMES || counted.has(key);
+
+function describeAttribute(
+  name: string,
+  { observed, products, examples }: SeenAttribute,
+  settings: DraftSettings,
+): PreviewAttribute {
+  const {
+    id: _,
+    decidedBy: __,
+    reason = '',
+    unitAliases: ___,
+    ...drafted
+  } = draftAttribute({ id: 0, name }, observed, settings);
+  return { ...drafted, reason, products, examples: [...examples] };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readFileName, readSentType } from './upload-name.ts';
+import { readFileName, readSentType } from './pipeline-run-routes.ts';
 
 test('a file is named by ?name=, else by Content-Disposition, else upload (§13.1)', () => {
   assert.equal(readFileName('feed.csv', 'attachment; filename="other.csv"'), 'feed.csv');

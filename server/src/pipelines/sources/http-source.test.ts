@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { allowAddresses } from '../../outbound/outbound.ts';
-import { type FetchRun, type FetchSettings, type HttpSource, openHttpSource } from './http-source.ts';
+import { type FetchRun, type FetchSettings, type HttpSource, openHttpSource } from './http.ts';
 import { SourceProblem } from './source.ts';
 
 const MIB = 1024 * 1024;

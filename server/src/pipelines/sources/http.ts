@@ -1,8 +1,20 @@
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { Type } from 'typebox';
-import { checkHttpUrl, readHttpUrl, URL_LENGTH } from '../../outbound/outbound.ts';
-import { openHttpSource } from './http-source.ts';
-import { checkSourceHeaders } from './source-headers.ts';
-import { defineSource } from './source-record.ts';
+import {
+  type AllowedAddresses,
+  announcedSize,
+  checkHttpUrl,
+  createTimeouts,
+  type Resolve,
+  readHttpUrl,
+  readResponse,
+  sendPinned,
+  type Timeouts,
+  URL_LENGTH,
+  type WaitLimits,
+} from '../../outbound/outbound.ts';
+import { ACCEPT_ENCODING, type ByteStream, boundBytes, tooLarge, undoEncodings } from './byte-streams.ts';
+import { defineSource, type OpenedSource, SourceProblem, type SourceStamp } from './source.ts';
 
 const url = Type.String({
   minLength: 1,
@@ -34,3 +46,195 @@ export const http = defineSource({
     sentTo: ({ url: sent }) => (checkHttpUrl(sent) === undefined ? readHttpUrl(sent).origin : undefined),
   },
 });
+
+export interface HttpSource {
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface FetchSettings extends WaitLimits {
+  readonly allows: AllowedAddresses;
+  readonly userAgent: string;
+  /** As it comes over the line, and after its encoding is undone. */
+  readonly maxPackedBytes: number;
+  readonly maxUnpackedBytes: number;
+  /** Looks a name up; without it the system does. */
+  readonly resolve?: Resolve;
+}
+
+export interface FetchRun {
+  /** Of the last run that ended well, while the definition has not changed since. */
+  readonly last?: SourceStamp | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const REDIRECTS = 5;
+const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
+
+/**
+ * Fetches a file with one GET, redirects apart.
+ * @returns undefined when the source says that nothing is new since `last`
+ * @throws SourceProblem; reading the file throws it too, when it turns out too large, too slow or cut short
+ */
+export async function openHttpSource(
+  source: HttpSource,
+  settings: FetchSettings,
+  { last, signal }: FetchRun = {},
+): Promise<OpenedSource | undefined> {
+  const timeouts = createTimeouts(settings, 'The source');
+  const { response, url } = await follow(source, { settings, timeouts, last, signal });
+  const stop = () => void response.destroy();
+  try {
+    if (isUnchanged(response, last)) {
+      stop();
+      return undefined;
+    }
+    if (response.statusCode !== 200) throw describeStatus(response, url);
+    const bytes = readAnswer(response, { url, settings, timeouts, signal });
+    return {
+      files: [describeFile(response, url, bytes)],
+      stamp: stampOf(response),
+      close: async () => stop(),
+    };
+  } catch (error) {
+    stop();
+    throw error;
+  }
+}
+
+interface Fetching {
+  readonly settings: FetchSettings;
+  readonly timeouts: Timeouts;
+  readonly last: SourceStamp | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Each address on the way is read, looked up and checked as the first one was. */
+async function follow(source: HttpSource, { settings, timeouts, last, signal }: Fetching) {
+  const { allows, resolve } = settings;
+  let url = readHttpUrl(source.url);
+  let own = source.headers ?? {};
+  // Node's own error would come from deep inside, where nobody knows what a header is.
+  const problem = checkSourceHeaders(own);
+  if (problem !== undefined) throw new SourceProblem('url', problem);
+  for (let redirects = 0; redirects <= REDIRECTS; redirects++) {
+    const headers = { ...serviceHeaders(settings, last), ...lowerCased(own) };
+    const response = await sendPinned(url, { headers, allows, resolve, timeouts, signal });
+    if (!REDIRECT_STATUSES.has(response.statusCode ?? 0)) return { response, url };
+    response.destroy();
+    const next = readRedirect(response, url);
+    // They may be credentials; once they were held back they stay so, wherever the next redirect leads.
+    if (next.origin !== url.origin) own = {};
+    url = next;
+  }
+  throw new SourceProblem('redirect', `The source redirects more than ${REDIRECTS} times`);
+}
+
+function serviceHeaders({ userAgent }: FetchSettings, last: SourceStamp | undefined): Record<string, string> {
+  return {
+    'user-agent': userAgent,
+    accept: '*/*',
+    'accept-encoding': ACCEPT_ENCODING,
+    ...(last?.etag !== undefined && { 'if-none-match': last.etag }),
+    ...(last?.lastModified !== undefined && { 'if-modified-since': last.lastModified }),
+  };
+}
+
+const lowerCased = (headers: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+
+function readRedirect(response: IncomingMessage, from: URL): URL {
+  const location = response.headers.location ?? '';
+  const to = location === '' ? undefined : URL.parse(location, from);
+  if (!to) throw new SourceProblem('redirect', `${from.host} redirects without a valid address`);
+  if (from.protocol === 'https:' && to.protocol === 'http:')
+    throw new SourceProblem('redirect', `${from.host} redirects from https to http, which is not followed`);
+  return readHttpUrl(location, from);
+}
+
+/** Some servers do not look at the conditions of a request, but send the same ETag again. */
+function isUnchanged(response: IncomingMessage, last: SourceStamp | undefined): boolean {
+  if (last?.etag === undefined && last?.lastModified === undefined) return false;
+  const isSame = last.etag !== undefined && response.headers.etag === last.etag;
+  return response.statusCode === 304 || (response.statusCode === 200 && isSame);
+}
+
+function describeStatus({ statusCode = 0 }: IncomingMessage, url: URL): SourceProblem {
+  const name = STATUS_CODES[statusCode];
+  const answered = `${url.host} answered ${statusCode}${name === undefined ? '' : ` ${name}`}`;
+  const isRefused = statusCode === 401 || statusCode === 403;
+  const hint = isRefused ? ': it does not accept the headers of the source' : ', where 200 was needed';
+  return new SourceProblem('status', answered + hint);
+}
+
+interface Reading {
+  readonly url: URL;
+  readonly settings: FetchSettings;
+  readonly timeouts: Timeouts;
+  readonly signal: AbortSignal | undefined;
+}
+
+function readAnswer(response: IncomingMessage, { settings, ...reading }: Reading): ByteStream {
+  const { maxPackedBytes, maxUnpackedBytes } = settings;
+  if ((announcedSize(response) ?? 0) > maxPackedBytes) throw tooLarge('The file', maxPackedBytes);
+  const packed = boundBytes(readResponse(response, reading), maxPackedBytes, 'The file');
+  return undoEncodings(packed, response.headers['content-encoding'], maxUnpackedBytes);
+}
+
+function describeFile(response: IncomingMessage, url: URL, bytes: ByteStream) {
+  const [mediaType = '', ...parameters] = (response.headers['content-type'] ?? '').split(';');
+  const charset = parameters
+    .map((one) => /^\s*charset\s*=\s*"?([\w.:-]{1,40})"?\s*$/i.exec(one)?.[1])
+    .find(Boolean);
+  return {
+    name: nameOf(url),
+    mediaType: mediaType.trim().toLowerCase().slice(0, 100) || undefined,
+    charset: charset?.toLowerCase(),
+    sizeBytes: response.headers['content-encoding'] === undefined ? announcedSize(response) : undefined,
+    bytes,
+  };
+}
+
+function nameOf({ pathname, hostname }: URL): string {
+  const last = pathname.split('/').findLast((part) => part !== '') ?? hostname;
+  return last.slice(0, 100);
+}
+
+/** They are sent back as they came; what is no sensible header is forgotten. */
+function stampOf({ headers }: IncomingMessage): SourceStamp | undefined {
+  const isSensible = (text: string | undefined) =>
+    text !== undefined && /^[\x21-\x7e][\x20-\x7e]{0,1000}$/.test(text);
+  const etag = isSensible(headers.etag) ? headers.etag : undefined;
+  const lastModified = isSensible(headers['last-modified']) ? headers['last-modified'] : undefined;
+  if (etag === undefined && lastModified === undefined) return undefined;
+  return { ...(etag !== undefined && { etag }), ...(lastModified !== undefined && { lastModified }) };
+}
+
+const HEADERS = 32;
+const HEADER_LENGTH = 8_192;
+
+/** What the request itself decides. A host header of one's own would reach another site on the checked address. */
+const OWN_HEADERS = new Set([
+  ...['host', 'connection', 'keep-alive', 'content-length', 'transfer-encoding', 'te', 'trailer', 'upgrade'],
+  ...['expect', 'accept-encoding', 'range', 'if-range', 'if-match', 'if-none-match', 'if-modified-since'],
+  ...['if-unmodified-since', 'proxy-authorization', 'proxy-connection'],
+]);
+
+/** @returns what is wrong with the headers of a source, without a value; undefined when nothing is */
+function checkSourceHeaders(headers: Readonly<Record<string, string>>): string | undefined {
+  const names = Object.keys(headers);
+  if (names.length > HEADERS) return `A source has at most ${HEADERS} headers`;
+  const seen = new Set(names.map((name) => name.toLowerCase()));
+  if (seen.size < names.length) return 'Two headers have the same name';
+  return names.map((name) => checkHeader(name, headers[name] ?? '')).find((problem) => problem !== undefined);
+}
+
+function checkHeader(name: string, value: string): string | undefined {
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(name))
+    return `${JSON.stringify(name.slice(0, 100))} is no header name`;
+  if (OWN_HEADERS.has(name.toLowerCase())) return `The header ${name} is set by the service`;
+  const isGood = value.length <= HEADER_LENGTH && /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
+  return isGood
+    ? undefined
+    : `The value of the header ${name} is too long or holds characters that no header can`;
+}

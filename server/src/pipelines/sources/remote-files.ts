@@ -2,8 +2,7 @@
 import { createHash } from 'node:crypto';
 import { type AllowedAddresses, createTimeouts, type Outbound } from '../../outbound/outbound.ts';
 import { tooLarge } from './byte-streams.ts';
-import { SourceProblem, type SourceStamp } from './source.ts';
-import type { SourceRun, SourceSettings } from './source-record.ts';
+import { SourceProblem, type SourceRun, type SourceSettings, type SourceStamp } from './source.ts';
 
 /** Names looked at, and files read, in one run; more is a mistake in the pattern or the folder. */
 const NAMES_SEEN = 100_000;

@@ -11,17 +11,23 @@ import {
   pickSecrets,
 } from '../../outbound/outbound.ts';
 import type { ByteStream } from './byte-streams.ts';
-import { directory } from './directory/directory.ts';
+import { directory } from './directory.ts';
 import { globProblem } from './glob.ts';
 import { http } from './http.ts';
 import { s3 } from './s3.ts';
 import { sftp } from './sftp.ts';
-import type { OpenedSource, SourceFile } from './source.ts';
-import type { FileSource, SourceRun, SourceSettings } from './source-record.ts';
+import {
+  type FileSource,
+  type OpenedSource,
+  type SourceFile,
+  type SourceRun,
+  type SourceSettings,
+  upload,
+} from './source.ts';
 import { unpackBytes } from './unpack.ts';
-import { upload } from './upload.ts';
 
 export type { ByteStream } from './byte-streams.ts';
+export type { SourceSettings } from './source.ts';
 export {
   type OpenedSource,
   type SourceFile,
@@ -29,7 +35,6 @@ export {
   type SourceReason,
   type SourceStamp,
 } from './source.ts';
-export type { SourceSettings } from './source-record.ts';
 
 /** Everything else that knows sources follows from this list: docs/openapi.json, checks, masks, the console's choice. */
 const SOURCES = [http, upload, directory, sftp, s3] as const;

@@ -4,8 +4,8 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import type { SourceRow } from '../../../src/pipelines/formats/format.ts';
 import { type Format, readRows } from '../../../src/pipelines/formats/formats.ts';
-import type { SourceRow } from '../../../src/pipelines/formats/source-row.ts';
 
 export interface ReadSource {
   readonly rows: readonly SourceRow[];

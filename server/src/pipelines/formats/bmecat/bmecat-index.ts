@@ -1,7 +1,5 @@
-import { copyText } from '../source-row.ts';
+import { copyText, FormatProblem } from '../format.ts';
 import type { XmlElement } from '../xml/xml.ts';
-import { BmecatLanguages } from './bmecat-languages.ts';
-import { BmecatTemplates, KeptTexts, TEMPLATES, tooMany } from './bmecat-templates.ts';
 
 /** A wholesaler's catalog has some ten thousand groups. */
 const GROUPS = 200_000;
@@ -11,6 +9,9 @@ const MEMBERSHIPS = 2_000_000;
 const GROUPS_OF_PRODUCT = 100;
 /** As docs/interface.md §2.3 allows; also ends groups that are their own parents. */
 const LEVELS = 20;
+
+/** Elements of a classification that describe its features and the values they may have. */
+const TEMPLATES = ['CLASSIFICATION_SYSTEM_FEATURE_TEMPLATE', 'ALLOWED_VALUE'];
 
 const WANTED = new Set(['HEADER', 'CATALOG_STRUCTURE', 'CLASSIFICATION_GROUP', ...TEMPLATES]);
 
@@ -165,3 +166,157 @@ export class BmecatIndex {
 
 /** Two classifications may number their groups alike; no group of the catalog begins with NUL. */
 const classKey = (system: string, id: string): string => `\0${system}\0${id}`;
+
+/** ECLASS has 25,000 features and 90,000 values; a catalog holds those of its products. */
+const FEATURES = 500_000;
+/** All names and numbers that are kept of a catalog, 128 MiB at most. */
+const CHARACTERS = 64 * 1024 * 1024;
+
+export interface Feature {
+  readonly id: string;
+  readonly name: string;
+  readonly unit: string;
+}
+
+/** Names of features and values that products only number. */
+class BmecatTemplates {
+  readonly #languages: BmecatLanguages;
+  readonly #texts: KeptTexts;
+  readonly #features = new Map<string, Feature>();
+  readonly #values = new Map<string, string>();
+
+  constructor(languages: BmecatLanguages, texts: KeptTexts) {
+    this.#languages = languages;
+    this.#texts = texts;
+  }
+
+  /** @throws FormatProblem too_large */
+  take(element: XmlElement): void {
+    if (element.name === 'ALLOWED_VALUE')
+      this.#add(
+        this.#values,
+        this.#textOf(element, 'ALLOWED_VALUE_ID'),
+        this.#texts.keep(this.#textOf(element, 'ALLOWED_VALUE_NAME')),
+      );
+    else this.#takeFeature(this.read(element));
+  }
+
+  /** @returns what an FTEMPLATE or a template of a classification says */
+  read(template: XmlElement): Feature {
+    const content = template.children.find(
+      ({ name }) => name === 'FEATURE_CONTENT' || name === 'FT_FEATURE_CONTENT',
+    );
+    const name = this.#textOf(template, 'FT_NAME') || this.#textOf(template, 'FT_SHORTNAME');
+    const unit = this.#textOf(template, 'FT_UNIT') || (content ? this.#textOf(content, 'FT_UNIT') : '');
+    return { id: this.#textOf(template, 'FT_ID'), name, unit };
+  }
+
+  find(id: string): Feature | undefined {
+    return this.#features.get(id);
+  }
+
+  /** @returns the number itself where the catalog does not say what it stands for */
+  nameOfValue(id: string): string {
+    return this.#values.get(id) || id;
+  }
+
+  #takeFeature({ id, name, unit }: Feature): void {
+    const keep = (text: string) => this.#texts.keep(text);
+    this.#add(this.#features, id, { id: '', name: keep(name), unit: keep(unit) });
+  }
+
+  #add<Value>(to: Map<string, Value>, id: string, value: Value): void {
+    if (id !== '') to.set(this.#texts.keep(id), value);
+    if (to.size > FEATURES) throw tooMany(`${FEATURES.toLocaleString('en')} features or values`);
+  }
+
+  #textOf(element: XmlElement, name: string): string {
+    return this.#languages.choose(element.children).find((child) => child.name === name)?.text ?? '';
+  }
+}
+
+/** Copies texts that outlive their element, and counts them. */
+class KeptTexts {
+  #characters = 0;
+
+  /** @throws FormatProblem too_large */
+  keep(text: string): string {
+    this.#characters += text.length;
+    if (this.#characters > CHARACTERS)
+      throw tooMany(`${CHARACTERS.toLocaleString('en')} characters of names`);
+    return copyText(text);
+  }
+}
+
+function tooMany(what: string): FormatProblem {
+  return new FormatProblem('too_large', `The catalog has more than ${what}`);
+}
+
+/** A catalog names a few; what a damaged file calls so must not grow for ever. */
+const LANGUAGES = 1_000;
+
+/** The languages that a catalog has texts in, and the one that is read. BMEcat has ISO 639-2: `deu`, also written `ger`. */
+class BmecatLanguages {
+  readonly #wanted: string | undefined;
+  /** As the catalog writes them, in the order in which they appear, with the language that is meant. */
+  readonly #seen = new Map<string, string>();
+  #read: string | undefined;
+
+  constructor(wanted?: string) {
+    this.#wanted = wanted;
+    this.#read = wanted === undefined ? undefined : readLanguage(wanted);
+  }
+
+  note(code: string): void {
+    if (code === '' || this.#seen.has(code) || this.#seen.size >= LANGUAGES) return;
+    this.#seen.set(copyText(code), readLanguage(code));
+  }
+
+  noteMain(code: string): void {
+    this.note(code);
+    if (code !== '') this.#read ??= readLanguage(code);
+  }
+
+  /**
+   * @returns the code of the language that is read, and of the others; undefined where the catalog names none
+   * @throws FormatProblem not_found
+   */
+  describe(): string | undefined {
+    if (this.#seen.size === 0) return undefined;
+    const codes = [...this.#seen.keys()].sort((a, b) => Number(this.#isRead(b)) - Number(this.#isRead(a)));
+    const isThere = this.#wanted === undefined || codes.some((code) => this.#isRead(code));
+    if (isThere) return codes.join(', ');
+    const message = `The catalog has no texts in the language ${this.#wanted}; it has ${codes.slice(0, 50).join(', ')}`;
+    throw new FormatProblem('not_found', message);
+  }
+
+  /** Of elements that stand once for each language only those in the one that is read, or in the one that stands first. */
+  choose(elements: readonly XmlElement[]): readonly XmlElement[] {
+    if (!elements.some(({ attributes }) => attributes.has('lang'))) return elements;
+    const chosen = new Map<string, string>();
+    for (const element of elements) {
+      const code = codeOf(element);
+      this.note(code);
+      if (code !== '' && (!chosen.has(element.name) || this.#isRead(code))) chosen.set(element.name, code);
+    }
+    return elements.filter((element) => {
+      const code = codeOf(element);
+      return code === '' || code === chosen.get(element.name);
+    });
+  }
+
+  #isRead(code: string): boolean {
+    return this.#read !== undefined && this.#seen.get(code) === this.#read;
+  }
+}
+
+const codeOf = ({ attributes }: XmlElement): string => attributes.get('lang') ?? '';
+
+/** @returns `de` of `deu`, `ger`, `de` and `DE-AT`; a code that is none as it is, in lower case */
+function readLanguage(code: string): string {
+  try {
+    return new Intl.Locale(code.trim()).language;
+  } catch {
+    return code.trim().toLowerCase();
+  }
+}

@@ -2,13 +2,21 @@ import type { FileHandle } from 'node:fs/promises';
 import { Type } from 'typebox';
 import { type ByteStream, cutChunks, parseText } from '../chunks.ts';
 import { decodeText } from '../decode.ts';
-import { defineFormat } from '../format.ts';
-import { FormatProblem } from '../format-problem.ts';
-import type { ReadingNotes, SourceRow } from '../source-row.ts';
+import {
+  type Columns,
+  type ColumnValue,
+  defineFormat,
+  FormatProblem,
+  type ReadingNotes,
+  RowValues,
+  type SourceRow,
+} from '../format.ts';
 import { openNamelessFile, readSpool, type SpoolPlace, writeSpool } from '../spool.ts';
 import { toSource, type XmlChoice, type XmlElement, XmlElements } from '../xml/xml.ts';
-import { BmecatIndex } from './bmecat-index.ts';
-import { CATEGORY_SEPARATOR, readProduct } from './bmecat-product.ts';
+import { BmecatIndex, type Feature } from './bmecat-index.ts';
+
+/** Between the names of a category path; one that holds it is written without its spaces. */
+const CATEGORY_SEPARATOR = ' > ';
 
 export const bmecat = defineFormat({
   type: 'bmecat',
@@ -101,4 +109,165 @@ function isProduct(name: string, path: readonly string[]): boolean {
   return (
     (name === 'ARTICLE' || name === 'PRODUCT') && path.length === 2 && path[1]?.startsWith('T_') === true
   );
+}
+
+const NO_FEATURE = { id: '', name: '', unit: '' };
+
+/** Reads an ARTICLE (1.2) or PRODUCT (2005) into columns, which have the names of 2005 in both. */
+function readProduct(product: XmlElement, index: BmecatIndex): Columns<ColumnValue> {
+  return new ProductReader(index).read(product);
+}
+
+class ProductReader {
+  readonly #index: BmecatIndex;
+  readonly #values = new RowValues();
+  /** Paths of the groups of classifications: behind those of the catalog's own groups. */
+  readonly #classes: string[][] = [];
+
+  constructor(index: BmecatIndex) {
+    this.#index = index;
+  }
+
+  read(product: XmlElement): Columns<ColumnValue> {
+    const mode = product.attributes.get('mode');
+    if (mode !== undefined) this.#values.add('mode', mode);
+    for (const part of this.#index.inLanguage(product.children)) this.#readPart(part);
+    const identifier = this.#values.values.SUPPLIER_PID;
+    for (const path of this.#index.pathsOf(String(identifier ?? ''))) this.#addCategory(path);
+    for (const path of this.#classes) this.#addCategory(path);
+    return this.#values.values;
+  }
+
+  #readPart(part: XmlElement): void {
+    const kind = part.name.replace(/^(ARTICLE|PRODUCT)_/, '');
+    if (kind === 'FEATURES') this.#readFeatures(part);
+    else if (kind === 'PRICE_DETAILS') this.#readPrices(part);
+    else if (kind === 'MIME_INFO') this.#readMimes(part);
+    else if (kind === 'REFERENCE') this.#readReference(part);
+    else this.#readLeaves(part);
+  }
+
+  /** The many small elements of the details stand under their own names. */
+  #readLeaves(element: XmlElement): void {
+    if (element.children.length === 0) this.#addLeaf(element);
+    for (const child of this.#index.inLanguage(element.children)) this.#readLeaves(child);
+  }
+
+  #addLeaf({ name, attributes, text }: XmlElement): void {
+    const isGtin = name === 'INTERNATIONAL_PID' && /^(ean|gtin)$/i.test(attributes.get('type') ?? '');
+    const isList = name === 'KEYWORD';
+    if (text !== '') this.#values.add(isGtin ? 'EAN' : toNameOf2005(name), text, isList);
+  }
+
+  #readFeatures(features: XmlElement): void {
+    for (const part of this.#index.inLanguage(features.children)) {
+      if (part.name === 'FEATURE') this.#readFeature(part);
+      else if (part.children.length === 0) this.#addOnce(part.name, part.text);
+    }
+    const system = textOf(features.children, 'REFERENCE_FEATURE_SYSTEM_NAME');
+    for (const { name, text } of features.children)
+      if (name === 'REFERENCE_FEATURE_GROUP_ID')
+        this.#classes.push(...this.#index.pathsOfClass(system, text));
+  }
+
+  #readFeature(feature: XmlElement): void {
+    const parts = this.#index.inLanguage(feature.children);
+    const { name, unit } = this.#describeFeature(parts);
+    const column = isOwnName(name) ? `FEATURE.${name}` : name;
+    for (const value of this.#featureValues(parts))
+      this.#addOnce(column, unit === '' ? value : `${value} ${unit}`);
+  }
+
+  /** A feature has its name and unit itself, in a template that stands in it, or in one of its classification. */
+  #describeFeature(parts: readonly XmlElement[]): Pick<Feature, 'name' | 'unit'> {
+    const template = parts.find(({ name }) => name === 'FTEMPLATE');
+    const own = template === undefined ? NO_FEATURE : this.#index.templates.read(template);
+    const id = textOf(parts, 'FT_IDREF') || own.id;
+    const known = this.#index.templates.find(id) ?? NO_FEATURE;
+    return {
+      name: textOf(parts, 'FNAME') || own.name || known.name || id || 'FEATURE',
+      unit: textOf(parts, 'FUNIT') || own.unit || known.unit,
+    };
+  }
+
+  /** In 1.2 several values are variants. */
+  #featureValues(parts: readonly XmlElement[]): string[] {
+    const variants = parts
+      .filter(({ name }) => name === 'VARIANTS')
+      .flatMap(({ children }) => children)
+      .flatMap(({ children }) => this.#index.inLanguage(children));
+    return [...parts, ...variants].flatMap(({ name, text }) => {
+      if (text === '' || (name !== 'FVALUE' && name !== 'VALUE_IDREF')) return [];
+      return name === 'FVALUE' ? text : this.#index.templates.nameOfValue(text);
+    });
+  }
+
+  /** Two classifications of a product often name the same feature. */
+  #addOnce(column: string, value: string): void {
+    const present = [this.#values.values[column] ?? []].flat();
+    if (value !== '' && !present.includes(value)) this.#values.add(column, value);
+  }
+
+  #readPrices(details: XmlElement): void {
+    for (const price of details.children) {
+      const amount = textOf(price.children, 'PRICE_AMOUNT');
+      if (amount === '') continue;
+      const currency = textOf(price.children, 'PRICE_CURRENCY') || this.#index.currency;
+      const type = price.attributes.get('price_type') ?? '';
+      const bound = textOf(price.children, 'LOWER_BOUND');
+      const isForOne = bound === '' || Number(bound) <= 1;
+      const name = ['PRICE', type, isForOne ? '' : bound].filter((part) => part !== '').join('.');
+      this.#values.add(name, currency === '' ? amount : `${amount} ${currency}`);
+    }
+  }
+
+  #readMimes(mimes: XmlElement): void {
+    const order = ({ children }: XmlElement) => Number(textOf(children, 'MIME_ORDER')) || 0;
+    for (const { children } of mimes.children.toSorted((a, b) => order(a) - order(b))) {
+      const parts = this.#index.inLanguage(children);
+      const source = textOf(parts, 'MIME_SOURCE');
+      if (source === '') continue;
+      const purpose = textOf(parts, 'MIME_PURPOSE').toLowerCase();
+      const isImage = isPicture(textOf(parts, 'MIME_TYPE'), source) && !NO_PRODUCT_PICTURES.has(purpose);
+      this.#values.add(
+        isImage ? 'images' : `MIME.${purpose || 'others'}`,
+        this.#index.addressOf(source),
+        true,
+      );
+    }
+  }
+
+  #readReference({ attributes, children }: XmlElement): void {
+    const target = textOf(children, 'PROD_ID_TO') || textOf(children, 'ART_ID_TO');
+    if (target !== '') this.#values.add(`REFERENCE.${attributes.get('type') ?? 'others'}`, target, true);
+  }
+
+  #addCategory(path: readonly string[]): void {
+    const names = path.map((name) => name.replaceAll(CATEGORY_SEPARATOR, '>'));
+    this.#values.add('categories', names.join(CATEGORY_SEPARATOR), true);
+  }
+}
+
+/** Preview sizes and signs of the maker. */
+const NO_PRODUCT_PICTURES = new Set(['thumbnail', 'logo', 'icon']);
+
+function isPicture(type: string, source: string): boolean {
+  return type === ''
+    ? /\.(jpe?g|png|gif|webp|tiff?|svg|bmp)$/i.test(source)
+    : /^(image\/|jpe?g$|png$|gif$)/i.test(type);
+}
+
+/** SUPPLIER_AID is SUPPLIER_PID since 2005, ARTICLE_STATUS is PRODUCT_STATUS. */
+function toNameOf2005(name: string): string {
+  const renamed = name.endsWith('_AID') ? `${name.slice(0, -4)}_PID` : name;
+  return renamed.startsWith('ARTICLE_') ? `PRODUCT_${renamed.slice(8)}` : renamed;
+}
+
+/** Names of columns that products have anyway: a feature that is called so stands beside them. */
+const OWN_NAMES = new Set(['mode', 'images', 'categories', 'EAN', 'SUPPLIER_PID', 'KEYWORD', 'REMARKS']);
+const OWN_PREFIXES = /^(DESCRIPTION_|MANUFACTURER_|PRICE\.|MIME\.|REFERENCE\.)/;
+const isOwnName = (name: string): boolean => OWN_NAMES.has(name) || OWN_PREFIXES.test(name);
+
+function textOf(parts: readonly XmlElement[], name: string): string {
+  return parts.find((part) => part.name === name)?.text ?? '';
 }

@@ -8,8 +8,8 @@ import {
   readInEveryWay,
   readValues,
 } from '../../../../test/support/pipelines/format-reading.ts';
-import { FormatProblem } from '../format-problem.ts';
-import { CsvSplitter } from './csv-rows.ts';
+import { FormatProblem } from '../format.ts';
+import { CsvSplitter } from './csv.ts';
 
 const csv = { type: 'csv' } as const;
 

@@ -1,8 +1,15 @@
 import { parseText, readAfterPeek, type TextStream } from '../chunks.ts';
 import { readCsv } from '../csv/csv.ts';
-import { defineFormat, encoding } from '../format.ts';
-import { FormatProblem } from '../format-problem.ts';
-import { type Columns, type ColumnValue, ReadingNotes, RowValues, type SourceRow } from '../source-row.ts';
+import { encoding } from '../decode.ts';
+import {
+  type Columns,
+  type ColumnValue,
+  defineFormat,
+  FormatProblem,
+  ReadingNotes,
+  RowValues,
+  type SourceRow,
+} from '../format.ts';
 import { toSource, type XmlElement, XmlElements } from '../xml/xml.ts';
 
 /** Source: Google Merchant Center, product data specification. */

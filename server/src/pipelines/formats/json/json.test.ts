@@ -8,7 +8,7 @@ import {
   readInEveryWay,
   readValues,
 } from '../../../../test/support/pipelines/format-reading.ts';
-import { writePlainNumber } from '../plain-number.ts';
+import { writePlainNumber } from '../format.ts';
 
 const json = { type: 'json' } as const;
 const ndjson = { type: 'ndjson' } as const;

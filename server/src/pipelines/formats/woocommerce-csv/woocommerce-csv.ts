@@ -1,7 +1,7 @@
 import type { TextStream } from '../chunks.ts';
 import { type CsvOptions, delimiter, readCsv } from '../csv/csv.ts';
-import { defineFormat, encoding } from '../format.ts';
-import { type ColumnValue, ReadingNotes, RowValues, type SourceRow } from '../source-row.ts';
+import { encoding } from '../decode.ts';
+import { type ColumnValue, defineFormat, ReadingNotes, RowValues, type SourceRow } from '../format.ts';
 
 /** Source: WooCommerce, "Product CSV Importer and Exporter", the schema of its columns. */
 export const woocommerceCsv = defineFormat({

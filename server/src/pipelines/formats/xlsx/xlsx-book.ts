@@ -1,12 +1,13 @@
+import { readSync, writeSync } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { posix } from 'node:path';
+import { type Entry, fromFdPromise, type ZipFile } from 'yauzl';
+import { translateSqliteError } from '../../../storage/storage.ts';
 import { parseText } from '../chunks.ts';
 import { decodeText } from '../decode.ts';
-import { FormatProblem } from '../format-problem.ts';
-import { copyText, ReadingNotes } from '../source-row.ts';
-import { TextStore } from '../text-store.ts';
+import { copyText, FormatProblem, ReadingNotes, writePlainNumber } from '../format.ts';
+import { openNamelessFile } from '../spool.ts';
 import { chooseByPath, type XmlChoice, type XmlElement, XmlElements } from '../xml/xml.ts';
-import type { ZipParts } from '../zip-parts.ts';
-import { type NumberStyle, readNumberStyle } from './xlsx-numbers.ts';
 
 /** Excel allows 64,000 styles. */
 const STYLES = 65_536;
@@ -158,3 +159,305 @@ export async function* readElements(
 
 const shorten = (text: string | undefined): string => copyText((text ?? '').slice(0, NAME_CHARACTERS));
 const isTrue = (value: string | undefined): boolean => value === '1' || value === 'true';
+
+/** How the number of a cell is meant. */
+export type NumberStyle =
+  | { readonly kind: 'number' }
+  /** Shown with zeros in front: article numbers and postal codes. */
+  | { readonly kind: 'padded'; readonly digits: number }
+  | { readonly kind: 'date' }
+  | { readonly kind: 'duration' };
+
+/** Formats that have a number and no text. Source: ECMA-376, part 1, 18.8.30. */
+const DATE_FORMATS = [
+  [14, 22],
+  [27, 36],
+  [45, 47],
+  [50, 58],
+] as const;
+const DURATION_FORMAT = 46;
+const PADDED = /^0{2,64}$/;
+/** What is no code of a date: texts in quotes, escaped or padding characters, colours, conditions and locales. */
+const NO_CODE = /"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]/gi;
+
+const NUMBER: NumberStyle = { kind: 'number' };
+
+/** @param code the text of a format that the workbook defines */
+function readNumberStyle(formatId: number, code: string | undefined): NumberStyle {
+  if (code === undefined) return readBuiltInStyle(formatId);
+  const [positive = ''] = code.slice(0, 1_000).replace(NO_CODE, '').split(';');
+  if (/\[[hms]+\]/i.test(positive)) return { kind: 'duration' };
+  if (/[ymdhs]/i.test(positive)) return { kind: 'date' };
+  return PADDED.test(positive) ? { kind: 'padded', digits: positive.length } : NUMBER;
+}
+
+function readBuiltInStyle(formatId: number): NumberStyle {
+  if (formatId === DURATION_FORMAT) return { kind: 'duration' };
+  return DATE_FORMATS.some(([first, last]) => formatId >= first && formatId <= last)
+    ? { kind: 'date' }
+    : NUMBER;
+}
+
+/** Excel shows and keeps 15 digits; the file has more, which are noise: 0.30000000000000004. */
+const DIGITS = 15;
+const PLAIN_INTEGER = /^-?\d+$/;
+
+/** @returns the number as text, without an exponent; what is no number as it stands */
+export function writeNumber(text: string, style: NumberStyle, startsIn1904: boolean): string {
+  if (style.kind === 'date' || style.kind === 'duration') {
+    const serial = Number(text);
+    const moment = style.kind === 'date' ? writeDate(serial, startsIn1904) : writeDuration(serial);
+    if (moment !== undefined) return moment;
+  }
+  const plain = writePlain(text);
+  if (style.kind !== 'padded' || !PLAIN_INTEGER.test(plain) || plain.startsWith('-')) return plain;
+  return plain.padStart(style.digits, '0');
+}
+
+function writePlain(text: string): string {
+  if (PLAIN_INTEGER.test(text)) return text;
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value)) return text;
+  return writePlainNumber(String(Number(value.toPrecision(DIGITS))));
+}
+
+const DAY_SECONDS = 86_400;
+/** Day 0 of both calendars as days since 1970. */
+const EPOCH_1900 = -25_569;
+const EPOCH_1904 = -24_107;
+/** Excel counts a 29 February 1900 that never was. */
+const DAYS_BEFORE_LEAP = 60;
+/** 9999-12-31 */
+const LAST_DAY = 2_958_466;
+
+/** @returns `2024-05-31`, `2024-05-31T14:30:00` or, without a day, `14:30:00`; undefined for what is no date */
+function writeDate(serial: number, startsIn1904: boolean): string | undefined {
+  if (!(serial >= 0 && serial < LAST_DAY)) return undefined;
+  const seconds = Math.round(serial * DAY_SECONDS);
+  const days = Math.floor(seconds / DAY_SECONDS);
+  const clock = writeClock(seconds - days * DAY_SECONDS);
+  if (days === 0 && !startsIn1904) return clock;
+  const missing = !startsIn1904 && days < DAYS_BEFORE_LEAP ? 1 : 0;
+  const sinceEpoch = days + missing + (startsIn1904 ? EPOCH_1904 : EPOCH_1900);
+  const date = new Date(sinceEpoch * DAY_SECONDS * 1_000).toISOString().slice(0, 10);
+  return seconds % DAY_SECONDS === 0 ? date : `${date}T${clock}`;
+}
+
+function writeDuration(serial: number): string | undefined {
+  return serial >= 0 && serial < LAST_DAY ? writeClock(Math.round(serial * DAY_SECONDS)) : undefined;
+}
+
+function writeClock(seconds: number): string {
+  const parts = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60];
+  return parts.map((part) => String(part).padStart(2, '0')).join(':');
+}
+
+/** A workbook has a few dozen parts; one with many pictures some thousand. */
+const PARTS = 10_000;
+/** What the directory says about a part; names are short, and remarks are not written. */
+const ENTRY_BYTES = 2_000;
+/** A sheet with 1,048,576 rows of twenty columns has about 1 GiB of XML. */
+const PART_BYTES = 4 * 1024 * 1024 * 1024;
+/** XML of a sheet shrinks to a tenth, one of equal rows to a fiftieth; a bomb shrinks to a thousandth. */
+const RATIO = 200;
+const RATIO_FROM_BYTES = 64 * 1024 * 1024;
+/** The first bytes of an old .xls file, and of a new one with a password. */
+const COMPOUND_FILE = 'd0cf11e0';
+
+/** The parts of an Office file: a zip whose entries are read by name. */
+export class ZipParts {
+  readonly #zip: ZipFile;
+  /** By lower-case name: the standard compares them so. */
+  readonly #entries: ReadonlyMap<string, Entry>;
+
+  readonly #signal: AbortSignal | undefined;
+
+  private constructor(zip: ZipFile, entries: ReadonlyMap<string, Entry>, signal: AbortSignal | undefined) {
+    this.#zip = zip;
+    this.#entries = entries;
+    this.#signal = signal;
+  }
+
+  /** @throws FormatProblem damaged, refused, too_large */
+  static async open(file: FileHandle, signal?: AbortSignal): Promise<ZipParts> {
+    const { buffer } = await file.read(Buffer.alloc(4), 0, 4, 0);
+    if (buffer.toString('hex') === COMPOUND_FILE) {
+      const message =
+        'The file is an old Excel file (.xls) or protected by a password. Please save it as .xlsx without one';
+      throw new FormatProblem('refused', message);
+    }
+    const options = { autoClose: false, lazyEntries: true, validateEntrySizes: true };
+    const zip = await understand(fromFdPromise(file.fd, options));
+    if (zip.entryCount > PARTS)
+      throw new FormatProblem('too_large', `The workbook has more than ${PARTS.toLocaleString('en')} parts`);
+    return new ZipParts(zip, await understand(listEntries(zip)), signal);
+  }
+
+  has(name: string): boolean {
+    return this.#entries.has(name.toLowerCase());
+  }
+
+  /** @throws FormatProblem not_found, damaged, refused, too_large */
+  async *read(name: string): AsyncGenerator<Uint8Array> {
+    const entry = this.#entries.get(name.toLowerCase());
+    if (entry === undefined) throw new FormatProblem('not_found', `The workbook has no part ${name}`);
+    if (entry.isEncrypted()) throw new FormatProblem('refused', 'The workbook is encrypted');
+    const stream = await understand(this.#zip.openReadStreamPromise(entry));
+    let total = 0;
+    try {
+      for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+        this.#signal?.throwIfAborted();
+        total += chunk.length;
+        checkSize(total, entry);
+        yield chunk;
+      }
+    } catch (error) {
+      throw damaged(error);
+    } finally {
+      stream.destroy();
+    }
+  }
+}
+
+async function listEntries(zip: ZipFile): Promise<Map<string, Entry>> {
+  const entries = new Map<string, Entry>();
+  for await (const entry of zip.eachEntry()) {
+    if (entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength > ENTRY_BYTES)
+      throw new FormatProblem('too_large', 'A part of the workbook has an endless name');
+    entries.set(entry.fileName.toLowerCase(), entry);
+  }
+  return entries;
+}
+
+function checkSize(total: number, { compressedSize, fileName }: Entry): void {
+  if (total > PART_BYTES)
+    throw new FormatProblem('too_large', `The part ${fileName} is larger than 4 GiB, the limit`);
+  if (total <= RATIO_FROM_BYTES || total <= compressedSize * RATIO) return;
+  throw new FormatProblem('too_large', `The part ${fileName} unpacks to more than ${RATIO} times its size`);
+}
+
+async function understand<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    throw damaged(error);
+  }
+}
+
+/** Errors of the archive are plain ones, those of zlib have a code of its own; all others are not about the file. */
+function damaged(error: unknown): unknown {
+  if (!(error instanceof Error) || error.constructor !== Error) return error;
+  const code: unknown = Reflect.get(error, 'code');
+  if (typeof code === 'string' && !code.startsWith('Z_')) return error;
+  return new FormatProblem('damaged', `The file is no whole workbook (.xlsx): ${error.message}`, {
+    cause: error,
+  });
+}
+
+const PAGE_BYTES = 64 * 1024;
+/** 32 MiB: texts are asked for nearly in the order in which they were added. */
+const PAGES_KEPT = 512;
+/** Offsets are 32 bits. */
+const LARGEST_BYTES = 2 ** 32 - 1;
+/** 16 columns of a full sheet without one text that comes twice; 64 MiB of offsets. */
+const TEXTS = 16 * 1024 * 1024;
+
+/**
+ * Many texts by number, on disk: a workbook may hold gigabytes of them and asks for any of them at any time. In memory
+ * are four bytes for each and the pages used last.
+ */
+export class TextStore {
+  readonly #file: FileHandle;
+  readonly #pages = new Map<number, Buffer<ArrayBuffer>>();
+  #current = Buffer.allocUnsafeSlow(PAGE_BYTES);
+  #starts = new Uint32Array(1024);
+  #count = 0;
+  #bytes = 0;
+
+  private constructor(file: FileHandle) {
+    this.#file = file;
+  }
+
+  static async open(folder: string): Promise<TextStore> {
+    return new TextStore(await openNamelessFile(folder));
+  }
+
+  /** @throws FormatProblem too_large; ServiceError storage_full */
+  add(text: string): void {
+    const bytes = Buffer.from(text);
+    if (this.#count === TEXTS || this.#bytes + bytes.length > LARGEST_BYTES)
+      throw new FormatProblem(
+        'too_large',
+        'The workbook has more texts than can be read: 16,777,216 or 4 GiB',
+      );
+    if (this.#count + 1 >= this.#starts.length) this.#growStarts();
+    for (let done = 0; done < bytes.length; ) {
+      const at = (this.#bytes + done) % PAGE_BYTES;
+      const copied = bytes.copy(this.#current, at, done);
+      done += copied;
+      if (at + copied === PAGE_BYTES) this.#finishPage(Math.floor((this.#bytes + done) / PAGE_BYTES) - 1);
+    }
+    this.#bytes += bytes.length;
+    this.#count += 1;
+    this.#starts[this.#count] = this.#bytes;
+  }
+
+  /** @returns undefined for a number that no text has */
+  find(index: number): string | undefined {
+    const start = this.#starts[index];
+    const end = this.#starts[index + 1];
+    if (start === undefined || end === undefined || !(index < this.#count)) return undefined;
+    const first = Math.floor(start / PAGE_BYTES);
+    if (end <= (first + 1) * PAGE_BYTES)
+      return this.#page(first).toString('utf8', start - first * PAGE_BYTES, end - first * PAGE_BYTES);
+    return this.#readLong(start, end);
+  }
+
+  close(): Promise<void> {
+    return this.#file.close();
+  }
+
+  #readLong(start: number, end: number): string {
+    const parts: Buffer[] = [];
+    for (let page = Math.floor(start / PAGE_BYTES); page * PAGE_BYTES < end; page += 1) {
+      const offset = page * PAGE_BYTES;
+      parts.push(this.#page(page).subarray(Math.max(0, start - offset), Math.min(PAGE_BYTES, end - offset)));
+    }
+    return Buffer.concat(parts).toString();
+  }
+
+  #page(number: number): Buffer {
+    if (number === Math.floor(this.#bytes / PAGE_BYTES)) return this.#current;
+    const kept = this.#pages.get(number);
+    if (kept !== undefined) return kept;
+    const page = this.#room();
+    readSync(this.#file.fd, page, 0, PAGE_BYTES, number * PAGE_BYTES);
+    this.#pages.set(number, page);
+    return page;
+  }
+
+  #finishPage(number: number): void {
+    try {
+      writeSync(this.#file.fd, this.#current, 0, PAGE_BYTES, number * PAGE_BYTES);
+    } catch (error) {
+      throw translateSqliteError(error);
+    }
+    const next = this.#room();
+    this.#pages.set(number, this.#current);
+    this.#current = next;
+  }
+
+  /** The page that was taken in first gives its room to the next. */
+  #room(): Buffer<ArrayBuffer> {
+    const oldest = this.#pages.entries().next().value;
+    if (this.#pages.size < PAGES_KEPT || oldest === undefined) return Buffer.allocUnsafeSlow(PAGE_BYTES);
+    this.#pages.delete(oldest[0]);
+    return oldest[1];
+  }
+
+  #growStarts(): void {
+    const grown = new Uint32Array(this.#starts.length * 2);
+    grown.set(this.#starts);
+    this.#starts = grown;
+  }
+}

@@ -1,53 +1,19 @@
 /**
  * Entry of the process in which the expressions of a mapping run. It is a process and not a thread because V8 ends the
  * whole process when a single large text or list does not fit the memory of a thread: `$pad("x", 500000000)` would take the
- * service down. It starts without any right (`expression-process.ts`): no files, no network, no environment, no code
+ * service down. It starts without any right: no files, no network, no environment, no code
  * made of texts. It gets rows and answers what the expressions give for them.
  */
-import type {
-  ExpressionResult,
-  FromProcess,
-  LoadExpressions,
-  ReadPatterns,
-  ToProcess,
-} from './expressions.ts';
-
-interface Expression {
-  evaluate(input: unknown): Promise<unknown>;
-  ast(): unknown;
-}
-
-interface Options {
-  RegexEngine: unknown;
-  /** Looked at when an evaluation begins. */
-  timeout: number;
-  readonly stack: number;
-  readonly sequence: number;
-}
-
-type Jsonata = (text: string, options: Options) => Expression;
-
-interface Pattern {
-  matcher(text: string): {
-    find(from: number): boolean;
-    start(): number;
-    end(): number;
-    group(at: number): string | null;
-  };
-  groupCount(): number;
-  programSize(): number;
-}
-
-interface Re2 {
-  compile(pattern: string, flags?: number): Pattern;
-  readonly CASE_INSENSITIVE: number;
-  readonly MULTILINE: number;
-}
+import type jsonataOf from 'jsonata';
+import type { Expression, JsonataOptions } from 'jsonata';
+import type { RE2JS as Re2js } from 're2js';
+import type { ExpressionResult } from '../mapping-columns.ts';
+import type { FromProcess, LoadExpressions, ReadPatterns, ToProcess } from './expressions.ts';
 
 /** Named by the parent: this process may read these packages and nothing beside them. */
 const [jsonataUrl = '', re2Url = ''] = process.argv.slice(2);
-const { default: jsonata } = (await import(jsonataUrl)) as { default: Jsonata };
-const { RE2JS } = (await import(re2Url)) as { RE2JS: Re2 };
+const { default: jsonata } = (await import(jsonataUrl)) as { default: typeof jsonataOf };
+const { RE2JS } = (await import(re2Url)) as { RE2JS: typeof Re2js };
 
 /** Answers go out at least that often, so that the parent knows of every row that is done. */
 const FLUSH_MS = 50;
@@ -57,12 +23,12 @@ const SEQUENCE = 100_000;
 /** Expressions can make patterns of texts. */
 const PATTERNS_KEPT = 1_000;
 
-const patterns = new Map<string, Pattern>();
+const patterns = new Map<string, Re2js>();
 
 /** Stands in for RegExp, whose time may grow without bound. JSONata uses `lastIndex` and `exec` of it. */
 class LinearPattern {
   lastIndex = 0;
-  readonly #pattern: Pattern;
+  readonly #pattern: Re2js;
 
   constructor({ source, flags }: RegExp) {
     this.#pattern = compilePattern(source, flags);
@@ -80,7 +46,7 @@ class LinearPattern {
   }
 }
 
-function compilePattern(source: string, flags: string): Pattern {
+function compilePattern(source: string, flags: string): Re2js {
   const key = `${flags}/${source}`;
   const known = patterns.get(key);
   if (known !== undefined) return known;
@@ -91,7 +57,11 @@ function compilePattern(source: string, flags: string): Pattern {
   return pattern;
 }
 
-const options: Options = { RegexEngine: LinearPattern, timeout: 0, stack: STACK, sequence: SEQUENCE };
+/** JSONata reads `timeout` when an evaluation begins. */
+const options: JsonataOptions = {
+  RegexEngine: LinearPattern as unknown as RegExpConstructor,
+  ...{ timeout: 0, stack: STACK, sequence: SEQUENCE },
+};
 let loaded: Expression[] = [];
 let limits: LoadExpressions['limits'] = { rowMs: 0, textLength: 0, listLength: 0 };
 
@@ -208,8 +178,8 @@ async function evaluateRows(rows: readonly unknown[]): Promise<void> {
 }
 
 /**
- * Waits until it is out. Whoever asked may be gone, with rows left that take a second each: that nobody hears is seen here,
- * for the loop of events, which would tell of it, has no turn between rows.
+ * Waits until it is out. The parent may be gone, with rows left that take a second each: a send that fails shows it, as the
+ * loop of events has no turn between rows for `disconnect`.
  */
 function send(message: FromProcess): Promise<void> {
   return new Promise((resolve) => {

@@ -4,19 +4,22 @@
  * replaced and the rows behind it go on.
  */
 
-import { MappingProblem } from '../mapping-columns.ts';
-import { type PatternReading, TEXT_LENGTH } from '../mapping-patterns.ts';
-import { type Child, type Lost, startChild } from './expression-child.ts';
-
-export { type Child, startChild } from './expression-child.ts';
-
-/** What an expression gives for a row. */
-export type ExpressionResult =
-  | null
-  | boolean
-  | string
-  | readonly string[]
-  | { readonly problem: string; readonly isRunaway?: boolean };
+import { type ChildProcess, fork } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { findPackageJSON } from 'node:module';
+import { constants, setPriority } from 'node:os';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { AccountPlaces, type Asker } from '../../account-places.ts';
+import {
+  type ExpressionResult,
+  MappingProblem,
+  PATTERN_STEPS,
+  PATTERNS,
+  type PatternList,
+  type PatternReading,
+  TEXT_LENGTH,
+} from '../mapping-columns.ts';
 
 export interface LoadExpressions {
   readonly load: readonly string[];
@@ -192,4 +195,245 @@ export async function loadExpressions(
     if ('loaded' in message) return message.loaded;
   }
   return [];
+}
+
+/** Why a process is gone: it was too slow and ended by us, or it ended by itself, which only memory makes it do. */
+interface Lost extends Error {
+  readonly lost: 'time' | 'memory';
+}
+
+export interface Child {
+  /** The answers to one question; the caller stops reading when it has all. @throws Lost */
+  ask(question: ToProcess): AsyncIterable<FromProcess>;
+  close(): Promise<void>;
+}
+
+/** A machine under load takes seconds to start a process. */
+const START_MS = 30_000;
+/** Beyond the time of a row: the process ends most rows itself, at the next step of the expression. */
+const GRACE_MS = 2_000;
+
+export function startChild(limits: ExpressionLimits): Child {
+  const child = forkWithoutRights(limits.memoryMib);
+  const inbox: FromProcess[] = [];
+  let lost: Lost['lost'] | undefined;
+  let isReady = false;
+  let wake: (() => void) | undefined;
+  const ended = new Promise<void>((resolve) => {
+    child.once('exit', resolve).once('error', resolve);
+  });
+  child.on('message', (message: FromProcess) => {
+    if ('isReady' in message) isReady = true;
+    inbox.push(message);
+    wake?.();
+  });
+  const watch = watchMemory(child, limits.memoryMib);
+  void ended.then(() => {
+    clearInterval(watch);
+    lost ??= 'memory';
+    wake?.();
+  });
+
+  /** @returns the next answer; undefined when the process is gone */
+  async function next(): Promise<FromProcess | undefined> {
+    const allowedMs = isReady ? limits.rowMs + GRACE_MS : START_MS;
+    const timer = setTimeout(() => {
+      lost = 'time';
+      child.kill('SIGKILL');
+    }, allowedMs);
+    while (inbox.length === 0 && lost !== 'memory' && child.exitCode === null && child.signalCode === null) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+    clearTimeout(timer);
+    return inbox.shift();
+  }
+
+  return {
+    async *ask(question) {
+      if (child.connected) child.send(question, () => {});
+      for (let answer = await next(); answer !== undefined; answer = await next()) yield answer;
+      if (!isReady) throw new Error('The process for expressions does not start');
+      throw Object.assign(new Error('The process for expressions is gone'), { lost: lost ?? 'memory' });
+    },
+    async close() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+/** What the process may read beside itself: the packages of the expressions and of their patterns. */
+const jsonataUrl = import.meta.resolve('jsonata');
+const re2Url = import.meta.resolve('re2js');
+
+function forkWithoutRights(memoryMib: number): ChildProcess {
+  const entry = new URL(`./expression-process${extname(import.meta.url)}`, import.meta.url);
+  const readable = [entry.href, jsonataUrl, re2Url].flatMap((url) => [
+    fileURLToPath(url),
+    findPackageJSON(url),
+  ]);
+  const child = fork(entry, [jsonataUrl, re2Url], {
+    env: {},
+    execArgv: [
+      '--permission',
+      ...readable.map((path) => `--allow-fs-read=${path}`),
+      `--max-old-space-size=${memoryMib}`,
+      '--max-semi-space-size=8',
+      '--disallow-code-generation-from-strings',
+      '--disable-proto=delete',
+      '--no-warnings',
+    ],
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    serialization: 'json',
+  });
+  stepAside(child);
+  return child;
+}
+
+/** As the threads that parse do: the thread that answers lookups goes first. */
+function stepAside({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // Not permitted, or it has ended already.
+  }
+}
+
+const MIB = 1024 * 1024;
+const WATCH_MS = 50;
+/** Node itself, its code and what V8 holds beside values. */
+const BASE_MIB = 128;
+const PAGE_BYTES = 4_096;
+
+/**
+ * V8 looks at its limit when it collects; a single text of half a gigabyte is made before it does. Linux tells what a
+ * process really has, and takes this one first when a machine has no more.
+ */
+function watchMemory(child: ChildProcess, memoryMib: number): NodeJS.Timeout {
+  const maxBytes = (memoryMib + BASE_MIB) * MIB;
+  preferInShortage(child);
+  return setInterval(() => {
+    if (residentBytes(child) > maxBytes) child.kill('SIGKILL');
+  }, WATCH_MS).unref();
+}
+
+function preferInShortage({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) writeFileSync(`/proc/${pid}/oom_score_adj`, '1000');
+  } catch {
+    // Not Linux.
+  }
+}
+
+/** @returns 0 where nobody tells, or when it has ended */
+function residentBytes({ pid }: ChildProcess): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES;
+  } catch {
+    return 0;
+  }
+}
+
+/**
+ * Reads the expressions and patterns of a mapping as they are read for its rows, in a process without rights: a definition
+ * is checked while others wait, and one pattern of ten characters may take a second and half a gigabyte.
+ */
+
+/** What is wrong with texts of a mapping, by the text. */
+export interface TextProblems {
+  readonly expressions: ReadonlyMap<string, string>;
+  readonly patterns: ReadonlyMap<string, string>;
+}
+
+/** Of all patterns together; each takes a millisecond, 30 the worst that are allowed. */
+const PATTERNS_MS = 10_000;
+
+const UNREADABLE = 'it cannot be read together with the other expressions: it takes too much time or memory';
+const RUNAWAY = 'it takes too much time or memory to be compiled; repeat less, as \\d+ for \\d{1,1000}';
+
+export interface CheckedTexts {
+  readonly expressions: readonly string[];
+  readonly patterns: PatternList;
+}
+
+/** A process takes up to 224 MiB and 13 s; most take 80 MiB and a fifth of a second. */
+const CHECKS = { inProcess: 2, inAccount: 1, waiting: 20 } as const;
+
+export type TextChecks = (asker: Asker) => (texts: CheckedTexts) => Promise<TextProblems>;
+
+/** Checks for callers, as many at a time as the service has places. */
+export function createTextChecks(): TextChecks {
+  const places = new AccountPlaces(CHECKS);
+  return (asker) => async (texts) => {
+    if (texts.expressions.length + texts.patterns.texts.length === 0) return NOTHING;
+    return places.use(asker, () => checkTexts(texts, asker));
+  };
+}
+
+const NOTHING: TextProblems = { expressions: new Map(), patterns: new Map() };
+
+/** @param signal  ends the check, which then throws its reason */
+export async function checkTexts(
+  { expressions, patterns }: CheckedTexts,
+  {
+    limits = EXPRESSION_LIMITS,
+    signal,
+  }: { limits?: ExpressionLimits; signal?: AbortSignal | undefined } = {},
+): Promise<TextProblems> {
+  const texts = patterns.texts.slice(0, PATTERNS);
+  signal?.throwIfAborted();
+  const child = startChild(limits);
+  const stop = () => void child.close();
+  signal?.addEventListener('abort', stop, { once: true });
+  try {
+    const problems = await readExpressions(child, expressions, limits);
+    const readings = problems === undefined ? [] : await readPatterns(child, texts);
+    signal?.throwIfAborted();
+    const wrong = [...patterns.listProblems((_, at) => readings[at])];
+    return {
+      expressions: problems ?? new Map(expressions.map((text) => [text, UNREADABLE])),
+      patterns: new Map(wrong.map(({ pattern, problem }) => [pattern, problem])),
+    };
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', stop);
+    await child.close();
+  }
+}
+
+/** @returns what is wrong, by the text; undefined when the process was lost */
+async function readExpressions(
+  child: Child,
+  expressions: readonly string[],
+  limits: ExpressionLimits,
+): Promise<ReadonlyMap<string, string> | undefined> {
+  if (expressions.length === 0) return new Map();
+  try {
+    const loaded = await loadExpressions(child, expressions, limits);
+    return new Map(expressions.flatMap((text, at) => (loaded[at] ? [[text, loaded[at]]] : [])));
+  } catch (error) {
+    if (isLost(error)) return undefined;
+    throw error;
+  }
+}
+
+/** @returns a reading of each, up to the one that goes too far */
+async function readPatterns(child: Child, patterns: readonly string[]): Promise<PatternReading[]> {
+  const readings: PatternReading[] = [];
+  const began = performance.now();
+  try {
+    for await (const message of child.ask({ patterns, maxSteps: PATTERN_STEPS })) {
+      if ('isRead' in message) return readings;
+      if ('pattern' in message) readings.push(message.pattern);
+      if (performance.now() - began > PATTERNS_MS) break;
+    }
+  } catch (error) {
+    // The process ended at its limit: patterns without an answer are the problem, and are named below.
+    if (!isLost(error)) throw error;
+  }
+  return [...readings, { problem: RUNAWAY }];
 }

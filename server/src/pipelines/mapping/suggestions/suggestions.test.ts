@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { Value } from 'typebox/value';
+import { type ColumnValue, createColumns, type SourceRow } from '../../formats/format.ts';
 import { DEFAULT_MAPPINGS, findDefaultMapping } from '../../formats/formats.ts';
-import { type ColumnValue, createColumns, type SourceRow } from '../../formats/source-row.ts';
 import { compileMapping, type Mapping, MappingSchema } from '../mapping.ts';
 import { suggestMapping } from './suggestions.ts';
 

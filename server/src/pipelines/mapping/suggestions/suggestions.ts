@@ -1,28 +1,31 @@
-import type { DefaultMapping, SourceRow } from '../../formats/formats.ts';
+import { DEFAULT_MAPPINGS, type DefaultMapping, type SourceRow } from '../../formats/formats.ts';
 import type { Mapping } from '../mapping-schemas.ts';
 import {
-  chooseBrand,
-  chooseCategories,
-  chooseIdentifier,
-  chooseIdentifierByValues,
-  chooseImages,
-  chooseKeyValues,
-  chooseNameByValues,
-  chooseNamed,
-  chooseUrl,
-  hasNoUrl,
-  isNameText,
-  looksLikePaths,
-} from './suggestion-choices.ts';
-import { Chooser, type ColumnSample, plainName, sampleColumn } from './suggestion-columns.ts';
-import { LIST_NAMES, type SuggestedField } from './suggestion-names.ts';
-import { findPathFormat } from './suggestion-paths.ts';
-import type { SuggestionReason } from './suggestion-reasons.ts';
-import { findImageSplit, findListSplit, findNumberFormat } from './suggestion-values.ts';
+  COLUMN_NAMES,
+  type Confidence,
+  findImageSplit,
+  findListSplit,
+  findNumberFormat,
+  findPathFormat,
+  isAmount,
+  isDate,
+  isFraction,
+  isImageFile,
+  isImageUrl,
+  isUrl,
+  LIST_NAMES,
+  PRICE_NAME,
+  type SuggestedField,
+  type SuggestionReason,
+} from './suggestion-values.ts';
 
-export { type SuggestedFormat, suggestFormat } from './suggestion-format.ts';
-export { suggestLinks } from './suggestion-links.ts';
-export { listMissing, listWarnings, type PreviewWarning } from './suggestion-warnings.ts';
+export {
+  listMissing,
+  listWarnings,
+  type PreviewWarning,
+  type SuggestedFormat,
+  suggestFormat,
+} from './suggestion-warnings.ts';
 
 export interface SuggestedMapping {
   /** Without `identifier` or `name` where no column looks like one: then a person has to choose. */
@@ -143,4 +146,302 @@ function suggestAttribute({ name, values }: ColumnSample) {
   if (number !== undefined) return { column: name, number };
   const split = LIST_NAMES.has(plainName(name)) ? findListSplit(values) : undefined;
   return split === undefined ? undefined : { column: name, split, trim: true };
+}
+
+/** How the column of each field is chosen: by its name if that says so, otherwise by what is in it. */
+
+/** An identifier is a short word. */
+const IDENTIFIER_LENGTH = 64;
+/** A few rows may repeat an identifier: they are updates of it. With more, another column may be meant. */
+const DISTINCT_SHARE = 0.9;
+
+const hasNoUrl = ({ values }: ColumnSample) => !values.some(isUrl);
+const isAddress = (value: string) => isUrl(value) || value.startsWith('/');
+/** A column called Name may hold prices, in a file of prices. */
+const isNameText = ({ values }: ColumnSample) => !values.some(isUrl) && !isMostly(values, isAmount);
+
+function isMostly(values: readonly string[], is: (value: string) => boolean): boolean {
+  return values.length > 0 && values.filter(is).length * 2 > values.length;
+}
+
+/** Where the name says what a column is, a few rows may lack it or repeat it; they are what a preview is for. */
+function chooseIdentifier(chosen: Chooser): ColumnSample | undefined {
+  const named = chosen.named('identifier').filter(({ values, rows }) => values.length * 2 >= rows);
+  const sample = [DISTINCT_SHARE, 0.5]
+    .map((share) => named.find(({ distinct, values }) => distinct >= values.length * share))
+    .find((found) => found !== undefined);
+  return sample && chosen.choose('identifier', sample, { by: 'name', ...describeIdentifier(sample) });
+}
+
+function describeIdentifier({
+  isUnique,
+  values,
+  distinct,
+  rows,
+}: ColumnSample): Pick<SuggestionReason, 'confidence' | 'reason'> {
+  if (isUnique || rows === 0)
+    return { confidence: 'high', reason: 'the column is named so, and no value comes twice' };
+  const repeated = values.length - distinct;
+  if (repeated === 0)
+    return {
+      confidence: 'medium',
+      reason: `the column is named so, but ${rows - values.length} of ${rows} rows have no value`,
+    };
+  const reason = `the column is named so, but ${repeated} of ${rows} rows repeat a value: they are variants or updates of a product, and the last one counts`;
+  return { confidence: distinct >= values.length * DISTINCT_SHARE ? 'medium' : 'low', reason };
+}
+
+function chooseIdentifierByValues(chosen: Chooser): ColumnSample | undefined {
+  const unique = chosen.rest().find(looksLikeIdentifier);
+  if (unique !== undefined)
+    return chosen.choose('identifier', unique, {
+      by: 'values',
+      confidence: 'medium',
+      reason: 'no value comes twice',
+    });
+  const named = chosen.named('identifier').find(({ values }) => values.length > 0);
+  if (named === undefined) return undefined;
+  return chosen.choose('identifier', named, { by: 'name', ...describeIdentifier(named) });
+}
+
+function chooseNamed(
+  chosen: Chooser,
+  field: SuggestedField,
+  fits: (sample: ColumnSample) => boolean,
+): ColumnSample | undefined {
+  const sample = chosen.named(field).find(fits);
+  return (
+    sample &&
+    chosen.choose(field, sample, { by: 'name', confidence: 'high', reason: 'the column is named so' })
+  );
+}
+
+function chooseNameByValues(chosen: Chooser): ColumnSample | undefined {
+  const [sample] = chosen
+    .rest()
+    .filter(looksLikeName)
+    .sort((a, b) => b.distinct - a.distinct);
+  const reason = 'it holds texts of several words';
+  return sample && chosen.choose('name', sample, { by: 'values', confidence: 'low', reason });
+}
+
+function chooseUrl(chosen: Chooser): ColumnSample | undefined {
+  const named = chooseNamed(chosen, 'productUrl', ({ values }) => values.every(isAddress));
+  if (named !== undefined) return named;
+  const sample = chosen.rest().find(({ values }) => values.length > 0 && values.every(isUrl));
+  const reason = 'each value is an address';
+  return sample && chosen.choose('productUrl', sample, { by: 'values', confidence: 'medium', reason });
+}
+
+function chooseCategories(
+  chosen: Chooser,
+  sample: ColumnSample | undefined,
+  by: 'name' | 'values',
+): ColumnSample | undefined {
+  if (sample === undefined) return undefined;
+  const { confidence, reason } = findPathFormat(sample.values);
+  return chosen.choose('categories', sample, { by, confidence, reason });
+}
+
+/** Without a column called Brand the manufacturer is one. */
+function chooseBrand(chosen: Chooser): ColumnSample | undefined {
+  const [sample] = chosen.named('brand').filter(({ values, rows }) => values.length > 0 || rows === 0);
+  if (sample === undefined || sample.name.toLowerCase() === 'brand') return undefined;
+  return chosen.choose('brand', sample, {
+    by: 'name',
+    confidence: 'medium',
+    reason: 'the column is named so',
+  });
+}
+
+/** Columns whose cells hold attributes with their keys, as `color=red,size=M`. */
+function chooseKeyValues(chosen: Chooser): ColumnSample[] {
+  const isPairs = (value: string) => /^[^=,\s][^=,]{0,100}=[^=]{0,5000},[^=,\s][^=,]{0,100}=/.test(value);
+  const found = chosen.rest().filter(({ values }) => isMostly(values, isPairs));
+  const reason = 'its cells hold keys and values';
+  return found.map((sample) =>
+    chosen.choose('keyValues', sample, { by: 'values', confidence: 'medium', reason }),
+  );
+}
+
+/** A column named as the first of all images goes first: image, image 2, additional image. */
+function chooseImages(chosen: Chooser, most: number): ColumnSample[] {
+  const found = chosen.rest().filter((sample) => isNamedImage(sample) || isSeenImage(sample));
+  const images = found.sort((a, b) => placeOf(a.name) - placeOf(b.name)).slice(0, most);
+  return images.map((image) =>
+    isNamedImage(image)
+      ? chosen.choose('images', image, { by: 'name', confidence: 'high', reason: 'the column is named so' })
+      : chosen.choose('images', image, {
+          by: 'values',
+          confidence: 'medium',
+          reason: 'each value is a picture',
+        }),
+  );
+}
+
+const isNamedImage = ({ name, values }: ColumnSample) =>
+  rankName(name, 'images') >= 0 &&
+  values.every((value) => !/\s/.test(value) || isUrl(value) || findImageSplit([value]) !== undefined);
+const isSeenImage = ({ values }: ColumnSample) =>
+  values.length > 0 && (values.every(isImageUrl) || values.every(isListOfImages));
+const isListOfImages = (value: string) => isImageFile(value) || findImageSplit([value]) !== undefined;
+
+/** Images named as additional ones stand behind, then by their number. */
+function placeOf(name: string): number {
+  const plain = plainName(name);
+  const isFurther = /addition|weitere|zusatz|more|thumb/.test(plain);
+  return (isFurther ? 1_000 : 0) + Number(/(\d{1,2})$/.exec(plain)?.[1] ?? 0);
+}
+
+function looksLikeIdentifier({ name, isUnique, values }: ColumnSample): boolean {
+  const isWord = (value: string) => value.length <= IDENTIFIER_LENGTH && !/\s/.test(value) && !isUrl(value);
+  const isOther = (value: string) => isFraction(value) || isDate(value);
+  return isUnique && !PRICE_NAME.test(name) && values.every(isWord) && !values.some(isOther);
+}
+
+function looksLikeName({ name, values }: ColumnSample): boolean {
+  const isText = (value: string) =>
+    /\p{L}{3}/u.test(value) &&
+    value.length <= 200 &&
+    !isUrl(value) &&
+    !isAmount(value) &&
+    !value.includes('<');
+  const hasWords = values.some((value) => value.includes(' '));
+  const isOther = PRICE_NAME.test(name) || LIST_NAMES.has(plainName(name));
+  return values.length > 0 && !isOther && values.every(isText) && hasWords;
+}
+
+function looksLikePaths({ values }: ColumnSample): boolean {
+  return values.length > 1 && values.every((value) => /\s[>»]\s/.test(value));
+}
+
+interface ColumnSample {
+  readonly name: string;
+  /** Of all rows, empty ones left out. */
+  readonly values: readonly string[];
+  /** How many of them differ. */
+  readonly distinct: number;
+  /** Of the file, as far as it was read. */
+  readonly rows: number;
+  /** Every row has a value and no two the same. */
+  readonly isUnique: boolean;
+}
+
+/** Behind the names that are listed come the columns that formats map by themselves. */
+const NAMES: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries(COLUMN_NAMES).map(([field, names]) => {
+    const own = DEFAULT_MAPPINGS.flatMap((mapping) => columnsOf(mapping, field as SuggestedField));
+    return [field, [...names, ...own.map(plainName)]];
+  }),
+);
+
+/** @returns the columns that a format maps to a field by itself */
+function columnsOf(mapping: DefaultMapping, field: SuggestedField): readonly string[] {
+  if (field === 'brand') {
+    const { attributes = '*' } = mapping;
+    return attributes === '*' ? [] : [attributes.Brand ?? []].flat();
+  }
+  if (field === 'categories') return [mapping.categories ?? []].flat().map(({ from }) => from);
+  return [mapping[field] ?? []].flat();
+}
+
+function sampleColumn(name: string, rows: readonly SourceRow[]): ColumnSample {
+  const cells = rows.map(({ values }) => [values[name] ?? []].flat().filter((text) => text !== ''));
+  const values = cells.flat();
+  const distinct = new Set(values).size;
+  const isUnique = cells.every(({ length }) => length === 1) && distinct === rows.length;
+  return { name, values, distinct, rows: rows.length, isUnique: rows.length > 0 && isUnique };
+}
+
+interface Choice {
+  readonly by: SuggestionReason['by'];
+  readonly confidence: Confidence;
+  readonly reason: string;
+}
+
+/** Each column is chosen once. */
+class Chooser {
+  readonly reasons: SuggestionReason[] = [];
+  readonly #samples: readonly ColumnSample[];
+  readonly #chosen = new Set<string>();
+
+  constructor(samples: readonly ColumnSample[]) {
+    this.#samples = samples;
+  }
+
+  rest(): ColumnSample[] {
+    return this.#samples.filter(({ name }) => !this.#chosen.has(name));
+  }
+
+  /** @returns the columns that may be meant by their names, the surest first */
+  named(field: SuggestedField): ColumnSample[] {
+    return this.rest()
+      .map((sample) => ({ sample, rank: rankName(sample.name, field) }))
+      .filter(({ rank }) => rank >= 0)
+      .sort((a, b) => a.rank - b.rank)
+      .map(({ sample }) => sample);
+  }
+
+  choose(field: SuggestionReason['field'], sample: ColumnSample, choice: Choice): ColumnSample {
+    this.#chosen.add(sample.name);
+    this.reasons.push({ field, column: sample.name, ...choice });
+    return sample;
+  }
+
+  /** The columns that the format maps by itself, as far as the file has them with values. */
+  ofFormat(field: SuggestedField, own: DefaultMapping | undefined): ColumnSample[] {
+    const names = own === undefined ? [] : columnsOf(own, field);
+    const found = this.rest().filter(({ name, values }) => names.includes(name) && values.length > 0);
+    const reason = 'the format names this column so';
+    for (const sample of found) this.choose(field, sample, { by: 'format', confidence: 'high', reason });
+    return found;
+  }
+}
+
+/** @returns the place in the list of names, -1 for a name that is none of them */
+function rankName(column: string, field: SuggestedField): number {
+  // What leads to a value in JSON and XML stands before it, as `product/sku`, `g:id`.
+  const spellings = [column, column.split(/[/.:@]/).at(-1) ?? ''].map(plainName);
+  const wanted = field === 'images' ? spellings.map((name) => name.replace(/\d+$/, '')) : spellings;
+  return NAMES.get(field)?.findIndex((name) => wanted.includes(name)) ?? -1;
+}
+
+/** `Artikel-Nr.`, `artikel_nr` and `ArtikelNr` are the same name. */
+function plainName(name: string): string {
+  const folded = name.toLowerCase().replaceAll('ä', 'ae').replaceAll('ö', 'oe').replaceAll('ü', 'ue');
+  return folded.replaceAll('ß', 'ss').replace(/[^a-z0-9]/g, '');
+}
+
+interface Suggested {
+  readonly mapping: Partial<Mapping>;
+  readonly reasons: readonly SuggestionReason[];
+}
+
+/** Columns of links: Magento's related, upsell and cross-sell products, WooCommerce's, and BMEcat's references. */
+const LINK_COLUMNS = /^(related|upsell|crosssell)_skus$|^(upsells|cross-sells)$|^REFERENCE\./i;
+
+/** Guesses a mapping of links: the identifier of the products, and the columns that name others. */
+export function suggestLinks(
+  columns: readonly string[],
+  { mapping: { identifier }, reasons }: Suggested,
+): Suggested {
+  const targets = columns.filter((name) => LINK_COLUMNS.test(name));
+  const [first] = targets;
+  const isList = targets.some((name) => !name.startsWith('REFERENCE.'));
+  return {
+    mapping: {
+      ...(identifier !== undefined && { source: identifier }),
+      ...(first !== undefined && { targets: targets.length === 1 ? first : targets }),
+      ...(first !== undefined && isList && { separator: ',' }),
+    },
+    reasons: [
+      ...reasons
+        .filter(({ field }) => field === 'identifier')
+        .map((reason) => ({ ...reason, field: 'source' as const })),
+      ...targets.map((column) => ({
+        ...{ field: 'targets' as const, column, by: 'name' as const, confidence: 'medium' as const },
+        reason: 'names other products; leave out those that belong to another relation',
+      })),
+    ],
+  };
 }

@@ -13,8 +13,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type OpenedSource, SourceProblem } from '../source.ts';
-import { type DirectoryRun, openDirectorySource } from './directory-source.ts';
+import { type DirectoryRun, openDirectorySource } from './directory.ts';
+import { type OpenedSource, SourceProblem } from './source.ts';
 
 interface Folder {
   readonly run: DirectoryRun;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createTempDir } from '../../../test/support/pipelines/format-reading.ts';
-import { TextStore } from './text-store.ts';
+import { createTempDir } from '../../../../test/support/pipelines/format-reading.ts';
+import { TextStore } from './xlsx-book.ts';
 
 test('texts are found by number, in memory or not, whole or across pages', async (t) => {
   const store = await TextStore.open(createTempDir(t));
