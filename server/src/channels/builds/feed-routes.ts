@@ -6,6 +6,7 @@ import { ErrorAnswer, type RawAnswer, type Routes, sendRaw, serveRaw } from '../
 import { namesTag } from '../../kernel/entity-tag.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Channels } from '../channels.ts';
+import type { ServedFile } from './served-files.ts';
 
 const Params = Type.Object({
   token: Type.String({ maxLength: 64 }),
@@ -61,16 +62,6 @@ function answerFile(request: FastifyRequest, reply: FastifyReply, file: ServedFi
 }
 
 /** Which bytes of a file a reader wants. Source: RFC 9110 §13, §14. Pure. */
-
-export interface ServedFile {
-  readonly mediaType: string;
-  readonly sizeBytes: number;
-  /** In quotes. */
-  readonly etag: string;
-  readonly modifiedAt: number;
-  /** @returns the bytes from `from` up to, not including, `to` */
-  read(from: number, to: number): AsyncGenerator<Uint8Array>;
-}
 
 type FileState = Pick<ServedFile, 'sizeBytes' | 'etag' | 'modifiedAt'>;
 

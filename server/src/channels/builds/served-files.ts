@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Database, PayloadFiles } from '../../storage/storage.ts';
 import { CHANNELS, type FeedFile, findPublished, type Snapshot } from '../definitions/definitions.ts';
-import type { ServedFile } from './feed-routes.ts';
 
 interface ServedParts {
   readonly database: Database;
