@@ -1,4 +1,11 @@
-export type ByteStream = AsyncIterable<Uint8Array>;
+import { type ByteStream, Peekable } from '../streams.ts';
+
+export interface SpoolPlace {
+  /** Where files may be put that are gone when reading ends. */
+  readonly tempDir: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
 export type TextStream = AsyncIterable<string>;
 
 /** How much is parsed in one go: what a reader holds and how long it keeps its thread follow from it. */
@@ -11,44 +18,6 @@ export async function* cutChunks(bytes: ByteStream, signal?: AbortSignal): Async
       signal?.throwIfAborted();
       yield chunk.subarray(start, start + CHUNK_BYTES);
     }
-  }
-}
-
-/** A stream whose beginning can be looked at before it is read. */
-export class Peekable<Chunk extends { readonly length: number }> implements AsyncIterable<Chunk> {
-  readonly #source: AsyncIterator<Chunk>;
-  #peeked: Chunk[] = [];
-
-  constructor(source: AsyncIterable<Chunk>) {
-    this.#source = source[Symbol.asyncIterator]();
-  }
-
-  /** @returns the first chunks, at least `length` long together unless the stream is shorter */
-  async peek(length: number): Promise<readonly Chunk[]> {
-    let have = this.#peeked.reduce((sum, chunk) => sum + chunk.length, 0);
-    while (have < length) {
-      const { done, value } = await this.#source.next();
-      if (done) break;
-      this.#peeked.push(value);
-      have += value.length;
-    }
-    return this.#peeked;
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<Chunk> {
-    try {
-      for (let chunk = this.#peeked.shift(); chunk !== undefined; chunk = this.#peeked.shift()) yield chunk;
-      for (let next = await this.#source.next(); !next.done; next = await this.#source.next())
-        yield next.value;
-    } finally {
-      await this.close();
-    }
-  }
-
-  /** To be called when the stream is given up before it is read. */
-  async close(): Promise<void> {
-    this.#peeked = [];
-    await this.#source.return?.();
   }
 }
 
@@ -72,7 +41,7 @@ export async function* parseText<Part>(
   if (parts.length > 0) yield parts;
 }
 
-/** Looks at the beginning of a text and hands the whole of it to the reader that is chosen; lets go if there is none. */
+/** Reads the beginning of a text and hands the whole of it to the reader that is chosen; lets go if there is none. */
 export async function* readAfterPeek<Row>(
   text: TextStream,
   length: number,

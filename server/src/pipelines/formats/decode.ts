@@ -1,6 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { Type } from 'typebox';
-import { type ByteStream, Peekable, type TextStream } from './chunks.ts';
+import { type ByteStream, Peekable } from '../streams.ts';
+import type { TextStream } from './chunks.ts';
 import { FormatProblem, type ReadingNotes } from './format.ts';
 
 /** What an owner may choose; what a file may name by itself are all labels of the WHATWG standard. */

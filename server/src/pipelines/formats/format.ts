@@ -1,6 +1,6 @@
 import { type Static, type TLiteral, type TObject, type TProperties, Type } from 'typebox';
-import type { ByteStream, TextStream } from './chunks.ts';
-import type { SpoolPlace } from './spool.ts';
+import type { ByteStream } from '../streams.ts';
+import type { SpoolPlace, TextStream } from './chunks.ts';
 
 /** A mapping that fits a format without a look at the file. Its columns may be missing in a file; then nothing is mapped. */
 export interface DefaultMapping {

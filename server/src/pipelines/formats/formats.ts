@@ -2,8 +2,9 @@
  * The door of formats: a file becomes rows. Nothing of a file is trusted: sizes, depths and counts are bounded.
  */
 import { type Static, Type } from 'typebox';
+import type { ByteStream } from '../streams.ts';
 import { bmecat } from './bmecat/bmecat.ts';
-import { type ByteStream, cutChunks, readAfterPeek, type TextStream } from './chunks.ts';
+import { cutChunks, readAfterPeek, type SpoolPlace, type TextStream } from './chunks.ts';
 import { csv, tsv } from './csv/csv.ts';
 import { decodeText } from './decode.ts';
 import {
@@ -18,7 +19,6 @@ import {
 import { googleMerchant } from './google-merchant/google-merchant.ts';
 import { json, native, ndjson } from './json/json.ts';
 import { shopifyCsv } from './shopify-csv/shopify-csv.ts';
-import type { SpoolPlace } from './spool.ts';
 import { woocommerceCsv } from './woocommerce-csv/woocommerce-csv.ts';
 import { xlsx } from './xlsx/xlsx.ts';
 import { xml } from './xml/xml.ts';

@@ -8,9 +8,8 @@ import {
   createInflateRaw,
   createZstdDecompress,
 } from 'node:zlib';
+import { type ByteStream, peekBytes } from '../streams.ts';
 import { SourceProblem } from './source.ts';
-
-export type ByteStream = AsyncIterable<Uint8Array>;
 
 export const MIB = 1024 * 1024;
 /** Files of products hardly ever shrink to a hundredth; a bomb of zeros shrinks to a thousandth. */
@@ -36,35 +35,6 @@ export function describeSize(bytes: number): string {
   return bytes >= MIB ? `${Math.floor(bytes / MIB).toLocaleString('en')} MiB` : `${bytes} bytes`;
 }
 
-/**
- * Reads the beginning of a stream.
- * @returns up to `length` bytes, fewer only when there are no more, and the whole stream including them
- */
-export async function peekBytes(
-  bytes: ByteStream,
-  length: number,
-): Promise<{ head: Buffer; bytes: ByteStream }> {
-  const reader = bytes[Symbol.asyncIterator]();
-  const first: Uint8Array[] = [];
-  let have = 0;
-  while (have < length) {
-    const { done, value } = await reader.next();
-    if (done) break;
-    first.push(value);
-    have += value.length;
-  }
-  return { head: Buffer.concat(first).subarray(0, length), bytes: resume(first, reader) };
-}
-
-async function* resume(first: readonly Uint8Array[], reader: AsyncIterator<Uint8Array>): ByteStream {
-  try {
-    yield* first;
-    for (let next = await reader.next(); !next.done; next = await reader.next()) yield next.value;
-  } finally {
-    await reader.return?.();
-  }
-}
-
 export interface Unpacking {
   /** For the texts of problems, as `the gzip file`. */
   readonly what: string;
@@ -77,11 +47,17 @@ export async function* unpackStream(
   bytes: ByteStream,
   { what, maxBytes, createTransform }: Unpacking,
 ): ByteStream {
-  const counted = countBytes(bytes);
+  let packedBytes = 0;
+  async function* count(): ByteStream {
+    for await (const chunk of bytes) {
+      packedBytes += chunk.length;
+      yield chunk;
+    }
+  }
   const transform = createTransform();
   let source: unknown;
   // The callback hears of errors too; they are thrown where the transform is read.
-  const input = Readable.from(counted.bytes, { objectMode: false });
+  const input = Readable.from(count(), { objectMode: false });
   input.once('error', (error) => {
     source = error;
   });
@@ -90,7 +66,7 @@ export async function* unpackStream(
   try {
     for await (const chunk of transform as AsyncIterable<Uint8Array>) {
       total += chunk.length;
-      checkRatio(total, counted.total(), what);
+      checkRatio(total, packedBytes, what);
       if (total > maxBytes) throw tooLarge(`${what}, unpacked,`, maxBytes);
       yield chunk;
     }
@@ -105,17 +81,6 @@ export function checkRatio(unpackedBytes: number, packedBytes: number, what: str
   if (unpackedBytes <= RATIO_FROM_BYTES || unpackedBytes <= packedBytes * RATIO) return;
   const text = `${what} unpacks to more than ${RATIO} times its size, as no file of products does`;
   throw new SourceProblem('too_large', text);
-}
-
-function countBytes(bytes: ByteStream): { bytes: ByteStream; total: () => number } {
-  let total = 0;
-  async function* count(): ByteStream {
-    for await (const chunk of bytes) {
-      total += chunk.length;
-      yield chunk;
-    }
-  }
-  return { bytes: count(), total: () => total };
 }
 
 /** Node names a stream that ends too early the same for every packing. */
@@ -160,14 +125,11 @@ export function undoEncodings(bytes: ByteStream, header: string | undefined, max
 }
 
 async function* undo(bytes: ByteStream, name: string, maxBytes: number): ByteStream {
-  const peeked = await peekBytes(bytes, 2);
+  const { head, stream } = await peekBytes(bytes, 2);
   // Some servers name an encoding and send no body at all.
-  if (peeked.head.length === 0) return;
-  yield* unpackStream(peeked.bytes, {
-    what: 'The answer',
-    maxBytes,
-    createTransform: () => createTransforms[name]?.(peeked.head) as Transform,
-  });
+  if (head.length === 0) return;
+  const createTransform = () => createTransforms[name]?.(head) as Transform;
+  yield* unpackStream(stream, { what: 'The answer', maxBytes, createTransform });
 }
 
 const isZlib = (head: Buffer) =>

@@ -1,20 +1,25 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { Type } from 'typebox';
 import {
-  type AllowedAddresses,
   announcedSize,
   checkHttpUrl,
   createTimeouts,
-  type Resolve,
   readHttpUrl,
   readResponse,
   sendPinned,
   type Timeouts,
   URL_LENGTH,
-  type WaitLimits,
 } from '../../outbound/outbound.ts';
-import { ACCEPT_ENCODING, type ByteStream, boundBytes, tooLarge, undoEncodings } from './byte-streams.ts';
-import { defineSource, type OpenedSource, SourceProblem, type SourceStamp } from './source.ts';
+import type { ByteStream } from '../streams.ts';
+import { ACCEPT_ENCODING, boundBytes, tooLarge, undoEncodings } from './byte-streams.ts';
+import {
+  defineSource,
+  type OpenedSource,
+  type OpenSettings,
+  SourceProblem,
+  type SourceRun,
+  type SourceStamp,
+} from './source.ts';
 
 const url = Type.String({
   minLength: 1,
@@ -52,21 +57,8 @@ export interface HttpSource {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface FetchSettings extends WaitLimits {
-  readonly allows: AllowedAddresses;
-  readonly userAgent: string;
-  /** As it comes over the line, and after its encoding is undone. */
-  readonly maxPackedBytes: number;
-  readonly maxUnpackedBytes: number;
-  /** Looks a name up; without it the system does. */
-  readonly resolve?: Resolve;
-}
-
-export interface FetchRun {
-  /** Of the last run that ended well, while the definition has not changed since. */
-  readonly last?: SourceStamp | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
+export type FetchSettings = Omit<OpenSettings, 'importDir' | 'tempDir' | 'allow'>;
+export type FetchRun = Pick<SourceRun, 'last' | 'signal'>;
 
 const REDIRECTS = 5;
 const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
@@ -102,11 +94,9 @@ export async function openHttpSource(
   }
 }
 
-interface Fetching {
+interface Fetching extends FetchRun {
   readonly settings: FetchSettings;
   readonly timeouts: Timeouts;
-  readonly last: SourceStamp | undefined;
-  readonly signal: AbortSignal | undefined;
 }
 
 /** Each address on the way is read, looked up and checked as the first one was. */
@@ -114,7 +104,7 @@ async function follow(source: HttpSource, { settings, timeouts, last, signal }: 
   const { allows, resolve } = settings;
   let url = readHttpUrl(source.url);
   let own = source.headers ?? {};
-  // Node's own error would come from deep inside, where nobody knows what a header is.
+  // Node's own error would come from deep inside, where its text would not name the header.
   const problem = checkSourceHeaders(own);
   if (problem !== undefined) throw new SourceProblem('url', problem);
   for (let redirects = 0; redirects <= REDIRECTS; redirects++) {
@@ -167,17 +157,13 @@ function describeStatus({ statusCode = 0 }: IncomingMessage, url: URL): SourcePr
   return new SourceProblem('status', answered + hint);
 }
 
-interface Reading {
-  readonly url: URL;
-  readonly settings: FetchSettings;
-  readonly timeouts: Timeouts;
-  readonly signal: AbortSignal | undefined;
-}
-
-function readAnswer(response: IncomingMessage, { settings, ...reading }: Reading): ByteStream {
+function readAnswer(
+  response: IncomingMessage,
+  { settings, url, timeouts, signal }: Fetching & { readonly url: URL },
+): ByteStream {
   const { maxPackedBytes, maxUnpackedBytes } = settings;
   if ((announcedSize(response) ?? 0) > maxPackedBytes) throw tooLarge('The file', maxPackedBytes);
-  const packed = boundBytes(readResponse(response, reading), maxPackedBytes, 'The file');
+  const packed = boundBytes(readResponse(response, { url, timeouts, signal }), maxPackedBytes, 'The file');
   return undoEncodings(packed, response.headers['content-encoding'], maxUnpackedBytes);
 }
 

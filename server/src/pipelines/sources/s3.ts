@@ -3,14 +3,14 @@ import {
   checkS3Endpoint,
   openS3,
   type S3,
-  type S3Place,
   s3AccessOptions,
   s3BucketOptions,
   s3Secrets,
 } from '../../outbound/outbound.ts';
-import { type ByteStream, boundBytes, tooLarge, undoEncodings } from './byte-streams.ts';
+import type { ByteStream } from '../streams.ts';
+import { boundBytes, tooLarge, undoEncodings } from './byte-streams.ts';
 import { compileGlob, GLOB_LENGTH, globProblem } from './glob.ts';
-import { chooseFiles, outboundOf, type RemoteChoice, type RemoteFile, splitPattern } from './remote-files.ts';
+import { chooseFiles, type FileChoice, outboundOf, takeOption } from './matching-files.ts';
 import { defineSource, type OpenedSource, type SourceFile } from './source.ts';
 
 export const s3 = defineSource({
@@ -26,24 +26,16 @@ export const s3 = defineSource({
         'of an object, or of several with *, ? and ** for folders, as in export/*.csv. Several need the right to list the bucket',
     }),
     ...s3AccessOptions,
-    take: Type.Optional(
-      Type.Enum(['all', 'newest'], {
-        description: 'all matching objects in the order of their keys (default), or the newest one alone',
-      }),
-    ),
+    take: takeOption('objects in the order of their keys'),
   },
   check: ({ endpoint, key }) => ({ endpoint: checkS3Endpoint(endpoint), key: globProblem(key) }),
-  open: (source, run, settings) =>
-    openS3Source(
-      source,
-      {
-        maxBytes: settings.maxPackedBytes,
-        maxUnpackedBytes: settings.maxUnpackedBytes,
-        last: run.last,
-        where: addressOf(source),
-      },
-      outboundOf(settings, run),
-    ),
+  open(source, run, settings) {
+    const { maxPackedBytes: maxBytes, maxUnpackedBytes } = settings;
+    const { key, take } = source;
+    const s3 = openS3(source, outboundOf(settings, run));
+    const reading = { take, maxBytes, maxUnpackedBytes, last: run.last, where: addressOf(source) };
+    return /[*?]/.test(key) ? openObjects(s3, key, reading) : openObject(s3, key, reading);
+  },
   describe: (source) => addressOf(source),
   secrets: s3Secrets,
 });
@@ -51,31 +43,13 @@ export const s3 = defineSource({
 const addressOf = ({ endpoint, bucket, key }: { endpoint: string; bucket: string; key: string }) =>
   `${key} in the bucket ${bucket} at ${URL.parse(endpoint)?.host}`;
 
-interface S3Source extends S3Place {
-  /** With * and ** as patterns of a directory have. */
-  readonly key: string;
-  readonly take?: 'all' | 'newest';
-}
-
-interface S3Reading extends Omit<RemoteChoice, 'take'> {
+interface S3Reading extends FileChoice {
   readonly maxUnpackedBytes: number;
 }
 
-type Via = Parameters<typeof openS3>[1];
 type Read = NonNullable<Awaited<ReturnType<S3['read']>>>;
 
-/**
- * Reads one object, or all that match a pattern in the order of their keys. One that changes meanwhile fails the run.
- * @returns undefined when the ETag, or keys, sizes and ETags, are those of the last run
- * @throws SourceProblem; reading throws it too
- */
-function openS3Source(source: S3Source, reading: S3Reading, via: Via): Promise<OpenedSource | undefined> {
-  const s3 = openS3(source, via);
-  return splitPattern(source.key).pattern === undefined
-    ? openObject(s3, source.key, reading)
-    : openObjects(s3, source, reading);
-}
-
+/** @returns undefined when the ETag is that of the last run. @throws SourceProblem; reading throws it too */
 async function openObject(s3: S3, key: string, reading: S3Reading): Promise<OpenedSource | undefined> {
   const read = await s3.read(key, { ifNoneMatch: reading.last?.etag });
   if (read === undefined) return undefined;
@@ -96,28 +70,27 @@ async function openObject(s3: S3, key: string, reading: S3Reading): Promise<Open
   }
 }
 
-async function openObjects(
-  s3: S3,
-  { key, take }: S3Source,
-  reading: S3Reading,
-): Promise<OpenedSource | undefined> {
-  const chosen = await chooseFiles(findObjects(s3, key), { ...reading, take });
-  if (chosen === undefined) return undefined;
-  const files = chosen.files.map(({ name, sizeBytes, etag }): SourceFile => {
-    const file = { name, mediaType: undefined, charset: undefined, sizeBytes };
-    return { ...file, bytes: readListed(s3, { key: name, etag }, reading) };
-  });
-  return { files, stamp: chosen.stamp, close: async () => {} };
+/**
+ * Reads all that match a pattern in the order of their keys. One that changes meanwhile fails the run.
+ * @returns undefined when keys, sizes, instants and ETags are those of the last run
+ */
+async function openObjects(s3: S3, pattern: string, reading: S3Reading): Promise<OpenedSource | undefined> {
+  const chosen = await chooseFiles(findObjects(s3, pattern), reading);
+  const files = chosen?.files.map(({ name, sizeBytes, etag }) => ({
+    ...{ name, mediaType: undefined, charset: undefined, sizeBytes },
+    bytes: readListed(s3, { key: name, etag }, reading),
+  }));
+  return files && { files, stamp: chosen?.stamp, close: async () => {} };
 }
 
-type S3RemoteFile = RemoteFile & { readonly etag: string };
-
-/** Yields once for each key that was looked at; undefined for one that does not match. */
-async function* findObjects(s3: S3, pattern: string): AsyncGenerator<S3RemoteFile | undefined> {
+/** Yields once for each key that was seen; undefined for one that does not match. */
+async function* findObjects(s3: S3, pattern: string) {
   const glob = compileGlob(pattern);
   const prefix = /^[^*?]*/.exec(pattern)?.[0] ?? '';
-  for await (const { key, ...object } of s3.list(prefix))
-    yield glob.matches(key) ? { name: key, ...object } : undefined;
+  for await (const { key: name, ...object } of s3.list(prefix)) {
+    const { sizeBytes, modifiedAt, etag } = object;
+    yield glob.matches(name) ? { name, ...object, mark: [sizeBytes, modifiedAt, etag] } : undefined;
+  }
 }
 
 /** Fetched when its turn comes. */

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import {
   checkSftpServer,
+  type Outbound,
   openSftp,
   type Sftp,
   type SftpName,
@@ -9,8 +10,15 @@ import {
   sftpOptions,
   sftpSecrets,
 } from '../../outbound/outbound.ts';
-import { compileGlob, GLOB_LENGTH, type Glob, type GlobState, globProblem } from './glob.ts';
-import { chooseFiles, outboundOf, type RemoteChoice, type RemoteFile, splitPattern } from './remote-files.ts';
+import { compileGlob, GLOB_LENGTH, globProblem } from './glob.ts';
+import {
+  chooseFiles,
+  type FileChoice,
+  type MatchingFile,
+  outboundOf,
+  takeOption,
+  walkFolders,
+} from './matching-files.ts';
 import { defineSource, type OpenedSource, SourceProblem } from './source.ts';
 
 export const sftp = defineSource({
@@ -25,37 +33,20 @@ export const sftp = defineSource({
       description:
         'a path with *, ? and ** for folders, as in export/*.csv; absolute with a leading /, otherwise below the login folder',
     }),
-    take: Type.Optional(
-      Type.Enum(['all', 'newest'], {
-        description: 'all matching files in the order of their names (default), or the newest one alone',
-      }),
-    ),
+    take: takeOption('files in the order of their names'),
   },
   check: (source) => ({
     ...checkSftpServer(source),
     path: globProblem(source.path.replace(/^\//, '')),
   }),
-  open: (source, run, settings) =>
-    openSftpSource(
-      source,
-      { maxBytes: settings.maxPackedBytes, last: run.last, where: sftpAddressOf(source, source.path) },
-      outboundOf(settings, run),
-    ),
+  open({ type: _, entry: __, path, take, ...server }, run, settings) {
+    const where = sftpAddressOf(server, path);
+    const choice = { take, maxBytes: settings.maxPackedBytes, last: run.last, where };
+    return openSftpSource(server, path, { ...choice, via: outboundOf(settings, run) });
+  },
   describe: (source) => `files that match ${sftpAddressOf(source, source.path)}`,
   secrets: sftpSecrets,
 });
-
-interface SftpSource extends SftpServer {
-  /** With * and ** as patterns of a directory have; absolute with a leading /, otherwise below the login folder. */
-  readonly path: string;
-  readonly take?: 'all' | 'newest';
-}
-
-interface SftpRemoteFile extends RemoteFile {
-  readonly modifiedAt: number;
-}
-
-type Via = Parameters<typeof openSftp>[1];
 
 /**
  * Finds the files that match and lets them be read in the order of their names. A file that changes meanwhile fails the run.
@@ -63,97 +54,72 @@ type Via = Parameters<typeof openSftp>[1];
  * @throws SourceProblem; reading throws it too
  */
 async function openSftpSource(
-  {
-    path,
-    take,
-    type: _,
-    entry: __,
-    ...server
-  }: SftpSource & { readonly type: string; readonly entry?: string },
-  choice: Omit<RemoteChoice, 'take'>,
-  via: Via,
+  server: SftpServer,
+  path: string,
+  { via, ...choice }: FileChoice & { readonly via: Outbound },
 ): Promise<OpenedSource | undefined> {
   const sftp = await openSftp(server, via);
   try {
-    const chosen = await chooseFiles(findFiles(sftp, path), { ...choice, take });
-    if (chosen !== undefined) return toOpened(sftp, chosen);
-    sftp.close();
-    return undefined;
+    const chosen = await chooseFiles(findFiles(sftp, path), choice);
+    if (chosen === undefined) {
+      sftp.close();
+      return undefined;
+    }
+    const files = chosen.files.map(({ name, mark: _, ...file }) => ({
+      ...{ name, mediaType: undefined, charset: undefined, sizeBytes: file.sizeBytes },
+      bytes: sftp.read(name, file),
+    }));
+    return { files, stamp: chosen.stamp, close: async () => sftp.close() };
   } catch (error) {
     sftp.close();
     throw error;
   }
 }
 
-function toOpened(
-  sftp: Sftp,
-  { files, stamp }: { files: readonly SftpRemoteFile[]; stamp: OpenedSource['stamp'] },
-): OpenedSource {
-  return {
-    files: files.map(({ name, ...file }) => ({
-      ...{ name, mediaType: undefined, charset: undefined, sizeBytes: file.sizeBytes },
-      bytes: sftp.read(name, file),
-    })),
-    stamp,
-    close: async () => sftp.close(),
-  };
+interface SftpFile extends MatchingFile {
+  readonly modifiedAt: number;
 }
 
-interface Level {
-  /** With a / at its end; empty for the login folder. */
-  readonly folder: string;
-  readonly state: GlobState;
-}
-
-/** Yields once for each name that was looked at; undefined for one that does not match. */
-async function* findFiles(sftp: Sftp, path: string): AsyncGenerator<SftpRemoteFile | undefined> {
-  const { fixed, pattern } = splitPattern(path);
-  if (pattern === undefined) {
+/** Yields once for each name that was seen; undefined for one that does not match. */
+async function* findFiles(sftp: Sftp, path: string): AsyncGenerator<SftpFile | undefined> {
+  const names = path.split('/');
+  const at = names.findIndex((name) => /[*?]/.test(name));
+  if (at < 0) {
     yield await findOne(sftp, path);
     return;
   }
-  const glob = compileGlob(pattern);
+  const fixed = names.slice(0, at).join('/');
+  // A folder has a / at its end; the login folder is empty.
   const start = fixed === '' && !path.startsWith('/') ? '' : `${fixed}/`;
-  const levels: Level[] = [{ folder: start, state: glob.start }];
-  for (let level = levels.pop(); level !== undefined; level = levels.pop())
-    for await (const name of sftp.list(level.folder || '.')) {
-      const { file, below } = await look(sftp, name, { glob, level });
-      if (below !== undefined) levels.push(below);
-      yield file;
-    }
-}
-
-/** @returns a matching file, or a folder that may contain one */
-async function look(
-  sftp: Sftp,
-  name: SftpName,
-  { glob, level }: { glob: Glob; level: Level },
-): Promise<{ file?: SftpRemoteFile | undefined; below?: Level }> {
-  const next = stepInto(glob, level, name.name);
-  if (next === undefined) return {};
-  if (name.kind === 'folder') return { below: next };
-  return glob.isMatch(next.state) ? { file: await findFile(sftp, name, next) } : {};
-}
-
-/** A server may send any name; one with a / in it is no name. */
-function stepInto(glob: Glob, { folder, state }: Level, name: string): Level | undefined {
-  const next = name.includes('/') || name === '.' || name === '..' ? undefined : glob.step(state, name);
-  return next && { folder: `${folder}${name}/`, state: next };
+  yield* walkFolders(compileGlob(names.slice(at).join('/')), start, {
+    list: (folder) => sftp.list(folder || '.'),
+    async visit(folder, found: SftpName, isMatch): Promise<{ file?: SftpFile | undefined; below?: string }> {
+      const { name, kind } = found;
+      // A server may send any name; one with a / in it is no name.
+      if (name.includes('/') || name === '.' || name === '..') return {};
+      if (kind === 'folder') return { below: `${folder}${name}/` };
+      return isMatch ? { file: await findFile(sftp, found, folder + name) } : {};
+    },
+  });
 }
 
 /** Links are followed to files only: links to folders may go in circles. */
-async function findFile(sftp: Sftp, name: SftpName, { folder }: Level): Promise<SftpRemoteFile | undefined> {
-  const path = folder.slice(0, -1);
-  const found = name.kind === 'link' ? await sftp.stat(path).catch(orMissing) : { ...name, name: path };
-  return found?.kind === 'file' ? found : undefined;
+async function findFile(sftp: Sftp, found: SftpName, name: string): Promise<SftpFile | undefined> {
+  const file = found.kind === 'link' ? await sftp.stat(name).catch(orMissing) : { ...found, name };
+  return file?.kind === 'file' ? markFile(file) : undefined;
 }
 
 function orMissing(error: unknown): undefined {
   if (!(error instanceof SourceProblem && error.reason === 'no_file')) throw error;
 }
 
-async function findOne(sftp: Sftp, path: string): Promise<SftpRemoteFile> {
+async function findOne(sftp: Sftp, path: string): Promise<SftpFile> {
   const found = await sftp.stat(path);
-  if (found.kind === 'file') return found;
+  if (found.kind === 'file') return markFile(found);
   throw new SourceProblem('no_file', `${path} is no file; ${path.replace(/\/$/, '')}/* are the files in it`);
 }
+
+const markFile = (file: SftpName): SftpFile => ({
+  ...file,
+  mark: [file.sizeBytes, file.modifiedAt, undefined],
+});

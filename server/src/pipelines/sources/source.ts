@@ -94,7 +94,7 @@ export interface SourceRun {
   readonly signal?: AbortSignal | undefined;
 }
 
-type OpenSettings = SourceSettings & { readonly allows: AllowedAddresses };
+export type OpenSettings = SourceSettings & { readonly allows: AllowedAddresses };
 
 /** What a source of files is: one record in the list of `sources.ts`. */
 interface SourceParts<

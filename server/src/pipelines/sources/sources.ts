@@ -10,7 +10,7 @@ import {
   maskMembers,
   pickSecrets,
 } from '../../outbound/outbound.ts';
-import type { ByteStream } from './byte-streams.ts';
+import type { ByteStream } from '../streams.ts';
 import { directory } from './directory.ts';
 import { globProblem } from './glob.ts';
 import { http } from './http.ts';
@@ -26,7 +26,6 @@ import {
 } from './source.ts';
 import { unpackBytes } from './unpack.ts';
 
-export type { ByteStream } from './byte-streams.ts';
 export type { SourceSettings } from './source.ts';
 export {
   type OpenedSource,

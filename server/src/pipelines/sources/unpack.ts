@@ -3,27 +3,27 @@
  * a zip) is passed on as it is, and any other archive in an archive is refused.
  */
 
-import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { crc32, createGunzip } from 'node:zlib';
 import { type Entry, fromFdPromise, type ZipFile } from 'yauzl';
-import { translateSqliteError } from '../../storage/storage.ts';
 import {
   type ByteStream,
-  boundBytes,
-  checkRatio,
+  isFaultOfArchive,
+  openNamelessFile,
   peekBytes,
-  tooLarge,
-  unpackStream,
-} from './byte-streams.ts';
+  readSpool,
+  writeSpool,
+  ZIP_OPTIONS,
+} from '../streams.ts';
+import { boundBytes, checkRatio, tooLarge, unpackStream } from './byte-streams.ts';
 import { compileGlob } from './glob.ts';
 import { SourceProblem } from './source.ts';
 
 export interface UnpackOptions {
   /** A pattern (`glob.ts`) for the file to take out of an archive with several. */
   readonly entry?: string | undefined;
-  /** A zip is read from its end, so it is kept here while it is read. */
+  /** Where a zip is stored while it is read. */
   readonly tempDir: string;
   readonly maxPackedBytes: number;
   readonly maxUnpackedBytes: number;
@@ -51,57 +51,46 @@ const OTHER_PACKINGS: readonly (readonly [string, string])[] = [
  * @throws SourceProblem too_large, damaged, broken_off, archive
  */
 export async function* unpackBytes(given: ByteStream, options: UnpackOptions): ByteStream {
-  const { head, bytes } = await peekBytes(given, HEAD_BYTES);
+  const { head, stream } = await peekBytes(given, HEAD_BYTES);
   const packing = packingOf(head);
-  if (packing === 'gzip') yield* unpackGzip(boundBytes(bytes, options.maxPackedBytes, 'The file'), options);
-  else if (packing === 'zip') yield* unpackZip(bytes, options);
-  else yield* passOn(bytes, packing, options);
+  if (packing === 'gzip') yield* unpackGzip(boundBytes(stream, options.maxPackedBytes, 'The file'), options);
+  else if (packing === 'zip') yield* unpackZip(stream, options);
+  else if (typeof packing === 'object') {
+    await stream.close();
+    const text = `The file is a ${packing.unknown} archive; gzip and zip are unpacked, nothing else`;
+    throw new SourceProblem('archive', text);
+  } else yield* boundBytes(stream, options.maxUnpackedBytes, 'The file');
 }
 
-async function* unpackGzip(bytes: ByteStream, options: UnpackOptions): ByteStream {
-  const unpacked = unpackStream(bytes, {
-    what: 'The gzip file',
-    maxBytes: options.maxUnpackedBytes,
-    createTransform: () => createGunzip({ chunkSize: CHUNK_BYTES }),
-  });
-  yield* refuseNested(unpacked, 'gzip');
+async function* unpackGzip(bytes: ByteStream, { maxUnpackedBytes: maxBytes }: UnpackOptions): ByteStream {
+  const createTransform = () => createGunzip({ chunkSize: CHUNK_BYTES });
+  yield* refuseNested(unpackStream(bytes, { what: 'The gzip file', maxBytes, createTransform }), 'gzip');
 }
 
+/** A zip has its table of contents at its end, so it has to be whole before anything can be read. */
 async function* unpackZip(bytes: ByteStream, options: UnpackOptions): ByteStream {
-  const { content, isWorkbook } = readZip(bytes, options);
-  const peeked = await peekBytes(content, HEAD_BYTES);
-  if (isWorkbook()) yield* peeked.bytes;
-  else yield* refuseNested(peeked.bytes, 'zip');
+  const file = await openNamelessFile(options.tempDir);
+  try {
+    const packed = boundBytes(bytes, options.maxPackedBytes, 'The zip archive');
+    for await (const _ of writeSpool(packed, file));
+    const chosen = await chooseEntry(file, options);
+    if (chosen === undefined) yield* readSpool(file);
+    else yield* refuseNested(readEntry(chosen.zip, chosen.entry, options), 'zip');
+  } finally {
+    await file.close();
+  }
 }
 
 async function* refuseNested(unpacked: ByteStream, outer: string): ByteStream {
-  const { head, bytes } = await peekBytes(unpacked, HEAD_BYTES);
+  const { head, stream } = await peekBytes(unpacked, HEAD_BYTES);
   const packing = packingOf(head);
   if (packing !== undefined && packing !== 'workbook') {
-    await close(bytes);
+    await stream.close();
     const inner = typeof packing === 'string' ? packing : packing.unknown;
     const text = `There is a ${inner} archive inside the ${outer} archive; only one packing is undone`;
     throw new SourceProblem('archive', text);
   }
-  yield* bytes;
-}
-
-async function* passOn(
-  bytes: ByteStream,
-  packing: Packing | undefined,
-  { maxUnpackedBytes }: UnpackOptions,
-): ByteStream {
-  if (typeof packing === 'object') {
-    await close(bytes);
-    const text = `The file is a ${packing.unknown} archive; gzip and zip are unpacked, nothing else`;
-    throw new SourceProblem('archive', text);
-  }
-  yield* boundBytes(bytes, maxUnpackedBytes, 'The file');
-}
-
-/** A stream that is not read to its end holds a connection or a file. */
-async function close(bytes: ByteStream): Promise<void> {
-  for await (const _ of bytes) break;
+  yield* stream;
 }
 
 function packingOf(head: Buffer): Packing | undefined {
@@ -128,56 +117,13 @@ function isWorkbookHead(head: Buffer): boolean {
 const ENTRIES = 1_000;
 const NAMES_SHOWN = 5;
 const WORKBOOK_MARK = '[Content_Types].xml';
-const READ_BYTES = 256 * 1024;
-
-interface ZipContent {
-  /** The chosen file, or the whole archive if it is a workbook. */
-  readonly content: ByteStream;
-  /** Known once something has been read. */
-  isWorkbook(): boolean;
-}
-
-/** A zip has its table of contents at its end, so it has to be whole before anything can be read. */
-function readZip(bytes: ByteStream, options: UnpackOptions): ZipContent {
-  let isWorkbook = false;
-
-  async function* readContent(): ByteStream {
-    const file = await spool(bytes, options);
-    try {
-      const chosen = await chooseEntry(file, options);
-      isWorkbook = chosen === undefined;
-      if (chosen === undefined) yield* readWhole(file);
-      else yield* readEntry(chosen.zip, chosen.entry, options);
-    } finally {
-      await file.close();
-    }
-  }
-  return { content: readContent(), isWorkbook: () => isWorkbook };
-}
-
-/** The file has no name any more when this returns, so nothing is left whatever happens. */
-async function spool(bytes: ByteStream, { tempDir, maxPackedBytes }: UnpackOptions): Promise<FileHandle> {
-  const folder = await mkdtemp(join(tempDir, 'zip-'));
-  const file = await open(join(folder, 'archive'), 'wx+', 0o600);
-  try {
-    await rm(folder, { recursive: true });
-    for await (const chunk of boundBytes(bytes, maxPackedBytes, 'The zip archive'))
-      await file.writeFile(chunk);
-    return file;
-  } catch (error) {
-    await file.close();
-    throw translateSqliteError(error);
-  }
-}
 
 /** @returns undefined when the archive is a workbook */
 async function chooseEntry(
   file: FileHandle,
   options: UnpackOptions,
 ): Promise<{ zip: ZipFile; entry: Entry } | undefined> {
-  const zip = await understand(
-    fromFdPromise(file.fd, { autoClose: false, lazyEntries: true, validateEntrySizes: true }),
-  );
+  const zip = await understand(fromFdPromise(file.fd, ZIP_OPTIONS));
   const entries = await understand(listEntries(zip));
   if (entries.some(({ fileName }) => fileName === WORKBOOK_MARK)) return undefined;
   const entry = chooseOne(entries, options.entry);
@@ -218,15 +164,6 @@ function quote({ fileName }: Entry): string {
   return JSON.stringify(fileName.length > 100 ? `${fileName.slice(0, 100)}…` : fileName);
 }
 
-async function* readWhole(file: FileHandle): ByteStream {
-  for (let at = 0; ; ) {
-    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(READ_BYTES), 0, READ_BYTES, at);
-    if (bytesRead === 0) return;
-    at += bytesRead;
-    yield buffer.subarray(0, bytesRead);
-  }
-}
-
 /** The library checks the length; the checksum of the content is checked here. */
 async function* readEntry(zip: ZipFile, entry: Entry, options: UnpackOptions): ByteStream {
   const what = `${quote(entry)} in the archive`;
@@ -234,13 +171,15 @@ async function* readEntry(zip: ZipFile, entry: Entry, options: UnpackOptions): B
   let total = 0;
   let checksum = 0;
   try {
-    for await (const chunk of understandStream(stream)) {
+    for await (const chunk of stream as AsyncIterable<Uint8Array>) {
       total += chunk.length;
       checkRatio(total, entry.compressedSize, what);
       if (total > options.maxUnpackedBytes) throw tooLarge(what, options.maxUnpackedBytes);
       checksum = crc32(chunk, checksum);
       yield chunk;
     }
+  } catch (error) {
+    throw toProblem(error);
   } finally {
     await closeStream(stream);
   }
@@ -257,27 +196,13 @@ async function closeStream(stream: Readable): Promise<void> {
   await closed;
 }
 
-async function* understandStream(stream: Readable): ByteStream {
-  try {
-    yield* stream as AsyncIterable<Uint8Array>;
-  } catch (error) {
+const understand = <Result>(work: Promise<Result>): Promise<Result> =>
+  work.catch((error: unknown) => {
     throw toProblem(error);
-  }
-}
+  });
 
-async function understand<Result>(work: Promise<Result>): Promise<Result> {
-  try {
-    return await work;
-  } catch (error) {
-    throw toProblem(error);
-  }
-}
-
-/** The library's own errors have no code; those of the system have one and are not the archive's fault. */
 function toProblem(error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof SourceProblem) return error;
-  const { code } = error as { code?: string };
-  if (code !== undefined && !code.startsWith('Z_')) return error;
+  if (!isFaultOfArchive(error)) return error;
   const text = `The zip archive cannot be read: ${error.message.slice(0, 200)}`;
   return new SourceProblem('archive', text, { cause: error });
 }

@@ -4,8 +4,8 @@
  */
 import { createReadStream, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import type { ByteStream } from '../../../src/pipelines/formats/chunks.ts';
 import { type Format, readRows } from '../../../src/pipelines/formats/formats.ts';
+import type { ByteStream } from '../../../src/pipelines/streams.ts';
 import { type LargeFormat, makeLargeFile } from './format-files.ts';
 
 const MB = 1_000_000;

@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { Type } from 'typebox';
-import { type ByteStream, cutChunks, parseText } from '../chunks.ts';
+import { type ByteStream, openNamelessFile, readSpool, writeSpool } from '../../streams.ts';
+import { cutChunks, parseText, type SpoolPlace } from '../chunks.ts';
 import { decodeText } from '../decode.ts';
 import {
   type Columns,
@@ -11,7 +12,6 @@ import {
   RowValues,
   type SourceRow,
 } from '../format.ts';
-import { openNamelessFile, readSpool, type SpoolPlace, writeSpool } from '../spool.ts';
 import { toSource, type XmlChoice, type XmlElement, XmlElements } from '../xml/xml.ts';
 import { BmecatIndex, type Feature } from './bmecat-index.ts';
 

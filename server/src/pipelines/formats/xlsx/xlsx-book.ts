@@ -3,10 +3,10 @@ import type { FileHandle } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { type Entry, fromFdPromise, type ZipFile } from 'yauzl';
 import { translateSqliteError } from '../../../storage/storage.ts';
+import { isFaultOfArchive, openNamelessFile, ZIP_OPTIONS } from '../../streams.ts';
 import { parseText } from '../chunks.ts';
 import { decodeText } from '../decode.ts';
 import { copyText, FormatProblem, ReadingNotes, writePlainNumber } from '../format.ts';
-import { openNamelessFile } from '../spool.ts';
 import { chooseByPath, type XmlChoice, type XmlElement, XmlElements } from '../xml/xml.ts';
 
 /** Excel allows 64,000 styles. */
@@ -286,8 +286,7 @@ export class ZipParts {
         'The file is an old Excel file (.xls) or protected by a password. Please save it as .xlsx without one';
       throw new FormatProblem('refused', message);
     }
-    const options = { autoClose: false, lazyEntries: true, validateEntrySizes: true };
-    const zip = await understand(fromFdPromise(file.fd, options));
+    const zip = await understand(fromFdPromise(file.fd, ZIP_OPTIONS));
     if (zip.entryCount > PARTS)
       throw new FormatProblem('too_large', `The workbook has more than ${PARTS.toLocaleString('en')} parts`);
     return new ZipParts(zip, await understand(listEntries(zip)), signal);
@@ -336,22 +335,15 @@ function checkSize(total: number, { compressedSize, fileName }: Entry): void {
   throw new FormatProblem('too_large', `The part ${fileName} unpacks to more than ${RATIO} times its size`);
 }
 
-async function understand<Result>(work: Promise<Result>): Promise<Result> {
-  try {
-    return await work;
-  } catch (error) {
+const understand = <Result>(work: Promise<Result>): Promise<Result> =>
+  work.catch((error: unknown) => {
     throw damaged(error);
-  }
-}
-
-/** Errors of the archive are plain ones, those of zlib have a code of its own; all others are not about the file. */
-function damaged(error: unknown): unknown {
-  if (!(error instanceof Error) || error.constructor !== Error) return error;
-  const code: unknown = Reflect.get(error, 'code');
-  if (typeof code === 'string' && !code.startsWith('Z_')) return error;
-  return new FormatProblem('damaged', `The file is no whole workbook (.xlsx): ${error.message}`, {
-    cause: error,
   });
+
+function damaged(error: unknown): unknown {
+  if (!isFaultOfArchive(error)) return error;
+  const message = `The file is no whole workbook (.xlsx): ${error.message}`;
+  return new FormatProblem('damaged', message, { cause: error });
 }
 
 const PAGE_BYTES = 64 * 1024;

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
-import { type ByteStream, cutChunks, parseText } from '../chunks.ts';
+import { type ByteStream, openNamelessFile, writeSpool } from '../../streams.ts';
+import { cutChunks, parseText, type SpoolPlace } from '../chunks.ts';
 import { decodeText } from '../decode.ts';
 import {
   type ColumnValue,
@@ -15,7 +16,6 @@ import {
   readHeader,
   type SourceRow,
 } from '../format.ts';
-import { openNamelessFile, type SpoolPlace, writeSpool } from '../spool.ts';
 import { type XmlElement, XmlElements } from '../xml/xml.ts';
 import {
   type Book,

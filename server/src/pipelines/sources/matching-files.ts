@@ -1,0 +1,101 @@
+/** What is the same for files of a directory, a server and a bucket: which of those that match are read, and whether they are new. */
+import { createHash } from 'node:crypto';
+import { Type } from 'typebox';
+import { createTimeouts, type Outbound } from '../../outbound/outbound.ts';
+import { tooLarge } from './byte-streams.ts';
+import type { Glob } from './glob.ts';
+import { type OpenSettings, SourceProblem, type SourceRun, type SourceStamp } from './source.ts';
+
+/** Names seen, and files read, in one run; more is a mistake in the pattern or the folder. */
+const NAMES_SEEN = 100_000;
+const FILES = 1_000;
+
+export interface MatchingFile {
+  readonly name: string;
+  readonly sizeBytes: number;
+  readonly modifiedAt: number | bigint | string;
+  /** What of it differs when it is another file, beside its name. */
+  readonly mark: readonly unknown[];
+}
+
+export interface FileChoice {
+  readonly take: 'all' | 'newest' | undefined;
+  readonly maxBytes: number;
+  readonly last: SourceStamp | undefined;
+  /** For the texts, as `sftp://host/path`. */
+  readonly where: string;
+}
+
+/** `all`: a catalog may come in parts. `newest`: of dated exports only the last one counts. */
+export const takeOption = (files: string) =>
+  Type.Optional(
+    Type.Enum(['all', 'newest'], {
+      description: `all matching ${files} (default), or the newest one alone`,
+    }),
+  );
+
+/**
+ * @param names everything that was seen; undefined for what does not match
+ * @returns files in the order of their names by code unit; undefined when their marks are those of `last`
+ * @throws SourceProblem no_file, too_large
+ */
+export async function chooseFiles<File extends MatchingFile>(
+  names: AsyncIterable<File | undefined>,
+  { take, maxBytes, last, where }: FileChoice,
+): Promise<{ files: readonly File[]; stamp: SourceStamp } | undefined> {
+  const found = await collect(names, where);
+  const sorted = found.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const [first, ...others] = sorted;
+  if (first === undefined) throw new SourceProblem('no_file', `No file matches ${where}`);
+  const newest = others.reduce((best, file) => (file.modifiedAt >= best.modifiedAt ? file : best), first);
+  const files = take === 'newest' ? [newest] : sorted;
+  if (files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) > maxBytes)
+    throw tooLarge('What matches the pattern', maxBytes);
+  const rows = files.map(({ name, mark }) => [name, ...mark]);
+  const digest = createHash('sha256').update(JSON.stringify(rows)).digest('hex');
+  return last?.files === digest ? undefined : { files, stamp: { files: digest } };
+}
+
+async function collect<File>(names: AsyncIterable<File | undefined>, where: string): Promise<File[]> {
+  const found: File[] = [];
+  let seen = 0;
+  for await (const file of names) {
+    seen += 1;
+    if (file !== undefined) found.push(file);
+    if (seen <= NAMES_SEEN && found.length <= FILES) continue;
+    const most = seen > NAMES_SEEN ? NAMES_SEEN : FILES;
+    const text = `${where} leads to more than ${most} files; the pattern has to say more`;
+    throw new SourceProblem('too_large', text);
+  }
+  return found;
+}
+
+interface Folders<Folder, Name, File> {
+  list(folder: Folder): AsyncIterable<Name>;
+  /** @returns a file where the path of the name matches, or a folder that may contain one */
+  visit(folder: Folder, name: Name, isMatch: boolean): Promise<{ file?: File | undefined; below?: Folder }>;
+}
+
+/** Yields once for each name that was seen; undefined for one that does not match. */
+export async function* walkFolders<Folder, Name extends { readonly name: string }, File>(
+  glob: Glob,
+  root: Folder,
+  { list, visit }: Folders<Folder, Name, File>,
+): AsyncGenerator<File | undefined> {
+  const levels = [{ folder: root, state: glob.start }];
+  for (let level = levels.pop(); level !== undefined; level = levels.pop())
+    for await (const name of list(level.folder)) {
+      const state = glob.step(level.state, name.name);
+      const found = state && (await visit(level.folder, name, glob.isMatch(state)));
+      if (state && found?.below !== undefined) levels.push({ folder: found.below, state });
+      yield found?.file;
+    }
+}
+
+/** What connections of a run are made with. */
+export const outboundOf = (settings: OpenSettings, { signal }: Pick<SourceRun, 'signal'>): Outbound => ({
+  allows: settings.allows,
+  resolve: settings.resolve,
+  timeouts: createTimeouts(settings, 'The source'),
+  signal,
+});
