@@ -8,7 +8,13 @@ import {
   observeValue,
 } from '../../catalog/catalog.ts';
 import type { TriedDefinition } from '../definitions/definitions.ts';
-import { findDefaultMapping, getFormat, type SourceReading, type SourceRow } from '../formats/formats.ts';
+import {
+  FormatProblem,
+  findDefaultMapping,
+  getFormat,
+  type SourceReading,
+  type SourceRow,
+} from '../formats/formats.ts';
 import {
   type CellProblem,
   listMissing,
@@ -210,9 +216,14 @@ async function* readOn(reading: SourceReading, isBeginning: boolean): Pieces {
       last = rows.at(-1);
     }
   } catch (error) {
-    if (last === undefined) throw error;
+    if (last === undefined || !isCut(error)) throw error;
   }
 }
+
+/** What a format or a packing says of a file whose end is missing; anything else is no matter of the beginning. */
+const isCut = (error: unknown): boolean =>
+  (error instanceof FormatProblem || error instanceof SourceProblem) &&
+  (error.reason === 'damaged' || error.reason === 'broken_off');
 
 async function takeSample(pieces: Pieces) {
   const rows: SourceRow[] = [];

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { crc32, deflateRawSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
+import { isFaultOfArchive } from '../streams.ts';
 import { SourceProblem } from './source.ts';
 import { type UnpackOptions, unpackBytes } from './unpack.ts';
 
@@ -262,4 +263,11 @@ test('whoever stops reading lets go of the source', async (t) => {
     for (let turn = 0; turn < 100 && !isClosed; turn++) await new Promise((resolve) => setImmediate(resolve));
     assert.ok(isClosed);
   }
+});
+
+test('only what the libraries say of an archive is its fault', () => {
+  assert.ok(isFaultOfArchive(new Error('End of central directory record signature not found')));
+  assert.ok(isFaultOfArchive(Object.assign(new Error('invalid block type'), { code: 'Z_DATA_ERROR' })));
+  assert.equal(isFaultOfArchive(Object.assign(new Error('no space left'), { code: 'ENOSPC' })), false);
+  assert.equal(isFaultOfArchive(new TypeError('a bug')), false);
 });
