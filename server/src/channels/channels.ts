@@ -1,7 +1,7 @@
 /**
  * The door of channels: what a catalog is for others, as files that they read. A channel is a stored definition; a build of
  * it is a task, which reads one version of the catalog with what goes with its products, writes an immutable snapshot and
- * replaces the published one at once. Channels know catalogs and relations, and never how either is kept.
+ * replaces the published one at once. Channels know catalogs and relations, and never how either is stored.
  */
 import type { Catalog } from '../catalog/catalog.ts';
 import { createDefinitions, removeRowsOf, type SentChange, type Shown } from '../definitions/definitions.ts';
@@ -122,7 +122,7 @@ export function createChannels(parts: ChannelParts) {
     /** @returns a file of what the channel with this token serves now */
     findFile: (token: string, fileName: string) => findServedFile({ database, payloads }, token, fileName),
 
-    /** Payloads of what is published and of what is kept beside it. */
+    /** Payloads of what is published and of the snapshots before it. */
     listPayloads: () => listPieces(database),
     /** Builds go with their tasks. */
     dropForgotten: () => BUILDS.dropForgotten(database),

@@ -48,7 +48,7 @@ export interface BuildThreadParts extends DeliveryParts {
   readonly passes: CatalogPasses;
 }
 
-/** Hands events over one at a time: whoever offers one goes on when it is taken. */
+/** Hands events over one at a time: the giver goes on when it is taken. */
 class Handoff {
   #offered = Promise.withResolvers<BuildEvent>();
   #taken = Promise.withResolvers<void>();
@@ -114,20 +114,20 @@ async function writeFeed({ payloads }: BuildThreadParts, { order, rows, offer }:
     },
   });
   const tally = new BuildTally();
-  let told = 0;
+  let reported = 0;
   for await (const page of rows.pages()) {
     await writer.add(tally.take(page).map(({ row }) => rows.writer.write(row)));
     const isMuch =
-      tally.counts.products - told >= PRODUCTS_PER_EVENT || tally.report.length >= PRODUCTS_PER_EVENT;
+      tally.counts.products - reported >= PRODUCTS_PER_EVENT || tally.report.length >= PRODUCTS_PER_EVENT;
     if (!isMuch) continue;
-    await offer(tally.tell());
-    told = tally.counts.products;
+    await offer(tally.flush());
+    reported = tally.counts.products;
   }
   const written = await writer.end();
-  tally.tellAbsent();
+  tally.reportAbsent();
   tally.counts.files = written.length;
   tally.counts.bytes = written.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-  await offer(tally.tell());
+  await offer(tally.flush());
   return { counts: { ...tally.counts }, files: written };
 }
 
@@ -159,14 +159,14 @@ class BuildTally {
   }
 
   /** One line stands for all: there may be more than products. */
-  tellAbsent(): void {
+  reportAbsent(): void {
     const { relatedLeftOut: count } = this.counts;
     if (count === 0) return;
     const message = `${count} related products are not named, because they do not go out themselves: ${this.#absent.join(', ')}`;
     this.report.push({ code: 'related_absent', field: 'related', count, message });
   }
 
-  tell(): BuildEvent {
+  flush(): BuildEvent {
     const { report } = this;
     this.report = [];
     return { kind: 'page', counts: { ...this.counts }, report };
@@ -312,28 +312,28 @@ interface MissingField {
 const SHOWN_ROWS = 20;
 const SHOWN_IDENTIFIERS = 10;
 const TAKEN = 1_000;
-const LOOKED = 20_000;
+const READ = 20_000;
 
 /** The first products that the filter takes, as the file would have them, and what many of them lack. */
 function previewFeed(passes: CatalogPasses, order: PreviewOrder): Promise<FeedPreview> {
   return passes.pass(order.projectId, async (pass) => {
     const rows = openFeedRows(pass, order.definition);
     try {
-      return await lookAt(rows, planFiles(order.definition.format).nameOf(1));
+      return await readFirst(rows, planFiles(order.definition.format).nameOf(1));
     } finally {
       await rows.close();
     }
   });
 }
 
-async function lookAt(rows: FeedRows, fileName: string): Promise<FeedPreview> {
+async function readFirst(rows: FeedRows, fileName: string): Promise<FeedPreview> {
   const { columns, mapping, writer } = rows;
   const taken: ReadRow[] = [];
   let products = 0;
   for await (const page of rows.pages()) {
     products += page.products;
     taken.push(...page.rows);
-    if (taken.length >= TAKEN || products >= LOOKED) break;
+    if (taken.length >= TAKEN || products >= READ) break;
   }
   const first = taken.slice(0, SHOWN_ROWS);
   const lines = first.filter(({ isLeftOut }) => !isLeftOut).map(({ row }) => writer.write(row));

@@ -123,7 +123,7 @@ export class ChannelBuilds {
       const dropped = await run.takeEffect(() =>
         publication.run(() => publish(database, { channel, task: run.task, output })),
       );
-      // They go at a later start, if not now: nobody owns them any more.
+      // They go at a later start, if not now: no snapshot has them any more.
       await dropPieces(payloads, dropped).catch(() => {});
       await run.log(describeResult(output));
     } catch (error) {
@@ -198,9 +198,9 @@ export class ChannelBuilds {
 function listStale(
   { definition: { format } }: Channel,
   { files }: Snapshot,
-  kept: readonly Snapshot[],
+  former: readonly Snapshot[],
 ): string[] {
-  const most = Math.max(...kept.map((one) => one.files.length));
+  const most = Math.max(...former.map((one) => one.files.length));
   const { nameOf } = planFiles(format);
   return Array.from({ length: most - files.length }, (_, at) => nameOf(files.length + 1 + at));
 }
@@ -225,29 +225,22 @@ export interface ChannelThreadData {
 const HEAP_MIB = 512;
 const PREVIEW_MS = 60_000;
 
-export interface BuildThreads {
-  /** @param onPiece  told of a payload before it is written */
-  build(order: BuildOrder, parts: BuildParts): Promise<BuildOutput>;
-  /** @param signal  ends it wherever it is */
-  deliver(order: DeliveryOrder, signal: AbortSignal): Promise<Delivery>;
-  /** @param signal  ends it with its reason */
-  preview(order: PreviewOrder, signal?: AbortSignal): Promise<FeedPreview>;
-  close(): Promise<void>;
-}
+export type BuildThreads = ReturnType<typeof createBuildThreads>;
 
 interface BuildParts {
   readonly run: TaskRun;
   /** Of the catalog, as it was a moment ago. */
   readonly products: number;
+  /** Called before the payload is written. */
   onPiece(name: string): void;
 }
 
 /** A build has a thread for itself, which ends with it when the build is stopped wherever it is. */
-export function createBuildThreads(entry: URL, data: ChannelThreadData): BuildThreads {
+export function createBuildThreads(entry: URL, data: ChannelThreadData) {
   const builds = new ThreadSupply(entry, { workerData: data, heapMib: HEAP_MIB });
   const previews = new ThreadSupply(entry, { workerData: data, heapMib: HEAP_MIB });
   return {
-    build: (order, parts) =>
+    build: (order: BuildOrder, parts: BuildParts) =>
       builds.use(parts.run.signal, async (thread) => {
         await thread.run('open', order, { key: 0 });
         for (;;) {
@@ -256,9 +249,11 @@ export function createBuildThreads(entry: URL, data: ChannelThreadData): BuildTh
           await takeEvent(event, parts);
         }
       }),
-    deliver: (order, signal) =>
+    /** @param signal  ends it wherever it is */
+    deliver: (order: DeliveryOrder, signal: AbortSignal) =>
       builds.use(signal, (thread) => thread.run<Delivery>('deliver', order, { key: 0 })),
-    async preview(order, signal) {
+    /** @param signal  ends it with its reason */
+    async preview(order: PreviewOrder, signal?: AbortSignal) {
       const timeUp = AbortSignal.timeout(PREVIEW_MS);
       const either = signal === undefined ? timeUp : AbortSignal.any([signal, timeUp]);
       try {
@@ -297,12 +292,12 @@ interface Publication {
 }
 
 /** Beside the one that is served: who reads a file slowly still reads it to its end. */
-const KEPT_SNAPSHOTS = 3;
+const FORMER_SNAPSHOTS = 3;
 
 /**
- * Replaces what a channel serves, in one transaction. Whoever tells of it or sends it on begins here, in the same
+ * Replaces what a channel serves, in one transaction. What reports it or sends it on begins here, in the same
  * transaction.
- * @returns snapshots that are kept no longer
+ * @returns snapshots that are served no longer
  * @throws changed_meanwhile for a channel that was changed or deleted since it was built
  */
 function publish(database: Database, { channel, task, output }: Publication): Promise<readonly Snapshot[]> {
@@ -326,7 +321,7 @@ function publish(database: Database, { channel, task, output }: Publication): Pr
 }
 
 async function dropOld(tx: ControlTransaction, channel: Channel): Promise<Snapshot[]> {
-  const old = (await listSnapshots(tx, channel)).slice(1 + KEPT_SNAPSHOTS);
+  const old = (await listSnapshots(tx, channel)).slice(1 + FORMER_SNAPSHOTS);
   for (const snapshot of old) await removeSnapshot(tx, snapshot);
   return old;
 }

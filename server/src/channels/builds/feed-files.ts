@@ -5,7 +5,7 @@ import { createGzip, type Gzip } from 'node:zlib';
 import type { FeedFile } from '../definitions/definitions.ts';
 import type { FeedFiles, RowWriter } from '../formats/formats.ts';
 
-/** @returns the name under which the piece is kept; it is durable then */
+/** @returns the name under which the piece is stored; it is durable then */
 export type StorePiece = (bytes: Uint8Array) => Promise<string>;
 
 export interface FileParts {

@@ -45,27 +45,27 @@ export const feedRoutes =
 
 function answerFile(request: FastifyRequest, reply: FastifyReply, file: ServedFile): RawAnswer {
   const { mediaType, sizeBytes, etag, modifiedAt } = file;
-  // The file's hash and ranges are of its bytes as they are: nobody may pack it on the way.
+  // The file's hash and ranges are of its bytes as they are: no proxy may pack it.
   reply.header('cache-control', 'no-cache, no-transform').header('accept-ranges', 'bytes');
   reply.header('etag', etag).header('last-modified', new Date(modifiedAt).toUTCString());
   if (hasAlready(request.headers, file)) return reply.code(304).send() as unknown as RawAnswer;
-  const wanted = findWanted(request.headers, file);
-  if (wanted === undefined) {
+  const range = findRange(request.headers, file);
+  if (range === undefined) {
     reply.code(416).header('content-range', `bytes */${sizeBytes}`);
     return sendRaw(reply, mediaType, Buffer.alloc(0));
   }
-  const { from, to } = wanted;
-  if (wanted.isPart) reply.code(206).header('content-range', `bytes ${from}-${to - 1}/${sizeBytes}`);
+  const { from, to } = range;
+  if (range.isPart) reply.code(206).header('content-range', `bytes ${from}-${to - 1}/${sizeBytes}`);
   reply.header('content-length', to - from);
   const isRead = request.method !== 'HEAD';
   return sendRaw(reply, mediaType, Readable.from(isRead ? file.read(from, to) : [], { objectMode: false }));
 }
 
-/** Which bytes of a file a reader wants. Source: RFC 9110 §13, §14. Pure. */
+/** Which bytes of a file a request names. Source: RFC 9110 §13, §14. Pure. */
 
 type FileState = Pick<ServedFile, 'sizeBytes' | 'etag' | 'modifiedAt'>;
 
-interface WantedBytes {
+interface ByteRange {
   readonly from: number;
   /** Not included. */
   readonly to: number;
@@ -82,8 +82,8 @@ function hasAlready(headers: IncomingHttpHeaders, { etag, modifiedAt }: FileStat
   return !Number.isNaN(since) && toSeconds(modifiedAt) <= toSeconds(since);
 }
 
-/** @returns the whole file where one range is not what is asked for; undefined for a range that it does not have */
-function findWanted(headers: IncomingHttpHeaders, file: FileState): WantedBytes | undefined {
+/** @returns the whole file where the request names no range; undefined for a range that it does not have */
+function findRange(headers: IncomingHttpHeaders, file: FileState): ByteRange | undefined {
   const { sizeBytes } = file;
   const [, first = '', last = ''] = RANGE.exec(headers.range?.trim() ?? '') ?? [];
   if (first + last === '' || !isSame(headers['if-range'], file))

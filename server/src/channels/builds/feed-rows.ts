@@ -62,11 +62,11 @@ export interface FeedRows {
   close(): Promise<void>;
 }
 
-/** Related products are asked for in one statement each on PostgreSQL; a page of large products is some MB. */
+/** Related products are read in one statement each on PostgreSQL; a page of large products is some MB. */
 const PAGE = 200;
 
 /** Kind and relation of the identifiers at one place of an answer. */
-interface WantedPlace extends WantedRelated {
+interface RelatedPlace extends WantedRelated {
   readonly as: RelatedAs;
 }
 
@@ -76,7 +76,7 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
   const mapping = definition.mapping ?? suggestMapping(format, pass.attributes);
   const maker = createRowMaker(format, mapping, pass.attributes);
   const isTaken = openFilter(pass, definition);
-  const { wanted, warnings } = planRelated(pass, definition.relations, format);
+  const { places, warnings } = planRelated(pass, definition.relations, format);
   const as = [...new Set(definition.relations.map((one) => one.as))];
   const writer = variant.open({ columns: maker.columns, as, channelName: definition.name });
   const expressions = maker.expressions.length === 0 ? undefined : openExpressions(maker.expressions);
@@ -93,7 +93,7 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
     const inputs = expressions === undefined ? [] : taken.map(({ upload }) => toInput(upload));
     const results = inputs.length === 0 ? undefined : await expressions?.evaluate(inputs);
     const made = taken.map((product, at) => ({ ...product, ...maker.make(product.upload, results?.[at]) }));
-    if (wanted.length === 0) return made;
+    if (places.length === 0) return made;
     // What the filter takes out may go out in another feed of the shop.
     for (const { identifier, upload } of products) members.note(identifier, isForEverybody(upload));
     for (const { identifier, isLeftOut } of made) members.note(identifier, !isLeftOut);
@@ -110,7 +110,7 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
   async function readPage(products: readonly ReadProduct[]): Promise<ReadRow[]> {
     const made = await makeRows(products);
     const going = made.filter(({ isLeftOut }) => !isLeftOut);
-    const found = wanted.length === 0 || going.length === 0 ? [] : await pass.listRelated(going, wanted);
+    const found = places.length === 0 || going.length === 0 ? [] : await pass.listRelated(going, places);
     await judge(found.flat(2));
     const relatedTo = new Map(going.map(({ productId }, at) => [productId, found[at]]));
     return made.map(({ productId, identifier, values, problems, isLeftOut }) => {
@@ -118,7 +118,7 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
       if (related === undefined)
         return { identifier, row: { values, related: [] }, problems, isLeftOut, absent: [] };
       const { present, absent } = members.part(related);
-      const chosen = chooseRelated(wanted, present, format);
+      const chosen = chooseRelated(places, present, format);
       const row = { values, related: chosen.related };
       return { identifier, row, problems: [...problems, ...chosen.notes], isLeftOut, absent };
     });
@@ -175,35 +175,37 @@ interface RelatedRules {
 }
 
 function planRelated(pass: CatalogPass, relations: readonly ChannelRelation[], rules: RelatedRules) {
-  const planned = relations.map((wish) => ({ wish, found: findRelations(pass, wish) }));
-  const wanted = planned.flatMap(({ wish: { as, limit }, found }) =>
-    found.flatMap(({ searched: relation }): WantedPlace[] => {
-      const asked = { relation, as, limit: Math.min(limit, rules.mostRelated ?? limit) };
-      const there: WantedPlace = { ...asked, direction: 'from' };
-      return rules.reversed.has(as) ? [there, { ...asked, direction: 'to' }] : [there];
+  const planned = relations.map((relation) => ({ relation, found: findRelations(pass, relation) }));
+  const places = planned.flatMap(({ relation: { as, limit }, found }) =>
+    found.flatMap(({ searched }): RelatedPlace[] => {
+      const place = { relation: searched, as, limit: Math.min(limit, rules.mostRelated ?? limit) };
+      const there: RelatedPlace = { ...place, direction: 'from' };
+      return rules.reversed.has(as) ? [there, { ...place, direction: 'to' }] : [there];
     }),
   );
-  const silent = planned.filter(({ found }) => found.length === 0).map(({ wish }) => describeWish(wish));
+  const silent = planned
+    .filter(({ found }) => found.length === 0)
+    .map(({ relation }) => describeRelation(relation));
   const why = 'answers now: it is disabled, not built, misconfigured or gone';
-  return { wanted, warnings: silent.map((name) => `no ${name} ${why}`) };
+  return { places, warnings: silent.map((name) => `no ${name} ${why}`) };
 }
 
 const findRelations = (pass: CatalogPass, { tag, id }: ChannelRelation) =>
   pass.relations.filter((one) => (tag === undefined ? one.id === id : one.tag === tag));
 
-const describeWish = ({ tag, id }: ChannelRelation) =>
+const describeRelation = ({ tag, id }: ChannelRelation) =>
   tag === undefined ? `relation ${id}` : `relation with the tag ${JSON.stringify(tag)}`;
 
 /** @returns what the format takes of related products, and what it does not */
 function chooseRelated(
-  wanted: readonly WantedPlace[],
+  places: readonly RelatedPlace[],
   found: readonly (readonly string[])[],
   { mostRelated = Number.POSITIVE_INFINITY, relatedIdentifier, type }: RelatedRules,
 ): { related: RelatedProducts[]; notes: FieldProblem[] } {
   const related: RelatedProducts[] = [];
   const refused: string[] = [];
   let left = mostRelated;
-  for (const [at, { as, direction }] of wanted.entries()) {
+  for (const [at, { as, direction }] of places.entries()) {
     const all = found[at] ?? [];
     const fit = relatedIdentifier === undefined ? all : all.filter((one) => relatedIdentifier.test(one));
     if (fit.length < all.length) refused.push(...all.filter((one) => !fit.includes(one)));
@@ -227,7 +229,7 @@ function toInput({ attributes, settings: _, ...product }: UploadedProduct): obje
   return { ...product, attributes: { ...values } };
 }
 
-/** Which products go out, as far as somebody asked: what related products are checked against. */
+/** Whether products go out, of those that were read so far: related products are checked against it. */
 
 /** Grows to twice its size when it is half full. */
 const FIRST_PLACES = 1_024;

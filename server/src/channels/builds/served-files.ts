@@ -2,6 +2,16 @@ import { createHash } from 'node:crypto';
 import type { Database, PayloadFiles } from '../../storage/storage.ts';
 import { CHANNELS, type FeedFile, findPublished, type Snapshot } from '../definitions/definitions.ts';
 
+export interface ServedFile {
+  readonly mediaType: string;
+  readonly sizeBytes: number;
+  /** In quotes. */
+  readonly etag: string;
+  readonly modifiedAt: number;
+  /** @returns the bytes from `from` up to, not including, `to` */
+  read(from: number, to: number): AsyncGenerator<Uint8Array>;
+}
+
 interface ServedParts {
   readonly database: Database;
   readonly payloads: PayloadFiles;

@@ -25,9 +25,9 @@ import {
   sftpSecrets,
 } from '../../outbound/outbound.ts';
 
-/** Where files are put, while somebody is connected. */
+/** Where files are put, while it is connected. */
 interface OpenedDestination {
-  /** Whoever looks sees the file that was there or the new one, never a part; some servers show none for a moment. @throws OutboundProblem */
+  /** A reader sees the file that was there or the new one, never a part; some servers show none for a moment. @throws OutboundProblem */
   write(name: string, bytes: AsyncIterable<Uint8Array>, mediaType: string): Promise<number>;
   /** One that is not there is removed already. @throws OutboundProblem */
   remove(name: string): Promise<void>;

@@ -40,7 +40,7 @@ export interface WriterOptions {
   readonly channelName: string;
 }
 
-/** A suggested source of a field: names of own fields go by `field`, others are looked for among the attributes. */
+/** A suggested source of a field: names of own fields go by `field`, others are searched among the attributes. */
 export interface SuggestedSource {
   readonly field?: string;
   /** Names of attributes, in lower case without signs. */
@@ -85,6 +85,13 @@ export interface FormatVariant {
   readonly compression: 'gzip' | 'none';
   open(options: WriterOptions): RowWriter;
 }
+
+export const text = (name: string, maxLength?: number): Field => ({
+  ...{ name, kind: 'text' },
+  ...(maxLength !== undefined && { maxLength }),
+});
+export const choice = (name: string, ...choices: string[]): Field => ({ name, kind: 'choice', choices });
+export const required = (field: Field): Field => ({ ...field, isRequired: true });
 
 /** A field that every value may stand in. */
 export const freeField = (name: string): Field => ({ name, kind: 'text', most: Number.POSITIVE_INFINITY });

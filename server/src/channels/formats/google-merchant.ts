@@ -1,6 +1,14 @@
 /** Product feeds for Google Merchant Center, as text with tabs or as RSS. */
 
-import type { ChannelFormat, FeedRow, Field, WriterOptions } from './format.ts';
+import {
+  type ChannelFormat,
+  choice,
+  type FeedRow,
+  type Field,
+  required,
+  text,
+  type WriterOptions,
+} from './format.ts';
 import { tsvCell, writeDelimited } from './plain-formats.ts';
 
 /** Source: support.google.com/merchants/answer/17085213: up to 30, letters, digits, underscores and dashes. */
@@ -78,13 +86,7 @@ function openXml({ columns, channelName }: WriterOptions) {
   };
 }
 
-const text = (name: string, maxLength?: number): Field => ({
-  ...{ name, kind: 'text' },
-  ...(maxLength !== undefined && { maxLength }),
-});
 const price = (name: string): Field => ({ name, kind: 'price' });
-const choice = (name: string, ...choices: string[]): Field => ({ name, kind: 'choice', choices });
-const required = (field: Field): Field => ({ ...field, isRequired: true });
 const repeated = (field: Field, most: number): Field => ({ ...field, most });
 const group = (name: string, most: number, ...parts: string[]): Field => ({
   name,

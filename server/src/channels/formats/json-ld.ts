@@ -1,7 +1,12 @@
 /** Products as schema.org has them, a JSON-LD document a line. Source: schema.org/Product. */
-import type { ChannelFormat, FeedRow, Field, RelatedAs, WriterOptions } from './format.ts';
-
-const text = (name: string): Field => ({ name, kind: 'text' });
+import {
+  type ChannelFormat,
+  type FeedRow,
+  type Field,
+  type RelatedAs,
+  text,
+  type WriterOptions,
+} from './format.ts';
 
 const FIELDS: readonly Field[] = [
   { name: 'sku', kind: 'identifier', isRequired: true },
@@ -11,7 +16,9 @@ const FIELDS: readonly Field[] = [
   { name: 'image', kind: 'url', most: 200 },
   text('brand'),
   { name: 'gtin', kind: 'gtin' },
-  ...['mpn', 'category', 'color', 'size', 'material', 'pattern', 'model', 'keywords'].map(text),
+  ...['mpn', 'category', 'color', 'size', 'material', 'pattern', 'model', 'keywords'].map((name) =>
+    text(name),
+  ),
   { name: 'price', kind: 'price' },
   {
     name: 'availability',

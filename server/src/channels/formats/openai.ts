@@ -3,16 +3,19 @@
  * `related_product_id` and `relationship_type` are of its earlier editions; a reader of today passes over them.
  */
 
-import type { ChannelFormat, FeedRow, Field, FieldKind, WriterOptions } from './format.ts';
+import {
+  type ChannelFormat,
+  choice,
+  type FeedRow,
+  type Field,
+  type FieldKind,
+  required,
+  text,
+  type WriterOptions,
+} from './format.ts';
 import { csvCell, writeDelimited } from './plain-formats.ts';
 
-const text = (name: string, maxLength?: number): Field => ({
-  ...{ name, kind: 'text' },
-  ...(maxLength !== undefined && { maxLength }),
-});
 const of = (kind: FieldKind, ...names: string[]): Field[] => names.map((name) => ({ name, kind }));
-const choice = (name: string, ...choices: string[]): Field => ({ name, kind: 'choice', choices });
-const required = (field: Field): Field => ({ ...field, isRequired: true });
 
 const FIELDS: readonly Field[] = [
   required({ name: 'item_id', kind: 'identifier', maxLength: 100 }),

@@ -47,7 +47,7 @@ const DECLARATION_BYTES = 512;
 export interface DecodeOptions {
   /** As the owner chose; a byte order mark in the file is stronger. */
   readonly encoding?: string | undefined;
-  /** As whoever sent the file named it; believed only where the file is not UTF-8. */
+  /** As the sender of the file named it; believed only where the file is not UTF-8. */
   readonly charset?: string | undefined;
   /** Reads the encoding out of `<?xml … encoding="…"?>`. */
   readonly isMarkup?: boolean;
@@ -150,7 +150,7 @@ function otherThanUtf8(charset: string | undefined): string | undefined {
     const { encoding } = new TextDecoder(charset);
     return encoding.startsWith('utf-') ? undefined : encoding;
   } catch {
-    // What a sender calls its file is a hint; a name that nobody knows is none.
+    // What a sender calls its file is a hint; an unknown name is none.
     return undefined;
   }
 }

@@ -2,7 +2,7 @@ import { type Static, type TLiteral, type TObject, type TProperties, Type } from
 import type { ByteStream } from '../streams.ts';
 import type { SpoolPlace, TextStream } from './chunks.ts';
 
-/** A mapping that fits a format without a look at the file. Its columns may be missing in a file; then nothing is mapped. */
+/** A mapping that fits a format whatever the file has. Its columns may be missing in a file; then nothing is mapped. */
 export interface DefaultMapping {
   readonly identifier: string;
   readonly groupIdentifier?: string;
@@ -49,11 +49,9 @@ interface FormatParts<Type extends string, Options extends TProperties> {
   ): AsyncIterable<readonly SourceRow[]>;
 }
 
-/** One format of the list, as those see it who deal with any; `Format` is what a definition may say of one. */
-export interface FeedFormat<Format> {
-  readonly type: string;
-  readonly mapping: 'needed' | 'none' | DefaultMapping;
-  readonly isTable?: true;
+/** One format of the list, for code that reads any; `Format` is what a definition may say of one. */
+export interface FeedFormat<Format>
+  extends Pick<FormatParts<string, TProperties>, 'type' | 'mapping' | 'isTable'> {
   open(reading: FormatReading, options: Format): AsyncIterable<readonly SourceRow[]>;
 }
 
@@ -93,7 +91,7 @@ type FormatReason =
   | 'too_large'
   /** Well made, but with something that is never read: a DTD, an entity, an encryption. */
   | 'refused'
-  /** The list, the sheet or the column that was asked for is not there. */
+  /** The list, the sheet or the column that the options name is not there. */
   | 'not_found';
 
 /** Why a file cannot be read any further, in words for the owner of the pipeline. */
@@ -106,7 +104,7 @@ export class FormatProblem extends Error {
   constructor(
     reason: FormatReason,
     message: string,
-    { line, cause }: { line?: number; cause?: unknown } = {},
+    { line, cause }: { line?: number | undefined; cause?: unknown } = {},
   ) {
     super(line === undefined ? message : `Line ${line}: ${message}`, { cause });
     this.reason = reason;
@@ -120,7 +118,7 @@ export class FormatProblem extends Error {
  */
 export const LIMITS = {
   fieldCharacters: 1024 * 1024,
-  /** The text of a row with all its fields; also what is kept of a row that does not end. */
+  /** The text of a row with all its fields; also what is held of a row that does not end. */
   rowCharacters: 8 * 1024 * 1024,
   /** Elements, attributes and values of a row, empty ones too: 150 bytes each, 40 MB in all. */
   rowParts: 250_000,
@@ -131,12 +129,12 @@ export const LIMITS = {
 
 export function fieldTooLarge(where: string, line?: number): FormatProblem {
   const most = LIMITS.fieldCharacters.toLocaleString('en');
-  return new FormatProblem('too_large', `${where} is longer than ${most} characters, the limit`, at(line));
+  return new FormatProblem('too_large', `${where} is longer than ${most} characters, the limit`, { line });
 }
 
 export function rowTooLarge(where: string, line?: number): FormatProblem {
   const most = LIMITS.rowCharacters.toLocaleString('en');
-  return new FormatProblem('too_large', `${where} is larger than ${most} characters, the limit`, at(line));
+  return new FormatProblem('too_large', `${where} is larger than ${most} characters, the limit`, { line });
 }
 
 /** Weighs one row while it is read: its text, and the parts that cost memory without text. */
@@ -156,7 +154,7 @@ export class RowSize {
     if (this.#characters > LIMITS.rowCharacters) throw rowTooLarge(this.#what, line);
     if (this.#parts <= LIMITS.rowParts) return;
     const most = `${LIMITS.rowParts.toLocaleString('en')} elements, attributes and values, the limit`;
-    throw new FormatProblem('too_large', `${this.#what} has more than ${most}`, at(line));
+    throw new FormatProblem('too_large', `${this.#what} has more than ${most}`, { line });
   }
 
   reset(): void {
@@ -166,15 +164,13 @@ export class RowSize {
 }
 
 export function tooDeep(where: string, line?: number): FormatProblem {
-  return new FormatProblem('too_large', `${where} is nested deeper than ${LIMITS.depth} levels`, at(line));
+  return new FormatProblem('too_large', `${where} is nested deeper than ${LIMITS.depth} levels`, { line });
 }
 
 export function tooManyColumns(where: string, line?: number): FormatProblem {
   const most = LIMITS.columns.toLocaleString('en');
-  return new FormatProblem('too_large', `${where} has more than ${most} columns`, at(line));
+  return new FormatProblem('too_large', `${where} has more than ${most} columns`, { line });
 }
-
-const at = (line: number | undefined) => (line === undefined ? {} : { line });
 
 /** A value of a column: a list where an element or a key stands more than once, or where the source has a list. */
 export type ColumnValue = string | string[];
@@ -315,7 +311,7 @@ export function readHeader(cells: readonly string[]): string[] {
 
 export const nameByPlace = (index: number): string => `Column ${index + 1}`;
 
-/** Rows in which the names of the columns are looked for. */
+/** Rows in which the names of the columns are searched. */
 export const HEAD_ROWS = 10;
 
 /** @returns the place of the row that may hold names: a title above them fills a cell or two of many */
@@ -347,7 +343,7 @@ export function writePlainNumber(text: string): string {
   return `${sign}${integer.replace(/^0+(?=\d)/, '')}${trimmed === '' ? '' : `.${trimmed}`}`;
 }
 
-/** No pattern: one that looks for zeros at the end takes the square of their number. */
+/** No pattern: one that matches zeros at the end takes the square of their number. */
 function trimZeros(decimals: string): string {
   let end = decimals.length;
   while (decimals[end - 1] === '0') end -= 1;

@@ -75,7 +75,7 @@ export interface SourceReading extends AsyncIterable<readonly SourceRow[]> {
 }
 
 export interface ReadingPlace extends SpoolPlace {
-  /** As whoever sent the file named its encoding; a hint where the file is not UTF-8. */
+  /** As the sender of the file named its encoding; a hint where the file is not UTF-8. */
   readonly charset?: string | undefined;
 }
 

@@ -299,7 +299,7 @@ export type PatternReading =
   | { readonly steps: number; readonly groups: number }
   | { readonly problem: string };
 
-interface WantedPattern {
+interface RequestedPattern {
   readonly field: string;
   groups: number;
   compiled: RE2JS | undefined;
@@ -315,7 +315,7 @@ type Compiled = () => RE2JS;
 
 /** The patterns of a mapping, each once. They are compiled apart: some take milliseconds and megabytes. */
 export class PatternList {
-  readonly #requested = new Map<string, WantedPattern>();
+  readonly #requested = new Map<string, RequestedPattern>();
 
   get texts(): readonly string[] {
     return [...this.#requested.keys()];
@@ -335,7 +335,7 @@ export class PatternList {
     };
   }
 
-  /** @param read  undefined for a pattern that nobody looked at, since one before it is wrong */
+  /** @param read  undefined for a pattern that was not read, since one before it is wrong */
   *listProblems(
     read: (pattern: string, at: number) => PatternReading | undefined,
   ): Generator<PatternProblem> {

@@ -168,7 +168,7 @@ export function toList(value: ColumnValue | undefined): readonly string[] {
 }
 
 /** Source: docs/interface.md §2.3. */
-const KEY_LENGTH = 255;
+export const KEY_LENGTH = 255;
 const VALUE_LENGTH = 65_536;
 const ATTRIBUTES = 2_000;
 /** Of a name that is too long for a key. */
@@ -300,7 +300,7 @@ const OWN_PARTS = ['source', 'targets', 'separator'] as const;
 const IDENTIFIER_LENGTH = 255;
 const TARGETS = 1_000;
 
-type Compile = (column: Column, field: string) => CompiledColumn;
+export type Compile = (column: Column, field: string) => CompiledColumn;
 
 /** @throws MappingProblem */
 export function planLinks(

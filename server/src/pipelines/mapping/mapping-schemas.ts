@@ -3,7 +3,7 @@ import { CONDITIONS_PER_FILTER, FILTER_DEPTH, OPERATORS } from '../../catalog/ca
 
 const closed = { additionalProperties: false } as const;
 
-/** One schema for values of several kinds: a mistake is told once, of the kind that was sent, and not of all of them. */
+/** One schema for values of several kinds: a mistake is reported once, of the kind that was sent, and not of all of them. */
 function either<Forms extends TSchema[]>(title: string | undefined, ...forms: Forms) {
   const types = forms.map((form) => (form as { type?: string }).type);
   const about = { type: types, ...(title !== undefined && { title }) };
@@ -181,7 +181,7 @@ const KeyValues = Type.Object(
   { ...closed, title: 'MappedKeyValues' },
 );
 
-/** Looked at more closely by `compileRowFilter`: a filter stands in itself. */
+/** Checked by `compileRowFilter`: a filter stands in itself. */
 export type RowFilter =
   | { readonly all: readonly RowFilter[] }
   | { readonly any: readonly RowFilter[] }
@@ -255,7 +255,7 @@ export const MappingSchema = Type.Object(
   },
 );
 
-/** A mapping of any mode: one of links has other parts, which `planMapping` looks at. */
+/** A mapping of any mode: one of links has other parts, which `planMapping` checks. */
 export const SentMappingSchema = Type.Object(
   {
     ...MappingSchema.properties,

@@ -18,8 +18,10 @@ import {
 } from './mapping-columns.ts';
 import { compileRowFilter, type RowFilterTest } from './mapping-filter.ts';
 import {
+  type Compile,
   checkAttributes,
   findTextProblem,
+  KEY_LENGTH,
   type MapPart,
   type MappedProduct,
   mapAttribute,
@@ -259,8 +261,6 @@ interface PlanInput {
   readonly texts: MappingTexts;
 }
 
-type Compile = (column: Column, field: string) => CompiledColumn;
-
 /** @throws MappingProblem */
 function planProduct(mapping: Mapping, { mode, texts }: PlanInput): ProductPlan {
   const uses = new Set<string>();
@@ -347,9 +347,6 @@ function compileImage(spec: ImageSpec, compile: Compile) {
   const { type, ...column } = spec;
   return { column: compile(column, 'images'), type };
 }
-
-/** Source of the length: docs/interface.md §2.3. */
-const KEY_LENGTH = 255;
 
 function compileValues(key: string, spec: AttributeSpec, compile: Compile): ValueSource {
   const field = `attributes.${key}`;

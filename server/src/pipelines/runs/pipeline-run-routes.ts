@@ -17,7 +17,6 @@ import type { Task } from '../../tasks/tasks.ts';
 import {
   type Pipeline,
   PipelineParams,
-  type PipelineRouteParts,
   RunPage,
   RunQuery,
   TriggeredAnswer,

@@ -85,9 +85,9 @@ export class PipelineRuns {
     project: Pick<ChosenProject, 'id' | 'name'>,
     { startedBy, upload, isForced = false, alongside }: RunRequest,
   ): Promise<Task> {
-    // A schedule or a webhook finds out by a failed run: nobody is there who could send a file.
-    const isAsked = startedBy === 'manual' || startedBy === 'upload';
-    if (takesFile(definition.source) && upload === undefined && isAsked)
+    // With a schedule or a webhook the run fails: no caller is there to send a file.
+    const isByCaller = startedBy === 'manual' || startedBy === 'upload';
+    if (takesFile(definition.source) && upload === undefined && isByCaller)
       throw new ServiceError('pipeline_file_missing');
     return this.parts.tasks.accept(this.runTask, {
       project,

@@ -1,5 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { createSchedule, type Found, findNextRun, moveDue, startOnce } from '../../definitions/definitions.ts';
+import {
+  createSchedule,
+  type Found,
+  findNextRun,
+  moveDue,
+  startOnce,
+} from '../../definitions/definitions.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
@@ -35,7 +41,7 @@ export interface SentFile {
   readonly mayBeRepeated: boolean;
 }
 
-/** While a run is going on a caller has to wait, and nobody knows how long. Source: docs/interface.md §4.9. */
+/** While a run is going on a caller has to wait, for an unknown time. Source: docs/interface.md §4.9. */
 const RUNNING_SECONDS = 30;
 
 /** Everything but schedules that starts a run. */
@@ -59,7 +65,7 @@ export function createPipelineTriggers({ database, payloads, runs }: TriggerPart
       accept: (digest: string, start: (alongside: AlongsideRun) => Promise<Task>) => Promise<Answer>,
     ): Promise<Answer> {
       refuseFileOf(pipeline);
-      // Asked before gigabytes are sent; whether it still holds is asked again when the run is accepted.
+      // Checked before gigabytes are sent, and again when the run is accepted.
       if (!sent.mayBeRepeated && (await RUNS.hasOpen(database.read, pipeline)))
         throw new ServiceError('pipeline_running', { retryAfterSeconds: RUNNING_SECONDS });
       const place = { payloads, projectId: project.id };
@@ -175,7 +181,7 @@ async function storePieces(
     }
     await write();
   } catch (error) {
-    // What cannot be removed now nobody owns, and it goes at a later start.
+    // What cannot be removed now belongs to no run, and goes at a later start.
     await removePieces(pieces, { payloads, projectId }).catch(() => {});
     throw error;
   }

@@ -27,16 +27,10 @@ const PREVIEW_MS = 60_000;
 const READ_HOURS = 12;
 /** Of a run's progress; the rest is for its writes. */
 const READ_SHARE = 0.6;
-/** Kept for a run that goes on after a crash; while it runs the report is whole. */
-const KEPT_LINES = 1_000;
+/** Stored for a run that goes on after a crash; while it runs the report is whole. */
+const STORED_LINES = 1_000;
 
-export interface RunThreads {
-  /** @returns what was read; undefined when the source is what it was */
-  read(order: ReadOrder, parts: ReadParts): Promise<Omit<ReadSummary, 'revision'> | undefined>;
-  /** @param signal  ends it with its reason */
-  preview(order: PreviewOrder, signal?: AbortSignal): Promise<Preview>;
-  close(): Promise<void>;
-}
+export type RunThreads = ReturnType<typeof createRunThreads>;
 
 export interface ReadParts {
   readonly run: TaskRun;
@@ -46,10 +40,11 @@ export interface ReadParts {
 }
 
 /** A run has a thread for itself, which ends with it when the run is stopped wherever it is. */
-export function createRunThreads(entry: URL, data: RunThreadData): RunThreads {
+export function createRunThreads(entry: URL, data: RunThreadData) {
   const threads = new ThreadSupply(entry, { workerData: data, heapMib: HEAP_MIB });
   return {
-    async read(order, parts) {
+    /** @returns what was read; undefined when the source is what it was */
+    async read(order: ReadOrder, parts: ReadParts) {
       const { signal } = parts.run;
       const timeUp = AbortSignal.timeout(READ_HOURS * HOUR_MS);
       try {
@@ -63,7 +58,8 @@ export function createRunThreads(entry: URL, data: RunThreadData): RunThreads {
         throw refuseLong(`${READ_HOURS} hours`);
       }
     },
-    async preview(order, signal) {
+    /** @param signal  ends it with its reason */
+    async preview(order: PreviewOrder, signal?: AbortSignal) {
       const timeUp = AbortSignal.timeout(PREVIEW_MS);
       const either = signal === undefined ? timeUp : AbortSignal.any([signal, timeUp]);
       try {
@@ -98,9 +94,9 @@ class ReadProgress {
     for (const key of ['rows', 'products', 'filtered', 'rejected'] as const) this.total[key] += counts[key];
     for (const line of report) run.report(line);
     run.leaveOut(unreported);
-    const kept = report.slice(0, KEPT_LINES - this.report.length);
-    this.report.push(...kept);
-    this.unreported += report.length - kept.length + unreported;
+    const stored = report.slice(0, STORED_LINES - this.report.length);
+    this.report.push(...stored);
+    this.unreported += report.length - stored.length + unreported;
     run.count({ ...this.total });
     if (onRejectedRow === 'stop' && this.total.rejected > 0) throw refuseRows(this.total, this.report);
     if (bytes !== undefined) await onProducts(bytes);

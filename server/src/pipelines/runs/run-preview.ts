@@ -55,7 +55,7 @@ export interface Preview {
   /** `format`: the file is written in another format than it was read as. */
   readonly suggestion: SuggestedMapping & { readonly format?: SuggestedFormat };
   readonly warnings: readonly PreviewWarning[];
-  /** Where it was asked for, and the mapping is whole. */
+  /** Where it was requested, and the mapping is whole. */
   readonly catalog?: PreviewCatalog;
 }
 
@@ -74,12 +74,12 @@ interface TriedFile {
   readonly isBeginning: boolean;
 }
 
-/** Rows that are shown; a suggestion and warnings look at more. */
+/** Rows that are shown; a suggestion and warnings are made of more. */
 const SHOWN = 20;
 const SAMPLE = 1_000;
 /** 32 MiB. */
 const SAMPLE_CHARACTERS = 16 * 1024 * 1024;
-/** Of a value, for a person who looks at it. */
+/** Of a value, for a person who reads it. */
 const VALUE_CHARACTERS = 2_000;
 
 /** A catalog is counted so far: a person waits for it. */

@@ -66,7 +66,7 @@ export type ReadEvent =
     };
 
 /**
- * Reads a source to its end, in steps that wait until they are asked for.
+ * Reads a source to its end, in steps that wait until they are read.
  * @throws source_unreadable, format_unreadable, mapping_unfit
  */
 export async function* readSource(parts: ReadingParts, order: ReadOrder): AsyncGenerator<ReadEvent> {
@@ -183,8 +183,12 @@ export function openPlan({ format, mapping, mode }: Omit<TriedDefinition, 'sourc
   };
 }
 
-function refuseMissing({ columns: wanted }: CompiledMapping, columns: readonly string[], file: string): void {
-  const missing = wanted.filter((name) => !columns.includes(name));
+function refuseMissing(
+  { columns: required }: CompiledMapping,
+  columns: readonly string[],
+  file: string,
+): void {
+  const missing = required.filter((name) => !columns.includes(name));
   if (missing.length === 0) return;
   const names = missing.map((name) => JSON.stringify(name)).join(', ');
   const present = columns.slice(0, 50).map((name) => JSON.stringify(name));
@@ -254,7 +258,7 @@ const LINK_CHARACTERS = 256 * 1024;
 const BATCH_LINES = 1_000;
 /** Sooner or later a run has to say how far it is, whatever the rows are. */
 const BATCH_ROWS = 100_000;
-/** Names that a source has chosen may be of any length, and a report is kept in memory until its run ends. */
+/** Names that a source has chosen may be of any length, and a report is in memory until its run ends. */
 const COLUMN_CHARACTERS = 1_000;
 const MESSAGE_CHARACTERS = 2_000;
 const countNothing = () => ({ rows: 0, products: 0, filtered: 0, rejected: 0 });
@@ -306,7 +310,7 @@ export class BatchBuilder {
     return { bytes, counts, report, unreported };
   }
 
-  /** The mapping has checked what it mapped; products that come as they are have not been looked at. */
+  /** The mapping has checked what it mapped; products that come as they are have not been checked. */
   private addProduct(row: number, product: MappedProduct, file: string | undefined): void {
     const errors = listErrors(product, this.mode);
     if (errors.length > 0) {

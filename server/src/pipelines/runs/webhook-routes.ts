@@ -63,7 +63,7 @@ export const webhookRoutes =
     } as const;
     serveOnce(server, endpoint, async (request, once) => {
       const webhook = found.get(request);
-      if (webhook === undefined) throw new Error('a webhook was not looked for');
+      if (webhook === undefined) throw new Error('the webhook of the request was not found before it');
       return once(async (record) => {
         const task = await pipelines.trigger(webhook, async (tx, accepted) => {
           const { resource } = webhook;

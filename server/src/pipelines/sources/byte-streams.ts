@@ -108,7 +108,7 @@ const createTransforms: Readonly<Record<string, (head: Buffer) => Transform>> = 
   zstd: () => createZstdDecompress({ chunkSize }),
 };
 
-/** @throws SourceProblem damaged, for an encoding that was not asked for; reading throws broken_off, too_large, damaged */
+/** @throws SourceProblem damaged, for an encoding that was not accepted; reading throws broken_off, too_large, damaged */
 export function undoEncodings(bytes: ByteStream, header: string | undefined, maxBytes: number): ByteStream {
   const names = (header ?? '')
     .split(',')

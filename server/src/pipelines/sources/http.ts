@@ -142,7 +142,7 @@ function readRedirect(response: IncomingMessage, from: URL): URL {
   return readHttpUrl(location, from);
 }
 
-/** Some servers do not look at the conditions of a request, but send the same ETag again. */
+/** Some servers ignore the conditions of a request, but send the same ETag again. */
 function isUnchanged(response: IncomingMessage, last: SourceStamp | undefined): boolean {
   if (last?.etag === undefined && last?.lastModified === undefined) return false;
   const isSame = last.etag !== undefined && response.headers.etag === last.etag;

@@ -55,7 +55,7 @@ async function openObject(s3: S3, key: string, reading: S3Reading): Promise<Open
   if (read === undefined) return undefined;
   try {
     const { etag } = read.headers;
-    // Some servers do not look at the condition.
+    // Some servers ignore the condition.
     if (etag === undefined || etag !== reading.last?.etag)
       return {
         files: [{ ...describeObject(key, read), bytes: readAnswer(read, reading) }],

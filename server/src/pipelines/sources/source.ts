@@ -20,7 +20,7 @@ import { GLOB_LENGTH } from './glob.ts';
 export interface SourceFile {
   /** For logs, reports and guesses; never a path to open. */
   readonly name: string;
-  /** In lower case and without parameters, as `text/csv`; undefined where nobody said. */
+  /** In lower case and without parameters, as `text/csv`; undefined where the sender did not say. */
   readonly mediaType: string | undefined;
   /** As the sender named it, as `iso-8859-1`. */
   readonly charset: string | undefined;
@@ -33,14 +33,14 @@ export interface SourceFile {
 export interface OpenedSource {
   /** At least one, to be read one after another in this order, as if they were one file. */
   readonly files: readonly SourceFile[];
-  /** To be kept when the run has ended well, and handed in at the next one. */
+  /** To be stored when the run has ended well, and handed in at the next one. */
   readonly stamp: SourceStamp | undefined;
   /** Lets go of what was not read. May be called more than once. */
   close(): Promise<void>;
 }
 
 /**
- * By what a source is recognised as unchanged. It says nothing about the pipeline: whoever changes a definition has to
+ * By what a source is recognised as unchanged. It says nothing about the pipeline: a change of a definition has to
  * forget the stamp, or the new definition never meets the old file.
  */
 export interface SourceStamp {
@@ -73,7 +73,7 @@ export type SourceProblem = OutboundProblem<SourceReason>;
 export interface SourceSettings extends WaitLimits {
   /** Has a folder for each project; undefined: directories are not read. */
   readonly importDir: string | undefined;
-  /** A folder that exists; a zip archive is kept there, without a name, while it is read. */
+  /** A folder that exists; a zip archive is stored there, without a name, while it is read. */
   readonly tempDir: string;
   /** `RELATA_FETCH_ALLOW`: CIDR ranges that are fetched from although they are not public. */
   readonly allow: readonly string[];
@@ -122,15 +122,11 @@ interface SourceParts<
   readonly secrets?: SecretMembers<Sent>;
 }
 
-/** One source of the list, as those see it who deal with any; `Source` is what a definition may say of one. */
-export interface FileSource<Source> {
-  readonly type: string;
-  readonly takesFile?: true;
-  check(source: Source): Readonly<Record<string, string | undefined>>;
-  open(source: Source, run: SourceRun, settings: OpenSettings): Promise<OpenedSource | undefined>;
-  describe(source: Source): string;
-  readonly secrets?: SecretMembers<Source>;
-}
+/** One source of the list, for code that opens any; `Source` is what a definition may say of one. */
+export type FileSource<Source> = Pick<
+  SourceParts<string, TProperties, Source>,
+  'type' | 'takesFile' | 'check' | 'open' | 'describe' | 'secrets'
+>;
 
 const entry = Type.Optional(
   Type.String({
@@ -153,7 +149,7 @@ export function defineSource<const Type extends string, Options extends TPropert
   return { ...source, schema };
 }
 
-/** A file that somebody sends in is meant to be read, whether or not it was sent before. */
+/** A file that is sent in is meant to be read, whether or not it was sent before. */
 export const upload = defineSource({
   type: 'upload',
   title: 'UploadSource',

@@ -108,23 +108,21 @@ export const SOURCE_LIMITS = {
   maxUnpackedBytes: 8 * GIB,
 } as const;
 
-export interface Sources {
-  /**
-   * @returns undefined when nothing is new since the last run
-   * @throws SourceProblem; reading the files throws it too
-   */
-  open(source: Source, run: SourceRun): Promise<OpenedSource | undefined>;
-  /** @returns the bytes that the reader of a format gets: gzip and zip are undone, workbooks stay as they are */
-  unpack(file: SourceFile, source: Source): ByteStream;
-}
+export type Sources = ReturnType<typeof createSources>;
 
 /** @throws Error for a range in `allow` that is none: settings are checked at the start */
-export function createSources(settings: SourceSettings): Sources {
+export function createSources(settings: SourceSettings) {
   const opening = { ...settings, allows: allowAddresses(settings.allow) };
   const { tempDir, maxPackedBytes, maxUnpackedBytes } = settings;
   return {
-    open: async (source, run) => getSource(source).open(source, run, opening),
-    unpack: (file, { entry }) =>
+    /**
+     * @returns undefined when nothing is new since the last run
+     * @throws SourceProblem; reading the files throws it too
+     */
+    open: async (source: Source, run: SourceRun): Promise<OpenedSource | undefined> =>
+      getSource(source).open(source, run, opening),
+    /** @returns the bytes that the reader of a format gets: gzip and zip are undone, workbooks stay as they are */
+    unpack: (file: SourceFile, { entry }: Source): ByteStream =>
       unpackBytes(file.bytes, { entry, tempDir, maxPackedBytes, maxUnpackedBytes }),
   };
 }

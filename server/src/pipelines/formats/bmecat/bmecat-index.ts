@@ -5,7 +5,7 @@ import type { XmlElement } from '../xml/xml.ts';
 const GROUPS = 200_000;
 /** As many products as a catalog of this service may have, each in two groups. */
 const MEMBERSHIPS = 2_000_000;
-/** As docs/interface.md §2.3 allows; one more is kept, so that it is told. */
+/** As docs/interface.md §2.3 allows; one more is stored, so that a report names it. */
 const GROUPS_OF_PRODUCT = 100;
 /** As docs/interface.md §2.3 allows; also ends groups that are their own parents. */
 const LEVELS = 20;
@@ -13,7 +13,7 @@ const LEVELS = 20;
 /** Elements of a classification that describe its features and the values they may have. */
 const TEMPLATES = ['CLASSIFICATION_SYSTEM_FEATURE_TEMPLATE', 'ALLOWED_VALUE'];
 
-const WANTED = new Set(['HEADER', 'CATALOG_STRUCTURE', 'CLASSIFICATION_GROUP', ...TEMPLATES]);
+const ELEMENTS = new Set(['HEADER', 'CATALOG_STRUCTURE', 'CLASSIFICATION_GROUP', ...TEMPLATES]);
 
 interface Group {
   readonly name: string;
@@ -24,7 +24,7 @@ interface Group {
 /** What products need to know that stands elsewhere in the catalog: its header, its groups, and who is in which. */
 export class BmecatIndex {
   readonly #languages: BmecatLanguages;
-  readonly #texts = new KeptTexts();
+  readonly #texts = new StoredTexts();
   readonly templates: BmecatTemplates;
   readonly #groups = new Map<string, Group>();
   /** Identifiers of groups, by number: most products name the same few. */
@@ -43,10 +43,10 @@ export class BmecatIndex {
   }
 
   /** @param path names around the element */
-  isWanted(name: string, path: readonly string[], attributes: Readonly<Record<string, string>>): boolean {
+  isChosen(name: string, path: readonly string[], attributes: Readonly<Record<string, string>>): boolean {
     this.#languages.note(attributes.lang ?? '');
     if (name === 'CLASSIFICATION_SYSTEM_NAME') return path.at(-1) === 'CLASSIFICATION_SYSTEM';
-    return WANTED.has(name) || name.endsWith('_TO_CATALOGGROUP_MAP');
+    return ELEMENTS.has(name) || name.endsWith('_TO_CATALOGGROUP_MAP');
   }
 
   /** @throws FormatProblem too_large */
@@ -56,7 +56,7 @@ export class BmecatIndex {
     else if (name === 'CATALOG_STRUCTURE') this.#takeGroup(element);
     else if (name === 'CLASSIFICATION_SYSTEM_NAME') this.#system = copyText(element.text);
     else if (name === 'CLASSIFICATION_GROUP') this.#takeClass(element);
-    else if (WANTED.has(name)) this.templates.take(element);
+    else if (ELEMENTS.has(name)) this.templates.take(element);
     else this.#takeMembership(element);
   }
 
@@ -102,22 +102,22 @@ export class BmecatIndex {
     const main = languages.find(({ attributes }) => attributes.get('default') === 'true') ?? languages[0];
     this.#languages.noteMain(main?.text ?? '');
     for (const { text } of languages) this.#languages.note(text);
-    this.#currency = this.#textOf(catalog, 'CURRENCY');
-    this.#mimeRoot = this.#textOf(catalog, 'MIME_ROOT');
+    this.#currency = this.#languages.textOf(catalog, 'CURRENCY');
+    this.#mimeRoot = this.#languages.textOf(catalog, 'MIME_ROOT');
   }
 
   #takeGroup(element: XmlElement): void {
-    this.#addGroup(this.#textOf(element, 'GROUP_ID'), {
-      name: this.#textOf(element, 'GROUP_NAME'),
-      parent: this.#textOf(element, 'PARENT_ID'),
+    this.#addGroup(this.#languages.textOf(element, 'GROUP_ID'), {
+      name: this.#languages.textOf(element, 'GROUP_NAME'),
+      parent: this.#languages.textOf(element, 'PARENT_ID'),
       isRoot: element.attributes.get('type') === 'root',
     });
   }
 
   #takeClass(element: XmlElement): void {
-    const parent = this.#textOf(element, 'CLASSIFICATION_GROUP_PARENT_ID');
-    this.#addGroup(classKey(this.#system, this.#textOf(element, 'CLASSIFICATION_GROUP_ID')), {
-      name: this.#textOf(element, 'CLASSIFICATION_GROUP_NAME'),
+    const parent = this.#languages.textOf(element, 'CLASSIFICATION_GROUP_PARENT_ID');
+    this.#addGroup(classKey(this.#system, this.#languages.textOf(element, 'CLASSIFICATION_GROUP_ID')), {
+      name: this.#languages.textOf(element, 'CLASSIFICATION_GROUP_NAME'),
       parent: classKey(this.#system, parent),
       isRoot: false,
     });
@@ -130,8 +130,8 @@ export class BmecatIndex {
   }
 
   #takeMembership(element: XmlElement): void {
-    const product = this.#textOf(element, 'ART_ID') || this.#textOf(element, 'PROD_ID');
-    const group = this.#numberOf(this.#textOf(element, 'CATALOG_GROUP_ID'));
+    const product = this.#languages.textOf(element, 'ART_ID') || this.#languages.textOf(element, 'PROD_ID');
+    const group = this.#numberOf(this.#languages.textOf(element, 'CATALOG_GROUP_ID'));
     const present = this.#memberships.get(product);
     this.#membershipCount += 1;
     if (this.#membershipCount > MEMBERSHIPS) throw tooMany(`${MEMBERSHIPS.toLocaleString('en')} memberships`);
@@ -143,13 +143,9 @@ export class BmecatIndex {
   #numberOf(groupId: string): number {
     const known = this.#groupNumbers.get(groupId);
     if (known !== undefined) return known;
-    const kept = this.#texts.keep(groupId);
-    this.#groupNumbers.set(kept, this.#groupIds.length);
-    return this.#groupIds.push(kept) - 1;
-  }
-
-  #textOf(element: XmlElement | undefined, name: string): string {
-    return this.inLanguage(element?.children ?? []).find((child) => child.name === name)?.text ?? '';
+    const stored = this.#texts.keep(groupId);
+    this.#groupNumbers.set(stored, this.#groupIds.length);
+    return this.#groupIds.push(stored) - 1;
   }
 
   /** The root stands for the catalog and is no category. */
@@ -169,7 +165,7 @@ const classKey = (system: string, id: string): string => `\0${system}\0${id}`;
 
 /** ECLASS has 25,000 features and 90,000 values; a catalog holds those of its products. */
 const FEATURES = 500_000;
-/** All names and numbers that are kept of a catalog, 128 MiB at most. */
+/** All names and numbers that are stored of a catalog, 128 MiB at most. */
 const CHARACTERS = 64 * 1024 * 1024;
 
 export interface Feature {
@@ -181,11 +177,11 @@ export interface Feature {
 /** Names of features and values that products only number. */
 class BmecatTemplates {
   readonly #languages: BmecatLanguages;
-  readonly #texts: KeptTexts;
+  readonly #texts: StoredTexts;
   readonly #features = new Map<string, Feature>();
   readonly #values = new Map<string, string>();
 
-  constructor(languages: BmecatLanguages, texts: KeptTexts) {
+  constructor(languages: BmecatLanguages, texts: StoredTexts) {
     this.#languages = languages;
     this.#texts = texts;
   }
@@ -195,8 +191,8 @@ class BmecatTemplates {
     if (element.name === 'ALLOWED_VALUE')
       this.#add(
         this.#values,
-        this.#textOf(element, 'ALLOWED_VALUE_ID'),
-        this.#texts.keep(this.#textOf(element, 'ALLOWED_VALUE_NAME')),
+        this.#languages.textOf(element, 'ALLOWED_VALUE_ID'),
+        this.#texts.keep(this.#languages.textOf(element, 'ALLOWED_VALUE_NAME')),
       );
     else this.#takeFeature(this.read(element));
   }
@@ -206,9 +202,12 @@ class BmecatTemplates {
     const content = template.children.find(
       ({ name }) => name === 'FEATURE_CONTENT' || name === 'FT_FEATURE_CONTENT',
     );
-    const name = this.#textOf(template, 'FT_NAME') || this.#textOf(template, 'FT_SHORTNAME');
-    const unit = this.#textOf(template, 'FT_UNIT') || (content ? this.#textOf(content, 'FT_UNIT') : '');
-    return { id: this.#textOf(template, 'FT_ID'), name, unit };
+    const name =
+      this.#languages.textOf(template, 'FT_NAME') || this.#languages.textOf(template, 'FT_SHORTNAME');
+    const unit =
+      this.#languages.textOf(template, 'FT_UNIT') ||
+      (content ? this.#languages.textOf(content, 'FT_UNIT') : '');
+    return { id: this.#languages.textOf(template, 'FT_ID'), name, unit };
   }
 
   find(id: string): Feature | undefined {
@@ -229,14 +228,10 @@ class BmecatTemplates {
     if (id !== '') to.set(this.#texts.keep(id), value);
     if (to.size > FEATURES) throw tooMany(`${FEATURES.toLocaleString('en')} features or values`);
   }
-
-  #textOf(element: XmlElement, name: string): string {
-    return this.#languages.choose(element.children).find((child) => child.name === name)?.text ?? '';
-  }
 }
 
 /** Copies texts that outlive their element, and counts them. */
-class KeptTexts {
+class StoredTexts {
   #characters = 0;
 
   /** @throws FormatProblem too_large */
@@ -257,14 +252,14 @@ const LANGUAGES = 1_000;
 
 /** The languages that a catalog has texts in, and the one that is read. BMEcat has ISO 639-2: `deu`, also written `ger`. */
 class BmecatLanguages {
-  readonly #wanted: string | undefined;
+  readonly #requested: string | undefined;
   /** As the catalog writes them, in the order in which they appear, with the language that is meant. */
   readonly #seen = new Map<string, string>();
   #read: string | undefined;
 
-  constructor(wanted?: string) {
-    this.#wanted = wanted;
-    this.#read = wanted === undefined ? undefined : readLanguage(wanted);
+  constructor(requested?: string) {
+    this.#requested = requested;
+    this.#read = requested === undefined ? undefined : readLanguage(requested);
   }
 
   note(code: string): void {
@@ -284,9 +279,9 @@ class BmecatLanguages {
   describe(): string | undefined {
     if (this.#seen.size === 0) return undefined;
     const codes = [...this.#seen.keys()].sort((a, b) => Number(this.#isRead(b)) - Number(this.#isRead(a)));
-    const isThere = this.#wanted === undefined || codes.some((code) => this.#isRead(code));
+    const isThere = this.#requested === undefined || codes.some((code) => this.#isRead(code));
     if (isThere) return codes.join(', ');
-    const message = `The catalog has no texts in the language ${this.#wanted}; it has ${codes.slice(0, 50).join(', ')}`;
+    const message = `The catalog has no texts in the language ${this.#requested}; it has ${codes.slice(0, 50).join(', ')}`;
     throw new FormatProblem('not_found', message);
   }
 
@@ -303,6 +298,11 @@ class BmecatLanguages {
       const code = codeOf(element);
       return code === '' || code === chosen.get(element.name);
     });
+  }
+
+  /** @returns the text of a child in the language that is read; '' where there is none */
+  textOf(element: XmlElement | undefined, name: string): string {
+    return this.choose(element?.children ?? []).find((child) => child.name === name)?.text ?? '';
   }
 
   #isRead(code: string): boolean {

@@ -325,7 +325,7 @@ test('a product of 60,000 small elements is read, one of endless elements is ref
 
 const elementsOf = (xml: string) => {
   const wanted = new BmecatIndex();
-  const elements = new XmlElements({ isWanted: (...element) => wanted.isWanted(...element) });
+  const elements = new XmlElements({ isChosen: (...element) => wanted.isChosen(...element) });
   return elements.push(xml);
 };
 

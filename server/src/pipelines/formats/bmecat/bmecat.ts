@@ -45,11 +45,6 @@ export const bmecat = defineFormat({
   open: ({ bytes, notes, place }, options) => readBmecat(bytes, notes, { ...options, ...place }),
 });
 
-interface BmecatOptions {
-  /** Which of several texts is taken; default: the language that the catalog names. */
-  readonly language?: string | undefined;
-}
-
 /**
  * Reads a catalog twice: which product is in which group stands behind the last product. The first time it is written to
  * a file. A DOCTYPE is common: it names the DTD of the standard, and declares what a supplier adds to it.
@@ -57,7 +52,7 @@ interface BmecatOptions {
 async function* readBmecat(
   bytes: ByteStream,
   notes: ReadingNotes,
-  { tempDir, signal, language }: BmecatOptions & SpoolPlace,
+  { tempDir, signal, language }: SpoolPlace & { readonly language?: string | undefined },
 ): AsyncGenerator<SourceRow[]> {
   const file = await openNamelessFile(tempDir);
   try {
@@ -71,12 +66,12 @@ async function* readBmecat(
 async function readIndex(bytes: ByteStream, notes: ReadingNotes, language?: string): Promise<BmecatIndex> {
   const index = new BmecatIndex(language);
   let isCatalog = false;
-  const isWanted: XmlChoice['isWanted'] = (name, path, attributes) => {
+  const isChosen: XmlChoice['isChosen'] = (name, path, attributes) => {
     if (path.length === 0) isCatalog = name === 'BMECAT';
-    return path.length > 0 && index.isWanted(name, path, attributes);
+    return path.length > 0 && index.isChosen(name, path, attributes);
   };
   const text = decodeText(bytes, notes, { isMarkup: true });
-  for await (const elements of parseText(text, new XmlElements({ isWanted, isDoctypeRead: true })))
+  for await (const elements of parseText(text, new XmlElements({ isChosen, isDoctypeRead: true })))
     for (const element of elements) index.take(element);
   if (!isCatalog) throw new FormatProblem('damaged', 'The file is XML, but no BMEcat catalog');
   const languages = index.describeLanguages();
@@ -100,7 +95,7 @@ async function* readProducts(
     return { number: count, values: readProduct(element, index), source: toSource(element) };
   };
   const text = decodeText(readSpool(file, signal), notes, { isMarkup: true });
-  const parser = new XmlElements({ isWanted: isProduct, isDoctypeRead: true });
+  const parser = new XmlElements({ isChosen: isProduct, isDoctypeRead: true });
   for await (const elements of parseText(text, parser)) yield elements.map(toRow);
 }
 

@@ -65,8 +65,9 @@ export const tsv = defineFormat({
     readCsv(decode(options.encoding), notes, { ...options, delimiter: '\t' }),
 });
 
-export interface CsvOptions extends DialectOptions {
-  /** The first line that may hold the names, default the first one that is no title; 0: there are none, and columns are called Column 1, … */
+export interface CsvOptions {
+  readonly delimiter?: string | undefined;
+  readonly quote?: string | undefined;
   readonly headerRow?: number | undefined;
 }
 
@@ -184,18 +185,13 @@ function isBlank(fields: readonly string[]): boolean {
   return fields.every((field) => field === '' || (fields.length === 1 && field.trim() === ''));
 }
 
-interface DialectOptions {
-  readonly delimiter?: string | undefined;
-  readonly quote?: string | undefined;
-}
-
 /** How much of a file its delimiter is guessed from. */
 const SAMPLE_CHARACTERS = 64 * 1024;
 /** A quote of another kind than " is believed only when it is seen around values again and again. */
 const QUOTES_TO_BELIEVE = 4;
 
 /** Finds out how a file is written from its beginning, as far as the owner has not said so. */
-function findDialect(sample: string, options: DialectOptions): Dialect {
+function findDialect(sample: string, options: CsvOptions): Dialect {
   const newline = sample.includes('\n') || !sample.includes('\r') ? '\n' : '\r';
   const delimiter = options.delimiter ?? guessDelimiter(sample, newline);
   const quote = options.quote ?? guessQuote(sample, delimiter);
@@ -253,7 +249,7 @@ const READ_TWICE_CHARACTERS = 32 * 1024 * 1024;
 
 /**
  * Splits a text that comes in chunks into rows. The parser works on whole texts, so each chunk is read together with the
- * unfinished row before it; a row that stays unfinished is looked at again only when it has doubled.
+ * unfinished row before it; a row that stays unfinished is parsed again only when it has doubled.
  */
 export class CsvSplitter {
   readonly #dialect: Dialect;

@@ -47,9 +47,9 @@ async function* readFeed(text: TextStream, notes: ReadingNotes): AsyncGenerator<
     notes.found.feed ??= element.name === 'item' ? 'RSS' : 'Atom';
     return { number: count, values: readProduct(element), source: toSource(element) };
   };
-  const isWanted = (name: string, path: readonly string[]) =>
+  const isChosen = (name: string, path: readonly string[]) =>
     path.length > 0 && (name === 'item' || name === 'entry');
-  for await (const elements of parseText(text, new XmlElements({ isWanted }))) yield elements.map(toRow);
+  for await (const elements of parseText(text, new XmlElements({ isChosen }))) yield elements.map(toRow);
   if (count === 0) throw new FormatProblem('not_found', 'The feed has neither <item> nor <entry>');
 }
 

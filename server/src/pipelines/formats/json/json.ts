@@ -35,19 +35,14 @@ export const json = defineFormat({
   },
   mapping: 'needed',
   endings: ['json'],
-  open: ({ decode, notes }, options) => readJson(decode(), notes, options),
+  open: ({ decode, notes }, options) => readJson(decode(), notes, options.path),
 });
-
-export interface JsonOptions {
-  /** Keys that lead to the list, joined by dots, as `data.products`; default: the first list that holds objects. */
-  readonly path?: string | undefined;
-}
 
 /** @returns a batch of rows for each chunk of text that ends some */
 export function readJson(
   text: TextStream,
   notes: ReadingNotes,
-  { path }: JsonOptions = {},
+  path: string | undefined,
 ): AsyncGenerator<readonly SourceRow[]> {
   return parseText(text, new JsonList(notes, path));
 }
@@ -138,8 +133,9 @@ class JsonList implements ChunkParser<SourceRow> {
     const isBelowList = this.#open.slice(0, -1).some((container) => container.isArray);
     if (!isArray || isBelowList || this.#state !== 'searching') return;
     // The list at the root is taken whatever it holds, so that an element that is no object is reported.
-    const isAskedFor = this.#path === undefined ? this.#open.length === 1 : this.#path === this.#pathOfLast();
-    if (isAskedFor) this.#choose();
+    const isRequested =
+      this.#path === undefined ? this.#open.length === 1 : this.#path === this.#pathOfLast();
+    if (isRequested) this.#choose();
     else if (this.#path === undefined) this.#state = 'first_element';
   }
 
@@ -283,8 +279,6 @@ function nameBelow(level: Level | undefined): string {
   return level.name === '' ? level.key : `${level.name}.${level.key}`;
 }
 
-export type { Token } from 'stream-json/core/parser.js';
-
 /** Splits JSON that comes in chunks into tokens. Numbers keep their text; no string is longer than a field may be. */
 class JsonTokenizer {
   readonly #parse = jsonParser({ packValues: true, streamValues: false });
@@ -427,7 +421,7 @@ const LIST = /^\s*\[/;
 /** Products as an upload takes them: `{"products":[…]}`, the list alone, or a product on each line. They are the `source` of their rows. */
 function readNative(text: TextStream, notes: ReadingNotes): AsyncGenerator<readonly SourceRow[]> {
   return readAfterPeek(text, HEAD_CHARACTERS, (head, whole) => {
-    if (WRAPPED.test(head)) return readJson(whole, notes, { path: 'products' });
-    return LIST.test(head) ? readJson(whole, notes, { path: '$' }) : readNdjson(whole);
+    if (WRAPPED.test(head)) return readJson(whole, notes, 'products');
+    return LIST.test(head) ? readJson(whole, notes, '$') : readNdjson(whole);
   });
 }

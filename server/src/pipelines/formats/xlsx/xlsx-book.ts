@@ -13,7 +13,7 @@ import { chooseByPath, type XmlChoice, type XmlElement, XmlElements } from '../x
 const STYLES = 65_536;
 const SHEETS = 10_000;
 const LINKS = 10_000;
-/** Names, addresses and formats of a workbook have some dozen characters; they are kept while it is read. */
+/** Names, addresses and formats of a workbook have some dozen characters; they are in memory while it is read. */
 const NAME_CHARACTERS = 500;
 
 export interface Book {
@@ -37,8 +37,8 @@ export async function readBook(parts: ZipParts): Promise<Book> {
   const links = await readLinks(parts, bookPart);
   const sheets: Sheet[] = [];
   let startsIn1904 = false;
-  const isWanted = (name: string) => name === 'sheet' || name === 'workbookPr';
-  for await (const element of readElements(parts, bookPart, { isWanted })) {
+  const isChosen = (name: string) => name === 'sheet' || name === 'workbookPr';
+  for await (const element of readElements(parts, bookPart, { isChosen })) {
     if (element.name === 'workbookPr') startsIn1904 = isTrue(element.attributes.get('date1904'));
     else if (sheets.length < SHEETS) sheets.push(...readSheet(element, links));
   }
@@ -75,7 +75,7 @@ async function readLinks(parts: ZipParts, ofPart: string): Promise<Link[]> {
   if (!parts.has(linksPart)) return [];
   const links: Link[] = [];
   for await (const { attributes } of readElements(parts, linksPart, {
-    isWanted: (name) => name === 'Relationship',
+    isChosen: (name) => name === 'Relationship',
   })) {
     if (links.length === LINKS)
       throw new FormatProblem('too_large', 'The workbook has more than 10,000 links');
@@ -104,8 +104,8 @@ async function readStyles(parts: ZipParts, part: string): Promise<NumberStyle[]>
   const isStyle = chooseByPath('styleSheet/cellXfs/xf');
   const codes = new Map<number, string>();
   const formatIds: number[] = [];
-  const isWanted: XmlChoice['isWanted'] = (name, path) => name === 'numFmt' || isStyle(name, path);
-  for await (const { name, attributes } of readElements(parts, part, { isWanted })) {
+  const isChosen: XmlChoice['isChosen'] = (name, path) => name === 'numFmt' || isStyle(name, path);
+  for await (const { name, attributes } of readElements(parts, part, { isChosen })) {
     const formatId = Number(attributes.get('numFmtId'));
     if (name === 'xf') formatIds.push(formatId);
     else codes.set(formatId, shorten(attributes.get('formatCode')));
@@ -120,7 +120,7 @@ export async function readTexts(parts: ZipParts, { textsPart }: Book, folder: st
   const texts = await TextStore.open(folder);
   try {
     if (textsPart === undefined || !parts.has(textsPart)) return texts;
-    const choice = { isWanted: (name: string) => name === 'si', isSpaceKept: true };
+    const choice = { isChosen: (name: string) => name === 'si', keepsSpace: true };
     for await (const element of readElements(parts, textsPart, choice)) texts.add(readText(element));
     return texts;
   } catch (error) {
@@ -147,7 +147,7 @@ export function unescapeText(text: string): string {
   );
 }
 
-/** The wanted elements of a part, one after another. */
+/** The chosen elements of a part, one after another. */
 export async function* readElements(
   parts: ZipParts,
   part: string,
@@ -347,15 +347,15 @@ function damaged(error: unknown): unknown {
 }
 
 const PAGE_BYTES = 64 * 1024;
-/** 32 MiB: texts are asked for nearly in the order in which they were added. */
-const PAGES_KEPT = 512;
+/** 32 MiB: texts are read nearly in the order in which they were added. */
+const CACHED_PAGES = 512;
 /** Offsets are 32 bits. */
 const LARGEST_BYTES = 2 ** 32 - 1;
 /** 16 columns of a full sheet without one text that comes twice; 64 MiB of offsets. */
 const TEXTS = 16 * 1024 * 1024;
 
 /**
- * Many texts by number, on disk: a workbook may hold gigabytes of them and asks for any of them at any time. In memory
+ * Many texts by number, on disk: a workbook may hold gigabytes of them and its cells refer to any of them. In memory
  * are four bytes for each and the pages used last.
  */
 export class TextStore {
@@ -420,8 +420,8 @@ export class TextStore {
 
   #page(number: number): Buffer {
     if (number === Math.floor(this.#bytes / PAGE_BYTES)) return this.#current;
-    const kept = this.#pages.get(number);
-    if (kept !== undefined) return kept;
+    const cached = this.#pages.get(number);
+    if (cached !== undefined) return cached;
     const page = this.#room();
     readSync(this.#file.fd, page, 0, PAGE_BYTES, number * PAGE_BYTES);
     this.#pages.set(number, page);
@@ -442,7 +442,7 @@ export class TextStore {
   /** The page that was taken in first gives its room to the next. */
   #room(): Buffer<ArrayBuffer> {
     const oldest = this.#pages.entries().next().value;
-    if (this.#pages.size < PAGES_KEPT || oldest === undefined) return Buffer.allocUnsafeSlow(PAGE_BYTES);
+    if (this.#pages.size < CACHED_PAGES || oldest === undefined) return Buffer.allocUnsafeSlow(PAGE_BYTES);
     this.#pages.delete(oldest[0]);
     return oldest[1];
   }

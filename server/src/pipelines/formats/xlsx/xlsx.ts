@@ -50,9 +50,7 @@ export const xlsx = defineFormat({
 });
 
 interface XlsxOptions {
-  /** Name of a sheet or its place from 1; default: the first that is not hidden. */
   readonly sheet?: string | number | undefined;
-  /** The first row that may hold the names, default the first one that is no title; 0: there are none, and columns are called Column 1, … */
   readonly headerRow?: number | undefined;
 }
 
@@ -83,11 +81,11 @@ async function* readXlsx(
   }
 }
 
-function chooseSheet(sheets: readonly Sheet[], wanted: string | number | undefined): Sheet {
-  const chosen = findSheet(sheets, wanted);
+function chooseSheet(sheets: readonly Sheet[], requested: string | number | undefined): Sheet {
+  const chosen = findSheet(sheets, requested);
   if (chosen !== undefined) return chosen;
   const there = sheets.length === 0 ? 'It has none' : `It has ${describeSheets(sheets)}`;
-  throw new FormatProblem('not_found', `The workbook has no sheet ${wanted ?? ''}. ${there}`);
+  throw new FormatProblem('not_found', `The workbook has no sheet ${requested ?? ''}. ${there}`);
 }
 
 const describeSheets = (sheets: readonly Sheet[]): string =>
@@ -96,17 +94,17 @@ const describeSheets = (sheets: readonly Sheet[]): string =>
     .map(({ name }) => `"${name.slice(0, 31)}"`)
     .join(', ');
 
-function findSheet(sheets: readonly Sheet[], wanted: string | number | undefined): Sheet | undefined {
-  if (wanted === undefined) return sheets.find(({ isHidden }) => !isHidden) ?? sheets[0];
-  const named = sheets.find(({ name }) => name === wanted);
+function findSheet(sheets: readonly Sheet[], requested: string | number | undefined): Sheet | undefined {
+  if (requested === undefined) return sheets.find(({ isHidden }) => !isHidden) ?? sheets[0];
+  const named = sheets.find(({ name }) => name === requested);
   // A form sends the number as a text; a sheet of that name goes first.
-  return named ?? sheets[Number(wanted) - 1];
+  return named ?? sheets[Number(requested) - 1];
 }
 
 async function* readSheetRows(bytes: ByteStream, table: SheetTable): AsyncGenerator<SourceRow[]> {
-  const isWanted = (name: string, path: readonly string[]) => name === 'row' && path.at(-1) === 'sheetData';
+  const isChosen = (name: string, path: readonly string[]) => name === 'row' && path.at(-1) === 'sheetData';
   const text = decodeText(bytes, new ReadingNotes(), { isMarkup: true });
-  for await (const elements of parseText(text, new XmlElements({ isWanted, isSpaceKept: true }))) {
+  for await (const elements of parseText(text, new XmlElements({ isChosen, keepsSpace: true }))) {
     const rows = table.take(elements);
     if (rows.length > 0) yield rows;
   }
@@ -193,7 +191,7 @@ class SheetTable {
     return problems.length === 0 ? row : { ...row, problems };
   }
 
-  /** Cells beside the header are kept, under names that show where they stand. */
+  /** Cells beside the header stay, under names that show where they stand. */
   #nameOf(column: number): string {
     return this.#names?.[column] ?? nameByPlace(column);
   }

@@ -9,7 +9,7 @@ export interface XmlElement {
   readonly prefix: string;
   readonly attributes: ReadonlyMap<string, string>;
   readonly children: readonly XmlElement[];
-  /** All text directly in the element, without the space around it unless that was asked for. */
+  /** All text directly in the element, without the space around it unless the choice keeps it. */
   readonly text: string;
 }
 
@@ -20,25 +20,25 @@ interface OpenElement extends XmlElement {
 
 export interface XmlChoice {
   /**
-   * Whether an element is wanted whole; asked for each that is not within a wanted one.
+   * Whether an element is read whole; called for each that is not within a chosen one.
    * @param path names from the root
    * @param attributes as they are written, prefixes included
    */
-  isWanted(name: string, path: readonly string[], attributes: Readonly<Record<string, string>>): boolean;
+  isChosen(name: string, path: readonly string[], attributes: Readonly<Record<string, string>>): boolean;
   /** Allows a DOCTYPE. A DTD that it names is never fetched; texts that it declares as entities are filled in. */
   readonly isDoctypeRead?: boolean;
-  readonly isSpaceKept?: boolean;
+  readonly keepsSpace?: boolean;
 }
 
 const NO_ATTRIBUTES: ReadonlyMap<string, string> = new Map();
 
-/** Takes the wanted elements out of a document that comes in chunks. Nothing else of it is kept. */
+/** Takes the chosen elements out of a document that comes in chunks. Nothing else of it is stored. */
 export class XmlElements implements ChunkParser<XmlElement> {
   readonly #parser = new SaxesParser();
   readonly #choice: XmlChoice;
-  /** Names of the open elements around the wanted ones. */
+  /** Names of the open elements around the chosen ones. */
   readonly #path: string[] = [];
-  /** The wanted element and those open within it. */
+  /** The chosen element and those open within it. */
   readonly #open: OpenElement[] = [];
   #ready: XmlElement[] = [];
   readonly #size = new RowSize('An element');
@@ -61,7 +61,7 @@ export class XmlElements implements ChunkParser<XmlElement> {
   }
 
   /**
-   * @returns the wanted elements that the chunk ends
+   * @returns the chosen elements that the chunk ends
    * @throws FormatProblem damaged, refused, too_large
    */
   push(chunk: string): XmlElement[] {
@@ -111,7 +111,7 @@ export class XmlElements implements ChunkParser<XmlElement> {
     if (this.#path.length + this.#open.length >= LIMITS.depth) throw tooDeep('The document', this.line);
     const colon = tag.name.indexOf(':');
     const name = tag.name.slice(colon + 1);
-    if (this.#open.length === 0 && !this.#choice.isWanted(name, this.#path, tag.attributes)) {
+    if (this.#open.length === 0 && !this.#choice.isChosen(name, this.#path, tag.attributes)) {
       this.#path.push(name);
       return;
     }
@@ -151,7 +151,7 @@ export class XmlElements implements ChunkParser<XmlElement> {
       this.#path.pop();
       return;
     }
-    if (this.#choice.isSpaceKept !== true) element.text = element.text.trim();
+    if (this.#choice.keepsSpace !== true) element.text = element.text.trim();
     if (this.#open.length > 0) return;
     this.#ready.push(element);
     this.#size.reset();

@@ -35,24 +35,19 @@ export const xml = defineFormat({
   },
   mapping: 'needed',
   endings: ['xml'],
-  open: ({ decode, notes }, options) => readXml(decode(undefined, true), notes, options),
+  open: ({ decode, notes }, options) => readXml(decode(undefined, true), notes, options.record),
 });
-
-interface XmlOptions {
-  /** Name of the repeated element, or the names that lead to it from the root, as `catalog/products/product`. */
-  readonly record?: string | undefined;
-}
 
 /** @returns a batch of rows for each chunk of text that ends some */
 function readXml(
   text: TextStream,
   notes: ReadingNotes,
-  { record }: XmlOptions = {},
+  record: string | undefined,
 ): AsyncGenerator<SourceRow[]> {
   return readAfterPeek(text, record === undefined ? SAMPLE_CHARACTERS : 0, (head, whole) => {
-    const wanted = record ?? findRepeatedElement(head);
-    notes.found.record = wanted;
-    return readElements(whole, wanted);
+    const name = record ?? findRepeatedElement(head);
+    notes.found.record = name;
+    return readElements(whole, name);
   });
 }
 
@@ -62,7 +57,7 @@ async function* readElements(text: TextStream, record: string): AsyncGenerator<S
     count += 1;
     return { number: count, values: readValues(element), source: toSource(element) };
   };
-  const parser = new XmlElements({ isWanted: chooseByPath(record) });
+  const parser = new XmlElements({ isChosen: chooseByPath(record) });
   for await (const elements of parseText(text, parser)) yield elements.map(toRow);
   if (count === 0) throw new FormatProblem('not_found', `There is no element ${record}`);
 }
@@ -116,7 +111,7 @@ export function toSource(element: XmlElement): XmlSource {
   return source;
 }
 
-/** How much of a document the repeated element is looked for in. */
+/** How much of a document the repeated element is searched in. */
 const SAMPLE_CHARACTERS = 1024 * 1024;
 /** Names that a sample may have; a document with more is not one of products. */
 const PATHS = 10_000;

@@ -308,7 +308,7 @@ const BASE_MIB = 128;
 const PAGE_BYTES = 4_096;
 
 /**
- * V8 looks at its limit when it collects; a single text of half a gigabyte is made before it does. Linux tells what a
+ * V8 checks its limit when it collects; a single text of half a gigabyte is made before it does. Linux says what a
  * process really has, and takes this one first when a machine has no more.
  */
 function watchMemory(child: ChildProcess, memoryMib: number): NodeJS.Timeout {
@@ -327,7 +327,7 @@ function preferInShortage({ pid }: ChildProcess): void {
   }
 }
 
-/** @returns 0 where nobody tells, or when it has ended */
+/** @returns 0 where the system does not say, or when it has ended */
 function residentBytes({ pid }: ChildProcess): number {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES;

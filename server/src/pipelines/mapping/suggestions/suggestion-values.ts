@@ -52,7 +52,7 @@ export function findNumberFormat(values: readonly string[]): NumberFormat | unde
   return isGrouped && values.every((value) => point(value) !== undefined) ? { decimal: 'point' } : undefined;
 }
 
-/** low: a person should look at it before anything is imported. */
+/** low: a person should check it before anything is imported. */
 export type Confidence = 'high' | 'medium' | 'low';
 
 export interface SuggestionReason {
@@ -171,7 +171,7 @@ export function findPathFormat(cells: readonly string[]): PathFormat {
   return { ...found, confidence: 'high', reason: `${show(separator)} stands between levels${between}` };
 }
 
-/** Of flat categories: a sign that may mean something is asked about. */
+/** Of flat categories: a sign that may mean something makes it uncertain. */
 function describeFlat(values: readonly string[]): PathFormat {
   const sign = LEVEL_SIGNS.find((one) => values.some((value) => value.includes(one)));
   if (sign === undefined) return { confidence: 'high', reason: 'each value is one category' };

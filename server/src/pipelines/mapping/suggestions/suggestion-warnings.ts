@@ -3,7 +3,7 @@ import type { MappedProduct } from '../mapping-parts.ts';
 import type { Mapping, PipelineMode } from '../mapping-schemas.ts';
 import { isAmount, isFraction, isUrl, PRICE_NAME } from './suggestion-values.ts';
 
-/** What a person would notice who looks at the products that a mapping makes. */
+/** What a person would notice in the products that a mapping makes. */
 export interface PreviewWarning {
   readonly field: string;
   readonly message: string;

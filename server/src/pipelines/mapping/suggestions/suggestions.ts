@@ -40,7 +40,7 @@ const IMAGES = 20;
 
 /**
  * Guesses a mapping from the names of the columns, in English and German, and from what is in them. It is a suggestion: a
- * person looks at it before anything is written.
+ * person checks it before anything is written.
  * @param own  of the format; it goes first where the file has its columns
  */
 export function suggestMapping(
@@ -402,8 +402,8 @@ class Chooser {
 function rankName(column: string, field: SuggestedField): number {
   // What leads to a value in JSON and XML stands before it, as `product/sku`, `g:id`.
   const spellings = [column, column.split(/[/.:@]/).at(-1) ?? ''].map(plainName);
-  const wanted = field === 'images' ? spellings.map((name) => name.replace(/\d+$/, '')) : spellings;
-  return NAMES.get(field)?.findIndex((name) => wanted.includes(name)) ?? -1;
+  const plain = field === 'images' ? spellings.map((name) => name.replace(/\d+$/, '')) : spellings;
+  return NAMES.get(field)?.findIndex((name) => plain.includes(name)) ?? -1;
 }
 
 /** `Artikel-Nr.`, `artikel_nr` and `ArtikelNr` are the same name. */
