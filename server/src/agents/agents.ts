@@ -11,8 +11,7 @@ import {
 import { allows } from '../kernel/caller.ts';
 import { catalogChanges } from './change-tools.ts';
 import { compareProducts, findProducts, getProducts } from './product-tools.ts';
-import { listRelations, relatedProducts } from './relation-tools.ts';
-import { explainRelation, previewRelation } from './rule-tools.ts';
+import { explainRelation, listRelations, previewRelation, relatedProducts } from './relation-tools.ts';
 import type { Asking, Tool } from './tool.ts';
 
 export type { Asking, ToolParts } from './tool.ts';

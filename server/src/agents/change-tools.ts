@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import { toWireTask } from '../tasks/tasks.ts';
-import { fitPage, shorten } from './answer-size.ts';
-import { defineTool } from './tool.ts';
+import { defineTool, fitPage, shorten } from './tool.ts';
 
 const COUNTS = ['created', 'changed', 'unchanged', 'deleted', 'restored'] as const;
 const PAGE = 20;

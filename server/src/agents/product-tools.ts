@@ -1,8 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Static, Type } from 'typebox';
 import { ServiceError } from '../kernel/errors.ts';
-import { countTokens, fitFrom, fitPage, shorten, shortenValue, TOKENS } from './answer-size.ts';
-import { type Asking, closed, defineTool, Identifier, NextOffset } from './tool.ts';
+import {
+  type Asking,
+  closed,
+  countTokens,
+  defineTool,
+  fitFrom,
+  fitPage,
+  Identifier,
+  NextOffset,
+  shorten,
+  shortenValue,
+  TOKENS,
+} from './tool.ts';
 
 /** Tools about products: finding, reading and comparing them. */
 

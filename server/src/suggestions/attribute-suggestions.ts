@@ -2,6 +2,7 @@ import {
   type Attribute,
   type DraftSettings,
   draftAttribute,
+  indexByKey,
   isFact,
   joinObserved,
   NUMBER_FORMS,
@@ -10,9 +11,16 @@ import {
   type Ontology,
   observeValue,
 } from '../catalog/catalog.ts';
-import type { SampledValue } from './catalog-sample.ts';
-import { countValues, type SampledAttribute, showValues, toDraft } from './sampled-attribute.ts';
-import { type AttributeSuggestion, idOf } from './suggestion.ts';
+import { foldName, isNear } from './attribute-names.ts';
+import type { CatalogSample, SampledValue } from './catalog-sample.ts';
+import {
+  type AttributeSuggestion,
+  type CountedValue,
+  type DraftedAttribute,
+  type DuplicateSuggestion,
+  idOf,
+  type NamedAttribute,
+} from './suggestion.ts';
 
 /**
  * Attributes whose values are of another type than the ontology says, or that it lacks. A full update makes text of an
@@ -25,6 +33,7 @@ const FITTING = 0.95;
 const GOOD_ENOUGH = 0.5;
 const PRODUCTS = 10;
 const SHOWN_MISFITS = 20;
+/** As many as a person can go through. */
 const SHOWN = 20;
 
 /** @returns the best first */
@@ -109,3 +118,153 @@ function listNumeric(name: string, values: readonly SampledValue[], settings: Dr
 /** Spellings of one unit are one. */
 const unitOf = ({ units }: Observed, { unitAliases }: DraftSettings): string =>
   nameInTable(units[0]?.[0] ?? '', unitAliases);
+
+/**
+ * Two attributes that mean one: their names differ in case, separators or a letter (Color, Colour), and products have the
+ * one or the other. No list of words: near names count only where the values are the same.
+ */
+
+/** Of the products of the rarer one. A product with both keeps them apart. */
+const MOST_BOTH = 0.05;
+/** Of the values of the rarer one, where names are near: Power and Tower share none. */
+const LEAST_SHARED = 0.5;
+const EXAMPLES = 5;
+/** Of an attribute (docs/interface.md §11.1). */
+const SYNONYMS = 100;
+
+type Pair = readonly [kept: SampledAttribute, dropped: SampledAttribute];
+
+/** @returns the best first */
+export function suggestDuplicates(
+  attributes: readonly SampledAttribute[],
+  sample: CatalogSample,
+): DuplicateSuggestion[] {
+  const pairs = listNamedAlike(attributes).map(orderPair);
+  const both = countBoth(sample, pairs);
+  return pairs
+    .flatMap((pair, at) => describePair(pair, both[at] ?? 0) ?? [])
+    .sort((a, b) => b.evidence.dropped.products - a.evidence.dropped.products || (a.id < b.id ? -1 : 1))
+    .slice(0, SHOWN);
+}
+
+function listNamedAlike(attributes: readonly SampledAttribute[]): Pair[] {
+  const folded = attributes.map((one) => ({ one, name: foldName(one.name) }));
+  return folded.flatMap(({ one, name }, at) =>
+    folded
+      .slice(at + 1)
+      .filter((other) => name !== '' && (name === other.name || isNear(name, other.name)))
+      .map((other): Pair => [one, other.one]),
+  );
+}
+
+/** What the ontology has stays, else what more products have. */
+function orderPair([a, b]: Pair): Pair {
+  const isFirst =
+    Number(b.attribute !== undefined) - Number(a.attribute !== undefined) ||
+    b.products - a.products ||
+    (a.name < b.name ? -1 : 1);
+  return isFirst <= 0 ? [a, b] : [b, a];
+}
+
+/** @returns the number of products with both, of each pair */
+function countBoth(sample: CatalogSample, pairs: readonly Pair[]): number[] {
+  const counts = pairs.map(() => 0);
+  const keys = pairs.map((pair) => pair.map(({ values }) => new Set(values.map(({ key }) => key))));
+  for (const { values } of pairs.length === 0 ? [] : sample.products) {
+    const present = new Set(values.map(({ key }) => key));
+    for (const [at, sides] of keys.entries()) {
+      const isBoth = sides.every((side) => !side.isDisjointFrom(present));
+      if (isBoth) counts[at] = (counts[at] ?? 0) + 1;
+    }
+  }
+  return counts;
+}
+
+function describePair([kept, dropped]: Pair, withBoth: number): DuplicateSuggestion | undefined {
+  const ofKept = new Map(kept.values.map((value) => [foldValue(value), value]));
+  const { shared = [], other: misfits = [] } = Object.groupBy(dropped.values, (value) =>
+    ofKept.has(foldValue(value)) ? 'shared' : 'other',
+  );
+  const [values, sharedValues] = [countValues(dropped.values), countValues(shared)];
+  const isSameName = foldName(kept.name) === foldName(dropped.name);
+  const synonyms = listSynonyms(kept, dropped);
+  if (withBoth > MOST_BOTH * Math.min(kept.products, dropped.products)) return undefined;
+  if (!isSameName && sharedValues < LEAST_SHARED * values) return undefined;
+  if (kept.attribute === undefined || synonyms.length > SYNONYMS) return undefined;
+  return {
+    ...{ kind: 'duplicate', id: idOf('duplicate', [kept.name, dropped.name].toSorted()) },
+    evidence: {
+      ...{ kept: nameAttribute(kept), dropped: nameAttribute(dropped), withBoth, sharedValues, values },
+      examples: shared.slice(0, EXAMPLES).map((value) => ({
+        ...{ value: value.text, kept: ofKept.get(foldValue(value))?.count ?? 0, dropped: value.count },
+      })),
+      misfits: showValues(misfits, SHOWN_MISFITS),
+    },
+    draft: {
+      attribute: { ...toDraft(kept.attribute), synonyms },
+      ...(dropped.attribute !== undefined && { deleted: [dropped.attribute.id] }),
+    },
+  };
+}
+
+const foldValue = ({ text }: SampledValue) => text.trim().toLowerCase();
+
+const listSynonyms = (kept: SampledAttribute, dropped: SampledAttribute): string[] => [
+  ...(kept.attribute?.synonyms ?? []),
+  dropped.name,
+  ...(dropped.attribute?.synonyms ?? []),
+];
+
+/** An attribute of the ontology, or a key that it does not know, with what the sample has of it. */
+interface SampledAttribute {
+  readonly name: string;
+  readonly attribute: Attribute | undefined;
+  /** The most frequent first; one of each key. */
+  readonly values: readonly SampledValue[];
+  /** With a value. */
+  readonly products: number;
+}
+
+/** @returns all that products have values of */
+export function listSampled(sample: CatalogSample, { attributes }: Ontology): SampledAttribute[] {
+  const byKey = indexByKey(attributes);
+  const nameOf = (key: string) => byKey.get(key)?.name ?? key;
+  const keys = Map.groupBy(sample.listKeys(), nameOf);
+  const products = countProducts(sample, nameOf);
+  return [...keys].map(([name, itsKeys]) => ({
+    name,
+    attribute: byKey.get(name),
+    values: itsKeys.flatMap((key) => [...sample.valuesOf(key)]).sort(byCount),
+    products: products.get(name) ?? 0,
+  }));
+}
+
+const byCount = (a: SampledValue, b: SampledValue) => b.count - a.count || (a.text < b.text ? -1 : 1);
+
+function countProducts(sample: CatalogSample, nameOf: (key: string) => string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { values } of sample.products) {
+    for (const name of new Set(values.map(({ key }) => nameOf(key))))
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return counts;
+}
+
+const countValues = (values: readonly SampledValue[]): number =>
+  values.reduce((sum, { count }) => sum + count, 0);
+
+const EXAMPLE_VALUES = 5;
+
+/** @returns the first values as evidence */
+const showValues = (values: readonly SampledValue[], most = EXAMPLE_VALUES): CountedValue[] =>
+  values.slice(0, most).map(({ text, count, identifiers }) => ({ value: text, count, identifiers }));
+
+const nameAttribute = ({ name, attribute, products }: SampledAttribute): NamedAttribute => ({
+  ...{ id: attribute?.id ?? null, name, type: attribute?.type ?? null, products },
+});
+
+/** @returns an attribute as a draft has it, without what only the service sets */
+function toDraft(attribute: Attribute): DraftedAttribute {
+  const { reason: _, typing: __, unitAliases: ___, id, ...drafted } = attribute;
+  return { ...(id > 0 && { id }), ...drafted };
+}

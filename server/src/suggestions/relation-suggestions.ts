@@ -1,8 +1,20 @@
-import type { Attribute, Ontology } from '../catalog/catalog.ts';
-import type { CatalogSample } from './catalog-sample.ts';
-import { type Category, listCategories } from './comparable-sample.ts';
-import { listPairs, type MatchedSide, matchSide, type SuggestedMatch } from './pair-matches.ts';
-import { areAlike, listMatches, profileCategories } from './relation-candidates.ts';
+import {
+  type Attribute,
+  areComparable,
+  type Comparable,
+  compareValues,
+  dimensionOf,
+  type Ontology,
+  toCompared,
+} from '../catalog/catalog.ts';
+import { foldName, readLimit, wordsOf } from './attribute-names.ts';
+import {
+  type CatalogSample,
+  type Category,
+  type ComparedProduct,
+  type ComparedValue,
+  listCategories,
+} from './catalog-sample.ts';
 import { idOf, type RelationDraft, type RelationSuggestion, type SharedValue } from './suggestion.ts';
 
 /**
@@ -208,3 +220,282 @@ function countTexts({ products }: Category, attribute: Attribute): Map<string, n
     for (const { text } of values.get(attribute) ?? []) counts.set(text, (counts.get(text) ?? 0) + 1);
   return counts;
 }
+
+/** Which attributes of two categories may be compared, before anything is counted. */
+
+/** Of the products of a category: an attribute that fewer have is not what relates them. */
+const HAS = 0.8;
+/** Of the categories: an attribute of more is one of every product, such as a brand. */
+const GENERAL = 0.4;
+/** With fewer categories an attribute of all of them is one of every product; with even fewer nobody can tell. */
+const MANY = 8;
+const FEW = 3;
+const DISTINCT = 60;
+/** Things fit by size, thread, voltage or count; weight, price and power only happen to be equal. */
+const FITTING = new Set([undefined, 'length', 'voltage', 'angle']);
+
+const shareWith = ({ values, products }: Category, attribute: Attribute): number =>
+  (values.get(attribute)?.products ?? 0) / products.length;
+
+/** The attributes by which products of a category are told from those of others. */
+interface Profile {
+  /** Those that nearly all have. */
+  readonly often: ReadonlySet<Attribute>;
+  /** Those that many have; empty where nobody can tell them from those of every product. */
+  readonly some: ReadonlySet<Attribute>;
+  readonly lastWord: string | undefined;
+}
+
+type Profiles = ReadonlyMap<Category, Profile>;
+
+function profileCategories(categories: readonly Category[]): Profiles {
+  const leaves = categories.filter(({ isLeaf }) => isLeaf);
+  const general = listGeneral(leaves);
+  const having = (category: Category, share: number) =>
+    [...category.values.keys()].filter((one) => !general.has(one) && shareWith(category, one) >= share);
+  return new Map(
+    categories.map((category) => [
+      category,
+      {
+        often: new Set(having(category, HAS)),
+        some: new Set(leaves.length < MANY ? [] : having(category, HAS / 2)),
+        lastWord: wordsOf(category.path.at(-1) ?? '').at(-1),
+      },
+    ]),
+  );
+}
+
+/** @returns the attributes of products of any kind; none where there are too few kinds to tell */
+function listGeneral(leaves: readonly Category[]): Set<Attribute> {
+  const counts = new Map<Attribute, number>();
+  for (const leaf of leaves)
+    for (const one of leaf.values.keys())
+      if (shareWith(leaf, one) >= HAS / 2) counts.set(one, (counts.get(one) ?? 0) + 1);
+  const least = leaves.length < MANY ? Math.max(FEW, leaves.length) : GENERAL * leaves.length;
+  return new Set([...counts].filter(([, count]) => count >= least).map(([one]) => one));
+}
+
+/** @returns matches by equal values, and by the limits that the source names */
+function listMatches(pair: Pair, profiles: Profiles): SuggestedMatch[] {
+  return [...listEqual(pair, profiles), ...listLimits(pair, profiles)];
+}
+
+function listEqual([source, target]: Pair, profiles: Profiles): SuggestedMatch[] {
+  const others = profiles.get(target)?.often;
+  return [...(profiles.get(source)?.often ?? [])]
+    .filter((one) => others?.has(one) && canFit(one) && isSelective(one, [source, target]))
+    .map((one): SuggestedMatch => ({ target: one, operator: 'equals', source: one }));
+}
+
+function canFit(attribute: Attribute): boolean {
+  const { type, unitName, unitAliases, name } = attribute;
+  if (type === 'TEXT_ATTRIBUTE' || type === 'UNTYPED_ATTRIBUTE') return true;
+  if (type !== 'NUMERIC_ATTRIBUTE' || readLimit(name) !== undefined) return false;
+  return unitName === undefined || FITTING.has(dimensionOf(unitName, unitAliases) ?? unitName);
+}
+
+/** A match by a limit that the name of the source's attribute states: Maximum tyre width, at least the Tyre width. */
+function listLimits([source, target]: Pair, profiles: Profiles): SuggestedMatch[] {
+  return [...(profiles.get(source)?.often ?? [])].flatMap((limiting) => {
+    const limit = readLimit(limiting.name);
+    if (limit === undefined || limit.of === '' || limiting.type !== 'NUMERIC_ATTRIBUTE') return [];
+    const limited = findLimited({ limiting, of: limit.of }, target, profiles);
+    const operator = limit.bound === 'most' ? 'lessOrEqual' : 'greaterOrEqual';
+    return limited === undefined ? [] : [{ target: limited, operator, source: limiting }];
+  });
+}
+
+/** The attribute of that name; in the category of that name, its only one of such numbers: Maximum memory of Memory. */
+function findLimited(
+  { limiting, of }: { limiting: Attribute; of: string },
+  target: Category,
+  profiles: Profiles,
+): Attribute | undefined {
+  const measured = [...(profiles.get(target)?.often ?? [])].filter(
+    (one) => one.type === 'NUMERIC_ATTRIBUTE' && one !== limiting && canCompare(one, limiting),
+  );
+  const named = measured.find(({ name }) => foldName(name) === of);
+  const isNamed = singular(foldName(target.path.at(-1) ?? '')) === singular(of);
+  const hasUnit = limiting.unitName !== undefined;
+  return named ?? (isNamed && hasUnit && measured.length === 1 ? measured[0] : undefined);
+}
+
+const singular = (name: string) => name.replace(/s$/, '');
+
+const ALIKE = 0.5;
+
+/**
+ * Whether two categories hold things of one kind, by what they are called (wired and wireless network cards) or by the
+ * attributes that they have: nobody looks for the one to the other.
+ */
+function areAlike([a, b]: Pair, profiles: Profiles): boolean {
+  const [ofA, ofB] = [profiles.get(a), profiles.get(b)];
+  if (ofA === undefined || ofB === undefined) return false;
+  const shared = ofA.some.intersection(ofB.some).size;
+  return ofA.lastWord === ofB.lastWord || (shared >= 2 && shared >= ALIKE * ofA.some.union(ofB.some).size);
+}
+
+/** Of a few values each has half of the products; of many hardly two have one in common. Years are no size. */
+function isSelective(attribute: Attribute, [source, target]: Pair): boolean {
+  const [ofSource, ofTarget] = [source, target].map(({ values }) => values.get(attribute)?.byValue);
+  if (ofSource === undefined || ofTarget === undefined) return false;
+  if (ofSource.size > DISTINCT && ofTarget.size > DISTINCT) return false;
+  const shared = [...ofSource.keys()].filter((value) => ofTarget.has(value));
+  const isYear = (value: Comparable) => typeof value === 'number' && value >= 1900 && value <= 2100;
+  return shared.length >= 3 && shared.length <= DISTINCT && !shared.every(isYear);
+}
+
+/** How many products of two categories a match would relate. */
+
+/** Read from the target, as in a relation. */
+interface SuggestedMatch {
+  readonly target: Attribute;
+  readonly operator: 'equals' | 'lessOrEqual' | 'greaterOrEqual';
+  readonly source: Attribute;
+}
+
+interface MatchedSide {
+  /** Products of the side that have a partner on the other one. */
+  readonly withPartner: number;
+  /** Of all partners that they could have, from 0 to 1: selective matches have few. */
+  readonly spread: number;
+  /** Partners of those with any, on average. */
+  readonly partners: number;
+  readonly alone: readonly ComparedProduct[];
+}
+
+/** Combinations of several values of a product that are looked at. */
+const COMBINATIONS = 16;
+
+type Side = 'source' | 'target';
+
+/** @returns what products of one side find on the other one; a limit is compared beside the equal values */
+function matchSide(
+  [from, to]: readonly [Category, Category],
+  matches: readonly SuggestedMatch[],
+  side: Side,
+): MatchedSide {
+  const equal = matches.filter(({ operator }) => operator === 'equals');
+  const limit = matches.find(({ operator }) => operator !== 'equals');
+  const index = indexSide(to.products, { equal, limit, side: side === 'source' ? 'target' : 'source' });
+  const isUpper = (limit?.operator === 'lessOrEqual') === (side === 'source');
+  const counts = from.products.map((product) =>
+    Math.min(countPartners(product, { equal, limit, side }, { index, isUpper }), to.products.length),
+  );
+  const found = counts.filter((count) => count > 0);
+  const partners = found.reduce((total, count) => total + count, 0) / Math.max(found.length, 1);
+  return {
+    ...{ withPartner: found.length, partners, spread: partners / to.products.length },
+    alone: from.products.filter((_, at) => counts[at] === 0),
+  };
+}
+
+/** What is compared of the products of one side. */
+interface Compared {
+  readonly equal: readonly SuggestedMatch[];
+  readonly limit: SuggestedMatch | undefined;
+  readonly side: Side;
+}
+
+/** By equal values: the numbers that are limited, in order, or as many zeros as there are products. */
+type SideIndex = ReadonlyMap<string, Float64Array>;
+
+function indexSide(products: readonly ComparedProduct[], compared: Compared): SideIndex {
+  const numbers = new Map<string, number[]>();
+  for (const product of products) {
+    const number = numberOf(product, compared);
+    if (number === undefined) continue;
+    for (const key of combine(product, compared)) {
+      const known = numbers.get(key);
+      if (known === undefined) numbers.set(key, [number]);
+      else known.push(number);
+    }
+  }
+  return new Map([...numbers].map(([key, all]) => [key, Float64Array.from(all).sort()]));
+}
+
+/** @param others `isUpper`: the product has the upper limit of the others */
+function countPartners(
+  product: ComparedProduct,
+  compared: Compared,
+  { index, isUpper }: { readonly index: SideIndex; readonly isUpper: boolean },
+): number {
+  const number = numberOf(product, compared);
+  if (number === undefined) return 0;
+  let count = 0;
+  for (const key of combine(product, compared)) {
+    const others = index.get(key) ?? NO_NUMBERS;
+    count += isUpper
+      ? countUntil(others, (one) => one > number)
+      : others.length - countUntil(others, (one) => one >= number);
+  }
+  return count;
+}
+
+const NO_NUMBERS = new Float64Array();
+
+/** @returns 0 where nothing is limited, so that all are within */
+function numberOf({ values }: ComparedProduct, { limit, side }: Compared): number | undefined {
+  if (limit === undefined) return 0;
+  const comparable = values.get(limit[side])?.[0]?.comparable;
+  return typeof comparable === 'number' ? comparable : undefined;
+}
+
+/** @returns how many of the numbers, which are in order, come before the first that is past the place */
+function countUntil(numbers: Float64Array, isPast: (number: number) => boolean): number {
+  let [low, high] = [0, numbers.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (isPast(numbers[middle] ?? 0)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** @returns each combination of the values that must be equal; none when one is missing */
+function combine(product: ComparedProduct, { equal, side }: Compared): Set<string> {
+  let keys = [''];
+  for (const match of equal) {
+    const values = product.values.get(match[side]) ?? [];
+    keys = keys
+      .flatMap((key) => values.map(({ comparable }) => `${key}${JSON.stringify(comparable)} `))
+      .slice(0, COMBINATIONS);
+  }
+  return new Set(keys);
+}
+
+/** @returns a source and one of its targets, of up to so many */
+function listPairs(
+  [source, target]: readonly [Category, Category],
+  matches: readonly SuggestedMatch[],
+  most: number,
+): { readonly source: string; readonly target: string }[] {
+  const step = Math.max(1, Math.floor(source.products.length / (most * 4)));
+  const pairs = source.products
+    .filter((_, at) => at % step === 0)
+    .flatMap((one) => {
+      const partner = target.products.find((other) => one !== other && areMatched(one, other, matches));
+      return partner === undefined ? [] : [{ source: one.identifier, target: partner.identifier }];
+    });
+  return pairs.slice(0, most);
+}
+
+function areMatched(
+  source: ComparedProduct,
+  target: ComparedProduct,
+  matches: readonly SuggestedMatch[],
+): boolean {
+  return matches.every((match) => {
+    const [ofTarget, ofSource] = [target.values.get(match.target), source.values.get(match.source)];
+    return (ofTarget ?? []).some((a) => (ofSource ?? []).some((b) => holds(a, match.operator, b)));
+  });
+}
+
+function holds(a: ComparedValue, operator: SuggestedMatch['operator'], b: ComparedValue): boolean {
+  const order = compareValues(a.comparable, b.comparable);
+  if (operator === 'equals') return order === 0;
+  return operator === 'lessOrEqual' ? order <= 0 : order >= 0;
+}
+
+const canCompare = (a: Attribute, b: Attribute): boolean =>
+  areComparable(toCompared(a, []), toCompared(b, []));

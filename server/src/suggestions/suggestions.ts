@@ -3,13 +3,15 @@
  * attributes, attributes that mean one. Nothing is ever applied. The rules are pure; the scanning thread applies them to a
  * sample of the catalog, once for each state of it.
  */
-import type { Catalog, SurveyResult } from '../catalog/catalog.ts';
+
+import type { Catalog, Ontology, OpenTally, SurveyResult } from '../catalog/catalog.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Projects } from '../projects/projects.ts';
-import type { Relations } from '../relations/relations.ts';
+import type { Relation, Relations } from '../relations/relations.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
-import { isThere } from './accepted-relations.ts';
+import { listSampled, suggestAttributes, suggestDuplicates } from './attribute-suggestions.ts';
+import { CatalogSample } from './catalog-sample.ts';
 import {
   type Dismissal,
   insertDismissal,
@@ -17,12 +19,10 @@ import {
   removeDismissal,
   removeDismissalsOf,
 } from './dismissal-store.ts';
-import type { Suggestion } from './suggestion.ts';
-import type { SuggestedCount } from './suggestion-tally.ts';
+import { suggestRelations } from './relation-suggestions.ts';
+import type { RelationSuggestion, Suggestion } from './suggestion.ts';
 
-export { openSuggestionTally } from './suggestion-tally.ts';
-
-export interface SuggestionParts {
+interface SuggestionParts {
   readonly catalog: Pick<Catalog, 'survey' | 'store'>;
   readonly relations: Pick<Relations, 'list' | 'readVersion'>;
   readonly projects: Pick<Projects, 'getLocale'>;
@@ -30,11 +30,11 @@ export interface SuggestionParts {
   readonly clock: Clock;
 }
 
-export interface FoundSuggestions extends Omit<SurveyResult, 'counted'>, SuggestedCount {
+interface FoundSuggestions extends Omit<SurveyResult, 'counted'>, SuggestedCount {
   readonly catalogVersion: number;
 }
 
-export interface ListedSuggestions extends Omit<FoundSuggestions, 'suggestions'> {
+interface ListedSuggestions extends Omit<FoundSuggestions, 'suggestions'> {
   readonly items: readonly (Suggestion & { readonly dismissed: boolean })[];
 }
 
@@ -128,4 +128,74 @@ function createFinder({ catalog, relations, projects }: SuggestionParts) {
     found.catch(() => kept.get(projectId) === finding && kept.delete(projectId));
     return found;
   };
+}
+
+/** Whether a suggestion of a relation is taken up already, as it is or changed by whoever took it up. */
+
+type Filter = Relation['definition']['source'];
+
+/** @returns whether one of the relations compares the same attributes of the same categories */
+function isThere({ draft }: RelationSuggestion, relations: readonly Relation[]): boolean {
+  const sides = [
+    [draft.source, draft.target],
+    [draft.target, draft.source],
+  ] as const;
+  return relations.some(({ definition: { source, target, match } }) =>
+    sides.some(([from, to], at) => {
+      const isCompared = match.some((one) => {
+        const [ofTarget, ofSource] = at === 0 ? [one.target, one.source] : [one.source, one.target];
+        return draft.match.some(
+          (drafted) =>
+            nameOf(drafted.target) === nameOf(ofTarget) && nameOf(drafted.source) === nameOf(ofSource),
+        );
+      });
+      return isCompared && overlap(source, from) && overlap(target, to);
+    }),
+  );
+}
+
+const nameOf = (value: Relation['definition']['match'][number]['target']) =>
+  typeof value === 'string' ? value : JSON.stringify(value);
+
+/** A filter without categories may mean any. */
+function overlap(filter: Filter, drafted: Filter): boolean {
+  const [paths, own] = [listPaths(filter), listPaths(drafted)];
+  return paths.length === 0 || paths.some((path) => own.some((one) => beginAlike(path, one)));
+}
+
+const beginAlike = (a: readonly string[], b: readonly string[]) =>
+  a.slice(0, b.length).every((name, at) => name === b[at]);
+
+function listPaths(filter: Filter): (readonly string[])[] {
+  if ('category' in filter) return [filter.category];
+  if ('all' in filter) return filter.all.flatMap(listPaths);
+  if ('any' in filter) return filter.any.flatMap(listPaths);
+  return [];
+}
+
+/** What the scanning thread counts for suggestions, and how it ends. */
+interface SuggestedCount {
+  readonly suggestions: readonly Suggestion[];
+}
+
+/** Runs in the scanning thread, beside the coverage of the ontology. */
+export const openSuggestionTally: OpenTally = (ontology, { locale }) => {
+  const sample = new CatalogSample();
+  return {
+    add: (product) => sample.add(product),
+    describe: (): SuggestedCount => ({ suggestions: suggestAll(sample, ontology, locale) }),
+  };
+};
+
+/** @returns by kind, of each the best first */
+export function suggestAll(sample: CatalogSample, ontology: Ontology, locale: string): Suggestion[] {
+  const attributes = listSampled(sample, ontology);
+  const duplicates = suggestDuplicates(attributes, sample);
+  const dropped = new Set(duplicates.map(({ evidence }) => evidence.dropped.name));
+  const single = attributes.filter(({ name }) => !dropped.has(name));
+  return [
+    ...suggestRelations(sample, ontology),
+    ...suggestAttributes(single, ontology, { locale }),
+    ...duplicates,
+  ];
 }

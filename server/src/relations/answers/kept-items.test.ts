@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KeptItems } from './kept-items.ts';
+import { KeptItems } from './related-answers.ts';
 
 const look = { form: 'bulk', brandAttribute: 'Brand' } as const;
 

@@ -1,17 +1,26 @@
-import { type Attribute, indexByKey, type Operator, type UploadedProduct } from '../../catalog/catalog.ts';
+import {
+  type Attribute,
+  computeValueId,
+  indexByKey,
+  listFacts,
+  mainCategory,
+  mainImage,
+  type Operator,
+  readValue,
+  type UploadedProduct,
+} from '../../catalog/catalog.ts';
 import { type BoundRule, compileRule, isListed } from '../definitions/definitions.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
-import type { FoundSource, RelationView } from '../search/search.ts';
 import {
   explainLinked,
   explainPair,
   type FoundGroups,
+  type FoundSource,
   type PairExplanation,
+  type RelationView,
   type SearchedRelation,
   searchRelated,
 } from '../search/search.ts';
-import { KeptItems } from './kept-items.ts';
-import { type AnswerForm, describeItem } from './related-items.ts';
 import type { WantedTag } from './related-request.ts';
 
 export interface RelateInput {
@@ -32,7 +41,7 @@ export interface RelateOutput {
 }
 
 /** What answers need of one version of a catalog beside its products. */
-export interface CatalogRules {
+interface CatalogRules {
   readonly version: number;
   readonly attributes: readonly Attribute[];
   /** Those that are well configured and built. */
@@ -41,7 +50,7 @@ export interface CatalogRules {
   hasTargets(build: number): boolean;
 }
 
-export interface AnsweringRelation extends SearchedRelation {
+interface AnsweringRelation extends SearchedRelation {
   readonly bound: BoundRule;
   /** The answer's members before `matchType`, and between it and `searchResult`. */
   readonly head: string;
@@ -229,4 +238,135 @@ function explainItem(
   if (!asked || !other) return undefined;
   const isForward = found.matchType === 'FIRST_WAY';
   return explainPair(bound, { source: isForward ? asked : other, target: isForward ? other : asked });
+}
+
+/** `bulk`: for many products, with data points; `single`: for one, flat. Source: docs/interface.md §2.5. */
+export type AnswerForm = 'bulk' | 'single';
+
+interface ItemSettings {
+  readonly form: AnswerForm;
+  readonly brandAttribute: string;
+  /** Of the ontology, by `indexByKey`. */
+  readonly attributes: ReadonlyMap<string, Attribute>;
+  /** @returns the id of a path, as JSON */
+  categoryIdOf(path: string): number;
+}
+
+type Facts = ReturnType<typeof listFacts>;
+type Category = UploadedProduct['categories'][number];
+
+/**
+ * A related product as JSON up to its relevance, which depends on where it stands; `}` is to follow that.
+ * Source: docs/interface.md §2.5 rules 3 to 5, §12.5.
+ */
+function describeItem(sxId: number, product: UploadedProduct, settings: ItemSettings): string {
+  const facts = listFacts(product.attributes, settings.attributes);
+  const main = mainCategory(product.categories);
+  const image = mainImage(product.images)?.url ?? '';
+  const { identifier, groupIdentifier: groupId, name, productUrl: link, images } = product;
+  const item =
+    settings.form === 'bulk'
+      ? {
+          ...{ identifier, groupId, sxId, dataPoints: listDataPoints(facts, main, settings) },
+          ...{ image, name, images, link, head: identifier === groupId },
+        }
+      : {
+          ...{ identifier, groupId, sxId, name, brand: findBrand(facts, settings) },
+          ...{ category: main?.path.at(-1) ?? '', image, link },
+        };
+  return `${JSON.stringify(item).slice(0, -1)},"relevance":`;
+}
+
+function findBrand(facts: Facts, { brandAttribute }: ItemSettings): string {
+  const name = brandAttribute.toLowerCase();
+  return facts.find(({ attribute }) => attribute.name.toLowerCase() === name)?.value ?? '';
+}
+
+function listDataPoints(facts: Facts, main: Category | undefined, settings: ItemSettings): object[] {
+  const points: object[] = facts.map(({ attribute, value }) => ({
+    id: computeValueId(attribute.id, value),
+    conceptIdName: attribute.name.toUpperCase(),
+    key: attribute.name,
+    type: 'PASS_ON',
+    value,
+    isCategory: false,
+    ...readMeasure(value, attribute),
+  }));
+  if (main === undefined) return points;
+  const value = main.path.at(-1) ?? '';
+  const category = { conceptIdName: 'CATEGORY', key: 'Category', type: 'PASS_ON', value, isCategory: true };
+  return [
+    ...points,
+    { id: main.categoryId ?? settings.categoryIdOf(JSON.stringify(main.path)), ...category },
+  ];
+}
+
+function readMeasure(value: string, attribute: Attribute): object {
+  if (attribute.type !== 'NUMERIC_ATTRIBUTE') return {};
+  const read = readValue(value, attribute);
+  if (read.kind !== 'number') return {};
+  return { parsedValue: read.number, ...(attribute.unitName !== undefined && { unit: attribute.unitName }) };
+}
+
+/** What an item looks like besides its product. */
+interface ItemLook {
+  readonly form: AnswerForm;
+  readonly brandAttribute: string;
+}
+
+interface KeptItem {
+  readonly text: string;
+  /** That it was made of. */
+  readonly document: number | undefined;
+  /** Of the catalog: the last one in which the product was found to have this document. */
+  version: number;
+}
+
+/** How the document of a product is found; undefined: nobody can tell, and nothing outlives its version of the catalog. */
+type FindDocument = ((productId: number) => number | undefined) | undefined;
+
+const MOST = 20_000;
+
+/**
+ * Items of products that many others lead to, of one ontology. A new version of the catalog leaves most documents as they
+ * were, and looking that up takes a twentieth of making an item.
+ */
+export class KeptItems {
+  private readonly looks = new Map<string, Map<number, KeptItem>>();
+  private count = 0;
+
+  /** How many there are of a look. */
+  countOf(look: ItemLook): number {
+    return this.of(look).size;
+  }
+
+  find(
+    look: ItemLook,
+    productId: number,
+    now: { version: number; findDocument: FindDocument },
+  ): string | undefined {
+    const kept = this.of(look).get(productId);
+    if (kept === undefined || kept.version === now.version) return kept?.text;
+    const document = now.findDocument?.(productId);
+    if (document === undefined || document !== kept.document) return undefined;
+    kept.version = now.version;
+    return kept.text;
+  }
+
+  keep(look: ItemLook, productId: number, item: KeptItem): void {
+    if (this.count >= MOST) {
+      this.looks.clear();
+      this.count = 0;
+    }
+    const items = this.of(look);
+    if (!items.has(productId)) this.count += 1;
+    items.set(productId, item);
+  }
+
+  private of({ form, brandAttribute }: ItemLook): Map<number, KeptItem> {
+    const key = `${form} ${brandAttribute}`;
+    const items = this.looks.get(key) ?? new Map<number, KeptItem>();
+    this.looks.set(key, items);
+    return items;
+  }
 }

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../kernel/errors.ts';
-import type { AnswerForm } from './related-items.ts';
+import type { AnswerForm } from './related-answers.ts';
 
 /** What a request asks of relations, as it was sent. */
 export interface IncludedRelations {

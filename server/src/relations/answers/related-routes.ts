@@ -1,34 +1,33 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Static, TSchema } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { type Catalog, readIdentifierList, refuseCommas } from '../../catalog/catalog.ts';
 import {
   joinTwins,
+  ProjectParams,
+  ProjectQuery,
   type RawAnswer,
   type Routes,
   type Server,
   sendRaw,
+  serve,
   serveRaw,
   takeNoBody,
   whileCallerWaits,
 } from '../../http/http.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import { RelatedProduct, RelatedReason } from '../definitions/definitions.ts';
 import type { RelatedBytes } from '../port.ts';
 import type { AskedRelations, RelatedSteps, Relations } from '../relations.ts';
-import { checkIncluded, checkSources, type IncludedRelations, LARGEST_LIMIT } from './related-request.ts';
 import {
-  BulkAnswer,
-  BulkBody,
-  BulkQuery,
-  IncludeRelations,
-  IncludeTags,
-  SingleAnswer,
-  SingleBody,
-  SingleQuery,
-  SingleSentQuery,
-} from './related-schemas.ts';
+  checkIncluded,
+  checkSources,
+  DEFAULT_LIMIT,
+  type IncludedRelations,
+  LARGEST_LIMIT,
+} from './related-request.ts';
 
 const config = { guard: 'project', access: 'read' } as const;
 const about = {
@@ -218,3 +217,179 @@ async function* resume(read: readonly RelatedBytes[], rest: RelatedSteps): Async
   for (const { bytes } of read) yield bytes;
   for await (const { bytes } of rest) yield bytes;
 }
+
+/** Source: docs/interface.md §4.8. */
+const limit = (description: string) =>
+  Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: LARGEST_LIMIT,
+      description: `${description}, default ${DEFAULT_LIMIT}`,
+    }),
+  );
+
+const IncludeRelations = Type.Array(Type.Object({ id: Type.Integer(), limit: limit('groups to answer') }), {
+  maxItems: 1_000,
+});
+const IncludeTags = Type.Array(
+  Type.Object({ tag: Type.String(), limitPerRelation: limit('groups to answer of each relation') }),
+  { maxItems: 1_000 },
+);
+
+const included = {
+  includeRelations: Type.Optional(
+    Type.String({ description: 'JSON list of {"id": relation id, "limit": 1 to 100, default 10}' }),
+  ),
+  includeTags: Type.Optional(
+    Type.String({ description: 'JSON list of {"tag", "limitPerRelation": 1 to 100, default 10}' }),
+  ),
+  explain: Type.Optional(
+    Type.Boolean({ description: 'adds to each product which conditions held, by which values' }),
+  ),
+};
+
+const BulkQuery = Type.Object({
+  ...ProjectQuery.properties,
+  identifiers: Type.Optional(
+    Type.Unsafe<string | string[]>({
+      anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],
+      description: 'a JSON array of identifiers, or one identifier a parameter',
+    }),
+  ),
+  ...included,
+});
+const SingleQuery = Type.Object({
+  ...ProjectQuery.properties,
+  identifier: Type.String({ minLength: 1, maxLength: 255 }),
+  ...included,
+});
+
+const sent = {
+  ...ProjectQuery.properties,
+  includeRelations: Type.Optional(Type.Union([IncludeRelations, Type.Null()])),
+  includeTags: Type.Optional(Type.Union([IncludeTags, Type.Null()])),
+  explain: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
+};
+const BulkBody = Type.Object({ identifiers: Type.Optional(Type.Array(Type.String())), ...sent });
+const Identifier = Type.String({ minLength: 1, maxLength: 255 });
+const SingleBody = Type.Object({ identifier: Type.Optional(Identifier), ...sent });
+/** Of a POST, whose body may name it. */
+const SingleSentQuery = Type.Object({
+  ...SingleQuery.properties,
+  identifier: Type.Optional(Identifier),
+});
+
+const relationHead = {
+  name: Type.String(),
+  id: Type.Integer(),
+  matchType: Type.Enum(['FIRST_WAY', 'SECOND_WAY']),
+};
+const WireImage = Type.Object({ url: Type.String(), type: Type.String() });
+const DataPoint = Type.Object(
+  {
+    id: Type.Integer({ description: 'up to 53 bits' }),
+    conceptIdName: Type.String(),
+    key: Type.String(),
+    type: Type.Literal('PASS_ON'),
+    value: Type.String(),
+    isCategory: Type.Boolean(),
+    parsedValue: Type.Optional(Type.Number()),
+    unit: Type.Optional(Type.String()),
+  },
+  { title: 'DataPoint' },
+);
+const explained = { explain: Type.Optional(RelatedReason) };
+const relevance = Type.Integer({ description: '1,000,000 for the best, one less for each behind it' });
+
+const SingleItem = Type.Object({
+  ...{ identifier: Type.String(), groupId: Type.String(), sxId: Type.Integer(), name: Type.String() },
+  ...{ brand: Type.String(), category: Type.String(), image: Type.String(), link: Type.String(), relevance },
+  ...explained,
+});
+const BulkItem = Type.Object({
+  ...{ identifier: Type.String(), groupId: Type.String(), sxId: Type.Integer() },
+  dataPoints: Type.Array(DataPoint),
+  ...{ image: Type.String(), name: Type.String(), images: Type.Array(WireImage), link: Type.String() },
+  ...{ head: Type.Boolean(), relevance },
+  ...explained,
+});
+const tagsOf = (relation: ReturnType<typeof Type.Object>, title: string) =>
+  Type.Object(
+    { tags: Type.Array(Type.Object({ tag: Type.String(), relations: Type.Array(relation) })) },
+    { title },
+  );
+
+/** Source: docs/interface.md §2.5. */
+const SingleAnswer = tagsOf(
+  Type.Object({ ...relationHead, searchResult: Type.Array(SingleItem) }),
+  'RelatedProducts',
+);
+const BulkAnswer = Type.Record(
+  Type.String(),
+  tagsOf(
+    Type.Object({
+      ...relationHead,
+      localization: Type.Object({
+        names: Type.Array(Type.Object({ locale: Type.String(), name: Type.String() })),
+      }),
+      searchResult: Type.Array(Type.Array(BulkItem)),
+    }),
+    'RelatedProductsOfMany',
+  ),
+);
+
+/** Source: docs/interface.md §12.7. */
+const ProductRelationParams = Type.Object({ ...ProjectParams.properties, identifier: Type.String() });
+const ProductRelationsQuery = Type.Object({ limit: limit('groups to answer for each direction') });
+const ProductSide = Type.Union([
+  Type.Object({
+    stands: Type.Boolean({ description: 'whether the product is on this side' }),
+    results: Type.Array(RelatedProduct),
+  }),
+  Type.Null(),
+]);
+const ProductRelations = Type.Object(
+  {
+    relations: Type.Array(
+      Type.Object({
+        ...{ id: Type.Integer(), name: Type.String(), tag: Type.String(), enabled: Type.Boolean() },
+        state: Type.Enum(['building', 'ready', 'misconfigured']),
+        asSource: ProductSide,
+        asTarget: ProductSide,
+      }),
+    ),
+  },
+  { title: 'ProductRelations' },
+);
+
+interface ProductRelationRouteParts {
+  readonly relations: Relations;
+}
+
+const endpoint = {
+  method: 'GET',
+  path: '/management/projects/:id/products/:identifier/relations',
+  config: { guard: 'management', access: 'manage' },
+  tags: ['Products'],
+  summary: 'What a product leads to and what leads to it, relation by relation, with the reason',
+  ...{ params: ProductRelationParams, query: ProductRelationsQuery, answer: { 200: ProductRelations } },
+} as const;
+
+/** Source: docs/interface.md §12.7. */
+export const productRelationRoutes =
+  ({ relations }: ProductRelationRouteParts): Routes =>
+  (server) =>
+    serve(server, endpoint, async ({ project, params: { identifier }, query }, reply) => {
+      const wanted = { projectId: project.id, identifier, limit: query.limit ?? DEFAULT_LIMIT };
+      return whileCallerWaits(reply, async (signal) => ({
+        relations: (await relations.relateProduct(wanted, signal)).map(({ relation, related }) => ({
+          id: relation.id,
+          name: relation.definition.name,
+          tag: relation.definition.tag,
+          enabled: relation.definition.enabled,
+          state: relation.state,
+          asSource: related?.asSource ?? null,
+          asTarget: related?.asTarget ?? null,
+        })),
+      }));
+    });

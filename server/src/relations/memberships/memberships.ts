@@ -1,25 +1,23 @@
 /**
  * The door of memberships: which products stand on which side of which relation, by keys that sort as values do.
  */
-export { UNMATCHED_KEY } from './member-key.ts';
-export {
-  COMPARED_COLUMNS,
-  listMembers,
-  type MemberRow,
-  type PlacedMemberships,
-  type PlacedRow,
-  packDerived,
-  sideNumber,
-  unpackDerived,
-} from './member-row.ts';
 export {
   type BuildRule,
+  COMPARED_COLUMNS,
   isMatch,
+  listMembers,
+  type MemberRow,
   type Membership,
   Memberships,
   type PackedMembership,
+  type PlacedMemberships,
+  type PlacedRow,
+  packDerived,
   packMembership,
   packMemberships,
+  sideNumber,
+  UNMATCHED_KEY,
+  unpackDerived,
   unpackMember,
   unpackMemberships,
 } from './membership.ts';

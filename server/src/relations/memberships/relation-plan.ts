@@ -7,8 +7,7 @@ import {
   type RelationState,
   ruleOf,
 } from '../definitions/definitions.ts';
-import type { PlacedMemberships } from './member-row.ts';
-import type { Membership, Memberships } from './membership.ts';
+import type { Membership, Memberships, PlacedMemberships } from './membership.ts';
 
 /** What rows of relations and builds mean, and what a change does to them, whichever store keeps them. */
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Membership } from '../memberships/membership.ts';
-import { FetchedView } from './fetched-view.ts';
-import type { Wanted } from './related-view.ts';
+import { FetchedView, type Wanted } from './related-view.ts';
 
 const opposite: Membership = { build: 1, side: 'source', rank: '', compared: [], keys: ['AQ=='] };
 const wanted: Wanted = { build: 1, side: 'target', opposite, operators: [], limit: 2, excluded: undefined };

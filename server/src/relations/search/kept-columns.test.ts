@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bindRule } from '../definitions/definitions.ts';
-import { KeptColumns, RuleMembers } from './kept-columns.ts';
+import { KeptColumns, RuleMembers } from './catalog-columns.ts';
 import { tryOnColumns } from './tried-columns.ts';
 import { WorkLimit } from './work-limit.ts';
 

@@ -4,14 +4,17 @@ import {
   type ComparedAttribute,
   compareValues,
   compileFilter,
+  describeBriefly,
   type Filter,
   listConditions,
   readComparables,
   type UploadedProduct,
   viewUpload,
 } from '../../catalog/catalog.ts';
-import type { Match, Side } from '../definitions/definitions.ts';
-import { type BoundRule, compileRule } from '../definitions/definitions.ts';
+import { type BoundRule, compileRule, isListed, type Match, type Side } from '../definitions/definitions.ts';
+import type { ServedRelation } from '../memberships/memberships.ts';
+import { type MatchType, type SearchedRelation, searchRelated, searchSide } from './related-search.ts';
+import type { RelationView } from './related-view.ts';
 
 /** Why two products are related or are not. Source: docs/interface.md §12.6. */
 export interface PairExplanation {
@@ -22,7 +25,7 @@ export interface PairExplanation {
   readonly listed?: { readonly by: string; readonly position: number } | null;
 }
 
-export interface SideExplanation {
+interface SideExplanation {
   /** Whether the filter as a whole holds. */
   readonly holds: boolean;
   /** As it is written, where the groups around the conditions decide too. */
@@ -31,13 +34,13 @@ export interface SideExplanation {
 }
 
 /** A group of a filter, or a condition. */
-export type FilterExplanation =
+type FilterExplanation =
   | { readonly all: readonly FilterExplanation[]; readonly holds: boolean }
   | { readonly any: readonly FilterExplanation[]; readonly holds: boolean }
   | { readonly not: FilterExplanation; readonly holds: boolean }
   | ConditionExplanation;
 
-export interface ConditionExplanation {
+interface ConditionExplanation {
   readonly condition: Filter;
   /** Of the condition alone, whatever stands around it. */
   readonly holds: boolean;
@@ -45,7 +48,7 @@ export interface ConditionExplanation {
   readonly values: readonly string[];
 }
 
-export interface MatchExplanation extends Pick<Match, 'operator'> {
+interface MatchExplanation extends Pick<Match, 'operator'> {
   readonly target: string;
   readonly source: string;
   readonly holds: boolean;
@@ -134,3 +137,165 @@ const orAll = <Value>(satisfying: readonly Value[], all: readonly Value[]) =>
 
 const textsOf = (satisfying: readonly ComparableValue[], all: readonly ComparableValue[]) =>
   orAll(satisfying, all).map(({ text }) => text);
+
+/** Two products of which one was asked about and the other was found, or was looked for. */
+interface LinkedPair {
+  readonly build: number;
+  readonly identifier: string;
+  readonly productId: number;
+  readonly matchType: MatchType;
+}
+
+/** By which product a pair is listed, and where. Source: docs/interface.md §12.6, §12.8. */
+export function explainLinked(
+  view: RelationView,
+  { build, identifier, productId, matchType }: LinkedPair,
+): PairExplanation {
+  const isForward = matchType === 'FIRST_WAY';
+  const linked = view.listLinked({ build, side: isForward ? 'target' : 'source', identifier });
+  const found = linked.find((one) => one.productId === productId);
+  const side = { holds: found !== undefined, conditions: [] };
+  const by = isForward ? identifier : view.findIdentifier(productId);
+  return {
+    ...{ source: side, target: side, match: [] },
+    listed: found === undefined ? null : { by, position: found.place + 1 },
+  };
+}
+
+/** Why a product is among the results of another, or is not. Source: docs/interface.md §12.6. */
+
+export interface ExplainInput {
+  readonly projectId: number;
+  readonly id: number;
+  readonly source: string;
+  readonly target: string;
+}
+
+export interface RelationExplanation extends PairExplanation {
+  /** Whether the target is among the results of the source. */
+  readonly related: boolean;
+  readonly matchType: MatchType;
+  /** From 1, in the flattened list of all results; null when it is not among the first 1,000 groups. */
+  readonly rank: number | null;
+  readonly excluded: 'same product' | 'same group' | null;
+}
+
+const SEARCHED_GROUPS = 1_000;
+
+/** @returns the identifier when a product is not there */
+export function explainRelation(
+  view: RelationView,
+  { build, bound, definition, twoWay, excludeSameGroup }: ServedRelation,
+  { source, target }: ExplainInput,
+): RelationExplanation | { readonly unknown: string } {
+  const [from, to] = [view.findUpload(source), view.findUpload(target)];
+  if (from === undefined || to === undefined) return { unknown: from === undefined ? source : target };
+  const operators = compileRule(bound).comparisons.map(({ operator }) => operator);
+  const { matchType, groups } = searchRelated(
+    view,
+    { build, isListed: isListed(definition), twoWay, excludeSameGroup, operators },
+    { identifier: source, source: view.findSource(source), limit: SEARCHED_GROUPS },
+  );
+  const place = groups.flat().indexOf(to.productId);
+  const products = { source: JSON.parse(from.raw), target: JSON.parse(to.raw) } as Record<
+    'source' | 'target',
+    UploadedProduct
+  >;
+  const isForward = matchType === 'FIRST_WAY';
+  const excluded = describeExclusion(products, excludeSameGroup);
+  const explained = isListed(definition)
+    ? explainLinked(view, { build, identifier: source, productId: to.productId, matchType })
+    : explainPair(bound, isForward ? products : { source: products.target, target: products.source });
+  const isBehind = groups.length === SEARCHED_GROUPS && excluded === null && holdsThroughout(explained);
+  return {
+    related: place >= 0 || isBehind,
+    matchType,
+    rank: place < 0 ? null : place + 1,
+    excluded,
+    ...explained,
+  };
+}
+
+const holdsThroughout = ({ source, target, match }: PairExplanation) =>
+  source.holds && target.holds && match.every(({ holds }) => holds);
+
+function describeExclusion(
+  { source, target }: Record<'source' | 'target', UploadedProduct>,
+  excludeSameGroup: boolean,
+): RelationExplanation['excluded'] {
+  if (source.identifier === target.identifier) return 'same product';
+  return excludeSameGroup && source.groupIdentifier === target.groupIdentifier ? 'same group' : null;
+}
+
+/** What a product leads to and what leads to it, relation by relation, with the reason. Source: docs/interface.md §12.7. */
+
+export interface ProductRelationsInput {
+  readonly projectId: number;
+  readonly identifier: string;
+  /** Groups for each relation and direction. */
+  readonly limit: number;
+}
+
+export interface ProductRelation {
+  readonly id: number;
+  /** What it leads to from the source side. */
+  readonly asSource: ProductSide;
+  /** What leads to it on the target side. */
+  readonly asTarget: ProductSide;
+}
+
+interface ProductSide {
+  /** Whether the product stands on this side. */
+  readonly stands: boolean;
+  /** Best first; several of a group stand together. */
+  readonly results: readonly RelatedProduct[];
+}
+
+type RelatedProduct = ReturnType<typeof describeBriefly> & { readonly explain: PairExplanation };
+
+const OPPOSITE: Readonly<Record<Side, Side>> = { source: 'target', target: 'source' };
+
+/** As the search has it: for a view that fetches what will be looked for. */
+export function toSearched({ build, bound, definition, excludeSameGroup }: ServedRelation): SearchedRelation {
+  const operators = compileRule(bound).comparisons.map(({ operator }) => operator);
+  // Both ways are looked for, whatever the relation answers: that is what a two-way one does where it finds nothing.
+  return { build, isListed: isListed(definition), twoWay: true, excludeSameGroup, operators };
+}
+
+/** @returns undefined when the product is not there */
+export function relateProduct(
+  view: RelationView,
+  relation: ServedRelation,
+  { identifier, limit }: ProductRelationsInput,
+): ProductRelation | undefined {
+  const upload = view.findUpload(identifier);
+  if (upload === undefined) return undefined;
+  const product = JSON.parse(upload.raw) as UploadedProduct;
+  const source = view.findSource(identifier);
+  const searched = toSearched(relation);
+
+  const describeSide = (side: Side): ProductSide => {
+    const across = OPPOSITE[side];
+    const stands = searched.isListed
+      ? view.listLinked({ build: searched.build, side: across, identifier }).length > 0
+      : (source?.memberships.some((one) => one.build === searched.build && one.side === side) ?? false);
+    const groups = stands ? searchSide(view, searched, { identifier, source, limit, side: across }) : [];
+    const explain = (productId: number, other: UploadedProduct) => {
+      if (searched.isListed) {
+        const matchType = side === 'source' ? 'FIRST_WAY' : 'SECOND_WAY';
+        return explainLinked(view, { build: searched.build, identifier, productId, matchType });
+      }
+      const pair =
+        side === 'source' ? { source: product, target: other } : { source: other, target: product };
+      return explainPair(relation.bound, pair);
+    };
+    const results = groups.flat().flatMap((productId) => {
+      const raw = view.findRaw(productId);
+      if (raw === undefined) return [];
+      const other = JSON.parse(raw) as UploadedProduct;
+      return [{ ...describeBriefly(other), explain: explain(productId, other) }];
+    });
+    return { stands, results };
+  };
+  return { id: relation.id, asSource: describeSide('source'), asTarget: describeSide('target') };
+}

@@ -1,24 +1,24 @@
 /**
  * The door of search: related products found from memberships, why they are found, and surveys of a whole relation.
  */
-export { FetchedView, type RankedPlace, type WantedPage } from './fetched-view.ts';
-export { KeptColumns, RuleMembers } from './kept-columns.ts';
-export { explainLinked } from './linked-explain.ts';
+
+export { KeptColumns, RuleMembers } from './catalog-columns.ts';
 export {
-  type ProductRelation,
-  type ProductRelationsInput,
-  relateProduct,
-  toSearched,
-} from './product-relations.ts';
-export { listRelated, type WantedRelated } from './related-identifiers.ts';
-export { type FoundGroups, type SearchedRelation, searchRelated } from './related-search.ts';
+  type FoundGroups,
+  listRelated,
+  type SearchedRelation,
+  searchRelated,
+  type WantedRelated,
+} from './related-search.ts';
 export {
   type Candidate,
   expectCandidates,
+  FetchedView,
   type FoundSource,
   growPage,
   LINKED_AT_MOST,
   type LinkedProduct,
+  type RankedPlace,
   type RelationView,
   type ShareLists,
   SORTED_AT_MOST,
@@ -27,9 +27,20 @@ export {
   type Variant,
   type Wanted,
   type WantedLinks,
+  type WantedPage,
 } from './related-view.ts';
-export { explainPair, type PairExplanation } from './relation-explain.ts';
-export { type ExplainInput, explainRelation, type RelationExplanation } from './relation-questions.ts';
+export {
+  type ExplainInput,
+  explainLinked,
+  explainPair,
+  explainRelation,
+  type PairExplanation,
+  type ProductRelation,
+  type ProductRelationsInput,
+  type RelationExplanation,
+  relateProduct,
+  toSearched,
+} from './relation-explain.ts';
 export {
   type PresentUpload,
   type RelationSurvey,

@@ -1,12 +1,14 @@
-import type { ChangedCatalog } from '../../catalog/catalog.ts';
-import { isGuarded } from '../../catalog/catalog.ts';
+import { randomUUID } from 'node:crypto';
+import { type ChangedCatalog, isGuarded } from '../../catalog/catalog.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import {
   byEngine,
   insertInto,
   listed,
   lookupJoin,
+  type Operation,
   own,
+  type PayloadFiles,
   type Program,
   row,
   rows,
@@ -15,9 +17,26 @@ import {
   sql,
   tabled,
   text,
+  unpackParts,
 } from '../../storage/storage.ts';
-import { type LinkLine, mergeLines, TARGETS_PER_SOURCE } from '../links/links.ts';
-import type { LinkOrder, LinkPage, LinkResult, ListSize, ReadLine, StagedPiece } from '../port.ts';
+import {
+  type LinkLine,
+  LinkPieces,
+  LinkReader,
+  mergeLines,
+  packLines,
+  TARGETS_PER_SOURCE,
+} from '../links/links.ts';
+import type {
+  AcceptedLinks,
+  LinkOrder,
+  LinkPage,
+  LinkResult,
+  ListSize,
+  ReadLine,
+  SentLinks,
+  StagedPiece,
+} from '../port.ts';
 import { announceRelation, insertStagedList } from './definition-store.ts';
 
 /**
@@ -281,7 +300,7 @@ function* findList(relationId: number): Program<number | undefined> {
 }
 
 /** @returns the links of these lines that the present list has, each by a number of its own */
-export function* findKept(relationId: number, lines: readonly LinkLine[]): Program<number[]> {
+function* findKept(relationId: number, lines: readonly LinkLine[]): Program<number[]> {
   const list = yield* findList(relationId);
   if (list === undefined) return [];
   const pairs = lines.flatMap(({ source, targets }) =>
@@ -296,7 +315,87 @@ export function* findKept(relationId: number, lines: readonly LinkLine[]): Progr
 }
 
 /** @returns how many links the present list has */
-export function* countLinks(relationId: number): Program<number> {
+function* countLinks(relationId: number): Program<number> {
   const list = yield* findList(relationId);
   return list === undefined ? 0 : (yield* countList(list)).pairs;
+}
+
+/** Reads lists of links as they come, and stores them in pieces that a task stages one after another. */
+
+interface LinkReaderParts {
+  readonly payloads: PayloadFiles;
+  read<Result>(projectId: number, program: Program<Result>): Promise<Result>;
+}
+
+export function linkOperations(parts: LinkReaderParts): Record<string, Operation> {
+  return {
+    acceptLinks: async (sent: SentLinks & { projectId: number }) => ({
+      output: await acceptLinks(parts, sent),
+    }),
+  };
+}
+
+/** @throws request_invalid, body_too_large, body_not_unpacked, storage_full; then nothing is kept */
+async function acceptLinks(
+  { payloads, read }: LinkReaderParts,
+  { projectId, relationId, bytes, encoding, maxMib, isCounted }: SentLinks & { projectId: number },
+): Promise<AcceptedLinks> {
+  const name = `links-${randomUUID()}`;
+  const payloadNames: string[] = [];
+  const kept = new DistinctNumbers();
+  const pieces = new LinkPieces();
+  const reader = new LinkReader((line) => pieces.add(line));
+
+  async function store(lines: readonly LinkLine[]): Promise<void> {
+    if (lines.length === 0) return;
+    const next = `${name}-${payloadNames.length}`;
+    // Named before it is there, so that one that was written by half goes too.
+    payloadNames.push(next);
+    await payloads.write(projectId, next, packLines(lines));
+    if (isCounted) kept.add(await read(projectId, findKept(relationId, lines)));
+  }
+
+  try {
+    for await (const chunk of unpackParts(cut(bytes), encoding, maxMib)) {
+      reader.add(chunk);
+      if (pieces.isFull) await store(pieces.take());
+    }
+    reader.end();
+    await store(pieces.take());
+    const present = isCounted ? await read(projectId, countLinks(relationId)) : 0;
+    return { payloadNames, present, kept: kept.count() };
+  } catch (error) {
+    // The refusal is what counts; payloads that stay are removed at a later start.
+    for (const one of payloadNames) await payloads.remove(projectId, one).catch(() => {});
+    throw error;
+  }
+}
+
+/** What is read of a body at a time. */
+const CHUNK_BYTES = 256 * 1024;
+
+function* cut(bytes: Uint8Array): Generator<Uint8Array> {
+  // Shared memory is copied: decoders take none.
+  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.slice(at, at + CHUNK_BYTES);
+}
+
+/** Numbers, some of them several times, at eight bytes each. */
+class DistinctNumbers {
+  private numbers = new Float64Array(1_024);
+  private length = 0;
+
+  add(added: readonly number[]): void {
+    if (this.length + added.length > this.numbers.length) {
+      const larger = new Float64Array((this.length + added.length) * 2);
+      larger.set(this.numbers.subarray(0, this.length));
+      this.numbers = larger;
+    }
+    this.numbers.set(added, this.length);
+    this.length += added.length;
+  }
+
+  count(): number {
+    const sorted = this.numbers.subarray(0, this.length).sort();
+    return sorted.reduce((count, number, at) => (at > 0 && number === sorted[at - 1] ? count : count + 1), 0);
+  }
 }

@@ -1,13 +1,31 @@
-import type { Derive, PlacedDocument } from '../../catalog/catalog.ts';
-import { among, own, type Program, rows, sql } from '../../storage/storage.ts';
+import type { ChangedCatalog, Derive, PlacedDocument } from '../../catalog/catalog.ts';
 import {
+  among,
+  byEngine,
+  deleteSome,
+  own,
+  type Program,
+  row,
+  rows,
+  run,
+  sql,
+} from '../../storage/storage.ts';
+import {
+  type BuildOrder,
+  type BuildPage,
+  chooseWalked,
+  derivePage,
+  describePage,
   type ExtendedDocument,
   Memberships,
   type PlacedRow,
   packDerived,
+  planExtension,
   unpackMemberships,
+  type WalkedDocument,
+  type WantedBuild,
 } from '../memberships/memberships.ts';
-import { listBuildNumbers, listBuilds } from './definition-store.ts';
+import { announceRelation, listBuildNumbers, listBuilds } from './definition-store.ts';
 
 /** The join index, written beside the documents that it is derived from. */
 
@@ -41,4 +59,89 @@ export function* findMemberships(documents: readonly number[]): Program<Readonly
       from relation_document where ${own()} and document_id ${among(documents)}`,
   );
   return new Map(found.map((row) => [row.id, { ...row, memberships: unpackMemberships(row.packed) }]));
+}
+
+/** Builds the join index of a rule from older documents, and removes it when no relation uses it any more. */
+
+export interface ChangedIndex {
+  readonly catalog: ChangedCatalog;
+  readonly extend: ExtendIndex;
+}
+
+/** Walks a part of the documents that are older than the wanted builds; the last part makes them those that answer. */
+export function* buildPage(
+  { catalog, extend }: ChangedIndex,
+  { relationIds, after, at, limit }: BuildOrder,
+): Program<BuildPage> {
+  const walked = chooseWalked(yield* listWantedBuilds(relationIds), after);
+  if (walked.length === 0) return { next: undefined, progress: 100 };
+  const last = Math.max(...walked.map((build) => build.last));
+  const page = yield* listDocuments({ from: after?.document ?? 0, last, limit });
+  const rules = walked.map(({ wanted, rule }) => ({ build: wanted, bound: JSON.parse(rule) }));
+  yield* extendDocuments(extend, page, new Memberships(rules));
+  const described = describePage({ builds: rules.map(({ build }) => build), last, limit, page });
+  if (described.next !== undefined) return described;
+  for (const { relationId, wanted } of walked) {
+    yield* run(sql`update relation set active_build = ${wanted} where ${own()} and id = ${relationId}`);
+    yield* announceRelation(relationId, at, { change: 'built' });
+  }
+  catalog.affect('answers');
+  return described;
+}
+
+const listWantedBuilds = (relationIds: readonly number[]) =>
+  rows<WantedBuild>(
+    sql`select r.id as "relationId", r.active_build as active, b.id as wanted, b.rule, b.last_document as last
+      from relation r join relation_build b on ${own('b')} and b.id = r.wanted_build
+      where ${own('r')} and r.id ${among(relationIds)} order by r.id`,
+  );
+
+const RAW = byEngine({ sqlite: sql`cast(raw as text) as raw`, postgres: sql`raw` });
+
+const listDocuments = ({ from, last, limit }: { from: number; last: number; limit: number }) =>
+  rows<WalkedDocument>(
+    sql`select id, product_id as "productId", ${RAW} from document
+      where ${own()} and id > ${from} and id <= ${last} order by id limit ${limit}`,
+  );
+
+function* extendDocuments(
+  extend: ExtendIndex,
+  page: readonly WalkedDocument[],
+  memberships: Memberships,
+): Program<void> {
+  const derived = derivePage(page, memberships);
+  if (derived.length === 0) return;
+  const kept = yield* findMemberships(derived.map(({ document }) => document.id));
+  const live = new Set((yield* listBuilds()).map(({ build }) => build));
+  const extended = planExtension(derived, live, (id) => kept.get(id)?.memberships ?? []);
+  if (extended.length > 0) yield* extend(extended);
+}
+
+/** @returns a build that no relation uses any more */
+export function* findUnusedBuild(): Program<number | undefined> {
+  const found = yield* row<{ id: number }>(
+    sql`select b.id from relation_build b where ${own('b')} and b.kind <> 'staged' and not exists (
+      select 1 from relation r where ${own('r')} and b.id in (r.active_build, r.wanted_build)) limit 1`,
+  );
+  return found?.id;
+}
+
+const STEP = 5_000;
+/** The tables with rows of a build, with their keys. */
+const ROWS_OF_BUILDS = {
+  relation_member: 'build_id, side, match_key, rank, product_id, document_id',
+  relation_link: 'build_id, line, place',
+  relation_link_source: 'build_id, line',
+} as const;
+
+/** Removes a part of the rows of unused builds. @returns whether there may be more */
+export function* dropBuilds(): Program<boolean> {
+  const over = yield* findUnusedBuild();
+  if (over === undefined) return false;
+  for (const [table, key] of Object.entries(ROWS_OF_BUILDS)) {
+    const changed = yield* run(deleteSome(table, key, { where: sql`build_id = ${over}`, limit: STEP }));
+    if (changed === STEP) return true;
+  }
+  yield* run(sql`delete from relation_build where ${own()} and id = ${over}`);
+  return true;
 }

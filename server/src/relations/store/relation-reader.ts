@@ -1,20 +1,29 @@
 import type { Attribute } from '../../catalog/catalog.ts';
 import type { Operation, StopFlag } from '../../storage/storage.ts';
 import type { CatalogRelations, RelateInput } from '../answers/answers.ts';
-import { bindRule, isListed, type RelationDefinition, ruleOf } from '../definitions/definitions.ts';
+import {
+  bindRule,
+  compileRule,
+  isListed,
+  type RelationDefinition,
+  ruleOf,
+} from '../definitions/definitions.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
 import type { CatalogMark } from '../port.ts';
-import type { RelationView } from '../search/search.ts';
 import {
   type ExplainInput,
   explainRelation,
   type KeptColumns,
+  type PresentUpload,
   type ProductRelation,
   type ProductRelationsInput,
   type RelationSurvey,
+  type RelationView,
   RuleMembers,
   readingLimit,
   relateProduct,
+  type SearchedRelation,
+  type ShareLists,
   type SurveyedCatalog,
   type SurveyedRelation,
   type SurveyTime,
@@ -22,20 +31,20 @@ import {
   type TriedCatalog,
   toSearched,
   tryOnColumns,
+  type WantedRelated,
   WorkLimit,
 } from '../search/search.ts';
-import { createSharedLists } from './shared-lists.ts';
 
 /** A request, with the state of the catalog that its caller has just read. */
 export type MetRelateInput = RelateInput & CatalogMark;
 
 /** A question with its time limit. */
-export interface Limited {
+interface Limited {
   readonly limitMs: number;
 }
 
 /** Work on a project's catalog. */
-export interface LimitedWork {
+interface LimitedWork {
   readonly projectId: number;
   readonly limit: WorkLimit;
   /** Whether it must see what was just written: a replica may lag. */
@@ -165,4 +174,86 @@ async function relateProductToAll(
     if (related !== undefined) found.push(related);
   }
   return found;
+}
+
+/** A relation that answers. */
+export interface PassedRelation {
+  readonly id: number;
+  readonly tag: string;
+  readonly searched: SearchedRelation;
+}
+
+export interface PassedProduct {
+  readonly productId: number;
+  readonly identifier: string;
+}
+
+/** One state of a catalog, for whoever reads all of it with what goes with its products. */
+export interface CatalogPass {
+  readonly version: number;
+  readonly attributes: readonly Attribute[];
+  readonly relations: readonly PassedRelation[];
+  /** @returns those that are there, in no order */
+  findUploads(identifiers: readonly string[]): Promise<readonly PresentUpload[]>;
+  /** @returns products by id, above `after` */
+  listUploads(after: number, limit: number): Promise<readonly PresentUpload[]>;
+  /**
+   * @param products  by id
+   * @returns for each product and each relation wanted identifiers, best first
+   */
+  listRelated(
+    products: readonly PassedProduct[],
+    wanted: readonly WantedRelated[],
+  ): Promise<readonly (readonly (readonly string[])[])[]>;
+}
+
+/** Where a thread of its own reads whole catalogs; the state lasts until the work ends. */
+export interface CatalogPasses {
+  pass<Result>(projectId: number, work: (pass: CatalogPass) => Promise<Result>): Promise<Result>;
+}
+
+/** @returns those that are enabled, ready to be searched */
+export const toPassed = (relations: readonly ServedRelation[]): PassedRelation[] =>
+  relations
+    .filter(({ definition }) => definition.enabled)
+    .map(({ id, definition, build, bound, twoWay, excludeSameGroup }) => ({
+      ...{ id, tag: definition.tag },
+      searched: {
+        ...{ build, twoWay, excludeSameGroup, isListed: isListed(definition) },
+        operators: compileRule(bound).comparisons.map(({ operator }) => operator),
+      },
+    }));
+
+/** Bytes over all catalogs, about. */
+const MOST = 32 * 1024 * 1024;
+
+/**
+ * Lists that products of one version of a catalog share, in memory as long as there are few. `of`: an object that stands for
+ * the version.
+ */
+export function createSharedLists(most = MOST): { of(version: object): ShareLists } {
+  let catalogs = new WeakMap<object, Map<string, readonly unknown[]>>();
+  let weight = 0;
+
+  function keep(version: object, key: string, kept: { list: readonly unknown[]; weight: number }) {
+    weight += kept.weight;
+    if (weight > most) {
+      catalogs = new WeakMap();
+      weight = kept.weight;
+    }
+    const lists = catalogs.get(version) ?? new Map<string, readonly unknown[]>();
+    catalogs.set(version, lists.set(key, kept.list));
+  }
+
+  return {
+    of:
+      (version) =>
+      <Item>(key: string, make: () => readonly Item[], weigh: (item: Item) => number) => {
+        const known = catalogs.get(version)?.get(key);
+        if (known !== undefined) return known as readonly Item[];
+        const list = make();
+        keep(version, key, { list, weight: list.reduce((sum, item) => sum + weigh(item), 200) });
+        return list;
+      },
+  };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CatalogRelations } from '../answers/answers.ts';
-import { createSharedLists } from './shared-lists.ts';
+import { createSharedLists } from './relation-reader.ts';
 
 const open = (version: number) =>
   new CatalogRelations({ version, attributes: [], relations: [], hasTargets: () => true });

@@ -1,7 +1,7 @@
 /**
  * The door of the stores: the port of `../port.ts` on SQLite files and on PostgreSQL, each behind threads.
  */
-export type { CatalogPass, CatalogPasses, PassedRelation } from './catalog-pass.ts';
+
 export {
   createPostgresPasses,
   createPostgresRelationStore,
@@ -9,6 +9,7 @@ export {
   postgresRelationWriterOperations,
   relationBatchDerivation,
 } from './postgres/postgres.ts';
+export type { CatalogPass, CatalogPasses, PassedRelation } from './relation-reader.ts';
 export {
   createSqlitePasses,
   createSqliteRelationStore,

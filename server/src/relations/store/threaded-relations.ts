@@ -13,7 +13,6 @@ import type {
   SavedRelation,
   StagedPiece,
 } from '../port.ts';
-import { buildPage, type ChangedIndex, dropBuilds, findUnusedBuild } from './build-store.ts';
 import {
   bindRelations,
   deleteRelation,
@@ -24,6 +23,7 @@ import {
   saveRelation,
 } from './definition-store.ts';
 import { applyLinks, beginLinks, freeLinks, readLinks, stageLinks } from './link-store.ts';
+import { buildPage, type ChangedIndex, dropBuilds, findUnusedBuild } from './membership-store.ts';
 
 /** How the serving thread reads. */
 export interface RelationReads {

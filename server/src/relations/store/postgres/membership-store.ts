@@ -108,7 +108,7 @@ async function copyMembers(
 
 /**
  * Their keys are read from what is kept beside the documents, with conditions that keep the estimate small, as in
- * `fetch-store.ts`. By row address, so that no plan walks through the index
+ * `search-store.ts`. By row address, so that no plan walks through the index
  * of a whole project; the project's one writer holds its lock, so that no address changes meanwhile.
  */
 async function removeMemberships(

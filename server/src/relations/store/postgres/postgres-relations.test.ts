@@ -12,8 +12,7 @@ import { openPostgres, type Postgres } from '../../../storage/storage.ts';
 import type { RelateOutput } from '../../answers/related-answers.ts';
 import type { CatalogMark } from '../../port.ts';
 import { postgresRelationReaderOperations } from '../../relations.ts';
-import { describeFetch } from './fetch-store.ts';
-import { readMark } from './mark-store.ts';
+import { describeFetch, readMark } from './search-store.ts';
 
 /** How related products are read: in which statements, and by which plans. */
 

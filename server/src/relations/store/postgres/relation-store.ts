@@ -1,10 +1,30 @@
-import { applyPostgresChange, changePostgresCatalog } from '../../../catalog/catalog.ts';
-import { type Operation, type Postgres, performOn } from '../../../storage/storage.ts';
+import { applyPostgresChange, changePostgresCatalog, readOntology } from '../../../catalog/catalog.ts';
+import {
+  createPayloadRows,
+  isTimedOut,
+  type Operation,
+  type Postgres,
+  type Program,
+  performOn,
+  type SqlSession,
+} from '../../../storage/storage.ts';
+import { CatalogRelations } from '../../answers/answers.ts';
 import type { RelationStore } from '../../port.ts';
+import { KeptColumns, listRelated, type WorkLimit } from '../../search/search.ts';
+import { listBuilt } from '../definition-store.ts';
+import { countList, linkOperations } from '../link-store.ts';
+import {
+  type CatalogPasses,
+  type InspectedCatalog,
+  type MetRelateInput,
+  type RelationCatalogs,
+  readerOperations,
+  toPassed,
+} from '../relation-reader.ts';
+import { countMembers, findUploads, listTargetBuilds, listUploads, sampleMembers } from '../survey-store.ts';
 import { createThreadedRelations, type RelationThreads, writerOperations } from '../threaded-relations.ts';
-import { readMark } from './mark-store.ts';
 import { extendIn } from './membership-store.ts';
-import type { PostgresReaders } from './reader-store.ts';
+import { CatalogMoved, type Prefetch, readCatalog, readMark } from './search-store.ts';
 
 /** The operations of the writing threads for relations. */
 export const postgresRelationWriterOperations = (postgres: Postgres): Record<string, Operation> =>
@@ -31,4 +51,160 @@ export function createPostgresRelationStore({
     },
     threads,
   );
+}
+
+interface PostgresReaders {
+  /** The primary: a preview sees the ontology that was just written. */
+  readonly postgres: Postgres;
+  /** Where reads may go: a replica or the primary. */
+  readPostgres(): Postgres;
+}
+
+/** The operations of the threads that answer relations, on PostgreSQL. */
+export function postgresRelationReaderOperations(
+  parts: PostgresReaders,
+  kept = new KeptColumns(),
+): Record<string, Operation> {
+  const { postgres } = parts;
+  return {
+    ...readerOperations(openCatalogs(parts), kept),
+    ...linkOperations({
+      payloads: createPayloadRows(postgres),
+      read: (projectId, program) => performOn(postgres, projectId, program),
+    }),
+  };
+}
+
+/** Projects whose relations are cached, with their items. */
+const KEPT_PROJECTS = 64;
+
+function openCatalogs({ postgres, readPostgres }: PostgresReaders): RelationCatalogs {
+  const known = new Map<number, CatalogRelations>();
+
+  async function open(session: SqlSession, projectId: number): Promise<CatalogRelations> {
+    const relations = await readRelations(session, projectId);
+    known.delete(projectId);
+    if (known.size >= KEPT_PROJECTS) known.delete(known.keys().next().value as number);
+    known.set(projectId, relations);
+    return relations;
+  }
+
+  return {
+    answer: ({ input, limit }, work) =>
+      limit.heed(async (signal) => {
+        const { projectId, version, scale } = input;
+        const reader = readPostgres();
+        const present = known.get(projectId);
+        try {
+          const relations =
+            present?.version === version
+              ? present
+              : await reader.snapshot((session) => open(session, projectId), signal);
+          const session = stoppable(reader, signal);
+          const order = { session, projectId, scale, version: relations.version };
+          const prefetch = describePrefetch(relations, input);
+          return await readCatalog({ ...order, prefetch }, (view) => work(relations, view));
+        } catch (error) {
+          if (!(error instanceof CatalogMoved)) throw error;
+        }
+        // The catalog changed in between: read all of it in one snapshot, with a few more round trips.
+        return reader.snapshot(async (session) => {
+          const relations = await open(session, projectId);
+          const prefetch = describePrefetch(relations, input);
+          return readCatalog({ session, projectId, scale, prefetch }, (view) => work(relations, view));
+        }, signal);
+      }),
+    inspect: ({ projectId, limit, isFresh = false }, work) =>
+      limit.heed((signal) =>
+        (isFresh ? postgres : readPostgres()).snapshot(
+          async (session) => work(await openInspected(session, projectId)),
+          signal,
+        ),
+      ),
+  };
+}
+
+const stoppable = (reader: Postgres, signal: AbortSignal): SqlSession => ({
+  ...reader,
+  rows: (sql, values) => reader.rows(sql, values, signal),
+});
+
+/** Several statements: call it on a snapshot. */
+async function readRelations(session: SqlSession, projectId: number): Promise<CatalogRelations> {
+  const { version } = await readMark(session, projectId);
+  const { attributes } = await performOn(session, projectId, readOntology());
+  const relations = await performOn(session, projectId, listBuilt());
+  const builds = relations.map(({ build }) => build);
+  const targets = new Set(await performOn(session, projectId, listTargetBuilds(builds)));
+  return new CatalogRelations({ version, attributes, relations, hasTargets: (build) => targets.has(build) });
+}
+
+const describePrefetch = (relations: CatalogRelations, input: MetRelateInput): Prefetch => ({
+  searches: relations.listAnswering(input.tags),
+  products: relations.needsProducts(input),
+});
+
+async function openInspected(session: SqlSession, projectId: number): Promise<InspectedCatalog> {
+  const { version, scale } = await readMark(session, projectId);
+  const withinTime = createTimeout(session);
+  const perform = <Result>(program: Program<Result>) => performOn(session, projectId, program);
+  return {
+    read: (work, searches = [], limit) =>
+      withinTime(limit, () =>
+        readCatalog({ session, projectId, scale, prefetch: { searches, products: false } }, work),
+      ),
+    countMembers: (build, side) => perform(countMembers(build, side)),
+    sampleMembers: (build, side, every) => perform(sampleMembers(build, side, every)),
+    listAttributes: async () => (await perform(readOntology())).attributes,
+    readVersion: async () => version,
+    listUploads: (after, limit) => perform(listUploads(after, limit)),
+    findUploads: (identifiers) => perform(findUploads(identifiers)),
+    findBuilt: async (id) => (await perform(listBuilt())).find((relation) => relation.id === id),
+    listBuilt: () => perform(listBuilt()),
+    countList: (build) => perform(countList(build)),
+  };
+}
+
+/** @returns a function that runs reads with a timeout that the transaction survives */
+function createTimeout(session: SqlSession) {
+  let hasSavepoint = false;
+  return async <Result>(limit: WorkLimit | undefined, read: () => Promise<Result>): Promise<Result> => {
+    if (limit === undefined) return read();
+    limit.check();
+    if (!hasSavepoint) await session.run('savepoint read_in_time');
+    hasSavepoint = true;
+    await session.rows("select set_config('statement_timeout', $1, true)", [String(limit.leftMs)]);
+    try {
+      return await read();
+    } catch (error) {
+      throw isTimedOut(error) ? limit.timeUsedUp() : error;
+    } finally {
+      // Nothing was written; this also resets the timeout.
+      await session.run('rollback to savepoint read_in_time');
+    }
+  };
+}
+
+/** Whole catalogs in PostgreSQL, each in one transaction that only reads. */
+export function createPostgresPasses(postgres: Postgres): CatalogPasses {
+  return {
+    pass: (projectId, work) =>
+      postgres.snapshot(async (session) => {
+        const { version, scale } = await readMark(session, projectId);
+        return work({
+          version,
+          attributes: (await performOn(session, projectId, readOntology())).attributes,
+          relations: toPassed(await performOn(session, projectId, listBuilt())),
+          findUploads: (identifiers) => performOn(session, projectId, findUploads(identifiers)),
+          listUploads: (after, limit) => performOn(session, projectId, listUploads(after, limit)),
+          listRelated(products, wanted) {
+            const identifiers = products.map(({ identifier }) => identifier);
+            const prefetch = { searches: wanted, products: false, variants: false } as const;
+            return readCatalog({ session, projectId, scale, prefetch }, (view) =>
+              listRelated(view, identifiers, wanted),
+            );
+          },
+        });
+      }),
+  };
 }

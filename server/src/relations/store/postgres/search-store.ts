@@ -12,25 +12,20 @@ import {
 } from '../../../storage/storage.ts';
 import type { Side } from '../../definitions/definitions.ts';
 import { type PackedMembership, sideNumber, unpackMemberships } from '../../memberships/memberships.ts';
-import type { SearchedRelation } from '../../search/search.ts';
+import type { CatalogMark } from '../../port.ts';
 import {
   type Candidate,
   expectCandidates,
   FetchedView,
   type RankedPlace,
   type RelationView,
+  type SearchedRelation,
+  SORTED_AT_MOST,
   SQL_OPERATORS,
   type WantedLinks,
   type WantedPage,
 } from '../../search/search.ts';
-import { describeLinked, type LinkedRow } from '../linked-store.ts';
-import {
-  describeFetch,
-  FETCHED,
-  type FetchedRow,
-  type PageOrder,
-  type SourceListOrder,
-} from './fetch-store.ts';
+import { describeLinked, type LinkedRow } from '../survey-store.ts';
 
 /** Reads the join index in PostgreSQL, in as few statements as possible. */
 
@@ -43,12 +38,12 @@ export interface Prefetch {
   readonly variants?: false;
 }
 
-export const NO_PREFETCH: Prefetch = { searches: [], products: false };
+const NO_PREFETCH: Prefetch = { searches: [], products: false };
 
 /** A statement has seen another state of the catalog than those before. */
 export class CatalogMoved extends Error {}
 
-export interface ReadOrder {
+interface ReadOrder {
   readonly session: SqlSession;
   readonly projectId: number;
   /** Of the tables, see `CatalogMark`. */
@@ -231,4 +226,268 @@ function readPage(row: FetchedRow | undefined): { page: Candidate[]; last: Ranke
 function readVariants(text: string) {
   const pairs = JSON.parse(text) as [number, PackedMembership[]][];
   return pairs.map(([productId, packed]) => ({ productId, packed }));
+}
+
+/**
+ * The one statement that reads what answers about related products need: a request is one round trip, and what it
+ * reads is of one state. There is one way only to run it, whether or not the tables have statistics: subqueries with
+ * `offset 0` or a limit are entered row by row and read by an index. PostgreSQL takes JSON for 100 rows wherever it is
+ * unfolded; conditions on its type, which always hold, but which it takes for rare, keep the estimate of small lists
+ * small, without which it would compile the statement (`jit`) for half a second.
+ */
+
+/** The kind of a row, with the contents of its columns `id`, `a`, `b` and `c`. */
+const FETCHED = {
+  /** id: of the catalog. */
+  version: 0,
+  /** id: of the product; its identifier, group and memberships. */
+  source: 1,
+  /** Of a source, id; a: `build side`; b: JSON of product ids and of groups; c: the last rank. */
+  sourceList: 2,
+  /** id: the index of the requested page; the rest as above. */
+  page: 3,
+  /** a: a group; b: JSON of pairs of product id and memberships. */
+  variants: 4,
+  /** id: of the product; its identifier and its upload. */
+  upload: 5,
+  raw: 6,
+  /** id: of the product; its identifier. */
+  identifier: 7,
+  /** a: a path as JSON; id: its own. */
+  category: 8,
+} as const;
+
+interface FetchedRow {
+  readonly kind: number;
+  readonly id: number;
+  readonly a: string;
+  readonly b: string;
+  readonly c: string;
+}
+
+/** A list that is read for every source; parameter `$3`. */
+interface SourceListOrder {
+  readonly build: number;
+  /** The side of the candidates. */
+  readonly side: 0 | 1;
+  /** Number of candidates. */
+  readonly size: number;
+  /** Number of groups whose variants are read. */
+  readonly groups: number;
+  /** Whether the source's own group is left out. */
+  readonly excludes: boolean;
+  /** SQL operators; the candidate's value is on the left. */
+  readonly operators: readonly string[];
+}
+
+/** The next page of a list; parameter `$4`. */
+interface PageOrder extends Omit<SourceListOrder, 'excludes'> {
+  readonly id: number;
+  readonly own: string | null;
+  /** Base64 values of the opposite membership. */
+  readonly compared: readonly (string | null)[];
+  readonly keys: readonly string[];
+  /** In hexadecimal. */
+  readonly rank: string;
+  readonly product: number;
+}
+
+const texts = new Map<string, string>();
+
+/**
+ * @returns the statement for rules of so many comparisons, another one for each scale. Its values: project, identifiers of sources, JSON of
+ * `SourceListOrder`s, JSON of `PageOrder`s, groups, ids of products whose uploads are read, whether those of candidates
+ * are read too, identifiers of uploads, ids of products whose identifiers are asked for, category paths
+ */
+export function describeFetch(comparisons: number, scale: number): string {
+  const key = `${comparisons} ${scale}`;
+  const text = texts.get(key) ?? `/* ${scale} */ ${writeFetch(comparisons)}`;
+  texts.set(key, text);
+  return text;
+}
+
+/** A member whose document is not its product's present one is staged, or kept for a restore. */
+const isPresent = (row: string) =>
+  `(select p.document_id from product p where p.project_id = $1 and p.id = ${row}.product_id) = ${row}.document_id`;
+
+const writeFetch = (comparisons: number) => `with source as materialized (
+  select i.identifier, p.id, r.group_identifier, r.memberships
+  from unnest((select $2::text[])) i (identifier)
+  cross join lateral (select p.id, p.document_id from product p
+    where p.project_id = $1 and p.identifier = i.identifier offset 0) p
+  cross join lateral (select r.group_identifier, r.memberships from relation_document r
+    where r.project_id = $1 and r.document_id = p.document_id offset 0) r
+), membership as materialized (
+  select s.id, s.group_identifier as own, (e->>0)::bigint as build, (e->>1)::bigint as side, e->3 as compared, e->4 as keys
+  from source s cross join lateral json_array_elements(s.memberships::json) e
+  where json_typeof(e) = 'array'
+), candidate as materialized (
+  select l.no, l.kind, l.id, l.build, l.side, l.groups, l.own, l.key, m.product_id, m.group_identifier, m.rank,
+    row_number() over (partition by l.no order by m.rank, m.product_id) as place
+  from (${writeLists(comparisons)}) l
+  cross join lateral (
+    select m.* from (${writeKeys(comparisons)}) k
+    cross join lateral (${writeCandidates(comparisons)}) m
+    order by m.rank, m.product_id limit l.size) m
+), chosen as materialized (
+  select c.name, c.tag, c.key from (
+    select c.group_identifier as name, '[' || c.build || ',' || c.side || ',' as tag, c.key, c.groups,
+      row_number() over (partition by c.no order by min(c.place)) as place
+    from candidate c where c.group_identifier is distinct from c.own
+    group by c.no, c.group_identifier, c.build, c.side, c.key, c.groups) c
+  where c.place <= c.groups
+), variant as materialized (
+  select g.name, r.product_id, r.memberships
+  from (select name from chosen union select unnest((select $5::text[]))) g (name)
+  cross join lateral (select r.product_id, r.memberships from relation_document r
+    where r.project_id = $1 and r.group_identifier = g.name and ${isPresent('r')} offset 0) r
+), served as materialized (
+  select unnest((select $6::bigint[])) as id
+  union
+  ${writeMatching()}
+)
+select ${FETCHED.version} as kind, catalog_version as id, null as a, null as b, null as c
+  from catalog where project_id = $1
+union all
+select ${FETCHED.source}, id, identifier, group_identifier, memberships from source
+union all
+select c.kind, c.id, c.build || ' ' || c.side, json_build_array(json_agg(c.product_id), json_agg(c.group_identifier))::text,
+  encode((array_agg(c.rank))[count(*)], 'hex')
+from (select * from candidate c order by c.no, c.place) c
+group by c.no, c.kind, c.id, c.build, c.side
+union all
+select ${FETCHED.variants}, null, name, '[' || string_agg('[' || product_id || ',' || memberships || ']', ',') || ']', null
+from variant group by name
+union all
+select ${FETCHED.raw}, s.id, null, d.raw, null from served s ${DOCUMENT_OF('s.id')}
+union all
+select ${FETCHED.upload}, p.id, u.identifier, d.raw, null
+from unnest((select $8::text[])) u (identifier)
+cross join lateral (select p.id, p.document_id from product p
+  where p.project_id = $1 and p.identifier = u.identifier offset 0) p
+cross join lateral (select d.raw from document d where d.project_id = $1 and d.id = p.document_id offset 0) d
+union all
+select ${FETCHED.identifier}, u.id, p.identifier, null, null from unnest((select $9::bigint[])) u (id)
+cross join lateral (select p.identifier from product p where p.project_id = $1 and p.id = u.id offset 0) p
+union all
+select ${FETCHED.category}, c.id, u.path, null, null from unnest((select $10::text[])) u (path)
+cross join lateral (select c.id from category c
+  where c.project_id = $1 and md5(c.path) = md5(u.path) and c.path = u.path limit 1) c`;
+
+/**
+ * The variants that will be shown, nearly: those that stand on the side and have the key of a list that chose their
+ * group. Grouped, not joined: with estimates as small as these a join would compare each with each.
+ */
+const writeMatching = () => `select v.id from (
+    select array_agg(x.tag) filter (where x.tag is not null) as tags,
+      array_agg(x.key) filter (where x.tag is not null) as keys,
+      array_agg(x.product_id) filter (where x.tag is null) as ids,
+      array_agg(x.memberships) filter (where x.tag is null) as memberships
+    from (
+      select name, tag, key, null::bigint as product_id, null as memberships from chosen where (select $7::boolean)
+      union all
+      select name, null, null, product_id, memberships from variant where (select $7::boolean)) x
+    group by x.name) g
+  cross join lateral unnest(g.ids, g.memberships) v (id, memberships)
+  cross join lateral unnest(g.tags, g.keys) l (tag, key)
+  where strpos(v.memberships, l.tag) > 0 and (l.key is null or strpos(v.memberships, l.key) > 0)`;
+
+const DOCUMENT_OF = (productId: string) => `
+cross join lateral (select p.document_id from product p where p.project_id = $1 and p.id = ${productId} offset 0) p
+cross join lateral (select d.raw from document d
+  where d.project_id = $1 and d.id = p.document_id offset 0) d`;
+
+const range = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
+
+/** Of each comparison at most one: what a candidate's value must reach, stay below or differ from. */
+const writeLists = (comparisons: number) => `select row_number() over () as no, l.*,
+    case json_array_length(l.keys) when 1 then l.keys->>0 end as key${range(comparisons)
+      .map(
+        (n) => `,
+    case l.operators->>${n - 1} when '>=' then v${n} when '>' then v${n} || '\\x00'::bytea end as from${n},
+    case l.operators->>${n - 1} when '<' then v${n} when '<=' then v${n} || '\\x00'::bytea end as below${n},
+    case l.operators->>${n - 1} when '<>' then v${n} end as other${n}`,
+      )
+      .join('')}
+  from (select l.*${range(comparisons)
+    .map((n) => `, decode(l.compared->>${n - 1}, 'base64') as v${n}`)
+    .join('')}
+    from (
+      select ${FETCHED.sourceList} as kind, e.id, w.build, w.side, w.size, w.groups,
+        case when w.excludes then e.own end as own,
+        w.operators, e.compared, e.keys, ''::bytea as rank, 0::bigint as product
+      from membership e
+      join json_to_recordset($3::json) as w
+        (build bigint, side bigint, size bigint, groups bigint, excludes boolean, operators json)
+        on w.build = e.build and w.side = 1 - e.side
+      union all
+      select ${FETCHED.page}, w.id, w.build, w.side, w.size, w.groups, w.own,
+        w.operators, w.compared, w.keys, decode(w.rank, 'hex'), w.product
+      from json_to_recordset($4::json) as w
+        (id bigint, build bigint, side bigint, size bigint, groups bigint, own text, operators json, compared json,
+         keys json, rank text, product bigint)
+      where json_typeof(w.keys) = 'array') l) l`;
+
+const IN_LIST = `m.project_id = $1 and m.build_id = l.build and m.side = l.side and m.match_key = k.key`;
+
+/** What the index of the first comparison holds is cut; no value begins with as many bytes of 255 as the upper end. */
+const IN_REACH = `m.c1 is not null
+  and substring(m.c1 for 512) >= coalesce(substring(l.from1 for 512), ''::bytea)
+  and substring(m.c1 for 512) <= coalesce(substring(l.below1 for 512), '\\x${'ff'.repeat(9)}'::bytea)`;
+
+/** The keys of a list, and how many members the first comparison reaches; without a comparison, many. */
+function writeKeys(comparisons: number): string {
+  const keys = `select decode(k #>> '{}', 'base64') as key from json_array_elements(l.keys) k
+      where json_typeof(k) = 'string'`;
+  if (comparisons === 0) return keys;
+  return `select k.key, case when l.from1 is null and l.below1 is null then ${SORTED_AT_MOST} else (
+        select count(*) from (select from relation_member m where ${IN_LIST} and ${IN_REACH}
+          order by substring(m.c1 for 512) limit ${SORTED_AT_MOST}) m) end as reach
+      from (${keys}) k offset 0`;
+}
+
+/** If the first comparison reaches few members, they are read and sorted; many are read by rank until enough match. */
+function writeCandidates(comparisons: number): string {
+  const matches = `(m.rank, m.product_id) > (l.rank, l.product)${range(comparisons)
+    .map(
+      (n) => `
+        and (l.from${n} is null or m.c${n} >= l.from${n}) and (l.below${n} is null or m.c${n} < l.below${n})
+        and (l.other${n} is null or m.c${n} is null or m.c${n} <> l.other${n})`,
+    )
+    .join('')}`;
+  const byRank = (
+    condition: string,
+  ) => `select m.product_id, m.group_identifier, m.rank from relation_member m
+      where ${IN_LIST} and ${matches} and ${isPresent('m')}${condition}
+      order by m.rank, m.product_id limit l.size`;
+  if (comparisons === 0) return byRank('');
+  return `select * from (
+      (select m.product_id, m.group_identifier, m.rank from (
+        select * from (select * from relation_member m where ${IN_LIST} and ${IN_REACH}
+          order by substring(m.c1 for 512) limit ${SORTED_AT_MOST}) m
+        where ${matches} order by m.rank, m.product_id offset 0) m
+        where k.reach < ${SORTED_AT_MOST} and ${isPresent('m')} limit l.size)
+      union all
+      (${byRank(` and k.reach >= ${SORTED_AT_MOST}`)})) m
+    order by m.rank, m.product_id limit l.size`;
+}
+
+/**
+ * A prepared statement keeps a plan that was made when its tables were small and reads them whole, until PostgreSQL
+ * analyses them, a minute after a load at the earliest. So statements that read row by row get another text once a
+ * table is large: with more than a few pages every plan uses the index.
+ */
+const LARGE_BYTES = 64 * 1024;
+const TABLES = ['product', 'document', 'relation_document', 'relation_member'];
+const SCALE = TABLES.map(
+  (table, at) => `case when pg_relation_size('${table}') > ${LARGE_BYTES} then ${2 ** at} else 0 end`,
+).join(' + ');
+
+/** @returns the version of a catalog, and which of the tables are large */
+export async function readMark(session: SqlSession, projectId: number): Promise<CatalogMark> {
+  const [mark] = await session.rows<CatalogMark>(
+    `select coalesce((select catalog_version from catalog where project_id = $1), 0) as version, ${SCALE} as scale`,
+    [projectId],
+  );
+  return mark ?? { version: 0, scale: 0 };
 }

@@ -1,6 +1,23 @@
-import { applySqliteChange, changeSqliteCatalog, readCatalogVersion } from '../../../catalog/catalog.ts';
-import type { CatalogFiles, Operation } from '../../../storage/storage.ts';
+import {
+  applySqliteChange,
+  changeSqliteCatalog,
+  readCatalogVersion,
+  readOntology,
+} from '../../../catalog/catalog.ts';
+import type { CatalogFile, CatalogFiles, Operation, PayloadFiles } from '../../../storage/storage.ts';
+import { CatalogRelations } from '../../answers/answers.ts';
 import type { RelationStore } from '../../port.ts';
+import { KeptColumns, listRelated, type RelationView } from '../../search/search.ts';
+import { listBuilt } from '../definition-store.ts';
+import { countList, linkOperations } from '../link-store.ts';
+import {
+  type CatalogPasses,
+  createSharedLists,
+  type RelationCatalogs,
+  readerOperations,
+  toPassed,
+} from '../relation-reader.ts';
+import { countMembers, findUploads, listTargetBuilds, listUploads, sampleMembers } from '../survey-store.ts';
 import {
   createThreadedRelations,
   type RelationReads,
@@ -8,6 +25,7 @@ import {
   writerOperations,
 } from '../threaded-relations.ts';
 import { extendIn } from './membership-store.ts';
+import { createFileView, listSources } from './search-store.ts';
 
 /** The operations of the writing threads for relations. */
 export const relationWriterOperations = (files: CatalogFiles): Record<string, Operation> =>
@@ -31,4 +49,110 @@ export function createSqliteRelationStore({
     scale: 0,
   });
   return createThreadedRelations({ readMark, read, readForAnswers: read }, threads);
+}
+
+/** The operations of the threads that answer relations, on catalog files. */
+export function relationReaderOperations(
+  files: CatalogFiles,
+  payloads: PayloadFiles,
+  kept = new KeptColumns(),
+): Record<string, Operation> {
+  return {
+    ...readerOperations(openCatalogs(files), kept),
+    ...linkOperations({
+      payloads,
+      read: async (projectId, program) => files.open(projectId).perform(program),
+    }),
+  };
+}
+
+function openCatalogs(files: CatalogFiles): RelationCatalogs {
+  const known = new WeakMap<CatalogFile, CatalogRelations>();
+  const shared = createSharedLists();
+  return {
+    async answer({ input, limit }, work) {
+      const file = files.open(input.projectId);
+      return file.snapshot(() => {
+        const version = readCatalogVersion(file);
+        let relations = known.get(file);
+        if (relations?.version !== version) {
+          relations = readRelations(file, version, relations);
+          known.set(file, relations);
+        }
+        return work(relations, createFileView(file, { limit, share: shared.of(relations) }));
+      });
+    },
+    async inspect({ projectId, limit }, work) {
+      const file = files.open(projectId);
+      return file.snapshot(() =>
+        work({
+          read: async (work, _, ownLimit = limit) => work(createFileView(file, { limit: ownLimit })),
+          countMembers: async (build, side) => file.perform(countMembers(build, side)),
+          sampleMembers: async (build, side, every) => file.perform(sampleMembers(build, side, every)),
+          listAttributes: async () => file.perform(readOntology()).attributes,
+          readVersion: async () => readCatalogVersion(file),
+          listUploads: async (after, most) => file.perform(listUploads(after, most)),
+          findUploads: async (identifiers) => file.perform(findUploads(identifiers)),
+          findBuilt: async (id) => file.perform(listBuilt()).find((relation) => relation.id === id),
+          listBuilt: async () => file.perform(listBuilt()),
+          countList: async (build) => file.perform(countList(build)),
+        }),
+      );
+    },
+  };
+}
+
+const readRelations = (file: CatalogFile, version: number, earlier: CatalogRelations | undefined) =>
+  new CatalogRelations(
+    {
+      version,
+      attributes: file.perform(readOntology()).attributes,
+      relations: file.perform(listBuilt()),
+      hasTargets: (build) => file.perform(listTargetBuilds([build])).length > 0,
+    },
+    earlier,
+  );
+
+/** Related products that many others lead to: 10 MB of identifiers. */
+const KEPT_IDENTIFIERS = 100_000;
+/** Bytes: a million products have some 30,000 lists of a rule of four equalities, at 1 KB each. */
+const SHARED = 64 * 1024 * 1024;
+
+/** Whole catalogs in files. The thread must run nothing else meanwhile. */
+export function createSqlitePasses(files: CatalogFiles): CatalogPasses {
+  return {
+    pass(projectId, work) {
+      const file = files.open(projectId);
+      return file.snapshot(() => {
+        const share = createSharedLists(SHARED).of(file);
+        const view = withKeptIdentifiers(createFileView(file, { share }));
+        return work({
+          version: readCatalogVersion(file),
+          attributes: file.perform(readOntology()).attributes,
+          relations: toPassed(file.perform(listBuilt())),
+          findUploads: async (identifiers) => file.perform(findUploads(identifiers)),
+          listUploads: async (after, limit) => file.perform(listUploads(after, limit)),
+          async listRelated(products, wanted) {
+            const sources = listSources(file, products);
+            const identifiers = products.map(({ identifier }) => identifier);
+            const page = { ...view, findSource: (identifier: string) => sources.get(identifier) };
+            return listRelated(page, identifiers, wanted);
+          },
+        });
+      });
+    },
+  };
+}
+
+function withKeptIdentifiers(view: RelationView): RelationView {
+  const kept = new Map<number, string>();
+  return {
+    ...view,
+    findIdentifier(productId) {
+      const known = kept.get(productId) ?? view.findIdentifier(productId);
+      if (kept.size >= KEPT_IDENTIFIERS) kept.clear();
+      kept.set(productId, known);
+      return known;
+    },
+  };
 }

@@ -15,8 +15,8 @@ import {
   type Variant,
   type Wanted,
 } from '../../search/search.ts';
-import type { PassedProduct } from '../catalog-pass.ts';
-import { describeLinked, type LinkedRow } from '../linked-store.ts';
+import type { PassedProduct } from '../relation-reader.ts';
+import { describeLinked, type LinkedRow } from '../survey-store.ts';
 
 /** Reads the join index of a catalog's file, on the snapshot of the caller. */
 
