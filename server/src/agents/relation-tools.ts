@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { ServiceError } from '../kernel/errors.ts';
-import { type AskedRelations, checkDefinition, type Relation } from '../relations/relations.ts';
+import { checkDefinition, type RelatedRequest, type Relation } from '../relations/relations.ts';
 import {
   type Asking,
   closed,
@@ -122,7 +122,7 @@ export const relatedProducts = defineTool({
     const wanted = await chooseRelations(asking, { tags, relationIds });
     const now = wanted.slice(0, RELATIONS);
     const included = { includeRelations: now.map(({ id }) => ({ id, limit: offset + limit + 1 })) };
-    const asked: AskedRelations = { ...included, identifiers: [identifier], form: 'single', explain };
+    const asked: RelatedRequest = { ...included, identifiers: [identifier], form: 'single', explain };
     const found = now.length === 0 ? [] : await askRelations(asking, asked);
     const described = found.map((one) => describeFound(one, { offset, limit }));
     const shown = fitPage(described);
@@ -164,10 +164,10 @@ interface FoundItem {
 
 async function askRelations(
   { relations, project, signal }: Asking,
-  asked: AskedRelations,
+  asked: RelatedRequest,
 ): Promise<FoundRelation[]> {
   let text = '';
-  for await (const { bytes, release } of await relations.ask(project, asked, signal)) {
+  for await (const { bytes, release } of await relations.answer(project, asked, signal)) {
     text += bytes.toString();
     release();
   }

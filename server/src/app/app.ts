@@ -282,7 +282,7 @@ function openCatalog(base: Base, { projects, tasks, metrics, statistics, server 
   const { config, storage, clock, logger, replace } = base;
   const { database, payloads } = storage;
   const buffers = replace.buffers ?? new BufferPool();
-  const { catalogStore, relationStore, ...threads } = openStores({
+  const { catalogStore, relationStore, threads, cache } = openStores({
     ...{ ...base, buffers },
     accountOf: projects.accountOf,
   });
@@ -290,7 +290,7 @@ function openCatalog(base: Base, { projects, tasks, metrics, statistics, server 
   // The server waits for every request, and these may take long.
   server.addHook('preClose', () => threads.relationSurveyors.close());
   const relations = createRelations({
-    store: relationStore,
+    ...{ store: relationStore, cache },
     tasks,
     payloads,
     uploadMaxMib: config.uploadMaxMib,

@@ -168,21 +168,21 @@ export function openStores({
   const lookups = { cache, makers, buffers };
   const threads = { parsers, writers, scanners, relationReaders, relationSurveyors, makers };
   const relationMs = config.relationSeconds * 1_000;
-  const questions = { writers, readers: relationReaders, surveyors: relationSurveyors, relationMs, cache };
+  const questions = { writers, readers: relationReaders, surveyors: relationSurveyors, relationMs };
   if (place.kind === 'embedded' || postgres === undefined) {
     const files =
       place.kind === 'embedded'
         ? createCatalogFiles(place.catalogs, place.markMoves)
         : createCatalogFiles('');
     return {
-      ...threads,
+      ...{ threads, cache },
       catalogStore: createSqliteCatalogStore({ files, writers, readers: parsers, ...lookups }),
       relationStore: createSqliteRelationStore({ files, ...questions }),
     };
   }
-  const parts = { postgres, readPostgres: () => readers?.pick() ?? postgres, writers, cache };
+  const parts = { postgres, readPostgres: () => readers?.pick() ?? postgres, writers };
   return {
-    ...threads,
+    ...{ threads, cache },
     catalogStore: createPostgresCatalogStore({ ...parts, ...lookups }),
     relationStore: createPostgresRelationStore({ ...parts, ...questions }),
   };

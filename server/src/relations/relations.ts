@@ -4,7 +4,6 @@
  * must be walked because a rule or the ontology changed is walked by a task, while the old answers stay. Relations
  * know the catalog; the catalog never knows them.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ChosenProject } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
@@ -12,20 +11,21 @@ import type { Logger } from '../kernel/logger.ts';
 import { type Recognisable, recognise } from '../kernel/recognise.ts';
 import { type PayloadFiles, refuseOtherState } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
-import type { AnswerForm, RelateInput } from './answers/answers.ts';
-import { checkIncluded, checkSize, type IncludedRelations, planTags } from './answers/answers.ts';
+import { createRelatedAnswers, type RelatedAnswerParts } from './answers/answers.ts';
 import {
   isListed,
   markOfRelation,
   type Relation,
   type RelationDefinition,
+  type RemovedRelation,
   ruleOf,
 } from './definitions/definitions.ts';
 import { RelationLinks } from './links/links.ts';
 import { createRelationBuilds } from './memberships/memberships.ts';
-import type { RelatedBytes, RelationStore, RemovedRelation, WaitingCaller } from './port.ts';
 import type { ExplainInput, ProductRelationsInput, RelationExplanation } from './search/search.ts';
+import type { RelationStore } from './store/store.ts';
 
+export type { RelatedRequest } from './answers/answers.ts';
 export {
   checkDefinition,
   type Relation,
@@ -49,7 +49,7 @@ export {
   relationWriterOperations,
 } from './store/store.ts';
 
-export interface RelationParts {
+export interface RelationParts extends Omit<RelatedAnswerParts, 'store'> {
   readonly store: RelationStore;
   readonly tasks: Tasks;
   readonly payloads: PayloadFiles;
@@ -59,25 +59,9 @@ export interface RelationParts {
   readonly logger: Logger;
   /** Of a project, for its links (§14.2). */
   getSettings(projectId: number): Promise<{ readonly maxDeletePercent: number }>;
-  /** Of a project, for its answers (§14.2): asked by every request. */
-  recallSettings(projectId: number): Promise<{ readonly brandAttribute: string }>;
 }
-
-export interface AskedRelations extends IncludedRelations {
-  /** Each once. */
-  readonly identifiers: readonly string[];
-  readonly form: AnswerForm;
-  readonly explain: boolean;
-}
-
-/** Parts of the answer, one behind another. */
-export type RelatedSteps = AsyncGenerator<RelatedBytes, void>;
 
 export type Relations = ReturnType<typeof createRelations>;
-
-/** Groups asked for in one step, and products: another request gets its turn between two steps. */
-const GROUPS_PER_STEP = 5_000;
-const SOURCES_PER_STEP = 100;
 
 /** @throws not_found */
 function known(relation: Relation | undefined): Relation {
@@ -86,7 +70,7 @@ function known(relation: Relation | undefined): Relation {
 }
 
 export function createRelations(parts: RelationParts) {
-  const { store, tasks, clock, logger, recallSettings, uploadMaxMib: maxMib } = parts;
+  const { store, tasks, clock, logger, uploadMaxMib: maxMib } = parts;
   const builds = createRelationBuilds({ store, tasks, clock, logger });
   const links = new RelationLinks({ ...parts, maxMib, dropOld: builds.dropOld });
 
@@ -113,7 +97,7 @@ export function createRelations(parts: RelationParts) {
   return {
     list: (projectId: number) => store.list(projectId),
     /** @returns the version of the catalog, as old as answers may be */
-    readVersion: async (projectId: number) => (await store.lookAt(projectId)).mark.version,
+    readVersion: async (projectId: number) => (await store.open(projectId)).mark.version,
     /** @throws not_found */
     get: find,
     create: (project: ChosenProject, definition: RelationDefinition) => save(project, definition),
@@ -173,16 +157,8 @@ export function createRelations(parts: RelationParts) {
       }));
     },
 
-    /**
-     * Checks a request and answers it step by step: `{"tags":[…]}` for each identifier, in the order asked.
-     * @throws bad_request, query_invalid before the first step; search_too_long by any
-     */
-    async ask(project: ChosenProject, asked: AskedRelations, signal: AbortSignal): Promise<RelatedSteps> {
-      const { brandAttribute } = await recallSettings(project.id);
-      const { mark, relations } = await store.lookAt(project.id);
-      const request = { projectId: project.id, brandAttribute, ...planAnswer(asked, relations) };
-      return answerInSteps(store, asked.identifiers, { request, caller: { met: mark, signal } });
-    },
+    /** @throws bad_request, query_invalid before the first step; search_too_long by any */
+    answer: createRelatedAnswers(parts),
   };
 }
 
@@ -197,16 +173,6 @@ function refuseOtherKind(present: RelationDefinition, definition: RelationDefini
   if (isListed(present) === isListed(definition)) return;
   const details = ['/kind cannot change: delete the relation, or create another one'];
   throw new ServiceError('request_invalid', { details });
-}
-
-/** @throws bad_request, query_invalid */
-function planAnswer(asked: AskedRelations, relations: readonly Relation[]) {
-  checkIncluded(asked);
-  const known = relations
-    .filter(({ definition }) => definition.enabled)
-    .map(({ id, definition }) => ({ id, tag: definition.tag }));
-  checkSize(asked.identifiers, asked, known);
-  return { tags: planTags(asked, known), form: asked.form, explain: asked.explain };
 }
 
 function describeProblem(relation: Relation): { readonly problem: string } {
@@ -239,26 +205,4 @@ function refuseRepeatedIds(sent: readonly SentRelation[]): void {
     return before === undefined ? [] : [`/relations/${at} has the id ${id} of /relations/${before}`];
   });
   if (details.length > 0) throw new ServiceError('request_invalid', { details: details.slice(0, 100) });
-}
-
-async function* answerInSteps(
-  store: RelationStore,
-  identifiers: readonly string[],
-  { request, caller }: { request: Omit<RelateInput, 'identifiers'>; caller: WaitingCaller },
-): RelatedSteps {
-  const groups = request.tags
-    .flatMap(({ relations }) => relations)
-    .reduce((sum, { limit }) => sum + limit, 0);
-  const size = Math.max(1, Math.min(SOURCES_PER_STEP, Math.floor(GROUPS_PER_STEP / Math.max(groups, 1))));
-  const [open, close] = request.form === 'bulk' ? ['{', '}'] : ['', ''];
-  if (identifiers.length === 0) yield { bytes: Buffer.from(`${open}${close}`), release() {} };
-  let { met } = caller;
-  for (let at = 0; at < identifiers.length; at += size) {
-    // Steps that come out of memory end within one turn of the event loop; small requests wait for the next one.
-    if (at > 0) await nextTurn();
-    const frame = { head: at === 0 ? open : ',', tail: at + size >= identifiers.length ? close : '' };
-    const step = { ...request, identifiers: identifiers.slice(at, at + size) };
-    yield await store.relate(step, frame, { ...caller, met });
-    met = undefined;
-  }
 }

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { postgresRelationReaderOperations, relationReaderOperations } from '../../src/relations/relations.ts';
+import { createCatalogFiles, type Storage } from '../../src/storage/storage.ts';
 import {
   createRelationCatalog,
   product,
@@ -153,4 +156,48 @@ test('the stop of the service ends previews (§12.6 rule 6)', async (t) => {
   await service.stop();
   for (const answer of await Promise.all(answers)) assertRefused(answer, 503);
   assert.ok(performance.now() - begunAt < LONG_MS);
+});
+
+const MIB = 1024 * 1024;
+/** Some 1.2 MB. */
+const TEXTS = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`Text ${at}`, 'x'.repeat(30_000)]));
+
+test('a step of an answer about large products is of some megabytes, the whole is complete (§4.8 rules 17, 18)', async (t) => {
+  const service = brief();
+  const catalog = await createRelationCatalog(service);
+  const sources = Array.from({ length: 12 }, (_, at) => `D${at}`);
+  await catalog.load(
+    ...sources.map((identifier) => product(identifier, 'Drills')),
+    ...['B1', 'B2', 'B3'].map((identifier) => product(identifier, 'Bits', TEXTS)),
+  );
+  const { id } = await catalog.relate({ source: under('Drills'), target: under('Bits') });
+  const { kind, dataDir } = service.store;
+  let storage: Storage | undefined;
+  const files = createCatalogFiles(join(dataDir, 'catalogs'));
+  if (kind === 'postgres') storage = await service.store.open();
+  t.after(async () => {
+    files.closeAll();
+    await storage?.close();
+  });
+  const postgres = storage?.postgres;
+  const { relate } = postgres
+    ? postgresRelationReaderOperations({ postgres, readPostgres: () => postgres })
+    : relationReaderOperations(files, service.store as never);
+  const tags = [{ tag: 'accessories', relations: [{ id, limit: 3 }] }];
+  const input = { tags, form: 'bulk', explain: false, brandAttribute: '', version: -1, scale: 0 };
+  const step = { ...input, projectId: catalog.projectId, identifiers: sources, limitMs: LONG_MS };
+  const { output } = await (
+    relate as (step: object) => Promise<{ output: { bytes: Uint8Array; ends: Uint32Array } }>
+  )(step);
+  assert.ok(output.bytes.length < 14 * MIB, `${output.bytes.length} bytes`);
+  assert.equal(output.ends.at(-1), output.bytes.length);
+  assert.ok(output.ends.length < sources.length, `${output.ends.length} products`);
+  for (const _ of ['read', 'out of memory']) {
+    const answer = await catalog.bulk({ identifiers: sources, includeRelations: [{ id, limit: 3 }] });
+    assert.deepEqual(Object.keys(answer), sources);
+    for (const { tags: found } of Object.values<{ tags: { relations: { searchResult: object[] }[] }[] }>(
+      answer,
+    ))
+      assert.equal(found[0]?.relations[0]?.searchResult.length, 3);
+  }
 });

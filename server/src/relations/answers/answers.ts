@@ -1,7 +1,5 @@
 /**
- * The door of answers: what is asked about related products and how the answer looks on the wire.
+ * The door of answers: a request for related products is planned, answered from memory or by threads, and sent in steps.
  */
-export { createKeptAnswers } from './kept-answers.ts';
-export type { AnswerForm } from './related-answers.ts';
-export { CatalogRelations, type RelateInput } from './related-answers.ts';
-export { checkIncluded, checkSize, type IncludedRelations, planTags } from './related-request.ts';
+export { CatalogRelations, type MetRelateInput, type RelateOutput } from './made-answers.ts';
+export { createRelatedAnswers, type RelatedAnswerParts, type RelatedRequest } from './related-answers.ts';

@@ -1,372 +1,319 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createAnswerBuffers } from '../../catalog/catalog.ts';
+import type { ChosenProject } from '../../kernel/caller.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import { type ByteCache, type CacheSpace, countPassedAtOnce } from '../../storage/storage.ts';
+import type { Relation } from '../definitions/definitions.ts';
+import type { CatalogMark } from '../search/search.ts';
 import {
-  type Attribute,
-  computeValueId,
-  indexByKey,
-  listFacts,
-  mainCategory,
-  mainImage,
-  type Operator,
-  readValue,
-  type UploadedProduct,
-} from '../../catalog/catalog.ts';
-import { type BoundRule, compileRule, isListed } from '../definitions/definitions.ts';
-import type { ServedRelation } from '../memberships/memberships.ts';
-import {
-  explainLinked,
-  explainPair,
-  type FoundGroups,
-  type FoundSource,
-  type PairExplanation,
-  type RelationView,
-  type SearchedRelation,
-  searchRelated,
-} from '../search/search.ts';
-import type { WantedTag } from './related-request.ts';
+  type AnswerForm,
+  type MetRelateInput,
+  type RelateInput,
+  type RelateOutput,
+  type RequestedTag,
+  STEP_BYTES,
+} from './made-answers.ts';
 
-export interface RelateInput {
-  readonly projectId: number;
+/** What a request asks of relations, as it was sent. */
+export interface IncludedRelations {
+  readonly includeRelations?: readonly { readonly id: number; readonly limit?: number }[] | undefined;
+  readonly includeTags?: readonly { readonly tag: string; readonly limitPerRelation?: number }[] | undefined;
+}
+
+export interface RelatedRequest extends IncludedRelations {
+  /** Each once. */
   readonly identifiers: readonly string[];
-  readonly tags: readonly WantedTag[];
   readonly form: AnswerForm;
   readonly explain: boolean;
-  readonly brandAttribute: string;
 }
 
-export interface RelateOutput {
-  /** Of the catalog. */
-  readonly version: number;
-  /** `{"tags":[…]}` for each identifier, one behind another. */
-  readonly bytes: Uint8Array<SharedArrayBuffer>;
-  readonly ends: Uint32Array<SharedArrayBuffer>;
+/** A part of an answer. */
+export interface RelatedBytes {
+  readonly bytes: Buffer;
+  /** Says that the bytes are sent; they may be written over from then on. */
+  release(): void;
 }
 
-/** What answers need of one version of a catalog beside its products. */
-interface CatalogRules {
-  readonly version: number;
-  readonly attributes: readonly Attribute[];
-  /** Those that are well configured and built. */
-  readonly relations: readonly ServedRelation[];
-  /** Whether the target side of a build holds any product. */
-  hasTargets(build: number): boolean;
+/** Parts of the answer, one behind another. */
+export type RelatedSteps = AsyncGenerator<RelatedBytes, void>;
+
+/** Where answers come from that are not in memory. */
+interface AnswerStore {
+  open(projectId: number): Promise<{ readonly mark: CatalogMark; readonly relations: readonly Relation[] }>;
+  relate(request: MetRelateInput, signal: AbortSignal): Promise<RelateOutput>;
 }
 
-interface AnsweringRelation extends SearchedRelation {
-  readonly bound: BoundRule;
-  /** The answer's members before `matchType`, and between it and `searchResult`. */
-  readonly head: string;
-  readonly localization: string;
+export interface RelatedAnswerParts {
+  readonly store: AnswerStore;
+  /** Memory for answers. */
+  readonly cache: ByteCache;
+  /** Of a project, for its answers (§14.2): read by every request. */
+  recallSettings(projectId: number): Promise<{ readonly brandAttribute: string }>;
 }
 
-/** A product that is asked about. */
-interface Asked {
-  readonly identifier: string;
-  readonly source: FoundSource | undefined;
+/** Groups requested in one step, and products: another request gets its turn between two steps. */
+const GROUPS_PER_STEP = 5_000;
+const SOURCES_PER_STEP = 100;
+
+/**
+ * @returns a function that checks a request and answers it step by step: `{"tags":[…]}` for each identifier, in the order
+ * of the request. It throws bad_request and query_invalid before the first step, search_too_long by any.
+ */
+export function createRelatedAnswers({ store, cache, recallSettings }: RelatedAnswerParts) {
+  const memory = new AnswerMemory(cache);
+
+  return async (
+    project: ChosenProject,
+    request: RelatedRequest,
+    signal: AbortSignal,
+  ): Promise<RelatedSteps> => {
+    const { identifiers, form, explain } = request;
+    const { brandAttribute } = await recallSettings(project.id);
+    const { mark, relations } = await store.open(project.id);
+    const tags = planAnswer(request, relations);
+    const input = { projectId: project.id, identifiers, tags, form, explain, brandAttribute };
+    const read = (missing: RelateInput, met: CatalogMark) => store.relate({ ...missing, ...met }, signal);
+    return answerInSteps(input, {
+      memory,
+      mark,
+      read,
+      open: async () => (await store.open(project.id)).mark,
+    });
+  };
 }
 
-/** A third of them, read in vain, takes as long as another round trip. */
-const FEW_ITEMS = 200;
-/** With so many at hand, most of what is asked for next is among them. */
-const MANY_ITEMS = 1_000;
-const HIGHEST_RELEVANCE = 1_000_000;
+export const DEFAULT_LIMIT = 10;
+export const LARGEST_LIMIT = 100;
+const SOURCES_PER_REQUEST = 1_000;
+const GROUPS_PER_REQUEST = 300_000;
 
-/** Answers by the relations of one version of a catalog. */
-export class CatalogRelations {
-  readonly version: number;
-  private readonly relations: ReadonlyMap<number, AnsweringRelation>;
-  private readonly attributes: ReadonlyMap<string, Attribute>;
-  private readonly hasTargets: CatalogRules['hasTargets'];
-  private readonly targets = new Map<number, boolean>();
-  /** By path as JSON. */
-  private readonly categoryIds = new Map<string, number>();
-  private readonly ontology: string;
-  private readonly items: KeptItems;
+/** @returns the identifiers, each once @throws bad_request when more were sent than are answered, repeated or not */
+export function checkSources(sent: readonly string[]): readonly string[] {
+  if (sent.length <= SOURCES_PER_REQUEST) return [...new Set(sent)];
+  const details = [`${sent.length} identifiers, at most ${SOURCES_PER_REQUEST} are answered at once`];
+  throw new ServiceError('bad_request', { details });
+}
 
-  /** `earlier`: of another version of the same catalog, whose items this one takes over. */
-  constructor({ version, attributes, relations, hasTargets }: CatalogRules, earlier?: CatalogRelations) {
-    this.ontology = JSON.stringify(attributes);
-    this.items = earlier?.ontology === this.ontology ? earlier.items : new KeptItems();
-    this.version = version;
-    this.hasTargets = hasTargets;
-    this.attributes = indexByKey(attributes);
-    this.relations = new Map(
-      relations
-        .filter(({ definition }) => definition.enabled)
-        .map((relation) => [relation.id, toAnswering(relation)]),
-    );
+interface Stepping {
+  readonly memory: AnswerMemory;
+  /** Of the catalog, for the first step; `open` gives that of each other one. */
+  readonly mark: CatalogMark;
+  open(): Promise<CatalogMark>;
+  read(missing: RelateInput, met: CatalogMark): Promise<RelateOutput>;
+}
+
+async function* answerInSteps(input: RelateInput, { memory, mark, open, read }: Stepping): RelatedSteps {
+  const { identifiers } = input;
+  const [begin, close] = input.form === 'bulk' ? ['{', '}'] : ['', ''];
+  const size = countSources(input.tags);
+  let at = 0;
+  do {
+    // Steps that come out of memory end within one turn of the event loop; small requests wait for the next one.
+    if (at > 0) await nextTurn();
+    const met = at === 0 ? mark : await open();
+    const step = { ...input, identifiers: identifiers.slice(at, at + size) };
+    const found = await memory.find(step, met.version, (missing) => read(missing, met));
+    const head = at === 0 ? begin : ',';
+    at += found.count;
+    yield memory.join(found, step, { head, tail: at === identifiers.length ? close : '' });
+  } while (at < identifiers.length);
+}
+
+/** @returns how many products are answered in one step */
+function countSources(tags: readonly RequestedTag[]): number {
+  const groups = tags.flatMap(({ relations }) => relations).reduce((sum, { limit }) => sum + limit, 0);
+  return Math.max(1, Math.min(SOURCES_PER_STEP, Math.floor(GROUPS_PER_STEP / Math.max(groups, 1))));
+}
+
+/** @throws bad_request, query_invalid */
+function planAnswer(request: RelatedRequest, relations: readonly Relation[]): RequestedTag[] {
+  checkIncluded(request);
+  const known = relations
+    .filter(({ definition }) => definition.enabled)
+    .map(({ id, definition }) => ({ id, tag: definition.tag }));
+  checkSize(request.identifiers, request, known);
+  return planTags(request, known);
+}
+
+/** @throws bad_request */
+export function checkIncluded(included: IncludedRelations): void {
+  if ((included.includeRelations ?? []).length + (included.includeTags ?? []).length > 0) return;
+  throw new ServiceError('bad_request', { details: ['send includeRelations, includeTags or both'] });
+}
+
+/**
+ * Tags in the order of their first mention, `includeTags` first; in a tag relations by id, each once with the larger
+ * limit. Source: docs/interface.md §4.8 rules 12, 13 and 15.
+ */
+function planTags(
+  { includeRelations = [], includeTags = [] }: IncludedRelations,
+  known: readonly { readonly id: number; readonly tag: string }[],
+): RequestedTag[] {
+  const tags = new Map<string, Map<number, number>>();
+  const add = (tag: string, id: number, limit: number) => {
+    const relations = tags.get(tag) ?? new Map<number, number>();
+    tags.set(tag, relations.set(id, Math.max(relations.get(id) ?? 0, limit)));
+  };
+  for (const { tag, limitPerRelation = DEFAULT_LIMIT } of includeTags) {
+    for (const relation of known) if (relation.tag === tag) add(tag, relation.id, limitPerRelation);
   }
+  for (const { id, limit = DEFAULT_LIMIT } of includeRelations) {
+    const relation = known.find((one) => one.id === id);
+    if (relation !== undefined) add(relation.tag, id, limit);
+  }
+  return [...tags].map(([tag, relations]) => ({
+    tag,
+    relations: [...relations].map(([id, limit]) => ({ id, limit })).sort((a, b) => a.id - b.id),
+  }));
+}
 
-  /** @returns the relations that are answered of those wanted, each with its limit */
-  listAnswering(tags: readonly WantedTag[]): { relation: AnsweringRelation; limit: number }[] {
-    return tags.flatMap(({ relations }) =>
-      relations.flatMap(({ id, limit }) => {
-        const relation = this.findAnswering(id);
-        return relation === undefined ? [] : [{ relation, limit }];
-      }),
+/** @throws query_invalid; a tag counts as its limit × its relations */
+function checkSize(
+  identifiers: readonly string[],
+  { includeRelations = [], includeTags = [] }: IncludedRelations,
+  known: readonly { readonly tag: string }[],
+): void {
+  const limits =
+    includeRelations.reduce((sum, { limit = DEFAULT_LIMIT }) => sum + limit, 0) +
+    includeTags.reduce(
+      (sum, { tag, limitPerRelation = DEFAULT_LIMIT }) =>
+        sum + limitPerRelation * known.filter((one) => one.tag === tag).length,
+      0,
     );
+  if (identifiers.length * limits <= GROUPS_PER_REQUEST) return;
+  throw new ServiceError('query_invalid', {
+    details: [
+      `${identifiers.length} identifiers × limits of ${limits} are ${identifiers.length * limits} groups, at most ${GROUPS_PER_REQUEST} are answered at once`,
+    ],
+  });
+}
+
+/** Answers of the first products of a step, one behind another. */
+interface FoundAnswers {
+  readonly count: number;
+  readonly bytes: number;
+  /** Puts an answer at the place. @returns how long it is */
+  write(at: number, joined: Buffer, end: number): number;
+}
+
+/** Requests that are the same but for their products share a number: answers are stored by number and product. */
+const SIGNATURES = 10_000;
+
+/** Answers in memory, by catalog version, request and product. */
+class AnswerMemory {
+  private readonly cache: ByteCache;
+  private readonly buffers = createAnswerBuffers();
+  private readonly signatures = new Map<string, number>();
+  private lastNumber = 0;
+
+  constructor(cache: ByteCache) {
+    this.cache = cache;
   }
 
   /**
-   * Whether an answer will read many products that none before it has read, or so few that it does no harm to read them
-   * once more.
+   * @returns the answers of one version for the first of the products, as many as are `STEP_BYTES` long; out of memory where
+   * they are there, else by `read`, which may answer fewer than it is given
    */
-  needsProducts({ identifiers, tags, ...wanted }: RelateInput): boolean {
-    const limits = this.listAnswering(tags).reduce((sum, { limit }) => sum + limit, 0);
-    return identifiers.length * limits <= FEW_ITEMS || this.items.countOf(wanted) < MANY_ITEMS;
-  }
-
-  relate(view: RelationView, input: RelateInput) {
-    const answers = input.identifiers.map((identifier) =>
-      view.once(`answer ${identifier}`, () => {
-        const asked = { identifier, source: view.findSource(identifier) };
-        return Buffer.from(this.answer(view, asked, input));
-      }),
-    );
-    // Shared: V8 counts what is transferred, and would collect the whole heap of both threads for it.
-    const bytes = new Uint8Array(new SharedArrayBuffer(answers.reduce((sum, { length }) => sum + length, 0)));
-    const ends = new Uint32Array(new SharedArrayBuffer(4 * answers.length));
-    let end = 0;
-    for (const [at, answer] of answers.entries()) {
-      bytes.set(answer, end);
-      end += answer.length;
-      ends[at] = end;
+  async find(
+    whole: RelateInput,
+    version: number,
+    read: (input: RelateInput) => Promise<RelateOutput>,
+  ): Promise<FoundAnswers> {
+    const space = this.cache.of(`relations of ${whole.projectId}`, version);
+    const number = this.numberOf(whole);
+    const allKeys = whole.identifiers.map((identifier) => `${number} ${identifier}`);
+    const places = takeFirst(space, space.findAll(allKeys));
+    if (!places.includes(-1)) return joinCached(space, places);
+    const request = { ...whole, identifiers: whole.identifiers.slice(0, places.length) };
+    // Taken out now: what is read and stored meanwhile may push it out.
+    const cached = Array.from(places, (place) => (place < 0 ? undefined : copyOut(space, place)));
+    const missing = request.identifiers.filter((_, at) => cached[at] === undefined);
+    const found = await read({ ...request, identifiers: missing });
+    countPassedAtOnce(found.bytes.length);
+    // The catalog has changed, or the reader is behind: one answer is of one version.
+    if (found.version !== version)
+      return joinParts(splitAnswers(missing.length < cached.length ? await read(request) : found));
+    const answers = splitAnswers(found);
+    const parts: Uint8Array[] = [];
+    let next = 0;
+    for (const [at, bytes] of cached.entries()) {
+      const part = bytes ?? answers[next++];
+      if (part === undefined) break;
+      if (bytes === undefined) space.keep(allKeys[at] as string, part);
+      parts.push(part);
     }
-    return { output: { version: this.version, bytes, ends } satisfies RelateOutput };
+    return joinParts(parts);
   }
 
-  /** A relation is left out when its target side holds nothing (§4.8 rule 5); so is a tag without relations. */
-  private answer(view: RelationView, asked: Asked, input: RelateInput): string {
-    const parts = input.tags.flatMap(({ tag, relations }) => {
-      const answered = relations.flatMap(({ id, limit }) => {
-        const relation = this.findAnswering(id);
-        if (relation === undefined) return [];
-        const found = search(view, relation, { ...asked, limit });
-        return [this.describeRelation(view, relation, { asked, found, input })];
-      });
-      return answered.length === 0 ? [] : [`{"tag":${JSON.stringify(tag)},"relations":[${chain(answered)}]}`];
-    });
-    return `{"tags":[${chain(parts)}]}`;
+  /** @returns the answers in `head` and `tail`, in the bulk form each behind its identifier, with commas between */
+  join(
+    { count, bytes, write }: FoundAnswers,
+    { identifiers, form }: RelateInput,
+    { head, tail }: { head: string; tail: string },
+  ): RelatedBytes {
+    const labels = identifiers
+      .slice(0, count)
+      .map((identifier, at) =>
+        Buffer.from(form === 'bulk' ? `${at > 0 ? ',' : ''}${JSON.stringify(identifier)}:` : ''),
+      );
+    const length = labels.reduce((sum, label) => sum + label.length, head.length + bytes + tail.length);
+    const { buffer, release } = this.buffers.take(length);
+    let end = buffer.write(head, 'latin1');
+    for (const [at, label] of labels.entries()) {
+      end += label.copy(buffer, end);
+      end += write(at, buffer, end);
+    }
+    buffer.write(tail, end, 'latin1');
+    return { bytes: buffer.subarray(0, length), release };
   }
 
-  private findAnswering(id: number): AnsweringRelation | undefined {
-    const relation = this.relations.get(id);
-    if (relation === undefined) return undefined;
-    const known = this.targets.get(relation.build) ?? this.hasTargets(relation.build);
-    this.targets.set(relation.build, known);
-    return known ? relation : undefined;
-  }
-
-  private describeRelation(
-    view: RelationView,
-    relation: AnsweringRelation,
-    { asked, found, input }: { asked: Asked; found: FoundGroups; input: RelateInput },
-  ): string {
-    const { matchType, groups } = found;
-    let relevance = HIGHEST_RELEVANCE;
-    const now = { version: this.version, findDocument: view.findDocument };
-    const describe = (productId: number) => {
-      const known = this.items.find(input, productId, now);
-      const item = `${known ?? this.describeProduct(view, productId, input)}${relevance--}`;
-      if (!input.explain) return `${item}}`;
-      const explained = explainItem(view, relation, { ...asked, productId, matchType });
-      return `${item},"explain":${JSON.stringify(explained)}}`;
-    };
-    const results =
-      input.form === 'bulk'
-        ? groups.map((group) => `[${chain(group.map(describe))}]`)
-        : groups.flatMap((group) => group.slice(0, 1).map(describe));
-    const names = input.form === 'bulk' ? relation.localization : '';
-    return `${relation.head}"${matchType}",${names}"searchResult":[${chain(results)}]}`;
-  }
-
-  private describeProduct(view: RelationView, productId: number, input: RelateInput): string {
-    const raw = view.findRaw(productId);
-    if (raw === undefined) return '';
-    const { form, brandAttribute } = input;
-    const { attributes } = this;
-    let isWhole = true;
-    const categoryIdOf = (path: string) => {
-      const id = this.categoryIds.get(path) ?? view.findCategoryId(path);
-      if (id === undefined) isWhole = false;
-      else this.categoryIds.set(path, id);
-      return id ?? 0;
-    };
-    const settings = { form, brandAttribute, attributes, categoryIdOf };
-    const item = describeItem(productId, JSON.parse(raw) as UploadedProduct, settings);
-    if (!isWhole) return '';
-    const document = view.findDocument?.(productId);
-    this.items.keep(input, productId, { text: item, document, version: this.version });
-    return item;
+  private numberOf({ tags, form, explain, brandAttribute }: RelateInput): number {
+    const signature = JSON.stringify([tags, form, explain, brandAttribute]);
+    const known = this.signatures.get(signature);
+    if (known !== undefined) return known;
+    if (this.signatures.size >= SIGNATURES) this.signatures.clear();
+    this.lastNumber += 1;
+    this.signatures.set(signature, this.lastNumber);
+    return this.lastNumber;
   }
 }
 
-/** With commas between. `join` would copy the characters, each level those of the one below. */
-const chain = (texts: readonly string[]) =>
-  texts.reduce((joined, text) => (joined === '' ? text : `${joined},${text}`), '');
-
-function search(
-  view: RelationView,
-  relation: AnsweringRelation,
-  { identifier, source, limit }: Asked & { limit: number },
-) {
-  const find = () => searchRelated(view, relation, { identifier, source, limit });
-  // One that is not found may only not be fetched yet: nothing is to be kept of it.
-  return source === undefined && !relation.isListed
-    ? find()
-    : view.once(`search ${relation.build} ${identifier}`, find);
+/** @returns the places of answers up to `STEP_BYTES`, of one at least; those that are not in memory count nothing */
+function takeFirst(space: CacheSpace, places: Int32Array): Int32Array {
+  let bytes = 0;
+  const end = places.findIndex((place) => {
+    const isFull = bytes >= STEP_BYTES;
+    if (place >= 0) bytes += space.lengthAt(place);
+    return isFull;
+  });
+  return end < 0 ? places : places.subarray(0, end);
 }
 
-const toAnswering = ({ id, definition, ...relation }: ServedRelation): AnsweringRelation => ({
-  build: relation.build,
-  bound: relation.bound,
-  isListed: isListed(definition),
-  twoWay: relation.twoWay,
-  excludeSameGroup: relation.excludeSameGroup,
-  operators: compileRule(relation.bound).comparisons.map(({ operator }): Operator => operator),
-  head: `{"name":${JSON.stringify(definition.name)},"id":${id},"matchType":`,
-  localization: `"localization":${JSON.stringify({ names: definition.names })},`,
+function copyOut(space: CacheSpace, place: number): Uint8Array {
+  space.mark(place, 1);
+  const bytes = new Uint8Array(space.lengthAt(place));
+  space.copy(place, bytes, 0);
+  return bytes;
+}
+
+const joinParts = (parts: readonly Uint8Array[]): FoundAnswers => ({
+  count: parts.length,
+  bytes: parts.reduce((sum, { length }) => sum + length, 0),
+  write(at, joined, end) {
+    const part = parts[at] as Uint8Array;
+    joined.set(part, end);
+    return part.length;
+  },
 });
 
-/** Of a related product: which conditions held, on both of them, by which values (§12.6 rule 1). */
-function explainItem(
-  view: RelationView,
-  { build, bound, isListed }: AnsweringRelation,
-  found: { identifier: string; productId: number; matchType: FoundGroups['matchType'] },
-): PairExplanation | undefined {
-  if (isListed) return explainLinked(view, { build, ...found });
-  const raws = [view.findUpload(found.identifier)?.raw, view.findRaw(found.productId)];
-  const [asked, other] = raws.map((raw) => raw && (JSON.parse(raw) as UploadedProduct));
-  if (!asked || !other) return undefined;
-  const isForward = found.matchType === 'FIRST_WAY';
-  return explainPair(bound, { source: isForward ? asked : other, target: isForward ? other : asked });
-}
+const joinCached = (space: CacheSpace, places: Int32Array): FoundAnswers => ({
+  count: places.length,
+  bytes: places.reduce((sum, place) => sum + space.lengthAt(place), 0),
+  write(at, joined, end) {
+    space.mark(places[at] as number, 1);
+    return space.copy(places[at] as number, joined, end);
+  },
+});
 
-/** `bulk`: for many products, with data points; `single`: for one, flat. Source: docs/interface.md §2.5. */
-export type AnswerForm = 'bulk' | 'single';
-
-interface ItemSettings {
-  readonly form: AnswerForm;
-  readonly brandAttribute: string;
-  /** Of the ontology, by `indexByKey`. */
-  readonly attributes: ReadonlyMap<string, Attribute>;
-  /** @returns the id of a path, as JSON */
-  categoryIdOf(path: string): number;
-}
-
-type Facts = ReturnType<typeof listFacts>;
-type Category = UploadedProduct['categories'][number];
-
-/**
- * A related product as JSON up to its relevance, which depends on where it stands; `}` is to follow that.
- * Source: docs/interface.md §2.5 rules 3 to 5, §12.5.
- */
-function describeItem(sxId: number, product: UploadedProduct, settings: ItemSettings): string {
-  const facts = listFacts(product.attributes, settings.attributes);
-  const main = mainCategory(product.categories);
-  const image = mainImage(product.images)?.url ?? '';
-  const { identifier, groupIdentifier: groupId, name, productUrl: link, images } = product;
-  const item =
-    settings.form === 'bulk'
-      ? {
-          ...{ identifier, groupId, sxId, dataPoints: listDataPoints(facts, main, settings) },
-          ...{ image, name, images, link, head: identifier === groupId },
-        }
-      : {
-          ...{ identifier, groupId, sxId, name, brand: findBrand(facts, settings) },
-          ...{ category: main?.path.at(-1) ?? '', image, link },
-        };
-  return `${JSON.stringify(item).slice(0, -1)},"relevance":`;
-}
-
-function findBrand(facts: Facts, { brandAttribute }: ItemSettings): string {
-  const name = brandAttribute.toLowerCase();
-  return facts.find(({ attribute }) => attribute.name.toLowerCase() === name)?.value ?? '';
-}
-
-function listDataPoints(facts: Facts, main: Category | undefined, settings: ItemSettings): object[] {
-  const points: object[] = facts.map(({ attribute, value }) => ({
-    id: computeValueId(attribute.id, value),
-    conceptIdName: attribute.name.toUpperCase(),
-    key: attribute.name,
-    type: 'PASS_ON',
-    value,
-    isCategory: false,
-    ...readMeasure(value, attribute),
-  }));
-  if (main === undefined) return points;
-  const value = main.path.at(-1) ?? '';
-  const category = { conceptIdName: 'CATEGORY', key: 'Category', type: 'PASS_ON', value, isCategory: true };
-  return [
-    ...points,
-    { id: main.categoryId ?? settings.categoryIdOf(JSON.stringify(main.path)), ...category },
-  ];
-}
-
-function readMeasure(value: string, attribute: Attribute): object {
-  if (attribute.type !== 'NUMERIC_ATTRIBUTE') return {};
-  const read = readValue(value, attribute);
-  if (read.kind !== 'number') return {};
-  return { parsedValue: read.number, ...(attribute.unitName !== undefined && { unit: attribute.unitName }) };
-}
-
-/** What an item looks like besides its product. */
-interface ItemLook {
-  readonly form: AnswerForm;
-  readonly brandAttribute: string;
-}
-
-interface KeptItem {
-  readonly text: string;
-  /** That it was made of. */
-  readonly document: number | undefined;
-  /** Of the catalog: the last one in which the product was found to have this document. */
-  version: number;
-}
-
-/** How the document of a product is found; undefined: nobody can tell, and nothing outlives its version of the catalog. */
-type FindDocument = ((productId: number) => number | undefined) | undefined;
-
-const MOST = 20_000;
-
-/**
- * Items of products that many others lead to, of one ontology. A new version of the catalog leaves most documents as they
- * were, and looking that up takes a twentieth of making an item.
- */
-export class KeptItems {
-  private readonly looks = new Map<string, Map<number, KeptItem>>();
-  private count = 0;
-
-  /** How many there are of a look. */
-  countOf(look: ItemLook): number {
-    return this.of(look).size;
-  }
-
-  find(
-    look: ItemLook,
-    productId: number,
-    now: { version: number; findDocument: FindDocument },
-  ): string | undefined {
-    const kept = this.of(look).get(productId);
-    if (kept === undefined || kept.version === now.version) return kept?.text;
-    const document = now.findDocument?.(productId);
-    if (document === undefined || document !== kept.document) return undefined;
-    kept.version = now.version;
-    return kept.text;
-  }
-
-  keep(look: ItemLook, productId: number, item: KeptItem): void {
-    if (this.count >= MOST) {
-      this.looks.clear();
-      this.count = 0;
-    }
-    const items = this.of(look);
-    if (!items.has(productId)) this.count += 1;
-    items.set(productId, item);
-  }
-
-  private of({ form, brandAttribute }: ItemLook): Map<number, KeptItem> {
-    const key = `${form} ${brandAttribute}`;
-    const items = this.looks.get(key) ?? new Map<number, KeptItem>();
-    this.looks.set(key, items);
-    return items;
-  }
-}
+const splitAnswers = ({ bytes, ends }: RelateOutput): Uint8Array[] =>
+  Array.from(ends, (end, at) => bytes.subarray(at === 0 ? 0 : ends[at - 1], end));

@@ -19,15 +19,17 @@ import {
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { RelatedProduct, RelatedReason } from '../definitions/definitions.ts';
-import type { RelatedBytes } from '../port.ts';
-import type { AskedRelations, RelatedSteps, Relations } from '../relations.ts';
+import type { Relations } from '../relations.ts';
 import {
   checkIncluded,
   checkSources,
   DEFAULT_LIMIT,
   type IncludedRelations,
   LARGEST_LIMIT,
-} from './related-request.ts';
+  type RelatedBytes,
+  type RelatedRequest,
+  type RelatedSteps,
+} from './related-answers.ts';
 
 const config = { guard: 'project', access: 'read' } as const;
 const about = {
@@ -198,9 +200,9 @@ function readList<List>(
 /** The first part is read before anything is sent, so that what fails in it is told; more than one is streamed. */
 const answerBy =
   (relations: Relations) =>
-  (project: ChosenProject, reply: FastifyReply, asked: AskedRelations): Promise<RawAnswer> =>
+  (project: ChosenProject, reply: FastifyReply, asked: RelatedRequest): Promise<RawAnswer> =>
     whileCallerWaits(reply, async (signal) => {
-      const steps = await relations.ask(project, asked, signal);
+      const steps = await relations.answer(project, asked, signal);
       const first = await steps.next();
       const second = await steps.next();
       if (first.done) throw new Error('an answer has at least one part');

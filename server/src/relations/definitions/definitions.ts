@@ -9,7 +9,9 @@ export {
   type Relation,
   type RelationDefinition,
   type RelationState,
+  type RemovedRelation,
   ruleOf,
+  type SavedRelation,
   type Side,
 } from './relation.ts';
 export { RelatedProduct, RelatedReason, SentRelation } from './relation-schemas.ts';

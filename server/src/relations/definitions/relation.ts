@@ -1,5 +1,5 @@
 import type { Filter, Operator, OwnField } from '../../catalog/catalog.ts';
-import { markOf } from '../../storage/storage.ts';
+import { type ExpectedStates, markOf } from '../../storage/storage.ts';
 
 /** `links`: somebody lists the pairs; the filters then hold every product, and nothing is matched or sorted. */
 export type RelationKind = 'rule' | 'links';
@@ -55,6 +55,18 @@ export interface Relation {
   readonly problem: string | undefined;
   readonly createdAt: number;
   readonly updatedAt: number;
+}
+
+export interface RemovedRelation {
+  readonly id: number;
+  readonly expected?: ExpectedStates;
+}
+
+export interface SavedRelation extends Pick<RemovedRelation, 'expected'> {
+  /** Of the one that is replaced. */
+  readonly id: number | undefined;
+  readonly definition: RelationDefinition;
+  readonly at: number;
 }
 
 export const isListed = ({ kind }: Pick<RelationDefinition, 'kind'>) => kind === 'links';

@@ -14,9 +14,9 @@ import {
 } from '../../http/http.ts';
 import type { Projects } from '../../projects/projects.ts';
 import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
-import type { LinkMode } from '../port.ts';
 import type { Relations } from '../relations.ts';
 import type { LinkLine } from './link-lines.ts';
+import type { LinkMode } from './link-tasks.ts';
 
 export interface LinkRouteParts {
   readonly relations: Relations;

@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type DeleteLimit, type GatheredWrites, isGuarded, refuseDeletes } from '../../catalog/catalog.ts';
+import {
+  type ChangeOrder,
+  type DeleteLimit,
+  type GatheredWrites,
+  isGuarded,
+  refuseDeletes,
+} from '../../catalog/catalog.ts';
 import type { RawBody } from '../../http/http.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -7,13 +13,78 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { type ControlTransaction, mayBeStored, type PayloadFiles } from '../../storage/storage.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 import { isListed, type Relation } from '../definitions/definitions.ts';
-import type { LinkMode, LinkPage, LinkResult, RelationStore } from '../port.ts';
 import { type LinkLine, TARGETS_PER_SOURCE, unpackLines } from './link-lines.ts';
 
 /** Lists of links become those of a relation by tasks, in the order of the project. Source: docs/interface.md §12.8. */
 
+/** `change`: of the sources that the list names. */
+export type LinkMode = 'replace' | 'change';
+
+/** A list of links as it came. */
+export interface SentLinks extends RawBody {
+  readonly relationId: number;
+  readonly maxMib: number;
+  /** Whether the pairs that are there already are counted. */
+  readonly isCounted: boolean;
+}
+
+export interface AcceptedLinks {
+  /** Pieces of the list, in order, each a JSON list of lines. */
+  readonly payloadNames: readonly string[];
+  /** Pairs of the relation, and those of them that the list has too; 0 where they are not counted. */
+  readonly present: number;
+  readonly kept: number;
+}
+
+export interface StagedPiece {
+  /** Of the staged list. */
+  readonly build: number;
+  readonly lines: readonly LinkLine[];
+}
+
+export interface LinkOrder extends ChangeOrder, DeleteLimit {
+  readonly relationId: number;
+  readonly mode: LinkMode;
+  readonly staged: number;
+}
+
+export interface ListSize {
+  readonly sources: number;
+  readonly pairs: number;
+}
+
+export type LinkResult =
+  | ({ readonly kind: 'done' } & ListSize & Record<'created' | 'deleted' | 'unchanged', number>)
+  | { readonly kind: 'guarded'; readonly present: number; readonly deleted: number }
+  /** The relation is gone. */
+  | { readonly kind: 'missing' };
+
+export interface LinkPage {
+  readonly relationId: number;
+  /** Of this source only. */
+  readonly source: string | undefined;
+  /** The last line read before. */
+  readonly after: number;
+  readonly limit: number;
+}
+
+export interface ReadLine extends LinkLine {
+  readonly line: number;
+}
+
+/** Where lists are stored; `store/link-store.ts` says what each method does. */
+interface LinkStore {
+  find(projectId: number, id: number): Promise<Relation | undefined>;
+  acceptLinks(projectId: number, sent: SentLinks): Promise<AcceptedLinks>;
+  beginLinks(projectId: number, relationId: number): Promise<number | undefined>;
+  stageLinks(projectId: number, piece: StagedPiece): Promise<readonly string[]>;
+  applyLinks(projectId: number, order: LinkOrder): Promise<LinkResult>;
+  freeLinks(projectId: number, build: number): Promise<void>;
+  readLinks(projectId: number, page: LinkPage): Promise<readonly ReadLine[] | undefined>;
+}
+
 export interface LinkTaskParts {
-  readonly store: RelationStore;
+  readonly store: LinkStore;
   readonly tasks: Tasks;
   readonly payloads: PayloadFiles;
   readonly clock: Clock;

@@ -10,4 +10,14 @@ export {
   packLines,
   TARGETS_PER_SOURCE,
 } from './link-lines.ts';
-export { RelationLinks } from './link-tasks.ts';
+export {
+  type AcceptedLinks,
+  type LinkOrder,
+  type LinkPage,
+  type LinkResult,
+  type ListSize,
+  type ReadLine,
+  RelationLinks,
+  type SentLinks,
+  type StagedPiece,
+} from './link-tasks.ts';

@@ -3,8 +3,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
-import type { RelationStore } from '../port.ts';
-import type { WalkedPlace } from './relation-plan.ts';
+import type { BuildOrder, BuildPage, WalkedPlace } from './relation-plan.ts';
 
 /** Making the index of relations whose rule or attributes changed. Source: docs/interface.md §12.4 rule 2. */
 export interface RelationBuilds {
@@ -22,13 +21,23 @@ export interface RelationBuilds {
   dropOld(projectId: number): Promise<void>;
 }
 
+/** Where builds are stored. */
+interface BuildStore {
+  listUnbuilt(projectId: number): Promise<readonly number[]>;
+  /** Follows the ontology as it is. @returns relations whose index must be made */
+  bind(projectId: number, at: number): Promise<readonly number[]>;
+  buildPage(projectId: number, order: BuildOrder): Promise<BuildPage>;
+  /** @returns whether there may be more to remove */
+  dropBuilds(projectId: number): Promise<boolean>;
+}
+
 /** Documents walked in one step for one relation: short enough that an update of the project hardly waits for it. */
 const PAGE = 1_000;
 /** For many relations at once. */
 const SMALLEST_PAGE = 200;
 
 export function createRelationBuilds(parts: {
-  store: RelationStore;
+  store: BuildStore;
   tasks: Tasks;
   clock: Clock;
   logger: Logger;

@@ -32,6 +32,13 @@ export interface RelationView {
   findUpload(identifier: string): StoredUpload | undefined;
 }
 
+/** What is met of a catalog before it is read. */
+export interface CatalogMark {
+  readonly version: number;
+  /** Where statements are prepared: which tables are large by now, for another plan is right then. */
+  readonly scale: number;
+}
+
 /** `weigh`: how many bytes an item takes, about. */
 export type ShareLists = <Item>(
   key: string,

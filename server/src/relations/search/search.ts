@@ -12,6 +12,7 @@ export {
 } from './related-search.ts';
 export {
   type Candidate,
+  type CatalogMark,
   expectCandidates,
   FetchedView,
   type FoundSource,

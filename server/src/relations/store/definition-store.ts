@@ -16,6 +16,8 @@ import {
   markOfRelation,
   type Relation,
   type RelationDefinition,
+  type RemovedRelation,
+  type SavedRelation,
 } from '../definitions/definitions.ts';
 import {
   type Binding,
@@ -28,8 +30,6 @@ import {
   toRelation,
   toServed,
 } from '../memberships/memberships.ts';
-import type { RemovedRelation, SavedRelation } from '../port.ts';
-import type { ListedRelations } from './threaded-relations.ts';
 
 /** Definitions of relations; call those that change them in a transaction of the catalog. */
 
@@ -46,6 +46,11 @@ const VERSION = byEngine({
   sqlite: sql`select value from meta where name = 'catalog_version'`,
   postgres: sql`select catalog_version from catalog where ${own()}`,
 });
+
+export interface ListedRelations {
+  readonly version: number;
+  readonly relations: readonly Relation[];
+}
 
 /** One statement: the relations are of the version that comes with them. */
 export function* readListed(): Program<ListedRelations> {

@@ -20,23 +20,21 @@ import {
   unpackParts,
 } from '../../storage/storage.ts';
 import {
+  type AcceptedLinks,
   type LinkLine,
+  type LinkOrder,
+  type LinkPage,
   LinkPieces,
   LinkReader,
+  type LinkResult,
+  type ListSize,
   mergeLines,
   packLines,
+  type ReadLine,
+  type SentLinks,
+  type StagedPiece,
   TARGETS_PER_SOURCE,
 } from '../links/links.ts';
-import type {
-  AcceptedLinks,
-  LinkOrder,
-  LinkPage,
-  LinkResult,
-  ListSize,
-  ReadLine,
-  SentLinks,
-  StagedPiece,
-} from '../port.ts';
 import { announceRelation, insertStagedList } from './definition-store.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Attribute } from '../../catalog/catalog.ts';
-import type { Operation, StopFlag } from '../../storage/storage.ts';
-import type { CatalogRelations, RelateInput } from '../answers/answers.ts';
+import type { StopFlag } from '../../storage/storage.ts';
+import type { CatalogRelations, MetRelateInput } from '../answers/answers.ts';
 import {
   bindRule,
   compileRule,
@@ -9,7 +9,6 @@ import {
   ruleOf,
 } from '../definitions/definitions.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
-import type { CatalogMark } from '../port.ts';
 import {
   type ExplainInput,
   explainRelation,
@@ -34,9 +33,6 @@ import {
   type WantedRelated,
   WorkLimit,
 } from '../search/search.ts';
-
-/** A request, with the state of the catalog that its caller has just read. */
-export type MetRelateInput = RelateInput & CatalogMark;
 
 /** A question with its time limit. */
 interface Limited {
@@ -76,17 +72,17 @@ type Asked<Input> = Input & Limited;
  * The operations of the threads that answer relations, each on one state of the catalog. When its time is up, a survey
  * returns what it has, and a question about one product is refused.
  */
-export function readerOperations(catalogs: RelationCatalogs, kept: KeptColumns): Record<string, Operation> {
+export function readerOperations(catalogs: RelationCatalogs, kept: KeptColumns) {
   const surveyed = ({ limitMs: searchMs }: Limited, stop: StopFlag | undefined) => ({
     limit: new WorkLimit(Number.POSITIVE_INFINITY, stop),
     searchMs,
   });
   return {
-    relate: ({ limitMs, ...input }: Asked<MetRelateInput>, stop) =>
+    relate: ({ limitMs, ...input }: Asked<MetRelateInput>, stop?: StopFlag) =>
       catalogs.answer({ input, limit: new WorkLimit(limitMs, stop) }, (relations, view) =>
         relations.relate(view, input),
       ),
-    tryRelation(asked: Asked<TriedRelation>, stop) {
+    tryRelation(asked: Asked<TriedRelation>, stop?: StopFlag) {
       const { projectId, definition, id, hasCards = false } = asked;
       const time = { ...surveyed(asked, stop), hasCards };
       if (isListed(definition)) {
@@ -110,7 +106,7 @@ export function readerOperations(catalogs: RelationCatalogs, kept: KeptColumns):
         return { output: await tryOnColumns({ ...read, catalog, share }, tried, time) };
       });
     },
-    surveyRelation(asked: Asked<{ projectId: number; id: number }>, stop) {
+    surveyRelation(asked: Asked<{ projectId: number; id: number }>, stop?: StopFlag) {
       const { projectId, id } = asked;
       const time = surveyed(asked, stop);
       return catalogs.inspect({ projectId, limit: time.limit }, async (catalog) => {
@@ -121,12 +117,12 @@ export function readerOperations(catalogs: RelationCatalogs, kept: KeptColumns):
         return { output: await survey(catalog, known, time) };
       });
     },
-    relateProduct: ({ limitMs, ...input }: Asked<ProductRelationsInput>, stop) =>
+    relateProduct: ({ limitMs, ...input }: Asked<ProductRelationsInput>, stop?: StopFlag) =>
       catalogs.inspect(
         { projectId: input.projectId, limit: new WorkLimit(limitMs, stop) },
         async (catalog) => ({ output: await relateProductToAll(catalog, input) }),
       ),
-    explainRelation: ({ limitMs, ...input }: Asked<ExplainInput>, stop) =>
+    explainRelation: ({ limitMs, ...input }: Asked<ExplainInput>, stop?: StopFlag) =>
       catalogs.inspect(
         { projectId: input.projectId, limit: new WorkLimit(limitMs, stop) },
         async (catalog) => {
@@ -139,13 +135,15 @@ export function readerOperations(catalogs: RelationCatalogs, kept: KeptColumns):
   };
 }
 
-interface TriedRelation {
+export type ReaderOperations = ReturnType<typeof readerOperations>;
+
+export interface TriedRelation {
   readonly projectId: number;
   readonly definition: RelationDefinition;
   /** Of the relation whose links are taken. */
-  readonly id?: number;
+  readonly id?: number | undefined;
   /** Whether products are described too. */
-  readonly hasCards?: boolean;
+  readonly hasCards?: boolean | undefined;
 }
 
 /** The build of no relation. */

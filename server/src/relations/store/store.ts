@@ -1,5 +1,5 @@
 /**
- * The door of the stores: the port of `../port.ts` on SQLite files and on PostgreSQL, each behind threads.
+ * The door of the stores: relations on SQLite files and on PostgreSQL, each behind threads.
  */
 
 export {
@@ -17,3 +17,4 @@ export {
   relationReaderOperations,
   relationWriterOperations,
 } from './sqlite/sqlite.ts';
+export type { RelationStore } from './threaded-relations.ts';

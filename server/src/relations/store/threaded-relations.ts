@@ -1,22 +1,22 @@
 import type { ChangedCatalog, ChangeOrder } from '../../catalog/catalog.ts';
-import type { ByteCache, Operation, Program, ThreadPool } from '../../storage/storage.ts';
-import type { RelateInput } from '../answers/answers.ts';
-import { createKeptAnswers } from '../answers/answers.ts';
-import type { Relation } from '../definitions/definitions.ts';
-import type { BuildOrder } from '../memberships/memberships.ts';
+import type { Operation, Program, ThreadPool } from '../../storage/storage.ts';
+import type { MetRelateInput, RelateOutput } from '../answers/answers.ts';
+import type { RemovedRelation, SavedRelation } from '../definitions/definitions.ts';
 import type {
-  CatalogMark,
+  AcceptedLinks,
   LinkOrder,
+  LinkPage,
   LinkResult,
-  RelationStore,
-  RemovedRelation,
-  SavedRelation,
+  SentLinks,
   StagedPiece,
-} from '../port.ts';
+} from '../links/links.ts';
+import type { BuildOrder } from '../memberships/memberships.ts';
+import type { CatalogMark, ExplainInput, ProductRelationsInput } from '../search/search.ts';
 import {
   bindRelations,
   deleteRelation,
   findRelation,
+  type ListedRelations,
   listRelations,
   listUnbuilt,
   readListed,
@@ -24,6 +24,7 @@ import {
 } from './definition-store.ts';
 import { applyLinks, beginLinks, freeLinks, readLinks, stageLinks } from './link-store.ts';
 import { buildPage, type ChangedIndex, dropBuilds, findUnusedBuild } from './membership-store.ts';
+import type { ReaderOperations, TriedRelation } from './relation-reader.ts';
 
 /** How the serving thread reads. */
 export interface RelationReads {
@@ -32,11 +33,6 @@ export interface RelationReads {
   read<Result>(projectId: number, program: Program<Result>): Promise<Result>;
   /** For answers: may lag as much as a replica may. */
   readForAnswers<Result>(projectId: number, program: Program<Result>): Promise<Result>;
-}
-
-export interface ListedRelations {
-  readonly version: number;
-  readonly relations: readonly Relation[];
 }
 
 export interface RelationThreads {
@@ -48,7 +44,6 @@ export interface RelationThreads {
   readonly surveyors: ThreadPool;
   /** Time limit of a question. */
   readonly relationMs: number;
-  readonly cache: ByteCache;
 }
 
 /** How a writing thread reads and changes catalogs, in one transaction each. */
@@ -66,76 +61,94 @@ export interface RelationWriter {
   ): Result | Promise<Result>;
 }
 
-/** The operations of the writing threads. Those that may have nothing to do check that without the catalog's lock. */
-export function writerOperations({ read, change, apply }: RelationWriter): Record<string, Operation> {
-  return {
-    bindRelations: async ({ projectId, input }: WriterInput<number>) => ({
-      output:
-        (await read(projectId, listRelations())).length === 0
-          ? []
-          : await change(projectId, ({ catalog }) => bindRelations(catalog, input)),
-    }),
-    buildRelationPage: async ({ projectId, input }: WriterInput<BuildOrder>) => ({
-      output: await change(projectId, (changed) => buildPage(changed, input)),
-    }),
-    deleteRelation: async ({ projectId, input }: WriterInput<RemovedRelation & { at: number }>) => ({
-      output: await change(projectId, ({ catalog }) => deleteRelation(catalog, input)),
-    }),
-    dropRelationBuilds: async ({ projectId }: { projectId: number }) => ({
-      output:
-        (await read(projectId, findUnusedBuild())) !== undefined && (await change(projectId, dropBuilds)),
-    }),
-    applyLinks: async ({ projectId, input }: WriterInput<LinkOrder>) => ({
-      output: await apply<LinkResult>(projectId, input, (catalog) => applyLinks(catalog, input)),
-    }),
-    beginLinks: async ({ projectId, input }: WriterInput<number>) => ({
-      output: await change(projectId, ({ catalog }) => beginLinks(catalog, input)),
-    }),
-    freeLinks: async ({ projectId, input }: WriterInput<number>) => ({
-      output: await change(projectId, () => freeLinks(input)),
-    }),
-    stageLinks: async ({ projectId, input }: WriterInput<StagedPiece>) => ({
-      output: await change(projectId, () => stageLinks(input)),
-    }),
-    saveRelation: async ({ projectId, input }: WriterInput<SavedRelation>) => ({
-      output: await change(projectId, ({ catalog }) => saveRelation(catalog, input)),
-    }),
-  };
-}
+/** What the writing threads do. Those that may have nothing to do check that without the catalog's lock. */
+const WRITES = {
+  async bind({ read, change }: RelationWriter, projectId: number, at: number) {
+    const isAny = (await read(projectId, listRelations())).length > 0;
+    return isAny ? change(projectId, ({ catalog }) => bindRelations(catalog, at)) : [];
+  },
+  buildPage: ({ change }: RelationWriter, projectId: number, order: BuildOrder) =>
+    change(projectId, (changed) => buildPage(changed, order)),
+  dropBuilds: async ({ read, change }: RelationWriter, projectId: number) =>
+    (await read(projectId, findUnusedBuild())) !== undefined && change(projectId, dropBuilds),
+  save: ({ change }: RelationWriter, projectId: number, saved: SavedRelation) =>
+    change(projectId, ({ catalog }) => saveRelation(catalog, saved)),
+  remove: (
+    { change }: RelationWriter,
+    projectId: number,
+    removed: RemovedRelation & { readonly at: number },
+  ) => change(projectId, ({ catalog }) => deleteRelation(catalog, removed)),
+  beginLinks: ({ change }: RelationWriter, projectId: number, relationId: number) =>
+    change(projectId, ({ catalog }) => beginLinks(catalog, relationId)),
+  stageLinks: ({ change }: RelationWriter, projectId: number, piece: StagedPiece) =>
+    change(projectId, () => stageLinks(piece)),
+  applyLinks: ({ apply }: RelationWriter, projectId: number, order: LinkOrder) =>
+    apply<LinkResult>(projectId, order, (catalog) => applyLinks(catalog, order)),
+  freeLinks: ({ change }: RelationWriter, projectId: number, build: number) =>
+    change(projectId, () => freeLinks(build)),
+};
 
-interface WriterInput<Input> {
-  readonly projectId: number;
-  readonly input: Input;
-}
+/** Each operation as the serving thread calls it. */
+type Called<Operations> = {
+  readonly [Name in keyof Operations]: Operations[Name] extends (
+    writer: RelationWriter,
+    ...sent: infer Sent
+  ) => infer Result
+    ? (...sent: Sent) => Promise<Awaited<Result>>
+    : never;
+};
+
+/** The threads that write have operations of catalogs, too. */
+const threadNameOf = (name: string) => `relations.${name}`;
+
+/** The operations of the writing threads. */
+export const writerOperations = (writer: RelationWriter): Record<string, Operation> =>
+  Object.fromEntries(
+    Object.entries(WRITES).map(([name, operate]) => [
+      threadNameOf(name),
+      async (sent: readonly never[]) => ({
+        output: await (operate as (...all: unknown[]) => unknown)(writer, ...sent),
+      }),
+    ]),
+  );
+
+const callWriters = (writers: ThreadPool): Called<typeof WRITES> =>
+  Object.fromEntries(
+    Object.keys(WRITES).map((name) => [
+      name,
+      (...sent: [number, ...unknown[]]) => writers.run(threadNameOf(name), sent, { key: sent[0] }),
+    ]),
+  ) as Called<typeof WRITES>;
 
 const LISTED_PROJECTS = 1_000;
 
-/** A store whose writes and long reads run on threads; answers are cached in memory here. */
+/** Relations and their join index are stored with the catalog, so that both change in one instant. */
+export type RelationStore = ReturnType<typeof createThreadedRelations>;
+
+/** A store whose writes and long reads run on threads. Questions end when their `signal` is aborted. */
 export function createThreadedRelations(
   reads: RelationReads,
-  { writers, readers, surveyors, relationMs: limitMs, cache }: RelationThreads,
-): RelationStore {
-  const write = <Output>(operation: string, projectId: number, input?: unknown) =>
-    writers.run<Output>(operation, { projectId, input }, { key: projectId });
-  const ask =
-    (threads: ThreadPool) =>
-    <Output>(operation: string, input: { readonly projectId: number } & object, signal: AbortSignal) =>
-      threads.run<Output>(
-        operation,
-        { ...input, limitMs },
-        { key: input.projectId, unordered: true, signal },
-      );
-  const read = ask(readers);
-  const survey = ask(surveyors);
-  const answers = createKeptAnswers(cache);
+  { writers, readers, surveyors, relationMs: limitMs }: RelationThreads,
+) {
+  const ask = <Name extends keyof ReaderOperations>(
+    threads: ThreadPool,
+    name: Name,
+    { input, signal }: { input: Omit<Parameters<ReaderOperations[Name]>[0], 'limitMs'>; signal: AbortSignal },
+  ) =>
+    threads.run<Awaited<ReturnType<ReaderOperations[Name]>>['output']>(
+      name,
+      { ...input, limitMs },
+      { key: (input as { projectId: number }).projectId, unordered: true, signal },
+    );
   const listed = new Map<number, ListedRelations>();
 
   return {
-    list: (projectId) => reads.read(projectId, listRelations()),
-    find: (projectId, id) => reads.read(projectId, findRelation(id)),
-    listUnbuilt: (projectId) => reads.read(projectId, listUnbuilt()),
-    /** Cached by catalog version: every request for related products reads them. */
-    async lookAt(projectId) {
+    ...callWriters(writers),
+    list: (projectId: number) => reads.read(projectId, listRelations()),
+    find: (projectId: number, id: number) => reads.read(projectId, findRelation(id)),
+    listUnbuilt: (projectId: number) => reads.read(projectId, listUnbuilt()),
+    /** @returns the relations for an answer, as old as answers may be; cached by catalog version: every answer needs them */
+    async open(projectId: number) {
       const mark = await reads.readMark(projectId);
       const known = listed.get(projectId);
       if (known?.version === mark.version) return { mark, relations: known.relations };
@@ -144,26 +157,26 @@ export function createThreadedRelations(
       listed.set(projectId, found);
       return { mark: { ...mark, version: found.version }, relations: found.relations };
     },
-    save: (projectId, saved) => write('saveRelation', projectId, saved),
-    remove: (projectId, removed) => write('deleteRelation', projectId, removed),
-    bind: (projectId, at) => write('bindRelations', projectId, at),
-    buildPage: (projectId, order) => write('buildRelationPage', projectId, order),
-    dropBuilds: (projectId) => write('dropRelationBuilds', projectId),
-    acceptLinks: (projectId, sent) =>
-      surveyors.run('acceptLinks', { projectId, ...sent }, { key: projectId, unordered: true }),
-    beginLinks: (projectId, relationId) => write('beginLinks', projectId, relationId),
-    stageLinks: (projectId, piece) => write('stageLinks', projectId, piece),
-    applyLinks: (projectId, order) => write('applyLinks', projectId, order),
-    freeLinks: (projectId, build) => write('freeLinks', projectId, build),
-    readLinks: (projectId, page) => reads.read(projectId, readLinks(page)),
-    tryDefinition: (projectId, tried, signal) => survey('tryRelation', { projectId, ...tried }, signal),
-    survey: (projectId, id, signal) => survey('surveyRelation', { projectId, ...{ id } }, signal),
-    explain: (request, signal) => read('explainRelation', request, signal),
-    relateProduct: (request, signal) => read('relateProduct', request, signal),
-    async relate(request, frame, { met, signal }) {
-      const mark = met ?? (await reads.readMark(request.projectId));
-      const find = (input: RelateInput) => read<never>('relate', { ...input, ...mark }, signal);
-      return answers.relate(request, { version: mark.version, frame, read: find });
-    },
+    acceptLinks: (projectId: number, sent: SentLinks) =>
+      surveyors.run<AcceptedLinks>(
+        'acceptLinks',
+        { projectId, ...sent },
+        { key: projectId, unordered: true },
+      ),
+    readLinks: (projectId: number, page: LinkPage) => reads.read(projectId, readLinks(page)),
+    /** Tries a definition on the catalog. @returns how it does, or why it cannot work @throws search_too_long */
+    tryDefinition: (projectId: number, tried: Omit<TriedRelation, 'projectId'>, signal: AbortSignal) =>
+      ask(surveyors, 'tryRelation', { input: { projectId, ...tried }, signal }),
+    /** @returns how a relation does; undefined when it is not built */
+    survey: (projectId: number, id: number, signal: AbortSignal) =>
+      ask(surveyors, 'surveyRelation', { input: { projectId, id }, signal }),
+    /** @returns undefined when the relation is not built, the identifier when a product is not there @throws search_too_long */
+    explain: (input: ExplainInput, signal: AbortSignal) => ask(readers, 'explainRelation', { input, signal }),
+    /** @returns what each relation that is built does with a product; undefined when that is not there @throws search_too_long */
+    relateProduct: (input: ProductRelationsInput, signal: AbortSignal) =>
+      ask(readers, 'relateProduct', { input, signal }),
+    /** @throws search_too_long */
+    relate: (input: MetRelateInput, signal: AbortSignal): Promise<RelateOutput> =>
+      ask(readers, 'relate', { input, signal }),
   };
 }

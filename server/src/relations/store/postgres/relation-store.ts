@@ -8,21 +8,24 @@ import {
   performOn,
   type SqlSession,
 } from '../../../storage/storage.ts';
-import { CatalogRelations } from '../../answers/answers.ts';
-import type { RelationStore } from '../../port.ts';
+import { CatalogRelations, type MetRelateInput } from '../../answers/answers.ts';
 import { KeptColumns, listRelated, type WorkLimit } from '../../search/search.ts';
 import { listBuilt } from '../definition-store.ts';
 import { countList, linkOperations } from '../link-store.ts';
 import {
   type CatalogPasses,
   type InspectedCatalog,
-  type MetRelateInput,
   type RelationCatalogs,
   readerOperations,
   toPassed,
 } from '../relation-reader.ts';
 import { countMembers, findUploads, listTargetBuilds, listUploads, sampleMembers } from '../survey-store.ts';
-import { createThreadedRelations, type RelationThreads, writerOperations } from '../threaded-relations.ts';
+import {
+  createThreadedRelations,
+  type RelationStore,
+  type RelationThreads,
+  writerOperations,
+} from '../threaded-relations.ts';
 import { extendIn } from './membership-store.ts';
 import { CatalogMoved, type Prefetch, readCatalog, readMark } from './search-store.ts';
 
@@ -66,8 +69,9 @@ export function postgresRelationReaderOperations(
   kept = new KeptColumns(),
 ): Record<string, Operation> {
   const { postgres } = parts;
+  const questions: Record<string, Operation> = readerOperations(openCatalogs(parts), kept);
   return {
-    ...readerOperations(openCatalogs(parts), kept),
+    ...questions,
     ...linkOperations({
       payloads: createPayloadRows(postgres),
       read: (projectId, program) => performOn(postgres, projectId, program),

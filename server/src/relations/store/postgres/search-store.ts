@@ -12,9 +12,9 @@ import {
 } from '../../../storage/storage.ts';
 import type { Side } from '../../definitions/definitions.ts';
 import { type PackedMembership, sideNumber, unpackMemberships } from '../../memberships/memberships.ts';
-import type { CatalogMark } from '../../port.ts';
 import {
   type Candidate,
+  type CatalogMark,
   expectCandidates,
   FetchedView,
   type RankedPlace,

@@ -6,7 +6,6 @@ import {
 } from '../../../catalog/catalog.ts';
 import type { CatalogFile, CatalogFiles, Operation, PayloadFiles } from '../../../storage/storage.ts';
 import { CatalogRelations } from '../../answers/answers.ts';
-import type { RelationStore } from '../../port.ts';
 import { KeptColumns, listRelated, type RelationView } from '../../search/search.ts';
 import { listBuilt } from '../definition-store.ts';
 import { countList, linkOperations } from '../link-store.ts';
@@ -21,6 +20,7 @@ import { countMembers, findUploads, listTargetBuilds, listUploads, sampleMembers
 import {
   createThreadedRelations,
   type RelationReads,
+  type RelationStore,
   type RelationThreads,
   writerOperations,
 } from '../threaded-relations.ts';
@@ -57,8 +57,9 @@ export function relationReaderOperations(
   payloads: PayloadFiles,
   kept = new KeptColumns(),
 ): Record<string, Operation> {
+  const questions: Record<string, Operation> = readerOperations(openCatalogs(files), kept);
   return {
-    ...readerOperations(openCatalogs(files), kept),
+    ...questions,
     ...linkOperations({
       payloads,
       read: async (projectId, program) => files.open(projectId).perform(program),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KeptItems } from './related-answers.ts';
+import { KeptItems } from './made-answers.ts';
 
 const look = { form: 'bulk', brandAttribute: 'Brand' } as const;
 

@@ -1,0 +1,387 @@
+import {
+  type Attribute,
+  computeValueId,
+  indexByKey,
+  listFacts,
+  mainCategory,
+  mainImage,
+  type Operator,
+  readValue,
+  type UploadedProduct,
+} from '../../catalog/catalog.ts';
+import { type BoundRule, compileRule, isListed } from '../definitions/definitions.ts';
+import type { ServedRelation } from '../memberships/memberships.ts';
+import {
+  type CatalogMark,
+  explainLinked,
+  explainPair,
+  type FoundGroups,
+  type FoundSource,
+  type PairExplanation,
+  type RelationView,
+  type SearchedRelation,
+  searchRelated,
+} from '../search/search.ts';
+/** What is to be answered for each product, in this order. */
+export interface RequestedTag {
+  readonly tag: string;
+  readonly relations: readonly { readonly id: number; readonly limit: number }[];
+}
+
+export interface RelateInput {
+  readonly projectId: number;
+  readonly identifiers: readonly string[];
+  readonly tags: readonly RequestedTag[];
+  readonly form: AnswerForm;
+  readonly explain: boolean;
+  readonly brandAttribute: string;
+}
+
+/** A request, with what its caller has just met of the catalog. */
+export type MetRelateInput = RelateInput & CatalogMark;
+
+export interface RelateOutput {
+  /** Of the catalog. */
+  readonly version: number;
+  /** `{"tags":[…]}` for each of the first identifiers, one behind another. */
+  readonly bytes: Uint8Array<SharedArrayBuffer>;
+  readonly ends: Uint32Array<SharedArrayBuffer>;
+}
+
+/** What answers need of one version of a catalog beside its products. */
+interface CatalogRules {
+  readonly version: number;
+  readonly attributes: readonly Attribute[];
+  /** Those that are well configured and built. */
+  readonly relations: readonly ServedRelation[];
+  /** Whether the target side of a build holds any product. */
+  hasTargets(build: number): boolean;
+}
+
+interface AnsweringRelation extends SearchedRelation {
+  readonly bound: BoundRule;
+  /** The answer's members before `matchType`, and between it and `searchResult`. */
+  readonly head: string;
+  readonly localization: string;
+}
+
+/** A product that is asked about. */
+interface Asked {
+  readonly identifier: string;
+  readonly source: FoundSource | undefined;
+}
+
+/** A third of them, read in vain, takes as long as another round trip. */
+const FEW_ITEMS = 200;
+/** With so many at hand, most of what is asked for next is among them. */
+const MANY_ITEMS = 1_000;
+/** A step of an answer ends behind the product with which it gets as long: products of 2 MB may be related to 5,000. */
+export const STEP_BYTES = 8 * 1024 * 1024;
+const HIGHEST_RELEVANCE = 1_000_000;
+
+/** Answers by the relations of one version of a catalog. */
+export class CatalogRelations {
+  readonly version: number;
+  private readonly relations: ReadonlyMap<number, AnsweringRelation>;
+  private readonly attributes: ReadonlyMap<string, Attribute>;
+  private readonly hasTargets: CatalogRules['hasTargets'];
+  private readonly targets = new Map<number, boolean>();
+  /** By path as JSON. */
+  private readonly categoryIds = new Map<string, number>();
+  private readonly ontology: string;
+  private readonly items: KeptItems;
+
+  /** `earlier`: of another version of the same catalog, whose items this one takes over. */
+  constructor({ version, attributes, relations, hasTargets }: CatalogRules, earlier?: CatalogRelations) {
+    this.ontology = JSON.stringify(attributes);
+    this.items = earlier?.ontology === this.ontology ? earlier.items : new KeptItems();
+    this.version = version;
+    this.hasTargets = hasTargets;
+    this.attributes = indexByKey(attributes);
+    this.relations = new Map(
+      relations
+        .filter(({ definition }) => definition.enabled)
+        .map((relation) => [relation.id, toAnswering(relation)]),
+    );
+  }
+
+  /** @returns the relations that are answered of those wanted, each with its limit */
+  listAnswering(tags: readonly RequestedTag[]): { relation: AnsweringRelation; limit: number }[] {
+    return tags.flatMap(({ relations }) =>
+      relations.flatMap(({ id, limit }) => {
+        const relation = this.findAnswering(id);
+        return relation === undefined ? [] : [{ relation, limit }];
+      }),
+    );
+  }
+
+  /**
+   * Whether an answer will read many products that none before it has read, or so few that it does no harm to read them
+   * once more.
+   */
+  needsProducts({ identifiers, tags, ...wanted }: RelateInput): boolean {
+    const limits = this.listAnswering(tags).reduce((sum, { limit }) => sum + limit, 0);
+    return identifiers.length * limits <= FEW_ITEMS || this.items.countOf(wanted) < MANY_ITEMS;
+  }
+
+  relate(view: RelationView, input: RelateInput) {
+    const answers: Buffer[] = [];
+    let length = 0;
+    for (const identifier of input.identifiers) {
+      if (length >= STEP_BYTES) break;
+      const answer = view.once(`answer ${identifier}`, () => {
+        const requested = { identifier, source: view.findSource(identifier) };
+        return Buffer.from(this.answer(view, requested, input));
+      });
+      answers.push(answer);
+      length += answer.length;
+    }
+    // Shared: V8 counts what is transferred, and would collect the whole heap of both threads for it.
+    const bytes = new Uint8Array(new SharedArrayBuffer(length));
+    const ends = new Uint32Array(new SharedArrayBuffer(4 * answers.length));
+    let end = 0;
+    for (const [at, answer] of answers.entries()) {
+      bytes.set(answer, end);
+      end += answer.length;
+      ends[at] = end;
+    }
+    return { output: { version: this.version, bytes, ends } satisfies RelateOutput };
+  }
+
+  /** A relation is left out when its target side holds nothing (§4.8 rule 5); so is a tag without relations. */
+  private answer(view: RelationView, asked: Asked, input: RelateInput): string {
+    const parts = input.tags.flatMap(({ tag, relations }) => {
+      const answered = relations.flatMap(({ id, limit }) => {
+        const relation = this.findAnswering(id);
+        if (relation === undefined) return [];
+        const found = search(view, relation, { ...asked, limit });
+        return [this.describeRelation(view, relation, { asked, found, input })];
+      });
+      return answered.length === 0 ? [] : [`{"tag":${JSON.stringify(tag)},"relations":[${chain(answered)}]}`];
+    });
+    return `{"tags":[${chain(parts)}]}`;
+  }
+
+  private findAnswering(id: number): AnsweringRelation | undefined {
+    const relation = this.relations.get(id);
+    if (relation === undefined) return undefined;
+    const known = this.targets.get(relation.build) ?? this.hasTargets(relation.build);
+    this.targets.set(relation.build, known);
+    return known ? relation : undefined;
+  }
+
+  private describeRelation(
+    view: RelationView,
+    relation: AnsweringRelation,
+    { asked, found, input }: { asked: Asked; found: FoundGroups; input: RelateInput },
+  ): string {
+    const { matchType, groups } = found;
+    let relevance = HIGHEST_RELEVANCE;
+    const now = { version: this.version, findDocument: view.findDocument };
+    const describe = (productId: number) => {
+      const known = this.items.find(input, productId, now);
+      const item = `${known ?? this.describeProduct(view, productId, input)}${relevance--}`;
+      if (!input.explain) return `${item}}`;
+      const explained = explainItem(view, relation, { ...asked, productId, matchType });
+      return `${item},"explain":${JSON.stringify(explained)}}`;
+    };
+    const results =
+      input.form === 'bulk'
+        ? groups.map((group) => `[${chain(group.map(describe))}]`)
+        : groups.flatMap((group) => group.slice(0, 1).map(describe));
+    const names = input.form === 'bulk' ? relation.localization : '';
+    return `${relation.head}"${matchType}",${names}"searchResult":[${chain(results)}]}`;
+  }
+
+  private describeProduct(view: RelationView, productId: number, input: RelateInput): string {
+    const raw = view.findRaw(productId);
+    if (raw === undefined) return '';
+    const { form, brandAttribute } = input;
+    const { attributes } = this;
+    let isWhole = true;
+    const categoryIdOf = (path: string) => {
+      const id = this.categoryIds.get(path) ?? view.findCategoryId(path);
+      if (id === undefined) isWhole = false;
+      else this.categoryIds.set(path, id);
+      return id ?? 0;
+    };
+    const settings = { form, brandAttribute, attributes, categoryIdOf };
+    const item = describeItem(productId, JSON.parse(raw) as UploadedProduct, settings);
+    if (!isWhole) return '';
+    const document = view.findDocument?.(productId);
+    this.items.keep(input, productId, { text: item, document, version: this.version });
+    return item;
+  }
+}
+
+/** With commas between. `join` would copy the characters, each level those of the one below. */
+const chain = (texts: readonly string[]) =>
+  texts.reduce((joined, text) => (joined === '' ? text : `${joined},${text}`), '');
+
+function search(
+  view: RelationView,
+  relation: AnsweringRelation,
+  { identifier, source, limit }: Asked & { limit: number },
+) {
+  const find = () => searchRelated(view, relation, { identifier, source, limit });
+  // One that is not found may only not be fetched yet: nothing is to be kept of it.
+  return source === undefined && !relation.isListed
+    ? find()
+    : view.once(`search ${relation.build} ${identifier}`, find);
+}
+
+const toAnswering = ({ id, definition, ...relation }: ServedRelation): AnsweringRelation => ({
+  build: relation.build,
+  bound: relation.bound,
+  isListed: isListed(definition),
+  twoWay: relation.twoWay,
+  excludeSameGroup: relation.excludeSameGroup,
+  operators: compileRule(relation.bound).comparisons.map(({ operator }): Operator => operator),
+  head: `{"name":${JSON.stringify(definition.name)},"id":${id},"matchType":`,
+  localization: `"localization":${JSON.stringify({ names: definition.names })},`,
+});
+
+/** Of a related product: which conditions held, on both of them, by which values (§12.6 rule 1). */
+function explainItem(
+  view: RelationView,
+  { build, bound, isListed }: AnsweringRelation,
+  found: { identifier: string; productId: number; matchType: FoundGroups['matchType'] },
+): PairExplanation | undefined {
+  if (isListed) return explainLinked(view, { build, ...found });
+  const raws = [view.findUpload(found.identifier)?.raw, view.findRaw(found.productId)];
+  const [asked, other] = raws.map((raw) => raw && (JSON.parse(raw) as UploadedProduct));
+  if (!asked || !other) return undefined;
+  const isForward = found.matchType === 'FIRST_WAY';
+  return explainPair(bound, { source: isForward ? asked : other, target: isForward ? other : asked });
+}
+
+/** `bulk`: for many products, with data points; `single`: for one, flat. Source: docs/interface.md §2.5. */
+export type AnswerForm = 'bulk' | 'single';
+
+interface ItemSettings {
+  readonly form: AnswerForm;
+  readonly brandAttribute: string;
+  /** Of the ontology, by `indexByKey`. */
+  readonly attributes: ReadonlyMap<string, Attribute>;
+  /** @returns the id of a path, as JSON */
+  categoryIdOf(path: string): number;
+}
+
+type Facts = ReturnType<typeof listFacts>;
+type Category = UploadedProduct['categories'][number];
+
+/**
+ * A related product as JSON up to its relevance, which depends on where it stands; `}` is to follow that.
+ * Source: docs/interface.md §2.5 rules 3 to 5, §12.5.
+ */
+function describeItem(sxId: number, product: UploadedProduct, settings: ItemSettings): string {
+  const facts = listFacts(product.attributes, settings.attributes);
+  const main = mainCategory(product.categories);
+  const image = mainImage(product.images)?.url ?? '';
+  const { identifier, groupIdentifier: groupId, name, productUrl: link, images } = product;
+  const item =
+    settings.form === 'bulk'
+      ? {
+          ...{ identifier, groupId, sxId, dataPoints: listDataPoints(facts, main, settings) },
+          ...{ image, name, images, link, head: identifier === groupId },
+        }
+      : {
+          ...{ identifier, groupId, sxId, name, brand: findBrand(facts, settings) },
+          ...{ category: main?.path.at(-1) ?? '', image, link },
+        };
+  return `${JSON.stringify(item).slice(0, -1)},"relevance":`;
+}
+
+function findBrand(facts: Facts, { brandAttribute }: ItemSettings): string {
+  const name = brandAttribute.toLowerCase();
+  return facts.find(({ attribute }) => attribute.name.toLowerCase() === name)?.value ?? '';
+}
+
+function listDataPoints(facts: Facts, main: Category | undefined, settings: ItemSettings): object[] {
+  const points: object[] = facts.map(({ attribute, value }) => ({
+    id: computeValueId(attribute.id, value),
+    conceptIdName: attribute.name.toUpperCase(),
+    key: attribute.name,
+    type: 'PASS_ON',
+    value,
+    isCategory: false,
+    ...readMeasure(value, attribute),
+  }));
+  if (main === undefined) return points;
+  const value = main.path.at(-1) ?? '';
+  const category = { conceptIdName: 'CATEGORY', key: 'Category', type: 'PASS_ON', value, isCategory: true };
+  return [
+    ...points,
+    { id: main.categoryId ?? settings.categoryIdOf(JSON.stringify(main.path)), ...category },
+  ];
+}
+
+function readMeasure(value: string, attribute: Attribute): object {
+  if (attribute.type !== 'NUMERIC_ATTRIBUTE') return {};
+  const read = readValue(value, attribute);
+  if (read.kind !== 'number') return {};
+  return { parsedValue: read.number, ...(attribute.unitName !== undefined && { unit: attribute.unitName }) };
+}
+
+/** What an item looks like besides its product. */
+interface ItemLook {
+  readonly form: AnswerForm;
+  readonly brandAttribute: string;
+}
+
+interface KeptItem {
+  readonly text: string;
+  /** That it was made of. */
+  readonly document: number | undefined;
+  /** Of the catalog: the last one in which the product was found to have this document. */
+  version: number;
+}
+
+/** How the document of a product is found; undefined: nobody can tell, and nothing outlives its version of the catalog. */
+type FindDocument = ((productId: number) => number | undefined) | undefined;
+
+const MOST = 20_000;
+
+/**
+ * Items of products that many others lead to, of one ontology. A new version of the catalog leaves most documents as they
+ * were, and looking that up takes a twentieth of making an item.
+ */
+export class KeptItems {
+  private readonly looks = new Map<string, Map<number, KeptItem>>();
+  private count = 0;
+
+  /** How many there are of a look. */
+  countOf(look: ItemLook): number {
+    return this.of(look).size;
+  }
+
+  find(
+    look: ItemLook,
+    productId: number,
+    now: { version: number; findDocument: FindDocument },
+  ): string | undefined {
+    const kept = this.of(look).get(productId);
+    if (kept === undefined || kept.version === now.version) return kept?.text;
+    const document = now.findDocument?.(productId);
+    if (document === undefined || document !== kept.document) return undefined;
+    kept.version = now.version;
+    return kept.text;
+  }
+
+  keep(look: ItemLook, productId: number, item: KeptItem): void {
+    if (this.count >= MOST) {
+      this.looks.clear();
+      this.count = 0;
+    }
+    const items = this.of(look);
+    if (!items.has(productId)) this.count += 1;
+    items.set(productId, item);
+  }
+
+  private of({ form, brandAttribute }: ItemLook): Map<number, KeptItem> {
+    const key = `${form} ${brandAttribute}`;
+    const items = this.looks.get(key) ?? new Map<number, KeptItem>();
+    this.looks.set(key, items);
+    return items;
+  }
+}
