@@ -162,9 +162,13 @@ const throughTheDoor = [
     .filter((room) => room.startsWith('server/') && room !== 'server/src/app/threads')
     .map((room) => ({
       name: 'through-the-door',
-      comment: 'R2: a room is entered through the file that carries its name; kernel is all door.',
+      comment:
+        'R2: a room is entered through the file that carries its name, or through that of a room within; kernel is all door.',
       from: { path: '^server/src/', pathNot: [`^${room}/`, test] },
-      to: { path: `^${room}/`, pathNot: [doorOf(room), routes] },
+      to: {
+        path: `^${room}/`,
+        pathNot: [doorOf(room), ...inner.filter((one) => one.startsWith(`${room}/`)).map(doorOf), routes],
+      },
     })),
   {
     name: 'routes-are-wired-by-the-app',

@@ -1,4 +1,4 @@
-import type { Filter } from '../../server/src/catalog/catalog.ts';
+import type { Filter } from '../../server/src/catalog/filters/filters.ts';
 import type { Match } from '../../server/src/relations/definitions/relation.ts';
 import { openRealCatalog } from '../support/catalogs.ts';
 import type { Bench, Figure, Measurement } from '../support/measurement.ts';

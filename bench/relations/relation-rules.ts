@@ -1,4 +1,4 @@
-import type { Filter, Operator } from '../../server/src/catalog/catalog.ts';
+import type { Filter, Operator } from '../../server/src/catalog/filters/filters.ts';
 import type { RelationDefinition } from '../../server/src/relations/definitions/relation.ts';
 
 /**

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import { mock, type TestContext, test } from 'node:test';
 import { makeTestStore } from '../../test/support/test-store.ts';
-import { createAnswerOnce, createServer } from '../http/http.ts';
+import { createAnswerOnce } from '../http/answers/answers.ts';
+import { createServer } from '../http/server/server.ts';
 import type { Scope } from '../kernel/caller.ts';
 import { commandAuthor, createProjects } from '../projects/projects.ts';
-import { createAccess, type NewKey } from './access.ts';
+import { createAccess } from './access.ts';
 import { apiKeyRoutes } from './keys/api-key-routes.ts';
+import type { NewKey } from './keys/keys.ts';
 
 const FIRST_KEY = 'a-first-key-that-is-long-enough-to-use';
 const refused = 'You are not allowed to access the requested resource';

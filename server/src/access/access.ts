@@ -5,7 +5,8 @@
  */
 import type { Clock } from '../kernel/clock.ts';
 import { commandAuthor, type Projects } from '../projects/projects.ts';
-import type { Database, Postgres } from '../storage/storage.ts';
+import type { Postgres } from '../storage/postgres/postgres.ts';
+import type { Database } from '../storage/storage.ts';
 import {
   createKeyFinder,
   createKeyManagement,
@@ -16,10 +17,6 @@ import {
 } from './keys/keys.ts';
 import type { ProviderSettings } from './oidc/oidc.ts';
 import { createUsers, removeRolesIn } from './users/users.ts';
-
-export { countAccountKeys, type NewKey } from './keys/keys.ts';
-export { createProvider } from './oidc/oidc.ts';
-export { ownerLinkUrl } from './users/users.ts';
 
 export type Access = ReturnType<typeof createAccess>;
 

@@ -1,17 +1,9 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import {
-  type CountLook,
-  describeRefusal,
-  ErrorAnswer,
-  ProjectQuery,
-  type RawAnswer,
-  type Routes,
-  sendRaw,
-  serveRaw,
-  whileCallerWaits,
-} from '../http/http.ts';
+import { describeRefusal, ErrorAnswer, ProjectQuery } from '../http/answers/answers.ts';
+import { type CountLook, whileCallerWaits } from '../http/guards/guards.ts';
+import { type RawAnswer, type Routes, sendRaw, serveRaw } from '../http/server/server.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Asking, ToolParts } from './agents.ts';
 

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { ServiceError } from '../kernel/errors.ts';
-import { checkDefinition, type RelatedRequest, type Relation } from '../relations/relations.ts';
+import type { RelatedRequest } from '../relations/answers/answers.ts';
+import { checkDefinition, type Relation } from '../relations/definitions/definitions.ts';
 import {
   type Asking,
   closed,

@@ -22,16 +22,11 @@ import { feedRoutes } from '../channels/builds/feed-routes.ts';
 import type { Channels } from '../channels/channels.ts';
 import { channelRoutes } from '../channels/definitions/channel-routes.ts';
 import type { Config } from '../config.ts';
-import {
-  createAnswerOnce,
-  createLookCount,
-  createSessionCookie,
-  type Server,
-  serveConsole,
-  serveDocs,
-  serveDocuments,
-} from '../http/http.ts';
+import { createAnswerOnce } from '../http/answers/answers.ts';
+import { serveDocuments } from '../http/docs/docs.ts';
+import { createLookCount, createSessionCookie } from '../http/guards/guards.ts';
 import { serveRoot } from '../http/server/health-routes.ts';
+import { type Server, serveConsole, serveDocs } from '../http/server/server.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { pipelineRoutes } from '../pipelines/definitions/pipeline-routes.ts';
 import type { Pipelines } from '../pipelines/pipelines.ts';

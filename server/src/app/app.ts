@@ -7,44 +7,39 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAccess } from '../access/access.ts';
-import {
-  type Catalog,
-  type CatalogStore,
-  createCatalog,
-  createIngest,
-  createScans,
-} from '../catalog/catalog.ts';
-import { type Channels, createBuildThreads, createChannels } from '../channels/channels.ts';
+import { createScans } from '../catalog/browse/browse.ts';
+import { type Catalog, type CatalogStore, createCatalog } from '../catalog/catalog.ts';
+import { createIngest } from '../catalog/ingest/ingest.ts';
+import { createBuildThreads } from '../channels/builds/builds.ts';
+import { type Channels, createChannels } from '../channels/channels.ts';
 import type { Config } from '../config.ts';
+import { describeRefusal } from '../http/answers/answers.ts';
+import { describeServer, documentServer } from '../http/docs/docs.ts';
+import { addHealthRoutes } from '../http/server/health-routes.ts';
 import {
   createMetrics,
   createServer,
-  describeRefusal,
-  describeServer,
-  documentServer,
   listenOn,
   type MeasuredRequest,
   type MetricSources,
   measureRequests,
   type Server,
   serveMetrics,
-} from '../http/http.ts';
-import { addHealthRoutes } from '../http/server/health-routes.ts';
+} from '../http/server/server.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import type { FailureCode } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { allowAddresses } from '../outbound/outbound.ts';
-import {
-  createPipelines,
-  createRunThreads,
-  type Pipelines,
-  SOURCE_LIMITS,
-  type SourceSettings,
-} from '../pipelines/pipelines.ts';
+import { createPipelines, type Pipelines } from '../pipelines/pipelines.ts';
+import { createRunThreads } from '../pipelines/runs/runs.ts';
+import { SOURCE_LIMITS, type SourceSettings } from '../pipelines/sources/sources.ts';
 import { createProjects, type Projects } from '../projects/projects.ts';
 import { createRelations, type Relations } from '../relations/relations.ts';
 import { createStatistics, type Statistics } from '../statistics/statistics.ts';
-import { BufferPool, type Readers, type Secrets, type Storage } from '../storage/storage.ts';
+import type { Readers } from '../storage/postgres/postgres.ts';
+import type { Secrets } from '../storage/secrets/secrets.ts';
+import type { Storage } from '../storage/storage.ts';
+import { BufferPool } from '../storage/threads/threads.ts';
 import { createSuggestions, type Suggestions } from '../suggestions/suggestions.ts';
 import { createTasks, type Task, type Tasks } from '../tasks/tasks.ts';
 import { createWebhooks, type Webhooks } from '../webhooks/webhooks.ts';
@@ -90,7 +85,7 @@ export interface Replacements {
   readonly searchWaitMs?: number;
 }
 
-export { refuseTakenAddress } from '../http/http.ts';
+export { refuseTakenAddress } from '../http/server/server.ts';
 export { baseUrlOf } from './app-routes.ts';
 export { openSecrets, type Role } from './stores.ts';
 

@@ -1,7 +1,8 @@
 /** What the metrics say of the state of the service beside its requests: docs/operating.md, "Metrics". */
-import type { WatchedGauge } from '../http/http.ts';
+import type { WatchedGauge } from '../http/server/server.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { type Readers, readNow, type Storage } from '../storage/storage.ts';
+import type { Readers } from '../storage/postgres/postgres.ts';
+import { readNow, type Storage } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { StoreWatch } from './store-watch.ts';

@@ -5,7 +5,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import type { FailureCode } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
-import { catalogPath, createThreadPool, DamageMarks, type Storage } from '../storage/storage.ts';
+import { DamageMarks } from '../storage/sqlite/sqlite.ts';
+import { catalogPath, type Storage } from '../storage/storage.ts';
+import { createThreadPool } from '../storage/threads/threads.ts';
 import { threadEntry } from './stores.ts';
 
 /** What makes a check of a project's catalog due. */

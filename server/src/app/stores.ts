@@ -1,43 +1,34 @@
 /** The composition of what keeps things: the store that the settings say, with its threads and replicas. */
 
 import { extname } from 'node:path';
-import {
-  type CatalogSnapshots,
-  createPostgresCatalogStore,
-  createPostgresSnapshots,
-  createSqliteCatalogStore,
-  createSqliteSnapshots,
-} from '../catalog/catalog.ts';
+import type { CatalogSnapshots } from '../catalog/catalog.ts';
+import { createPostgresCatalogStore, createPostgresSnapshots } from '../catalog/store/postgres/postgres.ts';
+import { createSqliteCatalogStore, createSqliteSnapshots } from '../catalog/store/sqlite/sqlite.ts';
 import type { Config } from '../config.ts';
 import {
   createPostgresRelationStore,
-  createSqliteRelationStore,
   relationBatchDerivation,
-  relationDerivation,
-} from '../relations/relations.ts';
+} from '../relations/store/postgres/postgres.ts';
+import { createSqliteRelationStore, relationDerivation } from '../relations/store/sqlite/sqlite.ts';
+import { createPayloadRows } from '../storage/payloads/payloads.ts';
+import { createReaders, openPostgres, type Postgres, type Readers } from '../storage/postgres/postgres.ts';
 import {
-  type BufferPool,
-  type CatalogFiles,
-  createByteCache,
-  createCatalogFiles,
-  createPayloadRows,
-  createReaders,
   createSecrets,
-  createThreadPool,
+  readSecretKeyFile,
+  type Secrets,
+  secretKeyFileAt,
+} from '../storage/secrets/secrets.ts';
+import { type CatalogFiles, createCatalogFiles } from '../storage/sqlite/sqlite.ts';
+import {
+  createByteCache,
   dataFolderAt,
   lockDataFolder,
-  openPostgres,
   openStorage,
-  type Postgres,
-  type Readers,
-  readSecretKeyFile,
   refuseNewerFiles,
-  type Secrets,
   type Storage,
-  secretKeyFileAt,
   type ThreadPlace,
-  type ThreadPool,
 } from '../storage/storage.ts';
+import { type BufferPool, createThreadPool, type ThreadPool } from '../storage/threads/threads.ts';
 
 /** What a process does: answer requests, run tasks, or both. */
 export type Role = 'api' | 'worker' | 'all';

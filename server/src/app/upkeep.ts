@@ -1,15 +1,19 @@
 /** What the service does by itself from time to time: forgetting what is old, removing what nobody owns any more. */
 import type { Access } from '../access/access.ts';
 import type { Catalog } from '../catalog/catalog.ts';
-import { CHANNEL_SECRETS, type Channels } from '../channels/channels.ts';
+import type { Channels } from '../channels/channels.ts';
+import { CHANNEL_SECRETS } from '../channels/definitions/definitions.ts';
 import type { Config } from '../config.ts';
-import { dropOldAnswers } from '../http/http.ts';
+import { dropAnswersBefore as dropOldAnswers } from '../http/answers/answers.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
-import { PIPELINE_SECRETS, type Pipelines } from '../pipelines/pipelines.ts';
+import { PIPELINE_SECRETS } from '../pipelines/definitions/definitions.ts';
+import type { Pipelines } from '../pipelines/pipelines.ts';
 import type { Projects } from '../projects/projects.ts';
 import type { Statistics } from '../statistics/statistics.ts';
-import { type Database, type PayloadFiles, resealColumn, type Secrets } from '../storage/storage.ts';
+import type { PayloadFiles } from '../storage/payloads/payloads.ts';
+import { resealColumn, type Secrets } from '../storage/secrets/secrets.ts';
+import type { Database } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 

@@ -4,7 +4,7 @@
  * in order; a commit is one transaction, so readers see the catalog before it or after it. The catalog never knows
  * what goes with what: relations stand to its right.
  */
-import type { CatalogFiles } from '../storage/storage.ts';
+import type { CatalogFiles } from '../storage/sqlite/sqlite.ts';
 import type { Task } from '../tasks/tasks.ts';
 import {
   keptOperations,
@@ -18,7 +18,7 @@ import { madeAnswerOperations } from './lookup/lookup.ts';
 import type { CatalogParts } from './parts.ts';
 import type { CatalogSnapshots, CatalogStore } from './port.ts';
 import { createProductSearch, searchOperations } from './search/search.ts';
-import { readerOperations } from './store/store.ts';
+import { readerOperations } from './store/sqlite/sqlite.ts';
 import {
   createKeptCommits,
   createOntologyChanges,
@@ -32,91 +32,9 @@ import {
   type WriteMode,
 } from './updates/updates.ts';
 
-export { createScans, describeBriefly, type OpenTally, type SurveyResult } from './browse/browse.ts';
 export type { BatchDerivation, Derivation, Derive, DerivedFrom, PlacedDocument } from './derivation.ts';
-export {
-  areComparable,
-  COMPARISONS,
-  CONDITIONS_PER_FILTER,
-  type Comparable,
-  type ComparableValue,
-  type ComparedAttribute,
-  ComparisonProblem,
-  checkFilter,
-  combineTests,
-  compareValues,
-  compileFilter,
-  compileOperator,
-  describeAttribute,
-  FILTER_DEPTH,
-  type Filter,
-  listConditions,
-  OPERATORS,
-  type Operator,
-  OWN,
-  type OwnField,
-  type ProductTest,
-  type ProductView,
-  readComparable,
-  readComparables,
-  type Test,
-  toCompared,
-  viewUpload,
-} from './filters/filters.ts';
-export { createIngest } from './ingest/ingest.ts';
-export { type AnswerBuffers, createAnswerBuffers } from './lookup/lookup.ts';
-export {
-  type Attribute,
-  type DraftSettings,
-  dimensionOf,
-  draftAttribute,
-  indexByKey,
-  isBlank,
-  isFact,
-  isSurelyText,
-  joinObserved,
-  listFacts,
-  NUMBER_FORMS,
-  nameInTable,
-  type Observed,
-  type Ontology,
-  observeValue,
-  readValue,
-} from './ontology/ontology.ts';
-export type { CatalogSettings } from './parts.ts';
 export type { CatalogSnapshots, CatalogStore, ChangeOrder, DeleteLimit } from './port.ts';
-export {
-  AttributeSchema,
-  computeValueId,
-  listProductErrors,
-  mainCategory,
-  mainImage,
-  normaliseProduct,
-  PRODUCTS_PER_REQUEST,
-  readIdentifierList,
-  refuseCommas,
-  type UploadedProduct,
-} from './products/products.ts';
 export { ReportPassage } from './report-lines.ts';
-export type { SearchAnswer, SearchQuestion } from './search/search.ts';
-export {
-  applyPostgresChange,
-  applySqliteChange,
-  type ChangedCatalog,
-  changePostgresCatalog,
-  changeSqliteCatalog,
-  createPostgresCatalogStore,
-  createPostgresSnapshots,
-  createSqliteCatalogStore,
-  createSqliteSnapshots,
-  findCategoryId,
-  PRODUCTS_WITHOUT_DOCUMENT,
-  postgresWriterOperations,
-  readCatalogVersion,
-  readOntology,
-  writerOperations,
-} from './store/store.ts';
-export { type GatheredWrites, isGuarded, refuseDeletes, type WriteMode } from './updates/updates.ts';
 
 export type Catalog = ReturnType<typeof createCatalog>;
 

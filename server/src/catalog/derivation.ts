@@ -1,4 +1,5 @@
-import type { CatalogFile, SqlSession, SqlTransaction } from '../storage/storage.ts';
+import type { SqlSession, SqlTransaction } from '../storage/postgres/postgres.ts';
+import type { CatalogFile } from '../storage/sqlite/sqlite.ts';
 import type { OwnField } from './filters/filters.ts';
 import {
   type AttributeValue,

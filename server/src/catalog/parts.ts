@@ -1,7 +1,9 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { FailureCode } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
-import type { Database, PayloadFiles, ThreadPool } from '../storage/storage.ts';
+import type { PayloadFiles } from '../storage/payloads/payloads.ts';
+import type { Database } from '../storage/storage.ts';
+import type { ThreadPool } from '../storage/threads/threads.ts';
 import type { TaskRun, Tasks } from '../tasks/tasks.ts';
 import type { Scans } from './browse/browse.ts';
 import type { Ingest } from './ingest/ingest.ts';

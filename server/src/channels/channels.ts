@@ -8,10 +8,13 @@ import { createDefinitions, removeRowsOf, type SentChange, type Shown } from '..
 import type { ChosenProject } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
-import { AccountPlaces, createTextChecks } from '../pipelines/pipelines.ts';
+import { createTextChecks } from '../pipelines/mapping/expressions/expressions.ts';
+import { AccountPlaces } from '../pipelines/pipelines.ts';
 import type { Projects } from '../projects/projects.ts';
 import type { Relations } from '../relations/relations.ts';
-import type { ControlTransaction, Database, PayloadFiles, Secrets } from '../storage/storage.ts';
+import type { PayloadFiles } from '../storage/payloads/payloads.ts';
+import type { Secrets } from '../storage/secrets/secrets.ts';
+import type { ControlTransaction, Database } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import {
   type BuildRequest,
@@ -33,10 +36,6 @@ import {
   type SentChannel,
   type Snapshot,
 } from './definitions/definitions.ts';
-
-export type { ChannelThreadData } from './builds/builds.ts';
-export { type BuildThreadParts, channelThreadOperations, createBuildThreads } from './builds/builds.ts';
-export { CHANNEL_SECRETS } from './definitions/definitions.ts';
 
 export interface ChannelParts {
   readonly database: Database;

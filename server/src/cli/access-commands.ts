@@ -1,4 +1,5 @@
-import { createAccess, ownerLinkUrl } from '../access/access.ts';
+import { createAccess } from '../access/access.ts';
+import { ownerLinkUrl } from '../access/users/users.ts';
 import { baseUrlOf } from '../app/app.ts';
 import { readConfig } from '../config.ts';
 import { systemClock } from '../kernel/clock.ts';

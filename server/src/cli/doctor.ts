@@ -1,27 +1,25 @@
 import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { BlockList, isIPv6 } from 'node:net';
 import { basename, join } from 'node:path';
-import { countAccountKeys, createProvider } from '../access/access.ts';
+import { countAccountKeys } from '../access/keys/keys.ts';
+import { createProvider } from '../access/oidc/oidc.ts';
 import { openSecrets } from '../app/app.ts';
-import { CHANNEL_SECRETS } from '../channels/channels.ts';
+import { CHANNEL_SECRETS } from '../channels/definitions/definitions.ts';
 import { type Config, readConfig } from '../config.ts';
 import { systemClock } from '../kernel/clock.ts';
-import { PIPELINE_SECRETS } from '../pipelines/pipelines.ts';
+import { PIPELINE_SECRETS } from '../pipelines/definitions/definitions.ts';
+import { inspectPostgres, type PostgresFacts } from '../storage/postgres/postgres.ts';
+import { countUnreadable, type Secrets } from '../storage/secrets/secrets.ts';
+import { checkSqliteFile, listMarked } from '../storage/sqlite/sqlite.ts';
 import {
   catalogPath,
-  checkSqliteFile,
-  countUnreadable,
   type DataFolder,
   dataFolderAt,
   findLastBackup,
-  inspectPostgres,
   listExposedPaths,
-  listMarked,
   newestOf,
   openControl,
-  type PostgresFacts,
   readVersion,
-  type Secrets,
 } from '../storage/storage.ts';
 import { findMissingIn } from '../transfer/transfer.ts';
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ownerLinkUrl } from '../access/access.ts';
+import { ownerLinkUrl } from '../access/users/users.ts';
 import { type App, baseUrlOf, createApp, type Role, refuseTakenAddress } from '../app/app.ts';
 import { type Config, readConfig } from '../config.ts';
 import { dataFolderAt, tightenDataFolder, writeOwnFile } from '../storage/storage.ts';

@@ -11,16 +11,12 @@ import {
   Id,
   IfMatch,
   ListQuery,
-  type Once,
   pageOf,
   readIfMatch,
-  type Sent,
-  type Server,
   sendMark,
-  serve,
-  serveOnce,
-  whileCallerWaits,
-} from '../http/http.ts';
+} from '../http/answers/answers.ts';
+import { whileCallerWaits } from '../http/guards/guards.ts';
+import { type Once, type Sent, type Server, serve, serveOnce } from '../http/server/server.ts';
 import type { Caller } from '../kernel/caller.ts';
 import type { ListPage, PageWish } from '../projects/projects.ts';
 import type { ControlTransaction } from '../storage/storage.ts';

@@ -8,7 +8,8 @@ import type { ChosenProject } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import { type ListPage, type PageWish, readPlace, toPage } from '../projects/projects.ts';
-import { type ControlTransaction, markOf, readNow, type Secrets } from '../storage/storage.ts';
+import type { Secrets } from '../storage/secrets/secrets.ts';
+import { type ControlTransaction, markOf, readNow } from '../storage/storage.ts';
 import type { Task, Tasks } from '../tasks/tasks.ts';
 import type { Store } from './definition-store.ts';
 import { type Chosen, createResources, type ResourceParts, type Writer } from './resources.ts';
@@ -27,7 +28,6 @@ export {
   readDefined,
   readScoped,
   removeRowsOf,
-  type Store,
   type Table,
   toDefinedColumns,
   toScopedColumns,

@@ -1,6 +1,6 @@
 /** What of a definition is secret: sealed in a column of its own, with *** in the stored definition. */
 import { ServiceError } from '../kernel/errors.ts';
-import type { SealedColumn, Secrets } from '../storage/storage.ts';
+import type { SealedColumn, Secrets } from '../storage/secrets/secrets.ts';
 
 /** A definition as it is stored, with what is sealed of it. */
 export interface Sealable<Definition> {

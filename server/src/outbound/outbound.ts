@@ -7,15 +7,6 @@ export { createTimeouts, OutboundProblem, type Timeouts, type WaitLimits } from 
 export type { Outbound, Resolve } from './pinned-addresses.ts';
 export { announcedSize, readResponse, sendPinned } from './pinned-addresses.ts';
 export {
-  checkS3Endpoint,
-  openS3,
-  type S3,
-  type S3Place,
-  s3AccessOptions,
-  s3BucketOptions,
-  s3Secrets,
-} from './s3/s3.ts';
-export {
   describeMasked,
   fillMembers,
   listMasked,
@@ -24,13 +15,3 @@ export {
   pickSecrets,
   type SecretMembers,
 } from './secret-members.ts';
-export {
-  checkSftpServer,
-  openSftp,
-  type Sftp,
-  type SftpName,
-  type SftpServer,
-  sftpAddressOf,
-  sftpOptions,
-  sftpSecrets,
-} from './sftp/sftp.ts';

@@ -18,7 +18,9 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Projects } from '../projects/projects.ts';
 import type { Relations } from '../relations/relations.ts';
-import type { ControlTransaction, Database, PayloadFiles, Secrets } from '../storage/storage.ts';
+import type { PayloadFiles } from '../storage/payloads/payloads.ts';
+import type { Secrets } from '../storage/secrets/secrets.ts';
+import type { ControlTransaction, Database } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import { AccountPlaces } from './account-places.ts';
 import {
@@ -34,23 +36,17 @@ import {
   type SentPreview,
   sealPlainSources,
 } from './definitions/definitions.ts';
-import { createTextChecks } from './mapping/mapping.ts';
-import type { RunThreads } from './runs/runs.ts';
-import { createPipelineSchedule, createPipelineTriggers, PipelineRuns, type Preview } from './runs/runs.ts';
+import { createTextChecks } from './mapping/expressions/expressions.ts';
+import {
+  createPipelineSchedule,
+  createPipelineTriggers,
+  PipelineRuns,
+  type Preview,
+  type RunThreads,
+} from './runs/runs.ts';
 import { listMaskedMembers } from './sources/sources.ts';
 
-export { AccountPlaces, type Asker } from './account-places.ts';
-export { PIPELINE_SECRETS, type Pipeline } from './definitions/definitions.ts';
-export {
-  createTextChecks,
-  type ExpressionResult,
-  MappingProblem,
-  NO_PATTERNS,
-  openExpressions,
-  type TextChecks,
-} from './mapping/mapping.ts';
-export { createRunThreads, type RunThreadData, runThreadOperations } from './runs/runs.ts';
-export { SOURCE_LIMITS, type SourceSettings } from './sources/sources.ts';
+export { AccountPlaces } from './account-places.ts';
 
 export interface PipelineParts {
   readonly database: Database;

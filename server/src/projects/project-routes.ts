@@ -8,11 +8,8 @@ import {
   ListQuery,
   PageQuery,
   ProjectQuery,
-  type Routes,
-  type Server,
-  serve,
-  serveOnce,
-} from '../http/http.ts';
+} from '../http/answers/answers.ts';
+import { type Routes, type Server, serve, serveOnce } from '../http/server/server.ts';
 import type { AuditEntry } from './audit-store.ts';
 import { type Project, type ProjectGroup, splitLocale } from './project.ts';
 import type { ReachedProject } from './project-store.ts';

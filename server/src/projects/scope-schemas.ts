@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { byType, Id } from '../http/http.ts';
+import { byType, Id } from '../http/answers/answers.ts';
 import type { Scope } from '../kernel/caller.ts';
 
 const strict = { additionalProperties: false } as const;

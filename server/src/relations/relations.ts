@@ -9,7 +9,8 @@ import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { type Recognisable, recognise } from '../kernel/recognise.ts';
-import { type PayloadFiles, refuseOtherState } from '../storage/storage.ts';
+import type { PayloadFiles } from '../storage/payloads/payloads.ts';
+import { refuseOtherState } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import { createRelatedAnswers, type RelatedAnswerParts } from './answers/answers.ts';
 import {
@@ -24,30 +25,6 @@ import { RelationLinks } from './links/links.ts';
 import { createRelationBuilds } from './memberships/memberships.ts';
 import type { ExplainInput, ProductRelationsInput, RelationExplanation } from './search/search.ts';
 import type { RelationStore } from './store/store.ts';
-
-export type { RelatedRequest } from './answers/answers.ts';
-export {
-  checkDefinition,
-  type Relation,
-  type RelationDefinition,
-  SentRelation as RelationDefinitionSchema,
-} from './definitions/definitions.ts';
-export { KeptColumns, type WantedRelated } from './search/search.ts';
-export {
-  type CatalogPass,
-  type CatalogPasses,
-  createPostgresPasses,
-  createPostgresRelationStore,
-  createSqlitePasses,
-  createSqliteRelationStore,
-  type PassedRelation,
-  postgresRelationReaderOperations,
-  postgresRelationWriterOperations,
-  relationBatchDerivation,
-  relationDerivation,
-  relationReaderOperations,
-  relationWriterOperations,
-} from './store/store.ts';
 
 export interface RelationParts extends Omit<RelatedAnswerParts, 'store'> {
   readonly store: RelationStore;

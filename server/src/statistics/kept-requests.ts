@@ -1,4 +1,4 @@
-import type { MeasuredRequest, SentRequest } from '../http/http.ts';
+import type { MeasuredRequest, SentRequest } from '../http/server/server.ts';
 import type { Caller } from '../kernel/caller.ts';
 import { type Actor, actorOf } from '../projects/projects.ts';
 

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Access } from '../access/access.ts';
-import { Id, ProjectParams, projectIdOf, type Routes, serve } from '../http/http.ts';
+import { Id, ProjectParams, projectIdOf } from '../http/answers/answers.ts';
+import { type Routes, serve } from '../http/server/server.ts';
 import type { Caller } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Projects } from '../projects/projects.ts';

@@ -4,7 +4,7 @@
  * counted, beside what other processes counted; nobody waits for it. It never decides about anything: limits of keys
  * are counted by access. What a process has counted since its last write is lost when it dies.
  */
-import type { MeasuredRequest, SentRequest } from '../http/http.ts';
+import type { MeasuredRequest, SentRequest } from '../http/server/server.ts';
 import { isUser } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';

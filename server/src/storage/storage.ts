@@ -66,46 +66,8 @@ export {
   mapTable,
   type Programs,
 } from './operations.ts';
-export {
-  type BodyEncoding,
-  createPayloadFiles,
-  createPayloadRows,
-  type PayloadFiles,
-  type PayloadWriter,
-  readEncoding,
-  unpackBeginning,
-  unpackNow,
-  unpackParts,
-} from './payloads/payloads.ts';
-export {
-  CopyRows,
-  copyInto,
-  createReaders,
-  GONE_MS,
-  inspectPostgres,
-  isTimedOut,
-  migratePostgres,
-  nameSessions,
-  openPostgres,
-  type Postgres,
-  type PostgresFacts,
-  type PostgresSettings,
-  type Readers,
-  type SqlSession,
-  type SqlTransaction,
-  type SqlValue,
-} from './postgres/postgres.ts';
 export { ask, controlRows, type Program, performOn, row, rows, run } from './program.ts';
 export type { ControlSchema } from './schema.ts';
-export {
-  countUnreadable,
-  createSecrets,
-  readSecretKeyFile,
-  resealColumn,
-  type SealedColumn,
-  type Secrets,
-  secretKeyFileAt,
-} from './secrets/secrets.ts';
 export {
   among,
   byEngine,
@@ -122,34 +84,8 @@ export {
   tabled,
   text,
 } from './sql-statement.ts';
-export {
-  CatalogFile,
-  type CatalogFiles,
-  CONTROL_PRAGMAS,
-  checkSqliteFile,
-  createCatalogFiles,
-  DamageMarks,
-  findDamage,
-  listMarked,
-  openSqlite,
-} from './sqlite/sqlite.ts';
 export { translateSqliteError } from './sqlite-errors.ts';
 export { type ExpectedStates, markOf, refuseOtherState } from './state-mark.ts';
-export {
-  BufferPool,
-  countPassed,
-  countPassedAtOnce,
-  createThreadPool,
-  type Loan,
-  type Operation,
-  type OperationAnswer,
-  refuseOtherBytes,
-  type StopFlag,
-  sampleBytes,
-  serveOperations,
-  type ThreadPool,
-  ThreadSupply,
-} from './threads/threads.ts';
 export {
   findMoveIn,
   findMoveRow,

@@ -10,7 +10,7 @@ import {
   type Observed,
   type Ontology,
   observeValue,
-} from '../catalog/catalog.ts';
+} from '../catalog/ontology/ontology.ts';
 import { foldName, isNear } from './attribute-names.ts';
 import type { CatalogSample, SampledValue } from './catalog-sample.ts';
 import {

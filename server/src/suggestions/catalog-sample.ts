@@ -1,14 +1,11 @@
 import {
-  type Attribute,
   type Comparable,
   type ComparedAttribute,
-  indexByKey,
-  isBlank,
-  type Ontology,
   readComparable,
   toCompared,
-  type UploadedProduct,
-} from '../catalog/catalog.ts';
+} from '../catalog/filters/filters.ts';
+import { type Attribute, indexByKey, isBlank, type Ontology } from '../catalog/ontology/ontology.ts';
+import type { UploadedProduct } from '../catalog/products/products.ts';
 
 /**
  * What the rules of suggestions look at: products with their values told apart, and the categories they are in. Bounded,

@@ -1,12 +1,5 @@
-import {
-  type Attribute,
-  areComparable,
-  type Comparable,
-  compareValues,
-  dimensionOf,
-  type Ontology,
-  toCompared,
-} from '../catalog/catalog.ts';
+import { areComparable, type Comparable, compareValues, toCompared } from '../catalog/filters/filters.ts';
+import { type Attribute, dimensionOf, type Ontology } from '../catalog/ontology/ontology.ts';
 import { foldName, readLimit, wordsOf } from './attribute-names.ts';
 import {
   type CatalogSample,

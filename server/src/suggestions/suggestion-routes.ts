@@ -1,21 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { AttributeSchema } from '../catalog/catalog.ts';
-import {
-  type AnswerOnce,
-  type CountLook,
-  DoneAnswer,
-  done,
-  Id,
-  ProjectParams,
-  type Routes,
-  type Sent,
-  type Server,
-  serve,
-  serveOnce,
-} from '../http/http.ts';
+import { AttributeSchema } from '../catalog/products/products.ts';
+import { type AnswerOnce, DoneAnswer, done, Id, ProjectParams } from '../http/answers/answers.ts';
+import type { CountLook } from '../http/guards/guards.ts';
+import { type Routes, type Sent, type Server, serve, serveOnce } from '../http/server/server.ts';
 import type { Projects } from '../projects/projects.ts';
-import { RelationDefinitionSchema } from '../relations/relations.ts';
+import { SentRelation as RelationDefinitionSchema } from '../relations/definitions/definitions.ts';
 import type { ControlTransaction } from '../storage/storage.ts';
 import type { Suggestion } from './suggestion.ts';
 import type { Suggestions } from './suggestions.ts';

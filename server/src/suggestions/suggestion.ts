@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Attribute } from '../catalog/catalog.ts';
-import type { RelationDefinition } from '../relations/relations.ts';
+import type { Attribute } from '../catalog/ontology/ontology.ts';
+import type { RelationDefinition } from '../relations/definitions/definitions.ts';
 
 /** What the service suggests from the data alone, with its evidence. Source: docs/interface.md §17. */
 export type Suggestion = RelationSuggestion | AttributeSuggestion | DuplicateSuggestion;

@@ -4,11 +4,14 @@
  * sample of the catalog, once for each state of it.
  */
 
-import type { Catalog, Ontology, OpenTally, SurveyResult } from '../catalog/catalog.ts';
+import type { OpenTally, SurveyResult } from '../catalog/browse/browse.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Ontology } from '../catalog/ontology/ontology.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Projects } from '../projects/projects.ts';
-import type { Relation, Relations } from '../relations/relations.ts';
+import type { Relation } from '../relations/definitions/definitions.ts';
+import type { Relations } from '../relations/relations.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
 import { listSampled, suggestAttributes, suggestDuplicates } from './attribute-suggestions.ts';
 import { CatalogSample } from './catalog-sample.ts';

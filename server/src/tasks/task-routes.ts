@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import { cutPage, PageQuery, type Routes, type Server, sendRaw, serve, serveRaw } from '../http/http.ts';
+import { cutPage, PageQuery } from '../http/answers/answers.ts';
+import { type Routes, type Server, sendRaw, serve, serveRaw } from '../http/server/server.ts';
 import { type Caller, nameCaller } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { OpenCounts } from '../kernel/open-counts.ts';

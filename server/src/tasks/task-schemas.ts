@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { ListQuery } from '../http/http.ts';
+import { ListQuery } from '../http/answers/answers.ts';
 
 const Status = Type.Union([
   Type.Literal('PENDING'),

@@ -47,8 +47,6 @@ import { TaskWork } from './task-work.ts';
 
 export { createDueWatch, logTrouble, Moved, Poll } from './poll.ts';
 export {
-  type LogLine,
-  type NewTaskRequest,
   REPORT_LINES,
   type ReportLine,
   type Task,

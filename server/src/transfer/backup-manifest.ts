@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { checkSqliteFile } from '../storage/sqlite/sqlite.ts';
 import {
   catalogPath,
-  checkSqliteFile,
   type DataFolder,
   isNewest,
   migrate,

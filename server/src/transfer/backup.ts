@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
+import { checkSqliteFile } from '../storage/sqlite/sqlite.ts';
 import {
   catalogPath,
-  checkSqliteFile,
   type DatabaseKind,
   type DataFolder,
   dataFolderAt,

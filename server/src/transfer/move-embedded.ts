@@ -1,20 +1,18 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { createPayloadFiles } from '../storage/payloads/payloads.ts';
+import type { SqlValue } from '../storage/postgres/postgres.ts';
+import { CatalogFile, CONTROL_PRAGMAS, openSqlite } from '../storage/sqlite/sqlite.ts';
 import {
-  CatalogFile,
-  CONTROL_PRAGMAS,
   catalogPath,
-  createPayloadFiles,
   type DataFolder,
   findMoveIn,
   MOVE_PROGRESS,
   MOVE_ROW,
   makeFolders,
   migrate,
-  openSqlite,
   SERVICE,
-  type SqlValue,
   translateSqliteError,
 } from '../storage/storage.ts';
 import { CREATE_PROGRESS, type MoveDriver, type MoveTransaction, type Unit } from './move-end.ts';

@@ -1,4 +1,6 @@
-import { MOVE_PROGRESS, MOVE_ROW, type PayloadFiles, SERVICE, type SqlValue } from '../storage/storage.ts';
+import type { PayloadFiles } from '../storage/payloads/payloads.ts';
+import type { SqlValue } from '../storage/postgres/postgres.ts';
+import { MOVE_PROGRESS, MOVE_ROW, SERVICE } from '../storage/storage.ts';
 import {
   type Engine,
   listed,

@@ -1,14 +1,12 @@
+import { createPayloadRows } from '../storage/payloads/payloads.ts';
 import {
   CopyRows,
   copyInto,
-  createPayloadRows,
-  findMoveRow,
-  MOVE_PROGRESS,
   type Postgres,
-  SERVICE,
   type SqlSession,
   type SqlTransaction,
-} from '../storage/storage.ts';
+} from '../storage/postgres/postgres.ts';
+import { findMoveRow, MOVE_PROGRESS, SERVICE } from '../storage/storage.ts';
 import type { Counters, MoveDriver, Unit } from './move-end.ts';
 import { addToCopy, type MovedRow, quoted, sizeOfRow } from './move-tables.ts';
 

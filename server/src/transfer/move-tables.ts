@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
-import { type CopyRows, MOVE_PROGRESS, migrate, type SqlSession } from '../storage/storage.ts';
+import type { CopyRows, SqlSession } from '../storage/postgres/postgres.ts';
+import { MOVE_PROGRESS, migrate } from '../storage/storage.ts';
 
 /**
  * What a move copies, read from the two schemas themselves, so that a new table or column is either moved or refused,

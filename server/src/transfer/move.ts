@@ -1,13 +1,11 @@
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { migratePostgres, openPostgres, type Postgres } from '../storage/postgres/postgres.ts';
 import {
   dataFolderAt,
   lockDataFolder,
   makeFolders,
-  migratePostgres,
-  openPostgres,
-  type Postgres,
   refuseNewerFiles,
   SERVICE,
   unfinished,

@@ -1,12 +1,10 @@
 import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { CatalogFile, checkSqliteFile, listMarked } from '../storage/sqlite/sqlite.ts';
 import {
-  CatalogFile,
   catalogPath,
-  checkSqliteFile,
   existingDataFolder,
   isNewest,
-  listMarked,
   lockDataFolder,
   migrate,
   refuseNewerDatabase,

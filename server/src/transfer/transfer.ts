@@ -2,7 +2,7 @@
  * The door of transfer: whole stores leave and come back. Backup, restore, and moving between the embedded store and
  * PostgreSQL. It reads and writes rows as they are and never knows what one means.
  */
-export { type BackupSummary, createBackup, openBackup, restoreBackup } from './backup.ts';
+export { createBackup, openBackup, restoreBackup } from './backup.ts';
 export { findMissingIn } from './backup-manifest.ts';
-export { type MoveOptions, type MoveProgress, type MoveSummary, moveStore } from './move.ts';
+export { type MoveOptions, type MoveSummary, moveStore } from './move.ts';
 export { restoreCatalog } from './restore-catalog.ts';

@@ -11,7 +11,7 @@ import {
   type Timeouts,
   type WaitLimits,
 } from '../outbound/outbound.ts';
-import type { Secrets } from '../storage/storage.ts';
+import type { Secrets } from '../storage/secrets/secrets.ts';
 import type { Attempt, Endpoint, Message } from './endpoint.ts';
 import { openSecret, sign } from './endpoint-secret.ts';
 

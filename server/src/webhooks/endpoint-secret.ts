@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import type { Secrets } from '../storage/storage.ts';
+import type { Secrets } from '../storage/secrets/secrets.ts';
 
 /** Secrets of endpoints, by which receivers know that a request is ours. Source: Standard Webhooks 1.0. */
 export interface EndpointSecret {

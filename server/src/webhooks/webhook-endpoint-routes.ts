@@ -7,7 +7,8 @@ import {
   serveRead,
   serveRemoval,
 } from '../definitions/definition-routes.ts';
-import { type AnswerOnce, type Routes, type Server, serve, serveOnce } from '../http/http.ts';
+import type { AnswerOnce } from '../http/answers/answers.ts';
+import { type Routes, type Server, serve, serveOnce } from '../http/server/server.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Reach } from '../projects/projects.ts';
 import type { Endpoint } from './endpoint.ts';

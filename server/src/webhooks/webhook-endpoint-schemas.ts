@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { EVENT_TYPES, type EventType } from '../events/events.ts';
-import { Id, Instant, pageOf } from '../http/http.ts';
+import { Id, Instant, pageOf } from '../http/answers/answers.ts';
 import { URL_LENGTH } from '../outbound/outbound.ts';
 import { toWireScope, WireScope } from '../projects/projects.ts';
 import type { ShownDelivery } from './delivery-lists.ts';

@@ -6,15 +6,14 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Projects } from '../projects/projects.ts';
-import type { Database, Secrets } from '../storage/storage.ts';
+import type { Secrets } from '../storage/secrets/secrets.ts';
+import type { Database } from '../storage/storage.ts';
 import { createSender, type SenderSettings } from './delivery-sender.ts';
 import { dropOldDeliveries, removeProjectRows } from './delivery-store.ts';
 import { createDispatcher } from './dispatcher.ts';
 import { createEndpointManagement, type EndpointManagement, sealEndpoints } from './endpoint-management.ts';
 import { countTroubled, removeEndpointsOf } from './endpoint-store.ts';
 import type { CatalogEvents } from './fan-out.ts';
-
-export type { CatalogEvents } from './fan-out.ts';
 
 export interface WebhookParts {
   readonly database: Database;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { argon2Sync, createHash, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { ownerLinkUrl } from '../../src/access/access.ts';
+import { ownerLinkUrl } from '../../src/access/users/users.ts';
 import { commandAuthor } from '../../src/projects/projects.ts';
 import { Browser, PASSWORD } from '../support/browser.ts';
 import { addUser, isSignedIn, nextEmail, signIn, signUpOwner, tokenOf } from '../support/people.ts';

@@ -4,7 +4,9 @@ import { snapshotsOfFiles, snapshotsOfRows } from '../../src/app/stores.ts';
 import { searchThreadOperations } from '../../src/catalog/catalog.ts';
 import type { SearchQuestion } from '../../src/catalog/search/search.ts';
 import { ServiceError } from '../../src/kernel/errors.ts';
-import { createCatalogFiles, type StopFlag, type Storage } from '../../src/storage/storage.ts';
+import { createCatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import type { StopFlag } from '../../src/storage/threads/threads.ts';
 import { createCatalog, shareService } from '../support/shared-service.ts';
 
 const service = shareService();

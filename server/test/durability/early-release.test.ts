@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CatalogStore } from '../../src/catalog/catalog.ts';
-import { BufferPool, type Loan } from '../../src/storage/storage.ts';
+import { BufferPool, type Loan } from '../../src/storage/threads/threads.ts';
 import { startTestService } from '../support/test-service.ts';
 
 /** The mistake that pooled memory invites: it is given back while somebody works on it (docs/decisions/0006). */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CHANNEL_SECRETS } from '../../src/channels/channels.ts';
+import { CHANNEL_SECRETS } from '../../src/channels/definitions/definitions.ts';
 import { openStored } from '../../src/definitions/definitions.ts';
 import { ServiceError } from '../../src/kernel/errors.ts';
-import { PIPELINE_SECRETS } from '../../src/pipelines/pipelines.ts';
+import { PIPELINE_SECRETS } from '../../src/pipelines/definitions/definitions.ts';
 
 const SFTP = { type: 'sftp', host: 'shop.test', user: 'feed', password: '***', path: '/a', folder: '/a' };
 const secretsThatThrow = (error: Error) => ({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
-import { migratePostgres, openPostgres } from '../../src/storage/storage.ts';
+import { migratePostgres, openPostgres } from '../../src/storage/postgres/postgres.ts';
 import { query } from '../support/postgres/postgres-server.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { startProcess } from '../support/service-process.ts';

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Migration, readMigrations } from '../../src/storage/migrate.ts';
-import { migratePostgres, openPostgres } from '../../src/storage/storage.ts';
+import { migratePostgres, openPostgres } from '../../src/storage/postgres/postgres.ts';
 import { Browser, PASSWORD } from '../support/browser.ts';
 import { listWaiting, makeProject, passOverHung } from '../support/postgres/hung-process.ts';
 import { query, startPostgres } from '../support/postgres/postgres-server.ts';

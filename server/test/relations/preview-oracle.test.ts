@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import {
-  KeptColumns,
-  postgresRelationReaderOperations,
-  type RelationDefinition,
-  relationReaderOperations,
-} from '../../src/relations/relations.ts';
-import { createCatalogFiles, type Operation, type Storage } from '../../src/storage/storage.ts';
+import type { RelationDefinition } from '../../src/relations/definitions/definitions.ts';
+import { KeptColumns } from '../../src/relations/search/search.ts';
+import { postgresRelationReaderOperations } from '../../src/relations/store/postgres/postgres.ts';
+import { relationReaderOperations } from '../../src/relations/store/sqlite/sqlite.ts';
+import { createCatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import type { Operation } from '../../src/storage/threads/threads.ts';
 import { createRelationCatalog, product, rule } from '../support/relations/relation-catalog.ts';
 import { shareService } from '../support/shared-service.ts';
 

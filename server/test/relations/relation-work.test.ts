@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { postgresRelationReaderOperations, relationReaderOperations } from '../../src/relations/relations.ts';
-import { createCatalogFiles, type Storage } from '../../src/storage/storage.ts';
+import { postgresRelationReaderOperations } from '../../src/relations/store/postgres/postgres.ts';
+import { relationReaderOperations } from '../../src/relations/store/sqlite/sqlite.ts';
+import { createCatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
+import type { Storage } from '../../src/storage/storage.ts';
 import {
   createRelationCatalog,
   product,

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Attribute, draftAttribute, joinObserved, observeValue } from '../../src/catalog/catalog.ts';
+import {
+  type Attribute,
+  draftAttribute,
+  joinObserved,
+  observeValue,
+} from '../../src/catalog/ontology/ontology.ts';
 import { DEMO_RELATIONS } from '../../src/cli/demo/demo.ts';
 import { foldName, isNear, readLimit } from '../../src/suggestions/attribute-names.ts';
 import { CatalogSample } from '../../src/suggestions/catalog-sample.ts';

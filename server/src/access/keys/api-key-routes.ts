@@ -7,15 +7,8 @@ import {
   serveRead,
   serveRemoval,
 } from '../../definitions/definition-routes.ts';
-import {
-  type AnswerOnce,
-  DoneAnswer,
-  done,
-  ProjectQuery,
-  type Routes,
-  type Server,
-  serve,
-} from '../../http/http.ts';
+import { type AnswerOnce, DoneAnswer, done, ProjectQuery } from '../../http/answers/answers.ts';
+import { type Routes, type Server, serve } from '../../http/server/server.ts';
 import type { Projects, Reach } from '../../projects/projects.ts';
 import type { Access } from '../access.ts';
 import type { ApiKey } from './api-key.ts';

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Name } from '../../http/http.ts';
+import { Name } from '../../http/answers/answers.ts';
 import { toWireScope, WireScope } from '../../projects/projects.ts';
 import type { ApiKey } from './api-key.ts';
 import type { MadeKey } from './key-management.ts';

@@ -1,9 +1,10 @@
-import type { PresentedKey, RateState } from '../../http/http.ts';
+import type { PresentedKey, RateState } from '../../http/guards/guards.ts';
 import type { KeyCaller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { createShortCache } from '../../projects/projects.ts';
-import type { Database, Postgres } from '../../storage/storage.ts';
+import type { Postgres } from '../../storage/postgres/postgres.ts';
+import type { Database } from '../../storage/storage.ts';
 import { type ApiKey, hashKeyValue, isExpired, isSameHash, type KeyHash } from './api-key.ts';
 import { findKeyByHash } from './api-key-store.ts';
 import type { LastUse } from './last-use.ts';

@@ -5,6 +5,6 @@
 
 export { makeKeyValue, type NewKey } from './api-key.ts';
 export { countAccountKeys, hasAnyKey, removeKeysOf } from './api-key-store.ts';
-export { createKeyFinder, type KeyFinder } from './key-finder.ts';
-export { createKeyManagement, type KeyManagement, refuseLimited } from './key-management.ts';
+export { createKeyFinder } from './key-finder.ts';
+export { createKeyManagement, refuseLimited } from './key-management.ts';
 export { createLastUse } from './last-use.ts';

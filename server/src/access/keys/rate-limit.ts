@@ -1,6 +1,6 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import type { RateState } from '../../http/http.ts';
-import type { Postgres } from '../../storage/storage.ts';
+import type { RateState } from '../../http/guards/guards.ts';
+import type { Postgres } from '../../storage/postgres/postgres.ts';
 import { countInWindow, dropEndedWindows, type RateWindow } from './rate-window-store.ts';
 
 /** Source: docs/interface.md §5.3. */

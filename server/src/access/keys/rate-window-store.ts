@@ -1,4 +1,4 @@
-import type { Postgres } from '../../storage/storage.ts';
+import type { Postgres } from '../../storage/postgres/postgres.ts';
 
 /** The requests counted within a window. */
 export interface RateWindow {

@@ -1,17 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import {
-  type AnswerOnce,
-  csrfTokenOf,
-  DoneAnswer,
-  done,
-  ListQuery,
-  type Routes,
-  type Server,
-  type SessionCookie,
-  serve,
-  serveOnce,
-} from '../../http/http.ts';
+import { type AnswerOnce, DoneAnswer, done, ListQuery } from '../../http/answers/answers.ts';
+import { csrfTokenOf, type SessionCookie } from '../../http/guards/guards.ts';
+import { type Routes, type Server, serve, serveOnce } from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Access } from '../access.ts';
 import type { OpenedSession, Visitor } from './console-session.ts';

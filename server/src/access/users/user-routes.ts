@@ -1,13 +1,5 @@
-import {
-  type AnswerOnce,
-  DoneAnswer,
-  done,
-  ListQuery,
-  type Routes,
-  type Server,
-  serve,
-  serveOnce,
-} from '../../http/http.ts';
+import { type AnswerOnce, DoneAnswer, done, ListQuery } from '../../http/answers/answers.ts';
+import { type Routes, type Server, serve, serveOnce } from '../../http/server/server.ts';
 import type { Beside } from '../../projects/projects.ts';
 import type { Access } from '../access.ts';
 import { invitationUrl, type User } from './user.ts';

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Id } from '../../http/http.ts';
+import { Id } from '../../http/answers/answers.ts';
 import { type Account, WirePartScope } from '../../projects/projects.ts';
 import { ALGORITHMS, type PasskeyChallenge } from './passkeys.ts';
 import type { ConsoleSession, Passkey } from './sign-in-store.ts';

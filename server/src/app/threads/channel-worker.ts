@@ -1,8 +1,12 @@
 /** Entry of the thread of a channel's build: it reads a whole catalog with what goes with its products, and writes files. */
 import { workerData } from 'node:worker_threads';
-import { type ChannelThreadData, channelThreadOperations } from '../../channels/channels.ts';
-import { createPostgresPasses, createSqlitePasses } from '../../relations/relations.ts';
-import { createCatalogFiles, openPayloads, openPostgres, serveOperations } from '../../storage/storage.ts';
+import { type ChannelThreadData, channelThreadOperations } from '../../channels/builds/builds.ts';
+import { createPostgresPasses } from '../../relations/store/postgres/postgres.ts';
+import { createSqlitePasses } from '../../relations/store/sqlite/sqlite.ts';
+import { openPostgres } from '../../storage/postgres/postgres.ts';
+import { createCatalogFiles } from '../../storage/sqlite/sqlite.ts';
+import { openPayloads } from '../../storage/storage.ts';
+import { serveOperations } from '../../storage/threads/threads.ts';
 
 const { place, allow } = workerData as ChannelThreadData;
 const passes =

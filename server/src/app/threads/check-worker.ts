@@ -1,7 +1,9 @@
 /** Entry of the thread that checks whether catalog files are damaged: it reads each as a whole. */
 import { workerData } from 'node:worker_threads';
-import { PRODUCTS_WITHOUT_DOCUMENT } from '../../catalog/catalog.ts';
-import { catalogPath, findDamage, serveOperations } from '../../storage/storage.ts';
+import { PRODUCTS_WITHOUT_DOCUMENT } from '../../catalog/store/sqlite/sqlite.ts';
+import { findDamage } from '../../storage/sqlite/sqlite.ts';
+import { catalogPath } from '../../storage/storage.ts';
+import { serveOperations } from '../../storage/threads/threads.ts';
 
 const place = workerData as { catalogs: string };
 

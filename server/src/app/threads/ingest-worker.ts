@@ -1,8 +1,9 @@
 /** Entry of the threads that parse: what would hold up the thread that answers lookups. */
 import { workerData } from 'node:worker_threads';
 import { ingestThreadOperations } from '../../catalog/catalog.ts';
-import { jsonOperations } from '../../http/http.ts';
-import { serveOperations, type ThreadPlace } from '../../storage/storage.ts';
+import { jsonOperations } from '../../http/bodies/bodies.ts';
+import type { ThreadPlace } from '../../storage/storage.ts';
+import { serveOperations } from '../../storage/threads/threads.ts';
 import { openSnapshots } from '../stores.ts';
 
 const { snapshots, files } = openSnapshots(workerData as ThreadPlace);

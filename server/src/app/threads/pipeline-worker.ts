@@ -1,7 +1,8 @@
 /** Entry of the thread of a pipeline's run: it fetches, reads and maps a source; what it makes another thread writes. */
 import { workerData } from 'node:worker_threads';
-import { type RunThreadData, runThreadOperations } from '../../pipelines/pipelines.ts';
-import { openPayloads, serveOperations } from '../../storage/storage.ts';
+import { type RunThreadData, runThreadOperations } from '../../pipelines/runs/runs.ts';
+import { openPayloads } from '../../storage/storage.ts';
+import { serveOperations } from '../../storage/threads/threads.ts';
 
 const { place, sources } = workerData as RunThreadData;
 let payloads: ReturnType<typeof openPayloads> | undefined;

@@ -1,16 +1,12 @@
 /** Entry of the threads that answer relations and searches: what goes with a product may take long to find. */
 import { workerData } from 'node:worker_threads';
 import { searchThreadOperations } from '../../catalog/catalog.ts';
-import { postgresRelationReaderOperations, relationReaderOperations } from '../../relations/relations.ts';
-import {
-  createCatalogFiles,
-  createReaders,
-  openPayloads,
-  openPostgres,
-  type Postgres,
-  serveOperations,
-  type ThreadPlace,
-} from '../../storage/storage.ts';
+import { postgresRelationReaderOperations } from '../../relations/store/postgres/postgres.ts';
+import { relationReaderOperations } from '../../relations/store/sqlite/sqlite.ts';
+import { createReaders, openPostgres, type Postgres } from '../../storage/postgres/postgres.ts';
+import { createCatalogFiles } from '../../storage/sqlite/sqlite.ts';
+import { openPayloads, type ThreadPlace } from '../../storage/storage.ts';
+import { serveOperations } from '../../storage/threads/threads.ts';
 import { snapshotsOfFiles, snapshotsOfRows } from '../stores.ts';
 
 serveOperations(openOperations(workerData as ThreadPlace), { isUrgent: true });

@@ -1,7 +1,8 @@
 /** Entry of the thread that looks through catalogs: searches and counts that no index helps. */
 import { workerData } from 'node:worker_threads';
 import { scanThreadOperations } from '../../catalog/catalog.ts';
-import { serveOperations, type ThreadPlace } from '../../storage/storage.ts';
+import type { ThreadPlace } from '../../storage/storage.ts';
+import { serveOperations } from '../../storage/threads/threads.ts';
 import { openSuggestionTally } from '../../suggestions/suggestions.ts';
 import { openSnapshots } from '../stores.ts';
 

@@ -1,18 +1,16 @@
 /** Entry of the threads that write catalogs. */
 import { workerData } from 'node:worker_threads';
-import { postgresWriterOperations, writerOperations } from '../../catalog/catalog.ts';
+import { postgresWriterOperations } from '../../catalog/store/postgres/postgres.ts';
+import { writerOperations } from '../../catalog/store/sqlite/sqlite.ts';
 import {
   postgresRelationWriterOperations,
   relationBatchDerivation,
-  relationDerivation,
-  relationWriterOperations,
-} from '../../relations/relations.ts';
-import {
-  createCatalogFiles,
-  openPostgres,
-  serveOperations,
-  type ThreadPlace,
-} from '../../storage/storage.ts';
+} from '../../relations/store/postgres/postgres.ts';
+import { relationDerivation, relationWriterOperations } from '../../relations/store/sqlite/sqlite.ts';
+import { openPostgres } from '../../storage/postgres/postgres.ts';
+import { createCatalogFiles } from '../../storage/sqlite/sqlite.ts';
+import type { ThreadPlace } from '../../storage/storage.ts';
+import { serveOperations } from '../../storage/threads/threads.ts';
 
 const place = workerData as ThreadPlace;
 if (place.kind === 'embedded') {

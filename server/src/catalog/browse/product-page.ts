@@ -1,5 +1,5 @@
 import { ServiceError } from '../../kernel/errors.ts';
-import { countPassed, type Operation } from '../../storage/storage.ts';
+import { countPassed, type Operation } from '../../storage/threads/threads.ts';
 import { type Tasks, toWireTask, type WireTask } from '../../tasks/tasks.ts';
 import {
   AnswerWriter,
@@ -9,8 +9,7 @@ import {
   readValue,
 } from '../ontology/ontology.ts';
 import type { CatalogSnapshots, CatalogStore, FoundProduct } from '../port.ts';
-import type { AttributeValue, UploadedProduct } from '../products/products.ts';
-import { computeValueId } from '../products/products.ts';
+import { type AttributeValue, computeValueId, type UploadedProduct } from '../products/products.ts';
 import type { Scans } from './scan-client.ts';
 
 /** Uploads that the serving thread describes: about 5 ms. A larger one is described by another thread. */

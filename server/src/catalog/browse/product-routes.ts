@@ -1,15 +1,9 @@
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Static } from 'typebox';
-import {
-  ProjectParams,
-  type Routes,
-  type Server,
-  sendRaw,
-  serve,
-  serveRaw,
-  whileCallerWaits,
-} from '../../http/http.ts';
+import { ProjectParams } from '../../http/answers/answers.ts';
+import { whileCallerWaits } from '../../http/guards/guards.ts';
+import { type Routes, type Server, sendRaw, serve, serveRaw } from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
 import type { CatalogStore } from '../port.ts';

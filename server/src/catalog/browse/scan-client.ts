@@ -1,4 +1,4 @@
-import type { Operation, ThreadPool } from '../../storage/storage.ts';
+import type { Operation, ThreadPool } from '../../storage/threads/threads.ts';
 import type { CatalogSnapshots, KeptChange, KeptPage, ProductChange, RestoreEffect } from '../port.ts';
 import type { MadePage, PageOrder } from './product-page.ts';
 import type { SurveyOrder, SurveyPart } from './survey.ts';

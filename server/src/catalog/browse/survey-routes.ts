@@ -1,16 +1,9 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
-import {
-  type CountLook,
-  ProjectParams,
-  type RawAnswer,
-  type Routes,
-  type Sent,
-  sendRaw,
-  serveRaw,
-  whileCallerWaits,
-} from '../../http/http.ts';
+import { ProjectParams } from '../../http/answers/answers.ts';
+import { type CountLook, whileCallerWaits } from '../../http/guards/guards.ts';
+import { type RawAnswer, type Routes, type Sent, sendRaw, serveRaw } from '../../http/server/server.ts';
 import type { Catalog } from '../catalog.ts';
 import { AttributeSchema, CategoryPath } from '../products/products.ts';
 import { readCategory } from './product-list.ts';

@@ -1,7 +1,12 @@
 import { ServiceError } from '../../kernel/errors.ts';
-import type { Operation } from '../../storage/storage.ts';
-import type { Ontology, RequestedAttribute } from '../ontology/ontology.ts';
-import { CoverageTally, EffectTally, planChange } from '../ontology/ontology.ts';
+import type { Operation } from '../../storage/threads/threads.ts';
+import {
+  CoverageTally,
+  EffectTally,
+  type Ontology,
+  planChange,
+  type RequestedAttribute,
+} from '../ontology/ontology.ts';
 import type { CatalogSnapshot, CatalogSnapshots } from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import { planRange } from './product-list.ts';

@@ -1,4 +1,4 @@
-import { refuseOtherBytes, sampleBytes } from '../../storage/storage.ts';
+import { refuseOtherBytes, sampleBytes } from '../../storage/threads/threads.ts';
 import type { DerivedFrom } from '../derivation.ts';
 import {
   type Attribute,

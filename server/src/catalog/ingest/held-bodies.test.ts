@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BufferPool, type Loan } from '../../storage/storage.ts';
+import { BufferPool, type Loan } from '../../storage/threads/threads.ts';
 import { HeldBodies } from './ingest.ts';
 
 const MIB = 1024 * 1024;

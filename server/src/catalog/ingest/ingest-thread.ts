@@ -1,5 +1,6 @@
 import { type ProductViolation, ServiceError } from '../../kernel/errors.ts';
-import type { BodyEncoding, Operation } from '../../storage/storage.ts';
+import type { BodyEncoding } from '../../storage/payloads/payloads.ts';
+import type { Operation } from '../../storage/threads/threads.ts';
 import type { OpenDerivation } from '../derivation.ts';
 import {
   type Attribute,

@@ -3,16 +3,15 @@
  * writes a catalog.
  */
 import { randomInt } from 'node:crypto';
-import type { IncomingPayload, RawBody } from '../../http/http.ts';
+import type { IncomingPayload, RawBody } from '../../http/bodies/bodies.ts';
+import type { PayloadFiles, PayloadWriter } from '../../storage/payloads/payloads.ts';
 import {
   type BufferPool,
   type Loan,
-  type PayloadFiles,
-  type PayloadWriter,
   refuseOtherBytes,
   sampleBytes,
   type ThreadPool,
-} from '../../storage/storage.ts';
+} from '../../storage/threads/threads.ts';
 import type { BodyForm, OnInvalid } from '../products/products.ts';
 import { openBody } from './checked-body.ts';
 import {

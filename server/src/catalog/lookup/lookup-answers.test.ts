@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BufferPool, createByteCache, createThreadPool } from '../../storage/storage.ts';
+import { createByteCache } from '../../storage/storage.ts';
+import { BufferPool, createThreadPool } from '../../storage/threads/threads.ts';
 import { LookupAnswers } from './lookup-answers.ts';
 
 const MIB = 1024 * 1024;

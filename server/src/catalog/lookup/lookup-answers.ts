@@ -1,13 +1,12 @@
 import { ServiceError } from '../../kernel/errors.ts';
+import type { ByteCache, CacheSpace } from '../../storage/storage.ts';
 import {
   type BufferPool,
-  type ByteCache,
-  type CacheSpace,
   countPassedAtOnce,
   type Loan,
   type StopFlag,
   type ThreadPool,
-} from '../../storage/storage.ts';
+} from '../../storage/threads/threads.ts';
 import type { AnswerOrder, Frame, JoinedAnswers } from '../port.ts';
 import { type AnswerBuffers, createAnswerBuffers } from './answer-buffers.ts';
 import type { MadeAnswers } from './made-answers.ts';

@@ -1,13 +1,7 @@
 import type { FastifyReply } from 'fastify';
-import {
-  joinTwins,
-  type RawAnswer,
-  type Routes,
-  sendRaw,
-  serveRaw,
-  takeNoBody,
-  whileCallerWaits,
-} from '../../http/http.ts';
+import { joinTwins, takeNoBody } from '../../http/bodies/bodies.ts';
+import { whileCallerWaits } from '../../http/guards/guards.ts';
+import { type RawAnswer, type Routes, sendRaw, serveRaw } from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
 import type { AnswerOrder, Frame, JoinedAnswers } from '../port.ts';

@@ -2,7 +2,7 @@
  * The door of lookup: products by identifier, made of their stored uploads when they are first read, and kept as bytes.
  */
 
-export { type AnswerBuffers, createAnswerBuffers } from './answer-buffers.ts';
+export { createAnswerBuffers } from './answer-buffers.ts';
 export { coalesceReads } from './coalesced-reads.ts';
 export { KeptWriter } from './kept-writer.ts';
 export { LookupAnswers, type LookupParts, MADE_AT_ONCE_BYTES, type ServedAnswer } from './lookup-answers.ts';

@@ -1,4 +1,4 @@
-import type { Operation, StopFlag } from '../../storage/storage.ts';
+import type { Operation, StopFlag } from '../../storage/threads/threads.ts';
 import { AnswerWriter, type Ontology } from '../ontology/ontology.ts';
 import type { AnswerOrder, CatalogSnapshot, CatalogSnapshots, Frame, MeasuredDocument } from '../port.ts';
 import { refuseLarge, tooLarge, writeAround } from './lookup-answers.ts';

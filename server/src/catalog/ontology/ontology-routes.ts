@@ -3,13 +3,10 @@ import {
   type AnswerOnce,
   IfMatch,
   ProjectParams,
-  type Routes,
   readIfMatch,
-  type Server,
   sendMark,
-  serve,
-  serveOnce,
-} from '../../http/http.ts';
+} from '../../http/answers/answers.ts';
+import { type Routes, type Server, serve, serveOnce } from '../../http/server/server.ts';
 import type { Projects } from '../../projects/projects.ts';
 import type { Database } from '../../storage/storage.ts';
 import type { Catalog } from '../catalog.ts';

@@ -27,8 +27,6 @@ export {
   type ExtractionListener,
   Extractor,
   explainDropped,
-  type Fact,
-  type Judge,
   listFacts,
   type Unextracted,
 } from './extraction.ts';
@@ -56,4 +54,4 @@ export {
   type Observed,
   observeValue,
 } from './ontology-draft.ts';
-export { convertToBase, dimensionOf, isSameUnit, nameInTable, type UnitAliases } from './units.ts';
+export { convertToBase, dimensionOf, isSameUnit, nameInTable } from './units.ts';

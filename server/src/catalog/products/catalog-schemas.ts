@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { ListQuery, ProjectParams, ProjectQuery } from '../../http/http.ts';
+import { ListQuery, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
 import { WireTaskSchema } from '../../tasks/tasks.ts';
 
 /** Source: docs/interface.md §2.2. */

@@ -1,5 +1,5 @@
 import { hash as computeHash } from 'node:crypto';
-import { sampleBytes } from '../../storage/storage.ts';
+import { sampleBytes } from '../../storage/threads/threads.ts';
 
 /**
  * Products on their way from the thread that parses to the thread that writes: text as bytes in shared memory, columns in

@@ -5,7 +5,7 @@ import { cutText } from '../../kernel/cut-text.ts';
 import { type ProductViolation, ServiceError } from '../../kernel/errors.ts';
 import { countJson, describeExcess, holdsMoreThan } from '../../kernel/json-scan.ts';
 import { isStorableText } from '../../kernel/storable-text.ts';
-import { type BodyEncoding, unpackNow } from '../../storage/storage.ts';
+import { type BodyEncoding, unpackNow } from '../../storage/payloads/payloads.ts';
 import { mergePatches, type SentPatch, type SentProduct } from './product.ts';
 import { IMAGES, PatchProduct, PRODUCTS_PER_REQUEST, UploadProduct } from './product-schemas.ts';
 

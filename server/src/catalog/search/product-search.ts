@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
-import type { ThreadPool } from '../../storage/storage.ts';
+import type { ThreadPool } from '../../storage/threads/threads.ts';
 import type { ListedPage, ListForm } from '../browse/browse.ts';
 import type { CatalogStore } from '../port.ts';
 import type { CategoryPage, CategoryQuestion } from './category-list.ts';

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../kernel/errors.ts';
-import type { StopFlag } from '../../storage/storage.ts';
+import type { StopFlag } from '../../storage/threads/threads.ts';
 import type { PlacedRow } from '../browse/browse.ts';
 import type { CatalogSnapshot, FoundRow } from '../port.ts';
 import { listLexemes } from './words.ts';

@@ -1,6 +1,8 @@
 import type { FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { ProjectParams, ProjectQuery, type Routes, serve, whileCallerWaits } from '../../http/http.ts';
+import { ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
+import { whileCallerWaits } from '../../http/guards/guards.ts';
+import { type Routes, serve } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { readCategory } from '../browse/browse.ts';
 import type { Catalog } from '../catalog.ts';

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../kernel/errors.ts';
-import type { Operation, StopFlag } from '../../storage/storage.ts';
+import type { Operation, StopFlag } from '../../storage/threads/threads.ts';
 import {
   type ListedPage,
   type ListForm,

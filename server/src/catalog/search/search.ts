@@ -2,7 +2,7 @@
  * The door of search: products found by words and filters, out of an index beside the catalog. The index is derived from
  * documents, made when somebody first searches, and never part of what an update must do.
  */
-export { createProductSearch, type ProductSearch } from './product-search.ts';
+export { createProductSearch } from './product-search.ts';
 export {
   NEW_WALK,
   needsTidying,
@@ -14,6 +14,6 @@ export {
   TIDY_STEP,
 } from './search-index.ts';
 export type { SearchQuestion } from './search-plan.ts';
-export { type SearchAnswer, searchOperations } from './search-run.ts';
+export { searchOperations } from './search-run.ts';
 export type { LexemeGroups, SearchTier } from './tiers.ts';
 export { writeLexemes } from './words.ts';

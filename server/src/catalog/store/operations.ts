@@ -4,11 +4,10 @@ import {
   callsOfState,
   callsOfThreads,
   mapTable,
-  type Operation,
   type Program,
   type Programs,
-  type ThreadPool,
 } from '../../storage/storage.ts';
+import type { Operation, ThreadPool } from '../../storage/threads/threads.ts';
 import type {
   CatalogChanges,
   CatalogComparisons,

@@ -6,7 +6,6 @@ import {
   lookupJoin,
   own,
   type Program,
-  refuseOtherBytes,
   row,
   rows,
   run,
@@ -14,6 +13,7 @@ import {
   sql,
   text,
 } from '../../storage/storage.ts';
+import { refuseOtherBytes } from '../../storage/threads/threads.ts';
 import type { BatchReview, ReportPart, ReportPlace, StagedBatch, StagedProducts } from '../port.ts';
 import { type KeyedRow, type PackedProducts, packHashes, sortedRows } from '../products/products.ts';
 import { keepRequestLines, listSkipped, SKIPPED } from '../report-lines.ts';

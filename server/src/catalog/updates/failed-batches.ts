@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../../kernel/errors.ts';
-import { GONE_MS } from '../../storage/storage.ts';
+import { GONE_MS } from '../../storage/postgres/postgres.ts';
 import type { CatalogParts } from '../parts.ts';
 import {
   type ArrivingBatch,

@@ -1,12 +1,8 @@
 import { hostname } from 'node:os';
 import { sql } from 'kysely';
-import {
-  type BodyEncoding,
-  type ControlTransaction,
-  type Database,
-  nameSessions,
-  newestOf,
-} from '../../storage/storage.ts';
+import type { BodyEncoding } from '../../storage/payloads/payloads.ts';
+import { nameSessions } from '../../storage/postgres/postgres.ts';
+import { type ControlTransaction, type Database, newestOf } from '../../storage/storage.ts';
 
 export interface FullUpdate extends BatchesState {
   readonly id: number;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import type { RawBody, RecordAnswer } from '../../http/http.ts';
+import type { RecordAnswer } from '../../http/answers/answers.ts';
+import type { RawBody } from '../../http/bodies/bodies.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { mayBeStored } from '../../storage/storage.ts';

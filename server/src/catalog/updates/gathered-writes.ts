@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { RawBody } from '../../http/http.ts';
+import type { RawBody } from '../../http/bodies/bodies.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
 import type { PartRequest, Task } from '../../tasks/tasks.ts';
 import type { IngestSource } from '../ingest/ingest.ts';

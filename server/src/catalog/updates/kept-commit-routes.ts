@@ -1,16 +1,7 @@
 import { type TSchema, Type } from 'typebox';
-import {
-  type AnswerOnce,
-  type CountLook,
-  ErrorAnswer,
-  Id,
-  ProjectParams,
-  ProjectQuery,
-  type Routes,
-  serve,
-  serveOnce,
-  whileCallerWaits,
-} from '../../http/http.ts';
+import { type AnswerOnce, ErrorAnswer, Id, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
+import { type CountLook, whileCallerWaits } from '../../http/guards/guards.ts';
+import { type Routes, serve, serveOnce } from '../../http/server/server.ts';
 import type { Projects } from '../../projects/projects.ts';
 import type { Catalog } from '../catalog.ts';
 import { ProductParams } from '../products/products.ts';

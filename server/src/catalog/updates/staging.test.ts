@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openEmbeddedCatalog } from '../../../test/support/catalogs/catalog-under-test.ts';
-import { BufferPool, createPayloadFiles, createThreadPool } from '../../storage/storage.ts';
+import { createPayloadFiles } from '../../storage/payloads/payloads.ts';
+import { BufferPool, createThreadPool } from '../../storage/threads/threads.ts';
 import { createIngest } from '../ingest/ingest.ts';
 import { Staging } from './staging.ts';
 

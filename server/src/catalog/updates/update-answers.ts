@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import type { Sent } from '../../http/http.ts';
+import type { Sent } from '../../http/server/server.ts';
 import type { ProductViolation } from '../../kernel/errors.ts';
 import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 

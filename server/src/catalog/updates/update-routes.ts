@@ -2,16 +2,13 @@ import type { FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import {
   type AnswerOnce,
-  type Endpoint,
   ErrorAnswer,
   ListQuery,
   ProjectParams,
   ProjectQuery,
-  type RawBody,
-  type Routes,
-  serve,
-  serveOnce,
-} from '../../http/http.ts';
+} from '../../http/answers/answers.ts';
+import type { RawBody } from '../../http/bodies/bodies.ts';
+import { type Endpoint, type Routes, serve, serveOnce } from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { actorOf, type Projects } from '../../projects/projects.ts';
 import { toTableItem } from '../browse/browse.ts';

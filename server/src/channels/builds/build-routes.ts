@@ -1,13 +1,7 @@
 import { Type } from 'typebox';
-import {
-  type AnswerOnce,
-  ListQuery,
-  type Routes,
-  type Server,
-  serve,
-  serveOnce,
-  whileCallerWaits,
-} from '../../http/http.ts';
+import { type AnswerOnce, ListQuery } from '../../http/answers/answers.ts';
+import { whileCallerWaits } from '../../http/guards/guards.ts';
+import { type Routes, type Server, serve, serveOnce } from '../../http/server/server.ts';
 import type { Channels } from '../channels.ts';
 import {
   BuildAnswer,

@@ -8,8 +8,9 @@ import {
   OutboundProblem,
   type WaitLimits,
 } from '../../outbound/outbound.ts';
-import type { CatalogPasses } from '../../relations/relations.ts';
-import type { Operation, PayloadFiles } from '../../storage/storage.ts';
+import type { CatalogPasses } from '../../relations/store/store.ts';
+import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
+import type { Operation } from '../../storage/threads/threads.ts';
 import type { ReportLine } from '../../tasks/tasks.ts';
 import {
   type BuildCounts,

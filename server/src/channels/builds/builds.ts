@@ -3,7 +3,7 @@
  * and writing happens on a thread of its own.
  */
 
-export { type BuildThreadParts, channelThreadOperations } from './build-thread.ts';
+export { channelThreadOperations } from './build-thread.ts';
 export {
   type BuildRequest,
   type BuildThreads,

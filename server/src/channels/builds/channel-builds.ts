@@ -3,16 +3,16 @@ import { openDefinition } from '../../definitions/definitions.ts';
 import { recordEvents } from '../../events/events.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
+import type { Secrets } from '../../storage/secrets/secrets.ts';
 import {
   type ControlTransaction,
   type Database,
-  type PayloadFiles,
   readNow,
-  type Secrets,
   type ThreadPlace,
-  ThreadSupply,
   WatchedWrite,
 } from '../../storage/storage.ts';
+import { ThreadSupply } from '../../storage/threads/threads.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 import {
   BUILDS,

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { S3_KEYS, S3_REGION, startS3Server } from '../../../test/support/outbound/s3-server.ts';
 import { startSftpServer } from '../../../test/support/outbound/sftp-server.ts';
-import { createPayloadFiles } from '../../storage/storage.ts';
+import { createPayloadFiles } from '../../storage/payloads/payloads.ts';
 import { type DeliveryOrder, deliver } from './build-thread.ts';
 
 /** Source: docs/interface.md §16.8 rules 2, 4. */

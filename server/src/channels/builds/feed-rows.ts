@@ -1,14 +1,12 @@
 /** From one state of a catalog to the rows of a channel. Runs in a thread of its own. */
 
-import {
-  ComparisonProblem,
-  type ProductTest,
-  type UploadedProduct,
-  viewUpload,
-} from '../../catalog/catalog.ts';
+import { ComparisonProblem, type ProductTest, viewUpload } from '../../catalog/filters/filters.ts';
+import type { UploadedProduct } from '../../catalog/products/products.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { MappingProblem, openExpressions } from '../../pipelines/pipelines.ts';
-import type { CatalogPass, WantedRelated } from '../../relations/relations.ts';
+import { openExpressions } from '../../pipelines/mapping/expressions/expressions.ts';
+import { MappingProblem } from '../../pipelines/mapping/mapping.ts';
+import type { WantedRelated } from '../../relations/search/search.ts';
+import type { CatalogPass } from '../../relations/store/store.ts';
 import {
   type ChannelDefinition,
   type ChannelRelation,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Database, PayloadFiles } from '../../storage/storage.ts';
+import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
+import type { Database } from '../../storage/storage.ts';
 import { CHANNELS, type FeedFile, findPublished, type Snapshot } from '../definitions/definitions.ts';
 
 export interface ServedFile {

@@ -1,19 +1,20 @@
 /** Checks of a definition that a schema cannot express. Source: docs/interface.md §16.1. */
+
 import {
-  type Attribute,
   ComparisonProblem,
   checkFilter,
   compileFilter,
   type Filter,
-  indexByKey,
   listConditions,
   type ProductTest,
   toCompared,
-} from '../../catalog/catalog.ts';
+} from '../../catalog/filters/filters.ts';
+import { type Attribute, indexByKey } from '../../catalog/ontology/ontology.ts';
 import { checkSchedule } from '../../definitions/definitions.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { NO_PATTERNS, type TextChecks } from '../../pipelines/pipelines.ts';
-import type { Relation } from '../../relations/relations.ts';
+import type { TextChecks } from '../../pipelines/mapping/expressions/expressions.ts';
+import { NO_PATTERNS } from '../../pipelines/mapping/mapping.ts';
+import type { Relation } from '../../relations/definitions/definitions.ts';
 import { checkDestinations } from '../destinations/destinations.ts';
 import { type ChannelFormat, getFormat } from '../formats/formats.ts';
 import {

@@ -7,7 +7,7 @@ import {
 } from '../../definitions/definitions.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { TextChecks } from '../../pipelines/pipelines.ts';
+import type { TextChecks } from '../../pipelines/mapping/expressions/expressions.ts';
 import type { Database } from '../../storage/storage.ts';
 import {
   fillMasked,

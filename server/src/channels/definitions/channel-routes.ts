@@ -8,7 +8,8 @@ import {
   serveRemoval,
 } from '../../definitions/definition-routes.ts';
 import { markOfDefined, type Shown } from '../../definitions/definitions.ts';
-import type { AnswerOnce, Routes } from '../../http/http.ts';
+import type { AnswerOnce } from '../../http/answers/answers.ts';
+import type { Routes } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import type { Channels } from '../channels.ts';
 import type { Channel, Snapshot } from './channel.ts';

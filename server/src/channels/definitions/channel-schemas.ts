@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
-import type { Filter } from '../../catalog/catalog.ts';
+import type { Filter } from '../../catalog/filters/filters.ts';
 import type { Run, Shown } from '../../definitions/definitions.ts';
-import { byType, Id, Instant, Name, pageOf } from '../../http/http.ts';
+import { byType, Id, Instant, Name, pageOf } from '../../http/answers/answers.ts';
 import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Destination, DestinationSchema, maskDestinations } from '../destinations/destinations.ts';
 import { describeFormat, FORMATS, planFiles, RELATED_AS } from '../formats/formats.ts';

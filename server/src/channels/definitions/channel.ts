@@ -1,4 +1,4 @@
-import type { Filter } from '../../catalog/catalog.ts';
+import type { Filter } from '../../catalog/filters/filters.ts';
 import type { Defined } from '../../definitions/definitions.ts';
 import type { Destination } from '../destinations/destinations.ts';
 import type { ChosenFormat, RelatedAs } from '../formats/formats.ts';

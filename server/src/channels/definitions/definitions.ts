@@ -12,7 +12,7 @@ export {
   NO_COUNTS,
   type Snapshot,
 } from './channel.ts';
-export { type CheckedCatalog, checkChannel, compileChannelFilter } from './channel-check.ts';
+export { checkChannel, compileChannelFilter } from './channel-check.ts';
 export { CHANNEL_SECRETS, channelKind, makeToken } from './channel-kind.ts';
 export {
   BuildAnswer,

@@ -5,25 +5,29 @@
 
 import { type Static, type TObject, Type } from 'typebox';
 import {
-  checkS3Endpoint,
-  checkSftpServer,
   describeMasked,
   fillMembers,
   listMasked,
   maskMembers,
   type Outbound,
   OutboundProblem,
-  openS3,
-  openSftp,
   pickSecrets,
   type SecretMembers,
+} from '../../outbound/outbound.ts';
+import {
+  checkS3Endpoint,
+  openS3,
   s3AccessOptions,
   s3BucketOptions,
   s3Secrets,
+} from '../../outbound/s3/s3.ts';
+import {
+  checkSftpServer,
+  openSftp,
   sftpAddressOf,
   sftpOptions,
   sftpSecrets,
-} from '../../outbound/outbound.ts';
+} from '../../outbound/sftp/sftp.ts';
 
 /** Where files are put, while it is connected. */
 interface OpenedDestination {

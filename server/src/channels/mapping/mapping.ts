@@ -1,12 +1,6 @@
-import {
-  type Attribute,
-  indexByKey,
-  isBlank,
-  mainCategory,
-  mainImage,
-  type UploadedProduct,
-} from '../../catalog/catalog.ts';
-import type { ExpressionResult } from '../../pipelines/pipelines.ts';
+import { type Attribute, indexByKey, isBlank } from '../../catalog/ontology/ontology.ts';
+import { mainCategory, mainImage, type UploadedProduct } from '../../catalog/products/products.ts';
+import type { ExpressionResult } from '../../pipelines/mapping/mapping.ts';
 import {
   type ChannelFormat,
   type Field,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import { createApp } from '../../app/app.ts';
 import { readConfig } from '../../config.ts';
-import type { Server } from '../../http/http.ts';
+import type { Server } from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { makeFirstOwnerLink, untilStopped } from '../serve.ts';
 

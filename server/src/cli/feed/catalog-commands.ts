@@ -92,9 +92,9 @@ function parse(bytes: Buffer): UploadProduct {
 
 type Hash = (product: UploadProduct) => string;
 
-/** As the service compares them. The catalog is loaded for this alone: nothing else here needs it. */
+/** As the service compares them. Products are loaded for this alone: nothing else here needs it. */
 async function loadHash(): Promise<Hash> {
-  const { normaliseProduct } = await import('../../catalog/catalog.ts');
+  const { normaliseProduct } = await import('../../catalog/products/products.ts');
   return (product) =>
     createHash('sha256')
       .update(JSON.stringify(normaliseProduct(product as Parameters<typeof normaliseProduct>[0])))

@@ -5,7 +5,9 @@ import { type TestContext, test } from 'node:test';
 import { createTestStore, type TestStore } from '../../../test/support/test-store.ts';
 import type { KeyCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { createAnswerOnce, createServer, dropOldAnswers, whileCallerWaits } from '../http.ts';
+import { whileCallerWaits } from '../guards/guards.ts';
+import { createServer } from '../server/server.ts';
+import { createAnswerOnce, dropAnswersBefore as dropOldAnswers } from './answers.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const caller: KeyCaller = {

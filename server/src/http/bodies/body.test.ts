@@ -7,7 +7,8 @@ import { PassThrough } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { ServiceError } from '../../kernel/errors.ts';
-import { BufferPool, createPayloadFiles } from '../../storage/storage.ts';
+import { createPayloadFiles } from '../../storage/payloads/payloads.ts';
+import { BufferPool } from '../../storage/threads/threads.ts';
 import { declaredLength, readBody } from './body.ts';
 import { createMemoryBudget } from './memory-budget.ts';
 

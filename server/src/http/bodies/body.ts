@@ -2,14 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../kernel/errors.ts';
 import {
   type BodyEncoding,
-  type BufferPool,
-  countPassed,
-  countPassedAtOnce,
-  type Loan,
   type PayloadWriter,
   readEncoding,
   unpackParts,
-} from '../../storage/storage.ts';
+} from '../../storage/payloads/payloads.ts';
+import { type BufferPool, countPassed, countPassedAtOnce, type Loan } from '../../storage/threads/threads.ts';
 import type { HeldMemory } from './memory-budget.ts';
 
 /** A body as it came, in shared memory: a thread parses it while this one writes it to disk, and nobody copies it. */

@@ -8,7 +8,7 @@ import {
   type JsonLimits,
   weighJson,
 } from '../../kernel/json-scan.ts';
-import { type BodyEncoding, unpackNow } from '../../storage/storage.ts';
+import { type BodyEncoding, unpackNow } from '../../storage/payloads/payloads.ts';
 import { describeSchemaErrors } from '../answers/answers.ts';
 import { MIB, type RawBody } from './body.ts';
 import { createBodyChecks, rememberChecked, type SchemaCheck, saysNothing } from './body-check.ts';

@@ -9,20 +9,11 @@ import { pathToFileURL } from 'node:url';
 import { Type } from 'typebox';
 import type { KeyCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import {
-  createMetrics,
-  createServer,
-  describeServer,
-  documentServer,
-  ErrorAnswer,
-  type Guards,
-  ListQuery,
-  measureRequests,
-  type Server,
-  serveDocuments,
-  serveMetrics,
-} from '../http.ts';
+import { ErrorAnswer, ListQuery } from '../answers/answers.ts';
+import type { Guards } from '../guards/guards.ts';
 import { addHealthRoutes } from '../server/health-routes.ts';
+import { createMetrics, createServer, measureRequests, type Server, serveMetrics } from '../server/server.ts';
+import { describeServer, documentServer, serveDocuments } from './docs.ts';
 
 const caller: KeyCaller = {
   accountId: 1,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FastifyContextConfig } from 'fastify';
-import { createServer } from '../http.ts';
+import { createServer } from '../server/server.ts';
 import type { Guards } from './guards.ts';
 
 test('a route below a project is added with the guard that finds the project, or not at all', async (t) => {

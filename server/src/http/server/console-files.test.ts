@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import Fastify from 'fastify';
 import { replyWithError } from '../answers/error-mapper.ts';
-import type { Server } from '../http.ts';
 import { serveConsole } from './built-files.ts';
+import type { Server } from './server.ts';
 
 const FILES = {
   'index.html': '<!doctype html><title>Console</title>',

@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import Fastify from 'fastify';
 import { replyWithError } from '../answers/error-mapper.ts';
-import type { Server } from '../http.ts';
 import { serveDocs } from './built-files.ts';
+import type { Server } from './server.ts';
 
 const FILES = {
   'site/index.html': 'home',

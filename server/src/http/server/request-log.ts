@@ -1,7 +1,7 @@
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { isUser } from '../../kernel/caller.ts';
 import { isSecretName, MASK, maskSecrets } from '../../kernel/secret-mask.ts';
-import { unpackBeginning } from '../../storage/storage.ts';
+import { unpackBeginning } from '../../storage/payloads/payloads.ts';
 import type { FailureBody } from '../answers/answers.ts';
 import { BEGINNING_BYTES } from '../bodies/bodies.ts';
 import type { Server } from './endpoint.ts';

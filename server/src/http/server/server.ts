@@ -1,3 +1,7 @@
+/**
+ * The server without a route. It reads bodies, checks credentials through the guards that it is given, finds the project,
+ * validates parameters and turns refusals into answers, in the order of docs/interface.md §7.2. It never knows what a route does.
+ */
 import { randomUUID } from 'node:crypto';
 import cors from '@fastify/cors';
 import type { FastifyError, FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
@@ -62,7 +66,6 @@ export {
   createMetrics,
   type MeasuredRequest,
   type MetricSources,
-  type Metrics,
   measureRequests,
   serveMetrics,
   type WatchedGauge,

@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { S3_KEYS, S3_REGION, startS3Server } from '../../../test/support/outbound/s3-server.ts';
-import { allowAddresses, createTimeouts, openS3, type S3Place } from '../outbound.ts';
+import { allowAddresses, createTimeouts } from '../outbound.ts';
+import { openS3, type S3Place } from './s3.ts';
 
 const LIMITS = { connectMs: 60_000, idleMs: 60_000, wholeMs: 600_000 };
 const BUCKET = 'shop-feeds';

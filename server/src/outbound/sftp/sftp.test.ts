@@ -10,7 +10,8 @@ import {
   type SftpTestUser,
   startSftpServer,
 } from '../../../test/support/outbound/sftp-server.ts';
-import { allowAddresses, createTimeouts, OutboundProblem, openSftp, type SftpServer } from '../outbound.ts';
+import { allowAddresses, createTimeouts, OutboundProblem } from '../outbound.ts';
+import { openSftp, type SftpServer } from './sftp.ts';
 
 const LIMITS = { connectMs: 60_000, idleMs: 60_000, wholeMs: 600_000 };
 const via = (allow: readonly string[] = ['127.0.0.1']) => ({

@@ -3,14 +3,13 @@ import { checkSchedule } from '../../definitions/definitions.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { describeMasked } from '../../outbound/outbound.ts';
 import { getFormat } from '../formats/formats.ts';
+import type { CheckedTexts, TextProblems } from '../mapping/expressions/expressions.ts';
 import {
-  type CheckedTexts,
   type CompiledMapping,
   type Mapping,
   MappingProblem,
   type PipelineMode,
   planMapping,
-  type TextProblems,
 } from '../mapping/mapping.ts';
 import { checkSource, listMaskedMembers, type Source, unmaskSource } from '../sources/sources.ts';
 import type { PipelineDefinition, TriedDefinition, Trigger } from './pipeline.ts';

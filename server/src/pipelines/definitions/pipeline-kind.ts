@@ -8,8 +8,9 @@ import {
   sealedColumnOf,
 } from '../../definitions/definitions.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Database, Secrets } from '../../storage/storage.ts';
-import type { TextChecks } from '../mapping/mapping.ts';
+import type { Secrets } from '../../storage/secrets/secrets.ts';
+import type { Database } from '../../storage/storage.ts';
+import type { TextChecks } from '../mapping/expressions/expressions.ts';
 import { listMaskedMembers, maskSource, secretsOf, withSecrets } from '../sources/sources.ts';
 import type { Pipeline, PipelineDefinition, PipelineState } from './pipeline.ts';
 import { checkPipeline, fillSource } from './pipeline-check.ts';

@@ -8,14 +8,9 @@ import {
   serveRemoval,
 } from '../../definitions/definition-routes.ts';
 import { markOfDefined, type Shown } from '../../definitions/definitions.ts';
-import {
-  type AnswerOnce,
-  ProjectParams,
-  type Routes,
-  type Server,
-  serve,
-  whileCallerWaits,
-} from '../../http/http.ts';
+import { type AnswerOnce, ProjectParams } from '../../http/answers/answers.ts';
+import { whileCallerWaits } from '../../http/guards/guards.ts';
+import { type Routes, type Server, serve } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import type { Pipelines } from '../pipelines.ts';
 import type { Pipeline } from './pipeline.ts';

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { Run, Shown } from '../../definitions/definitions.ts';
-import { byType, Id, Instant, Name, pageOf } from '../../http/http.ts';
+import { byType, Id, Instant, Name, pageOf } from '../../http/answers/answers.ts';
 import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Format, FormatSchema } from '../formats/formats.ts';
 import { type MappedProduct, SentMappingSchema } from '../mapping/mapping.ts';

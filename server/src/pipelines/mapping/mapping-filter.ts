@@ -5,7 +5,7 @@ import {
   compileOperator,
   FILTER_DEPTH,
   type Test,
-} from '../../catalog/catalog.ts';
+} from '../../catalog/filters/filters.ts';
 import {
   type CompiledColumn,
   compileColumn,

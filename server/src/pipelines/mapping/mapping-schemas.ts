@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox';
-import { CONDITIONS_PER_FILTER, FILTER_DEPTH, OPERATORS } from '../../catalog/catalog.ts';
+import { CONDITIONS_PER_FILTER, FILTER_DEPTH, OPERATORS } from '../../catalog/filters/filters.ts';
 
 const closed = { additionalProperties: false } as const;
 

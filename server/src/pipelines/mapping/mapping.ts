@@ -46,33 +46,10 @@ import {
   type PipelineMode,
 } from './mapping-schemas.ts';
 
-export {
-  type CheckedTexts,
-  createTextChecks,
-  openExpressions,
-  type TextChecks,
-  type TextProblems,
-} from './expressions/expressions.ts';
 export { type CellProblem, type ExpressionResult, MappingProblem } from './mapping-columns.ts';
 export type { MappedProduct } from './mapping-parts.ts';
 
-export {
-  type Column,
-  type Mapping,
-  MappingSchema,
-  type PipelineMode,
-  SentMappingSchema,
-} from './mapping-schemas.ts';
-export {
-  listMissing,
-  listWarnings,
-  type PreviewWarning,
-  type SuggestedFormat,
-  type SuggestedMapping,
-  suggestFormat,
-  suggestLinks,
-  suggestMapping,
-} from './suggestions/suggestions.ts';
+export { type Mapping, MappingSchema, type PipelineMode, SentMappingSchema } from './mapping-schemas.ts';
 
 /** Of a mapping that has none. */
 export const NO_PATTERNS = new PatternList();

@@ -1,16 +1,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import {
-  type AnswerOnce,
-  type BodyStream,
-  ListQuery,
-  type RecordAnswer,
-  type Routes,
-  type Server,
-  serve,
-  serveOnce,
-} from '../../http/http.ts';
+import { type AnswerOnce, ListQuery, type RecordAnswer } from '../../http/answers/answers.ts';
+import { type BodyStream, type Routes, type Server, serve, serveOnce } from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';

@@ -1,12 +1,9 @@
-import { type GatheredWrites, ReportPassage, type WriteMode } from '../../catalog/catalog.ts';
+import { ReportPassage } from '../../catalog/catalog.ts';
+import type { GatheredWrites, WriteMode } from '../../catalog/updates/updates.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import {
-  type ControlTransaction,
-  type Database,
-  type PayloadFiles,
-  WatchedWrite,
-} from '../../storage/storage.ts';
+import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
+import { type ControlTransaction, type Database, WatchedWrite } from '../../storage/storage.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 import {
   findRun,

@@ -9,7 +9,8 @@ import {
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
-import { type Database, type PayloadFiles, readNow, WatchedWrite } from '../../storage/storage.ts';
+import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
+import { type Database, readNow, WatchedWrite } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
 import {
   countTrigger,

@@ -1,5 +1,6 @@
 import { ServiceError } from '../../kernel/errors.ts';
-import { type ThreadPlace, ThreadSupply } from '../../storage/storage.ts';
+import type { ThreadPlace } from '../../storage/storage.ts';
+import { ThreadSupply } from '../../storage/threads/threads.ts';
 import type { ReportLine, TaskRun } from '../../tasks/tasks.ts';
 import type { BatchCounts, ReadSummary, RejectedRowPolicy } from '../definitions/definitions.ts';
 import { createSources, type SourceSettings } from '../sources/sources.ts';

@@ -6,7 +6,7 @@ import {
   joinObserved,
   type Observed,
   observeValue,
-} from '../../catalog/catalog.ts';
+} from '../../catalog/ontology/ontology.ts';
 import type { TriedDefinition } from '../definitions/definitions.ts';
 import {
   FormatProblem,
@@ -17,19 +17,21 @@ import {
 } from '../formats/formats.ts';
 import {
   type CellProblem,
-  listMissing,
-  listWarnings,
   type MappedProduct,
   type Mapping,
-  type PreviewWarning,
   type RowOutcome,
+  weighRow,
+} from '../mapping/mapping.ts';
+import {
+  listMissing,
+  listWarnings,
+  type PreviewWarning,
   type SuggestedFormat,
   type SuggestedMapping,
   suggestFormat,
   suggestLinks,
   suggestMapping,
-  weighRow,
-} from '../mapping/mapping.ts';
+} from '../mapping/suggestions/suggestions.ts';
 import { type SourceFile, SourceProblem } from '../sources/sources.ts';
 import {
   listErrors,

@@ -1,4 +1,4 @@
-import { listProductErrors, PRODUCTS_PER_REQUEST } from '../../catalog/catalog.ts';
+import { listProductErrors, PRODUCTS_PER_REQUEST } from '../../catalog/products/products.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { REPORT_LINES, type ReportLine } from '../../tasks/tasks.ts';
 import type { BatchCounts, TriedDefinition, UploadedFile } from '../definitions/definitions.ts';

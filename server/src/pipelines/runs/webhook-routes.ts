@@ -1,16 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Found } from '../../definitions/definitions.ts';
-import {
-  type AnswerOnce,
-  chargeRequest,
-  ErrorAnswer,
-  type Guards,
-  type PresentedKey,
-  type Routes,
-  readPresentedKey,
-  serveOnce,
-} from '../../http/http.ts';
+import { type AnswerOnce, ErrorAnswer } from '../../http/answers/answers.ts';
+import { chargeRequest, type Guards, type PresentedKey, readPresentedKey } from '../../http/guards/guards.ts';
+import { type Routes, serveOnce } from '../../http/server/server.ts';
 import { allows, type Caller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { type Pipeline, TriggeredAnswer, toTriggered } from '../definitions/definitions.ts';

@@ -6,7 +6,7 @@ import {
   s3AccessOptions,
   s3BucketOptions,
   s3Secrets,
-} from '../../outbound/outbound.ts';
+} from '../../outbound/s3/s3.ts';
 import type { ByteStream } from '../streams.ts';
 import { boundBytes, tooLarge, undoEncodings } from './byte-streams.ts';
 import { compileGlob, GLOB_LENGTH, globProblem } from './glob.ts';

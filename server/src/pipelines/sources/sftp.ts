@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
+import type { Outbound } from '../../outbound/outbound.ts';
 import {
   checkSftpServer,
-  type Outbound,
   openSftp,
   type Sftp,
   type SftpName,
@@ -9,7 +9,7 @@ import {
   sftpAddressOf,
   sftpOptions,
   sftpSecrets,
-} from '../../outbound/outbound.ts';
+} from '../../outbound/sftp/sftp.ts';
 import { compileGlob, GLOB_LENGTH, globProblem } from './glob.ts';
 import {
   chooseFiles,

@@ -27,13 +27,7 @@ import {
 import { unpackBytes } from './unpack.ts';
 
 export type { SourceSettings } from './source.ts';
-export {
-  type OpenedSource,
-  type SourceFile,
-  SourceProblem,
-  type SourceReason,
-  type SourceStamp,
-} from './source.ts';
+export { type OpenedSource, type SourceFile, SourceProblem, type SourceStamp } from './source.ts';
 
 /** Everything else that knows sources follows from this list: docs/openapi.json, checks, masks, the console's choice. */
 const SOURCES = [http, upload, directory, sftp, s3] as const;

@@ -1,14 +1,11 @@
+import type { Operator } from '../../catalog/filters/filters.ts';
+import { type Attribute, indexByKey, listFacts, readValue } from '../../catalog/ontology/ontology.ts';
 import {
-  type Attribute,
   computeValueId,
-  indexByKey,
-  listFacts,
   mainCategory,
   mainImage,
-  type Operator,
-  readValue,
   type UploadedProduct,
-} from '../../catalog/catalog.ts';
+} from '../../catalog/products/products.ts';
 import { type BoundRule, compileRule, isListed } from '../definitions/definitions.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
 import {

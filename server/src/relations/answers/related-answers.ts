@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createAnswerBuffers } from '../../catalog/catalog.ts';
+import { createAnswerBuffers } from '../../catalog/lookup/lookup.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { type ByteCache, type CacheSpace, countPassedAtOnce } from '../../storage/storage.ts';
+import type { ByteCache, CacheSpace } from '../../storage/storage.ts';
+import { countPassedAtOnce } from '../../storage/threads/threads.ts';
 import type { Relation } from '../definitions/definitions.ts';
 import type { CatalogMark } from '../search/search.ts';
 import {

@@ -2,20 +2,19 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { type Catalog, readIdentifierList, refuseCommas } from '../../catalog/catalog.ts';
+import type { Catalog } from '../../catalog/catalog.ts';
+import { readIdentifierList, refuseCommas } from '../../catalog/products/products.ts';
+import { ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
+import { joinTwins, takeNoBody } from '../../http/bodies/bodies.ts';
+import { whileCallerWaits } from '../../http/guards/guards.ts';
 import {
-  joinTwins,
-  ProjectParams,
-  ProjectQuery,
   type RawAnswer,
   type Routes,
   type Server,
   sendRaw,
   serve,
   serveRaw,
-  takeNoBody,
-  whileCallerWaits,
-} from '../../http/http.ts';
+} from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { RelatedProduct, RelatedReason } from '../definitions/definitions.ts';

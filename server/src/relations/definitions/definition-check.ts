@@ -1,4 +1,4 @@
-import { checkFilter, type Filter } from '../../catalog/catalog.ts';
+import { checkFilter, type Filter } from '../../catalog/filters/filters.ts';
 import { boundLines } from '../../kernel/bounded-lines.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { isListed, type RelationDefinition } from './relation.ts';

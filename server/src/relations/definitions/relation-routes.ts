@@ -9,18 +9,9 @@ import {
   serveRead,
   serveRemoval,
 } from '../../definitions/definition-routes.ts';
-import {
-  type AnswerOnce,
-  type CountLook,
-  cutPage,
-  ProjectParams,
-  type Routes,
-  type Sent,
-  type Server,
-  serve,
-  serveOnce,
-  whileCallerWaits,
-} from '../../http/http.ts';
+import { type AnswerOnce, cutPage, ProjectParams } from '../../http/answers/answers.ts';
+import { type CountLook, whileCallerWaits } from '../../http/guards/guards.ts';
+import { type Routes, type Sent, type Server, serve, serveOnce } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import type { Projects } from '../../projects/projects.ts';
 import { type Database, markOf } from '../../storage/storage.ts';

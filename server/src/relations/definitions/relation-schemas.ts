@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { type Filter, OPERATORS, OWN, type OwnField } from '../../catalog/catalog.ts';
-import { Id, PageQuery } from '../../http/http.ts';
+import { type Filter, OPERATORS, OWN, type OwnField } from '../../catalog/filters/filters.ts';
+import { Id, PageQuery } from '../../http/answers/answers.ts';
 import type { Relation } from './relation.ts';
 
 const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });

@@ -1,4 +1,4 @@
-import type { Filter, Operator, OwnField } from '../../catalog/catalog.ts';
+import type { Filter, Operator, OwnField } from '../../catalog/filters/filters.ts';
 import { type ExpectedStates, markOf } from '../../storage/storage.ts';
 
 /** `links`: somebody lists the pairs; the filters then hold every product, and nothing is matched or sorted. */

@@ -1,17 +1,16 @@
 import {
-  type Attribute,
   areComparable,
   type ComparedAttribute,
   ComparisonProblem,
   compileFilter,
   describeAttribute,
-  indexByKey,
   type Operator,
   OWN,
   type OwnField,
   type ProductTest,
   toCompared,
-} from '../../catalog/catalog.ts';
+} from '../../catalog/filters/filters.ts';
+import { type Attribute, indexByKey } from '../../catalog/ontology/ontology.ts';
 import type { Match, MatchedValue, RelationRule, Side } from './relation.ts';
 
 /**

@@ -1,17 +1,9 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
-import {
-  type AnswerOnce,
-  Id,
-  type RawBody,
-  type RecordAnswer,
-  type Routes,
-  type Server,
-  sendRaw,
-  serveOnce,
-  serveRaw,
-} from '../../http/http.ts';
+import { type AnswerOnce, Id, type RecordAnswer } from '../../http/answers/answers.ts';
+import type { RawBody } from '../../http/bodies/bodies.ts';
+import { type Routes, type Server, sendRaw, serveOnce, serveRaw } from '../../http/server/server.ts';
 import type { Projects } from '../../projects/projects.ts';
 import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import type { Relations } from '../relations.ts';

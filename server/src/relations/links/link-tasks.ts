@@ -1,16 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import {
-  type ChangeOrder,
-  type DeleteLimit,
-  type GatheredWrites,
-  isGuarded,
-  refuseDeletes,
-} from '../../catalog/catalog.ts';
-import type { RawBody } from '../../http/http.ts';
+import type { ChangeOrder, DeleteLimit } from '../../catalog/catalog.ts';
+import { type GatheredWrites, isGuarded, refuseDeletes } from '../../catalog/updates/updates.ts';
+import type { RawBody } from '../../http/bodies/bodies.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { type ControlTransaction, mayBeStored, type PayloadFiles } from '../../storage/storage.ts';
+import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
+import { type ControlTransaction, mayBeStored } from '../../storage/storage.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 import { isListed, type Relation } from '../definitions/definitions.ts';
 import { type LinkLine, TARGETS_PER_SOURCE, unpackLines } from './link-lines.ts';

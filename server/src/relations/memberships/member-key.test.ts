@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Comparable, compareValues } from '../../catalog/catalog.ts';
+import { type Comparable, compareValues } from '../../catalog/filters/filters.ts';
 import { encodeKey, encodeRank, encodeValue, RANK_TEXT_BYTES, UNMATCHED_KEY } from './membership.ts';
 
 const number = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0);

@@ -1,16 +1,15 @@
 import { createHash } from 'node:crypto';
+import type { DerivedFrom, PlacedDocument } from '../../catalog/catalog.ts';
 import {
   COMPARISONS,
   type Comparable,
   type ComparedAttribute,
   compareValues,
-  type DerivedFrom,
   type Operator,
   type OwnField,
-  type PlacedDocument,
   type ProductView,
   readComparable,
-} from '../../catalog/catalog.ts';
+} from '../../catalog/filters/filters.ts';
 import {
   attributeOf,
   type BoundRule,

@@ -26,7 +26,6 @@ export {
   type BuildOrder,
   type BuildPage,
   chooseWalked,
-  type DerivedDocument,
   derivePage,
   describePage,
   type ExtendedDocument,

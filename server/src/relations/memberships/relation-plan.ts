@@ -1,4 +1,6 @@
-import type { Attribute, PlacedDocument, UploadedProduct } from '../../catalog/catalog.ts';
+import type { PlacedDocument } from '../../catalog/catalog.ts';
+import type { Attribute } from '../../catalog/ontology/ontology.ts';
+import type { UploadedProduct } from '../../catalog/products/products.ts';
 import {
   type BoundRule,
   bindRule,

@@ -3,8 +3,8 @@ import {
   type ComparedAttribute,
   type ProductView,
   readComparable,
-  type UploadedProduct,
-} from '../../catalog/catalog.ts';
+} from '../../catalog/filters/filters.ts';
+import type { UploadedProduct } from '../../catalog/products/products.ts';
 import type { BoundRule } from '../definitions/definitions.ts';
 import { type Membership, Memberships } from '../memberships/memberships.ts';
 import type { StoredUpload } from './related-view.ts';

@@ -1,4 +1,5 @@
-import type { Operator, UploadedProduct } from '../../catalog/catalog.ts';
+import type { Operator } from '../../catalog/filters/filters.ts';
+import type { UploadedProduct } from '../../catalog/products/products.ts';
 import type { Side } from '../definitions/definitions.ts';
 import { isMatch, type Membership, unpackMember } from '../memberships/memberships.ts';
 import type { Candidate, FoundSource, RelationView, Variant, Wanted } from './related-view.ts';

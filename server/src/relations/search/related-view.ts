@@ -1,4 +1,4 @@
-import type { Operator } from '../../catalog/catalog.ts';
+import type { Operator } from '../../catalog/filters/filters.ts';
 import type { Side } from '../definitions/definitions.ts';
 import type { Membership, PackedMembership } from '../memberships/memberships.ts';
 

@@ -1,16 +1,16 @@
+import { describeBriefly } from '../../catalog/browse/browse.ts';
 import {
   COMPARISONS,
   type ComparableValue,
   type ComparedAttribute,
   compareValues,
   compileFilter,
-  describeBriefly,
   type Filter,
   listConditions,
   readComparables,
-  type UploadedProduct,
   viewUpload,
-} from '../../catalog/catalog.ts';
+} from '../../catalog/filters/filters.ts';
+import type { UploadedProduct } from '../../catalog/products/products.ts';
 import { type BoundRule, compileRule, isListed, type Match, type Side } from '../definitions/definitions.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
 import { type MatchType, type SearchedRelation, searchRelated, searchSide } from './related-search.ts';

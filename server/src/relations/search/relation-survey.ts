@@ -1,11 +1,11 @@
+import { describeBriefly } from '../../catalog/browse/browse.ts';
 import {
   COMPARISONS,
   type Comparable,
   compareValues,
-  describeBriefly,
   readComparables,
-  type UploadedProduct,
-} from '../../catalog/catalog.ts';
+} from '../../catalog/filters/filters.ts';
+import type { UploadedProduct } from '../../catalog/products/products.ts';
 import {
   type BoundRule,
   type CompiledRule,

@@ -1,4 +1,4 @@
-import { COMPARISONS, type Operator } from '../../catalog/catalog.ts';
+import { COMPARISONS, type Operator } from '../../catalog/filters/filters.ts';
 import type { BoundRule, Side } from '../definitions/definitions.ts';
 import { type Membership, Memberships, packMembership } from '../memberships/memberships.ts';
 import { type CatalogColumns, findEdge } from './catalog-columns.ts';

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../kernel/errors.ts';
-import type { StopFlag } from '../../storage/storage.ts';
+import type { StopFlag } from '../../storage/threads/threads.ts';
 
 /** How often work that waits elsewhere is looked after. */
 const LOOK_EVERY_MS = 100;

@@ -1,4 +1,4 @@
-import type { ChangedCatalog } from '../../catalog/catalog.ts';
+import type { ChangedCatalog } from '../../catalog/store/store.ts';
 import { announce } from '../../events/events.ts';
 import {
   byEngine,

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { type ChangedCatalog, isGuarded } from '../../catalog/catalog.ts';
+import type { ChangedCatalog } from '../../catalog/store/store.ts';
+import { isGuarded } from '../../catalog/updates/updates.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import { type PayloadFiles, unpackParts } from '../../storage/payloads/payloads.ts';
 import {
   byEngine,
   insertInto,
   listed,
   lookupJoin,
-  type Operation,
   own,
-  type PayloadFiles,
   type Program,
   row,
   rows,
@@ -17,8 +17,8 @@ import {
   sql,
   tabled,
   text,
-  unpackParts,
 } from '../../storage/storage.ts';
+import type { Operation } from '../../storage/threads/threads.ts';
 import {
   type AcceptedLinks,
   type LinkLine,

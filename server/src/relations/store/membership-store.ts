@@ -1,4 +1,5 @@
-import type { ChangedCatalog, Derive, PlacedDocument } from '../../catalog/catalog.ts';
+import type { Derive, PlacedDocument } from '../../catalog/catalog.ts';
+import type { ChangedCatalog } from '../../catalog/store/store.ts';
 import {
   among,
   byEngine,

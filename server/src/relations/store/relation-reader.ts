@@ -1,5 +1,5 @@
-import type { Attribute } from '../../catalog/catalog.ts';
-import type { StopFlag } from '../../storage/storage.ts';
+import type { Attribute } from '../../catalog/ontology/ontology.ts';
+import type { StopFlag } from '../../storage/threads/threads.ts';
 import type { CatalogRelations, MetRelateInput } from '../answers/answers.ts';
 import {
   bindRule,

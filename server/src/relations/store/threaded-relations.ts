@@ -1,5 +1,7 @@
-import type { ChangedCatalog, ChangeOrder } from '../../catalog/catalog.ts';
-import type { Operation, Program, ThreadPool } from '../../storage/storage.ts';
+import type { ChangeOrder } from '../../catalog/catalog.ts';
+import type { ChangedCatalog } from '../../catalog/store/store.ts';
+import type { Program } from '../../storage/storage.ts';
+import type { Operation, ThreadPool } from '../../storage/threads/threads.ts';
 import type { MetRelateInput, RelateOutput } from '../answers/answers.ts';
 import type { RemovedRelation, SavedRelation } from '../definitions/definitions.ts';
 import type {

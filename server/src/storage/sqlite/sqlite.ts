@@ -7,7 +7,6 @@ export {
   checkSqliteFile,
   createMarkMoves,
   DamageMarks,
-  type FileCheck,
   findDamage,
   listMarked,
   type MarkMoves,

@@ -3,6 +3,6 @@
  */
 export { BufferPool, Loan, refuseOtherBytes, sampleBytes } from './buffer-pool.ts';
 export { countPassed, countPassedAtOnce } from './collector.ts';
-export { type Operation, type OperationAnswer, serveOperations } from './thread-entry.ts';
+export { type Operation, serveOperations } from './thread-entry.ts';
 export { createThreadPool, type StopFlag, type ThreadPool } from './thread-pool.ts';
 export { ThreadSupply } from './thread-supply.ts';

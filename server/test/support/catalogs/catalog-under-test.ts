@@ -12,15 +12,11 @@ import {
   writerOperations,
 } from '../../../src/catalog/store/sqlite/catalog-store.ts';
 import { createSqliteSnapshots } from '../../../src/catalog/store/sqlite/reader-store.ts';
+import type { Postgres } from '../../../src/storage/postgres/postgres.ts';
 import { CatalogFile } from '../../../src/storage/sqlite/catalog-files.ts';
-import {
-  BufferPool,
-  type CatalogFiles,
-  createByteCache,
-  type Operation,
-  type Postgres,
-  type ThreadPool,
-} from '../../../src/storage/storage.ts';
+import type { CatalogFiles } from '../../../src/storage/sqlite/sqlite.ts';
+import { createByteCache } from '../../../src/storage/storage.ts';
+import { BufferPool, type Operation, type ThreadPool } from '../../../src/storage/threads/threads.ts';
 
 /** One project's catalog in a store, as its processes use it, with a look at its tables that no process has. */
 export interface CatalogUnderTest {

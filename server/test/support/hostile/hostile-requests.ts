@@ -1,5 +1,10 @@
 import { gzipSync } from 'node:zlib';
-import type { ApiOperation, ApiParameter, ApiSchema, OpenApiDocument } from '../../../src/http/docs/reference-page.ts';
+import type {
+  ApiOperation,
+  ApiParameter,
+  ApiSchema,
+  OpenApiDocument,
+} from '../../../src/http/docs/reference-page.ts';
 import {
   below,
   corrupt,

@@ -1,4 +1,4 @@
-import { createCatalogFiles } from '../../../src/storage/storage.ts';
+import { createCatalogFiles } from '../../../src/storage/sqlite/sqlite.ts';
 
 /** A process of its own on a failing disk: its words say what becomes of writes to a catalog that opens while the disk is read-only. */
 const [folder = ''] = process.argv.slice(2);

@@ -1,20 +1,13 @@
 import { isStorableText } from '../../../kernel/storable-text.ts';
 import {
   CopyRows,
-  callsOfProject,
   copyInto,
-  type Operation,
-  own,
   type Postgres,
-  type Program,
-  performOn,
-  run,
   type SqlSession,
   type SqlTransaction,
-  sql,
-  type ThreadPool,
-  text,
-} from '../../../storage/storage.ts';
+} from '../../../storage/postgres/postgres.ts';
+import { callsOfProject, own, type Program, performOn, run, sql, text } from '../../../storage/storage.ts';
+import type { Operation, ThreadPool } from '../../../storage/threads/threads.ts';
 import { type BatchDerivation, listDerived } from '../../derivation.ts';
 import {
   coalesceReads,

@@ -14,7 +14,7 @@ import {
   type Session,
 } from '../../../../test/support/catalogs/catalog-world.ts';
 import { makeTestStore, testedStore } from '../../../../test/support/test-store.ts';
-import { openPostgres, type Postgres } from '../../../storage/storage.ts';
+import { openPostgres, type Postgres } from '../../../storage/postgres/postgres.ts';
 import type { CommitOrder } from '../../port.ts';
 
 /** Several processes on one catalog: each has connections and a memory of its own. */

@@ -1,4 +1,5 @@
-import { type Postgres, performOn, type SqlSession } from '../../../storage/storage.ts';
+import type { Postgres, SqlSession } from '../../../storage/postgres/postgres.ts';
+import { performOn } from '../../../storage/storage.ts';
 import type { BatchDerivation } from '../../derivation.ts';
 import type { CatalogSnapshot, CatalogSnapshots, PresentProduct } from '../../port.ts';
 import { createSnapshotReads } from '../operations.ts';

@@ -1,10 +1,6 @@
-import {
-  type CatalogFile,
-  type CatalogFiles,
-  callsOfThreads,
-  type Operation,
-  type ThreadPool,
-} from '../../../storage/storage.ts';
+import type { CatalogFile, CatalogFiles } from '../../../storage/sqlite/sqlite.ts';
+import { callsOfThreads } from '../../../storage/storage.ts';
+import type { Operation, ThreadPool } from '../../../storage/threads/threads.ts';
 import { type Derivation, listDerived } from '../../derivation.ts';
 import { KeptWriter, LookupAnswers, type LookupParts, MADE_AT_ONCE_BYTES } from '../../lookup/lookup.ts';
 import type { AnswerWriter } from '../../ontology/ontology.ts';

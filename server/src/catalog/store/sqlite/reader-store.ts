@@ -1,4 +1,5 @@
-import { type CatalogFile, type CatalogFiles, createPayloadFiles } from '../../../storage/storage.ts';
+import { createPayloadFiles } from '../../../storage/payloads/payloads.ts';
+import type { CatalogFile, CatalogFiles } from '../../../storage/sqlite/sqlite.ts';
 import type { Derivation } from '../../derivation.ts';
 import type { CatalogSnapshot, CatalogSnapshots, PresentProduct } from '../../port.ts';
 import { createSnapshotReads } from '../operations.ts';

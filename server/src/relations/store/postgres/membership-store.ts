@@ -1,8 +1,9 @@
 import type { BatchDerivation } from '../../../catalog/catalog.ts';
-import { ask, CopyRows, copyInto, performOn, type SqlTransaction } from '../../../storage/storage.ts';
-import type { ExtendedDocument } from '../../memberships/memberships.ts';
+import { CopyRows, copyInto, type SqlTransaction } from '../../../storage/postgres/postgres.ts';
+import { ask, performOn } from '../../../storage/storage.ts';
 import {
   COMPARED_COLUMNS,
+  type ExtendedDocument,
   listMembers,
   type MemberRow,
   type PlacedRow,

@@ -8,10 +8,10 @@ import {
 } from '../../../../test/support/relations/relation-catalog.ts';
 import { shareService } from '../../../../test/support/shared-service.ts';
 import { testedStore } from '../../../../test/support/test-store.ts';
-import { openPostgres, type Postgres } from '../../../storage/storage.ts';
+import { openPostgres, type Postgres } from '../../../storage/postgres/postgres.ts';
 import type { RelateOutput } from '../../answers/made-answers.ts';
-import { postgresRelationReaderOperations } from '../../relations.ts';
 import type { CatalogMark } from '../../search/search.ts';
+import { postgresRelationReaderOperations } from './postgres.ts';
 import { describeFetch, readMark } from './search-store.ts';
 
 /** How related products are read: in which statements, and by which plans. */

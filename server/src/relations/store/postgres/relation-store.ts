@@ -1,13 +1,9 @@
-import { applyPostgresChange, changePostgresCatalog, readOntology } from '../../../catalog/catalog.ts';
-import {
-  createPayloadRows,
-  isTimedOut,
-  type Operation,
-  type Postgres,
-  type Program,
-  performOn,
-  type SqlSession,
-} from '../../../storage/storage.ts';
+import { applyPostgresChange, changePostgresCatalog } from '../../../catalog/store/postgres/postgres.ts';
+import { readOntology } from '../../../catalog/store/store.ts';
+import { createPayloadRows } from '../../../storage/payloads/payloads.ts';
+import { isTimedOut, type Postgres, type SqlSession } from '../../../storage/postgres/postgres.ts';
+import { type Program, performOn } from '../../../storage/storage.ts';
+import type { Operation } from '../../../storage/threads/threads.ts';
 import { CatalogRelations, type MetRelateInput } from '../../answers/answers.ts';
 import { KeptColumns, listRelated, type WorkLimit } from '../../search/search.ts';
 import { listBuilt } from '../definition-store.ts';

@@ -1,15 +1,7 @@
-import type { Operator } from '../../../catalog/catalog.ts';
+import type { Operator } from '../../../catalog/filters/filters.ts';
 import { isStorableText } from '../../../kernel/storable-text.ts';
-import {
-  joined,
-  own,
-  performOn,
-  type SqlSession,
-  rows as select,
-  sql,
-  tabled,
-  text,
-} from '../../../storage/storage.ts';
+import type { SqlSession } from '../../../storage/postgres/postgres.ts';
+import { joined, own, performOn, rows as select, sql, tabled, text } from '../../../storage/storage.ts';
 import type { Side } from '../../definitions/definitions.ts';
 import { type PackedMembership, sideNumber, unpackMemberships } from '../../memberships/memberships.ts';
 import {

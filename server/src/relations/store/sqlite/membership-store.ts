@@ -1,6 +1,7 @@
 import type { StatementSync } from 'node:sqlite';
 import type { Derivation, PlacedDocument } from '../../../catalog/catalog.ts';
-import { ask, type CatalogFile } from '../../../storage/storage.ts';
+import type { CatalogFile } from '../../../storage/sqlite/sqlite.ts';
+import { ask } from '../../../storage/storage.ts';
 import {
   COMPARED_COLUMNS,
   listMembers,

@@ -2,9 +2,11 @@ import {
   applySqliteChange,
   changeSqliteCatalog,
   readCatalogVersion,
-  readOntology,
-} from '../../../catalog/catalog.ts';
-import type { CatalogFile, CatalogFiles, Operation, PayloadFiles } from '../../../storage/storage.ts';
+} from '../../../catalog/store/sqlite/sqlite.ts';
+import { readOntology } from '../../../catalog/store/store.ts';
+import type { PayloadFiles } from '../../../storage/payloads/payloads.ts';
+import type { CatalogFile, CatalogFiles } from '../../../storage/sqlite/sqlite.ts';
+import type { Operation } from '../../../storage/threads/threads.ts';
 import { CatalogRelations } from '../../answers/answers.ts';
 import { KeptColumns, listRelated, type RelationView } from '../../search/search.ts';
 import { listBuilt } from '../definition-store.ts';

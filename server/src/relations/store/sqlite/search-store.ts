@@ -1,7 +1,7 @@
-import { findCategoryId } from '../../../catalog/catalog.ts';
-import { type CatalogFile, rows, sql } from '../../../storage/storage.ts';
+import { findCategoryId } from '../../../catalog/store/sqlite/sqlite.ts';
+import type { CatalogFile } from '../../../storage/sqlite/sqlite.ts';
+import { rows, sql } from '../../../storage/storage.ts';
 import { sideNumber, unpackMemberships } from '../../memberships/memberships.ts';
-import type { WorkLimit } from '../../search/search.ts';
 import {
   type Candidate,
   expectCandidates,
@@ -14,6 +14,7 @@ import {
   type StoredUpload,
   type Variant,
   type Wanted,
+  type WorkLimit,
 } from '../../search/search.ts';
 import type { PassedProduct } from '../relation-reader.ts';
 import { describeLinked, type LinkedRow } from '../survey-store.ts';
