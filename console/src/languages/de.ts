@@ -896,7 +896,6 @@ export const de: Readonly<Record<string, string>> = {
   Started: 'Gestartet',
   State: 'Zustand',
   Status: 'Status',
-  Stop: 'Anhalten',
   'Stored and never shown. Leave *** to keep it.':
     'Gespeichert und nie angezeigt. Lassen Sie *** stehen, um den Wert zu behalten.',
   'Stored values are never shown. Leave *** to keep a value.':

@@ -5,7 +5,7 @@ import { describeRefusal, ErrorAnswer, ProjectQuery } from '../http/answers/answ
 import { type CountLook, whileCallerWaits } from '../http/guards/guards.ts';
 import { type RawAnswer, type Routes, sendRaw, serveRaw } from '../http/server/server.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import type { Asking, ToolParts } from './agents.ts';
+import type { ToolContext, ToolParts } from './agents.ts';
 
 export interface AgentRouteParts extends ToolParts {
   readonly countLook: CountLook;
@@ -49,7 +49,7 @@ export const agentRoutes =
   (server) =>
     serveRaw(server, endpoint, (request, reply) =>
       whileCallerWaits(reply, async (signal) => {
-        const asking: Asking = {
+        const context: ToolContext = {
           ...{ catalog: parts.catalog, relations: parts.relations, tasks: parts.tasks },
           ...{ project: request.project, access: request.caller.access, signal },
           countLook: () => countLook(request, reply),
@@ -57,7 +57,7 @@ export const agentRoutes =
         const describeFailure = (error: unknown) => describe(error, request);
         // The protocol and the schemas of its tools are a tenth of a start, and few services are asked by an agent.
         const { createAgentHandler } = await import('./agents.ts');
-        const { fetch } = createAgentHandler(asking, { version, describeFailure });
+        const { fetch } = createAgentHandler(context, { version, describeFailure });
         return send(reply, await fetch(toWebRequest(request), { parsedBody: request.body }));
       }),
     );

@@ -12,9 +12,9 @@ import { allows } from '../kernel/caller.ts';
 import { catalogChanges } from './change-tools.ts';
 import { compareProducts, findProducts, getProducts } from './product-tools.ts';
 import { explainRelation, listRelations, previewRelation, relatedProducts } from './relation-tools.ts';
-import type { Asking, Tool } from './tool.ts';
+import type { Tool, ToolContext } from './tool.ts';
 
-export type { Asking, ToolParts } from './tool.ts';
+export type { ToolContext, ToolParts } from './tool.ts';
 
 const TOOLS = [
   findProducts,
@@ -46,16 +46,16 @@ export interface AgentServerParts {
 }
 
 /** Answers one request of an agent, and keeps nothing between two: nobody can subscribe. */
-export function createAgentHandler(asking: Asking, parts: AgentServerParts): McpHttpHandler {
-  return createMcpHandler(() => openServer(asking, parts), { maxSubscriptions: 0 });
+export function createAgentHandler(context: ToolContext, parts: AgentServerParts): McpHttpHandler {
+  return createMcpHandler(() => openServer(context, parts), { maxSubscriptions: 0 });
 }
 
-function openServer(asking: Asking, { version, describeFailure }: AgentServerParts): McpServer {
+function openServer(context: ToolContext, { version, describeFailure }: AgentServerParts): McpServer {
   const server = new McpServer({ name: 'relata', version }, { instructions: INSTRUCTIONS });
   for (const { tool, config } of TOOLS) {
-    if (!allows(asking.access, tool.access)) continue;
+    if (!allows(context.access, tool.access)) continue;
     server.registerTool(tool.name, config, (input) =>
-      call(tool, asking, input).catch((error: unknown) => ({
+      call(tool, context, input).catch((error: unknown) => ({
         isError: true,
         content: [{ type: 'text', text: describeFailure(error) }],
       })),
@@ -64,7 +64,7 @@ function openServer(asking: Asking, { version, describeFailure }: AgentServerPar
   return server;
 }
 
-async function call(tool: Tool, asking: Asking, input: object) {
-  const structuredContent = (await tool.answer(asking, input as never)) as Record<string, unknown>;
+async function call(tool: Tool, context: ToolContext, input: object) {
+  const structuredContent = (await tool.answer(context, input as never)) as Record<string, unknown>;
   return { content: [{ type: 'text' as const, text: JSON.stringify(structuredContent) }], structuredContent };
 }

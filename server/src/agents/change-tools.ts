@@ -38,10 +38,12 @@ export const catalogChanges = defineTool({
     const found = await tasks.list({ projectId: project.id, from: since, below, limit: PAGE + 1 });
     const page = found.slice(0, PAGE);
     // An upload changes nothing before its commit, which is listed too.
-    const told = page.filter(({ increment, status }) => increment === 'STEP_BASED' || status === 'FAILED');
-    const shown = fitPage(told.map((task) => ({ number: task.number, change: describeChange(task) })));
-    const last = shown.length < told.length ? shown.at(-1) : page.at(-1);
-    const isMore = shown.length < told.length || found.length > PAGE;
+    const reported = page.filter(
+      ({ increment, status }) => increment === 'STEP_BASED' || status === 'FAILED',
+    );
+    const shown = fitPage(reported.map((task) => ({ number: task.number, change: describeChange(task) })));
+    const last = shown.length < reported.length ? shown.at(-1) : page.at(-1);
+    const isMore = shown.length < reported.length || found.length > PAGE;
     return {
       changes: shown.map(({ change }) => change),
       nextCursor: isMore && last !== undefined ? String(last.number) : null,

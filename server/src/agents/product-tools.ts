@@ -2,7 +2,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Static, Type } from 'typebox';
 import { ServiceError } from '../kernel/errors.ts';
 import {
-  type Asking,
   closed,
   countTokens,
   defineTool,
@@ -13,6 +12,7 @@ import {
   shorten,
   shortenValue,
   TOKENS,
+  type ToolContext,
 } from './tool.ts';
 
 /** Tools about products: finding, reading and comparing them. */
@@ -80,10 +80,10 @@ export const findProducts = defineTool({
     facets: Type.Array(ShortFacet),
     nextCursor: NextCursor,
   }),
-  async answer({ catalog, project, signal }, { query: q, limit = PAGE, ...asked }) {
-    const find = (most: number) => catalog.search.find(project.id, { q, limit: most, ...asked }, signal);
+  async answer({ catalog, project, signal }, { query: q, limit = PAGE, ...requested }) {
+    const find = (most: number) => catalog.search.find(project.id, { q, limit: most, ...requested }, signal);
     const found = await find(limit);
-    const facets = asked.cursor === undefined ? found.facets.slice(0, FACETS).map(describeFacet) : [];
+    const facets = requested.cursor === undefined ? found.facets.slice(0, FACETS).map(describeFacet) : [];
     const products = found.items.map(describeFound);
     const fitting = fitPage(products, countTokens(JSON.stringify(facets)));
     const { total, isTotalExact } = found;
@@ -92,7 +92,7 @@ export const findProducts = defineTool({
   },
 });
 
-type Found = Awaited<ReturnType<Asking['catalog']['search']['find']>>;
+type Found = Awaited<ReturnType<ToolContext['catalog']['search']['find']>>;
 
 type Named = Pick<Found['items'][number], 'identifier' | 'name' | 'category' | 'link'>;
 
@@ -145,16 +145,16 @@ export const getProducts = defineTool({
     unknown: Type.Array(Type.String(), { description: 'identifiers of no product' }),
     notShown: Type.Array(Type.String(), { description: NOT_SHOWN }),
   }),
-  async answer(asking, { identifiers, offset = 0 }) {
-    const asked = [...new Set(identifiers)];
-    const found = await lookUp(asking, asked);
+  async answer(context, { identifiers, offset = 0 }) {
+    const requested = [...new Set(identifiers)];
+    const found = await lookUp(context, requested);
     const others = TOKENS - Math.floor(ATTRIBUTE_TOKENS / Math.max(1, found.length));
     const described = found.map((product) => describeProduct(product, offset, others));
     const products = fitPage(described);
     const known = new Set(found.map(({ identifier }) => identifier));
     return {
       products: [...products],
-      unknown: asked.filter((identifier) => !known.has(identifier)),
+      unknown: requested.filter((identifier) => !known.has(identifier)),
       notShown: described.slice(products.length).map(({ identifier }) => identifier),
     };
   },
@@ -175,7 +175,7 @@ interface LookedUp {
 }
 
 async function lookUp(
-  { catalog, project, signal }: Asking,
+  { catalog, project, signal }: ToolContext,
   identifiers: readonly string[],
 ): Promise<LookedUp[]> {
   const frame = { head: Buffer.from('['), tail: Buffer.from(']') };
@@ -249,14 +249,14 @@ export const compareProducts = defineTool({
     total: Type.Integer({ description: 'of attributes' }),
     nextOffset: NextOffset,
   }),
-  async answer(asking, { identifiers, offset }) {
-    const asked = [...new Set(identifiers)];
-    if (asked.length < 2) {
+  async answer(context, { identifiers, offset }) {
+    const requested = [...new Set(identifiers)];
+    if (requested.length < 2) {
       const details = ['/identifiers must NOT have fewer than 2 different items'];
       throw new ServiceError('request_invalid', { details });
     }
-    const products = await lookUp(asking, asked);
-    const missing = asked.filter((one) => !products.some(({ identifier }) => identifier === one));
+    const products = await lookUp(context, requested);
+    const missing = requested.filter((one) => !products.some(({ identifier }) => identifier === one));
     if (missing.length > 0)
       throw new ServiceError('not_found', { details: [`no product ${missing.join(', ')}`] });
     const all = compare(products);

@@ -3,7 +3,6 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { RelatedRequest } from '../relations/answers/answers.ts';
 import { checkDefinition, type Relation } from '../relations/definitions/definitions.ts';
 import {
-  type Asking,
   closed,
   defineTool,
   fitFrom,
@@ -12,6 +11,7 @@ import {
   NextOffset,
   shorten,
   shortenValue,
+  type ToolContext,
 } from './tool.ts';
 
 /** Tools about relations: what goes with a product, and why. */
@@ -118,29 +118,29 @@ export const relatedProducts = defineTool({
       description: 'relations that had no room: ask for them with relationIds',
     }),
   }),
-  async answer(asking, { identifier, tags, relationIds, limit = RELATED, offset = 0, explain = false }) {
-    await refuseUnknown(asking, identifier);
-    const wanted = await chooseRelations(asking, { tags, relationIds });
-    const now = wanted.slice(0, RELATIONS);
+  async answer(context, { identifier, tags, relationIds, limit = RELATED, offset = 0, explain = false }) {
+    await refuseUnknown(context, identifier);
+    const chosen = await chooseRelations(context, { tags, relationIds });
+    const now = chosen.slice(0, RELATIONS);
     const included = { includeRelations: now.map(({ id }) => ({ id, limit: offset + limit + 1 })) };
-    const asked: RelatedRequest = { ...included, identifiers: [identifier], form: 'single', explain };
-    const found = now.length === 0 ? [] : await askRelations(asking, asked);
+    const request: RelatedRequest = { ...included, identifiers: [identifier], form: 'single', explain };
+    const found = now.length === 0 ? [] : await readRelations(context, request);
     const described = found.map((one) => describeFound(one, { offset, limit }));
     const shown = fitPage(described);
     const shownIds = new Set(described.slice(shown.length).map(({ id }) => id));
-    const notShown = [...now.filter(({ id }) => shownIds.has(id)), ...wanted.slice(RELATIONS)];
+    const notShown = [...now.filter(({ id }) => shownIds.has(id)), ...chosen.slice(RELATIONS)];
     return { relations: [...shown], notShown: notShown.map(({ id }) => id).slice(0, 100) };
   },
 });
 
 /** @throws not_found */
-async function refuseUnknown({ catalog, project }: Asking, identifier: string): Promise<void> {
+async function refuseUnknown({ catalog, project }: ToolContext, identifier: string): Promise<void> {
   if (await catalog.store.hasAny(project.id, [identifier])) return;
   throw new ServiceError('not_found', { details: [`no product ${JSON.stringify(identifier)}`] });
 }
 
 async function chooseRelations(
-  { relations, project }: Asking,
+  { relations, project }: ToolContext,
   { tags, relationIds }: { tags: readonly string[] | undefined; relationIds: readonly number[] | undefined },
 ): Promise<readonly Relation[]> {
   const all = (await relations.list(project.id)).filter(({ definition }) => definition.enabled);
@@ -163,12 +163,12 @@ interface FoundItem {
   readonly explain?: { readonly match?: readonly ExplainedMatch[] };
 }
 
-async function askRelations(
-  { relations, project, signal }: Asking,
-  asked: RelatedRequest,
+async function readRelations(
+  { relations, project, signal }: ToolContext,
+  request: RelatedRequest,
 ): Promise<FoundRelation[]> {
   let text = '';
-  for await (const { bytes, release } of await relations.answer(project, asked, signal)) {
+  for await (const { bytes, release } of await relations.answer(project, request, signal)) {
     text += bytes.toString();
     release();
   }
@@ -185,8 +185,8 @@ function describeFound(
   { id, name, tag, searchResult }: FoundRelation,
   { offset, limit }: { offset: number; limit: number },
 ) {
-  const wanted = searchResult.slice(offset, offset + limit).map(describeItem);
-  const products = fitPage(wanted, RELATION_HEAD);
+  const chosen = searchResult.slice(offset, offset + limit).map(describeItem);
+  const products = fitPage(chosen, RELATION_HEAD);
   const end = offset + products.length;
   const nextOffset = end < searchResult.length && end <= FARTHEST ? end : null;
   return { id, name: shorten(name), tag: shorten(tag), products: [...products], nextOffset };

@@ -12,7 +12,7 @@ export interface ToolParts {
 }
 
 /** Who asks, and about which project. */
-export interface Asking extends ToolParts {
+export interface ToolContext extends ToolParts {
   readonly project: ChosenProject;
   readonly access: Access;
   readonly signal: AbortSignal;
@@ -28,7 +28,7 @@ export interface Tool {
   readonly access: Access;
   readonly input: TSchema;
   readonly output: TSchema;
-  answer(asking: Asking, input: never): Promise<object>;
+  answer(context: ToolContext, input: never): Promise<object>;
 }
 
 /** What schemas of several tools have. */
@@ -43,7 +43,7 @@ export const defineTool = <Input extends TSchema, Output extends TSchema>(
     readonly access?: Access;
     readonly input: Input;
     readonly output: Output;
-    answer(asking: Asking, input: Static<Input>): Promise<NoInfer<Static<Output>>>;
+    answer(context: ToolContext, input: Static<Input>): Promise<NoInfer<Static<Output>>>;
   },
 ): Tool => ({ access: 'read', ...tool }) as Tool;
 

@@ -95,10 +95,11 @@ async function openSampler({ sampler, samplerRatio }: TraceSettings) {
 
 /** The SDK tells of every batch that does not arrive. What it tells can have the address: the log has only that it happened. */
 function logFirstFailure(logger: Logger): void {
-  let isTold = false;
+  let isReported = false;
   const tell: DiagLogFunction = () => {
-    if (!isTold) logger.warn({}, 'traces cannot be sent to OTEL_EXPORTER_OTLP_ENDPOINT; this is logged once');
-    isTold = true;
+    if (!isReported)
+      logger.warn({}, 'traces cannot be sent to OTEL_EXPORTER_OTLP_ENDPOINT; this is logged once');
+    isReported = true;
   };
   const quiet = () => {};
   diag.setLogger({ error: tell, warn: quiet, info: quiet, debug: quiet, verbose: quiet }, DiagLogLevel.ERROR);

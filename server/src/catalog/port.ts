@@ -123,7 +123,7 @@ export interface CatalogStateOperations
   /** @returns undefined: nothing was searched yet */
   readSearchState(): SearchState | undefined;
   /** @returns products that the index of search knows, with their whole uploads */
-  listHits(query: WantedHits): HitPart;
+  listHits(query: RequestedHits): HitPart;
   countHits(counted: CountedTier): CountedHits;
   /** @returns products whose documents come after this one, of the next few documents; undefined where these are large */
   listTail(after: number): readonly PlacedRow[] | undefined;
@@ -235,7 +235,7 @@ export interface CountedTier {
 }
 
 /** Products of a tier behind a document, in the order of the documents that they are found by. */
-export interface WantedHits extends CountedTier {
+export interface RequestedHits extends CountedTier {
   readonly after: number;
   readonly limit: number;
 }

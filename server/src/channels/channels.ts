@@ -103,7 +103,7 @@ export function createChannels(parts: ChannelParts) {
       { channel, signal }: { readonly channel: Channel | undefined; readonly signal: AbortSignal },
     ) {
       const { id: projectId, accountId } = project;
-      const asker = { accountId, signal };
+      const requester = { accountId, signal };
       const format = sent?.format ?? channel?.definition.format ?? { type: 'ndjson' };
       const tried = {
         name: 'preview',
@@ -111,8 +111,8 @@ export function createChannels(parts: ChannelParts) {
         format,
         destinations: [],
       } as SentChannel;
-      return previews.use(asker, async () => {
-        const checks = { now: clock.now(), checkTexts: textChecks(asker) };
+      return previews.use(requester, async () => {
+        const checks = { now: clock.now(), checkTexts: textChecks(requester) };
         const definition = await checkChannel(tried, { ...(await readCatalog(projectId)), ...checks });
         return threads.preview({ projectId, definition }, signal);
       });

@@ -35,8 +35,8 @@ function warnOfReaders({ server }: App, { database, dataDir }: Config): void {
 
 /** Source: docs/interface.md §10.2. */
 async function makeFirstKey(app: App, { accountKey, database, dataDir }: Config): Promise<void> {
-  const isTold = accountKey !== undefined || process.stdout.isTTY;
-  if (database !== undefined && !isTold && !(await app.access.hasKeys())) {
+  const isReported = accountKey !== undefined || process.stdout.isTTY;
+  if (database !== undefined && !isReported && !(await app.access.hasKeys())) {
     // A file on one of several machines is found by nobody.
     throw new Error('An empty PostgreSQL database needs RELATA_ACCOUNT_KEY: the first account key.');
   }

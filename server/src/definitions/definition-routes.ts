@@ -18,7 +18,7 @@ import {
 import { whileCallerWaits } from '../http/guards/guards.ts';
 import { type Once, type Sent, type Server, serve, serveOnce } from '../http/server/server.ts';
 import type { Caller } from '../kernel/caller.ts';
-import type { ListPage, PageWish } from '../projects/projects.ts';
+import type { ListPage, PageRequest } from '../projects/projects.ts';
 import type { ControlTransaction } from '../storage/storage.ts';
 import type { Chosen } from './definitions.ts';
 
@@ -94,7 +94,7 @@ export function serveCollection<
     readonly list: Words & {
       readonly query?: Query;
       readonly page?: TSchema;
-      list(place: NoInfer<Place>, query: Static<Query> & PageWish): Promise<ListPage<Resource>>;
+      list(place: NoInfer<Place>, query: Static<Query> & PageRequest): Promise<ListPage<Resource>>;
     };
     readonly create: Words & {
       readonly body: Body;

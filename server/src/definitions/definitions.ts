@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ChosenProject } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
-import { type ListPage, type PageWish, readPlace, toPage } from '../projects/projects.ts';
+import { type ListPage, type PageRequest, readPlace, toPage } from '../projects/projects.ts';
 import type { Secrets } from '../storage/secrets/secrets.ts';
 import { type ControlTransaction, markOf, readNow } from '../storage/storage.ts';
 import type { Task, Tasks } from '../tasks/tasks.ts';
@@ -197,13 +197,13 @@ export function createDefinitions<Sent, Definition extends { readonly name: stri
     record: resources.record,
 
     /** By id. @throws query_invalid */
-    async list(place: InProject, request: PageWish): Promise<ListPage<Answered>> {
+    async list(place: InProject, request: PageRequest): Promise<ListPage<Answered>> {
       const page = await resources.list(place, request);
       return { ...page, items: await show(place, page.items) };
     },
 
     /** Newest first. @throws not_found, query_invalid */
-    async listRuns(place: InProject, id: number, request: PageWish): Promise<ListPage<Run>> {
+    async listRuns(place: InProject, id: number, request: PageRequest): Promise<ListPage<Run>> {
       const at = readPlace(request);
       const owner = await resources.get(place, id);
       const places = (await runStore?.list(database.read, owner, at)) ?? [];

@@ -6,7 +6,7 @@ import {
   type Change,
   describeChange,
   type ListPage,
-  type PageWish,
+  type PageRequest,
   type Projects,
   readPlace,
   toPage,
@@ -132,7 +132,7 @@ export function createResources<Resource extends { readonly id: number }, Place>
     getIn: get,
 
     /** By id. @throws query_invalid */
-    async list(at: Place, page: PageWish): Promise<ListPage<Resource>> {
+    async list(at: Place, page: PageRequest): Promise<ListPage<Resource>> {
       const place = readPlace(page);
       return toPage(await store.list(database.read, at, place), place);
     },

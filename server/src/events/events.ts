@@ -15,7 +15,7 @@ export {
   listeningTo,
   listProjectsWithEvents,
   listServiceEvents,
-  listWanted,
+  listSubscribed,
   type RecordedEvent,
   recordEvents,
 } from './outbox-store.ts';

@@ -44,8 +44,8 @@ export async function recordEvents(
   drafts: readonly EventDraft[],
 ): Promise<void> {
   if (drafts.length === 0) return;
-  const wanted = readWanted(await listeningTo(tx, projectId).execute());
-  const values = drafts.filter(({ type }) => wanted.has(type)).map(toRow);
+  const subscribed = readSubscribed(await listeningTo(tx, projectId).execute());
+  const values = drafts.filter(({ type }) => subscribed.has(type)).map(toRow);
   if (values.length === 0) return;
   await tx
     .insertInto('service_event')
@@ -54,8 +54,8 @@ export async function recordEvents(
 }
 
 /** The same in a transaction of the project's catalog: see `announce`. @returns the types that are wanted */
-export function* listWanted(): Program<ReadonlySet<EventType>> {
-  return readWanted(
+export function* listSubscribed(): Program<ReadonlySet<EventType>> {
+  return readSubscribed(
     yield* controlRows<{ events: string }>(
       sql`select e.events from project p join webhook_endpoint e on e.account_id = p.account_id
         where p.id = ${PROJECT} and p.deleted_at is null and e.is_enabled = 1
@@ -84,8 +84,8 @@ export function* insertEvents(drafts: readonly EventDraft[]): Program<void> {
 
 /** Records events in a transaction of the project's catalog, if an endpoint wants them. */
 export function* announce(drafts: readonly EventDraft[]): Program<void> {
-  const wanted = yield* listWanted();
-  yield* insertEvents(drafts.filter(({ type }) => wanted.has(type)));
+  const subscribed = yield* listSubscribed();
+  yield* insertEvents(drafts.filter(({ type }) => subscribed.has(type)));
 }
 
 /** @returns the oldest events of a catalog */
@@ -176,5 +176,5 @@ const toRow = ({ type, at, taskNumber, data }: EventDraft) => ({
 });
 
 /** @returns the types that any of these endpoints wants; each is a JSON list */
-const readWanted = (rows: readonly { readonly events: string }[]): ReadonlySet<EventType> =>
+const readSubscribed = (rows: readonly { readonly events: string }[]): ReadonlySet<EventType> =>
   new Set(rows.flatMap(({ events }) => JSON.parse(events) as EventType[]));

@@ -77,9 +77,9 @@ export function includesRole(held: Role, needed: Role): boolean {
 }
 
 /** @returns where the user may do what the wanted role may */
-export function reachOf({ role, roles }: Pick<UserCaller, 'role' | 'roles'>, wanted: Role): Scope | Parts {
-  if (includesRole(role, wanted)) return { type: 'account' };
-  const scopes = roles.filter((part) => includesRole(part.role, wanted)).map(({ scope }) => scope);
+export function reachOf({ role, roles }: Pick<UserCaller, 'role' | 'roles'>, required: Role): Scope | Parts {
+  if (includesRole(role, required)) return { type: 'account' };
+  const scopes = roles.filter((part) => includesRole(part.role, required)).map(({ scope }) => scope);
   const listIds = (type: PartScope['type']) =>
     scopes.filter((scope) => scope.type === type).map(({ id }) => id);
   return { type: 'parts', groups: listIds('project-group'), projects: listIds('project') };

@@ -10,7 +10,7 @@ export interface PlaceLimits {
 }
 
 /** For whom work is done. */
-export interface Asker {
+export interface Requester {
   readonly accountId: number;
   /** Aborts when the caller leaves. */
   readonly signal?: AbortSignal | undefined;
@@ -36,7 +36,7 @@ export class AccountPlaces {
   }
 
   /** @throws rate_limited where the account has its share, not_ready where others have the rest; the reason of the signal */
-  async use<Result>({ accountId, signal }: Asker, work: () => Promise<Result>): Promise<Result> {
+  async use<Result>({ accountId, signal }: Requester, work: () => Promise<Result>): Promise<Result> {
     signal?.throwIfAborted();
     const end = this.#hasRoom(accountId) ? this.#taken.begin(accountId) : await this.#wait(accountId, signal);
     try {

@@ -112,10 +112,10 @@ export function createPipelines({
     async preview(project: ChosenProject, sent: SentPreview, signal?: AbortSignal): Promise<Preview> {
       const { id: projectId, accountId } = project;
       const { pipelineId, file, catalog: isCounted = false } = sent;
-      const asker = { accountId, signal };
-      return previews.use(asker, async () => {
+      const requester = { accountId, signal };
+      return previews.use(requester, async () => {
         const stored = pipelineId === undefined ? undefined : await definitions.get(project, pipelineId);
-        const checked = await checkTried(sent, textChecks(asker));
+        const checked = await checkTried(sent, textChecks(requester));
         const opened =
           stored &&
           openStored(PIPELINE_SECRETS, stored, {

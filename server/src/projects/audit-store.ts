@@ -5,7 +5,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { padIds } from '../kernel/padded.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
-import { type ListPage, type PagePlace, type PageWish, readPlace, toPage } from './list-page.ts';
+import { type ListPage, type PagePlace, type PageRequest, readPlace, toPage } from './list-page.ts';
 import { type Reach, reachesProject } from './project.ts';
 import { findProject } from './project-store.ts';
 
@@ -30,7 +30,7 @@ export interface AuditSubject {
 }
 
 /** What is wanted of the log. */
-export interface AuditWish {
+export interface AuditFilter {
   readonly projectId?: number;
   /** An action, or all of a subject. */
   readonly action?: string;
@@ -63,9 +63,9 @@ export async function insertEntry(
 export async function listEntries(
   rows: Database['read'],
   reach: Reach,
-  { place, ...wish }: AuditWish & { place: PagePlace },
+  { place, ...filter }: AuditFilter & { place: PagePlace },
 ): Promise<AuditEntry[]> {
-  const { projectId, from, to } = wish;
+  const { projectId, from, to } = filter;
   const found = await rows
     .selectFrom('audit_log')
     .selectAll()
@@ -73,7 +73,7 @@ export async function listEntries(
     .where(inReach(reach))
     .where('id', '<', place.after ?? Number.MAX_SAFE_INTEGER)
     .$if(projectId !== undefined, (query) => query.where('project_id', '=', projectId ?? 0))
-    .where(isWanted(wish))
+    .where(matches(filter))
     .$if(from !== undefined, (query) => query.where('at', '>=', from ?? 0))
     .$if(to !== undefined, (query) => query.where('at', '<', to ?? 0))
     .orderBy('id', 'desc')
@@ -91,7 +91,7 @@ export async function listEntries(
 }
 
 /** An actor is kept as text, with its members in one order. */
-function isWanted({ action, actor }: AuditWish) {
+function matches({ action, actor }: AuditFilter) {
   const [type, id] = (actor ?? '').split(':');
   const named = `{"type":"${type}"${id === undefined ? '' : `,"id":${Number(id)}`},%`;
   return (eb: ExpressionBuilder<ControlSchema, 'audit_log'>) =>
@@ -134,7 +134,7 @@ export interface AuditLog {
   /** Durable when it returns, or with `tx` when that is committed. */
   recordChange(change: Change, tx?: ControlTransaction): Promise<void>;
   /** Newest first. @throws scope_refused for a project out of reach */
-  listChanges(reach: Reach, wish: PageWish & AuditWish): Promise<ListPage<AuditEntry>>;
+  listChanges(reach: Reach, filter: PageRequest & AuditFilter): Promise<ListPage<AuditEntry>>;
 }
 
 /** Source: docs/interface.md §14.4. */
@@ -153,11 +153,11 @@ export function createAuditLog(database: Database, clock: Clock): AuditLog {
       if (tx !== undefined) await insertEntry(tx, entry);
       else await database.write((own) => insertEntry(own, entry), { of: 'rows' });
     },
-    async listChanges(reach, wish) {
-      const { projectId } = wish;
+    async listChanges(reach, filter) {
+      const { projectId } = filter;
       if (projectId !== undefined) await refuseUnreached(projectId, reach);
-      const place = readPlace(wish);
-      return toPage(await listEntries(database.read, reach, { ...wish, place }), place);
+      const place = readPlace(filter);
+      return toPage(await listEntries(database.read, reach, { ...filter, place }), place);
     },
   };
 

@@ -1,7 +1,7 @@
 import { ServiceError } from '../kernel/errors.ts';
 
 /** What a caller asks of a list. Source: docs/interface.md §4 rule 3. */
-export interface PageWish {
+export interface PageRequest {
   readonly limit?: number;
   readonly cursor?: string;
 }
@@ -19,7 +19,7 @@ export interface PagePlace {
 }
 
 /** @throws query_invalid for a cursor that no list gave out */
-export function readPlace({ limit = 100, cursor }: PageWish): PagePlace {
+export function readPlace({ limit = 100, cursor }: PageRequest): PagePlace {
   if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) {
     throw new ServiceError('query_invalid', {
       details: ['/cursor must be the nextCursor of the page before'],

@@ -2,7 +2,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
 import { type AuditLog, type Author, type Change, describeChange } from './audit-store.ts';
-import { type ListPage, type PageWish, readPlace, toPage } from './list-page.ts';
+import { type ListPage, type PageRequest, readPlace, toPage } from './list-page.ts';
 import {
   DEFAULT_SETTINGS,
   isRestorable,
@@ -45,7 +45,7 @@ interface ProjectDeletion {
  */
 export interface ProjectManagement {
   /** `deleted` lists those that can be brought back instead. */
-  pageProjects(reach: Reach, wish: PageWish & { deleted?: boolean }): Promise<ListPage<Project>>;
+  pageProjects(reach: Reach, page: PageRequest & { deleted?: boolean }): Promise<ListPage<Project>>;
   /** @throws not_found */
   getProject(reach: Reach, id: number): Promise<Project>;
   /** @throws scope_refused, also for a group that is unknown or out of reach */
@@ -69,8 +69,8 @@ export interface ProjectManagementParts {
 export function createProjectManagement(parts: ProjectManagementParts): ProjectManagement {
   const { database, clock } = parts;
   return {
-    async pageProjects(reach, { deleted = false, ...wish }) {
-      const place = readPlace(wish);
+    async pageProjects(reach, { deleted = false, ...page }) {
+      const place = readPlace(page);
       const deletedAfter = deleted ? clock.now() - RESTORABLE_MS : undefined;
       return toPage(await listProjectsInReach(database.read, reach, { place, deletedAfter }), place);
     },
@@ -198,7 +198,7 @@ export type Beside<Subject> = (tx: ControlTransaction, subject: Subject) => Prom
 
 export interface GroupManagement {
   /** @throws scope_refused for the key of a project */
-  listGroups(reach: Reach, wish: PageWish): Promise<ListPage<ProjectGroup>>;
+  listGroups(reach: Reach, page: PageRequest): Promise<ListPage<ProjectGroup>>;
   /**
    * @throws not_found for an unknown group and one out of reach alike; scope_refused for the key of a project
    */
@@ -233,9 +233,9 @@ export function createGroupManagement({
   onGroupRemoved,
 }: GroupManagementParts): GroupManagement {
   return {
-    async listGroups(reach, wish) {
+    async listGroups(reach, page) {
       refuseWithoutGroup(reach);
-      const place = readPlace(wish);
+      const place = readPlace(page);
       return toPage(await listGroupsInReach(database.read, reach, place), place);
     },
     getGroup: (reach, id) => getGroupInReach(database.read, reach, id),

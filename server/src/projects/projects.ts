@@ -38,7 +38,7 @@ export {
   commandAuthor,
   describeChange,
 } from './audit-store.ts';
-export { type ListPage, type PagePlace, type PageWish, readPlace, toPage } from './list-page.ts';
+export { type ListPage, type PagePlace, type PageRequest, readPlace, toPage } from './list-page.ts';
 export type { NewProject, Reach } from './project.ts';
 export { createShortCache } from './project-choice.ts';
 export type { Beside } from './project-management.ts';

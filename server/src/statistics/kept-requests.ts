@@ -48,8 +48,8 @@ export class KeptRequests {
   /** @returns newest first */
   list(projectId: number, kind?: KeptKind): KeptRequest[] {
     const { failed = [], slow = [] } = this.byProject.get(projectId) ?? {};
-    const wanted = kind === undefined ? [...failed, ...slow] : { failed, slow }[kind];
-    return wanted.toReversed().toSorted((a, b) => b.at - a.at);
+    const chosen = kind === undefined ? [...failed, ...slow] : { failed, slow }[kind];
+    return chosen.toReversed().toSorted((a, b) => b.at - a.at);
   }
 
   forget(projectId: number): void {

@@ -5,7 +5,7 @@ import { HOUR_SECONDS, MINUTE_SECONDS } from './request-tally.ts';
 
 /** Query and result of statistics. Source: docs/interface.md §14.7. */
 
-export interface AskedSpan {
+export interface RequestedSpan {
   readonly from?: number;
   readonly to?: number;
   readonly step?: number;
@@ -27,7 +27,7 @@ const MINUTES_SHOWN_MS = 6 * HOUR_SECONDS * 1000;
 const MOST_STEPS = 2_000;
 
 /** @throws query_invalid */
-export function planSpan({ to, from, step }: AskedSpan, now: number): Span {
+export function planSpan({ to, from, step }: RequestedSpan, now: number): Span {
   const end = to ?? now + 1;
   const begin = from ?? end - DAY_MS;
   if (begin >= end) refuse('/from must be before /to');

@@ -43,8 +43,8 @@ function serveList(server: Server, { suggestions, countLook }: SuggestionRoutePa
     countLook(request, reply);
     const { items, ...looked } = await suggestions.list(request.project.id);
     const { kind, dismissed = false } = request.query;
-    const wanted = items.filter((one) => one.dismissed === dismissed && (kind ?? one.kind) === one.kind);
-    return { ...looked, items: wanted } as unknown as Sent<Static<typeof SuggestionList>>;
+    const chosen = items.filter((one) => one.dismissed === dismissed && (kind ?? one.kind) === one.kind);
+    return { ...looked, items: chosen } as unknown as Sent<Static<typeof SuggestionList>>;
   });
 }
 

@@ -5,7 +5,7 @@ import {
   type Author,
   type Beside,
   type ListPage,
-  type PageWish,
+  type PageRequest,
   type Reach,
   readPlace,
   toPage,
@@ -39,7 +39,11 @@ export function createDeliveryLists(
     /** Newest first. @throws not_found */
     async listDeliveries(
       reach: Reach,
-      { endpointId, status, ...page }: PageWish & { endpointId: number; status: DeliveryStatus | undefined },
+      {
+        endpointId,
+        status,
+        ...page
+      }: PageRequest & { endpointId: number; status: DeliveryStatus | undefined },
     ): Promise<ListPage<ShownDelivery>> {
       await getInReach(database.read, reach, endpointId);
       const place = readPlace(page);

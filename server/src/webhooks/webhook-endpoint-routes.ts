@@ -79,7 +79,7 @@ export const webhookEndpointRoutes =
         webhooks.rotateSecret(writer, { id, overlapSeconds }),
     });
     serveDeliveries(server, parts);
-    serveAsked(server, parts);
+    serveActions(server, parts);
   };
 
 function serveDeliveries(server: Server, { webhooks }: WebhookEndpointRouteParts): void {
@@ -92,13 +92,13 @@ function serveDeliveries(server: Server, { webhooks }: WebhookEndpointRouteParts
   } as const;
   serve(server, endpoint, async ({ caller, params, query }) => {
     const { url } = await webhooks.getEndpoint(caller, params.id);
-    const wish = { limit: 50, ...query, endpointId: params.id, status: query.status };
-    const { items, nextCursor } = await webhooks.listDeliveries(caller, wish);
+    const page = { limit: 50, ...query, endpointId: params.id, status: query.status };
+    const { items, nextCursor } = await webhooks.listDeliveries(caller, page);
     return { items: items.map((delivery) => toWireDelivery(delivery, url)), nextCursor };
   });
 }
 
-function serveAsked(server: Server, { webhooks, answerOnce }: WebhookEndpointRouteParts): void {
+function serveActions(server: Server, { webhooks, answerOnce }: WebhookEndpointRouteParts): void {
   const about = { method: 'POST', config, tags, answer: { 200: WireDelivery }, answerOnce } as const;
   const replay = {
     ...about,
@@ -110,8 +110,8 @@ function serveAsked(server: Server, { webhooks, answerOnce }: WebhookEndpointRou
   serveOnce(server, replay, ({ caller, params }, once) =>
     once(async (record) => {
       const { url } = await webhooks.getEndpoint(caller, params.id);
-      const asked = { endpointId: params.id, id: params.deliveryId };
-      const added = await webhooks.replay(caller, asked, (tx, delivery) =>
+      const chosen = { endpointId: params.id, id: params.deliveryId };
+      const added = await webhooks.replay(caller, chosen, (tx, delivery) =>
         record(tx, toWireDelivery(delivery, url)),
       );
       return toWireDelivery(added, url);

@@ -7,7 +7,7 @@ import {
   actorOf,
   type Beside,
   type ListPage,
-  type PageWish,
+  type PageRequest,
   type Projects,
   type Reach,
 } from '../../projects/projects.ts';
@@ -96,7 +96,7 @@ export function createKeyManagement(parts: KeyManagementParts) {
   }
 
   return {
-    async listKeys(reach: Reach, request: PageWish): Promise<ListPage<ApiKey>> {
+    async listKeys(reach: Reach, request: PageRequest): Promise<ListPage<ApiKey>> {
       const page = await keys.list(reach, request);
       return { ...page, items: page.items.map((key) => withLatestUse(key, lastUse)) };
     },

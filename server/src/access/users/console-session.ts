@@ -5,7 +5,7 @@ import {
   type Change,
   createShortCache,
   type ListPage,
-  type PageWish,
+  type PageRequest,
   type Projects,
   readPlace,
   toPage,
@@ -155,7 +155,7 @@ export function createOwnSessions(parts: UserParts) {
     });
   return {
     /** Those that have not ended, by id. */
-    async listSessions({ userId }: UserCaller, page: PageWish): Promise<ListPage<ConsoleSession>> {
+    async listSessions({ userId }: UserCaller, page: PageRequest): Promise<ListPage<ConsoleSession>> {
       const place = readPlace(page);
       const now = clock.now();
       const filter = { userId, place, expiresAfter: now, usedAfter: now - IDLE_MS };

@@ -8,7 +8,7 @@ import {
   commandAuthor,
   describeChange,
   type ListPage,
-  type PageWish,
+  type PageRequest,
   readPlace,
   toPage,
 } from '../../projects/projects.ts';
@@ -106,7 +106,7 @@ export function createInvitations(parts: UserParts) {
       });
     },
 
-    async listInvitations(caller: Caller, page: PageWish): Promise<ListPage<Invitation>> {
+    async listInvitations(caller: Caller, page: PageRequest): Promise<ListPage<Invitation>> {
       refuseUnlessOwner(caller);
       const place = readPlace(page);
       const filter = { accountId: caller.accountId, now: clock.now(), place };

@@ -7,7 +7,7 @@ import {
   type Change,
   describeChange,
   type ListPage,
-  type PageWish,
+  type PageRequest,
   type Projects,
   readPlace,
   toPage,
@@ -41,7 +41,7 @@ interface UserChange {
 export function createUserManagement(parts: UserParts) {
   const { database, projects } = parts;
   return {
-    async listUsers(caller: Caller, page: PageWish): Promise<ListPage<User>> {
+    async listUsers(caller: Caller, page: PageRequest): Promise<ListPage<User>> {
       refuseUnlessOwner(caller);
       const place = readPlace(page);
       return toPage(await listUsers(database.read, caller.accountId, place), place);

@@ -92,14 +92,14 @@ export class LookupAnswers {
    */
   answer(
     catalog: { projectId: number; version: number },
-    wanted: { identifiers: readonly string[]; frame: Frame },
+    requested: { identifiers: readonly string[]; frame: Frame },
     find: (identifier: string) => ServedAnswer | 'long' | undefined,
   ): JoinedAnswers | undefined {
     const space = this.open(catalog);
     this.requests = (this.requests + 1) | 0;
     const places: number[] = [];
     const read: ReadAnswer[] = [];
-    for (const identifier of new Set(wanted.identifiers)) {
+    for (const identifier of new Set(requested.identifiers)) {
       const place = space.find(identifier);
       if (place >= 0) {
         space.mark(place, this.requests);
@@ -113,7 +113,7 @@ export class LookupAnswers {
       places.push(-1 - read.length);
       read.push({ identifier, stored: served.answer, ...writeAround(served) });
     }
-    return this.join({ space, places, read }, wanted.frame);
+    return this.join({ space, places, read }, requested.frame);
   }
 
   /** Has another thread make the answer; `release` gives its memory back. @throws answer_too_large */

@@ -56,8 +56,8 @@ export const lookupRoutes =
         ...{ summary: `${summary}, without the limits of a URL`, body: IdentifiersBody },
       },
       async (request, reply) => {
-        const { identifiers: asked } = request.query;
-        const inQuery = { identifiers: asked === undefined ? undefined : readIdentifierList(asked) };
+        const { identifiers: listed } = request.query;
+        const inQuery = { identifiers: listed === undefined ? undefined : readIdentifierList(listed) };
         const { identifiers: sent } = joinTwins(inQuery, { identifiers: request.body.identifiers });
         const identifiers = checkIdentifiers(sent ?? readIdentifierList(undefined));
         const answers = await find(reply, { projectId: request.project.id, identifiers, frame: LIST });

@@ -29,7 +29,7 @@ export interface ChangedAttribute {
 }
 
 /** A changed attribute that is asked about. */
-export interface WantedChange {
+export interface RequestedChange {
   readonly attribute: RequestedAttribute;
   /** Ids of other attributes that are deleted with the change, so that their keys are free. */
   readonly deleted: readonly number[];
@@ -41,7 +41,7 @@ export interface WantedChange {
  */
 export function planChange(
   { attributes, unitAliases }: Pick<Ontology, 'attributes' | 'unitAliases'>,
-  { attribute: requested, deleted }: WantedChange,
+  { attribute: requested, deleted }: RequestedChange,
 ): ChangedAttribute {
   const byId = attributes.find(({ id }) => id === requested.id);
   const replaced = byId ?? attributes.find(({ name }) => name === requested.name);

@@ -49,7 +49,7 @@ export interface ValueExample {
 const SHOWN_VALUES = 100;
 const SHOWN_EXAMPLES = 20;
 /** Distinct values counted per attribute: with 1,000 attributes 500 MB in the worst case, usually less than 10. */
-const TOLD_APART = 5_000;
+const DISTINGUISHED = 5_000;
 /** Keys that the ontology does not know; a longer list is of no use to readers. */
 const UNKNOWN_KEYS = 1_000;
 const SHOWN_CHARACTERS = 200;
@@ -95,14 +95,14 @@ export class CoverageTally {
   }
 }
 
-interface ToldApart {
+interface Distinguished {
   readonly why: NotExtracted | undefined;
   count: number;
 }
 
 class AttributeTally {
   private readonly attribute: Attribute | { readonly name: string; readonly type?: undefined };
-  private readonly values = new Map<string, ToldApart>();
+  private readonly values = new Map<string, Distinguished>();
   private readonly problems = new ProblemTally();
   private withValue = 0;
   private withFact = 0;
@@ -136,7 +136,7 @@ class AttributeTally {
       return known.why;
     }
     const why = this.attribute.type === undefined ? undefined : judge(value, this.attribute);
-    if (this.values.size < TOLD_APART) this.values.set(value, { why, count: 1 });
+    if (this.values.size < DISTINGUISHED) this.values.set(value, { why, count: 1 });
     else this.hasMoreValues = true;
     return why;
   }

@@ -51,13 +51,13 @@ export function identifyAttributes(
 }
 
 /** An attribute that a person writes or changes has no reason of the service, and one that is changed waits for no update. */
-function explainType({ reason, typing, ...wanted }: Attribute, present: Attribute | undefined): Attribute {
-  const isSame = present !== undefined && describeDefinition(present) === describeDefinition(wanted);
-  if (!isSame && present?.typing !== undefined) return wanted;
-  if (typing !== undefined) return { ...wanted, typing };
+function explainType({ reason, typing, ...requested }: Attribute, present: Attribute | undefined): Attribute {
+  const isSame = present !== undefined && describeDefinition(present) === describeDefinition(requested);
+  if (!isSame && present?.typing !== undefined) return requested;
+  if (typing !== undefined) return { ...requested, typing };
   return isSame && reason !== undefined && present.reason !== undefined
-    ? { ...wanted, reason: present.reason }
-    : wanted;
+    ? { ...requested, reason: present.reason }
+    : requested;
 }
 
 /** @returns an ontology as it is answered */

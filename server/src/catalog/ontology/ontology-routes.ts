@@ -58,9 +58,9 @@ function serveOntologyChange(
     const { project } = request;
     checkOntology(request.body);
     const mayBeRepeated = Boolean(request.headers['idempotency-key']);
-    const wanted = { ...request.body, expected: readIfMatch(request), mayBeRepeated };
+    const requested = { ...request.body, expected: readIfMatch(request), mayBeRepeated };
     const answer = await once(async (record) => {
-      const { ontology, changed } = await catalog.ontology.replace(project, wanted);
+      const { ontology, changed } = await catalog.ontology.replace(project, requested);
       const answered = documentOf(ontology);
       const { mode, attributes } = answered;
       const change = {

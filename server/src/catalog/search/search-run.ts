@@ -144,7 +144,7 @@ class Search {
     const { sort, byKey } = this.plan;
     const facets = new FacetTally(byKey);
     const sorted = sort && new SortedHits(sort);
-    const surveyed = await this.survey(facets, { kept: limit + 1, sorted });
+    const surveyed = await this.countHits(facets, { kept: limit + 1, sorted });
     const counted = this.plan.test === undefined ? await this.count() : surveyed;
     const page = sorted
       ? await this.pageOfSorted(sorted, surveyed, { limit, cursor })
@@ -174,11 +174,11 @@ class Search {
   }
 
   /** Looks at the hits from the first on, as far as facets, a filter or an order need it. */
-  private async survey(facets: FacetTally, wanted: SurveyWants): Promise<Surveyed> {
-    const isEnough = this.endOfSurvey(facets, wanted);
+  private async countHits(facets: FacetTally, request: HitsRequest): Promise<CountedHits> {
+    const isEnough = this.endOfCount(facets, request);
     const isOver = startPart(this.index);
     const former = new FormerHits(this.index.newer);
-    const seen: Surveyed = {
+    const seen: CountedHits = {
       hits: [],
       total: 0,
       examined: 0,
@@ -192,13 +192,13 @@ class Search {
       if (isOver()) return { ...seen, isOver: true };
       seen.examined += 1;
       seen.last = hit.place;
-      if (this.holds(hit)) noteHit(seen, hit, { facets, ...wanted });
+      if (this.holds(hit)) noteHit(seen, hit, { facets, ...request });
     }
     return { ...seen, isExact: true, last: undefined };
   }
 
   /** @returns whether what it has seen suffices */
-  private endOfSurvey(facets: FacetTally, { sorted, kept }: SurveyWants): (seen: Surveyed) => boolean {
+  private endOfCount(facets: FacetTally, { sorted, kept }: HitsRequest): (seen: CountedHits) => boolean {
     if (sorted !== undefined) return ({ total }) => total === EXAMINED;
     if (this.plan.test !== undefined) return ({ examined }) => examined === EXAMINED;
     return ({ hits }) => facets.isFull && hits.length >= kept;
@@ -209,7 +209,7 @@ class Search {
    * @throws search_too_long
    */
   private async fillPage(
-    { hits, last, former }: Surveyed,
+    { hits, last, former }: CountedHits,
     { limit, cursor }: Pick<SearchQuestion, 'limit' | 'cursor'>,
   ): Promise<Collected> {
     if (cursor !== undefined) return this.collect(readPlace(cursor), { hits: [], limit });
@@ -235,7 +235,7 @@ class Search {
 
   private async pageOfSorted(
     sorted: SortedHits,
-    { isExact, isOver }: Surveyed,
+    { isExact, isOver }: CountedHits,
     { limit, cursor }: { limit: number; cursor: string | undefined },
   ): Promise<Page> {
     if (isOver) throw this.timeUsedUp();
@@ -328,13 +328,13 @@ interface ShownHit {
 }
 const toShown = ({ row, place }: Hit): ShownHit => ({ item: toItem(row), place });
 
-interface SurveyWants {
+interface HitsRequest {
   /** Hits that are kept. */
   readonly kept: number;
   readonly sorted: SortedHits | undefined;
 }
 
-interface Surveyed {
+interface CountedHits {
   readonly hits: ShownHit[];
   total: number;
   examined: number;
@@ -348,9 +348,9 @@ interface Surveyed {
 }
 
 function noteHit(
-  seen: Surveyed,
+  seen: CountedHits,
   hit: Hit,
-  { facets, kept, sorted }: SurveyWants & { readonly facets: FacetTally },
+  { facets, kept, sorted }: HitsRequest & { readonly facets: FacetTally },
 ): void {
   seen.total += 1;
   sorted?.add(hit);

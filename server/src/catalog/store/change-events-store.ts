@@ -1,4 +1,4 @@
-import { type EventDraft, insertEvents, listWanted } from '../../events/events.ts';
+import { type EventDraft, insertEvents, listSubscribed } from '../../events/events.ts';
 import { among, own, type Program, rows, sql, text } from '../../storage/storage.ts';
 import type { ChangeCounts, ChangeOrder } from '../port.ts';
 import { planForParts } from './state-store.ts';
@@ -23,7 +23,7 @@ export const describeCommit = ({ taskNumber, at }: ChangeOrder, counts: ChangeCo
 /** Records the products that a change names, if an endpoint wants them. */
 export function* announceProducts(order: ChangeOrder, products: readonly ChangedProduct[]): Program<void> {
   const changed = products.filter(({ kind }) => kind !== 'unchanged');
-  if (changed.length === 0 || !(yield* listWanted()).has('products.changed')) return;
+  if (changed.length === 0 || !(yield* listSubscribed()).has('products.changed')) return;
   const pages = cutPages(changed);
   yield* insertEvents(
     pages.map((page, at) => describePage(order, { page, number: at + 1, hasMore: at + 1 < pages.length })),
@@ -81,7 +81,7 @@ function openPages(order: ChangeOrder) {
 
 /** Records products whose facts follow another ontology, of those that the task has changed. */
 export function* announceFollowed(order: ChangeOrder, products: readonly number[]): Program<void> {
-  if (products.length === 0 || !(yield* listWanted()).has('products.changed')) return;
+  if (products.length === 0 || !(yield* listSubscribed()).has('products.changed')) return;
   const found = yield* rows<{ identifier: string }>(
     sql`select identifier from product where ${own()} and id ${among(products)} and updated_by = ${order.taskNumber}
       order by id`,

@@ -1,4 +1,4 @@
-import { insertEvents, listWanted } from '../../events/events.ts';
+import { insertEvents, listSubscribed } from '../../events/events.ts';
 import {
   among,
   byEngine,
@@ -71,8 +71,8 @@ export function* commit(
   if (isGuarded(order, present, deleted))
     return { result: { kind: 'guarded', present, deleted }, isDone: false };
   yield* insertAttributes(order.newAttributes);
-  const wanted = yield* listWanted();
-  const undo = openUndo(state, order, wanted.has('products.changed'));
+  const subscribed = yield* listSubscribed();
+  const undo = openUndo(state, order, subscribed.has('products.changed'));
   if (deleted > 0) yield* deleteAbsent(order.fullUpdateId, undo);
   const repeated = yield* findRepeated(order.fullUpdateId, compared);
   yield* planForParts();
@@ -84,8 +84,8 @@ export function* commit(
     counts.created += yield* insertCreated(part, order, undo);
   }
   const done = { ...counts, unchanged: staged - counts.changed, deleted };
-  if (wanted.has('catalog.committed')) yield* insertEvents([describeCommit(order, done)]);
-  if (wanted.has('products.changed')) yield* announceEntry(order, undo.id);
+  if (subscribed.has('catalog.committed')) yield* insertEvents([describeCommit(order, done)]);
+  if (subscribed.has('products.changed')) yield* announceEntry(order, undo.id);
   yield* undo.close('commit', done);
   yield* emptyCommitted(order.fullUpdateId);
   return { result: { kind: 'done', counts: done }, isDone: true };

@@ -17,7 +17,14 @@ import {
   text,
 } from '../../storage/storage.ts';
 import type { PlacedRow } from '../browse/browse.ts';
-import type { CountedHits, CountedTier, FoundRow, HitPart, SoughtCategories, WantedHits } from '../port.ts';
+import type {
+  CountedHits,
+  CountedTier,
+  FoundRow,
+  HitPart,
+  RequestedHits,
+  SoughtCategories,
+} from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import {
   type LexemeGroups,
@@ -150,7 +157,7 @@ const READ_AT_ONCE = { as: 'p', bytes: 8 * 1024 * 1024 };
 /** Of uploads of hits: 1,000 ordinary products. Each thread that searches holds so much, and what it parses of it. */
 const HITS_AT_ONCE = { as: 'p', bytes: 2 * 1024 * 1024 };
 
-export function* listHits({ tier, after, limit, newer }: WantedHits): Program<HitPart> {
+export function* listHits({ tier, after, limit, newer }: RequestedHits): Program<HitPart> {
   const { from, where, order } = foundBy(tier);
   const behind = byEngine({
     sqlite: sql`${order} > ${after}`,

@@ -1,4 +1,4 @@
-import { listWanted } from '../../events/events.ts';
+import { listSubscribed } from '../../events/events.ts';
 import { isStorableText } from '../../kernel/storable-text.ts';
 import {
   insertInto,
@@ -65,9 +65,9 @@ const ABOUT = `kind, author, catalog_version, ${COUNTS}`;
 const PRESENT = sql`p.document_id, p.hash, p.ontology_revision, p.updated_at, p.updated_by`;
 
 /** Opens the entry of a task; with `keptCommits` 0 nothing is recorded, unless an event will tell of it. */
-export function openUndo(state: CatalogState, order: ChangeOrder & UndoOrder, isTold = false): Undo {
+export function openUndo(state: CatalogState, order: ChangeOrder & UndoOrder, isAnnounced = false): Undo {
   const { taskNumber, at, author } = order;
-  const isKept = order.keptCommits > 0 || isTold;
+  const isKept = order.keptCommits > 0 || isAnnounced;
   const undoId = isKept ? state.nextUndoId++ : 0;
   /** Without an entry, replaced documents are garbage at once. */
   const recordChanged = (after: Sql, from: Sql) =>
@@ -162,10 +162,10 @@ export function* restore(
   const oldest = entries.findIndex((entry) => entry.commit === commit);
   if (last === undefined || oldest === -1) return { result: { result: null }, isDone: true };
   if (last.commit !== ifLast) return { result: { result: { last: last.commit } }, isDone: true };
-  const isTold = (yield* listWanted()).has('products.changed');
+  const isAnnounced = (yield* listSubscribed()).has('products.changed');
   const restored: RestoreResult[] = [];
   for (const { id } of entries.slice(0, oldest + 1)) {
-    if (isTold) yield* announceEntry(order, id, true);
+    if (isAnnounced) yield* announceEntry(order, id, true);
     restored.push(yield* playBack(state, id));
   }
   return { result: { result: joinRestored(restored) }, isDone: true };
@@ -329,8 +329,8 @@ function* listCreated(
   const created: LoggedChange[] = [];
   for (const { first, end, document } of ranges) {
     if (created.length === limit) break;
-    const wanted = { after: Math.max(from, first - 1), end, limit: limit - created.length };
-    for (const { id: productId, identifier } of yield* listOfRange(wanted, later))
+    const range = { after: Math.max(from, first - 1), end, limit: limit - created.length };
+    for (const { id: productId, identifier } of yield* listOfRange(range, later))
       created.push({ productId, identifier, before: null, after: document + productId - first });
   }
   return created;

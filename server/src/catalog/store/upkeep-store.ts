@@ -13,14 +13,14 @@ export function* deleteProducts(
   state: CatalogState,
   change: ChangeOrder & UndoOrder & { identifiers: readonly string[] },
 ): Program<{ result: { deleted: number; unknown: readonly string[] }; isDone: boolean }> {
-  const asked = [...new Set(change.identifiers)];
+  const requested = [...new Set(change.identifiers)];
   yield* planForParts();
   const present = yield* rows<{ identifier: string }>(
-    sql`select p.identifier from ${productsOf(asked.filter(isStorableText))}`,
+    sql`select p.identifier from ${productsOf(requested.filter(isStorableText))}`,
   );
   const known = present.map(({ identifier }) => identifier);
   const isKnown = new Set(known);
-  const unknown = asked.filter((identifier) => !isKnown.has(identifier));
+  const unknown = requested.filter((identifier) => !isKnown.has(identifier));
   if (known.length === 0) return { result: { deleted: 0, unknown }, isDone: true };
   const undo = openUndo(state, change);
   yield* undo.recordDeleted(productsOf(known));

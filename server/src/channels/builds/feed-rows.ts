@@ -5,7 +5,7 @@ import type { UploadedProduct } from '../../catalog/products/products.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { openExpressions } from '../../pipelines/mapping/expressions/expressions.ts';
 import { MappingProblem } from '../../pipelines/mapping/mapping.ts';
-import type { WantedRelated } from '../../relations/search/search.ts';
+import type { RelatedSearch } from '../../relations/search/search.ts';
 import type { CatalogPass } from '../../relations/store/store.ts';
 import {
   type ChannelDefinition,
@@ -64,7 +64,7 @@ export interface FeedRows {
 const PAGE = 200;
 
 /** Kind and relation of the identifiers at one place of an answer. */
-interface RelatedPlace extends WantedRelated {
+interface RelatedPlace extends RelatedSearch {
   readonly as: RelatedAs;
 }
 

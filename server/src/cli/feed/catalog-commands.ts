@@ -33,17 +33,17 @@ interface Difference {
 export async function diff(files: readonly string[], flags: ConnectionFlags): Promise<number> {
   const connection = connect(flags);
   const hashProduct = await loadHash();
-  const wanted = await hashFiles(files, hashProduct);
+  const sent = await hashFiles(files, hashProduct);
   const found: Difference = { created: [], changed: [], deleted: [], unchanged: 0 };
   for await (const product of connection.relata.products.export(await chooseProject(connection))) {
     const { identifier } = product;
-    const hash = wanted.get(identifier);
-    wanted.delete(identifier);
+    const hash = sent.get(identifier);
+    sent.delete(identifier);
     if (hash === undefined) found.deleted.push(identifier);
     else if (hash === hashProduct(product)) found.unchanged += 1;
     else found.changed.push(identifier);
   }
-  found.created.push(...wanted.keys());
+  found.created.push(...sent.keys());
   const { created, changed, unchanged, deleted } = found;
   if (flags.json)
     print({ created: created.length, changed: changed.length, unchanged, deleted: deleted.length });

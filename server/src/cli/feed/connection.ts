@@ -135,8 +135,8 @@ function readAll(): Record<string, Profile> {
 /** @throws UsageError for a name that there is not; without a name the default one may be missing */
 function readProfile(name: string | undefined): Profile {
   const profiles = readAll();
-  const wanted = name ?? DEFAULT;
-  if (Object.hasOwn(profiles, wanted)) return profiles[wanted] ?? {};
+  const chosen = name ?? DEFAULT;
+  if (Object.hasOwn(profiles, chosen)) return profiles[chosen] ?? {};
   if (name === undefined) return {};
   throw new UsageError(`there is no profile ${name}: relata login --profile ${name} makes it`);
 }
@@ -144,7 +144,11 @@ function readProfile(name: string | undefined): Profile {
 /** `relata login`: keeps where a service is, and the key, after trying them. */
 export async function login({ url, key, project, profile = DEFAULT }: ConnectionFlags): Promise<number> {
   if (url === undefined) throw new UsageError('relata login needs --url');
-  const kept = { url, key: key ?? (await askSecret('API key: ')), ...(project !== undefined && { project }) };
+  const kept = {
+    url,
+    key: key ?? (await promptSecret('API key: ')),
+    ...(project !== undefined && { project }),
+  };
   await createRelata({ url, key: kept.key, retries: 1 }).tasks.list({ limit: 1, ...choose(project) });
   const path = pathOf();
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -169,11 +173,11 @@ export const isInteractive = (): boolean => process.stdin.isTTY === true && proc
 
 /** @returns what a person types */
 export async function ask(question: string): Promise<string> {
-  const asked = createInterface({ input: process.stdin, output: process.stderr });
+  const prompt = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    return (await asked.question(question)).trim();
+    return (await prompt.question(question)).trim();
   } finally {
-    asked.close();
+    prompt.close();
   }
 }
 
@@ -181,20 +185,20 @@ export const confirm = async (question: string): Promise<boolean> =>
   /^y(es)?$/i.test(await ask(`${question} [y/N] `));
 
 /** The same without showing it; from a pipe, its first line. */
-async function askSecret(question: string): Promise<string> {
+async function promptSecret(question: string): Promise<string> {
   if (process.stdin.isTTY) process.stderr.write(question);
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const asked = createInterface({
+  const prompt = createInterface({
     input: process.stdin,
     output: silent,
     terminal: process.stdin.isTTY === true,
   });
   try {
-    const [line = ''] = [await asked.question('')];
+    const [line = ''] = [await prompt.question('')];
     if (line.trim() === '') throw new UsageError('no key was given');
     return line.trim();
   } finally {
-    asked.close();
+    prompt.close();
     if (process.stdin.isTTY) process.stderr.write('\n');
   }
 }

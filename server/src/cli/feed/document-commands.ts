@@ -159,9 +159,9 @@ export async function planDocument(name: DocumentName, file: string, flags: Docu
 export async function applyDocument(name: DocumentName, file: string, flags: DocumentFlags): Promise<number> {
   const { plan, apply } = await prepare(name, file, flags);
   if (!flags.json) describePlan(plan);
-  const isWanted =
+  const isRequested =
     countOf(plan) === 0 || flags.yes || !isInteractive() || (await confirm(`Apply this to the ${name}?`));
-  if (!isWanted) {
+  if (!isRequested) {
     console.error('Nothing was applied.');
     return 1;
   }

@@ -69,7 +69,7 @@ async function pushAll(pushed: Push, flags: PushFlags): Promise<number> {
   const preview = await connection.relata.products.preview(choiceOf(pushed));
   const counts = countsOf(preview);
   console.error(describePreview(preview));
-  if (await isWanted(preview, flags)) {
+  if (await isRequested(preview, flags)) {
     await commit(pushed, counts.deleted, flags);
     return report(pushed, flags, counts);
   }
@@ -203,7 +203,7 @@ function describePreview(preview: FullUpdatePreview): string {
   return `This commit: ${counts.join(', ')}${share}`;
 }
 
-async function isWanted({ deleted }: FullUpdatePreview, flags: PushFlags): Promise<boolean> {
+async function isRequested({ deleted }: FullUpdatePreview, flags: PushFlags): Promise<boolean> {
   if (flags.preview) return false;
   if (flags.yes || flags.allowDeletes !== undefined) return true;
   if (isInteractive())

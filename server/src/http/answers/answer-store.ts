@@ -14,14 +14,14 @@ export interface AnswerKey {
 /** @returns the first answer to this key since then; undefined when there is none. */
 export async function findAnswer(
   database: Database,
-  wanted: AnswerKey & { since: number },
+  key: AnswerKey & { since: number },
 ): Promise<{ requestHash: string; answer: string } | undefined> {
   return database.read
     .selectFrom('idempotent_answer')
     .select(['request_hash as requestHash', 'answer'])
-    .where('caller', '=', wanted.caller)
-    .where('idempotency_key', '=', wanted.idempotencyKey)
-    .where('created_at', '>', wanted.since)
+    .where('caller', '=', key.caller)
+    .where('idempotency_key', '=', key.idempotencyKey)
+    .where('created_at', '>', key.since)
     .executeTakeFirst();
 }
 

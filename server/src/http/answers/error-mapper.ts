@@ -352,8 +352,8 @@ interface SchemaError {
 }
 
 /** Each mistake with its place, for the details of a refusal; what the message of the validator leaves out is added. */
-export function describeSchemaErrors(told: readonly SchemaError[]): string[] {
-  const errors = joinChoices(told);
+export function describeSchemaErrors(reported: readonly SchemaError[]): string[] {
+  const errors = joinChoices(reported);
   const forms = errors.find(isOfForms)?.parentSchema;
   if (forms === undefined) return errors.map(describe);
   const inside = errors.filter(({ instancePath }) => instancePath !== '');
@@ -368,12 +368,12 @@ function joinChoices(errors: readonly SchemaError[]): SchemaError[] {
     if (keyword !== 'const') continue;
     values.set(instancePath, [...(values.get(instancePath) ?? []), params?.allowedValue]);
   }
-  const told = new Set<string>();
+  const reported = new Set<string>();
   return errors.flatMap((error) => {
     const allowedValues = values.get(error.instancePath);
     if (allowedValues === undefined || !OF_CHOICES.has(error.keyword)) return [error];
-    if (told.has(error.instancePath)) return [];
-    told.add(error.instancePath);
+    if (reported.has(error.instancePath)) return [];
+    reported.add(error.instancePath);
     const message = 'must be equal to one of the allowed values';
     return [{ instancePath: error.instancePath, keyword: 'enum', message, params: { allowedValues } }];
   });

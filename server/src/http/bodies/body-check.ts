@@ -164,8 +164,8 @@ export async function refuseBody({ body }: FastifyRequest): Promise<void> {
 export function joinTwins<Parameters extends object>(query: Parameters, body: Parameters): Parameters {
   const sent = Object.entries(body).filter(([, value]) => value !== undefined && value !== null);
   for (const [name, value] of sent) {
-    const asked = (query as Record<string, unknown>)[name];
-    if (asked === undefined || isDeepStrictEqual(asked, value)) continue;
+    const given = (query as Record<string, unknown>)[name];
+    if (given === undefined || isDeepStrictEqual(given, value)) continue;
     throw new ServiceError('query_invalid', { details: [`/${name} of the query and of the body differ`] });
   }
   return { ...query, ...Object.fromEntries(sent) };

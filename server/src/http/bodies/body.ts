@@ -258,7 +258,7 @@ class SenderPace {
   private look(): void {
     const error = this.isHeld ? undefined : this.findFault();
     if (error !== undefined) this.refuse(error);
-    else void this.askForRefusal();
+    else void this.requestRefusal();
   }
 
   private findFault(): ServiceError | undefined {
@@ -273,7 +273,7 @@ class SenderPace {
     return new ServiceError('body_slow', { values: [this.allowedSeconds] });
   }
 
-  private async askForRefusal(): Promise<void> {
+  private async requestRefusal(): Promise<void> {
     if (this.isAsking) return;
     this.isAsking = true;
     const refusal = await this.terms.findRefusal();

@@ -68,10 +68,10 @@ export function createGuardHook(guards: Guards, cookie: SessionCookie) {
  * Made outside the hook: with a function that kept the hook's own variables, each request outlived the collections of young
  * objects, and the collector took 14 µs of the 290 of a lookup of 100 products.
  */
-function checkOf(guards: Guards, asking: Asking): () => Promise<void> {
-  const { request } = asking;
+function checkOf(guards: Guards, incoming: Incoming): () => Promise<void> {
+  const { request } = incoming;
   return async () => {
-    request.caller = await findCaller(guards, asking);
+    request.caller = await findCaller(guards, incoming);
     refuseLowCaller(request);
     await refuseLostProject(guards, request);
   };
@@ -79,8 +79,8 @@ function checkOf(guards: Guards, asking: Asking): () => Promise<void> {
 
 /** Of a request whose body may still name the project. */
 const awaitBody = (request: FastifyRequest) => (error: unknown) => {
-  const isLacking = error instanceof ServiceError && error.code === 'project_required';
-  if (!isLacking || request.routeOptions.config.takesProjectInBody !== true) throw error;
+  const isMissing = error instanceof ServiceError && error.code === 'project_required';
+  if (!isMissing || request.routeOptions.config.takesProjectInBody !== true) throw error;
 };
 
 /** @throws project_required, scope_refused, query_invalid where query and body name two projects */
@@ -147,14 +147,14 @@ async function* endWith<Part>(parts: AsyncGenerator<Part>, check: () => Promise<
   await check();
 }
 
-interface Asking {
+interface Incoming {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly cookie: SessionCookie;
 }
 
 /** @throws token_missing, scope_refused, not_signed_in, origin_refused, csrf_refused */
-async function findCaller(guards: Guards, { request, reply, cookie }: Asking): Promise<Caller> {
+async function findCaller(guards: Guards, { request, reply, cookie }: Incoming): Promise<Caller> {
   return (await findKey(guards, request, reply)) ?? (await findUser(guards, request, cookie));
 }
 
@@ -287,7 +287,7 @@ export function createPathProjectHook(projects: PathProjects) {
 }
 
 /** A key that may not manage is for programs that serve shoppers; a viewer looks at everything. */
-function wantedRole(request: FastifyRequest): Role {
+function requiredRole(request: FastifyRequest): Role {
   const { access = 'read', role } = request.routeOptions.config;
   return role ?? (changesSomething(request) && access !== 'read' ? 'editor' : 'viewer');
 }
@@ -297,12 +297,12 @@ function wantedRole(request: FastifyRequest): Role {
  * @throws role_refused where there is none
  */
 function narrowToRole(request: FastifyRequest, user: UserCaller): UserCaller {
-  const wanted = wantedRole(request);
-  const scope = reachOf(user, wanted);
+  const required = requiredRole(request);
+  const scope = reachOf(user, required);
   const parts = listParts(scope);
   // Without any role one still looks at oneself, signs out, and sees no project.
-  if (wanted !== 'viewer' && parts?.groups.length === 0 && parts.projects.length === 0) {
-    throw roleRefused(wanted, `yours is ${highestRoleOf(user)}`);
+  if (required !== 'viewer' && parts?.groups.length === 0 && parts.projects.length === 0) {
+    throw roleRefused(required, `yours is ${highestRoleOf(user)}`);
   }
   return { ...user, scope };
 }
@@ -321,10 +321,10 @@ async function chooseByRole(
   const { caller } = request;
   if (!isUser(caller) || caller.roles.length === 0) return find(caller, id);
   const project = await find({ ...caller, scope: reachOf(caller, 'viewer') }, id);
-  const wanted = wantedRole(request);
+  const required = requiredRole(request);
   const canChange = await isFound(() => find({ ...caller, scope: reachOf(caller, 'editor') }, project.id));
-  if (!canChange && includesRole(wanted, 'editor')) {
-    throw roleRefused(wanted, `yours in project ${project.id} is viewer`);
+  if (!canChange && includesRole(required, 'editor')) {
+    throw roleRefused(required, `yours in project ${project.id} is viewer`);
   }
   request.caller = { ...caller, access: canChange ? 'manage' : 'read' };
   return project;
@@ -340,5 +340,5 @@ async function isFound(find: () => unknown): Promise<boolean> {
   }
 }
 
-const roleRefused = (wanted: Role, held: string) =>
-  new ServiceError('role_refused', { details: [`this takes the role ${wanted}, ${held}`] });
+const roleRefused = (required: Role, held: string) =>
+  new ServiceError('role_refused', { details: [`this takes the role ${required}, ${held}`] });

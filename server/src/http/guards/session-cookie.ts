@@ -40,9 +40,9 @@ export function createSessionCookie(publicUrl: string | undefined, plainName = S
       if (origin === undefined) return;
       const isOwn = own === undefined ? URL.parse(origin)?.host === request.host : origin === own;
       if (isOwn) return;
-      const wanted = own ?? `of this host, ${request.host}`;
+      const expected = own ?? `of this host, ${request.host}`;
       throw new ServiceError('origin_refused', {
-        details: [`Origin must be ${wanted}; behind a proxy RELATA_PUBLIC_URL says which it is`],
+        details: [`Origin must be ${expected}; behind a proxy RELATA_PUBLIC_URL says which it is`],
       });
     },
   };
@@ -64,8 +64,8 @@ export function changesSomething({ method }: FastifyRequest): boolean {
 export function refuseForged(request: FastifyRequest, sessionValue: string): void {
   if (!changesSomething(request)) return;
   const given = Buffer.from(String(request.headers['x-csrf-token'] ?? ''));
-  const wanted = Buffer.from(csrfTokenOf(sessionValue));
-  if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) {
+  const expected = Buffer.from(csrfTokenOf(sessionValue));
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
     throw new ServiceError('csrf_refused');
   }
 }

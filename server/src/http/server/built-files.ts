@@ -37,8 +37,8 @@ interface BuiltFile {
 /** @returns by path below the folder; none when nothing was built */
 export function readBuiltFiles(folder: string, pattern: string): BuiltFiles {
   const names = globSync(pattern, { cwd: folder });
-  const wanted = names.filter((name) => extname(name) in MEDIA);
-  return new Map(wanted.map((name) => [name.split(sep).join(posix.sep), readFile(join(folder, name))]));
+  const served = names.filter((name) => extname(name) in MEDIA);
+  return new Map(served.map((name) => [name.split(sep).join(posix.sep), readFile(join(folder, name))]));
 }
 
 function readFile(path: string): BuiltFile {

@@ -91,7 +91,7 @@ export type Sent<Value> = unknown extends Value
 type Value<Schema extends TSchema> = NoInfer<Static<Schema>>;
 
 /** A request whose parts are checked. */
-export type Asked<Params, Query, Body> = FastifyRequest & { params: Params; query: Query; body: Body };
+export type Answered<Params, Query, Body> = FastifyRequest & { params: Params; query: Query; body: Body };
 
 /** A route, declared once: what it takes, who may call it, what it answers. */
 export interface Endpoint<
@@ -134,7 +134,7 @@ export function serve<
   server: Server,
   endpoint: Endpoint<Params, Query, Body> & { readonly answer: Answers<Answer> },
   handle: (
-    request: Asked<Value<Params>, Value<Query>, Value<Body>>,
+    request: Answered<Value<Params>, Value<Query>, Value<Body>>,
     reply: FastifyReply,
   ) => Promise<NoInfer<Sent<Static<Answer>>>>,
 ): void {
@@ -165,7 +165,7 @@ export function serveOnce<
     readonly answerOnce: AnswerOnce;
   },
   handle: (
-    request: Asked<Value<Params>, Value<Query>, Value<Body>>,
+    request: Answered<Value<Params>, Value<Query>, Value<Body>>,
     once: Once<NoInfer<Sent<Static<Answer>>>>,
     reply: FastifyReply,
   ) => Promise<NoInfer<Sent<Static<Answer>>>>,
@@ -214,7 +214,7 @@ export function serveRaw<
     readonly produces?: string;
   },
   handle: (
-    request: Asked<Value<Params>, Value<Query>, Value<Body>>,
+    request: Answered<Value<Params>, Value<Query>, Value<Body>>,
     reply: FastifyReply,
   ) => Promise<NoInfer<Sent<Static<Answer>>> | RawAnswer>,
 ): void {

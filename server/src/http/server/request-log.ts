@@ -78,8 +78,8 @@ export function createRefusalLog(message: string): (log: Server['log'], facts: o
     count += 1;
     if (count === 1) {
       setTimeout(() => {
-        const untold = count - REFUSALS_PER_SECOND;
-        if (untold > 0) log.info({ untold }, `${message}: more within a second`);
+        const unreported = count - REFUSALS_PER_SECOND;
+        if (unreported > 0) log.info({ unreported: unreported }, `${message}: more within a second`);
         count = 0;
       }, 1_000).unref();
     }

@@ -356,8 +356,8 @@ function allowOrigins(server: Server, origins: readonly string[]): void {
 
 /** A preflight says which method it asks for. Source: Fetch, "CORS-preflight request". */
 function isOpen({ url, method, headers }: FastifyRequest): boolean {
-  const isAsked = headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
-  if (method === 'OPTIONS' && !isAsked) return false;
+  const isRequested = headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
+  if (method === 'OPTIONS' && !isRequested) return false;
   const path = url.split('?', 1)[0] ?? '';
   return CORS_PATHS.some((open) => (open.endsWith('/') ? path.startsWith(open) : path === open));
 }

@@ -76,12 +76,12 @@ export function openS3(place: S3Place, via: Outbound) {
 }
 
 async function* listObjects(
-  { askXml }: ReturnType<typeof createS3Requests>,
+  { requestXml }: ReturnType<typeof createS3Requests>,
   prefix: string,
 ): AsyncGenerator<S3Object, undefined> {
   let place: Record<string, string> | undefined = {};
   while (place !== undefined) {
-    const page: XmlElement = await askXml({
+    const page: XmlElement = await requestXml({
       query: { 'list-type': '2', 'encoding-type': 'url', prefix, ...place },
     });
     const isEncoded = page.text('EncodingType') === 'url';
@@ -182,7 +182,7 @@ function createS3Requests(place: S3Place, via: Outbound) {
       response.destroy();
     },
     /** @returns the answer's XML. @throws OutboundProblem; a copy or a completion may fail with status 200 */
-    async askXml(request: S3Request): Promise<XmlElement> {
+    async requestXml(request: S3Request): Promise<XmlElement> {
       const answer = await ask(request, [200]);
       const xml = await readAnswer(answer, via);
       if (xml?.name === 'Error') throw describeRefusal(answer.url, 200, xml);
@@ -289,7 +289,7 @@ async function uploadParts(
   { key, headers }: { key: string; headers: Readonly<Record<string, string>> },
   parts: AsyncIterable<Uint8Array>,
 ): Promise<number> {
-  const begun = await requests.askXml({ method: 'POST', key, query: { uploads: '' }, headers });
+  const begun = await requests.requestXml({ method: 'POST', key, query: { uploads: '' }, headers });
   const uploadId = begun.text('UploadId');
   const tags: string[] = [];
   let total = 0;
@@ -301,7 +301,7 @@ async function uploadParts(
       response.destroy();
       total += body.length;
     }
-    await requests.askXml({ method: 'POST', key, query: { uploadId }, body: listParts(tags) });
+    await requests.requestXml({ method: 'POST', key, query: { uploadId }, body: listParts(tags) });
     return total;
   } catch (error) {
     // Parts of an upload that nobody ends are kept, and paid for.

@@ -101,8 +101,8 @@ async function openSession(server: SftpServer, via: Outbound): Promise<SftpSessi
 /** Some servers ask for the password by prompts only. */
 function answerPrompts(client: Client, password: string | undefined): void {
   if (password === undefined) return;
-  client.on('keyboard-interactive', (...asked) => {
-    const [prompts, finish] = asked.slice(3) as [readonly unknown[], (answers: string[]) => void];
+  client.on('keyboard-interactive', (...requested) => {
+    const [prompts, finish] = requested.slice(3) as [readonly unknown[], (answers: string[]) => void];
     finish(prompts.map(() => password));
   });
 }
@@ -287,11 +287,11 @@ interface Opened {
 
 async function* readAhead(calls: SftpCalls, { handle, path, sizeBytes }: Opened): AsyncGenerator<Uint8Array> {
   const ahead: Promise<Uint8Array>[] = [];
-  let asked = 0;
+  let requested = 0;
   let total = 0;
-  while (ahead.length > 0 || asked < sizeBytes) {
-    for (; ahead.length < PIECES_AHEAD && asked < sizeBytes; asked += PIECE_BYTES) {
-      const piece = readAt(calls, handle, asked);
+  while (ahead.length > 0 || requested < sizeBytes) {
+    for (; ahead.length < PIECES_AHEAD && requested < sizeBytes; requested += PIECE_BYTES) {
+      const piece = readAt(calls, handle, requested);
       // It is awaited in its turn; an earlier piece may end the file before.
       piece.catch(() => {});
       ahead.push(piece);

@@ -63,7 +63,7 @@ interface AnsweringRelation extends SearchedRelation {
 }
 
 /** A product that is asked about. */
-interface Asked {
+interface Requested {
   readonly identifier: string;
   readonly source: FoundSource | undefined;
 }
@@ -102,7 +102,7 @@ export class CatalogRelations {
     );
   }
 
-  /** @returns the relations that are answered of those wanted, each with its limit */
+  /** @returns the relations that are answered of those requested, each with its limit */
   listAnswering(tags: readonly RequestedTag[]): { relation: AnsweringRelation; limit: number }[] {
     return tags.flatMap(({ relations }) =>
       relations.flatMap(({ id, limit }) => {
@@ -116,9 +116,9 @@ export class CatalogRelations {
    * Whether an answer will read many products that none before it has read, or so few that it does no harm to read them
    * once more.
    */
-  needsProducts({ identifiers, tags, ...wanted }: RelateInput): boolean {
+  needsProducts({ identifiers, tags, ...requested }: RelateInput): boolean {
     const limits = this.listAnswering(tags).reduce((sum, { limit }) => sum + limit, 0);
-    return identifiers.length * limits <= FEW_ITEMS || this.items.countOf(wanted) < MANY_ITEMS;
+    return identifiers.length * limits <= FEW_ITEMS || this.items.countOf(requested) < MANY_ITEMS;
   }
 
   relate(view: RelationView, input: RelateInput) {
@@ -146,13 +146,13 @@ export class CatalogRelations {
   }
 
   /** A relation is left out when its target side holds nothing (§4.8 rule 5); so is a tag without relations. */
-  private answer(view: RelationView, asked: Asked, input: RelateInput): string {
+  private answer(view: RelationView, requested: Requested, input: RelateInput): string {
     const parts = input.tags.flatMap(({ tag, relations }) => {
       const answered = relations.flatMap(({ id, limit }) => {
         const relation = this.findAnswering(id);
         if (relation === undefined) return [];
-        const found = search(view, relation, { ...asked, limit });
-        return [this.describeRelation(view, relation, { asked, found, input })];
+        const found = search(view, relation, { ...requested, limit });
+        return [this.describeRelation(view, relation, { requested, found, input })];
       });
       return answered.length === 0 ? [] : [`{"tag":${JSON.stringify(tag)},"relations":[${chain(answered)}]}`];
     });
@@ -170,7 +170,7 @@ export class CatalogRelations {
   private describeRelation(
     view: RelationView,
     relation: AnsweringRelation,
-    { asked, found, input }: { asked: Asked; found: FoundGroups; input: RelateInput },
+    { requested, found, input }: { requested: Requested; found: FoundGroups; input: RelateInput },
   ): string {
     const { matchType, groups } = found;
     let relevance = HIGHEST_RELEVANCE;
@@ -179,7 +179,7 @@ export class CatalogRelations {
       const known = this.items.find(input, productId, now);
       const item = `${known ?? this.describeProduct(view, productId, input)}${relevance--}`;
       if (!input.explain) return `${item}}`;
-      const explained = explainItem(view, relation, { ...asked, productId, matchType });
+      const explained = explainItem(view, relation, { ...requested, productId, matchType });
       return `${item},"explain":${JSON.stringify(explained)}}`;
     };
     const results =
@@ -218,7 +218,7 @@ const chain = (texts: readonly string[]) =>
 function search(
   view: RelationView,
   relation: AnsweringRelation,
-  { identifier, source, limit }: Asked & { limit: number },
+  { identifier, source, limit }: Requested & { limit: number },
 ) {
   const find = () => searchRelated(view, relation, { identifier, source, limit });
   // One that is not found may only not be fetched yet: nothing is to be kept of it.
@@ -246,10 +246,10 @@ function explainItem(
 ): PairExplanation | undefined {
   if (isListed) return explainLinked(view, { build, ...found });
   const raws = [view.findUpload(found.identifier)?.raw, view.findRaw(found.productId)];
-  const [asked, other] = raws.map((raw) => raw && (JSON.parse(raw) as UploadedProduct));
-  if (!asked || !other) return undefined;
+  const [requested, other] = raws.map((raw) => raw && (JSON.parse(raw) as UploadedProduct));
+  if (!requested || !other) return undefined;
   const isForward = found.matchType === 'FIRST_WAY';
-  return explainPair(bound, { source: isForward ? asked : other, target: isForward ? other : asked });
+  return explainPair(bound, { source: isForward ? requested : other, target: isForward ? other : requested });
 }
 
 /** `bulk`: for many products, with data points; `single`: for one, flat. Source: docs/interface.md §2.5. */

@@ -49,7 +49,7 @@ const takesSources = { ...takesEntries, maxBodyMib: 7 } as const;
 const hooks = { preValidation: takeNoBody };
 
 /** Before anything else is looked at: the text of the refusal is the contract's. Source: docs/interface.md §4.8 rule 6. */
-const asking = {
+const common = {
   hooks: {
     onRequest: async ({ query }: FastifyRequest) => {
       const { includeRelations, includeTags } = query as {
@@ -80,12 +80,12 @@ function serveBulk(
   const summary = 'Related products of many products';
   serveRaw(
     server,
-    { ...ofMany, ...asking, method: 'GET', summary, query: BulkQuery },
+    { ...ofMany, ...common, method: 'GET', summary, query: BulkQuery },
     async ({ project, query }, reply) => {
-      const asked = { ...readIncluded(query), form: 'bulk' as const, explain: query.explain === true };
+      const requested = { ...readIncluded(query), form: 'bulk' as const, explain: query.explain === true };
       const identifiers = checkSources(readIdentifierList(query.identifiers));
       await refuseCommas(query.identifiers, (some) => isKnown(project.id, some));
-      return answer(project, reply, { ...asked, identifiers });
+      return answer(project, reply, { ...requested, identifiers });
     },
   );
   const sent = {
@@ -96,12 +96,12 @@ function serveBulk(
     ...{ summary: `${summary}, without the limits of a URL`, query: BulkQuery, body: BulkBody },
   } as const;
   serveRaw(server, sent, async ({ project, query, body }, reply) => {
-    const asked = joinAsked(query, body);
+    const requested = joinParameters(query, body);
     const { identifiers: listed } = query;
     const inQuery = { identifiers: listed === undefined ? undefined : readIdentifierList(listed) };
     const { identifiers } = joinTwins(inQuery, { identifiers: body.identifiers });
     const sources = checkSources(identifiers ?? readIdentifierList(undefined));
-    return answer(project, reply, { ...asked, form: 'bulk', identifiers: sources });
+    return answer(project, reply, { ...requested, form: 'bulk', identifiers: sources });
   });
 }
 
@@ -110,10 +110,10 @@ function serveSingle(server: Server, answer: ReturnType<typeof answerBy>): void 
   const summary = 'Related products of one product';
   serveRaw(
     server,
-    { ...ofOne, ...asking, method: 'GET', summary, query: SingleQuery },
+    { ...ofOne, ...common, method: 'GET', summary, query: SingleQuery },
     async ({ project, query }, reply) => {
-      const asked = { ...readIncluded(query), form: 'single' as const, explain: query.explain === true };
-      return answer(project, reply, { ...asked, identifiers: [query.identifier] });
+      const requested = { ...readIncluded(query), form: 'single' as const, explain: query.explain === true };
+      return answer(project, reply, { ...requested, identifiers: [query.identifier] });
     },
   );
   const sent = {
@@ -124,12 +124,12 @@ function serveSingle(server: Server, answer: ReturnType<typeof answerBy>): void 
     ...{ summary: `${summary}, without the limits of a URL`, query: SingleSentQuery, body: SingleBody },
   } as const;
   serveRaw(server, sent, async ({ project, query, body }, reply) => {
-    const asked = joinAsked(query, body);
+    const requested = joinParameters(query, body);
     const inQuery = { identifier: query.identifier };
     const { identifier } = joinTwins(inQuery, { identifier: body.identifier });
     if (identifier === undefined)
       throw new ServiceError('query_invalid', { details: ["must have required property 'identifier'"] });
-    return answer(project, reply, { ...asked, form: 'single', identifiers: [identifier] });
+    return answer(project, reply, { ...requested, form: 'single', identifiers: [identifier] });
   });
 }
 
@@ -147,7 +147,7 @@ function readIncluded(query: { includeRelations?: string; includeTags?: string }
 }
 
 /** @throws bad_request for nothing, query_invalid where query and body ask for something else */
-function joinAsked(
+function joinParameters(
   query: Parameters<typeof readIncluded>[0] & { explain?: boolean },
   body: Pick<Static<typeof SingleBody>, 'includeRelations' | 'includeTags' | 'explain'>,
 ): IncludedRelations & { explain: boolean } {
@@ -199,9 +199,9 @@ function readList<List>(
 /** The first part is read before anything is sent, so that what fails in it is told; more than one is streamed. */
 const answerBy =
   (relations: Relations) =>
-  (project: ChosenProject, reply: FastifyReply, asked: RelatedRequest): Promise<RawAnswer> =>
+  (project: ChosenProject, reply: FastifyReply, requested: RelatedRequest): Promise<RawAnswer> =>
     whileCallerWaits(reply, async (signal) => {
-      const steps = await relations.answer(project, asked, signal);
+      const steps = await relations.answer(project, requested, signal);
       const first = await steps.next();
       const second = await steps.next();
       if (first.done) throw new Error('an answer has at least one part');
@@ -381,9 +381,9 @@ export const productRelationRoutes =
   ({ relations }: ProductRelationRouteParts): Routes =>
   (server) =>
     serve(server, endpoint, async ({ project, params: { identifier }, query }, reply) => {
-      const wanted = { projectId: project.id, identifier, limit: query.limit ?? DEFAULT_LIMIT };
+      const requested = { projectId: project.id, identifier, limit: query.limit ?? DEFAULT_LIMIT };
       return whileCallerWaits(reply, async (signal) => ({
-        relations: (await relations.relateProduct(wanted, signal)).map(({ relation, related }) => ({
+        relations: (await relations.relateProduct(requested, signal)).map(({ relation, related }) => ({
           id: relation.id,
           name: relation.definition.name,
           tag: relation.definition.tag,

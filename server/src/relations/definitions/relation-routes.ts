@@ -230,7 +230,7 @@ function serveQuestions(server: Server, { relations, countLook }: RelationRouteP
     ...{ body: PairToExplain, answer: { 200: Explanation } },
   } as const;
   serve(server, explain, async ({ project, params, body }, reply) => {
-    const wanted = { projectId: project.id, id: params.relationId, ...body };
-    return whileCallerWaits(reply, (signal) => relations.explain(wanted, signal));
+    const pair = { projectId: project.id, id: params.relationId, ...body };
+    return whileCallerWaits(reply, (signal) => relations.explain(pair, signal));
   });
 }

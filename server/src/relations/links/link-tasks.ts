@@ -190,10 +190,10 @@ export class RelationLinks {
   /** @returns lines in their order, a part at a time @throws not_found when the relation goes meanwhile */
   async *read(
     projectId: number,
-    wanted: Pick<LinkPage, 'relationId' | 'source'>,
+    list: Pick<LinkPage, 'relationId' | 'source'>,
   ): AsyncGenerator<readonly LinkLine[]> {
     for (let after = 0; ; ) {
-      const page = await this.parts.store.readLinks(projectId, { ...wanted, after, limit: EXPORTED_LINES });
+      const page = await this.parts.store.readLinks(projectId, { ...list, after, limit: EXPORTED_LINES });
       if (page === undefined) throw new ServiceError('not_found');
       const last = page.at(-1);
       if (last === undefined) return;

@@ -30,6 +30,7 @@ export {
   describePage,
   type ExtendedDocument,
   isUnbuilt,
+  type PlannedBuild,
   planBinding,
   planExtension,
   type RelationRow,
@@ -38,6 +39,5 @@ export {
   toRelation,
   toServed,
   type WalkedDocument,
-  type WantedBuild,
 } from './relation-plan.ts';
 export { createRelationBuilds } from './relation-tasks.ts';

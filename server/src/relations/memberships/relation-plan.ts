@@ -21,7 +21,7 @@ export interface RelationRow {
   /** The build that answers. */
   readonly active: number | null;
   /** The build of the rule as it is. */
-  readonly wanted: number | null;
+  readonly next: number | null;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
@@ -39,15 +39,15 @@ export function toRelation({ id, definition, problem, createdAt, updatedAt, ...r
 
 function stateOf(
   problem: string | null,
-  { active, wanted }: Pick<RelationRow, 'active' | 'wanted'>,
+  { active, next }: Pick<RelationRow, 'active' | 'next'>,
 ): RelationState {
   if (problem !== null) return 'misconfigured';
-  return active !== null && active === wanted ? 'ready' : 'building';
+  return active !== null && active === next ? 'ready' : 'building';
 }
 
 /** Whether a relation wants another index than the one that answers. */
-export const isUnbuilt = ({ active, wanted }: Pick<RelationRow, 'active' | 'wanted'>) =>
-  wanted !== null && wanted !== active;
+export const isUnbuilt = ({ active, next }: Pick<RelationRow, 'active' | 'next'>) =>
+  next !== null && next !== active;
 
 /** A relation that answers, with the rule that its index was made by. */
 export interface ServedRelation {
@@ -95,7 +95,7 @@ export type Binding =
 
 /** `builds`: those that the relation has now. */
 export function planBinding(
-  { definition: text, problem, active, wanted }: RelationRow,
+  { definition: text, problem, active, next }: RelationRow,
   attributes: readonly Attribute[],
   builds: readonly { readonly id: number; readonly rule: string }[],
 ): Binding {
@@ -106,7 +106,7 @@ export function planBinding(
   }
   const rule = JSON.stringify(result.bound);
   const isUsable = (build: { id: number; rule: string }) =>
-    build.rule === rule && (build.id === active || build.id === wanted);
+    build.rule === rule && (build.id === active || build.id === next);
   return {
     kind: 'build',
     build: builds.find(isUsable)?.id,
@@ -132,17 +132,17 @@ export interface WalkedPlace {
 }
 
 export interface BuildPage {
-  /** undefined: the indexes are complete, or none is wanted. */
+  /** undefined: the indexes are complete, or none is needed. */
   readonly next: WalkedPlace | undefined;
   /** In percent of the documents. */
   readonly progress: number;
 }
 
 /** The build that a relation wants. */
-export interface WantedBuild {
+export interface PlannedBuild {
   readonly relationId: number;
   readonly active: number | null;
-  readonly wanted: number;
+  readonly next: number;
   /** JSON. */
   readonly rule: string;
   /** The last document that is older than the build. */
@@ -150,8 +150,8 @@ export interface WantedBuild {
 }
 
 /** @returns those that are made in one walk from `after` on */
-export const chooseWalked = (wanted: readonly WantedBuild[], after: WalkedPlace | undefined): WantedBuild[] =>
-  wanted.filter((one) => isUnbuilt(one) && (after === undefined || after.builds.includes(one.wanted)));
+export const chooseWalked = (next: readonly PlannedBuild[], after: WalkedPlace | undefined): PlannedBuild[] =>
+  next.filter((one) => isUnbuilt(one) && (after === undefined || after.builds.includes(one.next)));
 
 /** A page of the documents of builds, of which `last` is the last. */
 export interface WalkedPage {

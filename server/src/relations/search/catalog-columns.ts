@@ -121,24 +121,24 @@ export class CatalogColumns {
       const own = field === 'identifier' ? this.identifiers : this.groups;
       return (place) => [own[place] as string];
     }
-    const wanted = new Uint8Array(this.keys.size);
+    const needed = new Uint8Array(this.keys.size);
     for (const key of keys) {
       const number = this.keys.get(key);
-      if (number !== undefined) wanted[number] = 1;
+      if (number !== undefined) needed[number] = 1;
     }
     const known = new Map<number, Comparable | undefined>();
-    return (place) => this.readValues(place, wanted, (text) => this.readText(text, attribute, known));
+    return (place) => this.readValues(place, needed, (text) => this.readText(text, attribute, known));
   }
 
   private readValues(
     place: number,
-    wanted: Uint8Array,
+    needed: Uint8Array,
     read: (text: number) => Comparable | undefined,
   ): readonly Comparable[] {
     let found: Comparable[] | undefined;
     const end = this.starts[place + 1] as number;
     for (let at = this.starts[place] as number; at < end; at += 2) {
-      if (wanted[this.values[at] as number] === 0) continue;
+      if (needed[this.values[at] as number] === 0) continue;
       const value = read(this.values[at + 1] as number);
       if (value === undefined) continue;
       if (found === undefined) found = [value];

@@ -1,21 +1,28 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Membership } from '../memberships/membership.ts';
-import { FetchedView, type Wanted } from './related-view.ts';
+import { type CandidateSearch, FetchedView } from './related-view.ts';
 
 const opposite: Membership = { build: 1, side: 'source', rank: '', compared: [], keys: ['AQ=='] };
-const wanted: Wanted = { build: 1, side: 'target', opposite, operators: [], limit: 2, excluded: undefined };
+const search: CandidateSearch = {
+  build: 1,
+  side: 'target',
+  opposite,
+  operators: [],
+  limit: 2,
+  excluded: undefined,
+};
 const candidate = (productId: number) => ({ productId, group: `G${productId}` });
 
 test('a view that lacks something gives the least, and says what to fetch', () => {
   const view = new FetchedView();
   assert.equal(view.findSource('A'), undefined);
-  assert.deepEqual([...view.listCandidates(wanted)], []);
+  assert.deepEqual([...view.listCandidates(search)], []);
   assert.deepEqual(view.listVariants('G'), []);
   assert.equal(view.findRaw(7), undefined);
   const { sources, pages, groups, raws } = view.missing;
   assert.deepEqual([...sources, ...groups, ...raws], ['A', 'G', 7]);
-  assert.deepEqual([...pages.values()], [{ ...wanted, size: 8, after: undefined }]);
+  assert.deepEqual([...pages.values()], [{ ...search, size: 8, after: undefined }]);
   assert.equal(view.missing.count, 4);
 });
 
@@ -37,14 +44,14 @@ test('a list is read on only when all of it that is there was looked at, in page
   const view = new FetchedView();
   const last = { rank: 'ff', productId: 6 };
   view.addPage(opposite, { page: [1, 2, 3, 4, 5, 6].map(candidate), last, size: 6 });
-  for (const { productId } of view.listCandidates(wanted)) if (productId === 5) break;
+  for (const { productId } of view.listCandidates(search)) if (productId === 5) break;
   assert.equal(view.missing.count, 0);
-  assert.equal([...view.listCandidates(wanted)].length, 6);
-  assert.deepEqual([...view.missing.pages.values()], [{ ...wanted, size: 24, after: last }]);
+  assert.equal([...view.listCandidates(search)].length, 6);
+  assert.deepEqual([...view.missing.pages.values()], [{ ...search, size: 24, after: last }]);
   view.addPage(opposite, { page: [candidate(7)], last: { rank: 'ff', productId: 7 }, size: 24 });
   view.settle();
   assert.deepEqual(
-    [...view.listCandidates(wanted)].map(({ productId }) => productId),
+    [...view.listCandidates(search)].map(({ productId }) => productId),
     [1, 2, 3, 4, 5, 6, 7],
   );
   assert.equal(view.missing.count, 0, 'the page was not full');

@@ -2,7 +2,7 @@ import type { Operator } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import type { Side } from '../definitions/definitions.ts';
 import { isMatch, type Membership, unpackMember } from '../memberships/memberships.ts';
-import type { Candidate, FoundSource, RelationView, Variant, Wanted } from './related-view.ts';
+import type { Candidate, CandidateSearch, FoundSource, RelationView, Variant } from './related-view.ts';
 
 export type MatchType = 'FIRST_WAY' | 'SECOND_WAY';
 
@@ -37,11 +37,11 @@ interface SearchedProduct {
 export function searchRelated(
   view: RelationView,
   relation: SearchedRelation,
-  asked: SearchedProduct,
+  searched: SearchedProduct,
 ): FoundGroups {
-  const groups = searchSide(view, relation, { ...asked, side: 'target' });
+  const groups = searchSide(view, relation, { ...searched, side: 'target' });
   if (groups.length > 0 || !relation.twoWay) return { matchType: 'FIRST_WAY', groups };
-  const back = searchSide(view, relation, { ...asked, side: 'source' });
+  const back = searchSide(view, relation, { ...searched, side: 'source' });
   return back.length > 0 ? { matchType: 'SECOND_WAY', groups: back } : { matchType: 'FIRST_WAY', groups: [] };
 }
 
@@ -58,10 +58,10 @@ export function searchSide(
 function searchRule(
   view: RelationView,
   relation: SearchedRelation,
-  asked: { source: FoundSource; limit: number; side: Side },
+  searched: { source: FoundSource; limit: number; side: Side },
 ): (readonly number[])[] {
-  const { source, limit, side } = asked;
-  const query = toWanted(relation, asked);
+  const { source, limit, side } = searched;
+  const query = toSearch(relation, searched);
   if (query === undefined) return [];
   // A product that may be among its own results gives its group another place in them.
   const isAmong =
@@ -76,10 +76,10 @@ function searchRule(
 }
 
 /** @returns undefined for a product that is not on the other side, or matches nothing there */
-function toWanted(
+function toSearch(
   { build, excludeSameGroup, operators }: SearchedRelation,
   { source, limit, side }: { source: FoundSource; limit: number; side: Side },
-): Wanted | undefined {
+): CandidateSearch | undefined {
   const own = side === 'target' ? 'source' : 'target';
   const opposite = source.memberships.find((one) => one.build === build && one.side === own);
   if (opposite === undefined || opposite.keys.length === 0) return undefined;
@@ -94,35 +94,38 @@ interface ListedGroup {
 }
 
 /** The same list for all products with these values: one group more, as each of them leaves its own out. */
-function share(view: RelationView, query: Wanted): readonly ListedGroup[] {
+function share(view: RelationView, query: CandidateSearch): readonly ListedGroup[] {
   const all = { ...query, limit: query.limit + 1, excluded: undefined };
   const make = () => listGroups(view, all, undefined);
-  return view.share?.(describeWanted(query), make, ({ products }) => 100 + 8 * products.length) ?? [];
+  return view.share?.(describeSearch(query), make, ({ products }) => 100 + 8 * products.length) ?? [];
 }
 
 /** @returns a key that all products with these values have */
-function describeWanted({ build, side, limit, opposite }: Wanted): string {
+function describeSearch({ build, side, limit, opposite }: CandidateSearch): string {
   const compared = opposite.compared.map((value) => value ?? '-');
   return `${build} ${side} ${limit} ${opposite.keys.join()} ${compared.join()}`;
 }
 
 /** `asked`: the product that is left out. */
-function listGroups(view: RelationView, query: Wanted, asked: number | undefined): ListedGroup[] {
+function listGroups(view: RelationView, query: CandidateSearch, searched: number | undefined): ListedGroup[] {
   const groups = new Set<string>();
   for (const { productId, group } of view.listCandidates(query)) {
-    if (productId === asked || group === query.excluded) continue;
+    if (productId === searched || group === query.excluded) continue;
     groups.add(group);
     if (groups.size === query.limit) break;
   }
-  const isWanted = ({ productId }: Variant) => productId !== asked;
+  const isOther = ({ productId }: Variant) => productId !== searched;
   return [...groups].map((group) => ({
     group,
-    products: sortVariants(view.listVariants(group).filter(isWanted), query),
+    products: sortVariants(view.listVariants(group).filter(isOther), query),
   }));
 }
 
 /** @returns the ids of those that match, by rank, then id */
-function sortVariants(variants: readonly Variant[], { build, side, opposite, operators }: Wanted): number[] {
+function sortVariants(
+  variants: readonly Variant[],
+  { build, side, opposite, operators }: CandidateSearch,
+): number[] {
   const matches = (member: Membership) =>
     side === 'target' ? isMatch(opposite, member, operators) : isMatch(member, opposite, operators);
   return variants
@@ -161,7 +164,7 @@ const groupOf = (raw: string) => (JSON.parse(raw) as UploadedProduct).groupIdent
 
 /** What goes with many products, by identifier alone: for whoever hands it on and describes nothing. */
 
-export interface WantedRelated {
+export interface RelatedSearch {
   readonly relation: SearchedRelation;
   /** Groups for each product. */
   readonly limit: number;
@@ -169,21 +172,21 @@ export interface WantedRelated {
   readonly direction: 'from' | 'to';
 }
 
-/** @returns for each product and each relation wanted the best product of each related group, best first */
+/** @returns for each product and each requested relation the best product of each related group, best first */
 export function listRelated(
   view: RelationView,
   identifiers: readonly string[],
-  wanted: readonly WantedRelated[],
+  requested: readonly RelatedSearch[],
 ): (readonly string[])[][] {
   return identifiers.map((identifier) =>
     view.once(`related ${identifier}`, () => {
       const source = view.findSource(identifier);
-      return wanted.map(({ relation, limit, direction }) => {
-        const asked = { identifier, source, limit };
-        if (direction === 'to') return listBest(view, relation, { ...asked, side: 'source' });
-        const there = listBest(view, relation, { ...asked, side: 'target' });
+      return requested.map(({ relation, limit, direction }) => {
+        const searched = { identifier, source, limit };
+        if (direction === 'to') return listBest(view, relation, { ...searched, side: 'source' });
+        const there = listBest(view, relation, { ...searched, side: 'target' });
         if (there.length > 0 || !relation.twoWay) return there;
-        return listBest(view, relation, { ...asked, side: 'source' });
+        return listBest(view, relation, { ...searched, side: 'source' });
       });
     }),
   );
@@ -199,10 +202,10 @@ function listBest(
     const groups = searchLinked(view, relation, { identifier, limit, side });
     return groups.map(([best]) => view.findIdentifier(best as number));
   }
-  const query = source && toWanted(relation, { source, limit, side });
+  const query = source && toSearch(relation, { source, limit, side });
   if (query === undefined) return [];
   if (view.share === undefined) return nameBest(view, view.listCandidates(query), { source, query });
-  const first = view.share(`first ${describeWanted(query)}`, () => [listFirst(view, query)], weighFirst)[0];
+  const first = view.share(`first ${describeSearch(query)}`, () => [listFirst(view, query)], weighFirst)[0];
   if (first === undefined) return [];
   const isAmong = first.candidates.some(
     ({ productId, group }) => productId === source?.productId || group === query.excluded,
@@ -225,7 +228,7 @@ interface FirstCandidates {
 /** Bytes, with texts. */
 const weighFirst = ({ candidates }: FirstCandidates) => 200 + 150 * candidates.length;
 
-function listFirst(view: RelationView, query: Wanted): FirstCandidates {
+function listFirst(view: RelationView, query: CandidateSearch): FirstCandidates {
   const all = { ...query, limit: query.limit + 1, excluded: undefined };
   const first = takeFirst(view.listCandidates(all), all.limit);
   const candidates = first.map(
@@ -240,11 +243,11 @@ function listFirst(view: RelationView, query: Wanted): FirstCandidates {
   };
 }
 
-/** @returns the identifiers of the first candidate of each group, of as many groups as are wanted */
+/** @returns the identifiers of the first candidate of each group, of as many groups as are requested */
 function nameBest(
   view: RelationView,
   candidates: Iterable<NamedCandidate>,
-  { source, query: { excluded, limit } }: { source: FoundSource | undefined; query: Wanted },
+  { source, query: { excluded, limit } }: { source: FoundSource | undefined; query: CandidateSearch },
 ): string[] {
   const best = new Map<string, string>();
   for (const { productId, group, identifier } of candidates) {

@@ -17,11 +17,11 @@ export interface RelationView {
   readonly share?: ShareLists;
   findSource(identifier: string): FoundSource | undefined;
   /** @returns matching products by rank, then id; of a product with several matching keys several times */
-  listCandidates(wanted: Wanted): Iterable<Candidate>;
+  listCandidates(search: CandidateSearch): Iterable<Candidate>;
   /** @returns the products of a group that stand on any side of any relation */
   listVariants(group: string): readonly Variant[];
   /** @returns what a product is listed with and is in the catalog, in the order of the list, up to `LINKED_AT_MOST` */
-  listLinked(wanted: WantedLinks): readonly LinkedProduct[];
+  listLinked(search: LinkSearch): readonly LinkedProduct[];
   /** @returns the id of its document; absent: only together with all that the document holds */
   findDocument?(productId: number): number | undefined;
   /** @returns its upload as JSON; undefined only when it is not fetched yet: the product is one that the view named */
@@ -60,7 +60,7 @@ export interface Candidate {
 }
 
 /** What is looked for in a list: those on `side` that stand with the identifier on the other one. */
-export interface WantedLinks {
+export interface LinkSearch {
   readonly build: number;
   readonly side: Side;
   readonly identifier: string;
@@ -75,7 +75,7 @@ export interface LinkedProduct extends Candidate {
 export const LINKED_AT_MOST = 1_000;
 
 /** What is looked for on a side of a build: what stands opposite to `opposite`. */
-export interface Wanted {
+export interface CandidateSearch {
   readonly build: number;
   readonly side: Side;
   readonly opposite: Membership;
@@ -130,7 +130,7 @@ export const SQL_OPERATORS: Readonly<Record<Exclude<Operator, 'equals'>, Readonl
 export const SORTED_AT_MOST = 500;
 
 /** The next candidates of a list. */
-export interface WantedPage extends Wanted {
+export interface VariantSearch extends CandidateSearch {
   readonly size: number;
   /** Where the page before ended. */
   readonly after: RankedPlace | undefined;
@@ -153,7 +153,7 @@ interface ReadList {
 /** What a view lacked. */
 class Missing {
   readonly sources = new Set<string>();
-  readonly pages = new Map<Membership, WantedPage>();
+  readonly pages = new Map<Membership, VariantSearch>();
   /** `WantedLinks` as JSON. */
   readonly links = new Set<string>();
   readonly groups = new Set<string>();
@@ -174,7 +174,7 @@ class Missing {
 export class FetchedView implements RelationView {
   missing = new Missing();
   /** How often the work asked for what was not there. */
-  private lacks = 0;
+  private isMissing = 0;
   private readonly made = new Map<string, unknown>();
   private readonly sources = new Map<string, FoundSource | undefined>();
   private readonly lists = new Map<Membership, ReadList>();
@@ -187,9 +187,9 @@ export class FetchedView implements RelationView {
 
   once<Result>(key: string, make: () => Result): Result {
     if (this.made.has(key)) return this.made.get(key) as Result;
-    const before = this.lacks;
+    const before = this.isMissing;
     const made = make();
-    if (this.lacks === before) this.made.set(key, made);
+    if (this.isMissing === before) this.made.set(key, made);
     return made;
   }
 
@@ -197,21 +197,21 @@ export class FetchedView implements RelationView {
     return this.find(this.sources, this.missing.sources, identifier);
   }
 
-  *listCandidates(wanted: Wanted): Generator<Candidate, void> {
-    const list = this.lists.get(wanted.opposite);
+  *listCandidates(search: CandidateSearch): Generator<Candidate, void> {
+    const list = this.lists.get(search.opposite);
     yield* list?.candidates ?? [];
     if (list?.isComplete) return;
-    const size = list === undefined ? expectCandidates(wanted.limit) : growPage(list.size);
-    this.lacks += 1;
-    this.missing.pages.set(wanted.opposite, { ...wanted, size, after: list?.last });
+    const size = list === undefined ? expectCandidates(search.limit) : growPage(list.size);
+    this.isMissing += 1;
+    this.missing.pages.set(search.opposite, { ...search, size, after: list?.last });
   }
 
   listVariants(group: string): readonly Variant[] {
     return this.find(this.variants, this.missing.groups, group) ?? [];
   }
 
-  listLinked(wanted: WantedLinks): readonly LinkedProduct[] {
-    return this.find(this.links, this.missing.links, describeLinks(wanted)) ?? [];
+  listLinked(search: LinkSearch): readonly LinkedProduct[] {
+    return this.find(this.links, this.missing.links, describeLinks(search)) ?? [];
   }
 
   findRaw(productId: number): string | undefined {
@@ -252,8 +252,8 @@ export class FetchedView implements RelationView {
     this.variants.set(group, variants);
   }
 
-  addLinked(wanted: WantedLinks, linked: readonly LinkedProduct[]): void {
-    this.links.set(describeLinks(wanted), linked);
+  addLinked(search: LinkSearch, linked: readonly LinkedProduct[]): void {
+    this.links.set(describeLinks(search), linked);
   }
 
   addRaw(productId: number, raw: string): void {
@@ -277,7 +277,7 @@ export class FetchedView implements RelationView {
     const value = known.get(key);
     if (value !== undefined || known.has(key)) return value;
     missing.add(key);
-    this.lacks += 1;
+    this.isMissing += 1;
     return undefined;
   }
 
@@ -292,25 +292,25 @@ export class FetchedView implements RelationView {
     fillAbsent(groups, this.variants, []);
     fillAbsent(links, this.links, []);
     fillAbsent(categories, this.categories, 0);
-    for (const [asked, found] of [
+    for (const [ids, found] of [
       [raws, this.raws],
       [identifiers, this.identifiers],
     ] as const) {
-      expectAll(asked, found);
+      expectAll(ids, found);
     }
     this.missing = new Missing();
   }
 }
 
-const describeLinks = ({ build, side, identifier }: WantedLinks) =>
-  JSON.stringify({ build, side, identifier } satisfies WantedLinks);
+const describeLinks = ({ build, side, identifier }: LinkSearch) =>
+  JSON.stringify({ build, side, identifier } satisfies LinkSearch);
 
-function fillAbsent<Key, Value>(asked: ReadonlySet<Key>, found: Map<Key, Value>, absent: Value): void {
-  for (const key of asked) if (!found.has(key)) found.set(key, absent);
+function fillAbsent<Key, Value>(ids: ReadonlySet<Key>, found: Map<Key, Value>, absent: Value): void {
+  for (const key of ids) if (!found.has(key)) found.set(key, absent);
 }
 
-function expectAll(asked: ReadonlySet<number>, found: ReadonlyMap<number, unknown>): void {
-  for (const id of asked) {
+function expectAll(ids: ReadonlySet<number>, found: ReadonlyMap<number, unknown>): void {
+  for (const id of ids) {
     if (!found.has(id)) throw new Error(`the product ${id} is in the join index and not in the catalog`);
   }
 }

@@ -163,8 +163,8 @@ async function searchSources(
     const search = (view: RelationView) =>
       chunk.map((place) => {
         const identifier = tally.identifiers[place] as string;
-        const asked = { identifier, source: view.findSource(identifier), limit: LIMIT };
-        return searchRelated(view, relation, asked);
+        const search = { identifier, source: view.findSource(identifier), limit: LIMIT };
+        return searchRelated(view, relation, search);
       });
     try {
       const found = await catalog.read(search, [{ relation, limit: LIMIT }], limit);

@@ -6,12 +6,13 @@ export { KeptColumns, RuleMembers } from './catalog-columns.ts';
 export {
   type FoundGroups,
   listRelated,
+  type RelatedSearch,
   type SearchedRelation,
   searchRelated,
-  type WantedRelated,
 } from './related-search.ts';
 export {
   type Candidate,
+  type CandidateSearch,
   type CatalogMark,
   expectCandidates,
   FetchedView,
@@ -19,6 +20,7 @@ export {
   growPage,
   LINKED_AT_MOST,
   type LinkedProduct,
+  type LinkSearch,
   type RankedPlace,
   type RelationView,
   type ShareLists,
@@ -26,9 +28,7 @@ export {
   SQL_OPERATORS,
   type StoredUpload,
   type Variant,
-  type Wanted,
-  type WantedLinks,
-  type WantedPage,
+  type VariantSearch,
 } from './related-view.ts';
 export {
   type ExplainInput,

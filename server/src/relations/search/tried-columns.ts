@@ -4,6 +4,7 @@ import { type Membership, Memberships, packMembership } from '../memberships/mem
 import { type CatalogColumns, findEdge } from './catalog-columns.ts';
 import {
   type Candidate,
+  type CandidateSearch,
   FetchedView,
   type FoundSource,
   type RelationView,
@@ -11,7 +12,6 @@ import {
   SORTED_AT_MOST,
   SQL_OPERATORS,
   type Variant,
-  type Wanted,
 } from './related-view.ts';
 import {
   type RelationSurvey,
@@ -126,9 +126,9 @@ class ColumnView extends FetchedView implements RelationView {
     return { productId, group: columns.groupAt(place), memberships: this.listMemberships(productId) };
   }
 
-  override *listCandidates(wanted: Wanted): Generator<Candidate, void> {
+  override *listCandidates(search: CandidateSearch): Generator<Candidate, void> {
     let seen = 0;
-    for (const candidate of this.known.lists.listCandidates(wanted)) {
+    for (const candidate of this.known.lists.listCandidates(search)) {
       seen += 1;
       if (seen % CHECKED === 0) this.limit.check();
       yield candidate;
@@ -192,7 +192,7 @@ class MemberLists {
     this.members = members;
   }
 
-  *listCandidates({ side, opposite, operators }: Wanted): Generator<Candidate, void> {
+  *listCandidates({ side, opposite, operators }: CandidateSearch): Generator<Candidate, void> {
     const conditions = this.describeConditions(opposite, operators, side);
     const found = opposite.keys.map((key) => listInReach(this.listOf(side, key), conditions));
     if (found.length === 1) yield* found[0] as Iterable<ReadMember>;

@@ -33,7 +33,7 @@ import {
 
 /** Definitions of relations; call those that change them in a transaction of the catalog. */
 
-const RELATION = sql`select id, definition, problem, active_build as active, wanted_build as wanted,
+const RELATION = sql`select id, definition, problem, active_build as active, wanted_build as next,
   created_at as "createdAt", updated_at as "updatedAt" from relation where ${own()}`;
 
 export function* listRelations(): Program<Relation[]> {
@@ -68,7 +68,7 @@ export function* findRelation(id: number): Program<Relation | undefined> {
 
 const findRow = (id: number) => row<RelationRow>(sql`${RELATION} and id = ${id}`);
 
-/** @returns relations whose wanted index is not the one that answers */
+/** @returns relations whose requested index is not the one that answers */
 export function* listUnbuilt(): Program<number[]> {
   return (yield* listRows()).filter(isUnbuilt).map(({ id }) => id);
 }
@@ -162,7 +162,7 @@ function* bindRelation(catalog: ChangedCatalog, id: number, at: number): Program
   const relation = yield* findRow(id);
   if (relation === undefined) return false;
   const builds = yield* rows<{ id: number; rule: string }>(
-    sql`select id, rule from relation_build where ${own()} and id in (${relation.active}, ${relation.wanted})
+    sql`select id, rule from relation_build where ${own()} and id in (${relation.active}, ${relation.next})
       order by id`,
   );
   const { attributes } = yield* catalog.readOntology();
@@ -189,18 +189,18 @@ function* bindToBuild(
   { build, rule, twoWay, excludeSameGroup }: Extract<Binding, { kind: 'build' }>,
 ): Program<boolean> {
   const kind = isListed(JSON.parse(definition) as RelationDefinition) ? 'links' : 'rule';
-  const wanted = build ?? (yield* insertBuild(catalog, { relationId: id, rule, kind }));
+  const next = build ?? (yield* insertBuild(catalog, { relationId: id, rule, kind }));
   // An empty list is complete.
-  const active = kind === 'links' ? wanted : present;
+  const active = kind === 'links' ? next : present;
   yield* run(
     sql`update relation_build set two_way = ${twoWay}, exclude_same_group = ${excludeSameGroup}
-      where ${own()} and id = ${wanted}`,
+      where ${own()} and id = ${next}`,
   );
   yield* run(
-    sql`update relation set problem = null, active_build = ${active}, wanted_build = ${wanted}
+    sql`update relation set problem = null, active_build = ${active}, wanted_build = ${next}
       where ${own()} and id = ${id}`,
   );
-  return isUnbuilt({ active, wanted });
+  return isUnbuilt({ active, next });
 }
 
 interface NewBuild {
@@ -229,9 +229,9 @@ function* insertBuild(catalog: ChangedCatalog, { relationId, rule, kind }: NewBu
 /** A list of links that takes the place of the relation's own later. @returns undefined when there is none to replace */
 export function* insertStagedList(catalog: ChangedCatalog, relationId: number): Program<number | undefined> {
   const relation = yield* findRow(relationId);
-  if (relation?.wanted == null) return undefined;
+  if (relation?.next == null) return undefined;
   const build = yield* row<{ rule: string }>(
-    sql`select rule from relation_build where ${own()} and id = ${relation.wanted}`,
+    sql`select rule from relation_build where ${own()} and id = ${relation.next}`,
   );
   return build && (yield* insertBuild(catalog, { relationId, rule: build.rule, kind: 'staged' }));
 }

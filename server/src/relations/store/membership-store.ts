@@ -20,11 +20,11 @@ import {
   type ExtendedDocument,
   Memberships,
   type PlacedRow,
+  type PlannedBuild,
   packDerived,
   planExtension,
   unpackMemberships,
   type WalkedDocument,
-  type WantedBuild,
 } from '../memberships/memberships.ts';
 import { announceRelation, listBuildNumbers, listBuilds } from './definition-store.ts';
 
@@ -69,30 +69,30 @@ export interface ChangedIndex {
   readonly extend: ExtendIndex;
 }
 
-/** Walks a part of the documents that are older than the wanted builds; the last part makes them those that answer. */
+/** Walks a part of the documents that are older than the next builds; the last part makes them those that answer. */
 export function* buildPage(
   { catalog, extend }: ChangedIndex,
   { relationIds, after, at, limit }: BuildOrder,
 ): Program<BuildPage> {
-  const walked = chooseWalked(yield* listWantedBuilds(relationIds), after);
+  const walked = chooseWalked(yield* listPlannedBuilds(relationIds), after);
   if (walked.length === 0) return { next: undefined, progress: 100 };
   const last = Math.max(...walked.map((build) => build.last));
   const page = yield* listDocuments({ from: after?.document ?? 0, last, limit });
-  const rules = walked.map(({ wanted, rule }) => ({ build: wanted, bound: JSON.parse(rule) }));
+  const rules = walked.map(({ next: build, rule }) => ({ build, bound: JSON.parse(rule) }));
   yield* extendDocuments(extend, page, new Memberships(rules));
   const described = describePage({ builds: rules.map(({ build }) => build), last, limit, page });
   if (described.next !== undefined) return described;
-  for (const { relationId, wanted } of walked) {
-    yield* run(sql`update relation set active_build = ${wanted} where ${own()} and id = ${relationId}`);
+  for (const { relationId, next } of walked) {
+    yield* run(sql`update relation set active_build = ${next} where ${own()} and id = ${relationId}`);
     yield* announceRelation(relationId, at, { change: 'built' });
   }
   catalog.affect('answers');
   return described;
 }
 
-const listWantedBuilds = (relationIds: readonly number[]) =>
-  rows<WantedBuild>(
-    sql`select r.id as "relationId", r.active_build as active, b.id as wanted, b.rule, b.last_document as last
+const listPlannedBuilds = (relationIds: readonly number[]) =>
+  rows<PlannedBuild>(
+    sql`select r.id as "relationId", r.active_build as active, b.id as next, b.rule, b.last_document as last
       from relation r join relation_build b on ${own('b')} and b.id = r.wanted_build
       where ${own('r')} and r.id ${among(relationIds)} order by r.id`,
   );

@@ -16,6 +16,7 @@ import {
   type PresentUpload,
   type ProductRelation,
   type ProductRelationsInput,
+  type RelatedSearch,
   type RelationSurvey,
   type RelationView,
   RuleMembers,
@@ -30,7 +31,6 @@ import {
   type TriedCatalog,
   toSearched,
   tryOnColumns,
-  type WantedRelated,
   WorkLimit,
 } from '../search/search.ts';
 
@@ -51,7 +51,7 @@ interface LimitedWork {
 export interface RelationCatalogs {
   /** Runs the work on one state of the catalog; again when the view lacked something. */
   answer<Result>(
-    asked: { readonly input: MetRelateInput; readonly limit: WorkLimit },
+    request: { readonly input: MetRelateInput; readonly limit: WorkLimit },
     work: (relations: CatalogRelations, view: RelationView) => Result,
   ): Promise<Result>;
   /** Runs the work on one state of the catalog, which lasts until the work ends. */
@@ -66,7 +66,7 @@ export interface InspectedCatalog extends SurveyedCatalog, TriedCatalog {
   countList(build: number): Promise<{ readonly sources: number; readonly pairs: number }>;
 }
 
-type Asked<Input> = Input & Limited;
+type ThreadRequest<Input> = Input & Limited;
 
 /**
  * The operations of the threads that answer relations, each on one state of the catalog. When its time is up, a survey
@@ -78,13 +78,13 @@ export function readerOperations(catalogs: RelationCatalogs, kept: KeptColumns) 
     searchMs,
   });
   return {
-    relate: ({ limitMs, ...input }: Asked<MetRelateInput>, stop?: StopFlag) =>
+    relate: ({ limitMs, ...input }: ThreadRequest<MetRelateInput>, stop?: StopFlag) =>
       catalogs.answer({ input, limit: new WorkLimit(limitMs, stop) }, (relations, view) =>
         relations.relate(view, input),
       ),
-    tryRelation(asked: Asked<TriedRelation>, stop?: StopFlag) {
-      const { projectId, definition, id, hasCards = false } = asked;
-      const time = { ...surveyed(asked, stop), hasCards };
+    tryRelation(request: ThreadRequest<TriedRelation>, stop?: StopFlag) {
+      const { projectId, definition, id, hasCards = false } = request;
+      const time = { ...surveyed(request, stop), hasCards };
       if (isListed(definition)) {
         return catalogs.inspect({ projectId, limit: time.limit }, async (catalog) => {
           const present = id === undefined ? undefined : await catalog.findBuilt(id);
@@ -106,9 +106,9 @@ export function readerOperations(catalogs: RelationCatalogs, kept: KeptColumns) 
         return { output: await tryOnColumns({ ...read, catalog, share }, tried, time) };
       });
     },
-    surveyRelation(asked: Asked<{ projectId: number; id: number }>, stop?: StopFlag) {
-      const { projectId, id } = asked;
-      const time = surveyed(asked, stop);
+    surveyRelation(request: ThreadRequest<{ projectId: number; id: number }>, stop?: StopFlag) {
+      const { projectId, id } = request;
+      const time = surveyed(request, stop);
       return catalogs.inspect({ projectId, limit: time.limit }, async (catalog) => {
         const relation = await catalog.findBuilt(id);
         if (relation === undefined) return { output: undefined };
@@ -117,12 +117,12 @@ export function readerOperations(catalogs: RelationCatalogs, kept: KeptColumns) 
         return { output: await survey(catalog, known, time) };
       });
     },
-    relateProduct: ({ limitMs, ...input }: Asked<ProductRelationsInput>, stop?: StopFlag) =>
+    relateProduct: ({ limitMs, ...input }: ThreadRequest<ProductRelationsInput>, stop?: StopFlag) =>
       catalogs.inspect(
         { projectId: input.projectId, limit: new WorkLimit(limitMs, stop) },
         async (catalog) => ({ output: await relateProductToAll(catalog, input) }),
       ),
-    explainRelation: ({ limitMs, ...input }: Asked<ExplainInput>, stop?: StopFlag) =>
+    explainRelation: ({ limitMs, ...input }: ThreadRequest<ExplainInput>, stop?: StopFlag) =>
       catalogs.inspect(
         { projectId: input.projectId, limit: new WorkLimit(limitMs, stop) },
         async (catalog) => {
@@ -197,11 +197,11 @@ export interface CatalogPass {
   listUploads(after: number, limit: number): Promise<readonly PresentUpload[]>;
   /**
    * @param products  by id
-   * @returns for each product and each relation wanted identifiers, best first
+   * @returns for each product and each requested relation identifiers, best first
    */
   listRelated(
     products: readonly PassedProduct[],
-    wanted: readonly WantedRelated[],
+    searches: readonly RelatedSearch[],
   ): Promise<readonly (readonly (readonly string[])[])[]>;
 }
 

@@ -80,8 +80,8 @@ export const findUploads = (identifiers: readonly string[]): Program<PresentUplo
 
 export type LinkedRow = LinkedProduct;
 
-/** Parts of the statement that name what is wanted. */
-interface WantedSql {
+/** Parts of the statement that name what is searched for. */
+interface SearchSql {
   readonly build: Sql;
   readonly identifier: Sql;
   readonly side: Side;
@@ -107,7 +107,7 @@ const productOf = (identifier: string): Sql =>
  * @returns the statement for the place of a list; of a source its targets in their order, of a target its sources in
  * the order of the lines
  */
-export function describeLinked({ build, side, identifier }: WantedSql, more: Sql = text('')): Sql {
+export function describeLinked({ build, side, identifier }: SearchSql, more: Sql = text('')): Sql {
   const columns = sql`p.id as "productId", ${GROUP} as "group", l.place, l.${side === 'target' ? text('place') : text('line')} as at${more}`;
   if (side === 'target') {
     return sql`select ${columns} from relation_link_source s ${JOIN_LINKS} ${productOf('l.target')}

@@ -151,13 +151,13 @@ const PIECE_BYTES = 4 * 1024 * 1024;
 export function createPayloadWriter(name: string, open: () => Promise<PieceTarget>): PayloadWriter {
   let target: PieceTarget | undefined;
   /** Bytes that are written, or will be when `writing` is done. */
-  let asked = 0;
+  let issued = 0;
   let writing: Promise<void> = Promise.resolve();
   let isFinished = false;
 
   function write(bytes: Uint8Array): void {
-    const piece = bytes.subarray(asked);
-    asked = bytes.length;
+    const piece = bytes.subarray(issued);
+    issued = bytes.length;
     writing = writing.then(async () => {
       target ??= await open();
       await target.write(piece);
@@ -176,7 +176,7 @@ export function createPayloadWriter(name: string, open: () => Promise<PieceTarge
   return {
     name,
     received(bytes) {
-      if (bytes.length - asked >= PIECE_BYTES) write(bytes);
+      if (bytes.length - issued >= PIECE_BYTES) write(bytes);
     },
     async finish(bytes) {
       isFinished = true;
@@ -192,7 +192,7 @@ export function createPayloadWriter(name: string, open: () => Promise<PieceTarge
     async abandon() {
       if (isFinished) return;
       writing = drop();
-      asked = 0;
+      issued = 0;
       await writing;
     },
   };

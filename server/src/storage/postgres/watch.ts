@@ -42,10 +42,10 @@ export function watchPool(pool: pg.Pool, url: string): PostgresWatch {
   };
 
   async function ask(): Promise<void> {
-    const askedAt = performance.now();
+    const requestedAt = performance.now();
     const answers = await isAnswering(url);
     // A probe may wait at a proxy whose connections are all busy.
-    isAway = !answers && lastHeardAt < askedAt;
+    isAway = !answers && lastHeardAt < requestedAt;
     for (const client of [...heardAt.keys()]) {
       if (isAway) socketOf(client).destroy();
       else heardAt.set(client, performance.now());

@@ -42,7 +42,7 @@ import {
   changeFromOutside,
   findCategoryIds,
 } from '../state-store.ts';
-import { readVersions, WANTED_DOCUMENTS } from './reader-store.ts';
+import { REQUESTED_DOCUMENTS, readVersions } from './reader-store.ts';
 
 export interface PostgresCatalogParts extends LookupParts {
   readonly postgres: Postgres;
@@ -141,7 +141,7 @@ const SERVED = `select ${VERSION} as version,
     case when row_number() over () = 1 and ${VERSION} is distinct from $3::bigint then (${ONTOLOGY}) end as ontology, f.*
   from (select 1) one left join lateral (
     select p.identifier, p.id, p.updated_at as "updatedAt",
-      case when sum(octet_length(d.raw)) over () <= ${MADE_AT_ONCE_BYTES} then d.raw end as raw from ${WANTED_DOCUMENTS}) f on true`;
+      case when sum(octet_length(d.raw)) over () <= ${MADE_AT_ONCE_BYTES} then d.raw end as raw from ${REQUESTED_DOCUMENTS}) f on true`;
 
 /** Answers of catalogs in PostgreSQL, made of their uploads. */
 function createPostgresAnswers() {

@@ -12,10 +12,10 @@ import { readDerivationRevision } from '../state-store.ts';
  * sure of. Compared with `any` or joined as they are, PostgreSQL may read the whole table instead, when it has no
  * statistics yet or plans for any list: 14 s for 10,000 of 60,000 products.
  */
-const WANTED_PRODUCTS = `unnest($2::text[]) w (identifier) cross join lateral
+const REQUESTED_PRODUCTS = `unnest($2::text[]) w (identifier) cross join lateral
   (select * from product where project_id = $1 and identifier = w.identifier limit 1) p`;
 /** The same with their documents. */
-export const WANTED_DOCUMENTS = `${WANTED_PRODUCTS} cross join lateral
+export const REQUESTED_DOCUMENTS = `${REQUESTED_PRODUCTS} cross join lateral
   (select * from document where project_id = $1 and id = p.document_id limit 1) d`;
 
 /** @returns the versions of those catalogs that were ever written to */
@@ -53,7 +53,7 @@ function snapshotOf(session: SqlSession, projectId: number, derivation: BatchDer
     }),
     async findPresent(identifiers) {
       const rows = await session.rows<PresentProduct & { identifier: string }>(
-        `select w.identifier, p.id, encode(p.hash, 'hex') as hash, p.document_id as document from ${WANTED_PRODUCTS}`,
+        `select w.identifier, p.id, encode(p.hash, 'hex') as hash, p.document_id as document from ${REQUESTED_PRODUCTS}`,
         [projectId, identifiers],
       );
       const found = new Map(rows.map(({ identifier, ...present }) => [identifier, present]));

@@ -10,7 +10,7 @@ import { findPackageJSON } from 'node:module';
 import { constants, setPriority } from 'node:os';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { AccountPlaces, type Asker } from '../../account-places.ts';
+import { AccountPlaces, type Requester } from '../../account-places.ts';
 import {
   type ExpressionResult,
   MappingProblem,
@@ -361,14 +361,14 @@ export interface CheckedTexts {
 /** A process takes up to 224 MiB and 13 s; most take 80 MiB and a fifth of a second. */
 const CHECKS = { inProcess: 2, inAccount: 1, waiting: 20 } as const;
 
-export type TextChecks = (asker: Asker) => (texts: CheckedTexts) => Promise<TextProblems>;
+export type TextChecks = (requester: Requester) => (texts: CheckedTexts) => Promise<TextProblems>;
 
 /** Checks for callers, as many at a time as the service has places. */
 export function createTextChecks(): TextChecks {
   const places = new AccountPlaces(CHECKS);
-  return (asker) => async (texts) => {
+  return (requester) => async (texts) => {
     if (texts.expressions.length + texts.patterns.texts.length === 0) return NOTHING;
-    return places.use(asker, () => checkTexts(texts, asker));
+    return places.use(requester, () => checkTexts(texts, requester));
   };
 }
 

@@ -197,11 +197,11 @@ export function createPostgresPasses(postgres: Postgres): CatalogPasses {
           relations: toPassed(await performOn(session, projectId, listBuilt())),
           findUploads: (identifiers) => performOn(session, projectId, findUploads(identifiers)),
           listUploads: (after, limit) => performOn(session, projectId, listUploads(after, limit)),
-          listRelated(products, wanted) {
+          listRelated(products, searches) {
             const identifiers = products.map(({ identifier }) => identifier);
-            const prefetch = { searches: wanted, products: false, variants: false } as const;
+            const prefetch = { searches, products: false, variants: false } as const;
             return readCatalog({ session, projectId, scale, prefetch }, (view) =>
-              listRelated(view, identifiers, wanted),
+              listRelated(view, identifiers, searches),
             );
           },
         });

@@ -9,13 +9,13 @@ import {
   type CatalogMark,
   expectCandidates,
   FetchedView,
+  type LinkSearch,
   type RankedPlace,
   type RelationView,
   type SearchedRelation,
   SORTED_AT_MOST,
   SQL_OPERATORS,
-  type WantedLinks,
-  type WantedPage,
+  type VariantSearch,
 } from '../../search/search.ts';
 import { describeLinked, type LinkedRow } from '../survey-store.ts';
 
@@ -78,8 +78,8 @@ async function fetchLinks(
   { session, projectId, prefetch = NO_PREFETCH }: ReadOrder,
 ): Promise<number> {
   const limits = new Map(prefetch.searches.map(({ relation, limit }) => [relation.build, limit]));
-  const wanted = [...view.missing.links].map((key, no) => {
-    const links = JSON.parse(key) as WantedLinks;
+  const searches = [...view.missing.links].map((key, no) => {
+    const links = JSON.parse(key) as LinkSearch;
     // The uploads of so many products come along: most are the only ones of their group.
     return { ...links, no, raws: prefetch.products ? 2 * (limits.get(links.build) ?? 0) : 0 };
   });
@@ -87,7 +87,7 @@ async function fetchLinks(
     const table = tabled(
       'w',
       { no: 'bigint', build: 'bigint', identifier: 'text', raws: 'bigint' },
-      wanted
+      searches
         .filter((one) => one.side === side && isStorableText(one.identifier))
         .map(({ no, build, identifier, raws }) => [no, build, identifier, raws]),
     );
@@ -107,8 +107,8 @@ async function fetchLinks(
         left join (${joined(lists, ' union all ')}) l on true order by l.no, l.at`,
     ),
   );
-  const byWanted = Map.groupBy(found, ({ no }) => no);
-  for (const one of wanted) view.addLinked(one, byWanted.get(one.no) ?? []);
+  const bySearch = Map.groupBy(found, ({ no }) => no);
+  for (const one of searches) view.addLinked(one, bySearch.get(one.no) ?? []);
   for (const { productId, raw } of found) if (raw !== null) view.addRaw(productId, raw);
   return found[0]?.version ?? 0;
 }
@@ -163,7 +163,7 @@ function describeLists(
   }));
 }
 
-const describePage = (page: WantedPage, id: number, { variants }: Prefetch): PageOrder => ({
+const describePage = (page: VariantSearch, id: number, { variants }: Prefetch): PageOrder => ({
   id,
   build: page.build,
   side: sideNumber(page.side),
@@ -201,7 +201,7 @@ function addSources(
   }
 }
 
-function addPages(view: FetchedView, pages: readonly WantedPage[], rows: readonly FetchedRow[]): void {
+function addPages(view: FetchedView, pages: readonly VariantSearch[], rows: readonly FetchedRow[]): void {
   const found = new Map(rows.map((row) => [row.id, row]));
   for (const [at, { opposite, size }] of pages.entries()) {
     view.addPage(opposite, { ...readPage(found.get(at)), size });

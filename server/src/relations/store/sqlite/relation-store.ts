@@ -135,11 +135,11 @@ export function createSqlitePasses(files: CatalogFiles): CatalogPasses {
           relations: toPassed(file.perform(listBuilt())),
           findUploads: async (identifiers) => file.perform(findUploads(identifiers)),
           listUploads: async (after, limit) => file.perform(listUploads(after, limit)),
-          async listRelated(products, wanted) {
+          async listRelated(products, searches) {
             const sources = listSources(file, products);
             const identifiers = products.map(({ identifier }) => identifier);
             const page = { ...view, findSource: (identifier: string) => sources.get(identifier) };
-            return listRelated(page, identifiers, wanted);
+            return listRelated(page, identifiers, searches);
           },
         });
       });

@@ -4,6 +4,7 @@ import { rows, sql } from '../../../storage/storage.ts';
 import { sideNumber, unpackMemberships } from '../../memberships/memberships.ts';
 import {
   type Candidate,
+  type CandidateSearch,
   expectCandidates,
   type FoundSource,
   growPage,
@@ -13,7 +14,6 @@ import {
   SQL_OPERATORS,
   type StoredUpload,
   type Variant,
-  type Wanted,
   type WorkLimit,
 } from '../../search/search.ts';
 import type { PassedProduct } from '../relation-reader.ts';
@@ -39,7 +39,7 @@ export function createFileView(file: CatalogFile, { limit, share }: Partial<View
       limit?.check();
       return findSource(file, identifier);
     },
-    listCandidates: (wanted) => listCandidates(file, wanted, limit),
+    listCandidates: (search) => listCandidates(file, search, limit),
     listVariants(group) {
       limit?.check();
       const read = () => listVariants(file, group);
@@ -48,8 +48,8 @@ export function createFileView(file: CatalogFile, { limit, share }: Partial<View
     listLinked({ build, side, identifier }) {
       limit?.check();
       if (!identifier.isWellFormed()) return [];
-      const wanted = { build: sql`${build}`, identifier: sql`${identifier}`, side };
-      return file.perform(rows<LinkedRow>(describeLinked(wanted)));
+      const search = { build: sql`${build}`, identifier: sql`${identifier}`, side };
+      return file.perform(rows<LinkedRow>(describeLinked(search)));
     },
     findDocument: (productId) =>
       file.prepare('select document_id as id from product where id = ?').get(productId)?.id as number,
@@ -111,12 +111,12 @@ const ORDER = 'order by m.rank, m.product_id';
 
 function* listCandidates(
   file: CatalogFile,
-  wanted: Wanted,
+  search: CandidateSearch,
   limit: WorkLimit | undefined,
 ): Generator<RankedCandidate, void> {
-  const isAlone = wanted.opposite.keys.length === 1;
-  const lists = wanted.opposite.keys.map((key) =>
-    listOfKey(file, wanted, { key: Buffer.from(key, 'base64'), isAlone, limit }),
+  const isAlone = search.opposite.keys.length === 1;
+  const lists = search.opposite.keys.map((key) =>
+    listOfKey(file, search, { key: Buffer.from(key, 'base64'), isAlone, limit }),
   );
   if (isAlone) yield* lists[0] as Generator<RankedCandidate, void>;
   else yield* mergeLists(lists);
@@ -124,12 +124,12 @@ function* listCandidates(
 
 function* listOfKey(
   file: CatalogFile,
-  wanted: Wanted,
+  search: CandidateSearch,
   { key, isAlone, limit }: { key: Uint8Array; isAlone: boolean; limit: WorkLimit | undefined },
 ): Generator<RankedCandidate, void> {
   limit?.check();
-  const { conditions, values, seek } = describeComparisons(wanted);
-  const place = [wanted.build, sideNumber(wanted.side), key] as const;
+  const { conditions, values, seek } = describeComparisons(search);
+  const place = [search.build, sideNumber(search.side), key] as const;
   const inSide = 'm.build_id = ? and m.side = ? and m.match_key = ?';
   if (seek !== undefined && isNear(file, place, seek)) {
     const sql = `select ${COLUMNS}, m.document_id as document from relation_member m indexed by relation_member_compared
@@ -141,7 +141,7 @@ function* listOfKey(
   }
   const sql = `select ${COLUMNS} from relation_member m ${PRESENT} where ${inSide}${conditions}`;
   if (isAlone) return yield* listInOrder(file, { sql, values: [...place, ...values], limit });
-  const first = expectCandidates(wanted.limit);
+  const first = expectCandidates(search.limit);
   yield* listInPages(file, { sql, values: [...place, ...values], first, limit });
 }
 
@@ -201,7 +201,7 @@ interface Seek {
 }
 
 /** The comparisons as SQL; the first also as an index seek, if it is a range. */
-function describeComparisons({ side, opposite, operators }: Wanted) {
+function describeComparisons({ side, opposite, operators }: CandidateSearch) {
   const compared = operators.flatMap((operator, at) => {
     const value = opposite.compared[at] ?? null;
     const sql = SQL_OPERATORS[operator as 'less'][side];
