@@ -18,7 +18,7 @@ export interface KeptRequest extends SentRequest {
 /** Source: docs/interface.md §14.9. A request takes up to 6 KB: 30 MB at the worst. */
 const MOST = { ofKind: 50, inAll: 5_000 };
 /** Whatever is sent there is about people and keys. */
-const NEVER_KEPT = /^\/management\/(session|owner|links|invitations|users|api-keys|webhook-endpoints)/;
+const NEVER_NOTED = /^\/management\/(session|owner|links|invitations|users|api-keys|webhook-endpoints)/;
 
 /** The last ones of each project, in the memory of this process. */
 export class KeptRequests {
@@ -30,16 +30,16 @@ export class KeptRequests {
   add(request: MeasuredRequest, describe: () => SentRequest, at: number): void {
     const { caller, method, status, requestId } = request;
     const projectId = request.projectId ?? projectOf(caller);
-    if (caller === undefined || projectId === undefined || NEVER_KEPT.test(request.route)) return;
+    if (caller === undefined || projectId === undefined || NEVER_NOTED.test(request.route)) return;
     const kind = status >= 400 ? 'failed' : 'slow';
-    const kept = this.byProject.get(projectId) ?? { failed: [], slow: [] };
+    const noted = this.byProject.get(projectId) ?? { failed: [], slow: [] };
     this.byProject.delete(projectId);
-    this.byProject.set(projectId, kept);
+    this.byProject.set(projectId, noted);
     const ms = Math.round(request.seconds * 1000);
     // Copied: a part of a text would keep all of it, which may be a URL of 128 KiB.
     const copy = JSON.parse(JSON.stringify(describe())) as SentRequest;
-    kept[kind].push({ requestId, kind, at, method, status, ms, by: actorOf(caller), ...copy });
-    if (kept[kind].length > MOST.ofKind) kept[kind].shift();
+    noted[kind].push({ requestId, kind, at, method, status, ms, by: actorOf(caller), ...copy });
+    if (noted[kind].length > MOST.ofKind) noted[kind].shift();
     else this.count += 1;
     const [oldest] = this.byProject.keys();
     if (oldest !== undefined && this.count > MOST.inAll) this.forget(oldest);

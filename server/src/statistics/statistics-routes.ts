@@ -83,14 +83,14 @@ export const keptRequestRoutes =
   (server) => {
     // Bodies are what others sent: whoever only looks at the project does not see them.
     const config = { guard: 'management', access: 'manage', role: 'editor' } as const;
-    const kept = {
+    const list = {
       method: 'GET',
       path: '/management/projects/:id/requests',
       ...{ config, tags: ['Management'] },
       summary: 'The last requests of a project that failed or were slow, with the beginning of their bodies',
       ...{ params: ProjectParams, query: KeptRequestQuery, answer: { 200: KeptRequestList } },
     } as const;
-    serve(server, kept, async ({ project, query }) => ({
+    serve(server, list, async ({ project, query }) => ({
       ...statistics.listKept(project.id, query.kind),
       isWhole: storage.place.kind === 'embedded',
     }));

@@ -43,21 +43,21 @@ export type Statistics = ReturnType<typeof createStatistics>;
 
 const FLUSH_EVERY_MS = 10_000;
 const HOUR_MS = 3_600_000;
-const MINUTES_KEPT_MS = 48 * HOUR_MS;
-const HOURS_KEPT_MS = 90 * 24 * HOUR_MS;
-const NOTED_KEPT_MS = 7 * 24 * HOUR_MS;
+const MINUTES_RETAINED_MS = 48 * HOUR_MS;
+const HOURS_RETAINED_MS = 90 * 24 * HOUR_MS;
+const NOTED_RETAINED_MS = 7 * 24 * HOUR_MS;
 const SHOWN_REQUESTS = 100;
 
 export function createStatistics({ database, clock, logger, projects, countProducts }: StatisticsParts) {
   const requests = new RequestTally();
   const catalogs = new CatalogTally();
-  const kept = new KeptRequests();
+  const noted = new KeptRequests();
   const keptSince = clock.now();
   let timer: NodeJS.Timeout | undefined;
   let underWay: Promise<void> = Promise.resolve();
   projects.whenGone(async (tx, gone) => {
     if (gone.type !== 'project') return;
-    kept.forget(gone.id);
+    noted.forget(gone.id);
     await removeCatalogCounts(tx, gone.id);
   });
 
@@ -110,10 +110,10 @@ export function createStatistics({ database, clock, logger, projects, countProdu
     },
     /** Of requests that failed or were slow. */
     keepRequest: (request: MeasuredRequest, describe: () => SentRequest) =>
-      kept.add(request, describe, clock.now()),
+      noted.add(request, describe, clock.now()),
     /** Those that this process keeps, and since when it does. */
     listKept: (projectId: number, kind?: KeptKind) => ({
-      items: kept.list(projectId, kind),
+      items: noted.list(projectId, kind),
       since: keptSince,
     }),
     /** Called when a task has changed a catalog. */
@@ -160,10 +160,10 @@ function createReads(database: Database) {
 
 /** Removes counts beyond their retention. */
 function dropOld(database: Database, now: number): Promise<void> {
-  const before = { minutes: now - MINUTES_KEPT_MS, hours: now - HOURS_KEPT_MS };
+  const before = { minutes: now - MINUTES_RETAINED_MS, hours: now - HOURS_RETAINED_MS };
   return database.write(
     async (tx) => {
-      await dropRequestCounts(tx, { ...before, noted: now - NOTED_KEPT_MS });
+      await dropRequestCounts(tx, { ...before, noted: now - NOTED_RETAINED_MS });
       await dropCatalogCounts(tx, before);
     },
     { of: 'rows' },

@@ -47,7 +47,7 @@ export type Suggestions = ReturnType<typeof createSuggestions>;
 type Alongside = (tx: ControlTransaction, suggestion: Suggestion | undefined) => Promise<void>;
 
 /** Projects whose suggestions are kept: some 50 KB each. */
-const KEPT = 100;
+const FINDINGS = 100;
 
 export function createSuggestions(parts: SuggestionParts) {
   const { relations, database, clock } = parts;
@@ -98,7 +98,7 @@ interface Finding {
 
 /** Each state of a project is counted once, and one at a time; what was counted is kept until there is another. */
 function createFinder({ catalog, relations, projects }: SuggestionParts) {
-  const kept = new Map<number, Finding>();
+  const findings = new Map<number, Finding>();
 
   async function count(projectId: number, catalogVersion: number): Promise<FoundSuggestions> {
     const question = { kind: 'suggestions', locale: await projects.getLocale(projectId) } as const;
@@ -116,19 +116,19 @@ function createFinder({ catalog, relations, projects }: SuggestionParts) {
     const catalogVersion = await relations.readVersion(projectId);
     const { revision } = await catalog.store.getOntology(projectId);
     const mark = `${catalogVersion} ${revision}`;
-    const last = kept.get(projectId);
+    const last = findings.get(projectId);
     if (last?.mark === mark) return last.found;
     const found = (last?.found ?? Promise.resolve())
       // The count before was for another state: its caller hears of its failure, this one only waits its turn.
       .catch(() => undefined)
       .then(() => count(projectId, catalogVersion));
     const finding = { mark, found };
-    kept.delete(projectId);
-    kept.set(projectId, finding);
-    const [oldest] = kept.keys();
-    if (kept.size > KEPT && oldest !== undefined) kept.delete(oldest);
+    findings.delete(projectId);
+    findings.set(projectId, finding);
+    const [oldest] = findings.keys();
+    if (findings.size > FINDINGS && oldest !== undefined) findings.delete(oldest);
     // The caller gets the rejection of `found`; here it is only forgotten, so that the next question counts anew.
-    found.catch(() => kept.get(projectId) === finding && kept.delete(projectId));
+    found.catch(() => findings.get(projectId) === finding && findings.delete(projectId));
     return found;
   };
 }

@@ -174,7 +174,7 @@ function replaceMeta(database: DatabaseSync): void {
     .prepare('update undo_change set revision_before = ? where revision_before = ?')
     .run(revision, followed);
   write('ontology_revision', revision);
-  for (const kept of ['ontology_mode', 'unit_aliases']) write(kept, String(read('backup', kept)));
+  for (const name of ['ontology_mode', 'unit_aliases']) write(name, String(read('backup', name)));
   write('catalog_version', highest('catalog_version') + 1);
   write('derivation_revision', highest('derivation_revision') + 1);
   for (const counter of ['next_product_id', 'next_attribute_id', 'next_relation_id']) {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { RelationDefinition } from '../../src/relations/definitions/definitions.ts';
-import { KeptColumns } from '../../src/relations/search/search.ts';
+import { ColumnCache } from '../../src/relations/search/search.ts';
 import { postgresRelationReaderOperations } from '../../src/relations/store/postgres/postgres.ts';
 import { relationReaderOperations } from '../../src/relations/store/sqlite/sqlite.ts';
 import { createCatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
@@ -120,11 +120,11 @@ async function openReaders(): Promise<Readers> {
   const files = createCatalogFiles(join(dataDir, 'catalogs'));
   if (kind === 'postgres') storage = await service().store.open();
   const postgres = storage?.postgres;
-  const open = (kept: KeptColumns): Record<string, Operation> =>
+  const open = (kept: ColumnCache): Record<string, Operation> =>
     postgres === undefined
       ? relationReaderOperations(files, service().store as never, kept)
       : postgresRelationReaderOperations({ postgres, readPostgres: () => postgres }, kept);
-  const previewWith = (kept: KeptColumns): Preview => {
+  const previewWith = (kept: ColumnCache): Preview => {
     const tryRelation = open(kept).tryRelation as (asked: object) => Promise<{ output: object }>;
     return async (projectId, sent) => {
       const definition = { ...rule(EMPTY), ...sent } as unknown as RelationDefinition;
@@ -133,10 +133,10 @@ async function openReaders(): Promise<Readers> {
     };
   };
   return {
-    warm: previewWith(new KeptColumns()),
-    large: previewWith(new KeptColumns({ mostBytes: 0 })),
+    warm: previewWith(new ColumnCache()),
+    large: previewWith(new ColumnCache({ mostBytes: 0 })),
     async stored(projectId, id) {
-      const survey = open(new KeptColumns()).surveyRelation as (asked: object) => Promise<{ output: object }>;
+      const survey = open(new ColumnCache()).surveyRelation as (asked: object) => Promise<{ output: object }>;
       return (await survey({ projectId, id, limitMs: FOREVER_MS })).output;
     },
     async close() {

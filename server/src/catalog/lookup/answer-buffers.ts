@@ -11,7 +11,7 @@ export interface AnswerBuffers {
 const SMALLEST_BYTES = 16 * 1024;
 const LARGEST_BYTES = 4 * 1024 * 1024;
 /** Kept of each size: answers under way at once on a busy server. */
-const KEPT = 16;
+const IDLE = 16;
 
 export function createAnswerBuffers(): AnswerBuffers {
   const free = new Map<number, Buffer[]>();
@@ -21,14 +21,14 @@ export function createAnswerBuffers(): AnswerBuffers {
       if (bytes < SMALLEST_BYTES || bytes > LARGEST_BYTES)
         return { buffer: Buffer.allocUnsafe(bytes), release() {} };
       const size = 2 ** Math.ceil(Math.log2(bytes));
-      const kept = free.get(size) ?? [];
-      free.set(size, kept);
-      const buffer = kept.pop() ?? Buffer.allocUnsafeSlow(size);
+      const idle = free.get(size) ?? [];
+      free.set(size, idle);
+      const buffer = idle.pop() ?? Buffer.allocUnsafeSlow(size);
       let isHeld = true;
       return {
         buffer,
         release() {
-          if (isHeld && kept.length < KEPT) kept.push(buffer);
+          if (isHeld && idle.length < IDLE) idle.push(buffer);
           isHeld = false;
         },
       };

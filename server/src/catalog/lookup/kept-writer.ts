@@ -1,12 +1,12 @@
 import { AnswerWriter, type Ontology } from '../ontology/ontology.ts';
 
 /** The writer of a catalog's answers: it stays, with the categories that it has met, as long as the ontology does. */
-export class KeptWriter {
+export class CachedWriter {
   private readonly categoryIdOf: (path: string) => number | undefined;
   private signature: string | undefined;
   private current: { readonly version: number; readonly writer: AnswerWriter } | undefined;
 
-  constructor(categoryIdOf: KeptWriter['categoryIdOf']) {
+  constructor(categoryIdOf: CachedWriter['categoryIdOf']) {
     this.categoryIdOf = categoryIdOf;
   }
 
@@ -23,8 +23,8 @@ export class KeptWriter {
   /** @returns the writer for a version of the catalog, whose ontology this is */
   follow(version: number, ontology: Ontology): AnswerWriter {
     const signature = JSON.stringify(ontology);
-    const kept = signature === this.signature ? this.current?.writer : undefined;
-    const writer = kept ?? new AnswerWriter(ontology.attributes, this.categoryIdOf);
+    const cached = signature === this.signature ? this.current?.writer : undefined;
+    const writer = cached ?? new AnswerWriter(ontology.attributes, this.categoryIdOf);
     this.signature = signature;
     this.current = { version, writer };
     return writer;

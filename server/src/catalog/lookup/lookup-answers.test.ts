@@ -33,6 +33,6 @@ test('many bytes are not joined at once, even when all of them are in memory (§
   for (const one of many)
     assert.equal(answers.answer(catalog, { identifiers: [one], frame }, find)?.count, 1);
   assert.ok(answers.holdsAll(catalog, many));
-  assert.equal(answers.findKept(catalog, many, frame), undefined);
-  assert.equal(answers.findKept(catalog, many.slice(0, 20), frame)?.count, 20);
+  assert.equal(answers.findCached(catalog, many, frame), undefined);
+  assert.equal(answers.findCached(catalog, many.slice(0, 20), frame)?.count, 20);
 });

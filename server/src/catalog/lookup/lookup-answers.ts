@@ -66,7 +66,7 @@ export class LookupAnswers {
   }
 
   /** @returns the answer when all of it is in memory, as of that version of the catalog, and short enough to be joined at once */
-  findKept(
+  findCached(
     catalog: { projectId: number; version: number },
     identifiers: readonly string[],
     frame: Frame,

@@ -4,6 +4,6 @@
 
 export { createAnswerBuffers } from './answer-buffers.ts';
 export { coalesceReads } from './coalesced-reads.ts';
-export { KeptWriter } from './kept-writer.ts';
+export { CachedWriter } from './kept-writer.ts';
 export { LookupAnswers, type LookupParts, MADE_AT_ONCE_BYTES, type ServedAnswer } from './lookup-answers.ts';
 export { madeAnswerOperations } from './made-answers.ts';

@@ -19,8 +19,8 @@ const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const CLOSING = 0x5d;
 /** Lists of categories and keys of one catalog. */
-const KEPT_CATEGORIES = 20_000;
-const KEPT_KEYS = 20_000;
+const CACHED_CATEGORIES = 20_000;
+const CACHED_KEYS = 20_000;
 
 const NOTHING = Buffer.alloc(0);
 
@@ -115,8 +115,8 @@ export class AnswerWriter {
   /** @returns the categories and the beginning of the facts */
   private findCategories(start: number, end: number): Buffer {
     const stored = this.text.slice(start, end);
-    const kept = this.categories.get(stored);
-    if (kept !== undefined) return kept;
+    const cached = this.categories.get(stored);
+    if (cached !== undefined) return cached;
     let areAllKnown = true;
     const categories = JSON.parse(
       `[${this.bytes.toString('utf8', start, end)}`,
@@ -127,7 +127,7 @@ export class AnswerWriter {
       return id ?? 0;
     });
     const made = Buffer.from(`,"categories":[${described}],"facts":[`);
-    if (this.categories.size >= KEPT_CATEGORIES) this.categories.clear();
+    if (this.categories.size >= CACHED_CATEGORIES) this.categories.clear();
     if (areAllKnown) this.categories.set(flatten(stored), made);
     return made;
   }
@@ -178,7 +178,7 @@ export class AnswerWriter {
     };
     if (attribute !== undefined && key.attribute !== undefined) this.known.set(attribute, key.attribute);
     // Keys that the ontology does not know are without number.
-    if (attribute !== undefined || this.keys.size < KEPT_KEYS) this.keys.set(flatten(stored), key);
+    if (attribute !== undefined || this.keys.size < CACHED_KEYS) this.keys.set(flatten(stored), key);
     return key;
   }
 
@@ -227,7 +227,7 @@ const flatten = (text: string): string => Buffer.from(text, 'latin1').toString('
 
 const FIRST_BYTES = 256 * 1024;
 /** More than this is given back. */
-const KEPT_BYTES = 8 * 1024 * 1024;
+const CACHED_BYTES = 8 * 1024 * 1024;
 /** A loop is quicker than a call for so few. */
 const LOOPED_BYTES = 24;
 const ZERO = 0x30;
@@ -245,7 +245,7 @@ class AnswerBytes {
 
   /** What was written before may be written over from now on. */
   clear(): void {
-    if (this.target.length > KEPT_BYTES) this.target = Buffer.allocUnsafeSlow(FIRST_BYTES);
+    if (this.target.length > CACHED_BYTES) this.target = Buffer.allocUnsafeSlow(FIRST_BYTES);
     this.at = 0;
   }
 

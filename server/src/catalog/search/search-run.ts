@@ -144,7 +144,7 @@ class Search {
     const { sort, byKey } = this.plan;
     const facets = new FacetTally(byKey);
     const sorted = sort && new SortedHits(sort);
-    const surveyed = await this.countHits(facets, { kept: limit + 1, sorted });
+    const surveyed = await this.countHits(facets, { most: limit + 1, sorted });
     const counted = this.plan.test === undefined ? await this.count() : surveyed;
     const page = sorted
       ? await this.pageOfSorted(sorted, surveyed, { limit, cursor })
@@ -198,10 +198,10 @@ class Search {
   }
 
   /** @returns whether what it has seen suffices */
-  private endOfCount(facets: FacetTally, { sorted, kept }: HitsRequest): (seen: CountedHits) => boolean {
+  private endOfCount(facets: FacetTally, { sorted, most }: HitsRequest): (seen: CountedHits) => boolean {
     if (sorted !== undefined) return ({ total }) => total === EXAMINED;
     if (this.plan.test !== undefined) return ({ examined }) => examined === EXAMINED;
-    return ({ hits }) => facets.isFull && hits.length >= kept;
+    return ({ hits }) => facets.isFull && hits.length >= most;
   }
 
   /**
@@ -330,7 +330,7 @@ const toShown = ({ row, place }: Hit): ShownHit => ({ item: toItem(row), place }
 
 interface HitsRequest {
   /** Hits that are kept. */
-  readonly kept: number;
+  readonly most: number;
   readonly sorted: SortedHits | undefined;
 }
 
@@ -350,11 +350,11 @@ interface CountedHits {
 function noteHit(
   seen: CountedHits,
   hit: Hit,
-  { facets, kept, sorted }: HitsRequest & { readonly facets: FacetTally },
+  { facets, most, sorted }: HitsRequest & { readonly facets: FacetTally },
 ): void {
   seen.total += 1;
   sorted?.add(hit);
-  if (seen.hits.length < kept) seen.hits.push(toShown(hit));
+  if (seen.hits.length < most) seen.hits.push(toShown(hit));
   if (!facets.isFull) facets.add(hit.product, hit.row.text.length);
 }
 

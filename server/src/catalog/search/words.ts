@@ -129,29 +129,29 @@ interface AttributeLexemes {
 }
 
 /** Most values are those of many products: kept, they cost a third. */
-const kept = new Map<string, Map<string, AttributeLexemes>>();
-const KEPT = 20_000;
-const KEPT_LENGTH = 100;
-let keptValues = 0;
+const cache = new Map<string, Map<string, AttributeLexemes>>();
+const CACHED = 20_000;
+const CACHED_LENGTH = 100;
+let cachedValues = 0;
 
 function readAttribute(key: string, value: string): AttributeLexemes {
-  const known = kept.get(key)?.get(value);
+  const known = cache.get(key)?.get(value);
   if (known !== undefined) return known;
   const [ofKey, ofValue] = [lexemeOf.key(key), lexemeOf.value(key, value)];
   const read = { ofKey, ofValue, words: listWords(value), isHead: key.toLowerCase() === BRAND };
-  if (key.length + value.length <= KEPT_LENGTH) keep(key, value, read);
+  if (key.length + value.length <= CACHED_LENGTH) keep(key, value, read);
   return read;
 }
 
 function keep(key: string, value: string, read: AttributeLexemes): void {
-  if (keptValues === KEPT) {
-    kept.clear();
-    keptValues = 0;
+  if (cachedValues === CACHED) {
+    cache.clear();
+    cachedValues = 0;
   }
-  const ofKey = kept.get(key);
-  if (ofKey === undefined) kept.set(key, new Map([[value, read]]));
+  const ofKey = cache.get(key);
+  if (ofKey === undefined) cache.set(key, new Map([[value, read]]));
   else ofKey.set(value, read);
-  keptValues += 1;
+  cachedValues += 1;
 }
 
 /** `ABC-123` is found by `ABC123` too. */

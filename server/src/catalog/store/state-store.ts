@@ -318,10 +318,10 @@ export function* replaceOntology(
 }
 
 /** Products follow it until the task of the change has looked at them; one that comes back later counts as changed. */
-const KEPT_PAST = 20;
+const CACHED_PAST = 20;
 
 function* keepPast({ ontologyRevision }: CatalogState, { attributes }: Ontology): Program<void> {
-  yield* run(sql`delete from past_ontology where ${own()} and revision <= ${ontologyRevision - KEPT_PAST}`);
+  yield* run(sql`delete from past_ontology where ${own()} and revision <= ${ontologyRevision - CACHED_PAST}`);
   yield* run(
     insertInto(
       'past_ontology',

@@ -11,10 +11,10 @@ export const keptSinceOf = ({ keptDays }: Pick<CatalogSettings, 'keptDays'>, now
   keptDays === null ? undefined : now - keptDays * DAY_MS;
 
 /** @throws nothing_to_restore, changed_meanwhile */
-export function refuseRestore(kept: readonly KeptCommit[], order: RestoreOrder): void {
-  const [last] = kept;
+export function refuseRestore(commits: readonly KeptCommit[], order: RestoreOrder): void {
+  const [last] = commits;
   const { commit = last?.id, ifLast = last?.id } = order;
-  if (!kept.some(({ id }) => id === commit)) throw refusalOfRestore(undefined, order);
+  if (!commits.some(({ id }) => id === commit)) throw refusalOfRestore(undefined, order);
   if (last?.id !== ifLast) throw refusalOfRestore(last?.id, order);
 }
 
@@ -41,12 +41,12 @@ const FIRST: KeptPlace = { part: 'present', productId: 0 };
 
 /** What the API shows of the undo log. @throws not_found for a commit that is not kept */
 export function createKeptCommits({ store, scans, tasks, getSettings }: CatalogParts) {
-  const describe = async (projectId: number, kept: readonly KeptCommit[]) => {
-    const numbers = kept.map(({ id }) => id);
+  const describe = async (projectId: number, commits: readonly KeptCommit[]) => {
+    const numbers = commits.map(({ id }) => id);
     const byNumber = new Map(
       (await tasks.listNumbered(projectId, numbers)).map((task) => [task.number, task]),
     );
-    return kept.map((commit) => {
+    return commits.map((commit) => {
       const task = byNumber.get(commit.id);
       return { ...commit, taskId: task?.id ?? null, origin: task?.origin ?? null };
     });

@@ -36,12 +36,12 @@ export const connect = (flags: ConnectionFlags): Connection => connectWith(flags
 /** A flag counts before the environment, that before the profile. @throws UsageError */
 export function connectWith(flags: ConnectionFlags, retries: number): Connection {
   const set = readClientSettings();
-  const kept = readProfile(flags.profile);
-  const url = flags.url ?? set.url ?? kept.url ?? 'http://127.0.0.1:4810';
-  const key = flags.key ?? set.key ?? kept.key;
+  const stored = readProfile(flags.profile);
+  const url = flags.url ?? set.url ?? stored.url ?? 'http://127.0.0.1:4810';
+  const key = flags.key ?? set.key ?? stored.key;
   if (key === undefined)
     throw new UsageError('an API key is missing: --key, RELATA_API_KEY, or relata login once');
-  const projectId = readProjectId(flags.project ?? set.project ?? kept.project);
+  const projectId = readProjectId(flags.project ?? set.project ?? stored.project);
   return { url, key, projectId, relata: createRelata({ url, key, retries, fetch: fetchAloud }) };
 }
 
@@ -144,16 +144,16 @@ function readProfile(name: string | undefined): Profile {
 /** `relata login`: keeps where a service is, and the key, after trying them. */
 export async function login({ url, key, project, profile = DEFAULT }: ConnectionFlags): Promise<number> {
   if (url === undefined) throw new UsageError('relata login needs --url');
-  const kept = {
+  const stored = {
     url,
     key: key ?? (await promptSecret('API key: ')),
     ...(project !== undefined && { project }),
   };
-  await createRelata({ url, key: kept.key, retries: 1 }).tasks.list({ limit: 1, ...choose(project) });
+  await createRelata({ url, key: stored.key, retries: 1 }).tasks.list({ limit: 1, ...choose(project) });
   const path = pathOf();
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   // A key is for its owner alone, also where the file was there before.
-  writeFileSync(`${path}.new`, `${JSON.stringify({ ...readAll(), [profile]: kept }, null, 2)}\n`, {
+  writeFileSync(`${path}.new`, `${JSON.stringify({ ...readAll(), [profile]: stored }, null, 2)}\n`, {
     mode: 0o600,
   });
   chmodSync(`${path}.new`, 0o600);

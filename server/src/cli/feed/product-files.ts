@@ -127,7 +127,7 @@ const NEWLINE = 0x0a;
 /** A product a line. */
 class LineSplitter implements Splitter {
   hasBegun = false;
-  private kept: Buffer[] = [];
+  private rest: Buffer[] = [];
 
   split(chunk: Buffer): Buffer[] {
     this.hasBegun = true;
@@ -137,7 +137,7 @@ class LineSplitter implements Splitter {
       found.push(this.take(chunk.subarray(from, at)));
       from = at + 1;
     }
-    if (from < chunk.length) this.kept.push(chunk.subarray(from));
+    if (from < chunk.length) this.rest.push(chunk.subarray(from));
     return found.filter(isNotBlank);
   }
 
@@ -146,9 +146,9 @@ class LineSplitter implements Splitter {
   }
 
   private take(last: Buffer): Buffer {
-    if (this.kept.length === 0) return last;
-    const line = Buffer.concat([...this.kept, last]);
-    this.kept = [];
+    if (this.rest.length === 0) return last;
+    const line = Buffer.concat([...this.rest, last]);
+    this.rest = [];
     return line;
   }
 }
@@ -165,7 +165,7 @@ class ListSplitter implements Splitter {
   private isInText = false;
   private isEscaped = false;
   /** Of the product that has begun. */
-  private kept: Buffer[] = [];
+  private rest: Buffer[] = [];
   private readonly depthOfList: number;
 
   constructor(depthOfList: number) {
@@ -184,11 +184,11 @@ class ListSplitter implements Splitter {
         from = at;
         continue;
       }
-      found.push(Buffer.concat([...this.kept, chunk.subarray(from, at + 1)]));
-      this.kept = [];
+      found.push(Buffer.concat([...this.rest, chunk.subarray(from, at + 1)]));
+      this.rest = [];
       from = -1;
     }
-    if (from !== -1) this.kept.push(chunk.subarray(from));
+    if (from !== -1) this.rest.push(chunk.subarray(from));
     return found;
   }
 

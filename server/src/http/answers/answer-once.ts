@@ -16,7 +16,7 @@ export type AnswerOnce = <Answer extends object>(
 ) => Promise<Answer>;
 
 const noRecord: RecordAnswer<object> = async () => {};
-const KEPT_MS = 24 * 3_600_000;
+const STORED_MS = 24 * 3_600_000;
 /** Nothing can be asked of the store now. */
 const AWAY: ReadonlySet<string> = new Set<FailureCode>([
   'not_ready',
@@ -43,7 +43,7 @@ export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
   const underWay = new Map<string, { requestHash: string; answer: Promise<object> }>();
 
   async function find<Answer extends object>(keyed: KeyedRequest): Promise<Answer | undefined> {
-    const known = await findAnswer(database, { ...keyed, since: clock.now() - KEPT_MS });
+    const known = await findAnswer(database, { ...keyed, since: clock.now() - STORED_MS });
     if (known === undefined) return undefined;
     refuseOther(known.requestHash, keyed.requestHash);
     return (await unpackAnswer(known.answer)) as Answer;
@@ -53,7 +53,7 @@ export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
     (keyed: KeyedRequest): RecordAnswer<object> =>
     async (tx, given) => {
       const now = clock.now();
-      const row = { ...keyed, answer: await packAnswer(given), now, since: now - KEPT_MS };
+      const row = { ...keyed, answer: await packAnswer(given), now, since: now - STORED_MS };
       if (!(await saveAnswer(tx, row))) throw new AnsweredElsewhere();
     };
 

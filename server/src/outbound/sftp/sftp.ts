@@ -457,7 +457,7 @@ function hide(path: string): string {
 
 /** What a definition says of an SFTP server, and what a schema cannot say is wrong with it. Source: docs/interface.md §13.1. */
 
-const KEPT = 'Answers show *** in its place; ***, sent back, keeps it as long as host and port stay';
+const RETAINED = 'Answers show *** in its place; ***, sent back, keeps it as long as host and port stay';
 
 export const sftpOptions = {
   host: Type.String({
@@ -476,19 +476,19 @@ export const sftpOptions = {
       maxLength: 1_024,
       'x-label': 'Password',
       'x-secret': 'line',
-      description: KEPT,
+      description: RETAINED,
     }),
   ),
   privateKey: Type.Optional(
     Type.String({
       ...{ minLength: 1, maxLength: 16_384, 'x-label': 'Private key', 'x-secret': 'text' },
-      description: `in place of a password, in the form of PEM or OpenSSH. ${KEPT}`,
+      description: `in place of a password, in the form of PEM or OpenSSH. ${RETAINED}`,
     }),
   ),
   passphrase: Type.Optional(
     Type.String({
       ...{ minLength: 1, maxLength: 1_024, 'x-label': 'Passphrase of the private key', 'x-secret': 'line' },
-      description: KEPT,
+      description: RETAINED,
     }),
   ),
   hostKey: Type.String({

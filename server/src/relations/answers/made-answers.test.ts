@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KeptItems } from './made-answers.ts';
+import { CachedItems } from './made-answers.ts';
 
 const look = { form: 'bulk', brandAttribute: 'Brand' } as const;
 
 test('an item outlives its version of the catalog as long as its product has the same document', () => {
-  const items = new KeptItems();
+  const items = new CachedItems();
   items.keep(look, 1, { text: 'one', document: 10, version: 1 });
   const at = (version: number, document: number | undefined) =>
     items.find(look, 1, { version, findDocument: () => document });

@@ -86,12 +86,12 @@ export class CatalogRelations {
   /** By path as JSON. */
   private readonly categoryIds = new Map<string, number>();
   private readonly ontology: string;
-  private readonly items: KeptItems;
+  private readonly items: CachedItems;
 
   /** `earlier`: of another version of the same catalog, whose items this one takes over. */
   constructor({ version, attributes, relations, hasTargets }: CatalogRules, earlier?: CatalogRelations) {
     this.ontology = JSON.stringify(attributes);
-    this.items = earlier?.ontology === this.ontology ? earlier.items : new KeptItems();
+    this.items = earlier?.ontology === this.ontology ? earlier.items : new CachedItems();
     this.version = version;
     this.hasTargets = hasTargets;
     this.attributes = indexByKey(attributes);
@@ -326,7 +326,7 @@ interface ItemLook {
   readonly brandAttribute: string;
 }
 
-interface KeptItem {
+interface CachedItem {
   readonly text: string;
   /** That it was made of. */
   readonly document: number | undefined;
@@ -343,8 +343,8 @@ const MOST = 20_000;
  * Items of products that many others lead to, of one ontology. A new version of the catalog leaves most documents as they
  * were, and looking that up takes a twentieth of making an item.
  */
-export class KeptItems {
-  private readonly looks = new Map<string, Map<number, KeptItem>>();
+export class CachedItems {
+  private readonly looks = new Map<string, Map<number, CachedItem>>();
   private count = 0;
 
   /** How many there are of a look. */
@@ -357,15 +357,15 @@ export class KeptItems {
     productId: number,
     now: { version: number; findDocument: FindDocument },
   ): string | undefined {
-    const kept = this.of(look).get(productId);
-    if (kept === undefined || kept.version === now.version) return kept?.text;
+    const cached = this.of(look).get(productId);
+    if (cached === undefined || cached.version === now.version) return cached?.text;
     const document = now.findDocument?.(productId);
-    if (document === undefined || document !== kept.document) return undefined;
-    kept.version = now.version;
-    return kept.text;
+    if (document === undefined || document !== cached.document) return undefined;
+    cached.version = now.version;
+    return cached.text;
   }
 
-  keep(look: ItemLook, productId: number, item: KeptItem): void {
+  keep(look: ItemLook, productId: number, item: CachedItem): void {
     if (this.count >= MOST) {
       this.looks.clear();
       this.count = 0;
@@ -375,9 +375,9 @@ export class KeptItems {
     items.set(productId, item);
   }
 
-  private of({ form, brandAttribute }: ItemLook): Map<number, KeptItem> {
+  private of({ form, brandAttribute }: ItemLook): Map<number, CachedItem> {
     const key = `${form} ${brandAttribute}`;
-    const items = this.looks.get(key) ?? new Map<number, KeptItem>();
+    const items = this.looks.get(key) ?? new Map<number, CachedItem>();
     this.looks.set(key, items);
     return items;
   }

@@ -204,14 +204,14 @@ export interface ExtendedDocument {
 export function planExtension(
   page: readonly DerivedDocument[],
   live: ReadonlySet<number>,
-  findKept: (document: number) => readonly Membership[],
+  findPresent: (document: number) => readonly Membership[],
 ): ExtendedDocument[] {
   return page.flatMap(({ document, derived: { group, memberships } }) => {
-    const kept = findKept(document.id).filter(({ build }) => live.has(build));
-    const known = new Set(kept.map(({ build }) => build));
+    const present = findPresent(document.id).filter(({ build }) => live.has(build));
+    const known = new Set(present.map(({ build }) => build));
     const added = memberships.filter(({ build }) => !known.has(build));
     if (added.length === 0) return [];
-    const placed = { group, memberships: [...kept, ...added] };
+    const placed = { group, memberships: [...present, ...added] };
     return [{ document, placed, added: { group, memberships: added } }];
   });
 }

@@ -259,17 +259,17 @@ const MOST_BYTES = 64 * 1024 * 1024;
 const IDLE_MS = 5 * 60_000;
 const PAGE = 1_000;
 
-interface Kept {
+interface CachedColumns {
   readonly version: number;
   /** Undefined: there is too much. */
   readonly columns: CatalogColumns | undefined;
 }
 
 /** The catalogs that rules were tried on last: to read 66,778 products takes a second, to look at them in memory a tenth. */
-export class KeptColumns {
+export class ColumnCache {
   private readonly mostBytes: number;
   private readonly idleMs: number;
-  private readonly kept = new Map<number, Kept>();
+  private readonly cached = new Map<number, CachedColumns>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor({ mostBytes = MOST_BYTES, idleMs = IDLE_MS } = {}) {
@@ -285,14 +285,14 @@ export class KeptColumns {
   ): Promise<CatalogColumns | undefined> {
     clearTimeout(this.timer);
     const version = await catalog.readVersion();
-    const known = this.kept.get(projectId);
-    this.kept.delete(projectId);
+    const known = this.cached.get(projectId);
+    this.cached.delete(projectId);
     // One that was too large once would be read to the bound for nothing again and again.
     const isUsable = known?.version === version || (known !== undefined && known.columns === undefined);
     const found = isUsable ? known : { version, columns: await this.readAll(catalog, limit) };
-    this.kept.set(projectId, found);
+    this.cached.set(projectId, found);
     this.dropOldest();
-    this.timer = setTimeout(() => this.kept.clear(), this.idleMs).unref();
+    this.timer = setTimeout(() => this.cached.clear(), this.idleMs).unref();
     return found.columns;
   }
 
@@ -314,9 +314,9 @@ export class KeptColumns {
 
   private dropOldest(): void {
     let bytes = 0;
-    for (const [projectId, { columns }] of [...this.kept].reverse()) {
+    for (const [projectId, { columns }] of [...this.cached].reverse()) {
       bytes += columns?.bytes ?? 0;
-      if (bytes > this.mostBytes) this.kept.delete(projectId);
+      if (bytes > this.mostBytes) this.cached.delete(projectId);
     }
   }
 }

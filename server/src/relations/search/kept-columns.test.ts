@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bindRule } from '../definitions/definitions.ts';
-import { KeptColumns, RuleMembers } from './catalog-columns.ts';
+import { ColumnCache, RuleMembers } from './catalog-columns.ts';
 import { tryOnColumns } from './tried-columns.ts';
 import { WorkLimit } from './work-limit.ts';
 
@@ -33,7 +33,7 @@ const FOREVER = new WorkLimit(Number.POSITIVE_INFINITY);
 const LARGE = 2_500;
 
 test('a version of a catalog is read once, the next one again', async () => {
-  const [kept, catalog, other] = [new KeptColumns(), openCatalog(LARGE), openCatalog(3)];
+  const [kept, catalog, other] = [new ColumnCache(), openCatalog(LARGE), openCatalog(3)];
   const read = async (projectId: number, of: typeof catalog) =>
     (await kept.read(projectId, of, FOREVER))?.count;
   assert.deepEqual([await read(1, catalog), await read(2, other), await read(1, catalog)], [LARGE, 3, LARGE]);
@@ -44,14 +44,14 @@ test('a version of a catalog is read once, the next one again', async () => {
 });
 
 test('a catalog beyond the bound is not kept, and not read in vain for each of its versions', async () => {
-  const [kept, catalog] = [new KeptColumns({ mostBytes: 100_000 }), openCatalog(LARGE)];
+  const [kept, catalog] = [new ColumnCache({ mostBytes: 100_000 }), openCatalog(LARGE)];
   for (catalog.version = 1; catalog.version < 4; catalog.version += 1)
     assert.equal(await kept.read(1, catalog, FOREVER), undefined);
   assert.equal(catalog.reads, 1);
 });
 
 test('catalogs that are too much together go in the order in which they were used', async () => {
-  const kept = new KeptColumns({ mostBytes: 2_000_000 });
+  const kept = new ColumnCache({ mostBytes: 2_000_000 });
   const catalogs = [1, 2, 3].map(() => openCatalog(LARGE));
   const read = (at: number) => kept.read(at, catalogs[at] as (typeof catalogs)[number], FOREVER);
   for (const at of [0, 1, 0, 2, 0, 1]) await read(at);
@@ -63,7 +63,7 @@ test('catalogs that are too much together go in the order in which they were use
 
 test('what nobody uses for a while goes', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const [kept, catalog] = [new KeptColumns({ idleMs: 60_000 }), openCatalog(3)];
+  const [kept, catalog] = [new ColumnCache({ idleMs: 60_000 }), openCatalog(3)];
   for (const wait of [0, 59_999, 59_999, 60_000]) {
     t.mock.timers.tick(wait);
     await kept.read(1, catalog, FOREVER);

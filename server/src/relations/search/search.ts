@@ -2,7 +2,7 @@
  * The door of search: related products found from memberships, why they are found, and surveys of a whole relation.
  */
 
-export { KeptColumns, RuleMembers } from './catalog-columns.ts';
+export { ColumnCache, RuleMembers } from './catalog-columns.ts';
 export {
   type FoundGroups,
   listRelated,

@@ -112,9 +112,9 @@ function* extendDocuments(
 ): Program<void> {
   const derived = derivePage(page, memberships);
   if (derived.length === 0) return;
-  const kept = yield* findMemberships(derived.map(({ document }) => document.id));
+  const present = yield* findMemberships(derived.map(({ document }) => document.id));
   const live = new Set((yield* listBuilds()).map(({ build }) => build));
-  const extended = planExtension(derived, live, (id) => kept.get(id)?.memberships ?? []);
+  const extended = planExtension(derived, live, (id) => present.get(id)?.memberships ?? []);
   if (extended.length > 0) yield* extend(extended);
 }
 

@@ -10,9 +10,9 @@ import {
 } from '../definitions/definitions.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
 import {
+  type ColumnCache,
   type ExplainInput,
   explainRelation,
-  type KeptColumns,
   type PresentUpload,
   type ProductRelation,
   type ProductRelationsInput,
@@ -72,7 +72,7 @@ type ThreadRequest<Input> = Input & Limited;
  * The operations of the threads that answer relations, each on one state of the catalog. When its time is up, a survey
  * returns what it has, and a question about one product is refused.
  */
-export function readerOperations(catalogs: RelationCatalogs, kept: KeptColumns) {
+export function readerOperations(catalogs: RelationCatalogs, cached: ColumnCache) {
   const surveyed = ({ limitMs: searchMs }: Limited, stop: StopFlag | undefined) => ({
     limit: new WorkLimit(Number.POSITIVE_INFINITY, stop),
     searchMs,
@@ -99,7 +99,7 @@ export function readerOperations(catalogs: RelationCatalogs, kept: KeptColumns) 
         if ('problem' in result) return { output: result };
         const tried = { ...definition, bound: result.bound };
         const limit = readingLimit(time);
-        const columns = await kept.read(projectId, catalog, limit);
+        const columns = await cached.read(projectId, catalog, limit);
         const read =
           columns === undefined ? await RuleMembers.read(catalog, tried.bound, { limit }) : { columns };
         const share = createSharedLists().of(read.columns);
@@ -233,14 +233,14 @@ export function createSharedLists(most = MOST): { of(version: object): ShareList
   let catalogs = new WeakMap<object, Map<string, readonly unknown[]>>();
   let weight = 0;
 
-  function keep(version: object, key: string, kept: { list: readonly unknown[]; weight: number }) {
-    weight += kept.weight;
+  function keep(version: object, key: string, cached: { list: readonly unknown[]; weight: number }) {
+    weight += cached.weight;
     if (weight > most) {
       catalogs = new WeakMap();
-      weight = kept.weight;
+      weight = cached.weight;
     }
     const lists = catalogs.get(version) ?? new Map<string, readonly unknown[]>();
-    catalogs.set(version, lists.set(key, kept.list));
+    catalogs.set(version, lists.set(key, cached.list));
   }
 
   return {

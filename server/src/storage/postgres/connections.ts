@@ -281,14 +281,14 @@ function isRefusedStatement(error: unknown): boolean {
 }
 
 const names = new Map<string, string>();
-const KEPT_NAMES = 2_000;
+const PREPARED_NAMES = 2_000;
 
 /** The same text has the same name on every connection: a proxy shares connections between processes. */
 function prepared(text: string, values: readonly SqlValue[]): QueryConfig {
   let name = names.get(text);
   if (name === undefined) {
     name = `relata_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
-    if (names.size < KEPT_NAMES) names.set(text, name);
+    if (names.size < PREPARED_NAMES) names.set(text, name);
   }
   return { name, text, values: toValues(values) };
 }

@@ -21,9 +21,9 @@ export class BufferPool {
   take(bytes: number): Loan {
     const size = sizeFor(bytes);
     const at = this.idle.findLastIndex(({ byteLength }) => byteLength === size);
-    const kept = at < 0 ? undefined : this.idle.splice(at, 1)[0];
-    if (kept === undefined) countAllocated(size);
-    const buffer = kept ?? new SharedArrayBuffer(size);
+    const reused = at < 0 ? undefined : this.idle.splice(at, 1)[0];
+    if (reused === undefined) countAllocated(size);
+    const buffer = reused ?? new SharedArrayBuffer(size);
     return new Loan(new Uint8Array(buffer), () => this.keep(buffer));
   }
 

@@ -10,8 +10,8 @@ import { callsOfProject, own, type Program, performOn, run, sql, text } from '..
 import type { Operation, ThreadPool } from '../../../storage/threads/threads.ts';
 import { type BatchDerivation, listDerived } from '../../derivation.ts';
 import {
+  CachedWriter,
   coalesceReads,
-  KeptWriter,
   LookupAnswers,
   type LookupParts,
   MADE_AT_ONCE_BYTES,
@@ -83,7 +83,7 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
       const last = versions.get(projectId);
       if (last !== undefined && answers.holdsAll({ projectId, version: last }, identifiers)) {
         const present = note(projectId, (await readVersion(projectId)) ?? 0);
-        const cached = answers.findKept(present, identifiers, frame);
+        const cached = answers.findCached(present, identifiers, frame);
         if (cached !== undefined) return cached;
       }
       const storable = identifiers.filter(isStorableText);
@@ -101,7 +101,7 @@ const CACHED_CATALOGS = 32;
 class CatalogAnswers {
   readonly ids = new Map<string, number>();
   readonly missing = new Set<string>();
-  readonly writer = new KeptWriter((path) => {
+  readonly writer = new CachedWriter((path) => {
     const id = this.ids.get(path);
     if (id === undefined) this.missing.add(path);
     return id;

@@ -2,7 +2,7 @@ import type { CatalogFile, CatalogFiles } from '../../../storage/sqlite/sqlite.t
 import { callsOfThreads } from '../../../storage/storage.ts';
 import type { Operation, ThreadPool } from '../../../storage/threads/threads.ts';
 import { type Derivation, listDerived } from '../../derivation.ts';
-import { KeptWriter, LookupAnswers, type LookupParts, MADE_AT_ONCE_BYTES } from '../../lookup/lookup.ts';
+import { CachedWriter, LookupAnswers, type LookupParts, MADE_AT_ONCE_BYTES } from '../../lookup/lookup.ts';
 import type { AnswerWriter } from '../../ontology/ontology.ts';
 import type { CatalogComparisons, CatalogStore, ChangeOrder } from '../../port.ts';
 import { rawOf } from '../../products/products.ts';
@@ -52,7 +52,7 @@ export function createSqliteCatalogStore({
       const file = files.open(projectId);
       const present = () => ({ projectId, version: readCatalogVersion(file) });
       return (
-        answers.findKept(present(), identifiers, frame) ??
+        answers.findCached(present(), identifiers, frame) ??
         file.snapshot(() => {
           const catalog = present();
           const find = serveFrom(file, openWriter(file, catalog.version));
@@ -79,9 +79,9 @@ const readStateOf =
 
 /** Makers of answers of catalog files, each for as long as its file is open. */
 function createAnswerWriters() {
-  const writers = new WeakMap<CatalogFile, KeptWriter>();
+  const writers = new WeakMap<CatalogFile, CachedWriter>();
   return (file: CatalogFile, version: number): AnswerWriter => {
-    const cached = writers.get(file) ?? new KeptWriter((path) => findCategoryId(file, path));
+    const cached = writers.get(file) ?? new CachedWriter((path) => findCategoryId(file, path));
     writers.set(file, cached);
     return cached.find(version) ?? cached.follow(version, file.perform(readOntology()));
   };

@@ -21,7 +21,7 @@ const FLUSH_MS = 50;
 const STACK = 500;
 const SEQUENCE = 100_000;
 /** Expressions can make patterns of texts. */
-const PATTERNS_KEPT = 1_000;
+const CACHED_PATTERNS = 1_000;
 
 const patterns = new Map<string, Re2js>();
 
@@ -52,7 +52,7 @@ function compilePattern(source: string, flags: string): Re2js {
   if (known !== undefined) return known;
   const ignoresCase = flags.includes('i') ? RE2JS.CASE_INSENSITIVE : 0;
   const pattern = RE2JS.compile(source, ignoresCase | (flags.includes('m') ? RE2JS.MULTILINE : 0));
-  if (patterns.size >= PATTERNS_KEPT) patterns.clear();
+  if (patterns.size >= CACHED_PATTERNS) patterns.clear();
   patterns.set(key, pattern);
   return pattern;
 }

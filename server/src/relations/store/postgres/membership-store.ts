@@ -16,7 +16,7 @@ import { type ExtendIndex, type OpenedBuilds, openBuilds } from '../membership-s
 /** The join index in PostgreSQL, written beside the documents that it is derived from. */
 
 /** Projects whose compiled rules are cached. */
-const KEPT_PROJECTS = 64;
+const CACHED_PROJECTS = 64;
 
 /** What the catalog's threads derive for relations. */
 export function relationBatchDerivation(): BatchDerivation {
@@ -25,7 +25,7 @@ export function relationBatchDerivation(): BatchDerivation {
   return {
     async open(session, projectId) {
       const builds = await performOn(session, projectId, openBuilds(opened.get(projectId)));
-      if (opened.size >= KEPT_PROJECTS && !opened.has(projectId)) opened.clear();
+      if (opened.size >= CACHED_PROJECTS && !opened.has(projectId)) opened.clear();
       opened.set(projectId, builds);
       return builds.derive;
     },

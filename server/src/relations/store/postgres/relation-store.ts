@@ -5,7 +5,7 @@ import { isTimedOut, type Postgres, type SqlSession } from '../../../storage/pos
 import { type Program, performOn } from '../../../storage/storage.ts';
 import type { Operation } from '../../../storage/threads/threads.ts';
 import { CatalogRelations, type MetRelateInput } from '../../answers/answers.ts';
-import { KeptColumns, listRelated, type WorkLimit } from '../../search/search.ts';
+import { ColumnCache, listRelated, type WorkLimit } from '../../search/search.ts';
 import { listBuilt } from '../definition-store.ts';
 import { countList, linkOperations } from '../link-store.ts';
 import {
@@ -62,10 +62,10 @@ interface PostgresReaders {
 /** The operations of the threads that answer relations, on PostgreSQL. */
 export function postgresRelationReaderOperations(
   parts: PostgresReaders,
-  kept = new KeptColumns(),
+  columns = new ColumnCache(),
 ): Record<string, Operation> {
   const { postgres } = parts;
-  const questions: Record<string, Operation> = readerOperations(openCatalogs(parts), kept);
+  const questions: Record<string, Operation> = readerOperations(openCatalogs(parts), columns);
   return {
     ...questions,
     ...linkOperations({

@@ -8,7 +8,7 @@ import type { PayloadFiles } from '../../../storage/payloads/payloads.ts';
 import type { CatalogFile, CatalogFiles } from '../../../storage/sqlite/sqlite.ts';
 import type { Operation } from '../../../storage/threads/threads.ts';
 import { CatalogRelations } from '../../answers/answers.ts';
-import { KeptColumns, listRelated, type RelationView } from '../../search/search.ts';
+import { ColumnCache, listRelated, type RelationView } from '../../search/search.ts';
 import { listBuilt } from '../definition-store.ts';
 import { countList, linkOperations } from '../link-store.ts';
 import {
@@ -57,9 +57,9 @@ export function createSqliteRelationStore({
 export function relationReaderOperations(
   files: CatalogFiles,
   payloads: PayloadFiles,
-  kept = new KeptColumns(),
+  cached = new ColumnCache(),
 ): Record<string, Operation> {
-  const questions: Record<string, Operation> = readerOperations(openCatalogs(files), kept);
+  const questions: Record<string, Operation> = readerOperations(openCatalogs(files), cached);
   return {
     ...questions,
     ...linkOperations({
@@ -117,7 +117,7 @@ const readRelations = (file: CatalogFile, version: number, earlier: CatalogRelat
   );
 
 /** Related products that many others lead to: 10 MB of identifiers. */
-const KEPT_IDENTIFIERS = 100_000;
+const CACHED_IDENTIFIERS = 100_000;
 /** Bytes: a million products have some 30,000 lists of a rule of four equalities, at 1 KB each. */
 const SHARED = 64 * 1024 * 1024;
 
@@ -128,7 +128,7 @@ export function createSqlitePasses(files: CatalogFiles): CatalogPasses {
       const file = files.open(projectId);
       return file.snapshot(() => {
         const share = createSharedLists(SHARED).of(file);
-        const view = withKeptIdentifiers(createFileView(file, { share }));
+        const view = withCachedIdentifiers(createFileView(file, { share }));
         return work({
           version: readCatalogVersion(file),
           attributes: file.perform(readOntology()).attributes,
@@ -147,14 +147,14 @@ export function createSqlitePasses(files: CatalogFiles): CatalogPasses {
   };
 }
 
-function withKeptIdentifiers(view: RelationView): RelationView {
-  const kept = new Map<number, string>();
+function withCachedIdentifiers(view: RelationView): RelationView {
+  const cached = new Map<number, string>();
   return {
     ...view,
     findIdentifier(productId) {
-      const known = kept.get(productId) ?? view.findIdentifier(productId);
-      if (kept.size >= KEPT_IDENTIFIERS) kept.clear();
-      kept.set(productId, known);
+      const known = cached.get(productId) ?? view.findIdentifier(productId);
+      if (cached.size >= CACHED_IDENTIFIERS) cached.clear();
+      cached.set(productId, known);
       return known;
     },
   };
