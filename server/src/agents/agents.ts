@@ -45,7 +45,7 @@ export interface AgentServerParts {
   describeFailure(error: unknown): string;
 }
 
-/** Answers one request of an agent, and keeps nothing between two: nobody can subscribe. */
+/** Answers one request of an agent, and keeps nothing between two: there are no subscriptions. */
 export function createAgentHandler(context: ToolContext, parts: AgentServerParts): McpHttpHandler {
   return createMcpHandler(() => openServer(context, parts), { maxSubscriptions: 0 });
 }

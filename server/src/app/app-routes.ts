@@ -82,7 +82,7 @@ const ROUTES = [
   feedRoutes,
 ];
 
-/** Never from the `Host` header: whoever makes a request would choose where a link leads. */
+/** Never from the `Host` header: the sender of a request would choose where a link leads. */
 export function baseUrlOf({ publicUrl, host, port }: Config, server?: Server): string {
   if (publicUrl !== undefined) return publicUrl;
   const bound = server?.addresses().find((address) => typeof address === 'object');

@@ -1,4 +1,4 @@
-/** What the service does by itself from time to time: forgetting what is old, removing what nobody owns any more. */
+/** What the service does by itself from time to time: forgetting what is old, removing what has no owner any more. */
 import type { Access } from '../access/access.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Channels } from '../channels/channels.ts';

@@ -35,7 +35,7 @@ async function describe(error: unknown): Promise<number> {
   return 1;
 }
 
-// Loaded when one of their commands runs: whoever feeds a service would hold all of it in memory, 70 MiB.
+// Loaded when one of their commands runs: a command that feeds a service would hold all of it in memory, 70 MiB.
 const loadFeed = () => import('./feed/feed.ts');
 const loadAccess = () => import('./access-commands.ts');
 const loadBackup = () => import('./backup-commands.ts');

@@ -3,11 +3,11 @@ export interface Progress {
   readonly phase: string;
   readonly place: string;
   readonly rows: number;
-  /** 0: nothing to count; left out: nobody knows. */
+  /** 0: nothing to count; left out: unknown. */
   readonly allRows?: number;
   /** What is counted; default rows. */
   readonly noun?: string;
-  /** From 0 to 1; undefined: nobody knows. */
+  /** From 0 to 1; undefined: unknown. */
   readonly done: number | undefined;
   /** By an earlier run. */
   readonly doneBefore: number;

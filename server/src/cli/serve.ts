@@ -37,7 +37,7 @@ function warnOfReaders({ server }: App, { database, dataDir }: Config): void {
 async function makeFirstKey(app: App, { accountKey, database, dataDir }: Config): Promise<void> {
   const isReported = accountKey !== undefined || process.stdout.isTTY;
   if (database !== undefined && !isReported && !(await app.access.hasKeys())) {
-    // A file on one of several machines is found by nobody.
+    // A file on one of several machines would not be found.
     throw new Error('An empty PostgreSQL database needs RELATA_ACCOUNT_KEY: the first account key.');
   }
   const made = await app.access.createFirstAccount(accountKey);
@@ -57,7 +57,7 @@ async function makeFirstKey(app: App, { accountKey, database, dataDir }: Config)
 }
 
 /**
- * As long as nobody can sign in, each start shows a way. Without a terminal it goes to the log: whoever reads that within the
+ * As long as no user can sign in, each start shows a way. Without a terminal it goes to the log: its reader within the
  * hour can become the owner. Source: docs/interface.md §14.5.
  */
 async function showOwnerLink(app: App, config: Config): Promise<void> {

@@ -147,7 +147,7 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** An event as whoever makes the change describes it. */
+/** An event as the code that makes the change describes it. */
 export interface EventDraft {
   readonly type: EventType;
   readonly at: number;

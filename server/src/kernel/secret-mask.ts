@@ -1,7 +1,7 @@
 /** What stands in place of a secret. */
 export const MASK = '•••';
 
-/** Names of members, headers and parameters whose values are nobody's to read. `headers`: any of them may be a key. */
+/** Names of members, headers and parameters whose values must not be read. `headers`: any of them may be a key. */
 const SECRET_NAMES =
   'pass(?:word|wd|phrase)|secret|token|authorization|credential|cookie|signature|headers|(?:api|private)[-_]?key|keys?\\d*\\b|\\bpin\\b';
 const SECRET_NAME = new RegExp(SECRET_NAMES, 'i');

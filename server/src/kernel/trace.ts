@@ -29,7 +29,7 @@ export const traced = <Result>(facts: SpanFacts, work: (note: Note) => Promise<R
   runSpan(facts, context.active(), work);
 
 /**
- * Does work that outlives whoever caused it.
+ * Does work that outlives its cause.
  * @param traceparent of what caused it, perhaps in another process; without it the work is a trace of its own
  */
 export function tracedApart<Result>(

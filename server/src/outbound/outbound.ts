@@ -1,5 +1,5 @@
 /**
- * The door of outbound: requests that the service makes to addresses that somebody gave it. The address is checked, the
+ * The door of outbound: requests that the service makes to addresses from outside. The address is checked, the
  * connection goes to exactly what was checked, and waiting is limited. It never knows what is fetched or sent.
  */
 export { type AllowedAddresses, allowAddresses, checkHttpUrl, readHttpUrl, URL_LENGTH } from './address.ts';

@@ -13,7 +13,7 @@ import { describeConnection, OutboundProblem, type Timeouts } from './outbound-p
 
 export type Resolve = (host: string) => Promise<readonly { readonly address: string }[]>;
 
-/** What a connection to an address that somebody gave is made with. */
+/** What a connection to an address from outside is made with. */
 export interface Outbound {
   readonly allows: AllowedAddresses;
   /** Looks a name up; without it the system does. */
@@ -113,7 +113,7 @@ export async function sendPinned(url: URL, request: PinnedRequest): Promise<Inco
     await request.timeouts.wait('connect', hasConnected(sent, isSecure));
     sent.end(request.body);
     const response = await request.timeouts.wait('answer', answered);
-    // Whoever reads hears of an error; until then it must not count as unhandled.
+    // A reader hears of an error; until then it must not count as unhandled.
     return response.on('error', () => {});
   } catch (error) {
     sent.destroy();
@@ -151,7 +151,7 @@ export async function connectPinned(host: string, port: number, via: Outbound): 
     await via.timeouts.wait('connect', once(socket, 'connect'));
     return socket;
   } catch (error) {
-    // A late failure has nobody left to tell.
+    // A late failure has no listener left.
     socket.on('error', () => {}).destroy();
     throw describeConnection(error, { host });
   }

@@ -38,7 +38,7 @@ export function pickSecrets(place: object, secrets: SecretMembers<never> | undef
 
 /**
  * Fills in what was masked.
- * @returns undefined when there is no such value, or it is sent elsewhere now: whoever may change the address but not read
+ * @returns undefined when there is no such value, or it is sent elsewhere now: a caller who may change the address but not read
  * the secret could have it sent to a server of their own
  */
 export function fillMembers<Place extends object>(

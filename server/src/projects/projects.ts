@@ -1,7 +1,7 @@
 /**
  * The door of projects: accounts, their project groups and projects, how a call finds its project, and the
  * audit log in which every room to the right writes who changed what. It knows what a caller reaches and
- * never whether a key is good: that is access. It never touches a catalog; whoever purges a project is told
+ * never whether a key is good: that is access. It never touches a catalog; the code that purges a project is told
  * which one.
  */
 import type { Caller, ChosenProject, PartScope, Scope } from '../kernel/caller.ts';

@@ -145,7 +145,7 @@ const isBuilt = (present: Relation | undefined, definition: RelationDefinition) 
   (present?.state === 'ready' &&
     JSON.stringify(ruleOf(present.definition)) === JSON.stringify(ruleOf(definition)));
 
-/** Its links would be lost, or nobody would know what becomes of the rule. */
+/** Its links would be lost, or what becomes of the rule would be undefined. */
 function refuseOtherKind(present: RelationDefinition, definition: RelationDefinition): void {
   if (isListed(present) === isListed(definition)) return;
   const details = ['/kind cannot change: delete the relation, or create another one'];

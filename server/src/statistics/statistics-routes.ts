@@ -81,7 +81,7 @@ interface KeptRequestRouteParts {
 export const keptRequestRoutes =
   ({ statistics, storage }: KeptRequestRouteParts): Routes =>
   (server) => {
-    // Bodies are what others sent: whoever only looks at the project does not see them.
+    // Bodies are what others sent: a viewer of the project does not see them.
     const config = { guard: 'management', access: 'manage', role: 'editor' } as const;
     const list = {
       method: 'GET',

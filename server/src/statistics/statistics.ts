@@ -1,7 +1,7 @@
 /**
  * The door of statistics: what happened over time, in minutes for two days and in hours for longer. It is told of
  * every answered request and of every change of a catalog, counts in memory, and writes every ten seconds what was
- * counted, beside what other processes counted; nobody waits for it. It never decides about anything: limits of keys
+ * counted, beside what other processes counted; no request waits for it. It never decides about anything: limits of keys
  * are counted by access. What a process has counted since its last write is lost when it dies.
  */
 import type { MeasuredRequest, SentRequest } from '../http/server/server.ts';

@@ -3,7 +3,7 @@ import { translateSqliteError } from './sqlite-errors.ts';
 
 /**
  * Whether a transaction that failed like this may be stored all the same, because the answer to its commit was lost with
- * the connection or the disk. What it needs then stays: payloads that nobody owns go at a later start.
+ * the connection or the disk. What it needs then stays: payloads without an owner go at a later start.
  */
 export function mayBeStored(thrown: unknown): boolean {
   const error = translateSqliteError(thrown);

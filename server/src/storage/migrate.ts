@@ -50,7 +50,7 @@ export function refuseNewerDatabase(database: DatabaseSync, kind: DatabaseKind):
 }
 
 /**
- * Checks all files of a data folder or backup that nobody has open, before any of them is changed.
+ * Checks all files of a data folder or backup that is not open, before any of them is changed.
  * @throws Error that names the first file of a newer program
  */
 export function refuseNewerFiles({ control, catalogs }: DataFolder): void {

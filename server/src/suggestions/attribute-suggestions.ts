@@ -24,12 +24,12 @@ import {
 
 /**
  * Attributes whose values are of another type than the ontology says, or that it lacks. A full update makes text of an
- * attribute as soon as one value is no number; here a few do not count, and somebody looks at them.
+ * attribute as soon as one value is no number; here a few do not count, and a person decides.
  */
 
 /** Less would lose more than it gains; with more values than these to look at, too. */
 const FITTING = 0.95;
-/** A present type that reads this much is somebody's choice. */
+/** A present type that reads this much is a person's choice. */
 const GOOD_ENOUGH = 0.5;
 const PRODUCTS = 10;
 const SHOWN_MISFITS = 20;

@@ -1,7 +1,7 @@
 import { isStorableText } from '../kernel/storable-text.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
 
-/** Suggestions that somebody dismissed, by project. */
+/** Dismissed suggestions, by project. */
 
 export interface Dismissal {
   readonly projectId: number;

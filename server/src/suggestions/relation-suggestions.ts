@@ -220,7 +220,7 @@ function countTexts({ products }: Category, attribute: Attribute): Map<string, n
 const HAS = 0.8;
 /** Of the categories: an attribute of more is one of every product, such as a brand. */
 const GENERAL = 0.4;
-/** With fewer categories an attribute of all of them is one of every product; with even fewer nobody can tell. */
+/** With fewer categories an attribute of all of them is one of every product; with even fewer there is no telling. */
 const MANY = 8;
 const FEW = 3;
 const DISTINCT = 60;
@@ -234,7 +234,7 @@ const shareWith = ({ values, products }: Category, attribute: Attribute): number
 interface Profile {
   /** Those that nearly all have. */
   readonly often: ReadonlySet<Attribute>;
-  /** Those that many have; empty where nobody can tell them from those of every product. */
+  /** Those that many have; empty where they cannot be told from those of every product. */
   readonly some: ReadonlySet<Attribute>;
   readonly lastWord: string | undefined;
 }
@@ -319,7 +319,7 @@ const ALIKE = 0.5;
 
 /**
  * Whether two categories hold things of one kind, by what they are called (wired and wireless network cards) or by the
- * attributes that they have: nobody looks for the one to the other.
+ * attributes that they have: the one is not searched for to the other.
  */
 function areAlike([a, b]: Pair, profiles: Profiles): boolean {
   const [ofA, ofB] = [profiles.get(a), profiles.get(b)];

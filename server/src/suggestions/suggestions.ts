@@ -1,5 +1,5 @@
 /**
- * The door of suggestions: what the data alone shows, as drafts that somebody accepts or dismisses: relations, types of
+ * The door of suggestions: what the data alone shows, as drafts that a person accepts or dismisses: relations, types of
  * attributes, attributes that mean one. Nothing is ever applied. The rules are pure; the scanning thread applies them to a
  * sample of the catalog, once for each state of it.
  */
@@ -102,7 +102,7 @@ function createFinder({ catalog, relations, projects }: SuggestionParts) {
 
   async function count(projectId: number, catalogVersion: number): Promise<FoundSuggestions> {
     const question = { kind: 'suggestions', locale: await projects.getLocale(projectId) } as const;
-    // Whoever asked may leave: the next one finds it counted.
+    // The caller may leave: the next one finds it counted.
     const { signal } = new AbortController();
     for await (const { result } of catalog.survey({ projectId, question, isWhole: false }, signal)) {
       if (result === undefined) continue;
@@ -133,7 +133,7 @@ function createFinder({ catalog, relations, projects }: SuggestionParts) {
   };
 }
 
-/** Whether a suggestion of a relation is taken up already, as it is or changed by whoever took it up. */
+/** Whether a suggestion of a relation is taken up already, as it is or changed when it was taken up. */
 
 type Filter = Relation['definition']['source'];
 

@@ -37,7 +37,7 @@ export const NOT_MOVED: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Columns that no move takes along: who runs a task is nobody in the target, which would otherwise be taken for served as
+ * Columns that no move takes along: the process that runs a task is unknown in the target, which would otherwise be taken for served as
  * long as the lease of a killed process goes on.
  */
 export const NOT_MOVED_COLUMNS: ReadonlySet<string> = new Set([

@@ -156,7 +156,7 @@ function joinRows(database: DatabaseSync, table: string, name: string): void {
 
 /**
  * The numbers of tasks are those of the present control database, so the last task applied stays what it is. A higher
- * ontology revision makes whoever prepares a change by the old contents prepare it again.
+ * ontology revision makes changes that were prepared by the old contents be prepared again.
  */
 function replaceMeta(database: DatabaseSync): void {
   const read = (schema: 'main' | 'backup', name: string) =>

@@ -154,7 +154,7 @@ function planChange(
 }
 
 /**
- * `failingSince` and `switchedOff` count: whoever changes an endpoint has seen that it fails. Of secrets only their ends do:
+ * `failingSince` and `switchedOff` count: the author of a change has seen that it fails. Of secrets only their ends do:
  * sealing them anew is no change.
  */
 export const markOfEndpoint = ({ secrets, ...endpoint }: Endpoint): string =>

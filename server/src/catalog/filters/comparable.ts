@@ -22,7 +22,7 @@ export interface ComparedAttribute
   /** No attribute, but a field that every product has. */
   readonly field?: OwnField;
   /**
-   * Of its unit: its numbers compare in the base unit. Whoever made the attribute ready to compare says so, for what was
+   * Of its unit: its numbers compare in the base unit. The code that made the attribute ready to compare says so, for what was
    * derived before units converted has other numbers.
    */
   readonly dimension?: string;

@@ -158,7 +158,7 @@ export function listFacts(
   return [...facts.values()];
 }
 
-/** A value without groups is for everybody, whoever else has it. */
+/** A value without groups is for every product, whatever groups others have. */
 const joinGroups = (a: Fact['userGroups'], b: Fact['userGroups']): Fact['userGroups'] =>
   a === undefined || b === undefined ? undefined : [...new Set([...a, ...b])];
 

@@ -31,7 +31,7 @@ export interface ProductSearch {
 /** How long a search waits for the index: 100,000 products on an idle machine. */
 const WAIT_MS = 10_000;
 const RETRY_SECONDS = 2;
-/** The index of a project that nobody searched for so long is left alone until somebody does. */
+/** The index of a project without a search for so long is left alone until the next one. */
 const FOLLOWED_MS = 3_600_000;
 
 interface SearchParts {
@@ -51,7 +51,7 @@ export function createProductSearch({
   const searchedAt = new Map<number, number>();
   const lackingSince = new Map<number, number>();
 
-  /** Waits as long as the index can be expected soon; whoever comes later does not wait for it again. */
+  /** Waits as long as the index can be expected soon; later searches do not wait for it again. */
   async function awaitIndex(projectId: number): Promise<boolean> {
     const now = performance.now();
     const since = lackingSince.get(projectId) ?? now;

@@ -5,7 +5,7 @@ import type { CatalogSnapshot, FoundRow } from '../port.ts';
 import { listLexemes } from './words.ts';
 
 /**
- * The index of search: the lexemes of every document, made when somebody first searches and brought up to date after every
+ * The index of search: the lexemes of every document, made at the first search and brought up to date after every
  * change from then on, so that updates pay nothing for it before. It follows documents, which never change: rows of documents
  * that are gone lead nowhere, and a restored product is found by its former document.
  */
@@ -25,7 +25,7 @@ export interface SearchWalk {
   readonly documents: number;
   /** Documents added since the rows of removed ones were last looked for. */
   readonly untidied: number;
-  /** How far these were looked for; 0: nobody does. */
+  /** How far these were looked for; 0: not at all. */
   readonly tidiedUpTo: number;
 }
 

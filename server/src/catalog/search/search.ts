@@ -1,6 +1,6 @@
 /**
  * The door of search: products found by words and filters, out of an index beside the catalog. The index is derived from
- * documents, made when somebody first searches, and never part of what an update must do.
+ * documents, made at the first search, and never part of what an update must do.
  */
 export { createProductSearch } from './product-search.ts';
 export {

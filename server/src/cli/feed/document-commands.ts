@@ -52,7 +52,7 @@ type Relations = { readonly relations: readonly (RelationDefinition & { readonly
 
 const RELATIONS: DocumentKind<Relations> = {
   read: readRelations,
-  // The import takes no If-Match: read again, a change can hide for a moment only, not as long as somebody is asked.
+  // The import takes no If-Match: read again, a change can hide for a moment only, not as long as a question is open.
   apply: async (place, { relations }, tag) => {
     if ((await readRelations(place)).tag !== tag) return false;
     await place.connection.relata.relations.import(place.projectId, relations);

@@ -24,7 +24,7 @@ const AWAY: ReadonlySet<string> = new Set<FailureCode>([
   'storage_full',
   'storage_failed',
 ]);
-/** It has just become as old as an answer becomes: whoever asks again is the first. */
+/** It has just become as old as an answer becomes: the next request is the first. */
 const ANSWER_GONE = { retryAfterSeconds: 1 };
 
 /** Rolls the work back: another process did it meanwhile. */

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction, Database } from '../../storage/storage.ts';
 
-/** The key of a request, which belongs to whoever sent it. */
+/** The key of a request, which belongs to its sender. */
 export interface AnswerKey {
   /** `key ID` or `user ID`. */
   readonly caller: string;

@@ -223,7 +223,7 @@ const onTheWire = {
   not_ready: { status: 503, message: 'Service Unavailable' },
 } satisfies Record<FailureCode, WireText>;
 
-/** What follows on the connection is the rest of a body that nobody reads, or requests that nobody waits for. */
+/** What follows on the connection is the rest of an unread body, or requests without a waiting sender. */
 const ENDS_CONNECTION: ReadonlySet<FailureCode> = new Set([
   'body_stalled',
   'body_slow',

@@ -9,13 +9,13 @@ import {
 import { type BufferPool, countPassed, countPassedAtOnce, type Loan } from '../../storage/threads/threads.ts';
 import type { HeldMemory } from './memory-budget.ts';
 
-/** A body as it came, in shared memory: a thread parses it while this one writes it to disk, and nobody copies it. */
+/** A body as it came, in shared memory: a thread parses it while this one writes it to disk, and it is not copied. */
 export interface RawBody {
   readonly bytes: Uint8Array;
   readonly encoding: BodyEncoding;
   /** Where it was written while it was received. */
   readonly payload?: PayloadWriter | undefined;
-  /** Of the memory of `bytes`: whoever is done with them gives it back. */
+  /** Of the memory of `bytes`: the last user gives it back. */
   readonly loan?: Loan | undefined;
   /** A copy of the first of them, where they are lent: it can be read for as long as the request is there. */
   readonly beginning?: Uint8Array | undefined;
@@ -162,7 +162,7 @@ const STREAMED_BYTES = 8 * MIB;
 const UNPACKED_TIMES = 2;
 
 /**
- * Reads a body chunk by chunk, as fast as whoever takes the chunks. What gzip packed is passed on as it came; zstd and br are
+ * Reads a body chunk by chunk, as fast as its reader takes the chunks. What gzip packed is passed on as it came; zstd and br are
  * unpacked here: a reader of the file could not recognise them by its first bytes.
  * @throws body_encoding, body_not_unpacked, body_too_large, body_stalled, body_slow and what findRefusal returns, also after
  * many chunks
@@ -179,7 +179,7 @@ async function* streamSent(request: IncomingMessage, terms: BodyTerms): AsyncGen
   const { maxMib, memory } = terms;
   const declared = checkDeclared(request, maxMib);
   const { promise: refused, reject: refuse } = Promise.withResolvers<never>();
-  // Whoever takes the chunks may be busy with one while the sender is refused.
+  // The reader may be busy with a chunk while the sender is refused.
   refused.catch(() => {});
   const pace = new SenderPace({
     allowedMib: declared === undefined ? maxMib : declared / MIB,
@@ -191,7 +191,7 @@ async function* streamSent(request: IncomingMessage, terms: BodyTerms): AsyncGen
   let length = 0;
   try {
     for (;;) {
-      // Only the sender is timed: whoever takes the chunks may wait for a disk.
+      // Only the sender is timed: the reader may wait for a disk.
       pace.isHeld = false;
       const { done, value } = await Promise.race([chunks.next(), refused]).catch(toRefusal);
       pace.isHeld = true;

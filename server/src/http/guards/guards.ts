@@ -98,8 +98,8 @@ async function chooseFromBody(guards: Guards, request: FastifyRequest): Promise<
 const CHECK_HOLDS_MS = 1_000;
 
 /**
- * A body can take hours, and is not read before its sender was let in: whoever may call no more by its end is refused
- * then, before anything is done. So is whoever's project was deleted meanwhile.
+ * A body can take hours, and is not read before its sender was let in: a sender who may call no more by its end is refused
+ * then, before anything is done. So is a sender whose project was deleted meanwhile.
  */
 export function createLateCheck(guards: Guards) {
   const choosePathProject = createPathProjectHook(guards);
@@ -261,7 +261,7 @@ const BELOW_PROJECT = `${PROJECTS}id/`;
 
 /**
  * Marks every route below the path of a project, so that none can forget the check. Runs as the route is added.
- * @throws Error for a route there that nobody could be checked for
+ * @throws Error for a route there whose caller could not be checked
  */
 export function markProjectRoute(route: RouteOptions): void {
   const { url, config = {}, schema = {} } = route;
@@ -293,7 +293,7 @@ function requiredRole(request: FastifyRequest): Role {
 }
 
 /**
- * Whoever has a role in parts of the account reaches, for this request, those parts alone in which it suffices.
+ * A user with roles in parts of the account reaches, for this request, those parts alone in which it suffices.
  * @throws role_refused where there is none
  */
 function narrowToRole(request: FastifyRequest, user: UserCaller): UserCaller {

@@ -50,7 +50,7 @@ export function createSessionCookie(publicUrl: string | undefined, plainName = S
 
 /**
  * The token belongs to one session and follows from its value, which scripts cannot read: nothing more has to be stored,
- * and whoever knows only what is stored cannot make it.
+ * and what is stored does not suffice to make it.
  */
 export function csrfTokenOf(sessionValue: string): string {
   return createHmac('sha256', sessionValue).update('relata csrf token').digest('base64url');

@@ -4,8 +4,8 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { OpenCounts } from '../../kernel/open-counts.ts';
 
 /**
- * Does work that ends when its caller leaves: the signal is aborted then, also while a stream is sent, and nobody is
- * answered. Whoever shares the work of an `Idempotency-Key` is refused, and asks again.
+ * Does work that ends when its caller leaves: the signal is aborted then, also while a stream is sent, and nothing is
+ * answered. Others who share the work of an `Idempotency-Key` are refused, and ask again.
  */
 export async function whileCallerWaits<Result>(
   reply: FastifyReply,
@@ -14,7 +14,7 @@ export async function whileCallerWaits<Result>(
   const left = new AbortController();
   const details = ['the caller left before the answer'];
   const abort = () => {
-    // Of a caller who got all of the answer nobody has left: an error for each of them took 4 % of a small request.
+    // A caller who got all of the answer has not left: an error for each of them took 4 % of a small request.
     if (reply.raw.writableFinished) return;
     left.abort(new ServiceError('not_ready', { retryAfterSeconds: 1, details }));
   };
@@ -23,7 +23,7 @@ export async function whileCallerWaits<Result>(
   try {
     return await work(left.signal);
   } catch (error) {
-    // Nobody is there to get a result.
+    // No caller is there to get a result.
     if (left.signal.aborted) return reply.hijack() as never;
     throw error;
   }

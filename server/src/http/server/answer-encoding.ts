@@ -204,7 +204,7 @@ export function chooseEncoding<Name extends string>(
 
 /** Smaller answers fit into the buffers of their sockets, or nearly so: counting them would cost more than they do. */
 const COUNTED_BYTES = 64 * 1024;
-/** What a stream holds that nobody reads: its next part and its buffers. A hundred exports of long texts held 480 MiB. */
+/** What an unread stream holds: its next part and its buffers. A hundred exports of long texts held 480 MiB. */
 const STREAM_BYTES = 4 * 1024 * 1024;
 
 /**

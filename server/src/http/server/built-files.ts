@@ -159,7 +159,7 @@ const DOCS_POLICY = [
 ].join('; ');
 
 /**
- * Serves the documentation under `/docs/`, which without its build leads to the API page. Its files are read when somebody
+ * Serves the documentation under `/docs/`, which without its build leads to the API page. Its files are read when a reader
  * first reads it: most processes never need them.
  */
 export function serveDocs(server: Server, folder = DOCS_FOLDER): void {

@@ -12,7 +12,7 @@ import { createRefusalLog } from './request-log.ts';
 export const READER_MS = 30_000;
 /** Request line and headers have to come within this. */
 const HEADERS_MS = 20_000;
-/** The rest of a body that nobody reads may come so long: its sender gets to read the answer. */
+/** The rest of an unread body may come so long: its sender gets to read the answer. */
 const LINGER_MS = 10_000;
 /** Requests of one connection, of which all but the first wait for the answers before theirs. */
 const MOST_UNDER_WAY = 100;
@@ -169,7 +169,7 @@ function findMostConnections(): number | undefined {
 /** So long a sender may take to read the answer. */
 const BROKEN_LINGER_MS = 1_000;
 /**
- * Answers requests that Node's parser refused, which never reach a route, in the same shape. Nobody has to be known for such a
+ * Answers requests that Node's parser refused, which never reach a route, in the same shape. No caller has to be known for such a
  * request: neither its connection nor its line in the log is for long.
  */
 export function createBrokenRequestHandler() {

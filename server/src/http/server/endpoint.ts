@@ -35,7 +35,7 @@ declare module 'fastify' {
     /** What the user of a session must at least be; default viewer where nothing is changed, else editor. */
     role?: Role;
     /**
-     * `raw`: the handler gets a RawBody and a thread parses it. `stream`: it gets a BodyStream, which nobody parses.
+     * `raw`: the handler gets a RawBody and a thread parses it. `stream`: it gets a BodyStream, which is not parsed.
      * `ignored`: whatever is sent is not looked at. Otherwise the body is parsed as JSON.
      */
     body?: 'raw' | 'json' | 'stream' | 'ignored';
@@ -61,7 +61,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set by the guard; reading it on an open route is a bug. */
     caller: Caller;
-    /** Finds the caller once more; throws when that is not allowed any longer. Undefined where nobody has to be known. */
+    /** Finds the caller once more; throws when that is not allowed any longer. Undefined where no caller has to be known. */
     checkCaller: (() => Promise<void>) | undefined;
     /** Set by the guard, of the query or the path. */
     project: ChosenProject;
@@ -82,7 +82,7 @@ declare module 'fastify' {
   }
 }
 
-/** What may be sent for a schema: nobody changes it any more, so that all of it may be readonly. */
+/** What may be sent for a schema: it does not change any more, so that all of it may be readonly. */
 export type Sent<Value> = unknown extends Value
   ? Value
   : { readonly [Field in keyof Value]: Sent<Value[Field]> };
@@ -142,7 +142,7 @@ export function serve<
   addRoute(server, endpoint, async (request, reply) => {
     const answer = await handle(request as Parameters<typeof handle>[0], reply);
     reply.code(status);
-    // What is created is found below the path that created it; whoever left is answered nothing.
+    // What is created is found below the path that created it; a caller who left is answered nothing.
     const id = (answer as { readonly id?: unknown } | undefined)?.id;
     if (status === 201 && id !== undefined) reply.header('location', `${request.url.split('?', 1)[0]}/${id}`);
     return answer;

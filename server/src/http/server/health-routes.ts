@@ -82,7 +82,7 @@ const schema = {
   response: { 200: RootAnswer, 302: { type: 'null', description: 'for a browser' } },
 };
 
-/** Answers `/` for whoever knows only the address of the service. Source: docs/interface.md §10.3. */
+/** Answers `/` for those who know only the address of the service. Source: docs/interface.md §10.3. */
 export function serveRoot(server: Server, { version, page }: { version: string; page: string }): void {
   const addresses = {
     ...{ name: 'Relata', version, console: '/console/', docs: '/docs/', openapi: '/openapi.json' },

@@ -52,7 +52,7 @@ export interface MeasuredRequest {
   readonly requestId: string;
   /** Why it was refused. */
   readonly reason?: Reason | undefined;
-  /** undefined: nobody, or nobody that was found. */
+  /** undefined: none, or none that was found. */
   readonly caller: Caller | undefined;
   readonly projectId: number | undefined;
   /** Whether the caller asked for something that takes long. */

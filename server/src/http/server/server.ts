@@ -91,7 +91,7 @@ export interface ServerSettings {
   readonly strangerMs?: number;
 }
 
-/** Half of the time that whoever runs the service gives it to stop; the rest is for running tasks. */
+/** Half of the time that an operator gives the service to stop; the rest is for running tasks. */
 const CLOSE_MS = 30_000;
 /** 128 KiB of request line and headers are served; Node counts a little more than their text. Source: §8. */
 const MAX_HEADER_BYTES = 136 * 1024;
@@ -203,7 +203,7 @@ function readParameters(server: Server): void {
     throw new ServiceError('query_invalid', { details: describeSchemaErrors(check.errors ?? []) });
   });
   server.addHook('onRoute', (route: RouteOptions) => {
-    // A raw body is checked by the thread that parses it, a streamed one by nobody; its schema is here for the documentation.
+    // A raw body is checked by the thread that parses it, a streamed one is not checked; its schema is here for the documentation.
     if (route.config?.body !== 'raw' && route.config?.body !== 'stream') return;
     route.validatorCompiler = ({ schema, httpPart }) =>
       httpPart === 'body' ? () => true : compileParameters(schema as object);
@@ -385,7 +385,7 @@ export async function listenOn(
   }
 }
 
-/** For what must not be done in vain: whoever has the address may be the service itself. @throws Error as listenOn */
+/** For what must not be done in vain: the holder of the address may be the service itself. @throws Error as listenOn */
 export async function refuseTakenAddress(address: Address): Promise<void> {
   const probe = Fastify();
   await listenOn(probe, address);

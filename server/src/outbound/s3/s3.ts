@@ -175,7 +175,7 @@ function createS3Requests(place: S3Place, via: Outbound) {
 
   return {
     ask,
-    /** Removes what would be left behind, though the time of the caller is used up or nobody waits any more. */
+    /** Removes what would be left behind, though the time of the caller is used up or the caller is gone. */
     async clear(request: S3Request): Promise<void> {
       const timeouts = createTimeouts(CLEARING, 'The server');
       const { response } = await ask(request, [204], { ...via, timeouts, signal: undefined });
@@ -304,7 +304,7 @@ async function uploadParts(
     await requests.requestXml({ method: 'POST', key, query: { uploadId }, body: listParts(tags) });
     return total;
   } catch (error) {
-    // Parts of an upload that nobody ends are kept, and paid for.
+    // Parts of an unended upload are kept, and paid for.
     await requests.clear({ method: 'DELETE', key, query: { uploadId } }).catch(() => {});
     throw error;
   }

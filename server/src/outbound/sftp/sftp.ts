@@ -21,7 +21,7 @@ export async function openSftp(server: SftpServer, via: Outbound) {
     list: (folder: string) => listFolder(calls, folder),
     /** @throws OutboundProblem changed, when the file is not the one that was listed, also while it is read */
     read: (path: string, known: SftpFile) => readPath(calls, path, known),
-    /** Whoever looks sees the old file or the new one, never a part; some servers show none for a moment. @returns its size */
+    /** A reader sees the old file or the new one, never a part; some servers show none for a moment. @returns its size */
     write: (path: string, bytes: AsyncIterable<Uint8Array>) => writePath(calls, path, bytes),
     /** One that is not there is removed already. */
     remove: (path: string) => removePath(calls, path),
@@ -170,7 +170,7 @@ class SftpCalls {
     const answered = new Promise<Result>((resolve, reject) => {
       call((error, result) => (error ? reject(error) : resolve(result as Result)));
     });
-    // Of a call that nobody waits for any more.
+    // Of a call without a waiting caller.
     answered.catch(() => {});
     return answered;
   }
@@ -331,7 +331,7 @@ const changed = (path: string) =>
 const WRITES_AHEAD = 16;
 
 /**
- * Writes under a hidden name and renames in the end: whoever looks sees the old file or the new one, never a part. Where the
+ * Writes under a hidden name and renames in the end: a reader sees the old file or the new one, never a part. Where the
  * server does not take OpenSSH's rename there is a moment without a file.
  * @returns the size of the file
  */
@@ -390,7 +390,7 @@ async function replace(calls: SftpCalls, draft: string, path: string): Promise<v
 /** @returns false where the server does not know how, or refuses. @throws OutboundProblem where it did not answer */
 async function renameOver(calls: SftpCalls, draft: string, path: string): Promise<boolean> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  // Of a call that nobody waits for any more.
+  // Of a call without a waiting caller.
   promise.catch(() => {});
   try {
     calls.sftp.ext_openssh_rename(draft, path, (error) => (error ? reject(error) : resolve()));

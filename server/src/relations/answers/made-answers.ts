@@ -334,7 +334,7 @@ interface CachedItem {
   version: number;
 }
 
-/** How the document of a product is found; undefined: nobody can tell, and nothing outlives its version of the catalog. */
+/** How the document of a product is found; undefined: unknown, so nothing outlives its version of the catalog. */
 type FindDocument = ((productId: number) => number | undefined) | undefined;
 
 const MOST = 20_000;

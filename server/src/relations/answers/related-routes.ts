@@ -213,7 +213,7 @@ const answerBy =
       return sendRaw(reply, JSON_TYPE, Readable.from(parts, { objectMode: false }));
     });
 
-/** Nobody knows when a part of a stream is sent, so none is released. */
+/** When a part of a stream is sent is unknown, so none is released. */
 async function* resume(read: readonly RelatedBytes[], rest: RelatedSteps): AsyncGenerator<Buffer, void> {
   for (const { bytes } of read) yield bytes;
   for await (const { bytes } of rest) yield bytes;

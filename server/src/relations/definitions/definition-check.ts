@@ -57,7 +57,7 @@ function listFilterErrors(sent: SentDefinition, path: string): string[] {
   );
 }
 
-/** @returns what a relation of links cannot have: whoever lists pairs has chosen them and their order */
+/** @returns what a relation of links cannot have: its pairs and their order are chosen already */
 function listRuleParts(sent: SentDefinition, path: string): string[] {
   const filters = SIDES.filter(
     (side) => JSON.stringify(sent[side] ?? EVERY_PRODUCT) !== JSON.stringify(EVERY_PRODUCT),

@@ -1,7 +1,7 @@
 import type { Filter, Operator, OwnField } from '../../catalog/filters/filters.ts';
 import { type ExpectedStates, markOf } from '../../storage/storage.ts';
 
-/** `links`: somebody lists the pairs; the filters then hold every product, and nothing is matched or sorted. */
+/** `links`: a person lists the pairs; the filters then hold every product, and nothing is matched or sorted. */
 export type RelationKind = 'rule' | 'links';
 
 /** A relation as a person defines it. Source: docs/interface.md §12. */

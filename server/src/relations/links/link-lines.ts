@@ -59,7 +59,7 @@ export class LinkReader {
       this.line += 1;
       this.stop(TOO_LONG);
     }
-    // The chunk may be used again by whoever gave it.
+    // The chunk may be used again by its owner.
     this.rest.push(part.slice());
   }
 

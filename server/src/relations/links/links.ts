@@ -1,5 +1,5 @@
 /**
- * The door of links: relations that somebody lists, as lines of a source and its targets, read, stored in pieces and put
+ * The door of links: relations that are listed, as lines of a source and its targets, read, stored in pieces and put
  * in place by tasks.
  */
 export {

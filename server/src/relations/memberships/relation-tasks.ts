@@ -93,7 +93,7 @@ export function createRelationBuilds(parts: {
       try {
         return await change();
       } catch (error) {
-        // Of a change whose commit got no answer nobody knows whether it was stored.
+        // Whether a change is stored whose commit got no answer is unknown.
         isRefused = error instanceof ServiceError && error.code !== 'not_ready';
         throw error;
       } finally {

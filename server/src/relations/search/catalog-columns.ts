@@ -255,7 +255,7 @@ class ColumnProduct implements MovingView {
 
 /** Over all catalogs; 66,778 products with 442,510 values take 19 MiB, and count as 24. Of a larger one each preview reads the sides of its rule. */
 const MOST_BYTES = 64 * 1024 * 1024;
-/** Somebody who writes a rule comes back sooner. */
+/** An author of a rule comes back sooner. */
 const IDLE_MS = 5 * 60_000;
 const PAGE = 1_000;
 

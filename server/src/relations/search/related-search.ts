@@ -15,7 +15,7 @@ export interface FoundGroups {
 /** A relation as the search needs it. */
 export interface SearchedRelation {
   readonly build: number;
-  /** Somebody lists what goes with what. */
+  /** A person lists what goes with what. */
   readonly isListed: boolean;
   readonly twoWay: boolean;
   readonly excludeSameGroup: boolean;
@@ -162,7 +162,7 @@ function searchLinked(
 
 const groupOf = (raw: string) => (JSON.parse(raw) as UploadedProduct).groupIdentifier;
 
-/** What goes with many products, by identifier alone: for whoever hands it on and describes nothing. */
+/** What goes with many products, by identifier alone: for callers that describe nothing. */
 
 export interface RelatedSearch {
   readonly relation: SearchedRelation;

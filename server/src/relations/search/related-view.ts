@@ -5,7 +5,7 @@ import type { Membership, PackedMembership } from '../memberships/memberships.ts
 /**
  * One state of a catalog, as answers read it. A view may not have fetched yet what it is asked for: it then gives the
  * least that it can (no candidates, nothing found) and takes note. What was made of it is thrown away and made again
- * once that is fetched; so whoever reads a view has no effect but its result.
+ * once that is fetched; so a reader of a view has no effect but its result.
  */
 export interface RelationView {
   /**

@@ -142,7 +142,7 @@ async function readCards(
   { build, bound, isListed, excludeSameGroup }: SurveyedRelation,
   { tally, targets: count }: { tally: Tally; targets: number },
 ): Promise<readonly SurveyCard[]> {
-  // Why a product is on a list, and what would be nearest to one, nobody can say.
+  // Why a product is on a list, and what would be nearest to one, is unknown.
   if (isListed) return [];
   const shown = tally.listShown();
   const isAnyWithout = shown.some(({ found }) => found.groups.length === 0);

@@ -186,7 +186,7 @@ export interface PassedProduct {
   readonly identifier: string;
 }
 
-/** One state of a catalog, for whoever reads all of it with what goes with its products. */
+/** One state of a catalog, for a pass over all of it with what goes with its products. */
 export interface CatalogPass {
   readonly version: number;
   readonly attributes: readonly Attribute[];

@@ -162,7 +162,7 @@ export function createPayloadWriter(name: string, open: () => Promise<PieceTarge
       target ??= await open();
       await target.write(piece);
     });
-    // `finish` tells of it; nobody may wait for it yet.
+    // `finish` reports it; it may not be awaited yet.
     writing.catch(() => {});
   }
 

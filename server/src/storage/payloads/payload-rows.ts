@@ -46,7 +46,7 @@ function packRows(insert: (packed: Buffer) => Promise<void>): PieceTarget {
   });
   const packed: Buffer[] = [];
   packer.on('data', (chunk: Buffer) => packed.push(chunk));
-  // Whoever writes is told of it.
+  // The writer is told of it.
   packer.on('error', () => {});
   return {
     write: (piece) =>

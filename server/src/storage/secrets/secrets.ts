@@ -32,7 +32,7 @@ export interface Secrets {
 /** A key with the name that sealed texts carry. */
 type NamedKey = ReturnType<typeof nameKey>;
 
-/** The name tells nobody the key: 32 bits of a digest of 256 random ones. */
+/** The name does not tell the key: 32 bits of a digest of 256 random ones. */
 const nameKey = (bytes: Uint8Array) => ({
   id: createHash('sha256').update('relata secret key').update(bytes).digest('hex').slice(0, 8),
   bytes,

@@ -171,7 +171,7 @@ export function createCatalogFiles(folder: string, moves = createMarkMoves()): C
   };
 }
 
-/** Reads the control database beside the folder of catalogs, as last committed; opened when somebody asks. */
+/** Reads the control database beside the folder of catalogs, as last committed; opened at the first read. */
 function openControlReader(folder: string) {
   const path = dataFolderAt(dirname(folder)).control;
   let database: DatabaseSync | undefined;

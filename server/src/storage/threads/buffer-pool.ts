@@ -11,7 +11,7 @@ const IDLE_COUNT = 24;
 
 /**
  * Memory that threads share, used again once it was given back: V8 frees what it shares only after a full collection of each
- * thread that saw it (docs/decisions/0006). Its one owner gives it back when nobody reads or writes it any more; users are not
+ * thread that saw it (docs/decisions/0006). Its one owner gives it back when it is not read or written any more; users are not
  * counted. What is never given back, e.g. since the thread that had it died, is left to the collector.
  */
 export class BufferPool {
@@ -50,14 +50,14 @@ export class Loan {
     this.end = end;
   }
 
-  /** Nobody reads or writes it any more. */
+  /** It is not read or written any more. */
   giveBack(): void {
     const { end } = this;
     this.end = undefined;
     end?.();
   }
 
-  /** Somebody may still read or write it: it is never used again. */
+  /** It may still be read or written: it is never used again. */
   abandon(): void {
     this.end = undefined;
   }
@@ -88,7 +88,7 @@ export class Loan {
   }
 }
 
-/** Of so many bytes the first ones are looked at: 0.1 ms for 15 MB, and whoever writes to memory too early begins at its start. */
+/** Of so many bytes the first ones are looked at: 0.1 ms for 15 MB, and a write that comes too early begins at the start of the memory. */
 const EVERY_BYTES = 64 * 1024;
 const LOOKED_AT_BYTES = 1024;
 

@@ -92,7 +92,7 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
     const job = slot?.job;
     if (slot === undefined || job === undefined) return;
     slot.job = undefined;
-    // Only whoever called the operation knows the type of its output.
+    // Only the caller of the operation knows the type of its output.
     if (answer.failure === undefined) job.resolve(answer.output as never);
     else job.reject(reviveFailure(answer.failure));
     dispatch();

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../../kernel/errors.ts';
 import { createThreadPool, type PoolSettings, type ThreadPool } from './thread-pool.ts';
 
-/** Whoever waits for a thread soon asks again. */
+/** A caller who waits for a thread soon asks again. */
 const IDLE_MS = 60_000;
 const LET_GO_MS = 2_000;
 
@@ -33,7 +33,7 @@ export class ThreadSupply {
       this.keep(thread);
       return result;
     } catch (error) {
-      // What was refused leaves a sound thread behind; of anything else nobody knows.
+      // What was refused leaves a sound thread behind; of anything else that is unknown.
       if (error instanceof ServiceError && (await letGo(thread))) this.keep(thread);
       else await thread.end();
       throw error;
