@@ -23,16 +23,18 @@ const SOURCES = [
   'server/src/**',
   'client/src/**',
   'server/package.json',
-  'package-lock.json',
   '{server,package}/bundle*.ts',
 ];
+/** Not looked at once the packages that build are pruned: `npm prune` itself writes it anew. */
+const LOCK = 'package-lock.json';
+const canBundle = existsSync(join(ROOT, 'node_modules/rolldown'));
 const DAY_MS = 24 * 3_600_000;
 
 const writtenAt = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
 function isFresh(): boolean {
   const bundledAt = writtenAt(join(BUNDLE, MAIN));
-  const sources = globSync(SOURCES, { cwd: ROOT, exclude: ['**/*.test.ts'] });
+  const sources = globSync(canBundle ? [...SOURCES, LOCK] : SOURCES, { cwd: ROOT, exclude: ['**/*.test.ts'] });
   return sources.every((path) => writtenAt(join(ROOT, path)) < bundledAt);
 }
 
@@ -53,7 +55,7 @@ function putInPlace(made: string): void {
 }
 
 if (!isFresh()) {
-  if (!existsSync(join(ROOT, 'node_modules/rolldown'))) {
+  if (!canBundle) {
     process.stderr.write('The program is not built, or older than its source: run npm ci && npm run build\n');
     process.exit(1);
   }
