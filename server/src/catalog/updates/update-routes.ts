@@ -171,7 +171,7 @@ export const deleteRoutes =
         return once(async (record) => {
           for (const given of listNamed(request.query))
             await refuseCommas(given, (some) => catalog.updates.mayGetAny(request.project.id, some));
-          return catalog.updates.remove(request.project, [...new Set(identifiers)], {
+          return catalog.updates.remove(request.project, identifiers, {
             author: actorOf(request.caller),
             async record(tx, answer) {
               await record(tx, answer);
