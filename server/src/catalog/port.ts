@@ -1,11 +1,9 @@
 import type { RecordedEvent } from '../events/events.ts';
 import type { Actor } from '../projects/projects.ts';
 import type { Calls } from '../storage/storage.ts';
-import type { IdentifierRange, ListedRow, PlacedRow } from './browse/browse.ts';
 import type { OpenDerivation } from './derivation.ts';
 import type { Attribute, Ontology, OntologyMode, RequestedOntology } from './ontology/ontology.ts';
 import type { PackedProducts } from './products/products.ts';
-import type { SearchState, SearchStep, SearchTier } from './search/search.ts';
 
 /** What a store reads for callers: each of one version of the catalog. */
 export interface CatalogReads {
@@ -216,6 +214,29 @@ export interface DeletedPage {
   readonly limit: number;
 }
 
+/** A product as a list reads it. */
+export interface ListedRow {
+  readonly id: number;
+  readonly identifier: string;
+  readonly updatedAt: number;
+  /** JSON of the upload, or of its front: the fields before its attributes. */
+  readonly text: string;
+}
+
+/** A product of one document. */
+export interface PlacedRow extends ListedRow {
+  readonly document: number;
+}
+
+/** Identifiers in the order of their bytes. */
+export interface IdentifierRange {
+  readonly from: string;
+  /** Whether `from` itself is left out. */
+  readonly isAfter: boolean;
+  /** The first behind the range; undefined: to the end. */
+  readonly to: string | undefined;
+}
+
 export interface ListedRange extends IdentifierRange {
   readonly limit: number;
   /** Whether the whole upload is read, or its front. */
@@ -226,6 +247,31 @@ export interface ListedPart {
   readonly rows: readonly ListedRow[];
   /** Whether there are fewer than the limit since their uploads are large. */
   readonly isCut: boolean;
+}
+
+/** The index of search, as far as it goes. */
+export interface SearchState {
+  /** Documents up to this one are in the index. */
+  readonly lastDocument: number;
+  readonly newestDocument: number;
+  /** Of the catalog, when it was last complete; documents of open full updates come without a version. */
+  readonly version: number;
+  readonly presentVersion: number;
+}
+
+export interface SearchStep {
+  /** Whether nothing that readers can see is missing. */
+  readonly isComplete: boolean;
+  readonly isTidy: boolean;
+}
+
+/** Of each group at least one lexeme; one that ends with `*` stands for all that begin so. */
+export type LexemeGroups = readonly (readonly string[])[];
+
+/** Products that are found alike well: all of `all`, and none that a better tier has. */
+export interface SearchTier {
+  readonly all: LexemeGroups;
+  readonly except: readonly LexemeGroups[];
 }
 
 export interface CountedTier {

@@ -1,5 +1,4 @@
-import type { SqlSession } from './postgres/postgres.ts';
-import { renderFor, type Sql } from './sql-statement.ts';
+import { renderFor, type Sql, type SqlSession } from './sql-statement.ts';
 
 /**
  * Control flow that is written once for both engines: a generator that yields statements and receives their rows, at once

@@ -1,4 +1,12 @@
-import type { SqlValue } from './postgres/postgres.ts';
+export type SqlValue = string | number | bigint | boolean | null | Uint8Array | readonly unknown[];
+
+/** Runs statements one at a time, each in its own transaction unless the session is one. Values are `$1`, `$2`, … */
+export interface SqlSession {
+  /** @throws not_ready when the database cannot be reached, storage_full when its disk is full, schema_moved for a write */
+  rows<Row>(sql: string, values?: readonly SqlValue[]): Promise<Row[]>;
+  /** @returns how many rows were changed */
+  run(sql: string, values?: readonly SqlValue[]): Promise<number>;
+}
 
 /**
  * Statements that both engines run. A value fills a hole of the template and becomes a parameter. `own` and similar parts differ

@@ -5,9 +5,9 @@
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import type { Kysely, RawBuilder, Transaction } from 'kysely';
 import { ServiceError } from '../kernel/errors.ts';
 import { dataFolderAt, makeDataFolder } from './data-folder.ts';
+import type { Database } from './database.ts';
 import { migrate, newestOf } from './migrate.ts';
 import { createPayloadFiles, createPayloadRows, type PayloadFiles } from './payloads/payloads.ts';
 import {
@@ -21,7 +21,6 @@ import {
   tryWrites,
   watchSchema,
 } from './postgres/postgres.ts';
-import type { ControlSchema } from './schema.ts';
 import {
   CONTROL_PRAGMAS,
   createMarkMoves,
@@ -46,7 +45,7 @@ export {
   tightenDataFolder,
   writeOwnFile,
 } from './data-folder.ts';
-export { readNow } from './database-clock.ts';
+export { type ControlTransaction, type Database, readNow, type WriteScope } from './database.ts';
 export { mayBeStored, WatchedWrite } from './lost-answers.ts';
 export {
   type DatabaseKind,
@@ -94,31 +93,6 @@ export {
   SERVICE,
   unfinished,
 } from './unfinished-move.ts';
-
-export type ControlTransaction = Transaction<ControlSchema>;
-
-/**
- * What a write locks while it runs. `all`: every other write of this kind, for example of keys and projects. A project's
- * id: writes of that project. `rows`: only what its statements lock. The embedded store has one writer for all.
- */
-export type WriteScope = 'all' | 'rows' | number;
-
-export interface Database {
-  /** Whether other processes write to it as well. */
-  readonly isShared: boolean;
-  /** How this process calls itself among those. */
-  readonly processId: string;
-  /** Many readers. */
-  readonly read: Kysely<ControlSchema>;
-  /** The database's clock in epoch milliseconds, the same for all processes. */
-  readonly now: RawBuilder<number>;
-  /** A transaction, durable when the promise resolves. `of` defaults to `all`. */
-  write<Result>(
-    work: (tx: ControlTransaction) => Promise<Result>,
-    options?: { readonly of?: WriteScope },
-  ): Promise<Result>;
-  close(): Promise<void>;
-}
 
 /** Where catalogs are; plain data, from which threads open them. */
 export type CatalogPlace =

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { SqlSession } from './postgres/postgres.ts';
+import type { SqlSession } from './sql-statement.ts';
 
 /** The table that `relata migrate-store` keeps in its target until the copy is verified; such a store is not served. */
 export const MOVE_PROGRESS = 'move_progress';

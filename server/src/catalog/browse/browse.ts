@@ -6,12 +6,9 @@
 export {
   describeBriefly,
   FRONT_END,
-  type IdentifierRange,
   keyOfCategory,
   type ListedPage,
-  type ListedRow,
   type ListForm,
-  type PlacedRow,
   readCategory,
   readFront,
   toListItem,

@@ -1,4 +1,5 @@
 import { ServiceError } from '../../kernel/errors.ts';
+import type { IdentifierRange, ListedRow } from '../port.ts';
 import {
   computeValueId,
   mainCategory,
@@ -12,33 +13,10 @@ import {
 /** `upload`: all that was uploaded. `table`: what a table of many shows of each. */
 export type ListForm = 'upload' | 'table';
 
-/** A product as a list reads it. */
-export interface ListedRow {
-  readonly id: number;
-  readonly identifier: string;
-  readonly updatedAt: number;
-  /** JSON of the upload, or of its front: the fields before its attributes. */
-  readonly text: string;
-}
-
-/** A product of one document. */
-export interface PlacedRow extends ListedRow {
-  readonly document: number;
-}
-
 export type UploadFront = Omit<UploadedProduct, 'attributes' | 'settings'>;
 
 /** Where the front of an upload ends: quotes inside a string are escaped, so no string holds this. */
 export const FRONT_END = ',"attributes":[';
-
-/** Identifiers in the order of their bytes. */
-export interface IdentifierRange {
-  readonly from: string;
-  /** Whether `from` itself is left out. */
-  readonly isAfter: boolean;
-  /** The first behind the range; undefined: to the end. */
-  readonly to: string | undefined;
-}
 
 /** @param after the last one seen */
 export function planRange(prefix = '', after?: string): IdentifierRange {

@@ -10,7 +10,6 @@ import {
 } from '../ontology/ontology.ts';
 import type { CatalogSnapshots, CatalogStore, FoundProduct } from '../port.ts';
 import { type AttributeValue, computeValueId, type UploadedProduct } from '../products/products.ts';
-import type { Scans } from './scan-client.ts';
 
 /** Uploads that the serving thread describes: about 5 ms. A larger one is described by another thread. */
 const AT_ONCE_BYTES = 128 * 1024;
@@ -38,7 +37,7 @@ interface DescribedFact {
 
 export interface ProductPageParts {
   readonly store: CatalogStore;
-  readonly scans: Scans;
+  readonly scans: PageScans;
   readonly tasks: Tasks;
 }
 
@@ -51,6 +50,12 @@ export interface PageOrder {
 export interface MadePage extends Pick<FoundProduct, 'updatedAt' | 'updatedBy'> {
   /** JSON without its closing brace. */
   readonly bytes: Uint8Array<SharedArrayBuffer>;
+}
+
+/** The thread that describes large products, as the serving thread sees it. */
+export interface PageScans {
+  /** @returns undefined for a product that is not there */
+  makePage(order: PageOrder, signal: AbortSignal): Promise<MadePage | undefined>;
 }
 
 /** @returns a page, or the bytes of a large one; undefined for a product that is not there */

@@ -1,6 +1,6 @@
 import type { Operation, ThreadPool } from '../../storage/threads/threads.ts';
 import type { CatalogSnapshots, KeptChange, KeptPage, ProductChange, RestoreEffect } from '../port.ts';
-import type { MadePage, PageOrder } from './product-page.ts';
+import type { PageScans } from './product-page.ts';
 import type { SurveyOrder, SurveyPart } from './survey.ts';
 
 interface KeptChangesOrder extends KeptPage {
@@ -21,14 +21,12 @@ interface WeighOrder {
  * Scans of catalogs, as the serving thread sees them: by one thread, which steps aside for all others, a part at a
  * time, so that accounts that wait get their turns. A `signal` takes back the part that still waits.
  */
-export interface Scans {
+export interface Scans extends PageScans {
   countProducts(projectId: number): Promise<number>;
   /** @returns undefined for a commit that is not kept */
   listKeptChanges(order: KeptChangesOrder, signal: AbortSignal): Promise<readonly KeptChange[] | undefined>;
   /** @returns the changes of one product by commit, the last one first */
   listProductChanges(order: ProductChangesOrder, signal: AbortSignal): Promise<readonly ProductChange[]>;
-  /** @returns undefined for a product that is not there */
-  makePage(order: PageOrder, signal: AbortSignal): Promise<MadePage | undefined>;
   /** What a restore down to a commit would do. @returns undefined for one that is not kept */
   weighRestore(order: WeighOrder, signal: AbortSignal): Promise<RestoreEffect | undefined>;
   /** Counts part by part, until the caller stops iterating. @throws request_invalid */

@@ -9,7 +9,6 @@ import {
 } from '../../storage/threads/threads.ts';
 import type { AnswerOrder, Frame, JoinedAnswers } from '../port.ts';
 import { type AnswerBuffers, createAnswerBuffers } from './answer-buffers.ts';
-import type { MadeAnswers } from './made-answers.ts';
 
 const COMMA = 0x2c;
 const MIB = 1024 * 1024;
@@ -41,6 +40,16 @@ interface Found {
   readonly space: CacheSpace;
   readonly places: number[];
   readonly read: ReadAnswer[];
+}
+
+/** A lookup as another thread makes it. */
+export interface MadeAnswers {
+  /** Of the catalog. */
+  readonly version: number;
+  /** The products in their frame, with commas between: in the room, or in memory of its own where it has no room. */
+  readonly bytes: Uint8Array<SharedArrayBuffer>;
+  /** Those that were found, in the order of the request, each with its bytes. */
+  readonly products: readonly { readonly identifier: string; readonly length: number }[];
 }
 
 export interface LookupParts {

@@ -1,7 +1,7 @@
 import type { Operation, StopFlag } from '../../storage/threads/threads.ts';
 import { AnswerWriter, type Ontology } from '../ontology/ontology.ts';
 import type { AnswerOrder, CatalogSnapshot, CatalogSnapshots, Frame, MeasuredDocument } from '../port.ts';
-import { refuseLarge, tooLarge, writeAround } from './lookup-answers.ts';
+import { type MadeAnswers, refuseLarge, tooLarge, writeAround } from './lookup-answers.ts';
 
 /** A lookup that would hold up the serving thread: another thread makes all of it. */
 export interface MadeOrder extends AnswerOrder {
@@ -9,15 +9,6 @@ export interface MadeOrder extends AnswerOrder {
   readonly room: Uint8Array<SharedArrayBuffer>;
   /** Non-zero: the caller has left. */
   readonly left: StopFlag;
-}
-
-export interface MadeAnswers {
-  /** Of the catalog. */
-  readonly version: number;
-  /** The products in their frame, with commas between: in the room, or in memory of its own where it has no room. */
-  readonly bytes: Uint8Array<SharedArrayBuffer>;
-  /** Those that were found, in the order of the request, each with its bytes. */
-  readonly products: readonly { readonly identifier: string; readonly length: number }[];
 }
 
 const COMMA = Buffer.from(',');

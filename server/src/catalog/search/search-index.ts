@@ -1,7 +1,6 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { StopFlag } from '../../storage/threads/threads.ts';
-import type { PlacedRow } from '../browse/browse.ts';
-import type { CatalogSnapshot, FoundRow } from '../port.ts';
+import type { CatalogSnapshot, FoundRow, PlacedRow, SearchState } from '../port.ts';
 import { listLexemes } from './words.ts';
 
 /**
@@ -9,14 +8,6 @@ import { listLexemes } from './words.ts';
  * change from then on, so that updates pay nothing for it before. It follows documents, which never change: rows of documents
  * that are gone lead nowhere, and a restored product is found by its former document.
  */
-export interface SearchState {
-  /** Documents up to this one are in the index. */
-  readonly lastDocument: number;
-  readonly newestDocument: number;
-  /** Of the catalog, when it was last complete; documents of open full updates come without a version. */
-  readonly version: number;
-  readonly presentVersion: number;
-}
 
 /** How the index grows and shrinks, a row of `search_walk`. */
 export interface SearchWalk {
@@ -27,12 +18,6 @@ export interface SearchWalk {
   readonly untidied: number;
   /** How far these were looked for; 0: not at all. */
   readonly tidiedUpTo: number;
-}
-
-export interface SearchStep {
-  /** Whether nothing that readers can see is missing. */
-  readonly isComplete: boolean;
-  readonly isTidy: boolean;
 }
 
 export const NEW_WALK: SearchWalk = { lastDocument: 0, version: 0, documents: 0, untidied: 0, tidiedUpTo: 0 };

@@ -10,7 +10,8 @@ import {
   toCompared,
 } from '../filters/filters.ts';
 import { type Attribute, indexByKey } from '../ontology/ontology.ts';
-import { type LexemeGroups, planTiers, type SearchTiers } from './tiers.ts';
+import type { LexemeGroups } from '../port.ts';
+import { planTiers, type SearchTiers } from './tiers.ts';
 import { lexemeOf, listWords } from './words.ts';
 
 /** Which products are looked for. Source: docs/interface.md §4.13. */

@@ -3,14 +3,13 @@ import type { Operation, StopFlag } from '../../storage/threads/threads.ts';
 import {
   type ListedPage,
   type ListForm,
-  type PlacedRow,
   readFront,
   toListItem,
   toTableItem,
   writeTableItem,
 } from '../browse/browse.ts';
 import { type Comparable, compareValues, readComparables, viewUpload } from '../filters/filters.ts';
-import type { CatalogSnapshot, CatalogSnapshots, FoundRow } from '../port.ts';
+import type { CatalogSnapshot, CatalogSnapshots, FoundRow, PlacedRow, SearchTier } from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import { type CategoryQuestion, listCategories } from './category-list.ts';
 import { FACETED, type Facet, FacetTally } from './facets.ts';
@@ -26,7 +25,7 @@ import {
   writePlace,
 } from './search-index.ts';
 import { planSearch, type SearchPlan, type SearchQuestion, type SearchSort } from './search-plan.ts';
-import { holdsAll, isInTier, type SearchTier } from './tiers.ts';
+import { holdsAll, isInTier } from './tiers.ts';
 import { listLexemes } from './words.ts';
 
 export interface SearchOrder extends IndexOrder {

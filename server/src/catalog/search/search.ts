@@ -7,13 +7,10 @@ export {
   NEW_WALK,
   needsTidying,
   SEARCH_STEP,
-  type SearchState,
-  type SearchStep,
   type SearchWalk,
   TAIL,
   TIDY_STEP,
 } from './search-index.ts';
 export type { SearchQuestion } from './search-plan.ts';
 export { searchOperations } from './search-run.ts';
-export type { LexemeGroups, SearchTier } from './tiers.ts';
 export { writeLexemes } from './words.ts';

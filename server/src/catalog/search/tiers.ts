@@ -1,13 +1,5 @@
+import type { LexemeGroups, SearchTier } from '../port.ts';
 import { joinWords } from './words.ts';
-
-/** Of each group at least one lexeme; one that ends with `*` stands for all that begin so. */
-export type LexemeGroups = readonly (readonly string[])[];
-
-/** Products that are found alike well: all of `all`, and none that a better tier has. */
-export interface SearchTier {
-  readonly all: LexemeGroups;
-  readonly except: readonly LexemeGroups[];
-}
 
 export interface SearchTiers {
   /** Best first: the identifier itself, then all words in identifier, name and brand, whole and begun, then anywhere. */

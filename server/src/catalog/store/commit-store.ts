@@ -16,7 +16,6 @@ import {
   tabled,
   text,
 } from '../../storage/storage.ts';
-import type { ListedRow } from '../browse/browse.ts';
 import type {
   AppliedProducts,
   ChangeCounts,
@@ -27,6 +26,7 @@ import type {
   DeletedPage,
   Difference,
   FollowedProducts,
+  ListedRow,
   StagedDocument,
   Stale,
 } from '../port.ts';

@@ -11,11 +11,13 @@ import {
   sql,
   text,
 } from '../../storage/storage.ts';
-import { FRONT_END, type IdentifierRange, type ListedRow } from '../browse/browse.ts';
+import { FRONT_END } from '../browse/browse.ts';
 import type {
   FoundProduct,
+  IdentifierRange,
   ListedPart,
   ListedRange,
+  ListedRow,
   MeasuredDocument,
   OutdatedProduct,
   PatchedProduct,

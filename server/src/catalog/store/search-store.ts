@@ -16,24 +16,24 @@ import {
   tabled,
   text,
 } from '../../storage/storage.ts';
-import type { PlacedRow } from '../browse/browse.ts';
 import type {
   CountedHits,
   CountedTier,
   FoundRow,
   HitPart,
+  LexemeGroups,
+  PlacedRow,
   RequestedHits,
+  SearchState,
+  SearchStep,
+  SearchTier,
   SoughtCategories,
 } from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import {
-  type LexemeGroups,
   NEW_WALK,
   needsTidying,
   SEARCH_STEP,
-  type SearchState,
-  type SearchStep,
-  type SearchTier,
   type SearchWalk,
   TAIL,
   TIDY_STEP,

@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RecordAnswer } from '../../http/answers/answers.ts';
 import type { RawBody } from '../../http/bodies/bodies.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';

@@ -4,6 +4,7 @@ import type { ClientBase, PoolClient, QueryConfig, QueryResult } from 'pg';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { ServiceError } from '../../kernel/errors.ts';
+import type { SqlSession, SqlValue } from '../sql-statement.ts';
 import { watchPool } from './watch.ts';
 
 /** How a thread reaches the database; plain data, so that it can be handed to threads. */
@@ -21,16 +22,6 @@ export interface PostgresSettings {
 
 /** @returns the `application_name` of a process, by which others find what it left when it is gone */
 export const nameSessions = (processId?: string) => ['relata', processId ?? []].flat().join(' ');
-
-export type SqlValue = string | number | bigint | boolean | null | Uint8Array | readonly unknown[];
-
-/** Runs statements one at a time, each in its own transaction unless the session is one. Values are `$1`, `$2`, … */
-export interface SqlSession {
-  /** @throws not_ready when the database cannot be reached, storage_full when its disk is full, schema_moved for a write */
-  rows<Row>(sql: string, values?: readonly SqlValue[]): Promise<Row[]>;
-  /** @returns how many rows were changed */
-  run(sql: string, values?: readonly SqlValue[]): Promise<number>;
-}
 
 export interface SqlTransaction extends SqlSession {
   /** Writes rows in the format of COPY … FROM STDIN. */

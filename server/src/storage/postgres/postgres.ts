@@ -1,6 +1,8 @@
 /**
  * The door of PostgreSQL: connections, the control database on it, replicas, bulk copies.
  */
+
+export type { SqlSession, SqlValue } from '../sql-statement.ts';
 export {
   createSchemaWatch,
   isTimedOut,
@@ -9,9 +11,7 @@ export {
   type Postgres,
   type PostgresSettings,
   refuseMoved,
-  type SqlSession,
   type SqlTransaction,
-  type SqlValue,
   watchSchema,
 } from './connections.ts';
 export { openPostgresDatabase } from './control-database.ts';

@@ -13,9 +13,9 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely';
+import type { Database } from '../database.ts';
 import type { ControlSchema } from '../schema.ts';
 import { isDamaged, translateSqliteError } from '../sqlite-errors.ts';
-import type { Database } from '../storage.ts';
 import { createThreadPool, type ThreadPool } from '../threads/threads.ts';
 import { openSqlite } from './open-sqlite.ts';
 
