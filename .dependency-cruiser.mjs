@@ -81,8 +81,6 @@ const lines = {
 const src = '^server/src';
 const test = '[.]test[.]ts$';
 const routes = '-routes[.]ts$';
-/** What the routes of all kinds of definitions are made of; no route by itself. */
-const sharedRoutes = `${src}/definitions/definition-routes[.]ts$`;
 const rooms = order.filter((room) => room !== 'app' && room !== 'cli');
 const app = `${src}/app/`;
 const threadEntry = `${src}/app/threads/`;
@@ -172,13 +170,7 @@ const throughTheDoor = [
     name: 'routes-are-wired-by-the-app',
     comment: 'R2: only app imports the routes of a room.',
     from: { path: src, pathNot: [app, test] },
-    to: { path: `${src}/.*${routes}`, pathNot: sharedRoutes },
-  },
-  {
-    name: 'routes-are-wired-by-the-app',
-    comment: 'R2: routes that kinds share are for routes alone.',
-    from: { path: src, pathNot: [routes, test] },
-    to: { path: sharedRoutes },
+    to: { path: `${src}/.*${routes}` },
   },
   {
     name: 'engines-apart',

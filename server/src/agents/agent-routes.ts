@@ -30,37 +30,33 @@ const ProtocolError = Type.Object(
   { description: 'what the protocol itself refuses', title: 'McpError' },
 );
 
-const endpoint = {
-  method: 'POST',
-  path: '/mcp',
-  config: { guard: 'project', access: 'read' },
-  tags: ['Agents'],
-  summary: 'Tools for agents, by the Model Context Protocol (Streamable HTTP, stateless)',
-  query: ProjectQuery,
-  body: Message,
-  answer: { 200: Type.Unknown({ description: 'an answer of JSON-RPC, also as an event' }) },
-  failures: { '4xx': Type.Union([ErrorAnswer, ProtocolError]) },
-  why: 'the answer is that of the protocol',
-} as const;
-
 /** Source: docs/interface.md §15. */
 export const agentRoutes =
   ({ version, countLook, ...parts }: AgentRouteParts): Routes =>
   (server) =>
-    serveRaw(server, endpoint, (request, reply) =>
-      whileCallerWaits(reply, async (signal) => {
-        const context: ToolContext = {
-          ...{ catalog: parts.catalog, relations: parts.relations, tasks: parts.tasks },
-          ...{ project: request.project, access: request.caller.access, signal },
-          countLook: () => countLook(request, reply),
-        };
-        const describeFailure = (error: unknown) => describe(error, request);
-        // The protocol and the schemas of its tools are a tenth of a start, and few services are asked by an agent.
-        const { createAgentHandler } = await import('./agents.ts');
-        const { fetch } = createAgentHandler(context, { version, describeFailure });
-        return send(reply, await fetch(toWebRequest(request), { parsedBody: request.body }));
-      }),
-    );
+    serveRaw(server, 'POST /mcp', {
+      config: { guard: 'project', access: 'read' },
+      tags: ['Agents'],
+      summary: 'Tools for agents, by the Model Context Protocol (Streamable HTTP, stateless)',
+      query: ProjectQuery,
+      body: Message,
+      answer: { 200: Type.Unknown({ description: 'an answer of JSON-RPC, also as an event' }) },
+      failures: { '4xx': Type.Union([ErrorAnswer, ProtocolError]) },
+      why: 'the answer is that of the protocol',
+      handle: (request, reply) =>
+        whileCallerWaits(reply, async (signal) => {
+          const context: ToolContext = {
+            ...{ catalog: parts.catalog, relations: parts.relations, tasks: parts.tasks },
+            ...{ project: request.project, access: request.caller.access, signal },
+            countLook: () => countLook(request, reply),
+          };
+          const describeFailure = (error: unknown) => describe(error, request);
+          // The protocol and the schemas of its tools are a tenth of a start, and few services are asked by an agent.
+          const { createAgentHandler } = await import('./agents.ts');
+          const { fetch } = createAgentHandler(context, { version, describeFailure });
+          return send(reply, await fetch(toWebRequest(request), { parsedBody: request.body }));
+        }),
+    });
 
 /** The protocol looks at the headers; the address is no business of it. */
 function toWebRequest({ headers, body }: FastifyRequest): Request {

@@ -39,7 +39,7 @@ import { relationRoutes } from '../relations/definitions/relation-routes.ts';
 import { linkRoutes } from '../relations/links/link-routes.ts';
 import type { Relations } from '../relations/relations.ts';
 import type { Statistics } from '../statistics/statistics.ts';
-import { keptRequestRoutes, statisticsRoutes } from '../statistics/statistics-routes.ts';
+import { statisticsRoutes } from '../statistics/statistics-routes.ts';
 import type { Storage } from '../storage/storage.ts';
 import { suggestionRoutes } from '../suggestions/suggestion-routes.ts';
 import type { Suggestions } from '../suggestions/suggestions.ts';
@@ -55,7 +55,6 @@ const ROUTES = [
   sessionRoutes,
   userRoutes,
   statisticsRoutes,
-  keptRequestRoutes,
   taskRoutes,
   productUpdateRoutes,
   deleteRoutes,

@@ -9,10 +9,10 @@ import type { Clock } from '../kernel/clock.ts';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import { type ListPage, type PageRequest, readPlace, toPage } from '../projects/projects.ts';
 import type { Secrets } from '../storage/secrets/secrets.ts';
-import { type ControlTransaction, markOf, readNow } from '../storage/storage.ts';
+import { type Chosen, type ControlTransaction, markOf, readNow } from '../storage/storage.ts';
 import type { Task, Tasks } from '../tasks/tasks.ts';
 import type { Store } from './definition-store.ts';
-import { type Chosen, createResources, type ResourceParts, type Writer } from './resources.ts';
+import { createResources, type ResourceParts, type Writer } from './resources.ts';
 import type { RunPlace, RunStore } from './run-store.ts';
 import { openStored, type Sealable, type SecretPart, sealDefinition } from './stored-secrets.ts';
 
@@ -32,7 +32,7 @@ export {
   toDefinedColumns,
   toScopedColumns,
 } from './definition-store.ts';
-export { auditScoped, type Chosen, createResources, type Planned, type Writer } from './resources.ts';
+export { auditScoped, createResources, type Planned, type Writer } from './resources.ts';
 export { createRunStore } from './run-store.ts';
 export { checkSchedule, createSchedule, findNextRun, startOnce } from './schedule.ts';
 export {

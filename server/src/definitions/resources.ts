@@ -12,9 +12,9 @@ import {
   toPage,
 } from '../projects/projects.ts';
 import {
+  type Chosen,
   type ControlTransaction,
   type Database,
-  type ExpectedStates,
   refuseOtherState,
   type WriteScope,
 } from '../storage/storage.ts';
@@ -48,12 +48,6 @@ export interface Writer<Resource, Place> {
   readonly place: Place;
   /** Runs in the transaction of the change: writes its answer for an `Idempotency-Key`. */
   readonly beside?: Beside<Resource> | undefined;
-}
-
-/** The resource that is to be changed, and the states in which it may be. */
-export interface Chosen {
-  readonly id: number;
-  readonly expected?: ExpectedStates;
 }
 
 /** What a change makes of a resource. */

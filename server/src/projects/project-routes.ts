@@ -2,222 +2,118 @@ import { Type } from 'typebox';
 import {
   type AnswerOnce,
   cutPage,
-  DoneAnswer,
-  done,
   Id,
+  Instant,
   ListQuery,
+  Name,
   PageQuery,
   ProjectQuery,
+  pageOf,
 } from '../http/answers/answers.ts';
-import { type Routes, type Server, serve, serveOnce } from '../http/server/server.ts';
+import {
+  answerAs,
+  inReach,
+  type Routes,
+  type Served,
+  serve,
+  serveChange,
+  serveCreation,
+  serveList,
+  serveRead,
+  serveRemoval,
+} from '../http/server/server.ts';
 import type { AuditEntry } from './audit-store.ts';
-import { type Project, type ProjectGroup, splitLocale } from './project.ts';
+import { type Project, type ProjectGroup, type Reach, splitLocale } from './project.ts';
 import type { ReachedProject } from './project-store.ts';
-import type { Beside, Projects } from './projects.ts';
+import type { Projects } from './projects.ts';
 
 export interface ProjectRouteParts {
   readonly projects: Projects;
   readonly answerOnce: AnswerOnce;
 }
 
-const config = { guard: 'management', access: 'manage' } as const;
 const tags = ['Management'];
 
 /** Source: docs/interface.md §4.1, §14.2 and §14.4. */
 export const projectRoutes =
-  (parts: ProjectRouteParts): Routes =>
+  ({ projects, answerOnce }: ProjectRouteParts): Routes =>
   (server) => {
-    serveProjectList(server, parts);
-    serveGroups(server, parts);
-    serveGroup(server, parts);
-    serveProjects(server, parts);
-    serveProject(server, parts);
-    serveAuditLog(server, parts);
+    serve(server, 'GET /projects', {
+      config: { guard: 'key' },
+      tags: ['Projects'],
+      summary: 'List the projects that the key reaches',
+      description: 'With `projectId` that project alone; 401 when it is out of reach.',
+      ...{ query: ProjectListQuery, answer: { 200: ProjectList } },
+      async handle({ caller, query }) {
+        const found = await projects.listProjects(caller, query.projectId);
+        const { page, nextCursor } = cutPage(found, query, ({ id }) => id);
+        const isPage = query.limit !== undefined || query.cursor !== undefined;
+        const data = { projects: page.map(toListedProject) };
+        return { status: 'success' as const, data, ...(isPage && { nextCursor }) };
+      },
+    });
+
+    const groups: Served<ProjectGroup, Reach> = {
+      ...{ ...inReach, path: '/management/project-groups', tags, answerOnce },
+      answer: answerAs(WireProjectGroup, toWireGroup),
+    };
+    serveList(server, groups, { summary: 'List project groups', list: projects.listGroups });
+    serveCreation(server, groups, {
+      ...{ summary: 'Create a project group', body: NewProjectGroup },
+      create: ({ author, beside }, sent) => projects.createGroup(author, sent, beside),
+    });
+    serveRead(server, groups, { summary: 'Read a project group', get: projects.getGroup });
+    serveChange(server, groups, {
+      ...{ method: 'PATCH', summary: 'Rename a project group', body: ProjectGroupChange },
+      change: ({ author, beside }, { id }, sent) => projects.changeGroup(author, { ...sent, id }, beside),
+    });
+    serveRemoval(server, groups, {
+      summary: 'Delete an empty project group',
+      description:
+        'Its keys go with it. 409 while it holds projects, also deleted ones that can be brought back.',
+      remove: ({ author, beside }, { id }) => projects.deleteGroup(author, id, beside),
+    });
+
+    const managed: Served<Project, Reach> = {
+      ...{ ...inReach, path: '/management/projects', tags, answerOnce },
+      answer: answerAs(ManagedProject, toManagedProject),
+    };
+    serveList(server, managed, {
+      ...{ summary: 'List projects', query: ManagedProjectQuery, list: projects.pageProjects },
+    });
+    serveCreation(server, managed, {
+      ...{ summary: 'Create a project', body: NewManagedProject },
+      create: ({ author, beside }, sent) => projects.createProject(author, sent, beside),
+    });
+    serveRead(server, managed, { summary: 'Read a project', get: projects.getProject });
+    serveChange(server, managed, {
+      ...{ method: 'PATCH', summary: 'Change a project', body: ManagedProjectChange },
+      description: 'Fields and settings that are left out keep what they are.',
+      change: ({ author, beside }, { id }, sent) => projects.changeProject(author, { ...sent, id }, beside),
+    });
+    serveRemoval(server, managed, {
+      ...{ summary: 'Delete a project', query: ProjectDeletionQuery },
+      description: 'Needs `confirm` with its exact name. For 30 days it can be brought back.',
+      remove: ({ author, beside }, { id }, { confirm }) =>
+        projects.deleteProject(author, { id, confirm }, beside),
+    });
+    serveChange(server, managed, {
+      ...{ method: 'POST', below: '/restore', config: { findsDeletedProject: true } },
+      summary: 'Bring a deleted project back',
+      description:
+        'Possible for 30 days. `GET /management/projects?deleted=true` lists those that it is possible for.',
+      change: ({ author, beside }, { id }) => projects.restoreProject(author, id, beside),
+    });
+
+    serve(server, 'GET /management/audit-log', {
+      ...{ config: { guard: 'management', access: 'manage' }, tags },
+      ...{ summary: 'Read who changed what, newest first', query: AuditQuery, answer: { 200: AuditPage } },
+      async handle({ caller, query }) {
+        const { items, nextCursor } = await projects.listChanges(caller, query);
+        return { items: items.map(toWireEntry), nextCursor };
+      },
+    });
   };
-
-function serveProjectList(server: Server, { projects }: ProjectRouteParts): void {
-  const endpoint = {
-    method: 'GET',
-    path: '/projects',
-    config: { guard: 'key' },
-    tags: ['Projects'],
-    summary: 'List the projects that the key reaches',
-    description: 'With `projectId` that project alone; 401 when it is out of reach.',
-    ...{ query: ProjectListQuery, answer: { 200: ProjectList } },
-  } as const;
-  serve(server, endpoint, async ({ caller, query }) => {
-    const found = await projects.listProjects(caller, query.projectId);
-    const { page, nextCursor } = cutPage(found, query, ({ id }) => id);
-    const isPage = query.limit !== undefined || query.cursor !== undefined;
-    const data = { projects: page.map(toListedProject) };
-    return { status: 'success' as const, data, ...(isPage && { nextCursor }) };
-  });
-}
-
-function serveGroups(server: Server, { projects, answerOnce }: ProjectRouteParts): void {
-  const about = { path: '/management/project-groups', config, tags };
-  const list = {
-    ...about,
-    method: 'GET',
-    summary: 'List project groups',
-    ...{ query: ListQuery, answer: { 200: ProjectGroupPage } },
-  } as const;
-  serve(server, list, async ({ caller, query }) => {
-    const { items, nextCursor } = await projects.listGroups(caller, query);
-    return { items: items.map(toWireGroup), nextCursor };
-  });
-
-  const create = {
-    ...about,
-    method: 'POST',
-    summary: 'Create a project group',
-    ...{ body: NewProjectGroup, answer: { 201: WireProjectGroup }, answerOnce },
-  } as const;
-  serveOnce(server, create, ({ caller, body }, once) =>
-    once(async (record) => {
-      const beside: Beside<ProjectGroup> = (tx, group) => record(tx, toWireGroup(group));
-      return toWireGroup(await projects.createGroup(caller, body, beside));
-    }),
-  );
-}
-
-function serveGroup(server: Server, { projects, answerOnce }: ProjectRouteParts): void {
-  const about = { path: '/management/project-groups/:id', config, tags, params: IdParams };
-  const read = {
-    ...about,
-    method: 'GET',
-    ...{ summary: 'Read a project group', answer: { 200: WireProjectGroup } },
-  } as const;
-  serve(server, read, async ({ caller, params }) => toWireGroup(await projects.getGroup(caller, params.id)));
-
-  const change = {
-    ...about,
-    method: 'PATCH',
-    summary: 'Rename a project group',
-    ...{ body: ProjectGroupChange, answer: { 200: WireProjectGroup }, answerOnce },
-  } as const;
-  serveOnce(server, change, ({ caller, params, body }, once) =>
-    once(async (record) => {
-      const beside: Beside<ProjectGroup> = (tx, group) => record(tx, toWireGroup(group));
-      return toWireGroup(await projects.changeGroup(caller, { ...body, id: params.id }, beside));
-    }),
-  );
-
-  const remove = {
-    ...about,
-    method: 'DELETE',
-    summary: 'Delete an empty project group',
-    description:
-      'Its keys go with it. 409 while it holds projects, also deleted ones that can be brought back.',
-    ...{ answer: { 200: DoneAnswer }, answerOnce },
-  } as const;
-  serveOnce(server, remove, ({ caller, params }, once) =>
-    once(async (record) => {
-      await projects.deleteGroup(caller, params.id, (tx) => record(tx, done));
-      return done;
-    }),
-  );
-}
-
-function serveProjects(server: Server, { projects, answerOnce }: ProjectRouteParts): void {
-  const about = { path: '/management/projects', config, tags };
-  const list = {
-    ...about,
-    method: 'GET',
-    summary: 'List projects',
-    ...{ query: ManagedProjectQuery, answer: { 200: ManagedProjectPage } },
-  } as const;
-  serve(server, list, async ({ caller, query }) => {
-    const { items, nextCursor } = await projects.pageProjects(caller, query);
-    return { items: items.map(toManagedProject), nextCursor };
-  });
-
-  const create = {
-    ...about,
-    method: 'POST',
-    summary: 'Create a project',
-    ...{ body: NewManagedProject, answer: { 201: ManagedProject }, answerOnce },
-  } as const;
-  serveOnce(server, create, ({ caller, body }, once) =>
-    once(async (record) => {
-      const beside: Beside<Project> = (tx, project) => record(tx, toManagedProject(project));
-      return toManagedProject(await projects.createProject(caller, body, beside));
-    }),
-  );
-}
-
-function serveProject(server: Server, { projects, answerOnce }: ProjectRouteParts): void {
-  const path = '/management/projects/:id';
-  const about = { path, config, tags, params: IdParams, answer: { 200: ManagedProject } };
-  const read = { ...about, method: 'GET', summary: 'Read a project' } as const;
-  serve(server, read, async ({ caller, params }) =>
-    toManagedProject(await projects.getProject(caller, params.id)),
-  );
-
-  const change = {
-    ...about,
-    method: 'PATCH',
-    summary: 'Change a project',
-    description: 'Fields and settings that are left out keep what they are.',
-    ...{ body: ManagedProjectChange, answerOnce },
-  } as const;
-  serveOnce(server, change, ({ caller, params, body }, once) =>
-    once(async (record) => {
-      const beside: Beside<Project> = (tx, project) => record(tx, toManagedProject(project));
-      return toManagedProject(await projects.changeProject(caller, { ...body, id: params.id }, beside));
-    }),
-  );
-
-  const remove = {
-    ...about,
-    method: 'DELETE',
-    summary: 'Delete a project',
-    description: 'Needs `confirm` with its exact name. For 30 days it can be brought back.',
-    ...{ query: ProjectDeletionQuery, answer: { 200: DoneAnswer }, answerOnce },
-  } as const;
-  serveOnce(server, remove, ({ caller, params, query }, once) =>
-    once(async (record) => {
-      const deletion = { id: params.id, confirm: query.confirm };
-      await projects.deleteProject(caller, deletion, (tx) => record(tx, done));
-      return done;
-    }),
-  );
-
-  const restore = {
-    ...about,
-    method: 'POST',
-    ...{ path: `${path}/restore`, config: { ...config, findsDeletedProject: true } },
-    summary: 'Bring a deleted project back',
-    description:
-      'Possible for 30 days. `GET /management/projects?deleted=true` lists those that it is possible for.',
-    answerOnce,
-  } as const;
-  serveOnce(server, restore, ({ caller, params }, once) =>
-    once(async (record) => {
-      const beside: Beside<Project> = (tx, project) => record(tx, toManagedProject(project));
-      return toManagedProject(await projects.restoreProject(caller, params.id, beside));
-    }),
-  );
-}
-
-function serveAuditLog(server: Server, { projects }: ProjectRouteParts): void {
-  const endpoint = {
-    method: 'GET',
-    ...{ path: '/management/audit-log', config, tags },
-    ...{ summary: 'Read who changed what, newest first', query: AuditQuery, answer: { 200: AuditPage } },
-  } as const;
-  serve(server, endpoint, async ({ caller, query }) => {
-    const { items, nextCursor } = await projects.listChanges(caller, query);
-    return { items: items.map(toWireEntry), nextCursor };
-  });
-}
-
-const Instant = Type.Integer({ description: 'epoch milliseconds' });
-/** SQLite and many programs end a text at its NUL. */
-const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
-const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null when nothing follows' });
-
-const IdParams = Type.Object({ id: Id });
 
 /** Source: docs/interface.md §2.1. */
 const ProjectList = Type.Object(
@@ -264,8 +160,6 @@ const WireProjectGroup = Type.Object(
 );
 
 const toWireGroup = ({ id, name, createdAt }: ProjectGroup) => ({ id, name, createdAt });
-
-const ProjectGroupPage = Type.Object({ items: Type.Array(WireProjectGroup), nextCursor: NextCursor });
 
 const NewProjectGroup = Type.Object({ name: Name }, { additionalProperties: false });
 
@@ -322,8 +216,6 @@ function toManagedProject(project: Project) {
   };
 }
 
-const ManagedProjectPage = Type.Object({ items: Type.Array(ManagedProject), nextCursor: NextCursor });
-
 const ManagedProjectFilter = Type.Object({
   deleted: Type.Optional(Type.Boolean({ description: 'true: those that can be brought back' })),
 });
@@ -352,28 +244,25 @@ const ProjectDeletionQuery = Type.Object({
 });
 
 /** Source: docs/interface.md §14.4. */
-const AuditPage = Type.Object({
-  items: Type.Array(
-    Type.Object(
-      {
-        id: Type.Integer(),
-        at: Instant,
-        actor: Type.Object({
-          type: Type.Union([Type.Literal('key'), Type.Literal('user'), Type.Literal('command')]),
-          id: Type.Union([Type.Integer(), Type.Null()]),
-          name: Type.String(),
-        }),
-        projectId: Type.Union([Type.Integer(), Type.Null()]),
-        action: Type.String({ description: 'subject and what happened to it, as api-key.created' }),
-        subject: Type.Record(Type.String(), Type.Unknown(), { description: 'what was changed' }),
-        details: Type.Record(Type.String(), Type.Unknown(), { description: 'how it was changed' }),
-      },
-      { title: 'AuditEntry' },
-    ),
-    { description: 'newest first' },
+const AuditPage = pageOf(
+  Type.Object(
+    {
+      id: Type.Integer(),
+      at: Instant,
+      actor: Type.Object({
+        type: Type.Union([Type.Literal('key'), Type.Literal('user'), Type.Literal('command')]),
+        id: Type.Union([Type.Integer(), Type.Null()]),
+        name: Type.String(),
+      }),
+      projectId: Type.Union([Type.Integer(), Type.Null()]),
+      action: Type.String({ description: 'subject and what happened to it, as api-key.created' }),
+      subject: Type.Record(Type.String(), Type.Unknown(), { description: 'what was changed' }),
+      details: Type.Record(Type.String(), Type.Unknown(), { description: 'how it was changed' }),
+    },
+    { title: 'AuditEntry' },
   ),
-  nextCursor: NextCursor,
-});
+  'newest first',
+);
 
 const AuditFilter = Type.Object({
   projectId: Type.Optional(Id),

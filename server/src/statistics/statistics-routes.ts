@@ -14,50 +14,59 @@ export interface StatisticsRouteParts {
   readonly projects: Pick<Projects, 'listProjects'>;
   readonly access: Pick<Access, 'getKey' | 'listKeys'>;
   readonly clock: Clock;
+  readonly storage: Pick<Storage, 'place'>;
 }
 
 const config = { guard: 'management', access: 'manage' } as const;
-const tags = ['Management'];
+const about = { config, tags: ['Management'] };
 
 /** Source: docs/interface.md §14.7. */
 export const statisticsRoutes =
-  ({ statistics, projects, access, clock }: StatisticsRouteParts): Routes =>
+  ({ statistics, projects, access, clock, storage }: StatisticsRouteParts): Routes =>
   (server) => {
-    const whole = {
-      method: 'GET',
-      path: '/management/statistics',
-      ...{ config, tags },
+    serve(server, 'GET /management/statistics', {
+      ...about,
       summary: 'Requests, catalog sizes and updates over time, and requests that failed or were slow',
       ...{ query: StatisticsQuery, answer: { 200: StatisticsAnswer } },
-    } as const;
-    serve(server, whole, async ({ caller, query }) => {
-      const span = planSpan(query, clock.now());
-      const reached = await projects.listProjects(caller, query.projectId);
-      const keys = await listKeys(access, caller);
-      const noted = await statistics.listNoted(caller.accountId, keys, span);
-      return {
-        ...describeSpan(span),
-        requests: await statistics.listRequests(caller.accountId, keys, span),
-        catalogs: await statistics.listCatalogs(
-          reached.map(({ id }) => id),
-          span,
-        ),
-        noted: noted.map(({ accountId: _, apiKeyId, ...rest }) => ({ apiKeyId: apiKeyId || null, ...rest })),
-      };
+      async handle({ caller, query }) {
+        const span = planSpan(query, clock.now());
+        const ids = (await projects.listProjects(caller, query.projectId)).map(({ id }) => id);
+        const keys = await listKeys(access, caller);
+        const noted = await statistics.listNoted(caller.accountId, keys, span);
+        return {
+          ...describeSpan(span),
+          requests: await statistics.listRequests(caller.accountId, keys, span),
+          catalogs: await statistics.listCatalogs(ids, span),
+          noted: noted.map(({ accountId: _, apiKeyId: key, ...rest }) => ({
+            apiKeyId: key || null,
+            ...rest,
+          })),
+        };
+      },
     });
 
-    const ofKey = {
-      method: 'GET',
-      path: '/management/api-keys/:id/statistics',
-      ...{ config, tags },
+    serve(server, 'GET /management/api-keys/:id/statistics', {
+      ...about,
       summary: 'Requests of an API key over time, and those that were over its limit',
       ...{ params: KeyStatisticsParams, query: KeyStatisticsQuery, answer: { 200: KeyStatistics } },
-    } as const;
-    serve(server, ofKey, async ({ caller, params, query }) => {
-      const { id } = await access.getKey(caller, params.id);
-      const span = planSpan(query, clock.now());
-      const requests = await statistics.listRequests(caller.accountId, [id], span);
-      return { ...describeSpan(span), requests };
+      async handle({ caller, params, query }) {
+        const { id } = await access.getKey(caller, params.id);
+        const span = planSpan(query, clock.now());
+        const requests = await statistics.listRequests(caller.accountId, [id], span);
+        return { ...describeSpan(span), requests };
+      },
+    });
+
+    // Source: docs/interface.md §14.9.
+    serve(server, 'GET /management/projects/:id/requests', {
+      // Bodies are what others sent: a viewer of the project does not see them.
+      ...{ ...about, config: { ...config, role: 'editor' } },
+      summary: 'The last requests of a project that failed or were slow, with the beginning of their bodies',
+      ...{ params: ProjectParams, query: KeptRequestQuery, answer: { 200: KeptRequestList } },
+      handle: async ({ project, query }) => ({
+        ...statistics.listKept(project.id, query.kind),
+        isWhole: storage.place.kind === 'embedded',
+      }),
     });
   };
 
@@ -71,30 +80,6 @@ async function listKeys(access: Pick<Access, 'listKeys'>, caller: Caller): Promi
   const { items } = await access.listKeys(caller, { limit: MOST_KEYS });
   return items.map(({ id }) => id);
 }
-
-interface KeptRequestRouteParts {
-  readonly statistics: Pick<Statistics, 'listKept'>;
-  readonly storage: Pick<Storage, 'place'>;
-}
-
-/** Source: docs/interface.md §14.9. */
-export const keptRequestRoutes =
-  ({ statistics, storage }: KeptRequestRouteParts): Routes =>
-  (server) => {
-    // Bodies are what others sent: a viewer of the project does not see them.
-    const config = { guard: 'management', access: 'manage', role: 'editor' } as const;
-    const list = {
-      method: 'GET',
-      path: '/management/projects/:id/requests',
-      ...{ config, tags: ['Management'] },
-      summary: 'The last requests of a project that failed or were slow, with the beginning of their bodies',
-      ...{ params: ProjectParams, query: KeptRequestQuery, answer: { 200: KeptRequestList } },
-    } as const;
-    serve(server, list, async ({ project, query }) => ({
-      ...statistics.listKept(project.id, query.kind),
-      isWhole: storage.place.kind === 'embedded',
-    }));
-  };
 
 const instant = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }));
 

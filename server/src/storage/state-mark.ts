@@ -4,6 +4,12 @@ import { ServiceError } from '../kernel/errors.ts';
 /** Marks of the states that may be replaced; undefined: any. */
 export type ExpectedStates = readonly string[] | undefined;
 
+/** The resource that is to be changed, and the states in which it may be. */
+export interface Chosen {
+  readonly id: number;
+  readonly expected?: ExpectedStates;
+}
+
 /** 132 bits: no two states that ever were share a mark. */
 const MARK_CHARACTERS = 22;
 

@@ -84,7 +84,7 @@ export {
   text,
 } from './sql-statement.ts';
 export { translateSqliteError } from './sqlite-errors.ts';
-export { type ExpectedStates, markOf, refuseOtherState } from './state-mark.ts';
+export { type Chosen, type ExpectedStates, markOf, refuseOtherState } from './state-mark.ts';
 export {
   findMoveIn,
   findMoveRow,

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { AttributeSchema } from '../catalog/products/products.ts';
 import { type AnswerOnce, DoneAnswer, done, Id, ProjectParams } from '../http/answers/answers.ts';
 import type { CountLook } from '../http/guards/guards.ts';
-import { type Routes, type Sent, type Server, serve, serveOnce } from '../http/server/server.ts';
+import { type Routes, type Sent, serve, serveOnce } from '../http/server/server.ts';
 import type { Projects } from '../projects/projects.ts';
 import { SentRelation as RelationDefinitionSchema } from '../relations/definitions/definitions.ts';
 import type { ControlTransaction } from '../storage/storage.ts';
@@ -23,30 +23,62 @@ const PATH = '/management/projects/:id/suggestions';
 
 /** Source: docs/interface.md §17. */
 export const suggestionRoutes =
-  (parts: SuggestionRouteParts): Routes =>
+  ({ suggestions, answerOnce, countLook, projects }: SuggestionRouteParts): Routes =>
   (server) => {
-    serveList(server, parts);
-    serveDismissal(server, parts);
-  };
+    serve(server, `GET ${PATH}`, {
+      config: { ...config, isPatient: true },
+      ...{ tags, params: ProjectParams, query: SuggestionQuery, answer: { 200: SuggestionList } },
+      summary: 'What the data shows: relations, types of attributes, attributes that mean one',
+      description:
+        'Nothing is applied. The first call after a change of the catalog or the ontology counts, for some seconds.',
+      async handle(request, reply) {
+        countLook(request, reply);
+        const { items, ...looked } = await suggestions.list(request.project.id);
+        const { kind, dismissed = false } = request.query;
+        const chosen = items.filter((one) => one.dismissed === dismissed && (kind ?? one.kind) === one.kind);
+        return { ...looked, items: chosen } as unknown as Sent<Static<typeof SuggestionList>>;
+      },
+    });
+    const dismissal = { config, tags, params: SuggestionParams, answer: { 200: DoneAnswer }, answerOnce };
+    const note = (
+      { caller: author, params, project }: FastifyRequest & { params: Static<typeof SuggestionParams> },
+      { tx, action, name }: NotedChange,
+    ) =>
+      projects.recordChange(
+        {
+          ...{ author, projectId: project.id, action: `suggestion.${action}` },
+          subject: { type: 'suggestion', id: params.suggestionId, ...(name !== undefined && { name }) },
+        },
+        tx,
+      );
 
-function serveList(server: Server, { suggestions, countLook }: SuggestionRouteParts): void {
-  const list = {
-    method: 'GET',
-    path: PATH,
-    config: { ...config, isPatient: true },
-    ...{ tags, params: ProjectParams, query: SuggestionQuery, answer: { 200: SuggestionList } },
-    summary: 'What the data shows: relations, types of attributes, attributes that mean one',
-    description:
-      'Nothing is applied. The first call after a change of the catalog or the ontology counts, for some seconds.',
-  } as const;
-  serve(server, list, async (request, reply) => {
-    countLook(request, reply);
-    const { items, ...looked } = await suggestions.list(request.project.id);
-    const { kind, dismissed = false } = request.query;
-    const chosen = items.filter((one) => one.dismissed === dismissed && (kind ?? one.kind) === one.kind);
-    return { ...looked, items: chosen } as unknown as Sent<Static<typeof SuggestionList>>;
-  });
-}
+    serveOnce(server, `PUT ${PATH}/:suggestionId/dismissal`, {
+      ...dismissal,
+      summary: 'Dismiss a suggestion for good',
+      async handle(request, record) {
+        const { suggestionId } = request.params;
+        await suggestions.dismiss({ projectId: request.project.id, suggestionId }, async (tx, dismissed) => {
+          if (dismissed !== undefined)
+            await note(request, { action: 'dismissed', tx, name: nameOf(dismissed) });
+          await record(tx, done);
+        });
+        return done;
+      },
+    });
+
+    serveOnce(server, `DELETE ${PATH}/:suggestionId/dismissal`, {
+      ...dismissal,
+      summary: 'Take the dismissal of a suggestion back',
+      async handle(request, record) {
+        const { suggestionId } = request.params;
+        await suggestions.restore({ projectId: request.project.id, suggestionId }, async (tx) => {
+          await note(request, { action: 'restored', tx });
+          await record(tx, done);
+        });
+        return done;
+      },
+    });
+  };
 
 interface NotedChange {
   readonly tx: ControlTransaction;
@@ -56,49 +88,6 @@ interface NotedChange {
 }
 
 const nameOf = ({ draft }: Suggestion) => ('attribute' in draft ? draft.attribute.name : draft.name);
-
-function serveDismissal(server: Server, { suggestions, answerOnce, projects }: SuggestionRouteParts): void {
-  const about = {
-    path: `${PATH}/:suggestionId/dismissal`,
-    ...{ config, tags, params: SuggestionParams, answer: { 200: DoneAnswer }, answerOnce },
-  };
-  const note = (
-    { caller: author, params, project }: FastifyRequest & { params: Static<typeof SuggestionParams> },
-    { tx, action, name }: NotedChange,
-  ) =>
-    projects.recordChange(
-      {
-        ...{ author, projectId: project.id, action: `suggestion.${action}` },
-        subject: { type: 'suggestion', id: params.suggestionId, ...(name !== undefined && { name }) },
-      },
-      tx,
-    );
-
-  const dismiss = { ...about, method: 'PUT', summary: 'Dismiss a suggestion for good' } as const;
-  serveOnce(server, dismiss, (request, once) =>
-    once(async (record) => {
-      const { suggestionId } = request.params;
-      await suggestions.dismiss({ projectId: request.project.id, suggestionId }, async (tx, dismissed) => {
-        if (dismissed !== undefined)
-          await note(request, { action: 'dismissed', tx, name: nameOf(dismissed) });
-        await record(tx, done);
-      });
-      return done;
-    }),
-  );
-
-  const restore = { ...about, method: 'DELETE', summary: 'Take the dismissal of a suggestion back' } as const;
-  serveOnce(server, restore, (request, once) =>
-    once(async (record) => {
-      const { suggestionId } = request.params;
-      await suggestions.restore({ projectId: request.project.id, suggestionId }, async (tx) => {
-        await note(request, { action: 'restored', tx });
-        await record(tx, done);
-      });
-      return done;
-    }),
-  );
-}
 
 /** Source: docs/interface.md §17. */
 const Kind = Type.Enum(['relation', 'attribute', 'duplicate']);

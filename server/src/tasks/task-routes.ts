@@ -1,15 +1,13 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { cutPage, PageQuery } from '../http/answers/answers.ts';
-import { type Routes, type Server, sendRaw, serve, serveRaw } from '../http/server/server.ts';
+import { type Routes, sendRaw, serve, serveRaw } from '../http/server/server.ts';
 import { type Caller, nameCaller } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { OpenCounts } from '../kernel/open-counts.ts';
 import type { Task } from './task.ts';
 import { TaskAnswer, TaskList, TaskListQuery, TaskLog, TaskParams, WaitQuery } from './task-schemas.ts';
 import { type Tasks, toWireTask } from './tasks.ts';
-
-type Waiting = ReturnType<typeof createWaitingCallers>;
 
 interface TaskRouteParts {
   readonly tasks: Tasks;
@@ -26,12 +24,81 @@ const EVENT_PULSE_MS = 15_000;
 export const taskRoutes =
   (parts: TaskRouteParts): Routes =>
   (server) => {
+    const { tasks } = parts;
     const waiting = createWaitingCallers();
-    serveTaskList(server, parts);
-    serveTask(server, parts, waiting);
-    serveCancel(server, parts);
-    serveLogAndReport(server, parts);
-    serveEvents(server, parts, waiting);
+    serve(server, 'GET /tasks', {
+      config: { guard: 'project', access: 'read' },
+      tags: ['Tasks'],
+      summary: 'List the tasks of a project',
+      ...{ query: TaskListQuery, answer: { 200: TaskList } },
+      async handle({ project, query }) {
+        const { limit = 100, cursor, ...filter } = query;
+        const below = cursor === undefined ? undefined : readCursor(cursor);
+        const found = await tasks.list({ ...filter, projectId: project.id, below, limit: limit + 1 });
+        const page = found.slice(0, limit);
+        const last = page.at(-1);
+        const nextCursor = found.length > limit && last !== undefined ? String(last.number) : null;
+        return { status: 'success' as const, tasks: page.map(toWireTask), nextCursor };
+      },
+    });
+    serve(server, 'GET /tasks/:id', {
+      ...about,
+      summary: 'Read one task, or wait for its end',
+      ...{ query: WaitQuery, answer: { 200: TaskAnswer } },
+      async handle(request) {
+        const task = await getTask(parts, request);
+        const { wait = 0 } = request.query;
+        if (wait === 0) return { status: 'success' as const, task: toWireTask(task) };
+        const leave = waiting.enter(request.caller);
+        const latest = await tasks.waitUntilEnded(task, wait * 1000).finally(leave);
+        return { status: 'success' as const, task: toWireTask(latest) };
+      },
+    });
+    serve(server, 'POST /tasks/:id/cancel', {
+      ...about,
+      config: { ...config, access: 'write' },
+      ...{ summary: 'Cancel a task that has not taken effect', answer: { 200: TaskAnswer } },
+      async handle(request) {
+        const task = await tasks.cancel(await getTask(parts, request));
+        return { status: 'success' as const, task: toWireTask(task) };
+      },
+    });
+    serve(server, 'GET /tasks/:id/log', {
+      ...about,
+      ...{ summary: 'Read the log', query: PageQuery, answer: { 200: TaskLog } },
+      async handle(request) {
+        const lines = await tasks.readLog(await getTask(parts, request));
+        // Lines are added at the end and never removed.
+        const { page, nextCursor } = cutPage(lines, request.query, (_, at) => at);
+        const isPage = request.query.limit !== undefined || request.query.cursor !== undefined;
+        return { status: 'success' as const, log: page, ...(isPage && { nextCursor }) };
+      },
+    });
+
+    serveRaw(server, 'GET /tasks/:id/report', {
+      ...about,
+      summary: 'Read the report: a JSON line per product or value with something to say',
+      ...{ produces: 'application/x-ndjson', why: 'a stream of lines' },
+      async handle(request, reply) {
+        const task = await getTask(parts, request);
+        const lines = Readable.from(tasks.readReport(task));
+        return sendRaw(reply, 'application/x-ndjson; charset=utf-8', lines);
+      },
+    });
+    serveRaw(server, 'GET /tasks/:id/events', {
+      ...about,
+      config: { ...config, isPatient: true },
+      summary: 'Follow a task as server-sent events: a `task` event at once and at every change',
+      ...{ produces: 'text/event-stream', why: 'a stream of events' },
+      async handle(request, reply) {
+        const task = await getTask(parts, request);
+        refuseWhenLost(parts, request, task);
+        reply.raw.once('close', waiting.enter(request.caller));
+        reply.header('x-accel-buffering', 'no');
+        const events = Readable.from(followAsEvents(tasks, task, request));
+        return sendRaw(reply, 'text/event-stream; charset=utf-8', events);
+      },
+    });
   };
 
 /** @throws not_found for an unknown task and one of a project out of reach alike */
@@ -54,105 +121,6 @@ function refuseWhenLost({ projects }: TaskRouteParts, request: FastifyRequest, {
     const isLost = caller.scope.type === 'parts' && !(await projects.reachesProject(caller, projectId));
     if (isLost) throw new ServiceError('scope_refused');
   };
-}
-
-function serveTaskList(server: Server, { tasks }: TaskRouteParts): void {
-  const endpoint = {
-    method: 'GET',
-    path: '/tasks',
-    config: { guard: 'project', access: 'read' },
-    tags: ['Tasks'],
-    summary: 'List the tasks of a project',
-    ...{ query: TaskListQuery, answer: { 200: TaskList } },
-  } as const;
-  serve(server, endpoint, async ({ project, query }) => {
-    const { limit = 100, cursor, ...filter } = query;
-    const below = cursor === undefined ? undefined : readCursor(cursor);
-    const found = await tasks.list({ ...filter, projectId: project.id, below, limit: limit + 1 });
-    const page = found.slice(0, limit);
-    const last = page.at(-1);
-    const nextCursor = found.length > limit && last !== undefined ? String(last.number) : null;
-    return { status: 'success' as const, tasks: page.map(toWireTask), nextCursor };
-  });
-}
-
-function serveTask(server: Server, parts: TaskRouteParts, waiting: Waiting): void {
-  const endpoint = {
-    ...about,
-    method: 'GET',
-    path: '/tasks/:id',
-    summary: 'Read one task, or wait for its end',
-    ...{ query: WaitQuery, answer: { 200: TaskAnswer } },
-  } as const;
-  serve(server, endpoint, async (request) => {
-    const task = await getTask(parts, request);
-    const { wait = 0 } = request.query;
-    if (wait === 0) return { status: 'success' as const, task: toWireTask(task) };
-    const leave = waiting.enter(request.caller);
-    const latest = await parts.tasks.waitUntilEnded(task, wait * 1000).finally(leave);
-    return { status: 'success' as const, task: toWireTask(latest) };
-  });
-}
-
-function serveLogAndReport(server: Server, parts: TaskRouteParts): void {
-  const log = {
-    ...about,
-    method: 'GET',
-    path: '/tasks/:id/log',
-    ...{ summary: 'Read the log', query: PageQuery, answer: { 200: TaskLog } },
-  } as const;
-  serve(server, log, async (request) => {
-    const lines = await parts.tasks.readLog(await getTask(parts, request));
-    // Lines are added at the end and never removed.
-    const { page, nextCursor } = cutPage(lines, request.query, (_, at) => at);
-    const isPage = request.query.limit !== undefined || request.query.cursor !== undefined;
-    return { status: 'success' as const, log: page, ...(isPage && { nextCursor }) };
-  });
-
-  const report = {
-    ...about,
-    method: 'GET',
-    path: '/tasks/:id/report',
-    summary: 'Read the report: a JSON line per product or value with something to say',
-    ...{ produces: 'application/x-ndjson', why: 'a stream of lines' },
-  } as const;
-  serveRaw(server, report, async (request, reply) => {
-    const task = await getTask(parts, request);
-    return sendRaw(reply, 'application/x-ndjson; charset=utf-8', Readable.from(parts.tasks.readReport(task)));
-  });
-}
-
-function serveEvents(server: Server, parts: TaskRouteParts, waiting: Waiting): void {
-  const endpoint = {
-    ...about,
-    method: 'GET',
-    path: '/tasks/:id/events',
-    config: { ...config, isPatient: true },
-    summary: 'Follow a task as server-sent events: a `task` event at once and at every change',
-    ...{ produces: 'text/event-stream', why: 'a stream of events' },
-  } as const;
-  serveRaw(server, endpoint, async (request, reply) => {
-    const task = await getTask(parts, request);
-    refuseWhenLost(parts, request, task);
-    reply.raw.once('close', waiting.enter(request.caller));
-    reply.header('x-accel-buffering', 'no');
-    const events = Readable.from(followAsEvents(parts.tasks, task, request));
-    return sendRaw(reply, 'text/event-stream; charset=utf-8', events);
-  });
-}
-
-function serveCancel(server: Server, parts: TaskRouteParts): void {
-  const endpoint = {
-    ...about,
-    method: 'POST',
-    path: '/tasks/:id/cancel',
-    config: { ...config, access: 'write' },
-    ...{ summary: 'Cancel a task that has not taken effect', answer: { 200: TaskAnswer } },
-  } as const;
-  serve(server, endpoint, async (request) => {
-    const task = await parts.tasks.cancel(await getTask(parts, request));
-    return { status: 'success' as const, task: toWireTask(task) };
-  });
 }
 
 function readCursor(cursor: string): number {

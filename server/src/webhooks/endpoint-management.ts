@@ -1,11 +1,11 @@
-import { auditScoped, type Chosen, createResources, type Writer } from '../definitions/definitions.ts';
+import { auditScoped, createResources, type Writer } from '../definitions/definitions.ts';
 import type { EventType } from '../events/events.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { checkHttpUrl } from '../outbound/outbound.ts';
 import { actorOf, type Projects, type Reach } from '../projects/projects.ts';
 import type { Secrets } from '../storage/secrets/secrets.ts';
-import { type ControlTransaction, type Database, markOf } from '../storage/storage.ts';
+import { type Chosen, type ControlTransaction, type Database, markOf } from '../storage/storage.ts';
 import { createDeliveryLists } from './delivery-lists.ts';
 import { hurryLanes, stopDeliveries } from './delivery-store.ts';
 import { describeUrl, type Endpoint, type NewEndpoint } from './endpoint.ts';

@@ -1,14 +1,17 @@
+import type { AnswerOnce } from '../http/answers/answers.ts';
 import {
   answerAs,
   inReach,
+  type Routes,
   type Served,
+  serve,
   serveChange,
-  serveCollection,
+  serveCreation,
+  serveList,
+  serveOnce,
   serveRead,
   serveRemoval,
-} from '../definitions/definition-routes.ts';
-import type { AnswerOnce } from '../http/answers/answers.ts';
-import { type Routes, type Server, serve, serveOnce } from '../http/server/server.ts';
+} from '../http/server/server.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Reach } from '../projects/projects.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -44,22 +47,19 @@ const onlyOnce =
 
 /** Source: docs/interface.md §6. */
 export const webhookEndpointRoutes =
-  (parts: WebhookEndpointRouteParts): Routes =>
+  ({ webhooks, clock, answerOnce }: WebhookEndpointRouteParts): Routes =>
   (server) => {
-    const { webhooks, clock, answerOnce } = parts;
     const served: Served<Endpoint, Reach> = {
-      ...{ ...inReach, path: PATH, idName: 'id', tags, answerOnce },
+      ...{ ...inReach, path: PATH, tags, answerOnce },
       answer: answerAs(WireEndpoint, (endpoint) => toWireEndpoint(endpoint, clock.now())),
       markOf: markOfEndpoint,
     };
     const made = answerAs(WireMadeEndpoint, (endpoint: MadeEndpoint) => toWireMade(endpoint, clock.now()));
-    serveCollection(server, served, {
-      list: { summary: 'List webhook endpoints', list: webhooks.listEndpoints },
-      create: {
-        summary: 'Create a webhook endpoint',
-        description: `Events of the projects in its scope are sent to it from now on. ${onlyOnce}`,
-        ...{ body: SentEndpoint, made, create: webhooks.createEndpoint },
-      },
+    serveList(server, served, { summary: 'List webhook endpoints', list: webhooks.listEndpoints });
+    serveCreation(server, served, {
+      summary: 'Create a webhook endpoint',
+      description: `Events of the projects in its scope are sent to it from now on. ${onlyOnce}`,
+      ...{ body: SentEndpoint, made, create: webhooks.createEndpoint },
     });
     serveRead(server, served, {
       ...{ summary: 'Read a webhook endpoint; the ETag is for If-Match', get: webhooks.getEndpoint },
@@ -78,60 +78,39 @@ export const webhookEndpointRoutes =
       change: (writer, { id }, { overlapSeconds = 0 }) =>
         webhooks.rotateSecret(writer, { id, overlapSeconds }),
     });
-    serveDeliveries(server, parts);
-    serveActions(server, parts);
+
+    serve(server, `GET ${PATH}/:id/deliveries`, {
+      ...{ config, tags, params: EndpointParams, query: DeliveryQuery, answer: { 200: DeliveryPage } },
+      summary: 'List deliveries, newest first',
+      description: 'Those that ended are kept for 7 days, and 1,000 of an endpoint.',
+      async handle({ caller, params, query }) {
+        const { url } = await webhooks.getEndpoint(caller, params.id);
+        const page = { limit: 50, ...query, endpointId: params.id, status: query.status };
+        const { items, nextCursor } = await webhooks.listDeliveries(caller, page);
+        return { items: items.map((delivery) => toWireDelivery(delivery, url)), nextCursor };
+      },
+    });
+    const action = { config, tags, answer: { 200: WireDelivery }, answerOnce } as const;
+    serveOnce(server, `POST ${PATH}/:id/deliveries/:deliveryId/replay`, {
+      ...{ ...action, params: DeliveryParams, summary: 'Send an event again' },
+      description: 'Once, at once, with the same `webhook-id`; the list of deliveries shows what came of it.',
+      async handle({ caller, params: { id: endpointId, deliveryId: id } }, record) {
+        const { url } = await webhooks.getEndpoint(caller, endpointId);
+        const added = await webhooks.replay(caller, { endpointId, id }, (tx, delivery) =>
+          record(tx, toWireDelivery(delivery, url)),
+        );
+        return toWireDelivery(added, url);
+      },
+    });
+    serveOnce(server, `POST ${PATH}/:id/test`, {
+      ...{ ...action, params: EndpointParams, summary: 'Send a test event' },
+      description: 'Once, at once, of the type `webhook.test`, also to an endpoint that is switched off.',
+      async handle({ caller, params }, record) {
+        const { url } = await webhooks.getEndpoint(caller, params.id);
+        const added = await webhooks.test(caller, params.id, (tx, delivery) =>
+          record(tx, toWireDelivery(delivery, url)),
+        );
+        return toWireDelivery(added, url);
+      },
+    });
   };
-
-function serveDeliveries(server: Server, { webhooks }: WebhookEndpointRouteParts): void {
-  const endpoint = {
-    method: 'GET',
-    path: `${PATH}/:id/deliveries`,
-    ...{ config, tags, params: EndpointParams, query: DeliveryQuery, answer: { 200: DeliveryPage } },
-    summary: 'List deliveries, newest first',
-    description: 'Those that ended are kept for 7 days, and 1,000 of an endpoint.',
-  } as const;
-  serve(server, endpoint, async ({ caller, params, query }) => {
-    const { url } = await webhooks.getEndpoint(caller, params.id);
-    const page = { limit: 50, ...query, endpointId: params.id, status: query.status };
-    const { items, nextCursor } = await webhooks.listDeliveries(caller, page);
-    return { items: items.map((delivery) => toWireDelivery(delivery, url)), nextCursor };
-  });
-}
-
-function serveActions(server: Server, { webhooks, answerOnce }: WebhookEndpointRouteParts): void {
-  const about = { method: 'POST', config, tags, answer: { 200: WireDelivery }, answerOnce } as const;
-  const replay = {
-    ...about,
-    path: `${PATH}/:id/deliveries/:deliveryId/replay`,
-    params: DeliveryParams,
-    summary: 'Send an event again',
-    description: 'Once, at once, with the same `webhook-id`; the list of deliveries shows what came of it.',
-  } as const;
-  serveOnce(server, replay, ({ caller, params }, once) =>
-    once(async (record) => {
-      const { url } = await webhooks.getEndpoint(caller, params.id);
-      const chosen = { endpointId: params.id, id: params.deliveryId };
-      const added = await webhooks.replay(caller, chosen, (tx, delivery) =>
-        record(tx, toWireDelivery(delivery, url)),
-      );
-      return toWireDelivery(added, url);
-    }),
-  );
-
-  const test = {
-    ...about,
-    path: `${PATH}/:id/test`,
-    params: EndpointParams,
-    summary: 'Send a test event',
-    description: 'Once, at once, of the type `webhook.test`, also to an endpoint that is switched off.',
-  } as const;
-  serveOnce(server, test, ({ caller, params }, once) =>
-    once(async (record) => {
-      const { url } = await webhooks.getEndpoint(caller, params.id);
-      const added = await webhooks.test(caller, params.id, (tx, delivery) =>
-        record(tx, toWireDelivery(delivery, url)),
-      );
-      return toWireDelivery(added, url);
-    }),
-  );
-}

@@ -1,14 +1,16 @@
+import { type AnswerOnce, DoneAnswer, done, ProjectQuery } from '../../http/answers/answers.ts';
 import {
   answerAs,
   inReach,
+  type Routes,
   type Served,
+  serve,
   serveChange,
-  serveCollection,
+  serveCreation,
+  serveList,
   serveRead,
   serveRemoval,
-} from '../../definitions/definition-routes.ts';
-import { type AnswerOnce, DoneAnswer, done, ProjectQuery } from '../../http/answers/answers.ts';
-import { type Routes, type Server, serve } from '../../http/server/server.ts';
+} from '../../http/server/server.ts';
 import type { Projects, Reach } from '../../projects/projects.ts';
 import type { Access } from '../access.ts';
 import type { ApiKey } from './api-key.ts';
@@ -35,20 +37,30 @@ const onlyOnce =
 export const apiKeyRoutes =
   ({ access, projects, answerOnce }: ApiKeyRouteParts): Routes =>
   (server) => {
-    serveCheckCredentials(server, projects);
+    serve(server, 'GET /project/check-credentials', {
+      config: { guard: 'key' },
+      tags: ['Projects'],
+      summary: 'Check whether a key reaches a project',
+      ...{ query: ProjectQuery, answer: { 200: DoneAnswer } },
+      async handle({ caller, query }) {
+        const { scope } = caller;
+        const projectId = query.projectId ?? (scope.type === 'project' ? scope.id : undefined);
+        if (projectId !== undefined) await projects.chooseProject(caller, projectId);
+        return done;
+      },
+    });
+
     const served: Served<ApiKey, Reach> = {
-      ...{ ...inReach, path: '/management/api-keys', idName: 'id', tags: ['Management'], answerOnce },
+      ...{ ...inReach, path: '/management/api-keys', tags: ['Management'], answerOnce },
       answer: answerAs(WireApiKey, toWireKey),
     };
     const made = answerAs(WireMadeKey, toWireMadeKey);
-    serveCollection(server, served, {
-      list: { summary: 'List API keys', list: access.listKeys },
-      create: {
-        summary: 'Create an API key',
-        description: `A key creates keys of its own scope or below, with no more access, no higher rate limit and no later end than its own. ${onlyOnce}`,
-        ...{ body: NewApiKey, made },
-        create: ({ author, beside }, sent) => access.createKey(author, sent, beside),
-      },
+    serveList(server, served, { summary: 'List API keys', list: access.listKeys });
+    serveCreation(server, served, {
+      summary: 'Create an API key',
+      description: `A key creates keys of its own scope or below, with no more access, no higher rate limit and no later end than its own. ${onlyOnce}`,
+      ...{ body: NewApiKey, made },
+      create: ({ author, beside }, sent) => access.createKey(author, sent, beside),
     });
     serveRead(server, served, { summary: 'Read an API key', get: access.getKey });
     serveChange(server, served, {
@@ -67,21 +79,3 @@ export const apiKeyRoutes =
         access.rotateKey(author, { id, overlapSeconds }, beside),
     });
   };
-
-function serveCheckCredentials(server: Server, projects: ApiKeyRouteParts['projects']): void {
-  const endpoint = {
-    method: 'GET',
-    path: '/project/check-credentials',
-    config: { guard: 'key' },
-    tags: ['Projects'],
-    summary: 'Check whether a key reaches a project',
-    ...{ query: ProjectQuery, answer: { 200: DoneAnswer } },
-  } as const;
-  // Without a project only the key is checked: this endpoint answers success or 401, never 400.
-  serve(server, endpoint, async ({ caller, query }) => {
-    const { scope } = caller;
-    const projectId = query.projectId ?? (scope.type === 'project' ? scope.id : undefined);
-    if (projectId !== undefined) await projects.chooseProject(caller, projectId);
-    return done;
-  });
-}

@@ -1,14 +1,11 @@
 import { Type } from 'typebox';
-import { Id } from '../../http/answers/answers.ts';
+import { Id, Instant, Name, pageOf } from '../../http/answers/answers.ts';
 import { type Account, WirePartScope } from '../../projects/projects.ts';
 import { ALGORITHMS, type PasskeyChallenge } from './passkeys.ts';
 import type { ConsoleSession, Passkey } from './sign-in-store.ts';
 import type { User } from './user.ts';
 import type { Invitation } from './user-store.ts';
 
-const Instant = Type.Integer({ description: 'epoch milliseconds' });
-const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null when nothing follows' });
-const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
 /** Mail servers take 254 characters; only a mail shows whether an address is good. */
 const Email = Type.String({
   minLength: 3,
@@ -136,7 +133,7 @@ const WireSession = Type.Object(
   { title: 'ConsoleSession' },
 );
 
-export const SessionPage = Type.Object({ items: Type.Array(WireSession), nextCursor: NextCursor });
+export const SessionPage = pageOf(WireSession);
 
 export const WireUser = Type.Object(
   {
@@ -180,9 +177,6 @@ export const WireMadeInvitation = Type.Object(
   },
   { title: 'NewInvitation' },
 );
-
-export const UserPage = Type.Object({ items: Type.Array(WireUser), nextCursor: NextCursor });
-export const InvitationPage = Type.Object({ items: Type.Array(WireInvitation), nextCursor: NextCursor });
 
 export function toSignedIn({ user, account }: { user: User; account: Account }, csrfToken: string) {
   const { id, email, name, role, roles, signsInWith } = user;

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Static } from 'typebox';
 import { ProjectParams } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
-import { type Routes, type Server, sendRaw, serve, serveRaw } from '../../http/server/server.ts';
+import { type Routes, sendRaw, serve, serveRaw } from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
 import type { CatalogStore } from '../port.ts';
@@ -26,62 +26,70 @@ import {
   writeTableItem,
 } from './product-list.ts';
 
-export interface ProductRouteParts {
-  readonly catalog: Catalog;
-}
-
-const config = { guard: 'management', access: 'manage' } as const;
-const tags = ['Products'];
+const about = { config: { guard: 'management', access: 'manage' }, tags: ['Products'] } as const;
 const EXPORT_PAGE = 500;
 const JSON_TYPE = 'application/json; charset=utf-8';
 const NDJSON = 'application/x-ndjson';
 
 /** Source: docs/interface.md §14.3. */
 export const productRoutes =
-  (parts: ProductRouteParts): Routes =>
+  ({ catalog }: { readonly catalog: Catalog }): Routes =>
   (server) => {
-    serveList(server, parts);
-    serveProduct(server, parts);
-    serveCategories(server, parts);
+    serveRaw(server, 'GET /management/projects/:id/products', {
+      ...about,
+      summary: 'List, find or export the catalog of a project',
+      ...{ params: ProjectParams, query: ProductListQuery, answer: { 200: ProductPage } },
+      why: 'uploads are sent as they are stored',
+      async handle({ project, query }, reply) {
+        const { limit = 100, cursor, format = 'json', identifierPrefix } = query;
+        const question = readQuestion(query);
+        if (format === 'ndjson') {
+          refuseBeside('format=ndjson exports the whole catalog', { identifierPrefix, ...question });
+          // A page ahead: a caller that disconnects ends the export.
+          const lines = Readable.from(exportCatalog(catalog, project.id, cursor), { highWaterMark: 1 });
+          return sendRaw(reply, `${NDJSON}; charset=utf-8`, lines);
+        }
+        const form = format === 'table' ? 'table' : 'upload';
+        const { items, nextCursor } =
+          question === undefined
+            ? await listRange(catalog.store, project.id, { identifierPrefix, cursor, limit, form })
+            : await whileCallerWaits(reply, (signal) => {
+                refuseBeside('products are found by words, filter and category', { identifierPrefix });
+                const listed = { question: { ...question, cursor, limit }, form } as const;
+                return catalog.search.list(project.id, listed, signal);
+              });
+        const page = `{"items":[${items.join()}],"nextCursor":${JSON.stringify(nextCursor)}}`;
+        return sendRaw(reply, JSON_TYPE, Buffer.from(page));
+      },
+    });
+    serveRaw(server, 'GET /management/projects/:id/products/:identifier', {
+      ...about,
+      summary: 'Read one product: uploaded and extracted values side by side, and what changed it last',
+      ...{ params: ProductParams, answer: { 200: ProductDetail } },
+      why: 'a large page is made as bytes, by another thread',
+      handle: ({ project, params: { identifier } }, reply) =>
+        whileCallerWaits(reply, async (signal) => {
+          const page = await catalog.readProductPage({ projectId: project.id, identifier }, signal);
+          if (page === undefined)
+            throw new ServiceError('not_found', { details: [`no product ${JSON.stringify(identifier)}`] });
+          if (Array.isArray(page)) return sendRaw(reply, JSON_TYPE, page);
+          // A stored answer, which was made to this schema.
+          return { ...page, product: page.product as Static<typeof LookupProduct> };
+        }),
+    });
+    serve(server, 'GET /management/projects/:id/categories', {
+      ...about,
+      summary: 'List the categories that products of a project stand in',
+      ...{ params: ProjectParams, query: CategoryListQuery, answer: { 200: CategoryPage } },
+      handle({ project, query }, reply) {
+        const { limit = 100, cursor, under } = query;
+        const question = { under: under ? readCategory('under', under) : undefined, cursor, limit };
+        return whileCallerWaits(reply, (signal) =>
+          catalog.search.listCategories(project.id, question, signal),
+        );
+      },
+    });
   };
-
-function serveList(server: Server, { catalog }: ProductRouteParts): void {
-  const endpoint = {
-    method: 'GET',
-    path: '/management/projects/:id/products',
-    ...{ config, tags },
-    summary: 'List, find or export the catalog of a project',
-    ...{ params: ProjectParams, query: ProductListQuery, answer: { 200: ProductPage } },
-    why: 'uploads are sent as they are stored',
-  } as const;
-  serveRaw(server, endpoint, async ({ project, query }, reply) => {
-    const { limit = 100, cursor, format = 'json', identifierPrefix } = query;
-    const question = readQuestion(query);
-    if (format === 'ndjson') {
-      refuseBeside('format=ndjson exports the whole catalog', { identifierPrefix, ...question });
-      // A page ahead: a caller that disconnects ends the export.
-      const lines = Readable.from(exportCatalog(catalog, project.id, cursor), { highWaterMark: 1 });
-      return sendRaw(reply, `${NDJSON}; charset=utf-8`, lines);
-    }
-    const form = format === 'table' ? 'table' : 'upload';
-    const { items, nextCursor } =
-      question === undefined
-        ? await listRange(catalog.store, project.id, { identifierPrefix, cursor, limit, form })
-        : await whileCallerWaits(reply, (signal) => {
-            refuseBeside('products are found by words, filter and category', { identifierPrefix });
-            return catalog.search.list(
-              project.id,
-              { question: { ...question, cursor, limit }, form },
-              signal,
-            );
-          });
-    return sendRaw(
-      reply,
-      JSON_TYPE,
-      Buffer.from(`{"items":[${items.join()}],"nextCursor":${JSON.stringify(nextCursor)}}`),
-    );
-  });
-}
 
 /** @returns undefined where the list is in the order of identifiers @throws query_invalid */
 function readQuestion({ q, filter, category }: Static<typeof ProductListQuery>) {
@@ -126,42 +134,6 @@ interface RangeQuery {
 /** @returns the identifier behind which a page begins */
 const readCursor = (cursor: string | undefined): string | undefined =>
   cursor === undefined ? undefined : Buffer.from(cursor, 'base64url').toString().replaceAll('\0', '');
-
-function serveProduct(server: Server, { catalog }: ProductRouteParts): void {
-  const endpoint = {
-    method: 'GET',
-    path: '/management/projects/:id/products/:identifier',
-    ...{ config, tags },
-    summary: 'Read one product: uploaded and extracted values side by side, and what changed it last',
-    ...{ params: ProductParams, answer: { 200: ProductDetail } },
-    why: 'a large page is made as bytes, by another thread',
-  } as const;
-  serveRaw(server, endpoint, ({ project, params: { identifier } }, reply) =>
-    whileCallerWaits(reply, async (signal) => {
-      const page = await catalog.readProductPage({ projectId: project.id, identifier }, signal);
-      if (page === undefined)
-        throw new ServiceError('not_found', { details: [`no product ${JSON.stringify(identifier)}`] });
-      if (Array.isArray(page)) return sendRaw(reply, JSON_TYPE, page);
-      // A stored answer, which was made to this schema.
-      return { ...page, product: page.product as Static<typeof LookupProduct> };
-    }),
-  );
-}
-
-function serveCategories(server: Server, { catalog }: ProductRouteParts): void {
-  const endpoint = {
-    method: 'GET',
-    path: '/management/projects/:id/categories',
-    ...{ config, tags },
-    summary: 'List the categories that products of a project stand in',
-    ...{ params: ProjectParams, query: CategoryListQuery, answer: { 200: CategoryPage } },
-  } as const;
-  serve(server, endpoint, ({ project, query }, reply) => {
-    const { limit = 100, cursor, under } = query;
-    const question = { under: under ? readCategory('under', under) : undefined, cursor, limit };
-    return whileCallerWaits(reply, (signal) => catalog.search.listCategories(project.id, question, signal));
-  });
-}
 
 async function* exportCatalog(
   catalog: Catalog,

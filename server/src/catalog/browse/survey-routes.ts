@@ -111,32 +111,28 @@ const about = {
 export const surveyRoutes =
   (parts: SurveyRouteParts): Routes =>
   (server) => {
-    const coverage = {
+    serveRaw(server, 'GET /management/projects/:id/ontology/coverage', {
       ...about,
-      method: 'GET',
-      path: '/management/projects/:id/ontology/coverage',
       summary: 'How the ontology fits the catalog: values, facts and problems of each attribute',
       ...{ query: CoverageQuery, answer: { 200: Coverage } },
-    } as const;
-    serveRaw(server, coverage, async (request, reply) => {
-      const { sample, category: sent } = request.query;
-      const category = sent ? readCategory('category', sent) : undefined;
-      const question = { kind: 'coverage', category } as const;
-      return answer<typeof Coverage>(parts, { request, reply, isWhole: sample === 'all', question });
+      async handle(request, reply) {
+        const { sample, category: sent } = request.query;
+        const category = sent ? readCategory('category', sent) : undefined;
+        const question = { kind: 'coverage', category } as const;
+        return answer<typeof Coverage>(parts, { request, reply, isWhole: sample === 'all', question });
+      },
     });
 
-    const preview = {
+    serveRaw(server, 'POST /management/projects/:id/ontology/preview', {
       ...about,
-      method: 'POST',
-      path: '/management/projects/:id/ontology/preview',
       summary: 'What a changed attribute would do to the facts of the catalog; nothing is stored',
       ...{ body: ChangedAttribute, answer: { 200: Effect } },
-    } as const;
-    serveRaw(server, preview, async (request, reply) => {
-      const isWhole = request.query.sample === 'all';
-      const { attribute, deleted = [] } = request.body;
-      const question = { kind: 'effect', attribute, deleted } as const;
-      return answer<typeof Effect>(parts, { request, reply, isWhole, question });
+      async handle(request, reply) {
+        const isWhole = request.query.sample === 'all';
+        const { attribute, deleted = [] } = request.body;
+        const question = { kind: 'effect', attribute, deleted } as const;
+        return answer<typeof Effect>(parts, { request, reply, isWhole, question });
+      },
     });
   };
 

@@ -24,7 +24,7 @@ const ALONE: Frame = { head: Buffer.alloc(0), tail: Buffer.alloc(0) };
 const takesIdentifiers = { maxBodyMib: 3, holds: { values: 20_000 } } as const;
 
 const config = { guard: 'project', access: 'read' } as const;
-const about = { tags: ['Lookup'], why: 'answers are kept as bytes, and joined without being parsed' };
+const about = { config, tags: ['Lookup'], why: 'answers are kept as bytes, and joined without being parsed' };
 
 /** Source: docs/interface.md §4.2. */
 export const lookupRoutes =
@@ -35,52 +35,42 @@ export const lookupRoutes =
       (await catalog.store.findAnswers(order)) ??
       whileCallerWaits(reply, (signal) => catalog.store.makeAnswers(order, signal));
     const path = '/product-service/products-by-sku';
-    const list = { ...about, path, query: IdentifiersQuery, answer: { 200: ProductList } };
+    const list = { ...about, query: IdentifiersQuery, answer: { 200: ProductList } };
     const summary = 'Look up products by identifier';
-    serveRaw(server, { ...list, method: 'GET', config, summary }, async (request, reply) => {
-      const identifiers = readIdentifiers(request.query.identifiers);
-      await refuseCommas(request.query.identifiers, (some) => catalog.store.hasAny(request.project.id, some));
-      const answers = await find(reply, { projectId: request.project.id, identifiers, frame: LIST });
-      return sendAnswers(reply, answers);
+    serveRaw(server, `GET ${path}`, {
+      ...{ ...list, summary },
+      async handle({ project, query }, reply) {
+        const identifiers = readIdentifiers(query.identifiers);
+        await refuseCommas(query.identifiers, (some) => catalog.store.hasAny(project.id, some));
+        return sendAnswers(reply, await find(reply, { projectId: project.id, identifiers, frame: LIST }));
+      },
     });
 
-    serveRaw(
-      server,
-      {
-        ...{
-          ...list,
-          method: 'POST',
-          config: { ...config, ...takesIdentifiers, takesProjectInBody: true },
-        },
-        hooks: { preValidation: takeNoBody },
-        ...{ summary: `${summary}, without the limits of a URL`, body: IdentifiersBody },
-      },
-      async (request, reply) => {
-        const { identifiers: listed } = request.query;
+    serveRaw(server, `POST ${path}`, {
+      ...{ ...list, config: { ...config, ...takesIdentifiers, takesProjectInBody: true } },
+      hooks: { preValidation: takeNoBody },
+      ...{ summary: `${summary}, without the limits of a URL`, body: IdentifiersBody },
+      async handle({ project, query: { identifiers: listed }, body }, reply) {
         const inQuery = { identifiers: listed === undefined ? undefined : readIdentifierList(listed) };
-        const { identifiers: sent } = joinTwins(inQuery, { identifiers: request.body.identifiers });
+        const { identifiers: sent } = joinTwins(inQuery, { identifiers: body.identifiers });
         const identifiers = checkIdentifiers(sent ?? readIdentifierList(undefined));
-        const answers = await find(reply, { projectId: request.project.id, identifiers, frame: LIST });
-        return sendAnswers(reply, answers);
+        return sendAnswers(reply, await find(reply, { projectId: project.id, identifiers, frame: LIST }));
       },
-    );
+    });
 
-    serveRaw(
-      server,
-      {
-        ...{ ...about, method: 'GET', path: '/product-service/product-by-sku', config },
-        ...{ summary: 'Look up one product', query: IdentifierQuery, answer: { 200: LookupProduct } },
-      },
-      async (request, reply) => {
-        const { identifier } = request.query;
-        const order = { projectId: request.project.id, identifiers: [identifier], frame: ALONE };
-        const answers = await find(reply, order);
+    serveRaw(server, 'GET /product-service/product-by-sku', {
+      ...about,
+      ...{ summary: 'Look up one product', query: IdentifierQuery, answer: { 200: LookupProduct } },
+      async handle({ project, query: { identifier } }, reply) {
+        const answers = await find(reply, {
+          ...{ projectId: project.id, identifiers: [identifier], frame: ALONE },
+        });
         if (answers.count === 0) {
           throw new ServiceError('not_found', { details: [`no product ${JSON.stringify(identifier)}`] });
         }
         return sendAnswers(reply, answers);
       },
-    );
+    });
   };
 
 function sendAnswers(reply: FastifyReply, { bytes, release }: JoinedAnswers): RawAnswer {

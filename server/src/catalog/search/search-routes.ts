@@ -51,10 +51,10 @@ const SearchedProducts = Type.Object({
 });
 
 const about = {
-  method: 'GET',
+  tags: ['Products'],
   summary: 'Search for products by words and filters, with total and facets',
   answer: { 200: SearchedProducts },
-} as const;
+};
 const DEFAULT_LIMIT = 20;
 
 /** Source: docs/interface.md §4.13. */
@@ -68,17 +68,13 @@ export const searchRoutes =
         catalog.search.find(project.id, { q, filter, sort, cursor, limit, category: path }, signal),
       );
     };
-    const forShops = { ...about, path: '/search/products', query: SearchQuery } as const;
-    serve(
-      server,
-      { ...forShops, config: { guard: 'project', access: 'read' }, tags: ['Products'] },
-      ({ project, query }, reply) => find(project, query, reply),
-    );
-    const forPeople = { ...about, path: '/management/projects/:id/products/search' } as const;
-    const below = { params: ProjectParams, query: ProjectSearchQuery };
-    serve(
-      server,
-      { ...forPeople, ...below, config: { guard: 'management', access: 'manage' }, tags: ['Products'] },
-      ({ project, query }, reply) => find(project, query, reply),
-    );
+    serve(server, 'GET /search/products', {
+      ...{ ...about, config: { guard: 'project', access: 'read' }, query: SearchQuery },
+      handle: ({ project, query }, reply) => find(project, query, reply),
+    });
+    serve(server, 'GET /management/projects/:id/products/search', {
+      ...{ ...about, config: { guard: 'management', access: 'manage' } },
+      ...{ params: ProjectParams, query: ProjectSearchQuery },
+      handle: ({ project, query }, reply) => find(project, query, reply),
+    });
   };

@@ -113,75 +113,70 @@ const PAGE = 20;
 export const keptCommitRoutes =
   ({ catalog, answerOnce, countLook, projects, uploadMaxMib }: KeptCommitRouteParts): Routes =>
   (server) => {
-    const restore = {
+    serveOnce(server, 'POST /products/batch/restore', {
       tags,
       failures: { '4xx': ErrorAnswer, 507: ErrorAnswer },
-      method: 'POST',
-      path: '/products/batch/restore',
       // A body means nothing; some connectors send the last batch again.
       config: { guard: 'project', access: 'write', maxBodyMib: uploadMaxMib, body: 'raw' },
       summary: 'Undo the last commit or delete, or all down to one',
       ...{ query: RestoreQuery, answer: { 200: TaskStarted }, answerOnce },
-    } as const;
-    serveOnce(server, restore, ({ caller, project, query: { commit, ifLast } }, once) => {
-      const { id, name } = project;
-      const change = {
-        ...{ author: caller, projectId: id, action: 'products.restored', details: { commit, ifLast } },
-        subject: { type: 'project', id, name },
-      };
-      return once((record) =>
-        catalog.updates.restore(project, {
+      handle({ caller, project, query: { commit, ifLast } }, record) {
+        const { id, name } = project;
+        const change = {
+          ...{ author: caller, projectId: id, action: 'products.restored', details: { commit, ifLast } },
+          subject: { type: 'project', id, name },
+        };
+        return catalog.updates.restore(project, {
           ...(commit !== undefined && { commit }),
           ...(ifLast !== undefined && { ifLast }),
           async record(tx, answer) {
             await record(tx, answer);
             await projects.recordChange(change, tx);
           },
-        }),
-      );
+        });
+      },
     });
 
-    const read = {
-      method: 'GET',
-      tags,
-      config: { guard: 'management', access: 'manage' },
-    } as const;
+    const read = { tags, config: { guard: 'management', access: 'manage' } } as const;
     const path = '/management/projects/:id/commits';
-    const list = {
-      ...{ ...read, path, params: ProjectParams },
+
+    serve(server, `GET ${path}`, {
+      ...{ ...read, params: ProjectParams },
       summary: 'List the commits and deletes that can be undone',
       answer: { 200: CommitList },
-    } as const;
-    serve(server, list, ({ project }) => catalog.commits.list(project.id));
-    const changes = {
-      ...{ ...read, path: `${path}/:commitId/products`, params: CommitParams, query: ChangeQuery },
+      handle: ({ project }) => catalog.commits.list(project.id),
+    });
+
+    serve(server, `GET ${path}/:commitId/products`, {
+      ...{ ...read, params: CommitParams, query: ChangeQuery },
       summary: 'The products that a commit changed, before and after',
       answer: { 200: ChangePage },
-    } as const;
-    serve(server, changes, (request, reply) => {
-      countLook(request, reply);
-      const { project, params, query } = request;
-      const page = { ...query, commit: params.commitId, limit: query.limit ?? PAGE };
-      return whileCallerWaits(reply, (signal) => catalog.commits.listChanges(project.id, page, signal));
+      handle(request, reply) {
+        countLook(request, reply);
+        const { project, params, query } = request;
+        const page = { ...query, commit: params.commitId, limit: query.limit ?? PAGE };
+        return whileCallerWaits(reply, (signal) => catalog.commits.listChanges(project.id, page, signal));
+      },
     });
-    const preview = {
-      ...{ ...read, path: `${path}/:commitId/restore-preview`, params: CommitParams },
+
+    serve(server, `GET ${path}/:commitId/restore-preview`, {
+      ...{ ...read, params: CommitParams },
       summary: 'What undoing a commit and all after it would do; nothing is changed',
       answer: { 200: RestoreEffect },
-    } as const;
-    serve(server, preview, (request, reply) => {
-      countLook(request, reply);
-      const { project, params } = request;
-      return whileCallerWaits(reply, (signal) =>
-        catalog.commits.weighRestore(project.id, params.commitId, signal),
-      );
+      handle(request, reply) {
+        countLook(request, reply);
+        const { project, params } = request;
+        return whileCallerWaits(reply, (signal) =>
+          catalog.commits.weighRestore(project.id, params.commitId, signal),
+        );
+      },
     });
-    const ofProduct = {
-      ...{ ...read, path: '/management/projects/:id/products/:identifier/commits', params: ProductParams },
+
+    serve(server, 'GET /management/projects/:id/products/:identifier/commits', {
+      ...{ ...read, params: ProductParams },
       summary: 'The kept commits that changed a product, with what it was before and after',
       answer: { 200: ProductHistory },
-    } as const;
-    serve(server, ofProduct, ({ project, params: { identifier } }, reply) =>
-      whileCallerWaits(reply, (signal) => catalog.commits.listOfProduct(project.id, identifier, signal)),
-    );
+      handle: ({ project, params: { identifier } }, reply) =>
+        whileCallerWaits(reply, (signal) => catalog.commits.listOfProduct(project.id, identifier, signal)),
+    });
   };

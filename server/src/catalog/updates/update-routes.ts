@@ -26,6 +26,7 @@ import {
 import type { ArrivingBatch, FailedBatch } from './full-update-store.ts';
 import {
   InitiateAnswer,
+  type ProductsAccepted,
   StartAnswer,
   SUCCESS_TEXTS,
   success,
@@ -72,21 +73,21 @@ export const productUpdateRoutes =
     const update = {
       ...about,
       hooks: { onRequest: readPartial, preParsing: storingBody(catalog) },
-      path: '/products',
       config: { ...config, body: 'raw', maxBodyMib: uploadMaxMib },
       summary: 'Replace products (incremental update) or change some of their fields (partial update)',
-      ...{ query: UpdateQuery, body: UpdateBody, answer: { 200: UpdateAnswer }, answerOnce },
+      ...{ query: UpdateQuery, body: UpdateBody, answer: { 200: UpdateAnswer } },
     } as const;
     for (const method of SENDS)
-      serveOnce(server, { ...update, method }, (request, once) => {
-        const { onInvalid } = request.query;
-        const partial = request.query.partial === 'true';
-        return untilDone(
-          request,
-          once((record) =>
+      serve(server, `${method} /products`, {
+        ...update,
+        handle(request) {
+          const { onInvalid } = request.query;
+          const partial = request.query.partial === 'true';
+          const updating = answerOnce<ProductsAccepted>(request, (record) =>
             catalog.updates.update(request.project, rawBodyOf(request), { partial, onInvalid, record }),
-          ),
-        );
+          );
+          return untilDone(request, updating);
+        },
       });
   };
 
@@ -144,10 +145,7 @@ const DeleteBody = Type.Unsafe<{ identifiers: string[] } | string[]>({
 /** 10,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. The refusal of up to twice as many names their count. */
 const takesIdentifiers = { maxBodyMib: 30, holds: { values: 20_000 } } as const;
 /** Not every client sends a body with DELETE. */
-const DELETE_CALLS = [
-  { method: 'DELETE', path: '/products' },
-  { method: 'POST', path: '/products/delete' },
-] as const;
+const DELETE_CALLS = ['DELETE /products', 'POST /products/delete'] as const;
 
 /** Source: docs/interface.md §4.6. */
 export const deleteRoutes =
@@ -158,27 +156,30 @@ export const deleteRoutes =
       config: { ...config, ...takesIdentifiers },
       summary: 'Delete products by identifier',
       hooks: { preValidation: takeFromQuery } satisfies Endpoint['hooks'],
-      ...{ query: DeleteQuery, body: DeleteBody, answer: { 200: TaskStarted }, answerOnce },
+      ...{ query: DeleteQuery, body: DeleteBody, answer: { 200: TaskStarted } },
     } as const;
     for (const call of DELETE_CALLS)
-      serveOnce(server, { ...remove, ...call }, async (request, once) => {
-        const identifiers = listOf(request.body);
-        if (identifiers.length > PRODUCTS_PER_REQUEST) {
-          throw new ServiceError('too_many_identifiers', {
-            values: [identifiers.length, PRODUCTS_PER_REQUEST],
+      serve(server, call, {
+        ...remove,
+        async handle(request) {
+          const identifiers = listOf(request.body);
+          if (identifiers.length > PRODUCTS_PER_REQUEST) {
+            throw new ServiceError('too_many_identifiers', {
+              values: [identifiers.length, PRODUCTS_PER_REQUEST],
+            });
+          }
+          return answerOnce(request, async (record) => {
+            for (const given of listNamed(request.query))
+              await refuseCommas(given, (some) => catalog.updates.mayGetAny(request.project.id, some));
+            return catalog.updates.remove(request.project, identifiers, {
+              author: actorOf(request.caller),
+              async record(tx, answer) {
+                await record(tx, answer);
+                await projects.recordChange(describeDelete(request, identifiers), tx);
+              },
+            });
           });
-        }
-        return once(async (record) => {
-          for (const given of listNamed(request.query))
-            await refuseCommas(given, (some) => catalog.updates.mayGetAny(request.project.id, some));
-          return catalog.updates.remove(request.project, identifiers, {
-            author: actorOf(request.caller),
-            async record(tx, answer) {
-              await record(tx, answer);
-              await projects.recordChange(describeDelete(request, identifiers), tx);
-            },
-          });
-        });
+        },
       });
   };
 
@@ -220,12 +221,12 @@ const ANSWERED = 'pages of a shop are answered and kept nowhere';
 
 /** What connectors send of the pages of a shop, with what they are answered. */
 const CONTENT_CALLS = [
-  { method: 'POST', path: '/content', text: SUCCESS_TEXTS.update },
-  { method: 'PUT', path: '/content', text: SUCCESS_TEXTS.update },
-  { method: 'DELETE', path: '/content', text: SUCCESS_TEXTS.delete },
-  { method: 'POST', path: '/content/batch/initiate', text: SUCCESS_TEXTS.initiate },
-  { method: 'POST', path: '/content/batch/upload', text: SUCCESS_TEXTS.upload },
-  { method: 'PUT', path: '/content/batch/upload', text: SUCCESS_TEXTS.upload },
+  ['POST /content', SUCCESS_TEXTS.update],
+  ['PUT /content', SUCCESS_TEXTS.update],
+  ['DELETE /content', SUCCESS_TEXTS.delete],
+  ['POST /content/batch/initiate', SUCCESS_TEXTS.initiate],
+  ['POST /content/batch/upload', SUCCESS_TEXTS.upload],
+  ['PUT /content/batch/upload', SUCCESS_TEXTS.upload],
 ] as const;
 
 /**
@@ -247,22 +248,26 @@ export const contentRoutes =
       query: ProjectQuery,
       failures: { '4xx': ErrorAnswer },
     } as const;
-    for (const { text, ...call } of CONTENT_CALLS)
-      serve(server, { ...page, ...call, answer: { 200: Accepted } }, async (request) => {
-        logOnce(request);
-        const { rawBody, project } = request;
-        const pages = rawBody && (await catalog.countPages(project.id, rawBody));
-        const counts = pages === undefined ? {} : { nrOfSent: pages, nrOfParsed: pages };
-        return { message: text, status: 'success' as const, ...counts };
+    for (const [call, text] of CONTENT_CALLS)
+      serve(server, call, {
+        ...{ ...page, answer: { 200: Accepted } },
+        async handle(request) {
+          logOnce(request);
+          const { rawBody, project } = request;
+          const pages = rawBody && (await catalog.countPages(project.id, rawBody));
+          const counts = pages === undefined ? {} : { nrOfSent: pages, nrOfParsed: pages };
+          return { message: text, status: 'success' as const, ...counts };
+        },
       });
-    const start = { ...page, method: 'POST', path: '/content/batch/start' } as const;
-    const answer = { 200: Type.Object({ status: success, data: Accepted }) };
-    serve(server, { ...start, answer }, async (request) => {
-      logOnce(request);
-      return {
-        status: 'success' as const,
-        data: { message: SUCCESS_TEXTS.start, status: 'success' as const },
-      };
+    serve(server, 'POST /content/batch/start', {
+      ...{ ...page, answer: { 200: Type.Object({ status: success, data: Accepted }) } },
+      async handle(request) {
+        logOnce(request);
+        return {
+          status: 'success' as const,
+          data: { message: SUCCESS_TEXTS.start, status: 'success' as const },
+        };
+      },
     });
   };
 
@@ -324,22 +329,18 @@ const GivenUp = Type.Object({ status: success, fullUpdateId: Type.Integer() });
 
 /** Source: docs/interface.md §4.4. */
 export const fullUpdateRoutes =
-  (parts: UpdateRouteParts): Routes =>
+  ({ catalog, answerOnce, uploadMaxMib }: UpdateRouteParts): Routes =>
   (server) => {
-    const { catalog, answerOnce, uploadMaxMib } = parts;
     const { fullUpdates } = catalog;
     /** Bodies of other steps than the upload mean nothing; some connectors send the last batch again. */
     const step = { ...about, config: { ...config, maxBodyMib: uploadMaxMib, body: 'raw' } } as const;
-    const initiate = {
+
+    serveOnce(server, 'POST /products/batch/initiate', {
       ...step,
-      method: 'POST',
-      path: '/products/batch/initiate',
       summary: 'Full update, step 1: begin; an open one is discarded',
       ...{ query: ProjectQuery, answer: { 200: InitiateAnswer }, answerOnce },
-    } as const;
-    serveOnce(server, initiate, ({ project }, once) =>
-      once((record) => fullUpdates.initiate(project, record)),
-    );
+      handle: ({ project }, record) => fullUpdates.initiate(project, record),
+    });
 
     const arriving = new WeakMap<FastifyRequest, ArrivingBatch>();
     const hooks: Endpoint['hooks'] = {
@@ -355,101 +356,95 @@ export const fullUpdateRoutes =
         fullUpdates.failedBatches.note(readFailedBatch(request, error), arriving.get(request)),
     };
     const upload = {
-      ...{ ...step, path: '/products/batch/upload', hooks },
+      ...{ ...step, hooks },
       summary: 'Full update, step 2: send a batch, again and again',
-      ...{ query: UploadQuery, body: UploadBody, answer: { 200: UpdateAnswer }, answerOnce },
+      ...{ query: UploadQuery, body: UploadBody, answer: { 200: UpdateAnswer } },
     } as const;
     for (const method of SENDS)
-      serveOnce(server, { ...upload, method }, async (request, once) => {
-        const { fullUpdateId, onInvalid } = request.query;
-        let isRepeated = true;
-        const uploading = once((record) => {
-          isRepeated = false;
-          const options = { fullUpdateId, arriving: arriving.get(request), onInvalid, record };
-          return fullUpdates.upload(request.project, rawBodyOf(request), options);
-        });
-        const answer = await untilDone(request, uploading);
-        if (isRepeated) await fullUpdates.failedBatches.endRepeated(arriving.get(request));
-        return answer;
+      serve(server, `${method} /products/batch/upload`, {
+        ...upload,
+        async handle(request) {
+          const { fullUpdateId, onInvalid } = request.query;
+          let isRepeated = true;
+          const uploading = answerOnce<ProductsAccepted>(request, (record) => {
+            isRepeated = false;
+            const options = { fullUpdateId, arriving: arriving.get(request), onInvalid, record };
+            return fullUpdates.upload(request.project, rawBodyOf(request), options);
+          });
+          const answer = await untilDone(request, uploading);
+          if (isRepeated) await fullUpdates.failedBatches.endRepeated(arriving.get(request));
+          return answer;
+        },
       });
 
-    const preview = {
+    serve(server, 'POST /products/batch/preview', {
       ...step,
-      method: 'POST',
-      path: '/products/batch/preview',
       config: { ...step.config, role: 'viewer' },
       summary: 'What the commit of the open full update would do',
       ...{ query: FullUpdateQuery, answer: { 200: PreviewAnswer } },
-    } as const;
-    serve(server, preview, async ({ project, query }) => {
-      const { present, ...difference } = await fullUpdates.preview(project.id, query.fullUpdateId);
-      const deletePercent = present === 0 ? 0 : (difference.deleted.count * 100) / present;
-      return { status: 'success' as const, ...difference, deletePercent };
+      async handle({ project, query }) {
+        const { present, ...difference } = await fullUpdates.preview(project.id, query.fullUpdateId);
+        const deletePercent = present === 0 ? 0 : (difference.deleted.count * 100) / present;
+        return { status: 'success' as const, ...difference, deletePercent };
+      },
     });
 
-    const listDeleted = {
+    serve(server, 'GET /products/batch/preview/deleted', {
       ...about,
       config,
-      method: 'GET',
-      path: '/products/batch/preview/deleted',
       summary: 'The products that the commit of the open full update would delete, page by page',
       ...{ query: DeletedQuery, answer: { 200: DeletedAnswer } },
-    } as const;
-    serve(server, listDeleted, async ({ project, query }) => {
-      const { fullUpdateId, limit = 100, cursor = '' } = query;
-      const after = Buffer.from(cursor, 'base64url').toString().replaceAll('\u0000', '');
-      const found = await fullUpdates.listDeleted(project.id, { fullUpdateId, after, limit: limit + 1 });
-      const page = found.slice(0, limit);
-      const last = found.length > limit ? page.at(-1) : undefined;
-      return {
-        status: 'success' as const,
-        products: page.map((row) => toTableItem(row)),
-        nextCursor: last ? Buffer.from(last.identifier).toString('base64url') : null,
-      };
+      async handle({ project, query }) {
+        const { fullUpdateId, limit = 100, cursor = '' } = query;
+        const after = Buffer.from(cursor, 'base64url').toString().replaceAll('\u0000', '');
+        const found = await fullUpdates.listDeleted(project.id, { fullUpdateId, after, limit: limit + 1 });
+        const page = found.slice(0, limit);
+        const last = found.length > limit ? page.at(-1) : undefined;
+        return {
+          status: 'success' as const,
+          products: page.map((row) => toTableItem(row)),
+          nextCursor: last ? Buffer.from(last.identifier).toString('base64url') : null,
+        };
+      },
     });
 
-    const start = {
+    serveOnce(server, 'POST /products/batch/start', {
       ...step,
-      method: 'POST',
-      path: '/products/batch/start',
       summary: 'Full update, step 3: commit; products that no batch held are deleted',
       ...{ query: StartQuery, answer: { 200: StartAnswer }, answerOnce },
-    } as const;
-    serveOnce(server, start, ({ project, query, caller }, once) => {
-      const { fullUpdateId, allowDeletes, batches, products } = query;
-      const options = { fullUpdateId, allowDeletes, batches, products, author: actorOf(caller) };
-      return once((record) => fullUpdates.start(project, { ...options, record }));
+      handle({ project, query, caller }, record) {
+        const { fullUpdateId, allowDeletes, batches, products } = query;
+        const options = { fullUpdateId, allowDeletes, batches, products, author: actorOf(caller) };
+        return fullUpdates.start(project, { ...options, record });
+      },
     });
 
     // Source: docs/interface.md §4.4 rules 30 to 32.
-    const open = { ...about, config, path: '/products/batch', failures: { '4xx': ErrorAnswer } } as const;
-    const show = {
+    const open = { ...about, config, failures: { '4xx': ErrorAnswer } } as const;
+
+    serve(server, 'GET /products/batch', {
       ...open,
-      method: 'GET',
       summary: 'The open full update',
       ...{ query: FullUpdateQuery, answer: { 200: Shown } },
-    } as const;
-    serve(server, show, ({ project, query }) => fullUpdates.describe(project.id, query.fullUpdateId));
-    const find = {
-      method: 'GET',
-      path: '/management/projects/:id/full-update',
+      handle: ({ project, query }) => fullUpdates.describe(project.id, query.fullUpdateId),
+    });
+
+    serve(server, 'GET /management/projects/:id/full-update', {
       config: { guard: 'management', access: 'manage' },
       ...{ tags: about.tags, params: ProjectParams },
       summary: 'The open full update, or that there is none',
       answer: { 200: Found },
-    } as const;
-    serve(server, find, async ({ project }) => ({
-      fullUpdate: await fullUpdates.describe(project.id, undefined).catch(toNone),
-    }));
-    const discard = {
+      handle: async ({ project }) => ({
+        fullUpdate: await fullUpdates.describe(project.id, undefined).catch(toNone),
+      }),
+    });
+
+    serveOnce(server, 'DELETE /products/batch', {
       ...open,
-      method: 'DELETE',
       summary: 'Give up the open full update',
       ...{ query: FullUpdateQuery, answer: { 200: GivenUp }, answerOnce },
-    } as const;
-    serveOnce(server, discard, ({ project, query }, once) =>
-      once((record) => fullUpdates.giveUp(project.id, query.fullUpdateId, record)),
-    );
+      handle: ({ project, query }, record) => fullUpdates.giveUp(project.id, query.fullUpdateId, record),
+    });
   };
 
 /** @returns undefined for a request that says nothing about a batch of the open full update */

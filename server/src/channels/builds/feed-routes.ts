@@ -25,9 +25,7 @@ const failures = {
 export const feedRoutes =
   ({ channels }: { readonly channels: Channels }): Routes =>
   (server) => {
-    const endpoint = {
-      method: 'GET',
-      path: '/channels/:token/:fileName',
+    serveRaw(server, 'GET /channels/:token/:fileName', {
       config: { guard: 'none', isPatient: true, hasSecretPath: true },
       tags: ['Channels'],
       summary: 'Read a published file; whoever has its address needs no key',
@@ -35,12 +33,12 @@ export const feedRoutes =
         'With ETag, Last-Modified, ranges and 304. `index.json` lists all files of the channel with their rows, sizes and hashes.',
       ...{ params: Params, failures, why: 'files of any format and size' },
       produces: 'application/octet-stream',
-    } as const;
-    serveRaw(server, endpoint, async (request, reply) => {
-      const { token, fileName } = request.params;
-      const file = await channels.findFile(token, fileName);
-      if (file === undefined) throw new ServiceError('not_found');
-      return answerFile(request, reply, file);
+      async handle(request, reply) {
+        const { token, fileName } = request.params;
+        const file = await channels.findFile(token, fileName);
+        if (file === undefined) throw new ServiceError('not_found');
+        return answerFile(request, reply, file);
+      },
     });
   };
 

@@ -1,15 +1,16 @@
+import { markOfDefined, type Shown } from '../../definitions/definitions.ts';
+import type { AnswerOnce } from '../../http/answers/answers.ts';
 import {
   answerAs,
   inProject,
+  type Routes,
   type Served,
   serveChange,
-  serveCollection,
+  serveCreation,
+  serveList,
   serveRead,
   serveRemoval,
-} from '../../definitions/definition-routes.ts';
-import { markOfDefined, type Shown } from '../../definitions/definitions.ts';
-import type { AnswerOnce } from '../../http/answers/answers.ts';
-import type { Routes } from '../../http/server/server.ts';
+} from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import type { Channels } from '../channels.ts';
 import type { Channel, Snapshot } from './channel.ts';
@@ -24,7 +25,7 @@ export interface ChannelRouteParts {
 }
 
 /** A mapping may name 2,000 fields; a filter holds many identifiers. */
-const takesDefinition = { body: SentChannel, maxBodyMib: 2 } as const;
+const takesDefinition = { body: SentChannel, config: { maxBodyMib: 2 } };
 
 /** Source: docs/interface.md §16. */
 export const channelRoutes =
@@ -37,9 +38,9 @@ export const channelRoutes =
       markOf: ({ resource }) => markOfDefined(resource),
       markOfAnswer: markOfDefined,
     };
-    serveCollection(server, served, {
-      list: { summary: 'List the channels of a project', list: channels.list },
-      create: { summary: 'Create a channel', ...takesDefinition, create: channels.create },
+    serveList(server, served, { summary: 'List the channels of a project', list: channels.list });
+    serveCreation(server, served, {
+      ...{ summary: 'Create a channel', ...takesDefinition, create: channels.create },
     });
     serveRead(server, served, {
       summary: 'Read a channel; the ETag is for If-Match',

@@ -9,28 +9,35 @@ import { createServer, serve, serveOnce, serveRaw } from './server.ts';
 const Bike = Type.Object({ id: Type.Integer(), colours: Type.Array(Type.String()) });
 /** Nothing is written to it. */
 const tx = {} as ControlTransaction;
-const about = { method: 'POST', summary: 'A bike', config: { guard: 'none' } } as const;
+const about = { summary: 'A bike', config: { guard: 'none' } } as const;
 
 test('an endpoint takes and answers what its schemas say, or is not compiled', async (t) => {
   const settings = { logLevel: 'silent', trustedProxies: [], corsOrigins: [], bodyBudgetMib: 16 };
   const server = createServer(settings, {} as Guards);
   t.after(() => server.close());
   const colours: readonly string[] = Object.freeze(['red']);
-  const made = { ...about, path: '/bikes', body: Bike, answer: { 201: Bike } };
-  serve(server, made, async ({ body }) => ({ id: body.id, colours }));
-  // @ts-expect-error: a colour is not a text of colours
-  serve(server, { ...about, path: '/other', answer: { 200: Bike } }, async () => ({ id: 1, colours: 'red' }));
+  const made = { ...about, body: Bike, answer: { 201: Bike } };
+  serve(server, 'POST /bikes', { ...made, handle: async ({ body }) => ({ id: body.id, colours }) });
+  serve(server, 'POST /other', {
+    ...{ ...about, answer: { 200: Bike } },
+    // @ts-expect-error: a colour is not a text of colours
+    handle: async () => ({ id: 1, colours: 'red' }),
+  });
   const answerOnce: AnswerOnce = (_, work) => work(async () => {});
   const whole = { id: 1, colours };
-  serveOnce(server, { ...made, path: '/once', answerOnce }, (_, once) =>
-    once(async (record) => {
+  serveOnce(server, 'POST /once', {
+    ...{ ...made, answerOnce },
+    async handle(_, record) {
       // @ts-expect-error: what is kept for a repetition is checked, too
       await record(tx, { id: 1 });
       return whole;
-    }),
-  );
-  // @ts-expect-error: bytes are sent by sendRaw, other answers are checked
-  serveRaw(server, { ...about, path: '/raw', answer: { 200: Bike }, why: 'a test' }, async () => ({ id: 1 }));
+    },
+  });
+  serveRaw(server, 'POST /raw', {
+    ...{ ...about, answer: { 200: Bike }, why: 'a test' },
+    // @ts-expect-error: bytes are sent by sendRaw, other answers are checked
+    handle: async () => ({ id: 1 }),
+  });
 
   const payload = { id: 7, colours: [] };
   const answer = await server.inject({ method: 'POST', url: '/bikes', payload });

@@ -4,6 +4,7 @@ import type {
   FastifyInstance,
   FastifyReply,
   FastifyRequest,
+  HTTPMethods,
   RouteShorthandOptions,
 } from 'fastify';
 import type { Static, TSchema } from 'typebox';
@@ -93,14 +94,15 @@ type Value<Schema extends TSchema> = NoInfer<Static<Schema>>;
 /** A request whose parts are checked. */
 export type Answered<Params, Query, Body> = FastifyRequest & { params: Params; query: Query; body: Body };
 
+/** Method and path, as docs/interface.md names an endpoint: `GET /tasks/:id`. */
+export type Call = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} ${string}`;
+
 /** A route, declared once: what it takes, who may call it, what it answers. */
 export interface Endpoint<
   Params extends TSchema = TSchema,
   Query extends TSchema = TSchema,
   Body extends TSchema = TSchema,
 > {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  readonly path: string;
   /** Who may call, and how the body is read. */
   readonly config: FastifyContextConfig;
   readonly tags?: readonly string[];
@@ -121,9 +123,6 @@ export interface Endpoint<
 /** The schema of an answer by its status. */
 export type Answers<Answer extends TSchema> = { readonly 200: Answer } | { readonly 201: Answer };
 
-/** Does the work once for each `Idempotency-Key`; what is kept for a repetition is such an answer, too. */
-export type Once<Answer> = (work: (record: RecordAnswer<Answer>) => Promise<Answer>) => Promise<Answer>;
-
 /** Adds a route that is answered as its schema says. */
 export function serve<
   Answer extends TSchema,
@@ -132,24 +131,34 @@ export function serve<
   Body extends TSchema = TSchema,
 >(
   server: Server,
-  endpoint: Endpoint<Params, Query, Body> & { readonly answer: Answers<Answer> },
-  handle: (
-    request: Answered<Value<Params>, Value<Query>, Value<Body>>,
-    reply: FastifyReply,
-  ) => Promise<NoInfer<Sent<Static<Answer>>>>,
+  call: Call,
+  {
+    handle,
+    ...endpoint
+  }: Endpoint<Params, Query, Body> & {
+    readonly answer: Answers<Answer>;
+    handle(
+      request: Answered<Value<Params>, Value<Query>, Value<Body>>,
+      reply: FastifyReply,
+    ): Promise<NoInfer<Sent<Static<Answer>>>>;
+  },
 ): void {
   const status = 201 in endpoint.answer ? 201 : 200;
-  addRoute(server, endpoint, async (request, reply) => {
-    const answer = await handle(request as Parameters<typeof handle>[0], reply);
+  async function answer(request: FastifyRequest, reply: FastifyReply) {
+    const answered = await handle(request as Parameters<typeof handle>[0], reply);
     reply.code(status);
     // What is created is found below the path that created it; a caller who left is answered nothing.
-    const id = (answer as { readonly id?: unknown } | undefined)?.id;
+    const id = (answered as { readonly id?: unknown } | undefined)?.id;
     if (status === 201 && id !== undefined) reply.header('location', `${request.url.split('?', 1)[0]}/${id}`);
-    return answer;
-  });
+    return answered;
+  }
+  addRoute(server, call, { ...endpoint, handle: answer });
 }
 
-/** Adds a write that is done once for each `Idempotency-Key`. Source: docs/interface.md §7.5. */
+/**
+ * Adds a write that is done once for each `Idempotency-Key`. `record` keeps the answer for a repetition, in the transaction of the
+ * write. One that does something for every repetition calls `answerOnce` in its handler. Source: docs/interface.md §7.5.
+ */
 export function serveOnce<
   Answer extends TSchema,
   Params extends TSchema = TSchema,
@@ -157,22 +166,24 @@ export function serveOnce<
   Body extends TSchema = TSchema,
 >(
   server: Server,
+  call: Call,
   {
     answerOnce,
+    handle,
     ...endpoint
   }: Endpoint<Params, Query, Body> & {
     readonly answer: Answers<Answer>;
     readonly answerOnce: AnswerOnce;
+    handle(
+      request: Answered<Value<Params>, Value<Query>, Value<Body>>,
+      record: RecordAnswer<NoInfer<Sent<Static<Answer>>>>,
+    ): Promise<NoInfer<Sent<Static<Answer>>>>;
   },
-  handle: (
-    request: Answered<Value<Params>, Value<Query>, Value<Body>>,
-    once: Once<NoInfer<Sent<Static<Answer>>>>,
-    reply: FastifyReply,
-  ) => Promise<NoInfer<Sent<Static<Answer>>>>,
 ): void {
-  serve<Answer, Params, Query, Body>(server, endpoint, (request, reply) =>
-    handle(request, (work) => answerOnce(request, work), reply),
-  );
+  serve<Answer, Params, Query, Body>(server, call, {
+    ...endpoint,
+    handle: (request) => answerOnce(request, (record) => handle(request, record)),
+  });
 }
 
 declare const raw: unique symbol;
@@ -203,6 +214,7 @@ export function serveRaw<
   Body extends TSchema = TSchema,
 >(
   server: Server,
+  call: Call,
   {
     why: _,
     produces,
@@ -212,47 +224,41 @@ export function serveRaw<
     readonly why: string;
     /** Media type of an answer without a schema. */
     readonly produces?: string;
+    handle(
+      request: Answered<Value<Params>, Value<Query>, Value<Body>>,
+      reply: FastifyReply,
+    ): Promise<NoInfer<Sent<Static<Answer>>> | RawAnswer>;
   },
-  handle: (
-    request: Answered<Value<Params>, Value<Query>, Value<Body>>,
-    reply: FastifyReply,
-  ) => Promise<NoInfer<Sent<Static<Answer>>> | RawAnswer>,
 ): void {
   const content = produces && { [produces]: { schema: { type: 'string' } } };
-  addRoute(
-    server,
-    { ...endpoint, ...(content && { answer: { 200: { description: 'OK', content } } }) },
-    (request, reply) => handle(request as Parameters<typeof handle>[0], reply),
-  );
+  const answer = content && { answer: { 200: { description: 'OK', content } } };
+  addRoute(server, call, { ...(endpoint as Described), ...answer });
 }
 
 /** Of a call that takes no body: enough for what an empty one looks like. Source: docs/interface.md §8. */
 const NO_BODY_MIB = 1 / 64;
 
+interface Described extends Endpoint {
+  readonly answer?: object;
+  handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
+}
+
 /** The compiler has checked what is asked and answered by now; Fastify checks what comes. */
 function addRoute(
   server: Server,
-  endpoint: Endpoint<TSchema, TSchema, TSchema> & { readonly answer?: object },
-  handler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
+  call: Call,
+  { config, hooks, query, answer, failures = { '4xx': ErrorAnswer }, handle, ...about }: Described,
 ): void {
-  const {
-    method,
-    path,
-    config,
-    hooks,
-    query,
-    answer,
-    failures = { '4xx': ErrorAnswer },
-    ...about
-  } = endpoint;
+  const [method, url] = call.split(' ') as [HTTPMethods, string];
   const schema = { ...about, ...(query && { querystring: query }), response: { ...answer, ...failures } };
   const own = [hooks?.preValidation ?? []].flat();
-  const isRefused = refusesBody(endpoint);
-  const bounded = isRefused ? { ...config, maxBodyMib: NO_BODY_MIB } : config;
-  const preValidation = isRefused ? [refuseBody, ...own] : own;
-  server.route({ ...hooks, preValidation, method, url: path, config: bounded, schema, handler });
+  // Source: docs/interface.md §14.1 rule 8.
+  const refusesBody =
+    config.guard === 'management' &&
+    method !== 'GET' &&
+    about.body === undefined &&
+    config.body === undefined;
+  const bounded = refusesBody ? { ...config, maxBodyMib: NO_BODY_MIB } : config;
+  const preValidation = refusesBody ? [refuseBody, ...own] : own;
+  server.route({ ...hooks, preValidation, method, url, config: bounded, schema, handler: handle });
 }
-
-/** Source: docs/interface.md §14.1 rule 8. */
-const refusesBody = ({ method, config, body }: Endpoint): boolean =>
-  config.guard === 'management' && method !== 'GET' && body === undefined && config.body === undefined;

@@ -19,31 +19,10 @@ const ReadyAnswer = Type.Object(
 /** A start that migrates and picks up its tasks is mostly done within this. */
 const READY_RETRY_SECONDS = 5;
 
-const about = { config: { guard: 'none' }, answer: { 200: HealthAnswer } } as const;
 const unready = {
   ...ErrorAnswer,
   description: 'starting, stopping, without its database, or older than its database',
 };
-
-const live = {
-  ...about,
-  method: 'GET',
-  path: '/health/live',
-  summary: 'Whether the process runs',
-  description: 'Answers 200 as long as the process can answer at all. Restart it when this fails.',
-  failures: {},
-} as const;
-
-const ready = {
-  ...about,
-  answer: { 200: ReadyAnswer },
-  method: 'GET',
-  path: '/health/ready',
-  summary: 'Whether requests are served',
-  description:
-    'Answers 503 while the service starts or stops, cannot reach its database, or is older than its database, which a newer version has migrated (schema_moved). Send it no requests then, but do not restart it. `problems` are of a full disk and of damaged catalogs.',
-  failures: { 503: unready },
-} as const;
 
 /** Source: docs/interface.md §10.3. */
 export function addHealthRoutes(
@@ -51,16 +30,29 @@ export function addHealthRoutes(
   isReady: () => Promise<boolean>,
   listProblems: () => Promise<readonly string[]>,
 ): void {
-  serve(server, live, async (_, reply) => {
-    reply.header('cache-control', 'no-store');
-    return { status: 'ok' as const };
+  serve(server, 'GET /health/live', {
+    ...{ config: { guard: 'none' }, answer: { 200: HealthAnswer } },
+    summary: 'Whether the process runs',
+    description: 'Answers 200 as long as the process can answer at all. Restart it when this fails.',
+    failures: {},
+    async handle(_, reply) {
+      reply.header('cache-control', 'no-store');
+      return { status: 'ok' as const };
+    },
   });
 
-  serve(server, ready, async (_, reply) => {
-    reply.header('cache-control', 'no-store');
-    if (!(await isReady())) throw new ServiceError('not_ready', { retryAfterSeconds: READY_RETRY_SECONDS });
-    const problems = await listProblems();
-    return { status: 'ok' as const, ...(problems.length > 0 && { problems: [...problems] }) };
+  serve(server, 'GET /health/ready', {
+    ...{ config: { guard: 'none' }, answer: { 200: ReadyAnswer } },
+    summary: 'Whether requests are served',
+    description:
+      'Answers 503 while the service starts or stops, cannot reach its database, or is older than its database, which a newer version has migrated (schema_moved). Send it no requests then, but do not restart it. `problems` are of a full disk and of damaged catalogs.',
+    failures: { 503: unready },
+    async handle(_, reply) {
+      reply.header('cache-control', 'no-store');
+      if (!(await isReady())) throw new ServiceError('not_ready', { retryAfterSeconds: READY_RETRY_SECONDS });
+      const problems = await listProblems();
+      return { status: 'ok' as const, ...(problems.length > 0 && { problems: [...problems] }) };
+    },
   });
 }
 

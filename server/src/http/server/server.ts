@@ -52,7 +52,6 @@ export { serveConsole, serveDocs } from './built-files.ts';
 export {
   type BodyStream,
   type Endpoint,
-  type Once,
   type RawAnswer,
   type Routes,
   type Sent,
@@ -71,6 +70,18 @@ export {
   type WatchedGauge,
 } from './metrics.ts';
 export type { SentRequest } from './request-log.ts';
+export {
+  answerAs,
+  type ChangeRequest,
+  inProject,
+  inReach,
+  type Served,
+  serveChange,
+  serveCreation,
+  serveList,
+  serveRead,
+  serveRemoval,
+} from './resources.ts';
 
 export interface ServerSettings {
   readonly logLevel: string;

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { type AnswerOnce, ListQuery, type RecordAnswer } from '../../http/answers/answers.ts';
-import { type BodyStream, type Routes, type Server, serve, serveOnce } from '../../http/server/server.ts';
+import { type BodyStream, type Routes, serve } from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
@@ -36,69 +36,52 @@ const File = Type.Unsafe<BodyStream | undefined>({ type: 'string', format: 'bina
 export const pipelineRunRoutes =
   (parts: RunRouteParts): Routes =>
   (server) => {
-    serveRun(server, parts);
-    serveUpload(server, parts);
-    serveHistory(server, parts);
+    const { pipelines, answerOnce, sourceMaxMib } = parts;
+    serve(server, `POST ${PATH}/run`, {
+      ...about,
+      config: { ...runs, body: 'ignored' },
+      summary: 'Start a run by hand',
+      ...{ query: RunQuery, answer: { 200: TriggeredAnswer } },
+      async handle(request) {
+        const { project, params, query } = request;
+        const pipeline = await pipelines.get(project, params.pipelineId);
+        return answerOnce(request, async (record) => {
+          const alongside = noteRun(parts, request, { pipeline, record });
+          return toTriggered(await pipelines.run(pipeline, project, { isForced: query.force, alongside }));
+        });
+      },
+    });
+    serve(server, `POST ${PATH}/upload`, {
+      ...about,
+      config: { ...runs, body: 'stream', maxBodyMib: sourceMaxMib },
+      summary: 'Send the file of an upload source in; it starts a run',
+      description:
+        'The body is the file itself, of any type, packed with gzip or zip or not, and not a form. The answer comes when it is safely stored.',
+      consumes: ['application/octet-stream'],
+      ...{ query: UploadQuery, body: File, answer: { 200: TriggeredAnswer } },
+      async handle(request) {
+        const { project, params, query, body } = request;
+        const pipeline = await pipelines.get(project, params.pipelineId);
+        const sent = { ...describeFile(request, query.name), chunks: body ?? Readable.from([]) };
+        return pipelines.upload({ pipeline, project, sent }, (digest, start) => {
+          request.bodyDigest = digest;
+          return answerOnce(request, async (record) =>
+            toTriggered(await start(noteRun(parts, request, { pipeline, record }))),
+          );
+        });
+      },
+    });
+    serve(server, `GET ${PATH}/runs`, {
+      ...about,
+      config: { guard: 'management', access: 'manage' },
+      summary: 'List the runs of a pipeline',
+      ...{ query: ListQuery, answer: { 200: RunPage } },
+      async handle({ project, params, query }) {
+        const { items, nextCursor } = await pipelines.listRuns(project, params.pipelineId, query);
+        return { items: items.map(toWireRun), nextCursor };
+      },
+    });
   };
-
-function serveRun(server: Server, parts: RunRouteParts): void {
-  const { pipelines, answerOnce } = parts;
-  const endpoint = {
-    ...about,
-    method: 'POST',
-    path: `${PATH}/run`,
-    config: { ...runs, body: 'ignored' },
-    summary: 'Start a run by hand',
-    ...{ query: RunQuery, answer: { 200: TriggeredAnswer }, answerOnce },
-  } as const;
-  serveOnce(server, endpoint, async (request, once) => {
-    const { project, params, query } = request;
-    const pipeline = await pipelines.get(project, params.pipelineId);
-    return once(async (record) => {
-      const alongside = noteRun(parts, request, { pipeline, record });
-      return toTriggered(await pipelines.run(pipeline, project, { isForced: query.force, alongside }));
-    });
-  });
-}
-
-function serveUpload(server: Server, parts: RunRouteParts): void {
-  const { pipelines, answerOnce, sourceMaxMib } = parts;
-  const endpoint = {
-    ...about,
-    method: 'POST',
-    path: `${PATH}/upload`,
-    config: { ...runs, body: 'stream', maxBodyMib: sourceMaxMib },
-    summary: 'Send the file of an upload source in; it starts a run',
-    description:
-      'The body is the file itself, of any type, packed with gzip or zip or not, and not a form. The answer comes when it is safely stored.',
-    consumes: ['application/octet-stream'],
-    ...{ query: UploadQuery, body: File, answer: { 200: TriggeredAnswer }, answerOnce },
-  } as const;
-  serveOnce(server, endpoint, async (request, once) => {
-    const { project, params, query, body } = request;
-    const pipeline = await pipelines.get(project, params.pipelineId);
-    const sent = { ...describeFile(request, query.name), chunks: body ?? Readable.from([]) };
-    return pipelines.upload({ pipeline, project, sent }, (digest, start) => {
-      request.bodyDigest = digest;
-      return once(async (record) => toTriggered(await start(noteRun(parts, request, { pipeline, record }))));
-    });
-  });
-}
-
-function serveHistory(server: Server, { pipelines }: RunRouteParts): void {
-  const endpoint = {
-    ...about,
-    method: 'GET',
-    path: `${PATH}/runs`,
-    config: { guard: 'management', access: 'manage' },
-    summary: 'List the runs of a pipeline',
-    ...{ query: ListQuery, answer: { 200: RunPage } },
-  } as const;
-  serve(server, endpoint, async ({ project, params, query }) => {
-    const { items, nextCursor } = await pipelines.listRuns(project, params.pipelineId, query);
-    return { items: items.map(toWireRun), nextCursor };
-  });
-}
 
 /** @returns what is written with a run: who started it, and the answer */
 function noteRun(

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { Found } from '../../definitions/definitions.ts';
 import { type AnswerOnce, ErrorAnswer } from '../../http/answers/answers.ts';
 import { chargeRequest, type Guards, type PresentedKey, readPresentedKey } from '../../http/guards/guards.ts';
-import { type Routes, serveOnce } from '../../http/server/server.ts';
+import { type Routes, serve } from '../../http/server/server.ts';
 import { allows, type Caller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { type Pipeline, TriggeredAnswer, toTriggered } from '../definitions/definitions.ts';
@@ -42,33 +42,27 @@ export const webhookRoutes =
       found.set(request, webhook);
     }
 
-    const endpoint = {
-      method: 'POST',
-      path: '/etl-triggers/webhook/:triggerId',
+    serve(server, 'POST /etl-triggers/webhook/:triggerId', {
       config: { guard: 'own', access: 'write', body: 'ignored', hidesOtherMethods: true },
       tags: ['Webhook'],
       summary: 'Start a pipeline whose trigger is a webhook',
       description:
         'The complete URL is copied from the trigger of the pipeline. The key is an account key with the access write or manage, in the header. A body and parameters are not looked at.',
       params: Type.Object({ triggerId: Type.String() }),
-      ...{ answer: { 200: TriggeredAnswer }, failures, answerOnce },
+      ...{ answer: { 200: TriggeredAnswer }, failures },
       hooks: { onRequest: check },
-    } as const;
-    serveOnce(server, endpoint, async (request, once) => {
-      const webhook = found.get(request);
-      if (webhook === undefined) throw new Error('the webhook of the request was not found before it');
-      return once(async (record) => {
-        const task = await pipelines.trigger(webhook, async (tx, accepted) => {
-          const { resource } = webhook;
-          await pipelines.record(tx, request.caller, {
-            what: 'run',
-            resource,
-            details: { startedBy: 'webhook' },
+      async handle(request) {
+        const webhook = found.get(request);
+        if (webhook === undefined) throw new Error('the webhook of the request was not found before it');
+        return answerOnce(request, async (record) => {
+          const task = await pipelines.trigger(webhook, async (tx, accepted) => {
+            const run = { what: 'run', resource: webhook.resource, details: { startedBy: 'webhook' } };
+            await pipelines.record(tx, request.caller, run);
+            await record(tx, toTriggered(accepted));
           });
-          await record(tx, toTriggered(accepted));
+          return toTriggered(task);
         });
-        return toTriggered(task);
-      });
+      },
     });
   };
 

@@ -7,14 +7,7 @@ import { readIdentifierList, refuseCommas } from '../../catalog/products/product
 import { ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
 import { joinTwins, takeNoBody } from '../../http/bodies/bodies.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
-import {
-  type RawAnswer,
-  type Routes,
-  type Server,
-  sendRaw,
-  serve,
-  serveRaw,
-} from '../../http/server/server.ts';
+import { type RawAnswer, type Routes, sendRaw, serve, serveRaw } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { RelatedProduct, RelatedReason } from '../definitions/definitions.ts';
@@ -52,10 +45,7 @@ const hooks = { preValidation: takeNoBody };
 const common = {
   hooks: {
     onRequest: async ({ query }: FastifyRequest) => {
-      const { includeRelations, includeTags } = query as {
-        includeRelations?: unknown;
-        includeTags?: unknown;
-      };
+      const { includeRelations, includeTags } = query as Readonly<Record<string, unknown>>;
       if (isNothing(includeRelations) && isNothing(includeTags)) checkIncluded({});
     },
   },
@@ -67,71 +57,55 @@ export const relatedRoutes =
   ({ relations, catalog }: { readonly relations: Relations; readonly catalog: Catalog }): Routes =>
   (server) => {
     const answer = answerBy(relations);
-    serveBulk(server, answer, (projectId, some) => catalog.store.hasAny(projectId, some));
-    serveSingle(server, answer);
+    const ofMany = { ...about, answer: { 200: BulkAnswer } };
+    serveRaw(server, 'GET /search/relations/bulk-results', {
+      ...{ ...ofMany, ...common, summary: 'Related products of many products', query: BulkQuery },
+      async handle({ project, query }, reply) {
+        const requested = { ...readIncluded(query), form: 'bulk' as const, explain: query.explain === true };
+        const identifiers = checkSources(readIdentifierList(query.identifiers));
+        await refuseCommas(query.identifiers, (some) => catalog.store.hasAny(project.id, some));
+        return answer(project, reply, { ...requested, identifiers });
+      },
+    });
+
+    serveRaw(server, 'POST /search/relations/bulk-results', {
+      ...{ ...ofMany, config: takesSources, hooks, query: BulkQuery, body: BulkBody },
+      summary: 'Related products of many products, without the limits of a URL',
+      async handle({ project, query, body }, reply) {
+        const requested = joinParameters(query, body);
+        const { identifiers: listed } = query;
+        const inQuery = { identifiers: listed === undefined ? undefined : readIdentifierList(listed) };
+        const { identifiers } = joinTwins(inQuery, { identifiers: body.identifiers });
+        const sources = checkSources(identifiers ?? readIdentifierList(undefined));
+        return answer(project, reply, { ...requested, form: 'bulk', identifiers: sources });
+      },
+    });
+    const ofOne = { ...about, answer: { 200: SingleAnswer } };
+    serveRaw(server, 'GET /search/relations/result', {
+      ...{ ...ofOne, ...common, summary: 'Related products of one product', query: SingleQuery },
+      async handle({ project, query }, reply) {
+        const requested = {
+          ...readIncluded(query),
+          form: 'single' as const,
+          explain: query.explain === true,
+        };
+        return answer(project, reply, { ...requested, identifiers: [query.identifier] });
+      },
+    });
+
+    serveRaw(server, 'POST /search/relations/result', {
+      ...{ ...ofOne, config: takesEntries, hooks, query: SingleSentQuery, body: SingleBody },
+      summary: 'Related products of one product, without the limits of a URL',
+      async handle({ project, query, body }, reply) {
+        const requested = joinParameters(query, body);
+        const inQuery = { identifier: query.identifier };
+        const { identifier } = joinTwins(inQuery, { identifier: body.identifier });
+        if (identifier === undefined)
+          throw new ServiceError('query_invalid', { details: ["must have required property 'identifier'"] });
+        return answer(project, reply, { ...requested, form: 'single', identifiers: [identifier] });
+      },
+    });
   };
-
-function serveBulk(
-  server: Server,
-  answer: ReturnType<typeof answerBy>,
-  isKnown: Catalog['store']['hasAny'],
-): void {
-  const ofMany = { ...about, path: '/search/relations/bulk-results', answer: { 200: BulkAnswer } };
-  const summary = 'Related products of many products';
-  serveRaw(
-    server,
-    { ...ofMany, ...common, method: 'GET', summary, query: BulkQuery },
-    async ({ project, query }, reply) => {
-      const requested = { ...readIncluded(query), form: 'bulk' as const, explain: query.explain === true };
-      const identifiers = checkSources(readIdentifierList(query.identifiers));
-      await refuseCommas(query.identifiers, (some) => isKnown(project.id, some));
-      return answer(project, reply, { ...requested, identifiers });
-    },
-  );
-  const sent = {
-    ...ofMany,
-    method: 'POST',
-    config: takesSources,
-    hooks,
-    ...{ summary: `${summary}, without the limits of a URL`, query: BulkQuery, body: BulkBody },
-  } as const;
-  serveRaw(server, sent, async ({ project, query, body }, reply) => {
-    const requested = joinParameters(query, body);
-    const { identifiers: listed } = query;
-    const inQuery = { identifiers: listed === undefined ? undefined : readIdentifierList(listed) };
-    const { identifiers } = joinTwins(inQuery, { identifiers: body.identifiers });
-    const sources = checkSources(identifiers ?? readIdentifierList(undefined));
-    return answer(project, reply, { ...requested, form: 'bulk', identifiers: sources });
-  });
-}
-
-function serveSingle(server: Server, answer: ReturnType<typeof answerBy>): void {
-  const ofOne = { ...about, path: '/search/relations/result', answer: { 200: SingleAnswer } };
-  const summary = 'Related products of one product';
-  serveRaw(
-    server,
-    { ...ofOne, ...common, method: 'GET', summary, query: SingleQuery },
-    async ({ project, query }, reply) => {
-      const requested = { ...readIncluded(query), form: 'single' as const, explain: query.explain === true };
-      return answer(project, reply, { ...requested, identifiers: [query.identifier] });
-    },
-  );
-  const sent = {
-    ...ofOne,
-    method: 'POST',
-    config: takesEntries,
-    hooks,
-    ...{ summary: `${summary}, without the limits of a URL`, query: SingleSentQuery, body: SingleBody },
-  } as const;
-  serveRaw(server, sent, async ({ project, query, body }, reply) => {
-    const requested = joinParameters(query, body);
-    const inQuery = { identifier: query.identifier };
-    const { identifier } = joinTwins(inQuery, { identifier: body.identifier });
-    if (identifier === undefined)
-      throw new ServiceError('query_invalid', { details: ["must have required property 'identifier'"] });
-    return answer(project, reply, { ...requested, form: 'single', identifiers: [identifier] });
-  });
-}
 
 function readIncluded(query: { includeRelations?: string; includeTags?: string }): IncludedRelations {
   return {
@@ -363,34 +337,27 @@ const ProductRelations = Type.Object(
   { title: 'ProductRelations' },
 );
 
-interface ProductRelationRouteParts {
-  readonly relations: Relations;
-}
-
-const endpoint = {
-  method: 'GET',
-  path: '/management/projects/:id/products/:identifier/relations',
-  config: { guard: 'management', access: 'manage' },
-  tags: ['Products'],
-  summary: 'What a product leads to and what leads to it, relation by relation, with the reason',
-  ...{ params: ProductRelationParams, query: ProductRelationsQuery, answer: { 200: ProductRelations } },
-} as const;
-
 /** Source: docs/interface.md §12.7. */
 export const productRelationRoutes =
-  ({ relations }: ProductRelationRouteParts): Routes =>
+  ({ relations }: { readonly relations: Relations }): Routes =>
   (server) =>
-    serve(server, endpoint, async ({ project, params: { identifier }, query }, reply) => {
-      const requested = { projectId: project.id, identifier, limit: query.limit ?? DEFAULT_LIMIT };
-      return whileCallerWaits(reply, async (signal) => ({
-        relations: (await relations.relateProduct(requested, signal)).map(({ relation, related }) => ({
-          id: relation.id,
-          name: relation.definition.name,
-          tag: relation.definition.tag,
-          enabled: relation.definition.enabled,
-          state: relation.state,
-          asSource: related?.asSource ?? null,
-          asTarget: related?.asTarget ?? null,
-        })),
-      }));
+    serve(server, 'GET /management/projects/:id/products/:identifier/relations', {
+      config: { guard: 'management', access: 'manage' },
+      tags: ['Products'],
+      summary: 'What a product leads to and what leads to it, relation by relation, with the reason',
+      ...{ params: ProductRelationParams, query: ProductRelationsQuery, answer: { 200: ProductRelations } },
+      async handle({ project, params: { identifier }, query }, reply) {
+        const requested = { projectId: project.id, identifier, limit: query.limit ?? DEFAULT_LIMIT };
+        return whileCallerWaits(reply, async (signal) => ({
+          relations: (await relations.relateProduct(requested, signal)).map(({ relation, related }) => ({
+            id: relation.id,
+            name: relation.definition.name,
+            tag: relation.definition.tag,
+            enabled: relation.definition.enabled,
+            state: relation.state,
+            asSource: related?.asSource ?? null,
+            asTarget: related?.asTarget ?? null,
+          })),
+        }));
+      },
     });

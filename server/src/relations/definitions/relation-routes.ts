@@ -1,17 +1,20 @@
 import type { Static } from 'typebox';
+import { type AnswerOnce, cutPage, ProjectParams } from '../../http/answers/answers.ts';
+import { type CountLook, whileCallerWaits } from '../../http/guards/guards.ts';
 import {
   answerAs,
   type ChangeRequest,
   inProject,
+  type Routes,
+  type Sent,
   type Served,
+  serve,
   serveChange,
-  serveCollection,
+  serveCreation,
+  serveList,
   serveRead,
   serveRemoval,
-} from '../../definitions/definition-routes.ts';
-import { type AnswerOnce, cutPage, ProjectParams } from '../../http/answers/answers.ts';
-import { type CountLook, whileCallerWaits } from '../../http/guards/guards.ts';
-import { type Routes, type Sent, type Server, serve, serveOnce } from '../../http/server/server.ts';
+} from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import type { Projects } from '../../projects/projects.ts';
 import { type Database, markOf } from '../../storage/storage.ts';
@@ -48,50 +51,79 @@ const takesDefinition = { ...config, maxBodyMib: 16 } as const;
 const question = { ...config, role: 'viewer' } as const;
 const PATH = '/management/projects/:id/relations';
 const about = { config, tags: ['Relations'], params: ProjectParams };
-const aboutOne = { ...about, path: `${PATH}/:relationId`, params: RelationParams };
+const aboutOne = { ...about, params: RelationParams };
 
 /** Source: docs/interface.md §12. */
 export const relationRoutes =
   (parts: RelationRouteParts): Routes =>
   (server) => {
-    const { relations, answerOnce } = parts;
+    const { relations, answerOnce, countLook } = parts;
     const served: Served<Relation, ChosenProject> = {
       ...{ ...inProject, path: PATH, idName: 'relationId', tags: about.tags, answerOnce },
       ...{ answer: answerAs(WireRelation, toWireRelation), markOf: markOfRelation, markOfAnswer: markOfWire },
     };
-    serveCollection(server, served, {
-      list: {
-        ...{
-          summary: 'List the relations of a project, by id',
-          query: RelationListQuery,
-          page: RelationPage,
-        },
-        async list({ id: projectId }, query) {
-          const isListedHere = ({ definition, state }: Relation) =>
-            (query.tag ?? definition.tag) === definition.tag && (query.state ?? state) === state;
-          const listed = (await relations.list(projectId)).filter(isListedHere);
-          const { page, nextCursor } = cutPage(listed, query, ({ id }) => id);
-          return { items: page, nextCursor };
-        },
-      },
-      create: {
-        summary: 'Create a relation; its index is made by a task',
-        description:
-          'A definition that cannot work is stored all the same, with the state misconfigured and the reason.',
-        ...{ body: SentRelation, maxBodyMib: takesDefinition.maxBodyMib },
-        create: async (change, sent) =>
-          recorded(parts, change, {
-            ...{ what: 'created', relation: await relations.create(change.place, checkDefinition(sent)) },
-          }),
+    serveList(server, served, {
+      ...{ summary: 'List the relations of a project, by id', query: RelationListQuery, page: RelationPage },
+      async list({ id: projectId }, query) {
+        const isListedHere = ({ definition, state }: Relation) =>
+          (query.tag ?? definition.tag) === definition.tag && (query.state ?? state) === state;
+        const listed = (await relations.list(projectId)).filter(isListedHere);
+        const { page, nextCursor } = cutPage(listed, query, ({ id }) => id);
+        return { items: page, nextCursor };
       },
     });
-    serveExchange(server, parts);
+    serveCreation(server, served, {
+      summary: 'Create a relation; its index is made by a task',
+      description:
+        'A definition that cannot work is stored all the same, with the state misconfigured and the reason.',
+      ...{ body: SentRelation, config: takesDefinition },
+      async create(change, sent) {
+        const relation = await relations.create(change.place, checkDefinition(sent));
+        return recorded(parts, change, { what: 'created', relation });
+      },
+    });
+    serve(server, `GET ${PATH}/export`, {
+      ...about,
+      summary: 'Export all relations of a project as one document',
+      answer: { 200: RelationDocument },
+      async handle({ project }) {
+        const listed = await relations.list(project.id);
+        return { relations: listed.map(({ id, definition }) => ({ id, ...definition })) };
+      },
+    });
+
+    serve(server, `POST ${PATH}/import`, {
+      ...about,
+      config: takesDefinition,
+      summary: 'Replace all relations of a project by those of a document',
+      description:
+        'Ids are matched first, then names with tags; other relations are made, those that are missing deleted.',
+      ...{ body: RelationDocument, answer: { 200: RelationPage } },
+      async handle(request) {
+        const { caller: author, project, body } = request;
+        const sent = body.relations.map((one, at) => ({
+          id: one.id,
+          definition: checkDefinition(one, `/relations/${at}`),
+        }));
+        return answerOnce(request, async (record) => {
+          const items = (await relations.importAll(project, sent)).map(toWireRelation);
+          const answer = { items, nextCursor: null };
+          const subject = { type: 'project', id: project.id };
+          await parts.database.write(async (tx) => {
+            const change = { author, projectId: project.id, action: 'relation.imported', subject };
+            await parts.projects.recordChange(change, tx);
+            await record(tx, answer);
+          });
+          return answer;
+        });
+      },
+    });
     serveRead(server, served, {
       summary: 'Read a relation; the ETag is for If-Match',
       get: (project, id) => relations.get(project.id, id),
     });
     serveChange(server, served, {
-      ...{ method: 'PUT', body: SentRelation, maxBodyMib: takesDefinition.maxBodyMib },
+      ...{ method: 'PUT', body: SentRelation, config: takesDefinition },
       summary: 'Replace a relation; the old answers stay until the new ones are complete',
       async change(change, chosen, sent) {
         const definition = checkDefinition(sent);
@@ -107,52 +139,53 @@ export const relationRoutes =
         await recorded(parts, change, { what: 'deleted', relation });
       },
     });
-    serveQuestions(server, parts);
-  };
-
-function serveExchange(server: Server, parts: RelationRouteParts): void {
-  const { relations, answerOnce } = parts;
-  const exported = {
-    ...about,
-    method: 'GET',
-    path: `${PATH}/export`,
-    summary: 'Export all relations of a project as one document',
-    answer: { 200: RelationDocument },
-  } as const;
-  serve(server, exported, async ({ project }) => {
-    const listed = await relations.list(project.id);
-    return { relations: listed.map(({ id, definition }) => ({ id, ...definition })) };
-  });
-
-  const imported = {
-    ...about,
-    method: 'POST',
-    path: `${PATH}/import`,
-    config: takesDefinition,
-    summary: 'Replace all relations of a project by those of a document',
-    description:
-      'Ids are matched first, then names with tags; other relations are made, those that are missing deleted.',
-    ...{ body: RelationDocument, answer: { 200: RelationPage }, answerOnce },
-  } as const;
-  serveOnce(server, imported, async (request, once) => {
-    const sent = request.body.relations.map((one, at) => ({
-      id: one.id,
-      definition: checkDefinition(one, `/relations/${at}`),
-    }));
-    return once(async (record) => {
-      const items = (await relations.importAll(request.project, sent)).map(toWireRelation);
-      const answer = { items, nextCursor: null };
-      const { caller: author, project } = request;
-      const subject = { type: 'project', id: project.id };
-      await parts.database.write(async (tx) => {
-        const change = { author, projectId: project.id, action: 'relation.imported', subject };
-        await parts.projects.recordChange(change, tx);
-        await record(tx, answer);
-      });
-      return answer;
+    const patient = { ...question, isPatient: true } as const;
+    serve(server, `POST ${PATH}/preview`, {
+      ...about,
+      config: { ...patient, ...takesDefinition },
+      summary: 'Try a definition on the catalog without storing it',
+      description:
+        'The whole catalog is read; a relation of links is tried with the links of the relation with its id; above 10,000 sources a sample of them is searched, for a limited time: see endedEarly.',
+      ...{ query: PreviewQuery, body: SentRelation, answer: { 200: Survey } },
+      async handle(request, reply) {
+        const definition = checkDefinition(request.body);
+        countLook(request, reply);
+        return whileCallerWaits(reply, async (signal) =>
+          toWireSurvey(
+            await relations.tryDefinition(
+              request.project.id,
+              { definition, id: request.body.id, hasCards: request.query.cards },
+              signal,
+            ),
+          ),
+        );
+      },
     });
-  });
-}
+
+    serve(server, `GET ${PATH}/:relationId/health`, {
+      ...aboutOne,
+      config: patient,
+      ...{ summary: 'How a relation does on the catalog', answer: { 200: Survey } },
+      async handle(request, reply) {
+        const { project, params } = request;
+        countLook(request, reply);
+        return whileCallerWaits(reply, async (signal) =>
+          toWireSurvey(await relations.survey(project.id, params.relationId, signal)),
+        );
+      },
+    });
+
+    serve(server, `POST ${PATH}/:relationId/explain`, {
+      ...aboutOne,
+      config: question,
+      summary: 'Why a product is among the results of another, or is not',
+      ...{ body: PairToExplain, answer: { 200: Explanation } },
+      async handle({ project, params, body }, reply) {
+        const pair = { projectId: project.id, id: params.relationId, ...body };
+        return whileCallerWaits(reply, (signal) => relations.explain(pair, signal));
+      },
+    });
+  };
 
 /** Writes the entry of the audit log and the answer beside it (§7.5), when the catalog has the change. */
 async function recorded(
@@ -178,59 +211,4 @@ function markOfWire({
 }: Sent<Static<typeof WireRelation>>): string {
   const { createdAt, updatedAt, ...definition } = answer;
   return markOf(definition);
-}
-
-function serveQuestions(server: Server, { relations, countLook }: RelationRouteParts): void {
-  const patient = { ...question, isPatient: true } as const;
-  const preview = {
-    ...about,
-    method: 'POST',
-    path: `${PATH}/preview`,
-    config: { ...patient, ...takesDefinition },
-    summary: 'Try a definition on the catalog without storing it',
-    description:
-      'The whole catalog is read; a relation of links is tried with the links of the relation with its id; above 10,000 sources a sample of them is searched, for a limited time: see endedEarly.',
-    ...{ query: PreviewQuery, body: SentRelation, answer: { 200: Survey } },
-  } as const;
-  serve(server, preview, async (request, reply) => {
-    const definition = checkDefinition(request.body);
-    countLook(request, reply);
-    return whileCallerWaits(reply, async (signal) =>
-      toWireSurvey(
-        await relations.tryDefinition(
-          request.project.id,
-          { definition, id: request.body.id, hasCards: request.query.cards },
-          signal,
-        ),
-      ),
-    );
-  });
-
-  const health = {
-    ...aboutOne,
-    method: 'GET',
-    path: `${aboutOne.path}/health`,
-    config: patient,
-    ...{ summary: 'How a relation does on the catalog', answer: { 200: Survey } },
-  } as const;
-  serve(server, health, async (request, reply) => {
-    const { project, params } = request;
-    countLook(request, reply);
-    return whileCallerWaits(reply, async (signal) =>
-      toWireSurvey(await relations.survey(project.id, params.relationId, signal)),
-    );
-  });
-
-  const explain = {
-    ...aboutOne,
-    method: 'POST',
-    path: `${aboutOne.path}/explain`,
-    config: question,
-    summary: 'Why a product is among the results of another, or is not',
-    ...{ body: PairToExplain, answer: { 200: Explanation } },
-  } as const;
-  serve(server, explain, async ({ project, params, body }, reply) => {
-    const pair = { projectId: project.id, id: params.relationId, ...body };
-    return whileCallerWaits(reply, (signal) => relations.explain(pair, signal));
-  });
 }

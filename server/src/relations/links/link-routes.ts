@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { type AnswerOnce, Id, type RecordAnswer } from '../../http/answers/answers.ts';
 import type { RawBody } from '../../http/bodies/bodies.ts';
-import { type Routes, type Server, sendRaw, serveOnce, serveRaw } from '../../http/server/server.ts';
+import { type Routes, sendRaw, serveOnce, serveRaw } from '../../http/server/server.ts';
 import type { Projects } from '../../projects/projects.ts';
 import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import type { Relations } from '../relations.ts';
@@ -19,11 +19,7 @@ export interface LinkRouteParts {
 
 const NDJSON = 'application/x-ndjson';
 const PATH = '/management/projects/:id/relations/:relationId/links';
-const about = {
-  tags: ['Relations'],
-  path: PATH,
-  params: Type.Object({ id: Id, relationId: Id }),
-} as const;
+const about = { tags: ['Relations'], params: Type.Object({ id: Id, relationId: Id }) };
 const LinksAnswer = Type.Object({
   ...{ status: Type.Literal('success'), message: Type.String(), task: WireTaskSchema },
 });
@@ -45,58 +41,45 @@ const LinksQuery = Type.Object({
 export const linkRoutes =
   (parts: LinkRouteParts): Routes =>
   (server) => {
-    serveExport(server, parts);
-    serveWrites(server, parts);
-  };
+    const { relations, answerOnce, uploadMaxMib } = parts;
+    serveRaw(server, `GET ${PATH}`, {
+      ...about,
+      config: { guard: 'management', access: 'write', role: 'viewer', isPatient: true },
+      summary: 'Export the links of a relation as lines, in their order',
+      ...{ query: LinksQuery, produces: NDJSON, why: 'lines are streamed' },
+      async handle({ project, params: { relationId }, query: { source } }, reply) {
+        await relations.links.find(project.id, relationId);
+        const lines = writeLines(relations.links.read(project.id, { relationId, source }));
+        return sendRaw(reply, `${NDJSON}; charset=utf-8`, Readable.from(lines, { highWaterMark: 1 }));
+      },
+    });
+    const write = {
+      ...about,
+      config: { guard: 'management', access: 'write', body: 'raw', maxBodyMib: uploadMaxMib },
+      ...{ consumes: [NDJSON], body: Lines, answer: { 200: LinksAnswer }, answerOnce },
+    } as const;
 
-function serveExport(server: Server, { relations }: LinkRouteParts): void {
-  const endpoint = {
-    ...about,
-    method: 'GET',
-    config: { guard: 'management', access: 'write', role: 'viewer', isPatient: true },
-    summary: 'Export the links of a relation as lines, in their order',
-    ...{ query: LinksQuery, produces: NDJSON, why: 'lines are streamed' },
-  } as const;
-  serveRaw(server, endpoint, async ({ project, params: { relationId }, query: { source } }, reply) => {
-    await relations.links.find(project.id, relationId);
-    const lines = writeLines(relations.links.read(project.id, { relationId, source }));
-    return sendRaw(reply, `${NDJSON}; charset=utf-8`, Readable.from(lines, { highWaterMark: 1 }));
-  });
-}
+    serveOnce(server, `PUT ${PATH}`, {
+      ...write,
+      query: AllowDeletes,
+      summary: 'Replace all links of a relation, in a task',
+      description: 'What is not sent is deleted, within the delete guard, which counts pairs.',
+      handle: (request, record) =>
+        accept(parts, request, { mode: 'replace', allowDeletes: request.query.allowDeletes, record }),
+    });
+
+    serveOnce(server, `PATCH ${PATH}`, {
+      ...write,
+      summary: 'Replace the links of the sources that are sent, in a task',
+      description: 'A source without targets is removed; other sources stay as they are.',
+      handle: (request, record) =>
+        accept(parts, request, { mode: 'change', allowDeletes: undefined, record }),
+    });
+  };
 
 async function* writeLines(pages: AsyncIterable<readonly LinkLine[]>): AsyncGenerator<string> {
   for await (const page of pages)
     yield page.map(({ source, targets }) => `${JSON.stringify({ source, targets })}\n`).join('');
-}
-
-function serveWrites(server: Server, parts: LinkRouteParts): void {
-  const { answerOnce, uploadMaxMib } = parts;
-  const write = {
-    ...about,
-    config: { guard: 'management', access: 'write', body: 'raw', maxBodyMib: uploadMaxMib },
-    ...{ consumes: [NDJSON], body: Lines, answer: { 200: LinksAnswer }, answerOnce },
-  } as const;
-  const replace = {
-    ...write,
-    method: 'PUT',
-    query: AllowDeletes,
-    summary: 'Replace all links of a relation, in a task',
-    description: 'What is not sent is deleted, within the delete guard, which counts pairs.',
-  } as const;
-  serveOnce(server, replace, (request, once) =>
-    once((record) =>
-      accept(parts, request, { mode: 'replace', allowDeletes: request.query.allowDeletes, record }),
-    ),
-  );
-  const change = {
-    ...write,
-    method: 'PATCH',
-    summary: 'Replace the links of the sources that are sent, in a task',
-    description: 'A source without targets is removed; other sources stay as they are.',
-  } as const;
-  serveOnce(server, change, (request, once) =>
-    once((record) => accept(parts, request, { mode: 'change', allowDeletes: undefined, record })),
-  );
 }
 
 interface Write {
