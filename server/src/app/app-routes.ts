@@ -1,12 +1,10 @@
 /** The list of routes: what each room serves, with the parts that they share. */
-import type { createAccess } from '../access/access.ts';
 import { apiKeyRoutes } from '../access/keys/api-key-routes.ts';
 import { sessionRoutes } from '../access/users/session-routes.ts';
 import { userRoutes } from '../access/users/user-routes.ts';
 import { agentRoutes } from '../agents/agent-routes.ts';
 import { productRoutes } from '../catalog/browse/product-routes.ts';
 import { surveyRoutes } from '../catalog/browse/survey-routes.ts';
-import type { Catalog } from '../catalog/catalog.ts';
 import { lookupRoutes } from '../catalog/lookup/lookup-routes.ts';
 import { ontologyRoutes } from '../catalog/ontology/ontology-routes.ts';
 import { searchRoutes } from '../catalog/search/search-routes.ts';
@@ -19,7 +17,6 @@ import {
 } from '../catalog/updates/update-routes.ts';
 import { channelBuildRoutes } from '../channels/builds/build-routes.ts';
 import { feedRoutes } from '../channels/builds/feed-routes.ts';
-import type { Channels } from '../channels/channels.ts';
 import { channelRoutes } from '../channels/definitions/channel-routes.ts';
 import type { Config } from '../config.ts';
 import { createAnswerOnce } from '../http/answers/answers.ts';
@@ -27,26 +24,18 @@ import { serveDocuments } from '../http/docs/docs.ts';
 import { createLookCount, createSessionCookie } from '../http/guards/guards.ts';
 import { serveRoot } from '../http/server/health-routes.ts';
 import { type Server, serveConsole, serveDocs } from '../http/server/server.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { pipelineRoutes } from '../pipelines/definitions/pipeline-routes.ts';
-import type { Pipelines } from '../pipelines/pipelines.ts';
 import { pipelineRunRoutes } from '../pipelines/runs/pipeline-run-routes.ts';
 import { webhookRoutes } from '../pipelines/runs/webhook-routes.ts';
 import { projectRoutes } from '../projects/project-routes.ts';
-import type { Projects } from '../projects/projects.ts';
 import { productRelationRoutes, relatedRoutes } from '../relations/answers/related-routes.ts';
 import { relationRoutes } from '../relations/definitions/relation-routes.ts';
 import { linkRoutes } from '../relations/links/link-routes.ts';
-import type { Relations } from '../relations/relations.ts';
-import type { Statistics } from '../statistics/statistics.ts';
 import { statisticsRoutes } from '../statistics/statistics-routes.ts';
-import type { Storage } from '../storage/storage.ts';
 import { suggestionRoutes } from '../suggestions/suggestion-routes.ts';
-import type { Suggestions } from '../suggestions/suggestions.ts';
 import { taskRoutes } from '../tasks/task-routes.ts';
-import type { createTasks } from '../tasks/tasks.ts';
 import { webhookEndpointRoutes } from '../webhooks/webhook-endpoint-routes.ts';
-import type { Webhooks } from '../webhooks/webhooks.ts';
+import type { Parts } from './parts.ts';
 
 /** To add routes is a line here. */
 const ROUTES = [
@@ -89,43 +78,29 @@ export function baseUrlOf({ publicUrl, host, port }: Config, server?: Server): s
   return `http://${named.includes(':') ? `[${named}]` : named}:${bound?.port ?? port}`;
 }
 
-export interface RouteNeeds {
-  readonly version: string;
-  readonly config: Config;
-  readonly clock: Clock;
-  readonly storage: Storage;
-  readonly projects: Projects;
-  readonly access: ReturnType<typeof createAccess>;
-  readonly statistics: Statistics;
-  readonly tasks: ReturnType<typeof createTasks>;
-  readonly catalog: Catalog;
-  readonly relations: Relations;
-  readonly suggestions: Suggestions;
-  readonly pipelines: Pipelines;
-  readonly channels: Channels;
-  readonly webhooks: Webhooks;
-  /** Where the built console is; default console/dist. */
-  readonly consoleFolder?: string;
-  /** What a command serves beside the service. */
-  readonly addMore?: (server: Server) => void;
-}
-
 /** All routes of the rooms; those of the service itself are in `app/app.ts`. */
-export function addRoutes(server: Server, needs: RouteNeeds): void {
-  const { config, clock, storage, access, consoleFolder, version } = needs;
-  const { database } = storage;
-  const findBaseUrl = () => baseUrlOf(config, server);
-  const parts = {
-    ...needs,
-    ...{ database, findBaseUrl, guards: access, cookie: createSessionCookie(config.publicUrl) },
-    attemptCookie: createSessionCookie(config.publicUrl, 'relata_sign_in'),
+export function addRoutes(
+  parts: Parts,
+  served: {
+    /** Where the built console is; default console/dist. */
+    readonly consoleFolder?: string;
+    /** What a command serves beside the service. */
+    readonly addMore?: (server: Server) => void;
+  },
+): void {
+  const { config, clock, database, server, access, version } = parts;
+  const { publicUrl, uploadMaxMib, sourceMaxMib } = config;
+  const given = {
+    ...{ ...parts, guards: access, uploadMaxMib, sourceMaxMib },
+    findBaseUrl: () => baseUrlOf(config, server),
+    cookie: createSessionCookie(publicUrl),
+    attemptCookie: createSessionCookie(publicUrl, 'relata_sign_in'),
     ...{ answerOnce: createAnswerOnce(database, clock), countLook: createLookCount() },
-    ...{ uploadMaxMib: config.uploadMaxMib, sourceMaxMib: config.sourceMaxMib },
   };
-  for (const routes of ROUTES) routes(parts)(server);
+  for (const routes of ROUTES) routes(given)(server);
   serveDocuments(server, new URL('../../../docs/openapi.json', import.meta.url));
-  const hasConsole = serveConsole(server, consoleFolder);
+  const hasConsole = serveConsole(server, served.consoleFolder);
   serveDocs(server);
-  needs.addMore?.(server);
+  served.addMore?.(server);
   serveRoot(server, { version, page: hasConsole ? '/console/' : '/docs/' });
 }

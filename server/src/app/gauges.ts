@@ -7,26 +7,19 @@ import type { Tasks } from '../tasks/tasks.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { StoreWatch } from './store-watch.ts';
 
-export interface GaugeParts {
+interface GaugeParts {
   readonly version: string;
   readonly clock: Clock;
   readonly storage: Storage;
   readonly readers: Readers | undefined;
   readonly watch: StoreWatch;
-  readonly tasks: () => Pick<Tasks, 'countWaiting' | 'findOldest'>;
-  readonly webhooks: () => Pick<Webhooks, 'countTroubled'>;
+  readonly tasks: Pick<Tasks, 'countWaiting' | 'findOldest'>;
+  readonly webhooks: Pick<Webhooks, 'countTroubled'>;
 }
 
 /** Read when the metrics are: no request pays for them. */
-export function listGauges({
-  version,
-  clock,
-  storage,
-  readers,
-  watch,
-  tasks,
-  webhooks,
-}: GaugeParts): WatchedGauge[] {
+export function listGauges(parts: GaugeParts): WatchedGauge[] {
+  const { version, clock, storage, readers, watch, tasks, webhooks } = parts;
   const { database, postgres } = storage;
   return [
     {
@@ -38,7 +31,7 @@ export function listGauges({
     {
       name: 'relata_tasks_waiting',
       help: 'Tasks that are accepted and wait for their turn.',
-      read: () => tasks().countWaiting(),
+      read: () => tasks.countWaiting(),
     },
     {
       name: 'relata_oldest_task_seconds',
@@ -46,7 +39,7 @@ export function listGauges({
       label: 'kind',
       read: async () => {
         const now = clock.now();
-        const ages = Object.entries(await tasks().findOldest());
+        const ages = Object.entries(await tasks.findOldest());
         return Object.fromEntries(
           ages.map(([kind, at]) => [kind, at === undefined ? 0 : Math.max(0, now - at) / 1000]),
         );
@@ -56,7 +49,7 @@ export function listGauges({
       name: 'relata_webhook_endpoints',
       help: 'Endpoints whose deliveries fail, and those that were switched off.',
       label: 'state',
-      read: () => webhooks().countTroubled(),
+      read: () => webhooks.countTroubled(),
     },
     {
       name: 'relata_database_seconds',

@@ -1,38 +1,9 @@
 /** What the service does by itself from time to time: forgetting what is old, removing what has no owner any more. */
-import type { Access } from '../access/access.ts';
-import type { Catalog } from '../catalog/catalog.ts';
-import type { Channels } from '../channels/channels.ts';
 import { CHANNEL_SECRETS } from '../channels/definitions/definitions.ts';
-import type { Config } from '../config.ts';
 import { dropAnswersBefore as dropOldAnswers } from '../http/answers/answers.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { Logger } from '../kernel/logger.ts';
 import { PIPELINE_SECRETS } from '../pipelines/definitions/definitions.ts';
-import type { Pipelines } from '../pipelines/pipelines.ts';
-import type { Projects } from '../projects/projects.ts';
-import type { Statistics } from '../statistics/statistics.ts';
-import type { PayloadFiles } from '../storage/payloads/payloads.ts';
-import { resealColumn, type Secrets } from '../storage/secrets/secrets.ts';
-import type { Database } from '../storage/storage.ts';
-import type { Tasks } from '../tasks/tasks.ts';
-import type { Webhooks } from '../webhooks/webhooks.ts';
-
-export interface UpkeepParts {
-  readonly config: Config;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly database: Database;
-  readonly payloads: PayloadFiles;
-  readonly secrets: Secrets;
-  readonly tasks: Tasks;
-  readonly projects: Projects;
-  readonly access: Access;
-  readonly statistics: Statistics;
-  readonly catalog: Catalog;
-  readonly pipelines: Pipelines;
-  readonly channels: Channels;
-  readonly webhooks: Webhooks;
-}
+import { resealColumn } from '../storage/secrets/secrets.ts';
+import type { Parts } from './parts.ts';
 
 /** The payload of a task, as far as it names what it needs to be kept. */
 interface OwnedPayloads {
@@ -56,7 +27,7 @@ export async function listKeptPayloads({
   pipelines,
   channels,
   tasks,
-}: Pick<UpkeepParts, 'catalog' | 'pipelines' | 'channels' | 'tasks'>): Promise<Set<string>> {
+}: Pick<Parts, 'catalog' | 'pipelines' | 'channels' | 'tasks'>): Promise<Set<string>> {
   const owned: string[][] = [];
   for (const room of [catalog, pipelines, channels]) owned.push(await room.listPayloads());
   for (const task of await tasks.listOpen()) owned.push(listOwned(task));
@@ -66,7 +37,7 @@ export async function listKeptPayloads({
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-export function startUpkeep(parts: UpkeepParts) {
+export function startUpkeep(parts: Parts) {
   const { config, clock, logger, database, payloads, tasks } = parts;
   const { projects, access, statistics, catalog, pipelines, channels, webhooks } = parts;
   let timer: NodeJS.Timeout | undefined;

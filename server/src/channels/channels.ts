@@ -14,7 +14,7 @@ import type { Projects } from '../projects/projects.ts';
 import type { Relations } from '../relations/relations.ts';
 import type { PayloadFiles } from '../storage/payloads/payloads.ts';
 import type { Secrets } from '../storage/secrets/secrets.ts';
-import type { ControlTransaction, Database } from '../storage/storage.ts';
+import type { Database } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import {
   type BuildRequest,
@@ -47,7 +47,7 @@ export interface ChannelParts {
   readonly threads: BuildThreads;
   readonly catalog: Pick<Catalog, 'countProducts' | 'store'>;
   readonly relations: Pick<Relations, 'list'>;
-  readonly projects: Pick<Projects, 'recordChange'>;
+  readonly projects: Pick<Projects, 'recordChange' | 'whenGone'>;
 }
 
 /** Each has a thread of its own, for up to a minute. */
@@ -66,6 +66,9 @@ export function createChannels(parts: ChannelParts) {
   const scheduled = { database, logger, builds, readVersion: catalog.store.readVersion };
   const textChecks = createTextChecks();
   const previews = new AccountPlaces(PREVIEWS);
+  parts.projects.whenGone(async (tx, { type, id }) => {
+    if (type === 'project') await removeRowsOf(tx, [CHANNELS.name, BUILDS.name, 'channel_snapshot'], id);
+  });
 
   const readCatalog = async (projectId: number) => ({
     attributes: (await catalog.store.getOntology(projectId)).attributes,
@@ -125,8 +128,5 @@ export function createChannels(parts: ChannelParts) {
     listPayloads: () => listPieces(database),
     /** Builds go with their tasks. */
     dropForgotten: () => BUILDS.dropForgotten(database),
-    /** What a project that is gone for good had. */
-    removeOf: (tx: ControlTransaction, projectId: number) =>
-      removeRowsOf(tx, [CHANNELS.name, BUILDS.name, 'channel_snapshot'], projectId),
   };
 }

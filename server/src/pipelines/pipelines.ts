@@ -20,7 +20,7 @@ import type { Projects } from '../projects/projects.ts';
 import type { Relations } from '../relations/relations.ts';
 import type { PayloadFiles } from '../storage/payloads/payloads.ts';
 import type { Secrets } from '../storage/secrets/secrets.ts';
-import type { ControlTransaction, Database } from '../storage/storage.ts';
+import type { Database } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import { AccountPlaces } from './account-places.ts';
 import {
@@ -59,7 +59,7 @@ export interface PipelineParts {
   readonly threads: RunThreads;
   readonly catalog: Pick<Catalog, 'gatherWrites' | 'dropGathered'>;
   readonly relations: Pick<Relations, 'links'>;
-  readonly projects: Pick<Projects, 'getLocale' | 'recordChange'>;
+  readonly projects: Pick<Projects, 'getLocale' | 'recordChange' | 'whenGone'>;
 }
 
 /** Each has a thread of its own, for up to a minute. */
@@ -91,6 +91,9 @@ export function createPipelines({
   const kind = pipelineKind({ clock, textChecks });
   const definitions = createDefinitions({ database, clock, secrets, tasks, projects }, kind);
   const previews = new AccountPlaces(PREVIEWS);
+  projects.whenGone(async (tx, { type, id }) => {
+    if (type === 'project') await removeRowsOf(tx, [PIPELINES.name, RUNS.name], id);
+  });
 
   return {
     ...definitions,
@@ -136,9 +139,6 @@ export function createPipelines({
     listPayloads: () => listOpenPieces(database.read),
     /** Runs go with their tasks. */
     dropForgotten: () => RUNS.dropForgotten(database),
-    /** What a project that is gone for good had. */
-    removeOf: (tx: ControlTransaction, projectId: number) =>
-      removeRowsOf(tx, [PIPELINES.name, RUNS.name], projectId),
   };
 }
 

@@ -28,7 +28,7 @@ import type { RelationSuggestion, Suggestion } from './suggestion.ts';
 interface SuggestionParts {
   readonly catalog: Pick<Catalog, 'survey' | 'store'>;
   readonly relations: Pick<Relations, 'list' | 'readVersion'>;
-  readonly projects: Pick<Projects, 'getLocale'>;
+  readonly projects: Pick<Projects, 'getLocale' | 'whenGone'>;
   readonly database: Database;
   readonly clock: Clock;
 }
@@ -52,6 +52,9 @@ const FINDINGS = 100;
 export function createSuggestions(parts: SuggestionParts) {
   const { relations, database, clock } = parts;
   const find = createFinder(parts);
+  parts.projects.whenGone(async (tx, { type, id }) => {
+    if (type === 'project') await removeDismissalsOf(tx, id);
+  });
 
   return {
     /** @returns what no relation does already, by kind, of each the best first */
@@ -85,8 +88,6 @@ export function createSuggestions(parts: SuggestionParts) {
         await alongside(tx);
       });
     },
-
-    removeOf: removeDismissalsOf,
   };
 }
 

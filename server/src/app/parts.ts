@@ -1,0 +1,172 @@
+/** The composition: every room with what it needs of the others, in the order of the rooms. */
+import { mkdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createAccess } from '../access/access.ts';
+import { createScans } from '../catalog/browse/browse.ts';
+import { type CatalogStore, createCatalog } from '../catalog/catalog.ts';
+import { createIngest } from '../catalog/ingest/ingest.ts';
+import { createBuildThreads } from '../channels/builds/builds.ts';
+import { createChannels } from '../channels/channels.ts';
+import type { Config } from '../config.ts';
+import { describeRefusal } from '../http/answers/answers.ts';
+import { createMetrics, createServer } from '../http/server/server.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+import { allowAddresses } from '../outbound/outbound.ts';
+import { createPipelines } from '../pipelines/pipelines.ts';
+import { createRunThreads } from '../pipelines/runs/runs.ts';
+import { SOURCE_LIMITS } from '../pipelines/sources/sources.ts';
+import { createProjects } from '../projects/projects.ts';
+import { createRelations } from '../relations/relations.ts';
+import { createStatistics } from '../statistics/statistics.ts';
+import type { Storage } from '../storage/storage.ts';
+import { BufferPool } from '../storage/threads/threads.ts';
+import { createSuggestions } from '../suggestions/suggestions.ts';
+import { createTasks } from '../tasks/tasks.ts';
+import { createWebhooks } from '../webhooks/webhooks.ts';
+import { listGauges } from './gauges.ts';
+import { watchStore } from './store-watch.ts';
+import {
+  openOwnStorage,
+  openReaders,
+  openSecrets,
+  openStores,
+  type Role,
+  threadEntry,
+  threadPlaceOf,
+} from './stores.ts';
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+const MIB = 1024 * 1024;
+
+export interface PartsOptions {
+  readonly config: Config;
+  readonly role: Role;
+  readonly clock: Clock;
+  /** Where the log goes; default standard output. */
+  readonly logTo?: { write(line: string): void };
+  readonly replace: Replacements;
+  /** Whether requests are served, for the metrics. */
+  readonly isReady: () => boolean;
+}
+
+export interface Replacements {
+  storage?(real: Storage): Storage;
+  store?(real: CatalogStore): CatalogStore;
+  readonly buffers?: BufferPool;
+  /** In place of the 10 s that a search waits for its index. */
+  readonly searchWaitMs?: number;
+}
+
+/** What the rooms offer each other and the app. */
+export type Parts = Awaited<ReturnType<typeof openParts>>;
+
+/** Opens the stores and makes all rooms; nothing runs yet. */
+export async function openParts({ config, role, clock, logTo, replace, isReady }: PartsOptions) {
+  const opened = await openOwnStorage(config, role);
+  const storage = replace.storage?.(opened) ?? opened;
+  const { database, payloads, postgres } = storage;
+  const buffers = replace.buffers ?? new BufferPool();
+  const readers = openReaders(config, storage);
+  const secrets = openSecrets(config);
+
+  const projects = createProjects({ database, clock });
+  const access = createAccess({ database, clock, projects, postgres, oidc: config.oidc });
+  const server = createServer(
+    { ...config, ...(logTo && { logTo }) },
+    { ...projects, ...access },
+    (input, { owner: key, signal }) =>
+      threads.parsers.run('readJson', input, { key, unordered: true, signal }),
+  );
+  const logger = server.log as Logger;
+  const watch = watchStore({ config, storage, logger });
+  const base = { config, storage, database, payloads, readers, secrets, clock, logger, projects };
+
+  const tasks = createTasks({
+    ...{ ...base, describeRefusal },
+    onEnded({ kind, status, projectId }) {
+      metrics.countTask(kind, status as 'FINISHED');
+      statistics.noteTask(projectId, status === 'FAILED');
+      webhooks.wake(projectId);
+    },
+    onTrouble: ({ projectId }, code) => watch.note(code, projectId),
+    refuseProject: watch.refuse,
+    runs: role !== 'api',
+    shown: () => readers?.catchUp(),
+  });
+  const statistics = createStatistics({ ...base, countProducts: (id) => catalog.countProducts(id) });
+
+  const { catalogStore, relationStore, threads, cache } = openStores({
+    ...{ config, storage, readers, buffers, accountOf: projects.accountOf },
+    onCatalogWritten(projectId) {
+      webhooks.wake(projectId);
+      channels.noteWrite(projectId);
+    },
+  });
+  // The server waits for every request, and these may take long.
+  server.addHook('preClose', () => threads.relationSurveyors.close());
+  const { uploadMaxMib } = config;
+  const { getSettings, getLocale, recallSettings } = projects;
+  const relations = createRelations({
+    ...{ ...base, store: relationStore, cache, tasks, uploadMaxMib, getSettings, recallSettings },
+  });
+  const catalog = createCatalog({
+    ...{ ...base, tasks, getSettings, getLocale },
+    store: replace.store?.(catalogStore) ?? catalogStore,
+    ingest: createIngest({ threads: threads.parsers, payloads, maxMib: uploadMaxMib, buffers }),
+    scans: createScans(threads.scanners),
+    searchers: threads.relationReaders,
+    searchWaitMs: replace.searchWaitMs,
+    onProductsWritten(projectId, counts) {
+      metrics.countWrittenProducts(counts);
+      statistics.noteProducts(projectId, counts);
+    },
+    onCommitRefused: (code) => metrics.countRefusedCommit(code),
+    onOntologyFollowed: relations.follow,
+  });
+
+  const rooms = { ...base, tasks, catalog, relations };
+  const place = threadPlaceOf(config, storage);
+  const allow = [...config.fetchAllow];
+  const userAgent = `relata/${version}`;
+  const maxPackedBytes = config.sourceMaxMib * MIB;
+  const sources = {
+    ...{ ...SOURCE_LIMITS, importDir: config.importDir, tempDir: makeTempFolder(config), allow, userAgent },
+    ...{ maxPackedBytes, maxUnpackedBytes: 2 * maxPackedBytes },
+  };
+  const pipelines = createPipelines({
+    ...{ ...rooms, threads: createRunThreads(threadEntry('pipeline-worker'), { place, sources }) },
+  });
+  const channels = createChannels({
+    ...{ ...rooms, threads: createBuildThreads(threadEntry('channel-worker'), { place, allow }) },
+  });
+  const webhooks = createWebhooks({
+    ...{ ...rooms, catalogs: catalog.store, sending: { allows: allowAddresses(allow), userAgent } },
+  });
+  const suggestions = createSuggestions(rooms);
+  const metrics = createMetrics({
+    ...(storage.place.kind === 'embedded' && { dataDir: config.dataDir }),
+    gauges: listGauges({ version, clock, storage, readers, watch, tasks, webhooks }),
+    ...{ listTaskKinds: () => tasks.listKinds(), isReady },
+  });
+  return {
+    ...{ ...rooms, version, server, threads, watch, metrics, access, statistics },
+    ...{ pipelines, channels, webhooks, suggestions },
+  };
+}
+
+/** An archive of gigabytes does not belong into what is often memory; with PostgreSQL there may be no such folder. */
+function makeTempFolder({ dataDir, database }: Config): string {
+  const folder = join(dataDir, 'temp');
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return folder;
+  } catch (error) {
+    if (database === undefined) throw error;
+    return tmpdir();
+  }
+}
