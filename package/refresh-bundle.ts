@@ -1,6 +1,7 @@
 /**
  * Makes `server/dist/`, what a clone runs, where it is missing or older than a source. It is the program of the package: from its
- * source it would start slower and take twice the memory. Run by `npm start` and `npm run build`.
+ * source it would start slower and take twice the memory. So is the API page, where `npm run docs` has not run. Run by `npm start`
+ * and `npm run build`.
  */
 import {
   existsSync,
@@ -14,17 +15,13 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { refreshApiPage } from '../site/api-page.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const BUNDLE = join(ROOT, 'server/dist');
 const MAIN = 'main.mjs';
 /** Folders too, whose time changes when a file of theirs goes. */
-const SOURCES = [
-  'server/src/**',
-  'client/src/**',
-  'server/package.json',
-  '{server,package}/bundle*.ts',
-];
+const SOURCES = ['server/src/**', 'client/src/**', 'server/package.json', '{server,package}/bundle*.ts'];
 /** Not looked at once the packages that build are pruned: `npm prune` itself writes it anew. */
 const LOCK = 'package-lock.json';
 const canBundle = existsSync(join(ROOT, 'node_modules/rolldown'));
@@ -34,7 +31,10 @@ const writtenAt = (path: string) => statSync(path, { throwIfNoEntry: false })?.m
 
 function isFresh(): boolean {
   const bundledAt = writtenAt(join(BUNDLE, MAIN));
-  const sources = globSync(canBundle ? [...SOURCES, LOCK] : SOURCES, { cwd: ROOT, exclude: ['**/*.test.ts'] });
+  const sources = globSync(canBundle ? [...SOURCES, LOCK] : SOURCES, {
+    cwd: ROOT,
+    exclude: ['**/*.test.ts'],
+  });
   return sources.every((path) => writtenAt(join(ROOT, path)) < bundledAt);
 }
 
@@ -54,6 +54,7 @@ function putInPlace(made: string): void {
       rmSync(join(BUNDLE, file), { force: true });
 }
 
+refreshApiPage();
 if (!isFresh()) {
   if (!canBundle) {
     process.stderr.write('The program is not built, or older than its source: run npm ci && npm run build\n');

@@ -9,6 +9,7 @@ import { join, resolve } from 'node:path';
 import { Eleventy, type EleventyConfig } from '@11ty/eleventy';
 import MiniSearch from 'minisearch';
 import { rolldown } from 'rolldown';
+import { writeApiPage } from './api-page.ts';
 import { adaptMarkdown } from './markdown.ts';
 import { linkTo, listSections, type Page, readText } from './pages.ts';
 import { type Found, SEARCH_OPTIONS } from './search-options.ts';
@@ -135,4 +136,5 @@ const eleventy = new Eleventy(join(HERE, 'templates'), DIST, {
 await eleventy.write();
 copyPictures();
 writeSearchIndex();
+writeApiPage(DIST);
 if (asked === undefined) putInPlace();

@@ -106,7 +106,7 @@ async function start(
 async function seesPages(address: string): Promise<void> {
   const page = await fetch(`${address}/console/`);
   const script = /src="(\/console\/assets\/[^"]+\.js)"/.exec(await page.text())?.[1];
-  for (const path of [`${script}`, '/docs/'])
+  for (const path of [`${script}`, '/docs/', '/docs/api', '/openapi.json'])
     assert.equal((await fetch(`${address}${path}`)).status, 200, path);
 }
 

@@ -12,7 +12,9 @@ const WHERE = { cwd: fileURLToPath(new URL('../', import.meta.url)) };
 
 /** What tests import into their own processes. */
 function listImported(): string[] {
-  const tests = globSync(['src/**/*.test.ts', 'test/**/*.ts'], WHERE).map((path) => join(WHERE.cwd, path));
+  const tests = globSync(['src/**/*.test.ts', '{openapi,test}/**/*.ts'], WHERE).map((path) =>
+    join(WHERE.cwd, path),
+  );
   return [...new Set(tests.flatMap(listImports).filter((path) => path.startsWith(SOURCE)))];
 }
 

@@ -20,7 +20,6 @@ import { feedRoutes } from '../channels/builds/feed-routes.ts';
 import { channelRoutes } from '../channels/definitions/channel-routes.ts';
 import type { Config } from '../config.ts';
 import { createAnswerOnce } from '../http/answers/answers.ts';
-import { serveDocuments } from '../http/docs/docs.ts';
 import { createLookCount, createSessionCookie } from '../http/guards/guards.ts';
 import { serveRoot } from '../http/server/health-routes.ts';
 import { type Server, serveConsole, serveDocs } from '../http/server/server.ts';
@@ -79,15 +78,7 @@ export function baseUrlOf({ publicUrl, host, port }: Config, server?: Server): s
 }
 
 /** All routes of the rooms; those of the service itself are in `app/app.ts`. */
-export function addRoutes(
-  parts: Parts,
-  served: {
-    /** Where the built console is; default console/dist. */
-    readonly consoleFolder?: string;
-    /** What a command serves beside the service. */
-    readonly addMore?: (server: Server) => void;
-  },
-): void {
+export function addRoutes(parts: Parts, consoleFolder?: string): void {
   const { config, clock, database, server, access, version } = parts;
   const { publicUrl, uploadMaxMib, sourceMaxMib } = config;
   const given = {
@@ -98,9 +89,7 @@ export function addRoutes(
     ...{ answerOnce: createAnswerOnce(database, clock), countLook: createLookCount() },
   };
   for (const routes of ROUTES) routes(given)(server);
-  serveDocuments(server, new URL('../../../docs/openapi.json', import.meta.url));
-  const hasConsole = serveConsole(server, served.consoleFolder);
+  const hasConsole = serveConsole(server, consoleFolder);
   serveDocs(server);
-  served.addMore?.(server);
   serveRoot(server, { version, page: hasConsole ? '/console/' : '/docs/' });
 }

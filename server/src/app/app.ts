@@ -3,7 +3,6 @@
  * get what they need as parameters, and nothing is looked up by name.
  */
 import type { Config } from '../config.ts';
-import { describeServer, documentServer } from '../http/docs/docs.ts';
 import { addHealthRoutes } from '../http/server/health-routes.ts';
 import { listenOn, measureRequests, type Server, serveMetrics } from '../http/server/server.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
@@ -23,8 +22,8 @@ export interface AppOptions {
   readonly logTo?: { write(line: string): void };
   /** Where the built console is; default console/dist. */
   readonly consoleFolder?: string;
-  /** What a command serves beside the service. */
-  readonly addMore?: (server: Server) => void;
+  /** Gets the server before its routes are added: a command serves more, or describes them. */
+  readonly onServer?: (server: Server) => void | Promise<void>;
   /** Stands in front of the disk: tests put a full one there. */
   readonly replace?: Replacements;
 }
@@ -43,7 +42,8 @@ export async function createApp({
   clock = systemClock,
   replace = {},
   logTo,
-  ...served
+  consoleFolder,
+  onServer,
 }: AppOptions) {
   let isReady = false;
   let traces: Traces | undefined;
@@ -53,7 +53,7 @@ export async function createApp({
   const { server, storage, readers, logger, version, watch, metrics, threads } = parts;
   const { access, statistics, tasks, catalog, pipelines, channels, webhooks } = parts;
 
-  await documentServer(server, version);
+  await onServer?.(server);
   measureRequests(
     server,
     [
@@ -65,7 +65,7 @@ export async function createApp({
   );
   addHealthRoutes(server, async () => isReady && (await storage.isReachable()), watch.listProblems);
   serveMetrics(server, metrics);
-  if (role !== 'worker') addRoutes(parts, served);
+  if (role !== 'worker') addRoutes(parts, consoleFolder);
   await server.ready();
 
   const upkeep = startUpkeep(parts);
@@ -87,8 +87,6 @@ export async function createApp({
 
   return {
     ...parts,
-    /** The OpenAPI document of the routes. */
-    describe: () => describeServer(server),
     /** Takes over what a former process left, then serves. @returns the address */
     async start(): Promise<string> {
       traces = await openTraces(config.traces, { logger, version });

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { constants, tmpdir } from 'node:os';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { ownerLinkUrl } from '../access/users/users.ts';
 import { type App, baseUrlOf, createApp, type Role, refuseTakenAddress } from '../app/app.ts';
@@ -96,20 +95,4 @@ export async function untilStopped(app: App): Promise<void> {
   await promise;
   await app.stop();
   log.info('relata has stopped');
-}
-
-/** `relata openapi`: the document that the routes generate, on standard output. */
-export async function openapiCommand(): Promise<number> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'relata-openapi-'));
-  try {
-    const app = await createApp({
-      config: readConfig({ RELATA_DATA_DIR: dataDir, RELATA_LOG_LEVEL: 'silent' }),
-    });
-    const document = JSON.stringify(app.describe(), null, 2);
-    await app.stop();
-    process.stdout.write(`${document}\n`);
-    return 0;
-  } finally {
-    rmSync(dataDir, { recursive: true, force: true });
-  }
 }

@@ -10,8 +10,8 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const dist = mkdtempSync(join(tmpdir(), 'relata-docs-'));
-/** Made by the service: the API page, its document. */
-const SERVED = ['/docs/api', '/openapi.json'];
+/** Of its own form: its contents are those of the interface, and its policy allows the style in it. */
+const API = '/docs/api';
 
 const pages = new Map<string, string>();
 before(() => {
@@ -24,6 +24,7 @@ before(() => {
 });
 after(() => rmSync(dist, { recursive: true }));
 
+const listTexts = () => [...pages].filter(([path]) => path !== API);
 const listLinks = (page: string) =>
   [...page.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, href = '']) => href.replaceAll('&amp;', '&'));
 const idsOf = (page: string) => new Set([...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
@@ -32,7 +33,7 @@ test('each link of the documentation leads to a page and a heading that are ther
   assert.ok(pages.size > 30, `${pages.size} pages`);
   const ids = new Map([...pages].map(([path, page]) => [path, idsOf(page)]));
   const isThere = ({ origin, pathname, hash }: URL) => {
-    if (origin !== 'http://here' || SERVED.includes(pathname)) return true;
+    if (origin !== 'http://here' || pathname === '/openapi.json') return true;
     if (/\.\w+$/.test(pathname)) return existsSync(join(dist, pathname.slice('/docs/'.length)));
     const target = ids.get(pathname);
     return hash === '' ? target !== undefined : target?.has(decodeURIComponent(hash.slice(1))) === true;
@@ -47,7 +48,7 @@ test('each file of docs/ is a page, and the navigation of each page has all of t
   const files = globSync('docs/**/*.md', { cwd: root }).map((path) =>
     `/${path.replaceAll('\\', '/')}`.replace(/(?:README)?\.md$/, ''),
   );
-  for (const [path, page] of pages) {
+  for (const [path, page] of listTexts()) {
     const [, navigation = ''] = /<div class="side">(.*?)<\/div>/s.exec(page) ?? [];
     const listed = new Set(listLinks(navigation).map((href) => new URL(href, `http://here${path}`).pathname));
     assert.deepEqual(
@@ -86,7 +87,7 @@ test('each script of npm that a page names is there', () => {
 });
 
 test('pages have no script, no style and no picture of their own markup, as their policy demands', () => {
-  for (const [path, page] of pages) {
+  for (const [path, page] of listTexts()) {
     assert.doesNotMatch(page, /<script>|<style|\sstyle=|\son[a-z]+="|src="https?:/, path);
     assert.doesNotMatch(page, /SEARCH_INDEX/, path);
   }
@@ -94,8 +95,15 @@ test('pages have no script, no style and no picture of their own markup, as thei
 
 test('the search finds headings and calls', async () => {
   const [name = ''] = globSync('assets/search-*.json', { cwd: dist });
-  const { storedFields } = JSON.parse(readFileSync(join(dist, name), 'utf8'));
+  const { storedFields, documentIds } = JSON.parse(readFileSync(join(dist, name), 'utf8'));
   const titles = Object.values<{ title: string }>(storedFields).map(({ title }) => title);
   for (const title of ['4.5 Restore', 'Behind a proxy', 'Whether the process runs'])
     assert.ok(titles.includes(title), title);
+  const places = idsOf(pages.get(API) ?? '');
+  const calls = Object.values<string>(documentIds).filter((id) => id.startsWith('api#'));
+  assert.ok(calls.length > 100, `${calls.length} calls`);
+  assert.deepEqual(
+    calls.filter((id) => !places.has(id.slice('api#'.length))),
+    [],
+  );
 });

@@ -248,6 +248,12 @@ test('a plan tells what apply does with ids and with names that occur twice (§1
   assert.deepEqual(await own(text(undefined, 'Colour'), text(1, 'Tint')), ['+ Colour', '~ Tint']);
 });
 
+test('the interface is printed as the service serves it', async () => {
+  const { code, out } = await run({ folder: tmpdir(), url: '' }, 'openapi');
+  const document = readFileSync(new URL('../../../docs/openapi.json', import.meta.url), 'utf8');
+  assert.deepEqual([code, out === document], [0, true]);
+});
+
 test('wrong words are 2, no service is 3, and unknown flags are refused', async () => {
   const folder = tmpdir();
   const closed = createServer().listen(0, '127.0.0.1');

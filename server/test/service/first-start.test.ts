@@ -74,6 +74,7 @@ test('the commands of "First start" bring a service whose owner link leads to th
   assert.ok(!lines.some((line) => line.includes('not built')));
   const asked = ask.replace(/^curl http:\/\/[\w.:]+/, address);
   assert.equal((await fetch(asked)).status, 200, ask);
+  assert.match(await (await fetch(`${address}/docs/api`)).text(), /<title>Relata [\d.]+ API</);
 });
 
 test('an upgrade of a clone makes packages and console as the first start does', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { Ajv, type ValidateFunction } from 'ajv';
-import type { ApiSchema, OpenApiDocument } from '../../src/http/docs/reference-page.ts';
+import type { ApiSchema, OpenApiDocument } from '../../openapi/document.ts';
 
 /** An answer in JSON, and what it answers. */
 export interface CheckedAnswer {

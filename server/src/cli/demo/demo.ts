@@ -16,7 +16,7 @@ export async function demoCommand(): Promise<number> {
   try {
     const importDir = join(dataDir, 'import');
     const config = { ...readConfig(), database: undefined, dataDir, importDir, logLevel: 'warn' as const };
-    const app = await createApp({ config, addMore: servePictures });
+    const app = await createApp({ config, onServer: servePictures });
     const key = (await app.access.createFirstAccount(config.accountKey))?.key ?? '';
     const address = await app.start();
     const projectId = await loadDemoCatalog(address, key, config.publicUrl);

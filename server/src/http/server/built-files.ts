@@ -89,6 +89,18 @@ function sendFile(file: BuiltFile, request: FastifyRequest, reply: FastifyReply)
   return reply.header('content-encoding', encoding).send(file.packed.get(encoding));
 }
 
+/** The policy of a page: nothing but what is named, and no text of its scripts becomes markup or code. */
+const policyOf = (...sources: readonly string[]): string =>
+  [
+    "default-src 'none'",
+    ...sources,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ');
+
 /** What `npm run build` makes. Source: docs/interface.md §14.5. */
 const CONSOLE_FOLDER = fileURLToPath(new URL('../../../../console/dist/', import.meta.url));
 
@@ -96,19 +108,13 @@ const CONSOLE_FOLDER = fileURLToPath(new URL('../../../../console/dist/', import
  * Scripts and styles are files of ours and nothing else; a page cannot send what it knows anywhere but here. Pictures
  * of products come from wherever a shop keeps them.
  */
-const CONSOLE_POLICY = [
-  "default-src 'none'",
+const CONSOLE_POLICY = policyOf(
   "script-src 'self'",
   "style-src 'self'",
   "font-src 'self'",
   "connect-src 'self'",
   "img-src 'self' http: https:",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ');
+);
 
 /**
  * Serves the console under `/console/`. Its files are read once: they are few, and a path can then name no other file.
@@ -144,32 +150,63 @@ export function serveConsole(server: Server, folder = CONSOLE_FOLDER): boolean {
 /** What `npm run docs` makes. Source: docs/interface.md §10.3. */
 const DOCS_FOLDER = fileURLToPath(new URL('../../../../site/dist/', import.meta.url));
 
+/** What `npm run openapi` writes. */
+const DOCUMENT = fileURLToPath(new URL('../../../../docs/openapi.json', import.meta.url));
+
 /** Everything is a file of ours; nothing is sent anywhere. */
-const DOCS_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ');
+const DOCS_POLICY = policyOf("script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'");
+
+/** The API page may use the style that it has in itself, and nothing else. */
+function policyOfApi(page: Buffer): string {
+  const style = /<style>(.*?)<\/style>/s.exec(page.toString())?.[1] ?? '';
+  return policyOf(`style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`);
+}
+
+const documentSchema = {
+  summary: 'This interface as OpenAPI',
+  response: { 200: { type: 'object', description: 'OpenAPI 3.1', additionalProperties: true } },
+};
+
+const apiPageSchema = {
+  summary: 'This interface to read',
+  response: { 200: { description: 'a page', content: { 'text/html': { schema: { type: 'string' } } } } },
+};
+
+const API_MISSING = 'this page is not built here: run npm run docs, then start the service again';
+
+/** What could not be read is read again. */
+function readOnce<Read>(read: () => Read): () => Read {
+  let done: Read | undefined;
+  return () => {
+    done ??= read();
+    return done;
+  };
+}
 
 /**
- * Serves the documentation under `/docs/`, which without its build leads to the API page. Its files are read when a reader
- * first reads it: most processes never need them.
+ * Serves the description of the interface, and the documentation under `/docs/`, which without its build leads to the API page.
+ * Files are read when a reader first reads them: most processes never need them. Source: docs/interface.md §10.3.
  */
-export function serveDocs(server: Server, folder = DOCS_FOLDER): void {
-  let read: BuiltFiles | undefined;
-  const files = () => {
-    read ??= readBuiltFiles(folder, '**');
-    return read;
-  };
+export function serveDocs(server: Server, folder = DOCS_FOLDER, document = DOCUMENT): void {
+  const files = readOnce(() => readBuiltFiles(folder, '**'));
+  const readDocument = readOnce(() => readFile(document));
+  const readApi = readOnce(() => {
+    const page = files().get('api.html');
+    if (page === undefined) throw new ServiceError('not_found', { details: [API_MISSING] });
+    return { page, policy: policyOfApi(page.plain) };
+  });
   const config = { guard: 'none' } as const;
+  const fixed = { ...config, isFixed: true };
   const schema = { hide: true };
+
+  server.get('/openapi.json', { config: fixed, schema: documentSchema }, async (request, reply) =>
+    sendFile(readDocument(), request, reply.header('cache-control', 'no-cache')),
+  );
+
+  server.get('/docs/api', { config: fixed, schema: apiPageSchema }, async (request, reply) => {
+    const { page, policy } = readApi();
+    return sendPage(page, policy, { request, reply });
+  });
 
   server.get('/docs', { config, schema }, async (_request, reply) => reply.redirect('/docs/', 308));
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -15,7 +16,10 @@ const FILES = {
   'site/picture.svg': '<svg/>',
   'site/decisions/0001-one.html': 'one',
   'site/assets/search-abc.json': '{}',
+  'site/api.html': '<style>a { color: red }\n</style><h1>API</h1>',
+  'site/api.html.br': 'packed',
   'site/notes.txt': 'not of the site',
+  'openapi.json': '{"openapi":"3.1.0"}',
   'secret.html': 'secret',
 };
 
@@ -28,7 +32,7 @@ async function start(t: TestContext, files: Readonly<Record<string, string>> = F
   }
   const server = Fastify() as unknown as Server;
   server.setErrorHandler((error, request, reply) => replyWithError(error, request, reply));
-  serveDocs(server, join(folder, 'site'));
+  serveDocs(server, join(folder, 'site'), join(folder, 'openapi.json'));
   t.after(() => server.close());
   return async (url: string, headers: Record<string, string> = {}) => {
     const { statusCode, headers: answered, body } = await server.inject({ url, headers });
@@ -73,9 +77,29 @@ test('no path leads to another file than those of the documentation (§10.3)', a
   assert.equal((await read('/docs/assets/..%2f..%2fsecret.html')).status, 404);
 });
 
+test('the API page may use the style in it and nothing else, and is sent as it was packed (§10.3)', async (t) => {
+  const read = await start(t);
+  const page = await read('/docs/api');
+  assert.deepEqual([page.status, page.text], [200, FILES['site/api.html']]);
+  const hash = createHash('sha256').update('a { color: red }\n').digest('base64');
+  const policy = String(page.headers['content-security-policy']);
+  assert.ok(policy.startsWith(`default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none';`), policy);
+  assert.doesNotMatch(policy, /script-src|unsafe|self|https?:/);
+  const packed = await read('/docs/api', { 'accept-encoding': 'br' });
+  assert.deepEqual([packed.text, packed.headers['content-encoding']], ['packed', 'br']);
+  for (const path of ['/docs/api', '/openapi.json']) {
+    const { headers } = await read(path);
+    assert.equal(headers['cache-control'], 'no-cache');
+    assert.equal((await read(path, { 'if-none-match': String(headers.etag) })).status, 304, path);
+  }
+});
+
 test('documentation that was not built leads to the API page (§10.3)', async (t) => {
   const read = await start(t, {});
   const answer = await read('/docs/');
   assert.deepEqual([answer.status, answer.headers.location], [302, '/docs/api']);
   assert.equal((await read('/docs/tutorial')).status, 404);
+  const missing = await read('/docs/api');
+  assert.equal(missing.status, 404);
+  assert.match(missing.text, /npm run docs/);
 });

@@ -1,10 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import type {
-  ApiOperation,
-  ApiParameter,
-  ApiSchema,
-  OpenApiDocument,
-} from '../../../src/http/docs/reference-page.ts';
+import type { ApiOperation, ApiParameter, ApiSchema, OpenApiDocument } from '../../../openapi/document.ts';
 import {
   below,
   corrupt,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import type { OpenApiDocument } from '../../../src/http/docs/reference-page.ts';
+import type { OpenApiDocument } from '../../../openapi/document.ts';
 import { createRandom } from '../catalogs/catalog-model.ts';
 import { checkAnswer } from '../check-answer.ts';
 import type { TestService } from '../test-service.ts';

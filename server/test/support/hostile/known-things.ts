@@ -1,4 +1,4 @@
-import type { OpenApiDocument } from '../../../src/http/docs/reference-page.ts';
+import type { OpenApiDocument } from '../../../openapi/document.ts';
 import type { HostileCaller } from './hostile-caller.ts';
 import type { HostileRequest } from './hostile-requests.ts';
 

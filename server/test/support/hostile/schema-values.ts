@@ -1,4 +1,4 @@
-import type { ApiSchema, OpenApiDocument } from '../../../src/http/docs/reference-page.ts';
+import type { ApiSchema, OpenApiDocument } from '../../../openapi/document.ts';
 import {
   below,
   HOSTILE_NUMBERS,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { OpenApiDocument } from '../../../src/http/docs/reference-page.ts';
+import type { OpenApiDocument } from '../../../openapi/document.ts';
 import type { Answer } from './hostile-caller.ts';
 
 /** What hostile requests left behind: all of it can be read, and is what the service itself would accept. */

@@ -1,22 +1,13 @@
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+/**
+ * The OpenAPI document, made of the routes and their schemas: `npm run openapi` writes it to docs/openapi.json, which the service
+ * serves. While it serves it describes nothing.
+ */
 import { STATUS_CODES } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import swagger from '@fastify/swagger';
 import type { FastifyContextConfig, FastifyInstance, FastifySchema, RouteOptions } from 'fastify';
-import { ErrorAnswer } from '../answers/answers.ts';
-import {
-  type ApiContent,
-  type ApiOperation,
-  type ApiSchema,
-  type OpenApiDocument,
-  renderReferencePage,
-} from './reference-page.ts';
-import { REFERENCE_STYLE_HASH } from './reference-style.ts';
-
-/**
- * The door of docs: the OpenAPI document and the page to read it, both made of the routes' schemas.
- */
+import { ErrorAnswer } from '../src/http/answers/answers.ts';
+import type { ApiContent, ApiOperation, ApiSchema, OpenApiDocument } from './document.ts';
 
 /** The chapters of the interface; a route that names no tag gets the one whose path it begins with, longest first. */
 const chapters = [
@@ -109,71 +100,19 @@ export async function documentServer(server: FastifyInstance, version: string): 
     convertConstToEnum: false,
     transform: ({ schema, url, route }) => ({ url, schema: describeRoute(schema, url, route) }),
     transformObject: (documents) => {
-      if (!('openapiObject' in documents)) throw new Error('an OpenAPI document was asked for');
+      if (!('openapiObject' in documents)) throw new Error('an OpenAPI document was expected');
       return finishDocument(documents.openapiObject as unknown as OpenApiDocument) as object;
     },
   });
 }
 
-/** @returns the OpenAPI document of a server that is ready. */
+/** @returns the document of a server that is ready */
 export function describeServer(server: FastifyInstance): OpenApiDocument {
   return server.swagger() as unknown as OpenApiDocument;
 }
 
-/**
- * Adds `/openapi.json` and `/docs/api`. Source: docs/interface.md §10.3.
- * @param written where the document of these very routes is, which takes this thread 160 ms to make of them; if it is not there,
- * it is made
- */
-export function serveDocuments(server: FastifyInstance, written?: URL): void {
-  const config = { guard: 'none', isFixed: true } as const;
-  const policy = ["default-src 'none'", `style-src '${REFERENCE_STYLE_HASH}'`, "base-uri 'none'"]
-    .concat("form-action 'none'", "frame-ancestors 'none'")
-    .join('; ');
-  const readText = remember(async () => {
-    const isWritten = written !== undefined && existsSync(written);
-    return isWritten ? readFile(written) : Buffer.from(JSON.stringify(describeServer(server)));
-  });
-  const makePage = remember(async () =>
-    Buffer.from(await renderReferencePage(JSON.parse((await readText()).toString()))),
-  );
-
-  server.get('/openapi.json', { config, schema: openApiSchema }, async (_request, reply) => {
-    reply.header('cache-control', 'no-cache').type('application/json; charset=utf-8');
-    return reply.send(await readText());
-  });
-
-  server.get('/docs/api', { config, schema: docsSchema }, async (_request, reply) => {
-    reply.header('content-security-policy', policy).header('referrer-policy', 'no-referrer');
-    reply.header('x-content-type-options', 'nosniff').header('cache-control', 'no-cache');
-    return reply.type('text/html; charset=utf-8').send(await makePage());
-  });
-}
-
-/** Made once; a failure is not remembered. */
-function remember<Made>(make: () => Promise<Made>): () => Promise<Made> {
-  let made: Promise<Made> | undefined;
-  return () => {
-    made ??= make().catch((error) => {
-      made = undefined;
-      throw error;
-    });
-    return made;
-  };
-}
-
-const openApiSchema = {
-  summary: 'This interface as OpenAPI',
-  response: { 200: { type: 'object', description: 'OpenAPI 3.1', additionalProperties: true } },
-};
-
-const docsSchema = {
-  summary: 'This interface to read',
-  response: { 200: { description: 'a page', content: { 'text/html': { schema: { type: 'string' } } } } },
-};
-
 const withUrlKey: Security = [{ bearer: [] }, { apiKey: [] }, { session: [] }];
-/** Guards that ask for no credential. */
+/** Guards that require no credential. */
 const OPEN: ReadonlySet<string> = new Set(['none', 'sign-in']);
 
 type Guard = NonNullable<FastifyContextConfig['guard']>;
@@ -210,14 +149,14 @@ function chapterOf(url: string): string {
 function listCommonRefusals(schema: FastifySchema | undefined, route: RouteOptions): Record<string, string> {
   const { guard = 'key', body } = route.config ?? {};
   const common = listGuardRefusals(guard);
-  const isKept = body === 'raw' || body === 'stream';
-  const hasBody = schema?.body !== undefined || isKept;
+  const isUnparsed = body === 'raw' || body === 'stream';
+  const hasBody = schema?.body !== undefined || isUnparsed;
   if (guard === 'project' || hasBody || schema?.querystring !== undefined) {
     common[400] = 'parameters or body are not valid; `details` says where';
   }
   if (schema?.params !== undefined) common[404] = 'unknown, or out of reach of the key';
   if (hasBody) common[413] = 'the body is too large';
-  if (isKept) common[507] = 'the disk is full, nothing was stored';
+  if (isUnparsed) common[507] = 'the disk is full, nothing was stored';
   return common;
 }
 

@@ -1,6 +1,44 @@
+/**
+ * `site/dist/api.html`: docs/openapi.json as one page, with no script, nothing fetched from elsewhere, and every text of the document
+ * escaped. It needs neither Eleventy nor a package, so that a clone in which `npm run docs` has not run shows it too.
+ */
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { STATUS_CODES } from 'node:http';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { REFERENCE_STYLE } from './reference-style.ts';
+import { join } from 'node:path';
+import type {
+  ApiContent,
+  ApiOperation,
+  ApiParameter,
+  ApiSchema,
+  OpenApiDocument,
+} from '../server/openapi/document.ts';
+
+const HERE = import.meta.dirname;
+const DOCUMENT = '../docs/openapi.json';
+/** In the page: the policy that it is served with allows the style that it has in itself and no other. */
+const STYLES = ['styles/1-shell.css', 'styles/3-text.css', 'api-page.css'];
+const NAME = 'api.html';
+
+const readText = (path: string) => readFileSync(join(HERE, path), 'utf8');
+const writtenAt = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+
+/** Writes the page into a folder, at once: a service may read it meanwhile. */
+export function writeApiPage(folder: string): void {
+  const path = join(folder, NAME);
+  const part = `${path}.${process.pid}`;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(part, renderApiPage(JSON.parse(readText(DOCUMENT)), STYLES.map(readText).join('\n')));
+  // What `npm run docs` packed is of the page before.
+  for (const suffix of ['.br', '.gz']) rmSync(path + suffix, { force: true });
+  renameSync(part, path);
+}
+
+/** Writes the page where it is missing or older than what it is made of. Run by `npm start`, `npm run dev` and tests. */
+export function refreshApiPage(folder = join(HERE, 'dist')): void {
+  const madeAt = writtenAt(join(folder, NAME));
+  const sources = [DOCUMENT, ...STYLES].map((path) => join(HERE, path)).concat(import.meta.filename);
+  if (sources.some((path) => writtenAt(path) >= madeAt)) writeApiPage(folder);
+}
 
 interface Entry {
   readonly id: string;
@@ -15,17 +53,11 @@ interface Chapter {
   readonly entries: readonly Entry[];
 }
 
-/**
- * The document as one page: no script, nothing fetched from elsewhere, every text of the document escaped. That is 0.1 to 0.5 s of
- * work for the whole interface: other requests come in between.
- */
-export async function renderReferencePage(document: OpenApiDocument): Promise<string> {
+/** @returns the page with the style in it */
+export function renderApiPage(document: OpenApiDocument, style: string): string {
   const chapters = listChapters(document);
   const components = document.components?.schemas ?? {};
   const { title, version, description } = document.info;
-  const rendered: Html[] = [];
-  for (const chapter of chapters) rendered.push(await renderChapter(chapter, components));
-  const schemas = await renderComponents(components);
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -33,19 +65,21 @@ export async function renderReferencePage(document: OpenApiDocument): Promise<st
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${title} ${version} API</title>
-<style>${trustedMarkup(REFERENCE_STYLE)}</style>
+<style>${trustedMarkup(style)}</style>
 </head>
 <body>
 <a class="skip" href="#content">To the content</a>
+<header><a class="brand" href="./">${title}</a><a href="./">All documentation</a><a href="../openapi.json">openapi.json</a></header>
+<div class="columns">
 ${renderContents(chapters, Object.keys(components))}
 <main id="content">
-<header><h1>${title} <small>${version}</small></h1>
+<h1>API <small>${version}</small></h1>
 ${renderText(description)}
-<p><a href="./">All documentation</a>. For programs: <a href="../openapi.json">openapi.json</a></p>
-${renderCredentials(document)}</header>
-${rendered}
-${schemas}
+${renderCredentials(document)}
+${chapters.map((chapter) => renderChapter(chapter, components))}
+${renderComponents(components)}
 </main>
+</div>
 </body>
 </html>
 `.markup;
@@ -69,7 +103,7 @@ function listChapters(document: OpenApiDocument): Chapter[] {
 }
 
 function renderContents(chapters: readonly Chapter[], schemas: readonly string[]): Html {
-  return html`<nav aria-label="Contents">
+  return html`<nav class="side" aria-label="Contents">
 ${chapters.map(
   ({ name, entries }) => html`<h2><a href="#tag-${anchor(name)}">${name}</a></h2>
 <ul>${entries.map(
@@ -87,18 +121,9 @@ function renderCredentials(document: OpenApiDocument): Html | undefined {
   return html`<h2>Credentials</h2>${schemes.map(({ description }) => renderText(description))}`;
 }
 
-async function renderInTurns<Item>(items: readonly Item[], render: (item: Item) => Html): Promise<Html[]> {
-  const rendered: Html[] = [];
-  for (const item of items) {
-    rendered.push(render(item));
-    await nextTurn();
-  }
-  return rendered;
-}
-
-async function renderChapter({ name, description, entries }: Chapter, components: Components): Promise<Html> {
+function renderChapter({ name, description, entries }: Chapter, components: Components): Html {
   return html`<section id="tag-${anchor(name)}"><h2>${name}</h2>${renderText(description)}
-${await renderInTurns(entries, (entry) => renderEntry(entry, components))}</section>
+${entries.map((entry) => renderEntry(entry, components))}</section>
 `;
 }
 
@@ -162,12 +187,11 @@ ${renderLimits(schema)}</p>${renderFields(schema, components)}`,
   )}`;
 }
 
-async function renderComponents(components: Components): Promise<Html | undefined> {
+function renderComponents(components: Components): Html | undefined {
   const entries = Object.entries(components);
   if (entries.length === 0) return undefined;
   return html`<section id="schemas"><h2>Schemas</h2>
-${await renderInTurns(
-  entries,
+${entries.map(
   ([name, schema]) => html`<article id="schema-${name}"><h3>${name}</h3>${renderText(schema.description)}
 <p class="type">${renderType(schema)} ${renderLimits(schema)}</p>${renderFields(schema, components, [name])}</article>
 `,
@@ -357,69 +381,4 @@ function escapeText(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? '');
 }
 
-/** As much of OpenAPI 3.1 as the service writes and its reference page reads. */
-export interface OpenApiDocument {
-  readonly openapi: string;
-  readonly info: { readonly title: string; readonly version: string; readonly description?: string };
-  readonly tags?: readonly { readonly name: string; readonly description?: string }[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>;
-  readonly components?: {
-    readonly schemas?: Readonly<Record<string, ApiSchema>>;
-    readonly securitySchemes?: Readonly<Record<string, { readonly description?: string }>>;
-  };
-}
-
-export interface ApiOperation {
-  readonly operationId?: string;
-  readonly summary?: string;
-  readonly description?: string;
-  readonly deprecated?: boolean;
-  readonly tags?: readonly string[];
-  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
-  readonly 'x-access'?: string;
-  readonly parameters?: readonly ApiParameter[];
-  readonly requestBody?: { readonly description?: string; readonly content: ApiContent };
-  readonly responses: Readonly<Record<string, ApiResponse>>;
-}
-
-export interface ApiParameter {
-  readonly name: string;
-  readonly in: string;
-  readonly required?: boolean;
-  readonly description?: string;
-  readonly schema?: ApiSchema;
-}
-
-interface ApiResponse {
-  readonly description: string;
-  readonly content?: ApiContent;
-}
-
-export type ApiContent = Readonly<Record<string, { readonly schema?: ApiSchema }>>;
-
-export interface ApiSchema {
-  readonly $ref?: string;
-  readonly title?: string;
-  readonly description?: string;
-  readonly type?: string | readonly string[];
-  readonly const?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly default?: unknown;
-  readonly format?: string;
-  readonly pattern?: string;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly deprecated?: boolean;
-  readonly properties?: Readonly<Record<string, ApiSchema>>;
-  readonly required?: readonly string[];
-  readonly additionalProperties?: boolean | ApiSchema;
-  readonly patternProperties?: Readonly<Record<string, ApiSchema>>;
-  readonly items?: ApiSchema;
-  readonly anyOf?: readonly ApiSchema[];
-  readonly oneOf?: readonly ApiSchema[];
-  readonly allOf?: readonly ApiSchema[];
-}
+if (import.meta.main) refreshApiPage();

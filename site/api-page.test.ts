@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import type { ApiSchema, OpenApiDocument } from './reference-page.ts';
-import { renderReferencePage } from './reference-page.ts';
+import type { ApiSchema, OpenApiDocument } from '../server/openapi/document.ts';
+import { refreshApiPage, renderApiPage } from './api-page.ts';
 
+const renderPage = (document: OpenApiDocument) => renderApiPage(document, '');
 const EVIL = '<img src=x onerror="alert(1)">\'&';
 
-async function pageOf(schema: ApiSchema, schemas: Readonly<Record<string, ApiSchema>> = {}): Promise<string> {
-  const page = await renderReferencePage({
+function pageOf(schema: ApiSchema, schemas: Readonly<Record<string, ApiSchema>> = {}): string {
+  const page = renderPage({
     openapi: '3.1.0',
     info: { title: 'Test', version: '1' },
     paths: {
@@ -23,7 +27,7 @@ async function pageOf(schema: ApiSchema, schemas: Readonly<Record<string, ApiSch
   return page.replace(/\s+/g, ' ');
 }
 
-test('every text of the document is escaped', async () => {
+test('every text of the document is escaped', () => {
   const evilSchema: ApiSchema = {
     title: EVIL,
     type: EVIL,
@@ -61,15 +65,15 @@ test('every text of the document is escaped', async () => {
     },
     components: { schemas: { [EVIL]: evilSchema }, securitySchemes: { bearer: { description: EVIL } } },
   };
-  const page = await renderReferencePage(document);
+  const page = renderPage(document);
   assert.ok(!page.includes('<img'));
   assert.ok(!/<[^>]*onerror=/.test(page.replace(/"[^"]*"/g, '')));
   assert.ok(page.includes('&lt;img src=x onerror=&quot;alert(1)&quot;&gt;&#39;&amp;'));
 });
 
-test('the contents list operations by tag, in the order of the tags', async () => {
+test('the contents list operations by tag, in the order of the tags', () => {
   const operation = (tag: string, summary: string) => ({ tags: [tag], summary, responses: {} });
-  const page = await renderReferencePage({
+  const page = renderPage({
     openapi: '3.1.0',
     info: { title: 'Test', version: '1' },
     tags: [{ name: 'Second' }, { name: 'Unused' }, { name: 'First' }],
@@ -88,11 +92,8 @@ test('the contents list operations by tag, in the order of the tags', async () =
   );
 });
 
-test('every link inside the page has its place', async () => {
-  const page = await pageOf(
-    { $ref: '#/components/schemas/Part' },
-    { Part: { type: 'object', properties: {} } },
-  );
+test('every link inside the page has its place', () => {
+  const page = pageOf({ $ref: '#/components/schemas/Part' }, { Part: { type: 'object', properties: {} } });
   for (const [, target] of page.matchAll(/href="#([^"]*)"/g)) {
     assert.ok(page.includes(`id="${target}"`), `#${target}`);
   }
@@ -123,15 +124,15 @@ const shapes: readonly [rule: string, schema: ApiSchema, shown: string][] = [
 ];
 
 for (const [rule, schema, shown] of shapes) {
-  test(`in a schema ${rule}`, async () => {
-    const page = await pageOf({ type: 'object', properties: { field: schema } });
+  test(`in a schema ${rule}`, () => {
+    const page = pageOf({ type: 'object', properties: { field: schema } });
     const field = page.slice(page.indexOf('<code class="name">field'), page.indexOf('<h4>Answer'));
     assert.ok(field.includes(shown), field);
   });
 }
 
-test('fields are nested lists and a named schema inside another is folded', async () => {
-  const page = await pageOf(
+test('fields are nested lists and a named schema inside another is folded', () => {
+  const page = pageOf(
     { $ref: '#/components/schemas/Bike' },
     {
       Bike: {
@@ -151,13 +152,31 @@ test('fields are nested lists and a named schema inside another is folded', asyn
   assert.match(body, /size<\/code>[\s\S]*<ul class="fields"><li><code class="name">width/);
 });
 
-test('a schema that holds itself ends in a link', async () => {
+test('a schema that holds itself ends in a link', () => {
   const filter = {
     type: 'object',
     properties: { all: { type: 'array', items: { $ref: '#/components/schemas/Filter' } } },
   };
-  const page = await pageOf({ $ref: '#/components/schemas/Filter' }, { Filter: filter });
+  const page = pageOf({ $ref: '#/components/schemas/Filter' }, { Filter: filter });
   assert.match(page, /list of <a href="#schema-Filter">Filter<\/a>/);
 });
 
 const PART = '#/components/schemas/Part';
+
+test('the page is written where it is missing or older than what it is made of, and left as it is otherwise (§10.3)', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'relata-api-page-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'api.html');
+  refreshApiPage(folder);
+  const page = readFileSync(path, 'utf8');
+  assert.match(page, /\/products\/batch\/initiate/);
+  writeFileSync(path, 'fresh');
+  refreshApiPage(folder);
+  assert.equal(readFileSync(path, 'utf8'), 'fresh');
+  const document = statSync(new URL('../docs/openapi.json', import.meta.url));
+  utimesSync(path, document.atime, new Date(document.mtimeMs - 1_000));
+  for (const suffix of ['.br', '.gz']) writeFileSync(path + suffix, 'packed of the page before');
+  refreshApiPage(folder);
+  assert.equal(readFileSync(path, 'utf8'), page);
+  assert.deepEqual(readdirSync(folder), ['api.html'], 'what was packed of an older page is gone');
+});
