@@ -9,12 +9,7 @@ import { lookupRoutes } from '../catalog/lookup/lookup-routes.ts';
 import { ontologyRoutes } from '../catalog/ontology/ontology-routes.ts';
 import { searchRoutes } from '../catalog/search/search-routes.ts';
 import { keptCommitRoutes } from '../catalog/updates/kept-commit-routes.ts';
-import {
-  contentRoutes,
-  deleteRoutes,
-  fullUpdateRoutes,
-  productUpdateRoutes,
-} from '../catalog/updates/update-routes.ts';
+import { contentRoutes, updateRoutes } from '../catalog/updates/update-routes.ts';
 import { channelBuildRoutes } from '../channels/builds/build-routes.ts';
 import { feedRoutes } from '../channels/builds/feed-routes.ts';
 import { channelRoutes } from '../channels/definitions/channel-routes.ts';
@@ -27,7 +22,7 @@ import { pipelineRoutes } from '../pipelines/definitions/pipeline-routes.ts';
 import { pipelineRunRoutes } from '../pipelines/runs/pipeline-run-routes.ts';
 import { webhookRoutes } from '../pipelines/runs/webhook-routes.ts';
 import { projectRoutes } from '../projects/project-routes.ts';
-import { productRelationRoutes, relatedRoutes } from '../relations/answers/related-routes.ts';
+import { relatedRoutes } from '../relations/answers/related-routes.ts';
 import { relationRoutes } from '../relations/definitions/relation-routes.ts';
 import { linkRoutes } from '../relations/links/link-routes.ts';
 import { statisticsRoutes } from '../statistics/statistics-routes.ts';
@@ -44,14 +39,11 @@ const ROUTES = [
   userRoutes,
   statisticsRoutes,
   taskRoutes,
-  productUpdateRoutes,
-  deleteRoutes,
-  fullUpdateRoutes,
+  updateRoutes,
   keptCommitRoutes,
   contentRoutes,
   lookupRoutes,
   relatedRoutes,
-  productRelationRoutes,
   relationRoutes,
   linkRoutes,
   suggestionRoutes,

@@ -2,31 +2,13 @@
  * The composition root: what is served, and in which order everything starts and stops. `parts.ts` puts the rooms together; parts
  * get what they need as parameters, and nothing is looked up by name.
  */
-import type { Config } from '../config.ts';
 import { addHealthRoutes } from '../http/server/health-routes.ts';
-import { listenOn, measureRequests, type Server, serveMetrics } from '../http/server/server.ts';
-import { type Clock, systemClock } from '../kernel/clock.ts';
+import { listenOn, measureRequests, serveMetrics } from '../http/server/server.ts';
 import type { FailureCode } from '../kernel/errors.ts';
 import { addRoutes } from './app-routes.ts';
-import { openParts, type Replacements } from './parts.ts';
-import type { Role } from './stores.ts';
+import { type AppOptions, openParts } from './parts.ts';
 import { openTraces, type Traces } from './traces.ts';
 import { startUpkeep } from './upkeep.ts';
-
-export interface AppOptions {
-  readonly config: Config;
-  /** Default: all, as the one process of an embedded store must. */
-  readonly role?: Role;
-  readonly clock?: Clock;
-  /** Where the log goes; default standard output. */
-  readonly logTo?: { write(line: string): void };
-  /** Where the built console is; default console/dist. */
-  readonly consoleFolder?: string;
-  /** Gets the server before its routes are added: a command serves more, or describes them. */
-  readonly onServer?: (server: Server) => void | Promise<void>;
-  /** Stands in front of the disk: tests put a full one there. */
-  readonly replace?: Replacements;
-}
 
 export { refuseTakenAddress } from '../http/server/server.ts';
 export { baseUrlOf } from './app-routes.ts';
@@ -36,24 +18,15 @@ export { openSecrets, type Role } from './stores.ts';
 export type App = Awaited<ReturnType<typeof createApp>>;
 
 /** Builds the service on its store; `start` makes it run and serve. */
-export async function createApp({
-  config,
-  role = 'all',
-  clock = systemClock,
-  replace = {},
-  logTo,
-  consoleFolder,
-  onServer,
-}: AppOptions) {
+export async function createApp(options: AppOptions) {
+  const { config, role = 'all' } = options;
   let isReady = false;
   let traces: Traces | undefined;
-  const parts = await openParts({
-    ...{ config, role, clock, replace, ...(logTo && { logTo }), isReady: () => isReady },
-  });
+  const parts = await openParts(options, () => isReady);
   const { server, storage, readers, logger, version, watch, metrics, threads } = parts;
   const { access, statistics, tasks, catalog, pipelines, channels, webhooks } = parts;
 
-  await onServer?.(server);
+  await options.onServer?.(server);
   measureRequests(
     server,
     [
@@ -65,7 +38,7 @@ export async function createApp({
   );
   addHealthRoutes(server, async () => isReady && (await storage.isReachable()), watch.listProblems);
   serveMetrics(server, metrics);
-  if (role !== 'worker') addRoutes(parts, consoleFolder);
+  if (role !== 'worker') addRoutes(parts, options.consoleFolder);
   await server.ready();
 
   const upkeep = startUpkeep(parts);

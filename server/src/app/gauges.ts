@@ -21,7 +21,7 @@ interface GaugeParts {
 export function listGauges(parts: GaugeParts): WatchedGauge[] {
   const { version, clock, storage, readers, watch, tasks, webhooks } = parts;
   const { database, postgres } = storage;
-  return [
+  const gauges: readonly (WatchedGauge | false | undefined)[] = [
     {
       name: 'relata_build_info',
       help: '1, with the version of the program.',
@@ -60,37 +60,24 @@ export function listGauges(parts: GaugeParts): WatchedGauge[] {
         return (performance.now() - begun) / 1000;
       },
     },
-    ...(storage.place.kind === 'embedded'
-      ? [
-          {
-            name: 'relata_catalogs_damaged',
-            help: 'Catalogs that are damaged or being checked, and not served.',
-            read: () => watch.listDamaged().length,
-          },
-        ]
-      : []),
-    ...(postgres === undefined
-      ? []
-      : [
-          {
-            name: 'relata_database_connections',
-            help: 'Connections of the serving thread, and callers that wait for one.',
-            label: 'state',
-            read: () => ({ ...postgres.countConnections() }),
-          },
-        ]),
-    ...(readers === undefined
-      ? []
-      : [
-          {
-            name: 'relata_replica_lag_seconds',
-            help: 'By how much a replica is behind, by its place in RELATA_REPLICA_URLS.',
-            label: 'replica',
-            read: () =>
-              Object.fromEntries(
-                readers.listDelaysMs().map((delayMs, at) => [String(at + 1), delayMs / 1000]),
-              ),
-          },
-        ]),
+    storage.place.kind === 'embedded' && {
+      name: 'relata_catalogs_damaged',
+      help: 'Catalogs that are damaged or being checked, and not served.',
+      read: () => watch.listDamaged().length,
+    },
+    postgres && {
+      name: 'relata_database_connections',
+      help: 'Connections of the serving thread, and callers that wait for one.',
+      label: 'state',
+      read: () => ({ ...postgres.countConnections() }),
+    },
+    readers && {
+      name: 'relata_replica_lag_seconds',
+      help: 'By how much a replica is behind, by its place in RELATA_REPLICA_URLS.',
+      label: 'replica',
+      read: () =>
+        Object.fromEntries(readers.listDelaysMs().map((delayMs, at) => [String(at + 1), delayMs / 1000])),
+    },
   ];
+  return gauges.filter((gauge) => !!gauge);
 }

@@ -10,8 +10,8 @@ import { createBuildThreads } from '../channels/builds/builds.ts';
 import { createChannels } from '../channels/channels.ts';
 import type { Config } from '../config.ts';
 import { describeRefusal } from '../http/answers/answers.ts';
-import { createMetrics, createServer } from '../http/server/server.ts';
-import type { Clock } from '../kernel/clock.ts';
+import { createMetrics, createServer, type Server } from '../http/server/server.ts';
+import { type Clock, systemClock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { allowAddresses } from '../outbound/outbound.ts';
 import { createPipelines } from '../pipelines/pipelines.ts';
@@ -20,7 +20,7 @@ import { SOURCE_LIMITS } from '../pipelines/sources/sources.ts';
 import { createProjects } from '../projects/projects.ts';
 import { createRelations } from '../relations/relations.ts';
 import { createStatistics } from '../statistics/statistics.ts';
-import type { Storage } from '../storage/storage.ts';
+import { createByteCache, type Storage } from '../storage/storage.ts';
 import { BufferPool } from '../storage/threads/threads.ts';
 import { createSuggestions } from '../suggestions/suggestions.ts';
 import { createTasks } from '../tasks/tasks.ts';
@@ -32,6 +32,7 @@ import {
   openReaders,
   openSecrets,
   openStores,
+  openThreads,
   type Role,
   threadEntry,
   threadPlaceOf,
@@ -43,15 +44,19 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 
 const MIB = 1024 * 1024;
 
-export interface PartsOptions {
+export interface AppOptions {
   readonly config: Config;
-  readonly role: Role;
-  readonly clock: Clock;
+  /** Default: all, as the one process of an embedded store must. */
+  readonly role?: Role;
+  readonly clock?: Clock;
   /** Where the log goes; default standard output. */
   readonly logTo?: { write(line: string): void };
-  readonly replace: Replacements;
-  /** Whether requests are served, for the metrics. */
-  readonly isReady: () => boolean;
+  /** Where the built console is; default console/dist. */
+  readonly consoleFolder?: string;
+  /** Gets the server before its routes are added: a command serves more, or describes them. */
+  readonly onServer?: (server: Server) => void | Promise<void>;
+  /** Stands in front of the disk: tests put a full one there. */
+  readonly replace?: Replacements;
 }
 
 export interface Replacements {
@@ -65,8 +70,11 @@ export interface Replacements {
 /** What the rooms offer each other and the app. */
 export type Parts = Awaited<ReturnType<typeof openParts>>;
 
-/** Opens the stores and makes all rooms; nothing runs yet. */
-export async function openParts({ config, role, clock, logTo, replace, isReady }: PartsOptions) {
+/** Opens the stores and makes all rooms; nothing runs yet. @param isReady whether requests are served, for the metrics */
+export async function openParts(
+  { config, role = 'all', clock = systemClock, logTo, replace = {} }: AppOptions,
+  isReady: () => boolean,
+) {
   const opened = await openOwnStorage(config, role);
   const storage = replace.storage?.(opened) ?? opened;
   const { database, payloads, postgres } = storage;
@@ -100,23 +108,26 @@ export async function openParts({ config, role, clock, logTo, replace, isReady }
   });
   const statistics = createStatistics({ ...base, countProducts: (id) => catalog.countProducts(id) });
 
-  const { catalogStore, relationStore, threads, cache } = openStores({
-    ...{ config, storage, readers, buffers, accountOf: projects.accountOf },
+  const place = threadPlaceOf(config, storage);
+  const threads = openThreads(config, place, {
+    accountOf: projects.accountOf,
     onCatalogWritten(projectId) {
       webhooks.wake(projectId);
       channels.noteWrite(projectId);
     },
   });
+  const cache = createByteCache(config.cacheMib * MIB);
+  const { relationSeconds, uploadMaxMib } = config;
+  const stores = openStores(storage, readers, { threads, cache, buffers, relationSeconds });
   // The server waits for every request, and these may take long.
   server.addHook('preClose', () => threads.relationSurveyors.close());
-  const { uploadMaxMib } = config;
   const { getSettings, getLocale, recallSettings } = projects;
   const relations = createRelations({
-    ...{ ...base, store: relationStore, cache, tasks, uploadMaxMib, getSettings, recallSettings },
+    ...{ ...base, store: stores.relations, cache, tasks, uploadMaxMib, getSettings, recallSettings },
   });
   const catalog = createCatalog({
     ...{ ...base, tasks, getSettings, getLocale },
-    store: replace.store?.(catalogStore) ?? catalogStore,
+    store: replace.store?.(stores.catalogs) ?? stores.catalogs,
     ingest: createIngest({ threads: threads.parsers, payloads, maxMib: uploadMaxMib, buffers }),
     scans: createScans(threads.scanners),
     searchers: threads.relationReaders,
@@ -130,7 +141,6 @@ export async function openParts({ config, role, clock, logTo, replace, isReady }
   });
 
   const rooms = { ...base, tasks, catalog, relations };
-  const place = threadPlaceOf(config, storage);
   const allow = [...config.fetchAllow];
   const userAgent = `relata/${version}`;
   const maxPackedBytes = config.sourceMaxMib * MIB;

@@ -1,5 +1,6 @@
 /** The composition of what keeps things: the store that the settings say, with its threads and replicas. */
 
+import assert from 'node:assert/strict';
 import { extname } from 'node:path';
 import type { CatalogSnapshots } from '../catalog/catalog.ts';
 import { createPostgresCatalogStore, createPostgresSnapshots } from '../catalog/store/postgres/postgres.ts';
@@ -20,7 +21,7 @@ import {
 } from '../storage/secrets/secrets.ts';
 import { type CatalogFiles, createCatalogFiles } from '../storage/sqlite/sqlite.ts';
 import {
-  createByteCache,
+  type ByteCache,
   dataFolderAt,
   lockDataFolder,
   openStorage,
@@ -28,12 +29,15 @@ import {
   type Storage,
   type ThreadPlace,
 } from '../storage/storage.ts';
-import { type BufferPool, createThreadPool, type ThreadPool } from '../storage/threads/threads.ts';
+import {
+  type BufferPool,
+  createThreadPool,
+  type PoolSettings,
+  type ThreadPool,
+} from '../storage/threads/threads.ts';
 
 /** What a process does: answer requests, run tasks, or both. */
 export type Role = 'api' | 'worker' | 'all';
-
-const MIB = 1024 * 1024;
 
 /** @throws Error for a role that the embedded store cannot have (one process holds its folder), and for newer files */
 export async function openOwnStorage(config: Config, role: Role): Promise<Storage> {
@@ -120,80 +124,66 @@ const tellWrites = (threads: ThreadPool, onWritten: (projectId: number) => void)
 /** A full update takes 46 MiB less with it than by default, and no more processor time: batches are in shared memory. */
 const UPDATE_YOUNG_MIB = 12;
 
-/** The stores of catalogs and relations with their threads, on whichever database there is. */
-export function openStores({
-  config,
-  storage,
-  readers,
-  buffers,
-  accountOf,
-  onCatalogWritten,
-}: {
-  config: Config;
-  storage: Storage;
-  readers: Readers | undefined;
-  buffers: BufferPool;
-  accountOf(projectId: number): number;
-  onCatalogWritten(projectId: number): void;
-}) {
-  const { place, postgres } = storage;
-  const handed = threadPlaceOf(config, storage);
-  const open = (
-    name: string,
-    size: number,
-    settings: { share?: number; youngMib?: number; accountOf?(projectId: number): number } = {},
-  ) => createThreadPool(threadEntry(name), { size, ...settings, workerData: handed });
+/** The threads that catalogs and relations share. */
+export function openThreads(
+  { parserThreads, writerThreads, readerThreads }: Config,
+  workerData: ThreadPlace,
+  on: { accountOf(projectId: number): number; onCatalogWritten(projectId: number): void },
+) {
+  const { accountOf } = on;
+  const open = (name: string, size: number, settings: Partial<PoolSettings> = {}) =>
+    createThreadPool(threadEntry(name), { size, ...settings, workerData });
   const young = { youngMib: UPDATE_YOUNG_MIB };
-  const parsers = open('ingest-worker', config.parserThreads, young);
-  const writers = tellWrites(open('store-worker', config.writerThreads, young), onCatalogWritten);
-  const scanners = open('scan-worker', 1, { accountOf });
-  // One more than an account may hold, so that none keeps the others waiting.
-  const relationReaders = open('relation-worker', config.readerThreads + 1, {
-    share: config.readerThreads,
-    accountOf,
-  });
-  const relationSurveyors = open('relation-worker', 1, { accountOf });
-  // One at a time, so that long answers take no more memory; no other work waits behind them.
-  const makers = open('scan-worker', 1);
-  const cache = createByteCache(config.cacheMib * MIB);
-  const lookups = { cache, makers, buffers };
-  const threads = { parsers, writers, scanners, relationReaders, relationSurveyors, makers };
-  const relationMs = config.relationSeconds * 1_000;
-  const questions = { writers, readers: relationReaders, surveyors: relationSurveyors, relationMs };
-  if (place.kind === 'embedded' || postgres === undefined) {
-    const files =
-      place.kind === 'embedded'
-        ? createCatalogFiles(place.catalogs, place.markMoves)
-        : createCatalogFiles('');
-    return {
-      ...{ threads, cache },
-      catalogStore: createSqliteCatalogStore({ files, writers, readers: parsers, ...lookups }),
-      relationStore: createSqliteRelationStore({ files, ...questions }),
-    };
-  }
-  const parts = { postgres, readPostgres: () => readers?.pick() ?? postgres, writers };
   return {
-    ...{ threads, cache },
-    catalogStore: createPostgresCatalogStore({ ...parts, ...lookups }),
-    relationStore: createPostgresRelationStore({ ...parts, ...questions }),
+    parsers: open('ingest-worker', parserThreads, young),
+    writers: tellWrites(open('store-worker', writerThreads, young), on.onCatalogWritten),
+    scanners: open('scan-worker', 1, { accountOf }),
+    // One more than an account may hold, so that none keeps the others waiting.
+    relationReaders: open('relation-worker', readerThreads + 1, { share: readerThreads, accountOf }),
+    relationSurveyors: open('relation-worker', 1, { accountOf }),
+    // One at a time, so that long answers take no more memory; no other work waits behind them.
+    makers: open('scan-worker', 1),
   };
 }
 
-/** What a thread reads catalogs from. */
-interface ThreadSnapshots {
-  readonly snapshots: CatalogSnapshots;
-  /** Of the embedded store only. */
-  readonly files?: CatalogFiles;
+/** The stores of catalogs and relations, on whichever database there is. */
+export function openStores(
+  { place, postgres }: Storage,
+  readers: Readers | undefined,
+  {
+    threads: { parsers, writers, makers, relationReaders, relationSurveyors },
+    relationSeconds,
+    ...memory
+  }: {
+    readonly threads: ReturnType<typeof openThreads>;
+    readonly cache: ByteCache;
+    readonly buffers: BufferPool;
+    readonly relationSeconds: number;
+  },
+) {
+  const lookups = { ...memory, makers };
+  const relationMs = relationSeconds * 1_000;
+  const questions = { writers, readers: relationReaders, surveyors: relationSurveyors, relationMs };
+  if (place.kind === 'embedded') {
+    const files = createCatalogFiles(place.catalogs, place.markMoves);
+    return {
+      catalogs: createSqliteCatalogStore({ files, writers, readers: parsers, ...lookups }),
+      relations: createSqliteRelationStore({ files, ...questions }),
+    };
+  }
+  assert(postgres, 'a store on PostgreSQL has connections to it');
+  const reached = { postgres, readPostgres: () => readers?.pick() ?? postgres, writers };
+  return {
+    catalogs: createPostgresCatalogStore({ ...reached, ...lookups }),
+    relations: createPostgresRelationStore({ ...reached, ...questions }),
+  };
 }
 
 /** Opens the store for a thread that reads catalogs as they were at one moment, and derives what relations ask. */
-export function openSnapshots(place: ThreadPlace): ThreadSnapshots {
-  if (place.kind === 'embedded') {
-    const files = createCatalogFiles(place.catalogs, place.markMoves);
-    return { files, snapshots: snapshotsOfFiles(files, place) };
-  }
-  const postgres = openPostgres(place);
-  return { snapshots: snapshotsOfRows(postgres) };
+export function openSnapshots(place: ThreadPlace): { snapshots: CatalogSnapshots; files?: CatalogFiles } {
+  if (place.kind === 'postgres') return { snapshots: snapshotsOfRows(openPostgres(place)) };
+  const files = createCatalogFiles(place.catalogs, place.markMoves);
+  return { files, snapshots: snapshotsOfFiles(files, place) };
 }
 
 export const snapshotsOfFiles = (

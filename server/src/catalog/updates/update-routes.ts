@@ -66,31 +66,6 @@ const UpdateQuery = Type.Object({
   ),
 });
 
-/** Source: docs/interface.md §4.3. */
-export const productUpdateRoutes =
-  ({ catalog, answerOnce, uploadMaxMib }: UpdateRouteParts): Routes =>
-  (server) => {
-    const update = {
-      ...about,
-      hooks: { onRequest: readPartial, preParsing: storingBody(catalog) },
-      config: { ...config, body: 'raw', maxBodyMib: uploadMaxMib },
-      summary: 'Replace products (incremental update) or change some of their fields (partial update)',
-      ...{ query: UpdateQuery, body: UpdateBody, answer: { 200: UpdateAnswer } },
-    } as const;
-    for (const method of SENDS)
-      serve(server, `${method} /products`, {
-        ...update,
-        handle(request) {
-          const { onInvalid } = request.query;
-          const partial = request.query.partial === 'true';
-          const updating = answerOnce<ProductsAccepted>(request, (record) =>
-            catalog.updates.update(request.project, rawBodyOf(request), { partial, onInvalid, record }),
-          );
-          return untilDone(request, updating);
-        },
-      });
-  };
-
 const storingBody = (catalog: Catalog) => async (request: FastifyRequest) => {
   request.payload = catalog.openPayload(request.project.id);
 };
@@ -147,42 +122,6 @@ const takesIdentifiers = { maxBodyMib: 30, holds: { values: 20_000 } } as const;
 /** Not every client sends a body with DELETE. */
 const DELETE_CALLS = ['DELETE /products', 'POST /products/delete'] as const;
 
-/** Source: docs/interface.md §4.6. */
-export const deleteRoutes =
-  ({ catalog, answerOnce, projects }: UpdateRouteParts): Routes =>
-  (server) => {
-    const remove = {
-      ...about,
-      config: { ...config, ...takesIdentifiers },
-      summary: 'Delete products by identifier',
-      hooks: { preValidation: takeFromQuery } satisfies Endpoint['hooks'],
-      ...{ query: DeleteQuery, body: DeleteBody, answer: { 200: TaskStarted } },
-    } as const;
-    for (const call of DELETE_CALLS)
-      serve(server, call, {
-        ...remove,
-        async handle(request) {
-          const identifiers = listOf(request.body);
-          if (identifiers.length > PRODUCTS_PER_REQUEST) {
-            throw new ServiceError('too_many_identifiers', {
-              values: [identifiers.length, PRODUCTS_PER_REQUEST],
-            });
-          }
-          return answerOnce(request, async (record) => {
-            for (const given of listNamed(request.query))
-              await refuseCommas(given, (some) => catalog.updates.mayGetAny(request.project.id, some));
-            return catalog.updates.remove(request.project, identifiers, {
-              author: actorOf(request.caller),
-              async record(tx, answer) {
-                await record(tx, answer);
-                await projects.recordChange(describeDelete(request, identifiers), tx);
-              },
-            });
-          });
-        },
-      });
-  };
-
 const listOf = (body: { identifiers: string[] } | string[]) =>
   Array.isArray(body) ? body : body.identifiers;
 
@@ -228,48 +167,6 @@ const CONTENT_CALLS = [
   ['POST /content/batch/upload', SUCCESS_TEXTS.upload],
   ['PUT /content/batch/upload', SUCCESS_TEXTS.upload],
 ] as const;
-
-/**
- * Without an answer, a connector that sends pages as well as products never gets to its products. Source: docs/interface.md
- * §4.11.
- */
-export const contentRoutes =
-  ({ catalog, uploadMaxMib }: UpdateRouteParts): Routes =>
-  (server) => {
-    const logged = new Set<number>();
-    const logOnce = ({ project, log }: FastifyRequest) => {
-      if (!logged.has(project.id)) log.info({ project: project.id }, ANSWERED);
-      logged.add(project.id);
-    };
-    const page = {
-      tags: about.tags,
-      config: { ...config, body: 'raw', maxBodyMib: uploadMaxMib },
-      summary: 'Pages of a shop: answered, counted and kept nowhere',
-      query: ProjectQuery,
-      failures: { '4xx': ErrorAnswer },
-    } as const;
-    for (const [call, text] of CONTENT_CALLS)
-      serve(server, call, {
-        ...{ ...page, answer: { 200: Accepted } },
-        async handle(request) {
-          logOnce(request);
-          const { rawBody, project } = request;
-          const pages = rawBody && (await catalog.countPages(project.id, rawBody));
-          const counts = pages === undefined ? {} : { nrOfSent: pages, nrOfParsed: pages };
-          return { message: text, status: 'success' as const, ...counts };
-        },
-      });
-    serve(server, 'POST /content/batch/start', {
-      ...{ ...page, answer: { 200: Type.Object({ status: success, data: Accepted }) } },
-      async handle(request) {
-        logOnce(request);
-        return {
-          status: 'success' as const,
-          data: { message: SUCCESS_TEXTS.start, status: 'success' as const },
-        };
-      },
-    });
-  };
 
 const FullUpdateQuery = Type.Object({
   ...ProjectQuery.properties,
@@ -327,10 +224,61 @@ const Found = Type.Object({
 });
 const GivenUp = Type.Object({ status: success, fullUpdateId: Type.Integer() });
 
-/** Source: docs/interface.md §4.4. */
-export const fullUpdateRoutes =
-  ({ catalog, answerOnce, uploadMaxMib }: UpdateRouteParts): Routes =>
+/** Source: docs/interface.md §4.3, §4.4 and §4.6. */
+export const updateRoutes =
+  ({ catalog, answerOnce, projects, uploadMaxMib }: UpdateRouteParts): Routes =>
   (server) => {
+    const update = {
+      ...about,
+      hooks: { onRequest: readPartial, preParsing: storingBody(catalog) },
+      config: { ...config, body: 'raw', maxBodyMib: uploadMaxMib },
+      summary: 'Replace products (incremental update) or change some of their fields (partial update)',
+      ...{ query: UpdateQuery, body: UpdateBody, answer: { 200: UpdateAnswer } },
+    } as const;
+    for (const method of SENDS)
+      serve(server, `${method} /products`, {
+        ...update,
+        handle(request) {
+          const { onInvalid } = request.query;
+          const partial = request.query.partial === 'true';
+          const updating = answerOnce<ProductsAccepted>(request, (record) =>
+            catalog.updates.update(request.project, rawBodyOf(request), { partial, onInvalid, record }),
+          );
+          return untilDone(request, updating);
+        },
+      });
+
+    const remove = {
+      ...about,
+      config: { ...config, ...takesIdentifiers },
+      summary: 'Delete products by identifier',
+      hooks: { preValidation: takeFromQuery } satisfies Endpoint['hooks'],
+      ...{ query: DeleteQuery, body: DeleteBody, answer: { 200: TaskStarted } },
+    } as const;
+    for (const call of DELETE_CALLS)
+      serve(server, call, {
+        ...remove,
+        async handle(request) {
+          const identifiers = listOf(request.body);
+          if (identifiers.length > PRODUCTS_PER_REQUEST) {
+            throw new ServiceError('too_many_identifiers', {
+              values: [identifiers.length, PRODUCTS_PER_REQUEST],
+            });
+          }
+          return answerOnce(request, async (record) => {
+            for (const given of listNamed(request.query))
+              await refuseCommas(given, (some) => catalog.updates.mayGetAny(request.project.id, some));
+            return catalog.updates.remove(request.project, identifiers, {
+              author: actorOf(request.caller),
+              async record(tx, answer) {
+                await record(tx, answer);
+                await projects.recordChange(describeDelete(request, identifiers), tx);
+              },
+            });
+          });
+        },
+      });
+
     const { fullUpdates } = catalog;
     /** Bodies of other steps than the upload mean nothing; some connectors send the last batch again. */
     const step = { ...about, config: { ...config, maxBodyMib: uploadMaxMib, body: 'raw' } } as const;
@@ -444,6 +392,48 @@ export const fullUpdateRoutes =
       summary: 'Give up the open full update',
       ...{ query: FullUpdateQuery, answer: { 200: GivenUp }, answerOnce },
       handle: ({ project, query }, record) => fullUpdates.giveUp(project.id, query.fullUpdateId, record),
+    });
+  };
+
+/**
+ * Without an answer, a connector that sends pages as well as products never gets to its products. Source: docs/interface.md
+ * §4.11.
+ */
+export const contentRoutes =
+  ({ catalog, uploadMaxMib }: UpdateRouteParts): Routes =>
+  (server) => {
+    const logged = new Set<number>();
+    const logOnce = ({ project, log }: FastifyRequest) => {
+      if (!logged.has(project.id)) log.info({ project: project.id }, ANSWERED);
+      logged.add(project.id);
+    };
+    const page = {
+      tags: about.tags,
+      config: { ...config, body: 'raw', maxBodyMib: uploadMaxMib },
+      summary: 'Pages of a shop: answered, counted and kept nowhere',
+      query: ProjectQuery,
+      failures: { '4xx': ErrorAnswer },
+    } as const;
+    for (const [call, text] of CONTENT_CALLS)
+      serve(server, call, {
+        ...{ ...page, answer: { 200: Accepted } },
+        async handle(request) {
+          logOnce(request);
+          const { rawBody, project } = request;
+          const pages = rawBody && (await catalog.countPages(project.id, rawBody));
+          const counts = pages === undefined ? {} : { nrOfSent: pages, nrOfParsed: pages };
+          return { message: text, status: 'success' as const, ...counts };
+        },
+      });
+    serve(server, 'POST /content/batch/start', {
+      ...{ ...page, answer: { 200: Type.Object({ status: success, data: Accepted }) } },
+      async handle(request) {
+        logOnce(request);
+        return {
+          status: 'success' as const,
+          data: { message: SUCCESS_TEXTS.start, status: 'success' as const },
+        };
+      },
     });
   };
 

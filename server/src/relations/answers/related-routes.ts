@@ -52,7 +52,7 @@ const common = {
 };
 const isNothing = (given: unknown) => given === undefined || given === '' || given === '[]';
 
-/** Source: docs/interface.md §4.8. */
+/** Source: docs/interface.md §4.8 and §12.7. */
 export const relatedRoutes =
   ({ relations, catalog }: { readonly relations: Relations; readonly catalog: Catalog }): Routes =>
   (server) => {
@@ -103,6 +103,28 @@ export const relatedRoutes =
         if (identifier === undefined)
           throw new ServiceError('query_invalid', { details: ["must have required property 'identifier'"] });
         return answer(project, reply, { ...requested, form: 'single', identifiers: [identifier] });
+      },
+    });
+
+    // Source: docs/interface.md §12.7.
+    serve(server, 'GET /management/projects/:id/products/:identifier/relations', {
+      config: { guard: 'management', access: 'manage' },
+      tags: ['Products'],
+      summary: 'What a product leads to and what leads to it, relation by relation, with the reason',
+      ...{ params: ProductRelationParams, query: ProductRelationsQuery, answer: { 200: ProductRelations } },
+      async handle({ project, params: { identifier }, query }, reply) {
+        const requested = { projectId: project.id, identifier, limit: query.limit ?? DEFAULT_LIMIT };
+        return whileCallerWaits(reply, async (signal) => ({
+          relations: (await relations.relateProduct(requested, signal)).map(({ relation, related }) => ({
+            id: relation.id,
+            name: relation.definition.name,
+            tag: relation.definition.tag,
+            enabled: relation.definition.enabled,
+            state: relation.state,
+            asSource: related?.asSource ?? null,
+            asTarget: related?.asTarget ?? null,
+          })),
+        }));
       },
     });
   };
@@ -336,28 +358,3 @@ const ProductRelations = Type.Object(
   },
   { title: 'ProductRelations' },
 );
-
-/** Source: docs/interface.md §12.7. */
-export const productRelationRoutes =
-  ({ relations }: { readonly relations: Relations }): Routes =>
-  (server) =>
-    serve(server, 'GET /management/projects/:id/products/:identifier/relations', {
-      config: { guard: 'management', access: 'manage' },
-      tags: ['Products'],
-      summary: 'What a product leads to and what leads to it, relation by relation, with the reason',
-      ...{ params: ProductRelationParams, query: ProductRelationsQuery, answer: { 200: ProductRelations } },
-      async handle({ project, params: { identifier }, query }, reply) {
-        const requested = { projectId: project.id, identifier, limit: query.limit ?? DEFAULT_LIMIT };
-        return whileCallerWaits(reply, async (signal) => ({
-          relations: (await relations.relateProduct(requested, signal)).map(({ relation, related }) => ({
-            id: relation.id,
-            name: relation.definition.name,
-            tag: relation.definition.tag,
-            enabled: relation.definition.enabled,
-            state: relation.state,
-            asSource: related?.asSource ?? null,
-            asTarget: related?.asTarget ?? null,
-          })),
-        }));
-      },
-    });
