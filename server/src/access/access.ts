@@ -3,10 +3,9 @@
  * often. The server calls it before every request. It stores hashes and never a value, and leaves decisions about
  * projects to projects. It wakes by itself only to write down when keys were used.
  */
-import type { Clock } from '../kernel/clock.ts';
 import { commandAuthor, type Projects } from '../projects/projects.ts';
 import type { Postgres } from '../storage/postgres/postgres.ts';
-import type { Database } from '../storage/storage.ts';
+import type { Base } from '../storage/storage.ts';
 import {
   createKeyFinder,
   createKeyManagement,
@@ -20,11 +19,9 @@ import { createUsers, removeRolesIn } from './users/users.ts';
 
 export type Access = ReturnType<typeof createAccess>;
 
-export interface AccessParts {
-  readonly database: Database;
+export interface AccessParts extends Pick<Base, 'clock' | 'database'> {
   /** Where several processes serve: they count requests together. */
   readonly postgres?: Postgres | undefined;
-  readonly clock: Clock;
   readonly projects: Projects;
   /** The company's provider; undefined: people sign in with passwords alone. */
   readonly oidc?: ProviderSettings | undefined;

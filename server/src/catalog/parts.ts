@@ -1,8 +1,5 @@
-import type { Clock } from '../kernel/clock.ts';
 import type { FailureCode } from '../kernel/errors.ts';
-import type { Logger } from '../kernel/logger.ts';
-import type { PayloadFiles } from '../storage/payloads/payloads.ts';
-import type { Database } from '../storage/storage.ts';
+import type { Base } from '../storage/storage.ts';
 import type { ThreadPool } from '../storage/threads/threads.ts';
 import type { TaskRun, Tasks } from '../tasks/tasks.ts';
 import type { Scans } from './browse/browse.ts';
@@ -23,9 +20,7 @@ export interface CatalogSettings {
 export type WrittenCounts = Partial<Pick<ChangeCounts, 'created' | 'changed' | 'deleted'>>;
 
 /** What every part of the catalog works with. */
-export interface CatalogParts {
-  readonly database: Database;
-  readonly payloads: PayloadFiles;
+export interface CatalogParts extends Pick<Base, 'clock' | 'database' | 'logger' | 'payloads'> {
   readonly store: CatalogStore;
   readonly ingest: Ingest;
   readonly scans: Scans;
@@ -34,8 +29,6 @@ export interface CatalogParts {
   /** How long a search waits for its index; default: as docs/interface.md §4.13 says. */
   readonly searchWaitMs?: number | undefined;
   readonly tasks: Tasks;
-  readonly clock: Clock;
-  readonly logger: Logger;
   getSettings(projectId: number): Promise<CatalogSettings>;
   /** How people write numbers in the project, as `de-DE`. */
   getLocale(projectId: number): Promise<string>;

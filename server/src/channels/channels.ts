@@ -6,15 +6,11 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import { createDefinitions, removeRowsOf, type SentChange, type Shown } from '../definitions/definitions.ts';
 import type { ChosenProject } from '../kernel/caller.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { Logger } from '../kernel/logger.ts';
 import { createTextChecks } from '../pipelines/mapping/expressions/expressions.ts';
 import { AccountPlaces } from '../pipelines/pipelines.ts';
 import type { Projects } from '../projects/projects.ts';
 import type { Relations } from '../relations/relations.ts';
-import type { PayloadFiles } from '../storage/payloads/payloads.ts';
-import type { Secrets } from '../storage/secrets/secrets.ts';
-import type { Database } from '../storage/storage.ts';
+import type { Base } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import {
   type BuildRequest,
@@ -37,12 +33,7 @@ import {
   type Snapshot,
 } from './definitions/definitions.ts';
 
-export interface ChannelParts {
-  readonly database: Database;
-  readonly payloads: PayloadFiles;
-  readonly secrets: Secrets;
-  readonly clock: Clock;
-  readonly logger: Logger;
+export interface ChannelParts extends Base {
   readonly tasks: Tasks;
   readonly threads: BuildThreads;
   readonly catalog: Pick<Catalog, 'countProducts' | 'store'>;

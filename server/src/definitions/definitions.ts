@@ -5,11 +5,9 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { ChosenProject } from '../kernel/caller.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import { type ListPage, type PageRequest, readPlace, toPage } from '../projects/projects.ts';
-import type { Secrets } from '../storage/secrets/secrets.ts';
-import { type Chosen, type ControlTransaction, markOf, readNow } from '../storage/storage.ts';
+import { type Base, type Chosen, type ControlTransaction, markOf, readNow } from '../storage/storage.ts';
 import type { Task, Tasks } from '../tasks/tasks.ts';
 import type { Store } from './definition-store.ts';
 import { createResources, type ResourceParts, type Writer } from './resources.ts';
@@ -100,9 +98,7 @@ export interface SentChange<Answered> extends Writer<Answered, ChosenProject> {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface DefinitionParts extends ResourceParts {
-  readonly clock: Clock;
-  readonly secrets: Secrets;
+export interface DefinitionParts extends ResourceParts, Pick<Base, 'clock' | 'secrets'> {
   readonly tasks: Pick<Tasks, 'listNumbered'>;
 }
 

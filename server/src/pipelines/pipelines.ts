@@ -13,14 +13,10 @@ import {
   type Shown,
 } from '../definitions/definitions.ts';
 import type { ChosenProject } from '../kernel/caller.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import type { Logger } from '../kernel/logger.ts';
 import type { Projects } from '../projects/projects.ts';
 import type { Relations } from '../relations/relations.ts';
-import type { PayloadFiles } from '../storage/payloads/payloads.ts';
-import type { Secrets } from '../storage/secrets/secrets.ts';
-import type { Database } from '../storage/storage.ts';
+import type { Base } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import { AccountPlaces } from './account-places.ts';
 import {
@@ -48,12 +44,7 @@ import { listMaskedMembers } from './sources/sources.ts';
 
 export { AccountPlaces } from './account-places.ts';
 
-export interface PipelineParts {
-  readonly database: Database;
-  readonly payloads: PayloadFiles;
-  readonly secrets: Secrets;
-  readonly clock: Clock;
-  readonly logger: Logger;
+export interface PipelineParts extends Base {
   readonly tasks: Tasks;
   /** What fetches, reads and maps. */
   readonly threads: RunThreads;

@@ -1,6 +1,5 @@
-import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import type { ControlTransaction, Database } from '../storage/storage.ts';
+import type { Base, ControlTransaction, Database } from '../storage/storage.ts';
 import { type AuditLog, type Author, type Change, describeChange } from './audit-store.ts';
 import { type ListPage, type PageRequest, readPlace, toPage } from './list-page.ts';
 import {
@@ -58,9 +57,7 @@ export interface ProjectManagement {
   restoreProject(author: Author, id: number, beside?: Beside<Project>): Promise<Project>;
 }
 
-export interface ProjectManagementParts {
-  readonly database: Database;
-  readonly clock: Clock;
+export interface ProjectManagementParts extends Pick<Base, 'clock' | 'database'> {
   readonly auditLog: AuditLog;
   /** Runs after a project was written. */
   readonly onWritten: () => void;
@@ -217,9 +214,7 @@ export interface GroupManagement {
   deleteGroup(author: Author, id: number, beside?: Beside<ProjectGroup>): Promise<void>;
 }
 
-interface GroupManagementParts {
-  readonly database: Database;
-  readonly clock: Clock;
+interface GroupManagementParts extends Pick<Base, 'clock' | 'database'> {
   readonly auditLog: AuditLog;
   /** Runs in the transaction that removes a group. */
   readonly onGroupRemoved: (tx: ControlTransaction, groupId: number) => Promise<void>;

@@ -5,9 +5,8 @@
  * which one.
  */
 import type { Caller, ChosenProject, PartScope, Scope } from '../kernel/caller.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import type { ControlTransaction, Database } from '../storage/storage.ts';
+import type { Base, ControlTransaction } from '../storage/storage.ts';
 import { type AuditLog, type Author, commandAuthor, createAuditLog } from './audit-store.ts';
 import { type Project, type ProjectSettings, RESTORABLE_MS, type Reach, reachesGroup } from './project.ts';
 import { createProjectChoice, type ProjectChoice } from './project-choice.ts';
@@ -91,10 +90,7 @@ interface Accounts {
   findAccounts(tx?: ControlTransaction): Promise<Account[]>;
 }
 
-export interface ProjectsParts {
-  readonly database: Database;
-  readonly clock: Clock;
-}
+export type ProjectsParts = Pick<Base, 'clock' | 'database'>;
 
 export function createProjects({ database, clock }: ProjectsParts): Projects {
   const listeners: GoneListener[] = [];

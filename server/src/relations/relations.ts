@@ -5,12 +5,9 @@
  * know the catalog; the catalog never knows them.
  */
 import type { ChosenProject } from '../kernel/caller.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import type { Logger } from '../kernel/logger.ts';
 import { type Recognisable, recognise } from '../kernel/recognise.ts';
-import type { PayloadFiles } from '../storage/payloads/payloads.ts';
-import { refuseOtherState } from '../storage/storage.ts';
+import { type Base, refuseOtherState } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import { createRelatedAnswers, type RelatedAnswerParts } from './answers/answers.ts';
 import {
@@ -26,14 +23,13 @@ import { createRelationBuilds } from './memberships/memberships.ts';
 import type { ExplainInput, ProductRelationsInput, RelationExplanation } from './search/search.ts';
 import type { RelationStore } from './store/store.ts';
 
-export interface RelationParts extends Omit<RelatedAnswerParts, 'store'> {
+export interface RelationParts
+  extends Omit<RelatedAnswerParts, 'store'>,
+    Pick<Base, 'clock' | 'logger' | 'payloads'> {
   readonly store: RelationStore;
   readonly tasks: Tasks;
-  readonly payloads: PayloadFiles;
   /** Largest list of links. */
   readonly uploadMaxMib: number;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** Of a project, for its links (§14.2). */
   getSettings(projectId: number): Promise<{ readonly maxDeletePercent: number }>;
 }

@@ -6,11 +6,9 @@
  */
 import type { MeasuredRequest, SentRequest } from '../http/server/server.ts';
 import { isUser } from '../kernel/caller.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import type { Logger } from '../kernel/logger.ts';
 import type { Projects } from '../projects/projects.ts';
-import type { ControlTransaction, Database } from '../storage/storage.ts';
+import type { Base, ControlTransaction, Database } from '../storage/storage.ts';
 import {
   addCatalogCounts,
   dropCatalogCounts,
@@ -30,10 +28,7 @@ import {
 import { HOUR_SECONDS, MINUTE_SECONDS, RequestTally, WHOLE_ACCOUNT } from './request-tally.ts';
 import { type Span, sumRequests, sumSizes } from './series.ts';
 
-export interface StatisticsParts {
-  readonly database: Database;
-  readonly clock: Clock;
-  readonly logger: Logger;
+export interface StatisticsParts extends Pick<Base, 'clock' | 'database' | 'logger'> {
   readonly projects: Pick<Projects, 'whenGone'>;
   /** Off the serving thread. */
   countProducts(projectId: number): Promise<number>;

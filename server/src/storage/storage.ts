@@ -5,7 +5,9 @@
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
+import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
+import type { Logger } from '../kernel/logger.ts';
 import { dataFolderAt, makeDataFolder } from './data-folder.ts';
 import type { Database } from './database.ts';
 import { migrate, newestOf } from './migrate.ts';
@@ -21,6 +23,7 @@ import {
   tryWrites,
   watchSchema,
 } from './postgres/postgres.ts';
+import type { Secrets } from './secrets/secrets.ts';
 import {
   CONTROL_PRAGMAS,
   createMarkMoves,
@@ -93,6 +96,15 @@ export {
   SERVICE,
   unfinished,
 } from './unfinished-move.ts';
+
+/** What rooms work with, whatever they are about. */
+export interface Base {
+  readonly database: Database;
+  readonly payloads: PayloadFiles;
+  readonly secrets: Secrets;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
 
 /** Where catalogs are; plain data, from which threads open them. */
 export type CatalogPlace =

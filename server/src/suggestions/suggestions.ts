@@ -7,12 +7,11 @@
 import type { OpenTally, SurveyResult } from '../catalog/browse/browse.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Ontology } from '../catalog/ontology/ontology.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Projects } from '../projects/projects.ts';
 import type { Relation } from '../relations/definitions/definitions.ts';
 import type { Relations } from '../relations/relations.ts';
-import type { ControlTransaction, Database } from '../storage/storage.ts';
+import type { Base, ControlTransaction } from '../storage/storage.ts';
 import { listSampled, suggestAttributes, suggestDuplicates } from './attribute-suggestions.ts';
 import { CatalogSample } from './catalog-sample.ts';
 import {
@@ -25,12 +24,10 @@ import {
 import { suggestRelations } from './relation-suggestions.ts';
 import type { RelationSuggestion, Suggestion } from './suggestion.ts';
 
-interface SuggestionParts {
+interface SuggestionParts extends Pick<Base, 'clock' | 'database'> {
   readonly catalog: Pick<Catalog, 'survey' | 'store'>;
   readonly relations: Pick<Relations, 'list' | 'readVersion'>;
   readonly projects: Pick<Projects, 'getLocale' | 'whenGone'>;
-  readonly database: Database;
-  readonly clock: Clock;
 }
 
 interface FoundSuggestions extends Omit<SurveyResult, 'counted'>, SuggestedCount {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from '../kernel/logger.ts';
-import type { Database } from '../storage/storage.ts';
+import type { Base, Database } from '../storage/storage.ts';
 import { BACK_OFF_MS, logTrouble, Poll, pause } from './poll.ts';
 import { type Lane, laneKey, type Task } from './task.ts';
 import {
@@ -104,9 +104,7 @@ export function createTaskLeases({ database, logger }: { database: Database; log
   };
 }
 
-interface ClaimParts {
-  readonly database: Database;
-  readonly logger: Logger;
+interface ClaimParts extends Pick<Base, 'database' | 'logger'> {
   readonly owner: string;
   /** What can be run here. */
   listKinds(): readonly RunnableKind[];

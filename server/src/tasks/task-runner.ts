@@ -1,18 +1,13 @@
-import type { Clock } from '../kernel/clock.ts';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
-import type { Logger } from '../kernel/logger.ts';
 import { traced, tracedApart } from '../kernel/trace.ts';
-import { type Database, mayBeStored, translateSqliteError } from '../storage/storage.ts';
+import { type Base, mayBeStored, translateSqliteError } from '../storage/storage.ts';
 import { isTransient, pause } from './poll.ts';
 import { REPORT_LINES, type Task, type TaskDefinition, type TaskFailure, type TaskRun } from './task.ts';
 import { addLogLine, saveProgress } from './task-lease-store.ts';
 import type { TaskLeases } from './task-leases.ts';
 import type { TaskWatch } from './task-watch.ts';
 
-export interface TaskParts {
-  readonly database: Database;
-  readonly clock: Clock;
-  readonly logger: Logger;
+export interface TaskParts extends Pick<Base, 'clock' | 'database' | 'logger'> {
   /** The text of a refusal, as the wire would show it. */
   readonly describeRefusal: (error: ServiceError) => { message: string };
   /** Called for every task that ended here, for the metrics. */

@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { listProjectsWithEvents } from '../events/events.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { Logger } from '../kernel/logger.ts';
 import { tracedApart } from '../kernel/trace.ts';
-import type { Database } from '../storage/storage.ts';
+import type { Base } from '../storage/storage.ts';
 import { logTrouble, Poll } from '../tasks/tasks.ts';
 import { isDelivered, type SendDelivery } from './delivery-sender.ts';
 import {
@@ -32,10 +30,7 @@ import {
 import { findEndpoint, hasEndpoints, listListenedProjects, noteFailing } from './endpoint-store.ts';
 import { type CatalogEvents, fanOut } from './fan-out.ts';
 
-export interface DispatcherParts {
-  readonly database: Database;
-  readonly clock: Clock;
-  readonly logger: Logger;
+export interface DispatcherParts extends Pick<Base, 'clock' | 'database' | 'logger'> {
   readonly catalogs: CatalogEvents;
   readonly send: SendDelivery;
 }

@@ -1,11 +1,16 @@
 import { auditScoped, createResources, type Writer } from '../definitions/definitions.ts';
 import type { EventType } from '../events/events.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { checkHttpUrl } from '../outbound/outbound.ts';
 import { actorOf, type Projects, type Reach } from '../projects/projects.ts';
 import type { Secrets } from '../storage/secrets/secrets.ts';
-import { type Chosen, type ControlTransaction, type Database, markOf } from '../storage/storage.ts';
+import {
+  type Base,
+  type Chosen,
+  type ControlTransaction,
+  type Database,
+  markOf,
+} from '../storage/storage.ts';
 import { createDeliveryLists } from './delivery-lists.ts';
 import { hurryLanes, stopDeliveries } from './delivery-store.ts';
 import { describeUrl, type Endpoint, type NewEndpoint } from './endpoint.ts';
@@ -29,11 +34,8 @@ export interface EndpointChange {
   readonly enabled?: boolean;
 }
 
-export interface EndpointManagementParts {
-  readonly database: Database;
-  readonly clock: Clock;
+export interface EndpointManagementParts extends Pick<Base, 'clock' | 'database' | 'secrets'> {
   readonly projects: Projects;
-  readonly secrets: Secrets;
   /** Runs when there is something to send. */
   readonly onWritten: () => void;
 }

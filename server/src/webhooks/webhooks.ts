@@ -3,11 +3,8 @@
  * each endpoint that listens to it; these go out in order, at least once, and again after a failure. Webhooks never know what
  * an event means.
  */
-import type { Clock } from '../kernel/clock.ts';
-import type { Logger } from '../kernel/logger.ts';
 import type { Projects } from '../projects/projects.ts';
-import type { Secrets } from '../storage/secrets/secrets.ts';
-import type { Database } from '../storage/storage.ts';
+import type { Base } from '../storage/storage.ts';
 import { createSender, type SenderSettings } from './delivery-sender.ts';
 import { dropOldDeliveries, removeProjectRows } from './delivery-store.ts';
 import { createDispatcher } from './dispatcher.ts';
@@ -15,14 +12,10 @@ import { createEndpointManagement, type EndpointManagement, sealEndpoints } from
 import { countTroubled, removeEndpointsOf } from './endpoint-store.ts';
 import type { CatalogEvents } from './fan-out.ts';
 
-export interface WebhookParts {
-  readonly database: Database;
-  readonly clock: Clock;
-  readonly logger: Logger;
+export interface WebhookParts extends Pick<Base, 'clock' | 'database' | 'logger' | 'secrets'> {
   readonly projects: Projects;
   readonly catalogs: CatalogEvents;
   readonly sending: SenderSettings;
-  readonly secrets: Secrets;
 }
 
 const DAY_MS = 24 * 3_600_000;

@@ -1,10 +1,9 @@
 import type { PresentedKey, RateState } from '../../http/guards/guards.ts';
 import type { KeyCaller } from '../../kernel/caller.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { createShortCache } from '../../projects/projects.ts';
 import type { Postgres } from '../../storage/postgres/postgres.ts';
-import type { Database } from '../../storage/storage.ts';
+import type { Base } from '../../storage/storage.ts';
 import { type ApiKey, hashKeyValue, isExpired, isSameHash, type KeyHash } from './api-key.ts';
 import { findKeyByHash } from './api-key-store.ts';
 import type { LastUse } from './last-use.ts';
@@ -32,11 +31,9 @@ interface FoundKey {
   readonly caller: KeyCaller;
 }
 
-export interface KeyFinderParts {
-  readonly database: Database;
+export interface KeyFinderParts extends Pick<Base, 'clock' | 'database'> {
   /** Where requests are counted when other processes serve too. */
   readonly postgres: Postgres | undefined;
-  readonly clock: Clock;
   readonly lastUse: LastUse;
 }
 

@@ -1,6 +1,5 @@
 import { auditScoped, createResources, type Planned } from '../../definitions/definitions.ts';
 import type { Scope } from '../../kernel/caller.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import {
   type Author,
@@ -11,7 +10,7 @@ import {
   type Projects,
   type Reach,
 } from '../../projects/projects.ts';
-import type { ControlTransaction, Database } from '../../storage/storage.ts';
+import type { Base, ControlTransaction } from '../../storage/storage.ts';
 import {
   type ApiKey,
   firstCharactersOf,
@@ -39,9 +38,7 @@ interface Rotation {
   readonly overlapSeconds: number;
 }
 
-export interface KeyManagementParts {
-  readonly database: Database;
-  readonly clock: Clock;
+export interface KeyManagementParts extends Pick<Base, 'clock' | 'database'> {
   readonly projects: Projects;
   readonly lastUse: LastUse;
   /** Runs after a key was written. */

@@ -1,5 +1,4 @@
 import type { UserCaller } from '../../kernel/caller.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import {
   type Change,
@@ -10,7 +9,7 @@ import {
   readPlace,
   toPage,
 } from '../../projects/projects.ts';
-import type { ControlTransaction, Database } from '../../storage/storage.ts';
+import type { Base, ControlTransaction } from '../../storage/storage.ts';
 import {
   type ConsoleSession,
   findSession,
@@ -37,9 +36,7 @@ const CACHED_SESSIONS = 5_000;
 /** Browsers need 200 characters at most; longer names are cut. */
 const USER_AGENT_LENGTH = 255;
 
-export interface UserParts {
-  readonly database: Database;
-  readonly clock: Clock;
+export interface UserParts extends Pick<Base, 'clock' | 'database'> {
   readonly projects: Projects;
   /** Runs after a session or a user was written. */
   readonly onWritten: () => void;

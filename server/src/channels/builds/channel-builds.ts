@@ -4,8 +4,8 @@ import { recordEvents } from '../../events/events.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
-import type { Secrets } from '../../storage/secrets/secrets.ts';
 import {
+  type Base,
   type ControlTransaction,
   type Database,
   readNow,
@@ -45,10 +45,7 @@ export interface BuildRequest {
   readonly alongside?: (tx: ControlTransaction, task: Task) => Promise<void>;
 }
 
-export interface ChannelBuildParts {
-  readonly database: Database;
-  readonly payloads: PayloadFiles;
-  readonly secrets: Secrets;
+export interface ChannelBuildParts extends Pick<Base, 'database' | 'payloads' | 'secrets'> {
   readonly tasks: Tasks;
   readonly threads: BuildThreads;
   countProducts(projectId: number): Promise<number>;

@@ -12,8 +12,7 @@ import {
   type NextDue,
   startOnce,
 } from '../../definitions/definitions.ts';
-import type { Logger } from '../../kernel/logger.ts';
-import { type Database, readNow } from '../../storage/storage.ts';
+import { type Base, readNow } from '../../storage/storage.ts';
 import { createDueWatch } from '../../tasks/tasks.ts';
 import {
   type BuildStart,
@@ -24,9 +23,7 @@ import {
 } from '../definitions/definitions.ts';
 import type { ChannelBuilds } from './channel-builds.ts';
 
-export interface ChannelScheduleParts {
-  readonly database: Database;
-  readonly logger: Logger;
+export interface ChannelScheduleParts extends Pick<Base, 'database' | 'logger'> {
   readonly builds: Pick<ChannelBuilds, 'start'>;
   /** Of a catalog, as last committed. */
   readVersion(projectId: number): Promise<number>;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
-import type { Database } from '../../storage/storage.ts';
+import type { Base } from '../../storage/storage.ts';
 import { CHANNELS, type FeedFile, findPublished, type Snapshot } from '../definitions/definitions.ts';
 
 export interface ServedFile {
@@ -13,10 +13,7 @@ export interface ServedFile {
   read(from: number, to: number): AsyncGenerator<Uint8Array>;
 }
 
-interface ServedParts {
-  readonly database: Database;
-  readonly payloads: PayloadFiles;
-}
+type ServedParts = Pick<Base, 'database' | 'payloads'>;
 
 const INDEX = 'index.json';
 /** 192 bits, which no two files share. */

@@ -5,10 +5,9 @@ import {
   type SecretPart,
   sealedColumnOf,
 } from '../../definitions/definitions.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { TextChecks } from '../../pipelines/mapping/expressions/expressions.ts';
-import type { Database } from '../../storage/storage.ts';
+import type { Base } from '../../storage/storage.ts';
 import {
   fillMasked,
   hasMasked,
@@ -41,9 +40,7 @@ export const CHANNEL_SECRETS: SecretPart<ChannelDefinition> = {
 const TOKEN_BYTES = 24;
 export const makeToken = () => randomBytes(TOKEN_BYTES).toString('base64url');
 
-export interface ChannelKindParts {
-  readonly database: Database;
-  readonly clock: Clock;
+export interface ChannelKindParts extends Pick<Base, 'clock' | 'database'> {
   readonly textChecks: TextChecks;
   readCatalog(projectId: number): Promise<CheckedCatalog>;
   dropSnapshots(snapshots: readonly Snapshot[]): Promise<void>;

@@ -2,8 +2,7 @@ import { ReportPassage } from '../../catalog/catalog.ts';
 import type { GatheredWrites, WriteMode } from '../../catalog/updates/updates.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
-import { type ControlTransaction, type Database, WatchedWrite } from '../../storage/storage.ts';
+import { type Base, type ControlTransaction, WatchedWrite } from '../../storage/storage.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 import {
   findRun,
@@ -30,9 +29,7 @@ export interface RunRequest {
   readonly alongside?: (tx: ControlTransaction, task: Task) => Promise<void>;
 }
 
-export interface PipelineRunParts {
-  readonly database: Database;
-  readonly payloads: PayloadFiles;
+export interface PipelineRunParts extends Pick<Base, 'database' | 'payloads'> {
   readonly tasks: Tasks;
   readonly threads: RunThreads;
   gatherWrites(task: Task, mode: WriteMode): Promise<GatheredWrites>;

@@ -8,9 +8,8 @@ import {
 } from '../../definitions/definitions.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { Logger } from '../../kernel/logger.ts';
 import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
-import { type Database, readNow, WatchedWrite } from '../../storage/storage.ts';
+import { type Base, readNow, WatchedWrite } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
 import {
   countTrigger,
@@ -23,9 +22,7 @@ import {
 import { takesFile } from '../sources/sources.ts';
 import type { PipelineRuns, RunRequest } from './pipeline-runs.ts';
 
-export interface TriggerParts {
-  readonly database: Database;
-  readonly payloads: PayloadFiles;
+export interface TriggerParts extends Pick<Base, 'database' | 'payloads'> {
   readonly runs: PipelineRuns;
 }
 
@@ -225,9 +222,7 @@ class Piece {
   }
 }
 
-interface ScheduleParts {
-  readonly database: Database;
-  readonly logger: Logger;
+interface ScheduleParts extends Pick<Base, 'database' | 'logger'> {
   readonly runs: Pick<PipelineRuns, 'start'>;
 }
 

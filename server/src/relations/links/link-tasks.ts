@@ -3,10 +3,8 @@ import type { ChangeOrder, DeleteLimit } from '../../catalog/catalog.ts';
 import { type GatheredWrites, isGuarded, refuseDeletes } from '../../catalog/updates/updates.ts';
 import type { RawBody } from '../../http/bodies/bodies.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
-import { type ControlTransaction, mayBeStored } from '../../storage/storage.ts';
+import { type Base, type ControlTransaction, mayBeStored } from '../../storage/storage.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 import { isListed, type Relation } from '../definitions/definitions.ts';
 import { type LinkLine, TARGETS_PER_SOURCE, unpackLines } from './link-lines.ts';
@@ -79,11 +77,9 @@ interface LinkStore {
   readLinks(projectId: number, page: LinkPage): Promise<readonly ReadLine[] | undefined>;
 }
 
-export interface LinkTaskParts {
+export interface LinkTaskParts extends Pick<Base, 'clock' | 'payloads'> {
   readonly store: LinkStore;
   readonly tasks: Tasks;
-  readonly payloads: PayloadFiles;
-  readonly clock: Clock;
   readonly maxMib: number;
   getSettings(projectId: number): Promise<{ readonly maxDeletePercent: number }>;
   /** Removes what was staged and is not used. */
