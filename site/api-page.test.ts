@@ -152,6 +152,21 @@ test('fields are nested lists and a named schema inside another is folded', () =
   assert.match(body, /size<\/code>[\s\S]*<ul class="fields"><li><code class="name">width/);
 });
 
+test('a named schema inside a folded one is a link, as is any of the schemas at the end', () => {
+  const part = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+  const holding = (name: string) => ({ type: 'object', properties: { inner: part(name) } });
+  const page = pageOf(part('Bike'), {
+    Bike: holding('Wheel'),
+    Wheel: holding('Tyre'),
+    Tyre: { type: 'object', properties: { width: { type: 'number' } } },
+  });
+  assert.deepEqual(page.match(/fields of \w+/g), ['fields of Wheel']);
+  assert.equal(
+    page.match(/<code class="name">inner<\/code> <span class="type"><a href="#schema-Tyre">/g)?.length,
+    2,
+  );
+});
+
 test('a schema that holds itself ends in a link', () => {
   const filter = {
     type: 'object',

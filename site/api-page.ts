@@ -190,10 +190,11 @@ ${renderLimits(schema)}</p>${renderFields(schema, components)}`,
 function renderComponents(components: Components): Html | undefined {
   const entries = Object.entries(components);
   if (entries.length === 0) return undefined;
+  // Links suffice for those that another one has: they are here, too.
   return html`<section id="schemas"><h2>Schemas</h2>
 ${entries.map(
   ([name, schema]) => html`<article id="schema-${name}"><h3>${name}</h3>${renderText(schema.description)}
-<p class="type">${renderType(schema)} ${renderLimits(schema)}</p>${renderFields(schema, components, [name])}</article>
+<p class="type">${renderType(schema)} ${renderLimits(schema)}</p>${renderFields(schema, components, ['', name])}</article>
 `,
 )}</section>`;
 }
@@ -299,10 +300,10 @@ function renderFields(
   )}</ul>`;
 }
 
-/** A schema inside itself is a link only. */
+/** A schema further inside, or inside itself, is a link only: with all of them the page was twice as long. */
 function renderReferred(name: string, components: Components, open: readonly string[]): Html | undefined {
   const schema = components[name];
-  if (schema === undefined || open.includes(name)) return undefined;
+  if (schema === undefined || open.includes(name) || open.length > 1) return undefined;
   const fields = renderFields(schema, components, [...open, name]);
   if (fields === undefined || open.length === 0) return fields;
   return html`<details><summary>fields of ${name}</summary>${fields}</details>`;
