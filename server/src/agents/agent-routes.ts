@@ -2,15 +2,10 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { describeRefusal, ErrorAnswer, ProjectQuery } from '../http/answers/answers.ts';
-import { type CountLook, whileCallerWaits } from '../http/guards/guards.ts';
-import { type RawAnswer, type Routes, sendRaw, serveRaw } from '../http/server/server.ts';
+import { whileCallerWaits } from '../http/guards/guards.ts';
+import { type RawAnswer, type Routes, type RouteTools, sendRaw, serveRaw } from '../http/server/server.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { ToolContext, ToolParts } from './agents.ts';
-
-export interface AgentRouteParts extends ToolParts {
-  readonly countLook: CountLook;
-  readonly version: string;
-}
 
 const Message = Type.Object(
   { jsonrpc: Type.Literal('2.0') },
@@ -32,7 +27,7 @@ const ProtocolError = Type.Object(
 
 /** Source: docs/interface.md §15. */
 export const agentRoutes =
-  ({ version, countLook, ...parts }: AgentRouteParts): Routes =>
+  ({ version, countLook, ...parts }: ToolParts & RouteTools & { readonly version: string }): Routes =>
   (server) =>
     serveRaw(server, 'POST /mcp', {
       config: { guard: 'project', access: 'read' },

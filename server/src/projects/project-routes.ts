@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
 import {
-  type AnswerOnce,
   cutPage,
   Id,
   Instant,
@@ -14,6 +13,7 @@ import {
   answerAs,
   inReach,
   type Routes,
+  type RouteTools,
   type Served,
   serve,
   serveChange,
@@ -27,16 +27,11 @@ import { type Project, type ProjectGroup, type Reach, splitLocale } from './proj
 import type { ReachedProject } from './project-store.ts';
 import type { Projects } from './projects.ts';
 
-export interface ProjectRouteParts {
-  readonly projects: Projects;
-  readonly answerOnce: AnswerOnce;
-}
-
 const tags = ['Management'];
 
 /** Source: docs/interface.md §4.1, §14.2 and §14.4. */
 export const projectRoutes =
-  ({ projects, answerOnce }: ProjectRouteParts): Routes =>
+  ({ projects, answerOnce }: Pick<RouteTools, 'answerOnce'> & { readonly projects: Projects }): Routes =>
   (server) => {
     serve(server, 'GET /projects', {
       config: { guard: 'key' },

@@ -1,19 +1,16 @@
 import type { FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { AttributeSchema } from '../catalog/products/products.ts';
-import { type AnswerOnce, DoneAnswer, done, Id, ProjectParams } from '../http/answers/answers.ts';
-import type { CountLook } from '../http/guards/guards.ts';
-import { type Routes, type Sent, serve, serveOnce } from '../http/server/server.ts';
+import { DoneAnswer, done, Id, ProjectParams } from '../http/answers/answers.ts';
+import { type Routes, type RouteTools, type Sent, serve, serveOnce } from '../http/server/server.ts';
 import type { Projects } from '../projects/projects.ts';
 import { SentRelation as RelationDefinitionSchema } from '../relations/definitions/definitions.ts';
 import type { ControlTransaction } from '../storage/storage.ts';
 import type { Suggestion } from './suggestion.ts';
 import type { Suggestions } from './suggestions.ts';
 
-interface SuggestionRouteParts {
+interface SuggestionRouteParts extends RouteTools {
   readonly suggestions: Suggestions;
-  readonly answerOnce: AnswerOnce;
-  readonly countLook: CountLook;
   readonly projects: Pick<Projects, 'recordChange'>;
 }
 

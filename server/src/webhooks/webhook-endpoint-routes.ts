@@ -1,8 +1,8 @@
-import type { AnswerOnce } from '../http/answers/answers.ts';
 import {
   answerAs,
   inReach,
   type Routes,
+  type RouteTools,
   type Served,
   serve,
   serveChange,
@@ -33,12 +33,6 @@ import {
 } from './webhook-endpoint-schemas.ts';
 import type { Webhooks } from './webhooks.ts';
 
-export interface WebhookEndpointRouteParts {
-  readonly webhooks: Webhooks;
-  readonly clock: Clock;
-  readonly answerOnce: AnswerOnce;
-}
-
 const config = { guard: 'management', access: 'manage' } as const;
 const tags = ['Events'];
 const PATH = '/management/webhook-endpoints';
@@ -47,7 +41,11 @@ const onlyOnce =
 
 /** Source: docs/interface.md §6. */
 export const webhookEndpointRoutes =
-  ({ webhooks, clock, answerOnce }: WebhookEndpointRouteParts): Routes =>
+  ({
+    webhooks,
+    clock,
+    answerOnce,
+  }: RouteTools & { readonly webhooks: Webhooks; readonly clock: Clock }): Routes =>
   (server) => {
     const served: Served<Endpoint, Reach> = {
       ...{ ...inReach, path: PATH, tags, answerOnce },

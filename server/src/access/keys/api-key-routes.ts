@@ -1,8 +1,9 @@
-import { type AnswerOnce, DoneAnswer, done, ProjectQuery } from '../../http/answers/answers.ts';
+import { DoneAnswer, done, ProjectQuery } from '../../http/answers/answers.ts';
 import {
   answerAs,
   inReach,
   type Routes,
+  type RouteTools,
   type Served,
   serve,
   serveChange,
@@ -24,10 +25,9 @@ import {
   WireMadeKey,
 } from './api-key-schemas.ts';
 
-export interface ApiKeyRouteParts {
+interface ApiKeyRouteParts extends Pick<RouteTools, 'answerOnce'> {
   readonly access: Access;
   readonly projects: Pick<Projects, 'chooseProject'>;
-  readonly answerOnce: AnswerOnce;
 }
 
 const onlyOnce =

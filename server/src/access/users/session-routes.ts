@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { type AnswerOnce, DoneAnswer, done, ListQuery } from '../../http/answers/answers.ts';
+import { DoneAnswer, done, ListQuery } from '../../http/answers/answers.ts';
 import { csrfTokenOf, type SessionCookie } from '../../http/guards/guards.ts';
-import { type Routes, serve, serveOnce } from '../../http/server/server.ts';
+import { type Routes, type RouteTools, serve, serveOnce } from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Access } from '../access.ts';
 import type { OpenedSession, Visitor } from './console-session.ts';
@@ -35,14 +35,11 @@ import {
   WirePasskey,
 } from './user-schemas.ts';
 
-interface SessionRouteParts {
+interface SessionRouteParts extends RouteTools {
   readonly access: Access;
   readonly cookie: SessionCookie;
   /** Holds what an attempt is recognised by, until the browser comes back from the provider. */
   readonly attemptCookie: SessionCookie;
-  /** Where browsers find the service, without a slash at its end. */
-  readonly findBaseUrl: () => string;
-  readonly answerOnce: AnswerOnce;
 }
 
 /** 16 KiB hold the longest of each field, escaped: more would be memory that strangers can occupy. */

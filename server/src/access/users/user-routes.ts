@@ -1,8 +1,8 @@
-import type { AnswerOnce } from '../../http/answers/answers.ts';
 import {
   answerAs,
   inReach,
   type Routes,
+  type RouteTools,
   type Served,
   serveChange,
   serveCreation,
@@ -23,16 +23,9 @@ import {
 } from './user-schemas.ts';
 import type { Invitation } from './user-store.ts';
 
-export interface UserRouteParts {
-  readonly access: Access;
-  readonly answerOnce: AnswerOnce;
-  /** Where browsers find the service, without a slash at its end. */
-  readonly findBaseUrl: () => string;
-}
-
 /** Source: docs/interface.md §14.6. */
 export const userRoutes =
-  ({ access, answerOnce, findBaseUrl }: UserRouteParts): Routes =>
+  ({ access, answerOnce, findBaseUrl }: RouteTools & { readonly access: Access }): Routes =>
   (server) => {
     const about = { ...inReach, config: { role: 'owner' }, tags: ['Users'], answerOnce } as const;
     const users: Served<User, Caller> = {

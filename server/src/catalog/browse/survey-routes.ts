@@ -2,8 +2,15 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import { ProjectParams } from '../../http/answers/answers.ts';
-import { type CountLook, whileCallerWaits } from '../../http/guards/guards.ts';
-import { type RawAnswer, type Routes, type Sent, sendRaw, serveRaw } from '../../http/server/server.ts';
+import { whileCallerWaits } from '../../http/guards/guards.ts';
+import {
+  type RawAnswer,
+  type Routes,
+  type RouteTools,
+  type Sent,
+  sendRaw,
+  serveRaw,
+} from '../../http/server/server.ts';
 import type { Catalog } from '../catalog.ts';
 import { AttributeSchema, CategoryPath } from '../products/products.ts';
 import { readCategory } from './product-list.ts';
@@ -93,9 +100,8 @@ const Effect = Type.Object(
   { title: 'AttributeEffect' },
 );
 
-export interface SurveyRouteParts {
+interface SurveyRouteParts extends RouteTools {
   readonly catalog: Catalog;
-  readonly countLook: CountLook;
 }
 
 const config = { guard: 'management', access: 'manage', isPatient: true, role: 'viewer' } as const;

@@ -1,12 +1,6 @@
 import type { FastifyReply } from 'fastify';
-import {
-  type AnswerOnce,
-  IfMatch,
-  ProjectParams,
-  readIfMatch,
-  sendMark,
-} from '../../http/answers/answers.ts';
-import { type Routes, serve } from '../../http/server/server.ts';
+import { IfMatch, ProjectParams, readIfMatch, sendMark } from '../../http/answers/answers.ts';
+import { type Routes, type RouteTools, serve } from '../../http/server/server.ts';
 import type { Projects } from '../../projects/projects.ts';
 import type { Database } from '../../storage/storage.ts';
 import type { Catalog } from '../catalog.ts';
@@ -14,9 +8,8 @@ import { OntologyDocument } from '../products/products.ts';
 import type { Ontology } from './attribute.ts';
 import { checkOntology, documentOf, markOfOntology } from './ontology-change.ts';
 
-export interface OntologyRouteParts {
+interface OntologyRouteParts extends RouteTools {
   readonly catalog: Catalog;
-  readonly answerOnce: AnswerOnce;
   readonly projects: Pick<Projects, 'recordChange'>;
   readonly database: Pick<Database, 'write'>;
 }

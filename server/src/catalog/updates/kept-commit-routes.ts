@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox';
-import { type AnswerOnce, ErrorAnswer, Id, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
-import { type CountLook, whileCallerWaits } from '../../http/guards/guards.ts';
-import { type Routes, serve, serveOnce } from '../../http/server/server.ts';
+import { ErrorAnswer, Id, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
+import { whileCallerWaits } from '../../http/guards/guards.ts';
+import { type Routes, type RouteTools, serve, serveOnce } from '../../http/server/server.ts';
 import type { Projects } from '../../projects/projects.ts';
 import type { Catalog } from '../catalog.ts';
 import { ProductParams } from '../products/products.ts';
@@ -97,12 +97,9 @@ const RestoreQuery = Type.Object({
   ),
 });
 
-interface KeptCommitRouteParts {
+interface KeptCommitRouteParts extends RouteTools {
   readonly catalog: Catalog;
-  readonly answerOnce: AnswerOnce;
-  readonly countLook: CountLook;
   readonly projects: Pick<Projects, 'recordChange'>;
-  readonly uploadMaxMib: number;
 }
 
 const tags = ['Updates'];

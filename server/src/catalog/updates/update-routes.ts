@@ -1,14 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
-import {
-  type AnswerOnce,
-  ErrorAnswer,
-  ListQuery,
-  ProjectParams,
-  ProjectQuery,
-} from '../../http/answers/answers.ts';
+import { ErrorAnswer, ListQuery, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
 import type { RawBody } from '../../http/bodies/bodies.ts';
-import { type Endpoint, type Routes, serve, serveOnce } from '../../http/server/server.ts';
+import { type Endpoint, type Routes, type RouteTools, serve, serveOnce } from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { actorOf, type Projects } from '../../projects/projects.ts';
 import { toTableItem } from '../browse/browse.ts';
@@ -34,11 +28,9 @@ import {
   UpdateAnswer,
 } from './update-answers.ts';
 
-interface UpdateRouteParts {
+interface UpdateRouteParts extends RouteTools {
   readonly catalog: Catalog;
-  readonly answerOnce: AnswerOnce;
   readonly projects: Pick<Projects, 'recordChange'>;
-  readonly uploadMaxMib: number;
 }
 
 const about = { tags: ['Updates'], failures: { '4xx': ErrorAnswer, 507: ErrorAnswer } };

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
-import { type AnswerOnce, ListQuery } from '../../http/answers/answers.ts';
+import { ListQuery } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
-import { type Routes, serve } from '../../http/server/server.ts';
+import { type Routes, type RouteTools, serve } from '../../http/server/server.ts';
 import type { Channels } from '../channels.ts';
 import {
   BuildAnswer,
@@ -14,18 +14,13 @@ import {
 } from '../definitions/definitions.ts';
 import type { FeedPreview } from './build-thread.ts';
 
-export interface BuildRouteParts {
-  readonly channels: Channels;
-  readonly answerOnce: AnswerOnce;
-}
-
 const PATH = '/management/projects/:id/channels';
 const about = { tags: ['Channels'], params: ChannelParams };
 const question = { guard: 'management', access: 'manage', maxBodyMib: 2, role: 'viewer' } as const;
 
 /** Source: docs/interface.md §16.3, §16.5. */
 export const channelBuildRoutes =
-  ({ channels, answerOnce }: BuildRouteParts): Routes =>
+  ({ channels, answerOnce }: RouteTools & { readonly channels: Channels }): Routes =>
   (server) => {
     serve(server, `POST ${PATH}/:channelId/build`, {
       ...about,

@@ -1,9 +1,9 @@
 import { markOfDefined, type Shown } from '../../definitions/definitions.ts';
-import type { AnswerOnce } from '../../http/answers/answers.ts';
 import {
   answerAs,
   inProject,
   type Routes,
+  type RouteTools,
   type Served,
   serveChange,
   serveCreation,
@@ -16,20 +16,12 @@ import type { Channels } from '../channels.ts';
 import type { Channel, Snapshot } from './channel.ts';
 import { SentChannel, toWireChannel, WireChannel } from './channel-schemas.ts';
 
-/** What the routes of channels need. */
-export interface ChannelRouteParts {
-  readonly channels: Channels;
-  readonly answerOnce: AnswerOnce;
-  /** The address of the service. */
-  readonly findBaseUrl: () => string;
-}
-
 /** A mapping may name 2,000 fields; a filter holds many identifiers. */
 const takesDefinition = { body: SentChannel, config: { maxBodyMib: 2 } };
 
 /** Source: docs/interface.md §16. */
 export const channelRoutes =
-  ({ channels, answerOnce, findBaseUrl }: ChannelRouteParts): Routes =>
+  ({ channels, answerOnce, findBaseUrl }: RouteTools & { readonly channels: Channels }): Routes =>
   (server) => {
     const served: Served<Shown<Channel, Snapshot>, ChosenProject> = {
       ...{ ...inProject, path: '/management/projects/:id/channels', idName: 'channelId' },

@@ -12,13 +12,25 @@ import type { Access, Caller, ChosenProject, Role } from '../../kernel/caller.ts
 import type { JsonLimits } from '../../kernel/json-scan.ts';
 import { type AnswerOnce, ErrorAnswer, type FailureBody, type RecordAnswer } from '../answers/answers.ts';
 import { type IncomingPayload, type RawBody, refuseBody } from '../bodies/bodies.ts';
-import type { RateState } from '../guards/guards.ts';
+import type { CountLook, RateState } from '../guards/guards.ts';
 import { heldBytesOf, inParts } from './answer-encoding.ts';
 
 export type Server = FastifyInstance;
 
 /** A body in chunks as they came; fails in the middle when it is too large or stalls. */
 export type BodyStream = AsyncIterable<Uint8Array>;
+
+/** What the app lends to the routes of all rooms. */
+export interface RouteTools {
+  readonly answerOnce: AnswerOnce;
+  readonly countLook: CountLook;
+  /** Where browsers find the service, without a slash at its end. */
+  readonly findBaseUrl: () => string;
+  /** Of a body with products. */
+  readonly uploadMaxMib: number;
+  /** Of a file that is sent in. */
+  readonly sourceMaxMib: number;
+}
 
 /** Adds the routes of one folder to the server. */
 export type Routes = (server: Server) => void;

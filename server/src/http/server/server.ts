@@ -54,6 +54,7 @@ export {
   type Endpoint,
   type RawAnswer,
   type Routes,
+  type RouteTools,
   type Sent,
   type Server,
   sendRaw,

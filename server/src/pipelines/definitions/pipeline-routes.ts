@@ -1,10 +1,11 @@
 import { markOfDefined, type Shown } from '../../definitions/definitions.ts';
-import { type AnswerOnce, ProjectParams } from '../../http/answers/answers.ts';
+import { ProjectParams } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
 import {
   answerAs,
   inProject,
   type Routes,
+  type RouteTools,
   type Served,
   serve,
   serveChange,
@@ -18,14 +19,6 @@ import type { Pipelines } from '../pipelines.ts';
 import type { Pipeline } from './pipeline.ts';
 import { SentPipeline, SentPreview, toWirePipeline, WirePipeline, WirePreview } from './pipeline-schemas.ts';
 
-/** What the routes of pipelines need. */
-export interface PipelineRouteParts {
-  readonly pipelines: Pipelines;
-  readonly answerOnce: AnswerOnce;
-  /** The address of webhooks. */
-  readonly findBaseUrl: () => string;
-}
-
 /** A mapping may name 2,000 attributes; a list holds many of them. */
 const takesDefinition = { body: SentPipeline, config: { maxBodyMib: 2 } };
 /** 8 MiB as base64, and the definition. */
@@ -34,7 +27,7 @@ const PATH = '/management/projects/:id/pipelines';
 
 /** Source: docs/interface.md §13. */
 export const pipelineRoutes =
-  ({ pipelines, answerOnce, findBaseUrl }: PipelineRouteParts): Routes =>
+  ({ pipelines, answerOnce, findBaseUrl }: RouteTools & { readonly pipelines: Pipelines }): Routes =>
   (server) => {
     const served: Served<Shown<Pipeline>, ChosenProject> = {
       ...{ ...inProject, path: PATH, idName: 'pipelineId', tags: ['Pipelines'], answerOnce },

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { type AnswerOnce, ListQuery, type RecordAnswer } from '../../http/answers/answers.ts';
-import { type BodyStream, type Routes, serve } from '../../http/server/server.ts';
+import { ListQuery, type RecordAnswer } from '../../http/answers/answers.ts';
+import { type BodyStream, type Routes, type RouteTools, serve } from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
@@ -18,11 +18,8 @@ import {
 } from '../definitions/definitions.ts';
 import type { Pipelines } from '../pipelines.ts';
 
-export interface RunRouteParts {
+interface RunRouteParts extends RouteTools {
   readonly pipelines: Pipelines;
-  readonly answerOnce: AnswerOnce;
-  /** Of files that are sent in. */
-  readonly sourceMaxMib: number;
 }
 
 /** Who may change products may also have a pipeline change them. Source: docs/interface.md §14.1. */

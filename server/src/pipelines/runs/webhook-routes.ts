@@ -1,18 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Found } from '../../definitions/definitions.ts';
-import { type AnswerOnce, ErrorAnswer } from '../../http/answers/answers.ts';
+import { ErrorAnswer } from '../../http/answers/answers.ts';
 import { chargeRequest, type Guards, type PresentedKey, readPresentedKey } from '../../http/guards/guards.ts';
-import { type Routes, serve } from '../../http/server/server.ts';
+import { type Routes, type RouteTools, serve } from '../../http/server/server.ts';
 import { allows, type Caller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { type Pipeline, TriggeredAnswer, toTriggered } from '../definitions/definitions.ts';
 import type { Pipelines } from '../pipelines.ts';
 
-export interface WebhookRouteParts {
+interface WebhookRouteParts extends RouteTools {
   readonly pipelines: Pipelines;
   readonly guards: Pick<Guards, 'findCaller' | 'countRequest'>;
-  readonly answerOnce: AnswerOnce;
 }
 
 const refusal = (description: string) => ({ ...ErrorAnswer, description });

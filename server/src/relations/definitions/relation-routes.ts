@@ -1,11 +1,12 @@
 import type { Static } from 'typebox';
-import { type AnswerOnce, cutPage, ProjectParams } from '../../http/answers/answers.ts';
-import { type CountLook, whileCallerWaits } from '../../http/guards/guards.ts';
+import { cutPage, ProjectParams } from '../../http/answers/answers.ts';
+import { whileCallerWaits } from '../../http/guards/guards.ts';
 import {
   answerAs,
   type ChangeRequest,
   inProject,
   type Routes,
+  type RouteTools,
   type Sent,
   type Served,
   serve,
@@ -36,10 +37,8 @@ import {
   WireRelation,
 } from './relation-schemas.ts';
 
-export interface RelationRouteParts {
+interface RelationRouteParts extends RouteTools {
   readonly relations: Relations;
-  readonly answerOnce: AnswerOnce;
-  readonly countLook: CountLook;
   readonly projects: Pick<Projects, 'recordChange'>;
   readonly database: Pick<Database, 'write'>;
 }

@@ -1,19 +1,17 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { type AnswerOnce, Id, type RecordAnswer } from '../../http/answers/answers.ts';
+import { Id, type RecordAnswer } from '../../http/answers/answers.ts';
 import type { RawBody } from '../../http/bodies/bodies.ts';
-import { type Routes, sendRaw, serveOnce, serveRaw } from '../../http/server/server.ts';
+import { type Routes, type RouteTools, sendRaw, serveOnce, serveRaw } from '../../http/server/server.ts';
 import type { Projects } from '../../projects/projects.ts';
 import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import type { Relations } from '../relations.ts';
 import type { LinkLine } from './link-lines.ts';
 import type { LinkMode } from './link-tasks.ts';
 
-export interface LinkRouteParts {
+interface LinkRouteParts extends RouteTools {
   readonly relations: Relations;
-  readonly answerOnce: AnswerOnce;
-  readonly uploadMaxMib: number;
   readonly projects: Pick<Projects, 'recordChange'>;
 }
 
