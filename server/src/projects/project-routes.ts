@@ -5,6 +5,8 @@ import {
   Instant,
   ListQuery,
   Name,
+  oneOf,
+  orNull,
   PageQuery,
   ProjectQuery,
   pageOf,
@@ -132,7 +134,7 @@ const ProjectList = Type.Object(
         { description: 'by id' },
       ),
     }),
-    nextCursor: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'of a page' })),
+    nextCursor: Type.Optional(orNull(Type.String(), 'of a page')),
   },
   { title: 'ProjectList' },
 );
@@ -167,19 +169,16 @@ const settings = {
     maximum: 30,
     description: 'commits and deletes that can be undone',
   }),
-  keptDays: Type.Union([Type.Integer({ minimum: 1, maximum: 3_650 }), Type.Null()], {
-    description: 'days for which commits and deletes can be undone; null: whatever their age',
-  }),
+  keptDays: orNull(
+    Type.Integer({ minimum: 1, maximum: 3_650 }),
+    'days for which commits and deletes can be undone; null: whatever their age',
+  ),
   brandAttribute: Type.String({
     minLength: 1,
     maxLength: 255,
     description: 'the attribute that is the brand',
   }),
-  onInvalid: Type.Unsafe<'refuse' | 'skip'>({
-    type: 'string',
-    enum: ['refuse', 'skip'],
-    description: 'what becomes of a request with products that are not valid',
-  }),
+  onInvalid: oneOf(['refuse', 'skip'], 'what becomes of a request with products that are not valid'),
 };
 
 /** Source: docs/interface.md §14.2 rule 3. */
@@ -246,10 +245,10 @@ const AuditPage = pageOf(
       at: Instant,
       actor: Type.Object({
         type: Type.Union([Type.Literal('key'), Type.Literal('user'), Type.Literal('command')]),
-        id: Type.Union([Type.Integer(), Type.Null()]),
+        id: orNull(Type.Integer()),
         name: Type.String(),
       }),
-      projectId: Type.Union([Type.Integer(), Type.Null()]),
+      projectId: orNull(Type.Integer()),
       action: Type.String({ description: 'subject and what happened to it, as api-key.created' }),
       subject: Type.Record(Type.String(), Type.Unknown(), { description: 'what was changed' }),
       details: Type.Record(Type.String(), Type.Unknown(), { description: 'how it was changed' }),

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Access } from '../access/access.ts';
-import { Id, ProjectParams, projectIdOf } from '../http/answers/answers.ts';
+import { Id, orNull, ProjectParams, projectIdOf } from '../http/answers/answers.ts';
 import { type Routes, serve } from '../http/server/server.ts';
 import type { Caller } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -143,8 +143,8 @@ const Noted = Type.Array(
     {
       at: Type.Integer({ description: 'epoch milliseconds' }),
       requestId: Type.String(),
-      projectId: Type.Union([Type.Integer(), Type.Null()]),
-      apiKeyId: Type.Union([Type.Integer(), Type.Null()]),
+      projectId: orNull(Type.Integer()),
+      apiKeyId: orNull(Type.Integer()),
       method: Type.String(),
       route: Type.String({ description: 'the pattern of the path' }),
       status: Type.Integer(),
@@ -162,7 +162,7 @@ const StatisticsAnswer = Type.Object(
 const KeyStatistics = Type.Object({ ...answeredSpan, requests: Requests }, { title: 'KeyStatistics' });
 
 const Kind = Type.Union([Type.Literal('failed'), Type.Literal('slow')]);
-const TextOrNull = Type.Union([Type.String(), Type.Null()]);
+const TextOrNull = orNull(Type.String());
 
 const KeptRequestQuery = Type.Object({ kind: Type.Optional(Kind) });
 
@@ -184,13 +184,13 @@ const KeptRequestList = Type.Object(
           ms: Type.Integer(),
           by: Type.Object({
             type: Type.Union([Type.Literal('key'), Type.Literal('user'), Type.Literal('command')]),
-            id: Type.Union([Type.Integer(), Type.Null()]),
+            id: orNull(Type.Integer()),
             name: Type.String(),
           }),
-          body: Type.Union([Type.String(), Type.Null()], {
-            description:
-              'its first 1,024 characters; secrets are masked. null: no body, a file, or not readable',
-          }),
+          body: orNull(
+            Type.String(),
+            'its first 1,024 characters; secrets are masked. null: no body, a file, or not readable',
+          ),
           bodyBytes: Type.Integer({ description: 'of the body as it was sent' }),
           isBodyWhole: Type.Boolean(),
         },

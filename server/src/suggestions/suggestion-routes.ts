@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { AttributeSchema } from '../catalog/products/products.ts';
-import { DoneAnswer, done, Id, ProjectParams } from '../http/answers/answers.ts';
+import { DoneAnswer, done, Id, orNull, ProjectParams } from '../http/answers/answers.ts';
 import { type Routes, type RouteTools, type Sent, serve, serveOnce } from '../http/server/server.ts';
 import type { Projects } from '../projects/projects.ts';
 import { SentRelation as RelationDefinitionSchema } from '../relations/definitions/definitions.ts';
@@ -158,9 +158,7 @@ const AttributeSuggestion = Type.Object(
   {
     ...about('attribute'),
     evidence: Type.Object({
-      typeNow: Type.Union([Type.String(), Type.Null()], {
-        description: 'null: the ontology does not know the key',
-      }),
+      typeNow: orNull(Type.String(), 'null: the ontology does not know the key'),
       products: Type.Integer({ description: 'with a value' }),
       values: Type.Integer(),
       fits: Type.Integer({ description: 'values that would make a fact' }),
@@ -174,8 +172,8 @@ const AttributeSuggestion = Type.Object(
 );
 
 const NamedAttribute = Type.Object({
-  ...{ id: Type.Union([Type.Integer(), Type.Null()]), name: Type.String() },
-  ...{ type: Type.Union([Type.String(), Type.Null()]), products: Type.Integer() },
+  ...{ id: orNull(Type.Integer()), name: Type.String() },
+  ...{ type: orNull(Type.String()), products: Type.Integer() },
 });
 
 const DuplicateSuggestion = Type.Object(

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { ListQuery } from '../http/answers/answers.ts';
+import { ListQuery, orNull } from '../http/answers/answers.ts';
 
 const Status = Type.Union([
   Type.Literal('PENDING'),
@@ -21,7 +21,7 @@ export const WireTaskSchema = Type.Object(
   {
     id: Type.String({ description: '24 lower-case hex digits' }),
     projectId: Type.Integer(),
-    projectName: Type.Union([Type.String(), Type.Null()]),
+    projectName: orNull(Type.String()),
     origin: Origin,
     taskStatus: Status,
     name: Type.String({ description: 'empty for an upload' }),
@@ -29,7 +29,7 @@ export const WireTaskSchema = Type.Object(
     failure: Type.Boolean(),
     requestTime: Type.Integer({ description: 'epoch milliseconds' }),
     startTime: Type.Integer({ description: 'epoch milliseconds' }),
-    finishTime: Type.Union([Type.Integer(), Type.Null()], { description: 'null while unfinished' }),
+    finishTime: orNull(Type.Integer(), 'null while unfinished'),
     progress: Type.Integer({ minimum: 0, maximum: 100 }),
     logCounter: Type.Integer(),
     error: Type.Optional(
@@ -74,11 +74,11 @@ export const TaskAnswer = Type.Object({ status: Type.Literal('success'), task: W
 export const TaskList = Type.Object({
   status: Type.Literal('success'),
   tasks: Type.Array(WireTaskSchema, { description: 'newest first' }),
-  nextCursor: Type.Union([Type.String(), Type.Null()]),
+  nextCursor: orNull(Type.String()),
 });
 
 export const TaskLog = Type.Object({
   status: Type.Literal('success'),
   log: Type.Array(Type.Object({ at: Type.Integer(), line: Type.String() }), { description: 'oldest first' }),
-  nextCursor: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'of a page' })),
+  nextCursor: Type.Optional(orNull(Type.String(), 'of a page')),
 });

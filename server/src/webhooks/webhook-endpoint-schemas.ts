@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { EVENT_TYPES, type EventType } from '../events/events.ts';
-import { Id, Instant, pageOf } from '../http/answers/answers.ts';
+import { Id, Instant, orNull, pageOf } from '../http/answers/answers.ts';
 import { URL_LENGTH } from '../outbound/outbound.ts';
 import { toWireScope, WireScope } from '../projects/projects.ts';
 import type { ShownDelivery } from './delivery-lists.ts';
@@ -27,15 +27,16 @@ const endpointFields = {
   events: Type.Array(Type.String()),
   scope: WireScope,
   enabled: Type.Boolean(),
-  switchedOff: Type.Union([Type.Object({ at: Instant, reason: Type.String() }), Type.Null()], {
-    description: 'why the service switched it off; null while it is on, or when a person did',
-  }),
+  switchedOff: orNull(
+    Type.Object({ at: Instant, reason: Type.String() }),
+    'why the service switched it off; null while it is on, or when a person did',
+  ),
   failingSince: OptionalInstant('the first of the attempts that failed; null when the last one succeeded'),
   overlapEndsAt: OptionalInstant('until when former secrets sign too'),
   createdAt: Instant,
   createdBy: Type.Object({
     type: Type.Union([Type.Literal('key'), Type.Literal('user'), Type.Literal('command')]),
-    id: Type.Union([Type.Integer(), Type.Null()]),
+    id: orNull(Type.Integer()),
     name: Type.String(),
   }),
   updatedAt: Instant,
@@ -98,7 +99,7 @@ export const WireDelivery = Type.Object(
     id: Type.Integer(),
     webhookId: Type.String({ description: 'the header webhook-id: the same for each attempt and replay' }),
     type: Type.String(),
-    projectId: Type.Union([Type.Integer(), Type.Null()]),
+    projectId: orNull(Type.Integer()),
     kind: Type.Union([Type.Literal('event'), Type.Literal('replay'), Type.Literal('test')]),
     status: Status,
     attempts: Type.Integer(),
@@ -106,16 +107,17 @@ export const WireDelivery = Type.Object(
     lastAttemptAt: OptionalInstant('null before the first attempt'),
     nextAttemptAt: OptionalInstant('null unless it is pending; one behind another waits for that'),
     finishedAt: OptionalInstant('null while it is pending'),
-    durationMs: Type.Union([Type.Integer(), Type.Null()], { description: 'of the last attempt' }),
+    durationMs: orNull(Type.Integer(), 'of the last attempt'),
     request: Type.Object({
       url: Type.String(),
       headers: Type.Record(Type.String(), Type.String(), { description: 'without the signature' }),
       body: Type.String(),
     }),
-    answer: Type.Union([Type.Object({ status: Type.Integer(), body: Type.String() }), Type.Null()], {
-      description: 'to the last attempt, the first 1,000 characters; null when there was none',
-    }),
-    error: Type.Union([Type.String(), Type.Null()], { description: 'why the last attempt failed' }),
+    answer: orNull(
+      Type.Object({ status: Type.Integer(), body: Type.String() }),
+      'to the last attempt, the first 1,000 characters; null when there was none',
+    ),
+    error: orNull(Type.String(), 'why the last attempt failed'),
   },
   { title: 'WebhookDelivery' },
 );

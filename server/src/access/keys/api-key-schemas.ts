@@ -1,12 +1,12 @@
 import { Type } from 'typebox';
-import { Name } from '../../http/answers/answers.ts';
+import { Name, orNull } from '../../http/answers/answers.ts';
 import { toWireScope, WireScope } from '../../projects/projects.ts';
 import type { ApiKey } from './api-key.ts';
 import type { MadeKey } from './key-management.ts';
 
 /** Not that of http: instants that are also sent get bounds. */
 const Instant = Type.Integer({ description: 'epoch milliseconds' });
-const OptionalInstant = Type.Union([Instant, Type.Null()]);
+const OptionalInstant = orNull(Instant);
 const AccessWord = Type.Union([Type.Literal('read'), Type.Literal('write'), Type.Literal('manage')], {
   description:
     'read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows',
@@ -26,12 +26,12 @@ const wireKeyFields = {
   firstCharacters: Type.String({ description: 'of the value, to tell keys apart' }),
   createdAt: Instant,
   lastUsedAt: OptionalInstant,
-  usedInUrlAt: Type.Union([Instant, Type.Null()], { description: 'last use by the deprecated ?apiKey=' }),
+  usedInUrlAt: orNull(Instant, 'last use by the deprecated ?apiKey='),
   expiresAt: OptionalInstant,
-  rateLimit: Type.Union([RateLimit, Type.Null()]),
+  rateLimit: orNull(RateLimit),
   createdBy: Type.Object({
     type: Type.Union([Type.Literal('key'), Type.Literal('user'), Type.Literal('command')]),
-    id: Type.Union([Type.Integer(), Type.Null()]),
+    id: orNull(Type.Integer()),
     name: Type.String(),
   }),
 };
@@ -55,7 +55,7 @@ export const NewApiKey = Type.Object(
     name: Name,
     scope: WireScope,
     access: Type.Optional(AccessWord),
-    rateLimit: Type.Optional(Type.Union([RateLimit, Type.Null()])),
+    rateLimit: Type.Optional(orNull(RateLimit)),
     expiresAt: Type.Optional(OptionalInstant),
   },
   { additionalProperties: false },
@@ -65,8 +65,8 @@ export const ApiKeyChange = Type.Object(
   {
     name: Type.Optional(Name),
     access: Type.Optional(AccessWord),
-    rateLimit: Type.Optional(Type.Union([RateLimit, Type.Null()], { description: 'null: no limit' })),
-    expiresAt: Type.Optional(Type.Union([Instant, Type.Null()], { description: 'null: never' })),
+    rateLimit: Type.Optional(orNull(RateLimit, 'null: no limit')),
+    expiresAt: Type.Optional(orNull(Instant, 'null: never')),
   },
   { additionalProperties: false },
 );

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Id, Instant, Name, pageOf } from '../../http/answers/answers.ts';
+import { Id, Instant, Name, orNull, pageOf } from '../../http/answers/answers.ts';
 import { type Account, WirePartScope } from '../../projects/projects.ts';
 import { ALGORITHMS, type PasskeyChallenge } from './passkeys.ts';
 import type { ConsoleSession, Passkey } from './sign-in-store.ts';
@@ -81,9 +81,10 @@ export const CompanyReturn = Type.Object(
 
 export const SignInWays = Type.Object(
   {
-    companyAccount: Type.Union([Type.Object({ name: Type.String() }), Type.Null()], {
-      description: 'the provider of the company; null: people sign in with passwords alone',
-    }),
+    companyAccount: orNull(
+      Type.Object({ name: Type.String() }),
+      'the provider of the company; null: people sign in with passwords alone',
+    ),
   },
   { title: 'SignInWays' },
 );
@@ -123,12 +124,8 @@ const WireSession = Type.Object(
     createdAt: Instant,
     usedAt: Type.Integer({ description: 'epoch milliseconds, to the minute' }),
     expiresAt: Instant,
-    address: Type.Union([Type.String(), Type.Null()], {
-      description: 'the network address that signed in; null: not known',
-    }),
-    userAgent: Type.Union([Type.String(), Type.Null()], {
-      description: 'how the browser names itself, at most 255 characters; null: not known',
-    }),
+    address: orNull(Type.String(), 'the network address that signed in; null: not known'),
+    userAgent: orNull(Type.String(), 'how the browser names itself, at most 255 characters; null: not known'),
   },
   { title: 'ConsoleSession' },
 );
@@ -143,7 +140,7 @@ export const WireUser = Type.Object(
     role: RoleWord,
     roles: PartRoles,
     createdAt: Instant,
-    signedInAt: Type.Union([Instant, Type.Null()], { description: 'the last time' }),
+    signedInAt: orNull(Instant, 'the last time'),
     signsInWith: SignsInWith,
     passkeys: Type.Integer({ description: 'how many' }),
   },
@@ -158,7 +155,7 @@ const wireInvitationFields = {
   createdAt: Instant,
   createdBy: Type.Object({
     type: Type.Union([Type.Literal('key'), Type.Literal('user'), Type.Literal('command')]),
-    id: Type.Union([Type.Integer(), Type.Null()]),
+    id: orNull(Type.Integer()),
     name: Type.String(),
   }),
   expiresAt: Instant,
@@ -272,7 +269,7 @@ export const WirePasskey = Type.Object(
     name: Type.String(),
     host: Type.String({ description: 'where it was added; browsers use it nowhere else' }),
     createdAt: Instant,
-    usedAt: Type.Union([Instant, Type.Null()], { description: 'the last sign-in with it' }),
+    usedAt: orNull(Instant, 'the last sign-in with it'),
   },
   { title: 'Passkey' },
 );

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
-import { ProjectParams } from '../../http/answers/answers.ts';
+import { oneOf, orNull, ProjectParams } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
 import {
   type RawAnswer,
@@ -19,11 +19,7 @@ import type { SurveyPart, SurveyQuestion, SurveyResult } from './survey.ts';
 /** Source: docs/interface.md §11.6. */
 const SurveyQuery = Type.Object({
   sample: Type.Optional(
-    Type.Unsafe<'even' | 'all'>({
-      type: 'string',
-      enum: ['even', 'all'],
-      description: 'even (the default): 50,000 products of a larger catalog; all: every product',
-    }),
+    oneOf(['even', 'all'], 'even (the default): 50,000 products of a larger catalog; all: every product'),
   ),
 });
 
@@ -63,9 +59,9 @@ const Problems = Type.Array(
 );
 const AttributeCoverage = Type.Object(
   {
-    id: Type.Union([Type.Integer(), Type.Null()]),
+    id: orNull(Type.Integer()),
     name: Type.String(),
-    type: Type.Union([Type.String(), Type.Null()]),
+    type: orNull(Type.String()),
     unitName: Type.Optional(Type.String()),
     withValue: Type.Integer({ description: 'products with a value' }),
     withFact: Type.Integer({ description: 'products with a fact' }),

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { ListQuery, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
+import { ListQuery, oneOf, orNull, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
 import { WireTaskSchema } from '../../tasks/tasks.ts';
 
 /** Source: docs/interface.md §2.2. */
@@ -59,20 +59,15 @@ export const AttributeSchema = Type.Object(
   {
     id: Type.Optional(Type.Integer({ minimum: 1 })),
     name: Type.String({ minLength: 1, maxLength: 255 }),
-    type: Type.Unsafe<
-      'TEXT_ATTRIBUTE' | 'NUMERIC_ATTRIBUTE' | 'BOOLEAN_ATTRIBUTE' | 'DATE_ATTRIBUTE' | 'UNTYPED_ATTRIBUTE'
-    >({
-      type: 'string',
-      enum: [
-        'TEXT_ATTRIBUTE',
-        'NUMERIC_ATTRIBUTE',
-        'BOOLEAN_ATTRIBUTE',
-        'DATE_ATTRIBUTE',
-        'UNTYPED_ATTRIBUTE',
-      ],
-    }),
+    type: oneOf([
+      'TEXT_ATTRIBUTE',
+      'NUMERIC_ATTRIBUTE',
+      'BOOLEAN_ATTRIBUTE',
+      'DATE_ATTRIBUTE',
+      'UNTYPED_ATTRIBUTE',
+    ]),
     unitName: Type.Optional(UnitName),
-    decimal: Type.Optional(Type.Unsafe<'point' | 'comma'>({ type: 'string', enum: ['point', 'comma'] })),
+    decimal: Type.Optional(oneOf(['point', 'comma'])),
     synonyms: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: 100 })),
     reason: Type.Optional(
       Type.String({
@@ -81,18 +76,14 @@ export const AttributeSchema = Type.Object(
       }),
     ),
     typing: Type.Optional(
-      Type.Unsafe<'automatic'>({
-        type: 'string',
-        enum: ['automatic'],
-        description: 'sets the type back to automatic: the next full update judges the values anew',
-      }),
+      oneOf(['automatic'], 'sets the type back to automatic: the next full update judges the values anew'),
     ),
   },
   { additionalProperties: false, title: 'Attribute' },
 );
 export const OntologyDocument = Type.Object(
   {
-    mode: Type.Unsafe<'automatic' | 'own'>({ type: 'string', enum: ['automatic', 'own'] }),
+    mode: oneOf(['automatic', 'own']),
     unitAliases: Type.Optional(
       Type.Record(Type.String({ minLength: 1, maxLength: 64, pattern: '^\\S{1,64}$' }), UnitName, {
         maxProperties: 200,
@@ -131,12 +122,10 @@ export const FoundBy = {
 export const ProductListQuery = Type.Object({
   ...ListQuery.properties,
   format: Type.Optional(
-    Type.Unsafe<'json' | 'table' | 'ndjson'>({
-      type: 'string',
-      enum: ['json', 'table', 'ndjson'],
-      description:
-        'json: upload shape; table: what a table shows; ndjson: the whole catalog in upload shape, a line a product',
-    }),
+    oneOf(
+      ['json', 'table', 'ndjson'],
+      'json: upload shape; table: what a table shows; ndjson: the whole catalog in upload shape, a line a product',
+    ),
   ),
   identifierPrefix: Type.Optional(
     Type.String({
@@ -168,7 +157,7 @@ export const ProductPage = Type.Object({
       description: 'TableProduct with format=table',
     }),
   ),
-  nextCursor: Type.Union([Type.String(), Type.Null()]),
+  nextCursor: orNull(Type.String()),
 });
 export const CategoryListQuery = Type.Object({
   ...ListQuery.properties,
@@ -176,7 +165,7 @@ export const CategoryListQuery = Type.Object({
 });
 export const CategoryPage = Type.Object({
   items: Type.Array(Type.Object({ path: Type.Array(Type.String()) })),
-  nextCursor: Type.Union([Type.String(), Type.Null()]),
+  nextCursor: orNull(Type.String()),
   isComplete: Type.Boolean({
     description: 'false: the index is catching up with a large change, whose categories may be missing',
   }),
@@ -186,10 +175,8 @@ const DescribedValue = Type.Object(
     key: Type.String(),
     value: Type.String({ description: 'as uploaded' }),
     userGroups: Type.Optional(Type.Array(Type.String())),
-    attribute: Type.Union([Type.String(), Type.Null()], {
-      description: 'null: the ontology does not know it',
-    }),
-    fact: Type.Union([
+    attribute: orNull(Type.String(), 'null: the ontology does not know it'),
+    fact: orNull(
       Type.Object({
         attributeId: Type.Integer(),
         valueId: Type.Integer({ description: 'up to 53 bits' }),
@@ -197,8 +184,7 @@ const DescribedValue = Type.Object(
         number: Type.Optional(Type.Number({ description: 'in the unit of the attribute' })),
         unit: Type.Optional(Type.String()),
       }),
-      Type.Null(),
-    ]),
+    ),
     code: Type.Optional(Type.String({ description: 'why there is no fact' })),
     message: Type.Optional(Type.String()),
   },
@@ -219,6 +205,6 @@ export const ProductDetail = Type.Object({
   ),
   lastChange: Type.Object({
     at: Type.Integer({ description: 'epoch milliseconds' }),
-    task: Type.Union([WireTaskSchema, Type.Null()], { description: 'null: it was forgotten since' }),
+    task: orNull(WireTaskSchema, 'null: it was forgotten since'),
   }),
 });

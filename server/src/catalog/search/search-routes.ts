@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
+import { orNull, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
 import { type Routes, serve } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
@@ -47,7 +47,7 @@ const SearchedProducts = Type.Object({
   }),
   facets: Type.Array(FacetSchema, { maxItems: 20 }),
   facetsOf: Type.Integer({ description: 'how many of the first products the facets are of' }),
-  nextCursor: Type.Union([Type.String(), Type.Null()]),
+  nextCursor: orNull(Type.String()),
 });
 
 const about = {

@@ -1,5 +1,5 @@
-import { type TSchema, Type } from 'typebox';
-import { ErrorAnswer, Id, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
+import { Type } from 'typebox';
+import { ErrorAnswer, Id, oneOf, orNull, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
 import { type Routes, type RouteTools, serve, serveOnce } from '../../http/server/server.ts';
 import type { Projects } from '../../projects/projects.ts';
@@ -7,20 +7,14 @@ import type { Catalog } from '../catalog.ts';
 import { ProductParams } from '../products/products.ts';
 import { TaskStarted } from './update-answers.ts';
 
-const orNull = <Of extends TSchema>(schema: Of, description: string) =>
-  Type.Union([schema, Type.Null()], { description });
-
 const Commit = Type.Object(
   {
     id: Type.Integer({ description: 'never given again' }),
     at: Type.Integer({ description: 'epoch milliseconds' }),
-    kind: Type.Unsafe<'commit' | 'delete'>({ type: 'string', enum: ['commit', 'delete'] }),
+    kind: oneOf(['commit', 'delete']),
     author: orNull(
       Type.Object({
-        type: Type.Unsafe<'key' | 'user' | 'command' | 'pipeline'>({
-          type: 'string',
-          enum: ['key', 'user', 'command', 'pipeline'],
-        }),
+        type: oneOf(['key', 'user', 'command', 'pipeline']),
         id: orNull(Type.Integer(), 'of a key or user'),
         name: Type.String({ description: 'as it was then' }),
       }),
@@ -48,10 +42,7 @@ const Upload = orNull(Type.Unknown(), 'upload shape; null: it was not there');
 const change = {
   productId: Type.Integer(),
   identifier: Type.String(),
-  kind: Type.Unsafe<'created' | 'changed' | 'deleted'>({
-    type: 'string',
-    enum: ['created', 'changed', 'deleted'],
-  }),
+  kind: oneOf(['created', 'changed', 'deleted']),
   before: Upload,
   after: Upload,
   changedSince: Type.Boolean({

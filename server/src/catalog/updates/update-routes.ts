@@ -1,6 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { ErrorAnswer, ListQuery, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
+import {
+  ErrorAnswer,
+  ListQuery,
+  oneOf,
+  orNull,
+  ProjectParams,
+  ProjectQuery,
+} from '../../http/answers/answers.ts';
 import type { RawBody } from '../../http/bodies/bodies.ts';
 import { type Endpoint, type Routes, type RouteTools, serve, serveOnce } from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
@@ -9,7 +16,6 @@ import { toTableItem } from '../browse/browse.ts';
 import type { Catalog } from '../catalog.ts';
 import {
   Identifier,
-  type OnInvalid,
   PRODUCTS_PER_REQUEST,
   readIdentifierList,
   refuseCommas,
@@ -39,23 +45,15 @@ const config = { guard: 'project', access: 'write' } as const;
 const SENDS = ['POST', 'PUT'] as const;
 
 const onInvalid = Type.Optional(
-  Type.Unsafe<OnInvalid>({
-    type: 'string',
-    enum: ['refuse', 'skip'],
-    description:
-      'what becomes of a request with products that are not valid; default: the setting of the project',
-  }),
+  oneOf(
+    ['refuse', 'skip'],
+    'what becomes of a request with products that are not valid; default: the setting of the project',
+  ),
 );
 const UpdateQuery = Type.Object({
   ...ProjectQuery.properties,
   onInvalid,
-  partial: Type.Optional(
-    Type.Unsafe<'true' | 'false'>({
-      type: 'string',
-      enum: ['true', 'false'],
-      description: 'default false; 1, 0 and other cases are taken too',
-    }),
-  ),
+  partial: Type.Optional(oneOf(['true', 'false'], 'default false; 1, 0 and other cases are taken too')),
 });
 
 const storingBody = (catalog: Catalog) => async (request: FastifyRequest) => {
@@ -200,7 +198,7 @@ const DeletedQuery = Type.Object({ ...FullUpdateQuery.properties, ...ListQuery.p
 const DeletedAnswer = Type.Object({
   status: success,
   products: Type.Array(TableProduct),
-  nextCursor: Type.Union([Type.String(), Type.Null()]),
+  nextCursor: orNull(Type.String()),
 });
 const Shown = Type.Object({
   status: success,
@@ -212,7 +210,7 @@ const Shown = Type.Object({
   lastBatchAt: Type.Integer({ description: 'epoch milliseconds; without a batch when it was opened' }),
 });
 const Found = Type.Object({
-  fullUpdate: Type.Union([Shown, Type.Null()], { description: 'null: none is open' }),
+  fullUpdate: orNull(Shown, 'null: none is open'),
 });
 const GivenUp = Type.Object({ status: success, fullUpdateId: Type.Integer() });
 

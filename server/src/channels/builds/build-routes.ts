@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { ListQuery } from '../../http/answers/answers.ts';
+import { ListQuery, orNull } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
 import { type Routes, type RouteTools, serve } from '../../http/server/server.ts';
 import type { Channels } from '../channels.ts';
@@ -50,7 +50,7 @@ export const channelBuildRoutes =
         return { items: items.map(toWireBuild), nextCursor };
       },
     });
-    const body = Type.Union([SentPreview, Type.Null()]);
+    const body = orNull(SentPreview);
     const description = 'Stores nothing: the first rows, and what products lack.';
     serve(server, `POST ${PATH}/:channelId/preview`, {
       ...about,

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import type { Filter } from '../../catalog/filters/filters.ts';
 import type { Run, Shown } from '../../definitions/definitions.ts';
-import { byType, Id, Instant, Name, pageOf } from '../../http/answers/answers.ts';
+import { byType, Id, Instant, Name, orNull, pageOf } from '../../http/answers/answers.ts';
 import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Destination, DestinationSchema, maskDestinations } from '../destinations/destinations.ts';
 import { describeFormat, FORMATS, planFiles, RELATED_AS } from '../formats/formats.ts';
@@ -162,7 +162,7 @@ const Counts = Type.Object(
   },
   { title: 'BuildCounts' },
 );
-const WireCounts = Type.Union([Counts, Type.Null()], { description: 'null until the build has counted' });
+const WireCounts = orNull(Counts, 'null until the build has counted');
 const StartedBy = Type.Enum(['manual', 'schedule', 'change']);
 
 const LastBuild = Type.Object(
@@ -171,7 +171,7 @@ const LastBuild = Type.Object(
     taskStatus: WireTaskSchema.properties.taskStatus,
     startedBy: StartedBy,
     startTime: Instant,
-    finishTime: Type.Union([Instant, Type.Null()]),
+    finishTime: orNull(Instant),
     warnings: Type.Optional(WireTaskSchema.properties.warnings),
     error: Type.Optional(WireTaskSchema.properties.error),
     counts: WireCounts,
@@ -211,8 +211,8 @@ export const WireChannel = Type.Object(
     nextBuildAt: Type.Optional(
       Type.Integer({ description: 'of a schedule: when it is due, epoch milliseconds' }),
     ),
-    published: Type.Union([Published, Type.Null()], { description: 'null until the first build' }),
-    lastBuild: Type.Union([LastBuild, Type.Null()]),
+    published: orNull(Published, 'null until the first build'),
+    lastBuild: orNull(LastBuild),
   },
   { title: 'Channel' },
 );

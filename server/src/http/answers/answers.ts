@@ -15,6 +15,8 @@ export {
   Instant,
   ListQuery,
   Name,
+  oneOf,
+  orNull,
   PageQuery,
   ProjectParams,
   ProjectQuery,

@@ -5,15 +5,24 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { ExpectedStates } from '../../storage/storage.ts';
 import { REASONS, type Reason } from './error-mapper.ts';
 
+/** What there may be none of; the description says what null means. */
+export const orNull = <Schema extends TSchema>(schema: Schema, description?: string) =>
+  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
+
+/** One of a closed list of words. */
+export const oneOf = <const Words extends readonly string[]>(words: Words, description?: string) =>
+  Type.Unsafe<Words[number]>({
+    type: 'string',
+    enum: words,
+    ...(description !== undefined && { description }),
+  });
+
 /** Source: docs/interface.md §7.3. */
 const ProductViolation = Type.Object(
   {
-    product: Type.Union(
-      [
-        Type.Object({ identifier: Type.Union([Type.String(), Type.Null()]), index: Type.Integer() }),
-        Type.Null(),
-      ],
-      { description: 'null: the body as a whole, or how many more products are bad' },
+    product: orNull(
+      Type.Object({ identifier: orNull(Type.String()), index: Type.Integer() }),
+      'null: the body as a whole, or how many more products are bad',
     ),
     schemaErrors: Type.Array(Type.String()),
     errors: Type.Array(Type.String()),
@@ -148,9 +157,7 @@ export const Instant = Type.Integer({ description: 'epoch milliseconds' });
 /** Of what people define; a database takes no NUL. */
 export const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
 
-const NextCursor = Type.Union([Type.String(), Type.Null()], {
-  description: 'null when nothing follows',
-});
+const NextCursor = orNull(Type.String(), 'null when nothing follows');
 
 /** A page of a list. */
 export const pageOf = <Element extends TSchema>(element: Element, description?: string) =>

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { Run, Shown } from '../../definitions/definitions.ts';
-import { byType, Id, Instant, Name, pageOf } from '../../http/answers/answers.ts';
+import { byType, Id, Instant, Name, orNull, pageOf } from '../../http/answers/answers.ts';
 import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Format, FormatSchema } from '../formats/formats.ts';
 import { type MappedProduct, SentMappingSchema } from '../mapping/mapping.ts';
@@ -134,7 +134,7 @@ const Counts = Type.Object(
   },
   { title: 'RunCounts' },
 );
-const WireCounts = Type.Union([Counts, Type.Null()], { description: 'null until the run has counted' });
+const WireCounts = orNull(Counts, 'null until the run has counted');
 const StartedBy = Type.Enum(['manual', 'upload', 'schedule', 'webhook']);
 
 const LastRun = Type.Object(
@@ -143,7 +143,7 @@ const LastRun = Type.Object(
     taskStatus: WireTaskSchema.properties.taskStatus,
     startedBy: StartedBy,
     startTime: Instant,
-    finishTime: Type.Union([Instant, Type.Null()]),
+    finishTime: orNull(Instant),
     counts: WireCounts,
   },
   { title: 'LastRun' },
@@ -159,7 +159,7 @@ export const WirePipeline = Type.Object(
     nextRunAt: Type.Optional(
       Type.Integer({ description: 'of a schedule: when it is due, epoch milliseconds' }),
     ),
-    lastRun: Type.Union([LastRun, Type.Null()]),
+    lastRun: orNull(LastRun),
   },
   { title: 'Pipeline' },
 );

@@ -4,7 +4,7 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { readIdentifierList, refuseCommas } from '../../catalog/products/products.ts';
-import { ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
+import { orNull, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
 import { joinTwins, takeNoBody } from '../../http/bodies/bodies.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
 import { type RawAnswer, type Routes, sendRaw, serve, serveRaw } from '../../http/server/server.ts';
@@ -263,9 +263,9 @@ const SingleQuery = Type.Object({
 
 const sent = {
   ...ProjectQuery.properties,
-  includeRelations: Type.Optional(Type.Union([IncludeRelations, Type.Null()])),
-  includeTags: Type.Optional(Type.Union([IncludeTags, Type.Null()])),
-  explain: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
+  includeRelations: Type.Optional(orNull(IncludeRelations)),
+  includeTags: Type.Optional(orNull(IncludeTags)),
+  explain: Type.Optional(orNull(Type.Boolean())),
 };
 const BulkBody = Type.Object({ identifiers: Type.Optional(Type.Array(Type.String())), ...sent });
 const Identifier = Type.String({ minLength: 1, maxLength: 255 });
@@ -338,13 +338,12 @@ const BulkAnswer = Type.Record(
 /** Source: docs/interface.md §12.7. */
 const ProductRelationParams = Type.Object({ ...ProjectParams.properties, identifier: Type.String() });
 const ProductRelationsQuery = Type.Object({ limit: limit('groups to answer for each direction') });
-const ProductSide = Type.Union([
+const ProductSide = orNull(
   Type.Object({
     stands: Type.Boolean({ description: 'whether the product is on this side' }),
     results: Type.Array(RelatedProduct),
   }),
-  Type.Null(),
-]);
+);
 const ProductRelations = Type.Object(
   {
     relations: Type.Array(

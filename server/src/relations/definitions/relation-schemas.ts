@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { type Filter, OPERATORS, OWN, type OwnField } from '../../catalog/filters/filters.ts';
-import { Id, PageQuery } from '../../http/answers/answers.ts';
+import { Id, orNull, PageQuery } from '../../http/answers/answers.ts';
 import type { Relation } from './relation.ts';
 
 const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
@@ -92,7 +92,7 @@ export const WireRelation = Type.Object(
 
 export const RelationPage = Type.Object({
   items: Type.Array(WireRelation),
-  nextCursor: Type.Union([Type.String(), Type.Null()]),
+  nextCursor: orNull(Type.String()),
 });
 export const RelationListQuery = Type.Object({
   ...PageQuery.properties,
@@ -148,9 +148,10 @@ const explainedPair = {
     }),
   ),
   listed: Type.Optional(
-    Type.Union([Type.Object({ by: Type.String(), position: Type.Integer() }), Type.Null()], {
-      description: 'in a relation of links: which product lists the other one, and at which position from 1',
-    }),
+    orNull(
+      Type.Object({ by: Type.String(), position: Type.Integer() }),
+      'in a relation of links: which product lists the other one, and at which position from 1',
+    ),
   ),
 };
 export const RelatedReason = Type.Object(explainedPair, { title: 'RelatedReason' });
@@ -158,8 +159,8 @@ export const Explanation = Type.Object(
   {
     related: Type.Boolean(),
     matchType: Type.Enum(['FIRST_WAY', 'SECOND_WAY']),
-    rank: Type.Union([Type.Integer(), Type.Null()], { description: 'from 1, among the first 1,000 groups' }),
-    excluded: Type.Union([Type.String(), Type.Null()], { description: 'same product or same group' }),
+    rank: orNull(Type.Integer(), 'from 1, among the first 1,000 groups'),
+    excluded: orNull(Type.String(), 'same product or same group'),
     ...explainedPair,
   },
   { title: 'RelationExplanation' },
