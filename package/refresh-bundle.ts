@@ -1,7 +1,7 @@
 /**
  * Makes `server/dist/`, what a clone runs, where it is missing or older than a source. It is the program of the package: from its
- * source it would start slower and take twice the memory. So is the API page, where `npm run docs` has not run. Run by `npm start`
- * and `npm run build`.
+ * source it would start slower and take twice the memory. The same with the API page, which `npm run docs` makes too. Run by
+ * `npm start` and `npm run build`.
  */
 import {
   existsSync,
@@ -54,7 +54,6 @@ function putInPlace(made: string): void {
       rmSync(join(BUNDLE, file), { force: true });
 }
 
-refreshApiPage();
 if (!isFresh()) {
   if (!canBundle) {
     process.stderr.write('The program is not built, or older than its source: run npm ci && npm run build\n');
@@ -71,4 +70,11 @@ if (!isFresh()) {
   } finally {
     rmSync(made, { recursive: true, force: true });
   }
+}
+
+try {
+  refreshApiPage();
+} catch (error) {
+  // The user of the service may not be the one who installed it, and a page of before is no reason not to start.
+  process.stderr.write(`The API page was not written: ${(error as Error).message}\n`);
 }
