@@ -34,7 +34,12 @@ async function serve(t: TestContext, settings: Partial<ServerSettings> = {}) {
   const server = createServer({ ...usual, ...settings }, guards);
   const route = { config: { guard: 'none' } } as const;
   const held = Promise.withResolvers<void>();
-  server.get('/wait', route, async () => held.promise.then(() => ({})));
+  let waiting = 0;
+  server.get('/wait', route, async () => {
+    waiting += 1;
+    await held.promise;
+    return {};
+  });
   server.get('/large', route, async () => LARGE);
   server.post('/open', route, async () => ({}));
   server.get('/open', route, async () => ({}));
@@ -62,14 +67,18 @@ async function serve(t: TestContext, settings: Partial<ServerSettings> = {}) {
 
   const untilNoneIsLeft = () => untilLeft(0);
 
-  async function untilLeft(most: number): Promise<void> {
-    for (const began = performance.now(); (await countConnections()) > most; ) {
-      assert.ok(performance.now() - began < PATIENCE_MS, 'a connection is still there');
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  }
+  const untilLeft = (most: number) =>
+    untilSo('few connections are left', async () => (await countConnections()) <= most);
+  const untilWaiting = (count: number) => untilSo(`${count} requests wait`, () => waiting >= count);
 
-  return { server, log, held, open: openSocket, untilLeft, untilNoneIsLeft };
+  return { server, log, held, open: openSocket, untilLeft, untilNoneIsLeft, untilWaiting };
+}
+
+async function untilSo(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  for (const began = performance.now(); !(await isSo()); ) {
+    assert.ok(performance.now() - began < PATIENCE_MS, what);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }
 
 /** @returns the status and the body of the answer */
@@ -143,14 +152,14 @@ suite('connections (§8)', { concurrency: true }, () => {
   });
 
   test('one connection has 100 requests under way, beyond which they are refused (429)', async (t) => {
-    const { open, held, untilNoneIsLeft } = await serve(t);
+    const { open, held, untilWaiting, untilNoneIsLeft } = await serve(t);
     const socket = await open();
     let received = '';
     socket.on('data', (data) => {
       received += data;
     });
     socket.write('GET /wait HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(150));
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await untilWaiting(100);
     held.resolve();
     await untilNoneIsLeft();
     const statuses = received.match(/HTTP\/1.1 \d+/g) ?? [];
@@ -188,10 +197,7 @@ suite('connections (§8)', { concurrency: true }, () => {
     await untilNoneIsLeft();
     const readLines = () => log.map((line) => JSON.parse(line)).filter(({ msg }) => /^request/.test(msg));
     const countAll = () => readLines().reduce((sum, { untold = 1 }) => sum + untold, 0);
-    for (const began = performance.now(); countAll() < 40; ) {
-      assert.ok(performance.now() - began < PATIENCE_MS, `${countAll()} of 40 requests are in the log`);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    await untilSo('40 requests are in the log', () => countAll() >= 40);
     assert.equal(countAll(), 40);
     assert.ok(log.length <= 22, `${log.length} lines`);
   });
@@ -217,10 +223,7 @@ suite('connections (§8)', { concurrency: true }, () => {
     const readLines = () => log.map((line) => JSON.parse(line)).filter(({ msg }) => /^request/.test(msg));
     const readOpen = () => readLines().filter((line) => !isKnown(line));
     const countOpen = () => readOpen().reduce((sum, { untold = 1 }) => sum + untold, 0);
-    for (const began = performance.now(); countOpen() < 40; ) {
-      assert.ok(performance.now() - began < PATIENCE_MS, `${countOpen()} of 40 requests are in the log`);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    await untilSo('40 requests are in the log', () => countOpen() >= 40);
     assert.equal(countOpen(), 40);
     assert.ok(readOpen().length <= 22, `${readOpen().length} lines`);
     assert.equal(readLines().filter(isKnown).length, 20);

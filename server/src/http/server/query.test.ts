@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readQuery } from './query.ts';
+import { readLazily, readQuery } from './query.ts';
 
 /** 128 KiB may be sent: docs/interface.md §8. */
 const LONGEST = 120_000;
@@ -41,4 +41,24 @@ test('a long query without values or not in UTF-8 takes less than half as long a
     const most = measure((sent) => Object.fromEntries(new URLSearchParams(sent)), text) / 2;
     assert.ok(measure(readQuery, text) < most, `${part} takes more than ${most} µs`);
   }
+});
+
+test('a long query is read by what is read of it: key and project take as long as a search for them (§5.1, §8)', () => {
+  const text = `projectId=7&${'a&'.repeat(60_000)}b=%41&apiKey=k%2B1&projectIds`;
+  assert.deepEqual({ ...readLazily(text) }, { ...readQuery(text) });
+  assert.deepEqual(
+    [readLazily(text).b, 'b' in readLazily(text), 'c' in readLazily(text)],
+    ['A', true, false],
+  );
+  const measure = (read: () => unknown) => {
+    const before = process.cpuUsage();
+    for (let at = 0; at < 20; at += 1) read();
+    return process.cpuUsage(before).user;
+  };
+  const whole = measure(() => readQuery(text));
+  const guarded = measure(() => {
+    const { projectId, apiKey } = readLazily(text);
+    assert.deepEqual([projectId, apiKey], ['7', 'k+1']);
+  });
+  assert.ok(guarded < whole / 2, `${guarded} of ${whole} µs`);
 });

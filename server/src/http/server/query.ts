@@ -1,4 +1,32 @@
-type Query = Record<string, string | string[]>;
+type Query = Record<string | symbol, string | string[]>;
+
+/** Read at once, whoever sends it. */
+const SHORT_CHARACTERS = 4_096;
+/** What a guard needs of it. */
+const OF_GUARDS = /(?<=^|&)(?:apiKey|projectId)(?:=[^&]*)?(?=&|$)/g;
+const isOfGuards = (name: string | symbol) => name === 'apiKey' || name === 'projectId';
+
+/**
+ * Reads the query of an address; of a long one only what names the key and the project, and the rest when anything else of it is
+ * read, which is once its sender was let in: 60,000 parameters take 12 ms, and 64 connections without a key sent them in turn.
+ */
+export function readLazily(text: string): Query {
+  if (text.length <= SHORT_CHARACTERS) return readQuery(text);
+  const query = readQuery((text.match(OF_GUARDS) ?? []).join('&'));
+  let isRead = false;
+  function readRest(): Query {
+    if (!isRead) Object.assign(query, readQuery(text));
+    isRead = true;
+    return query;
+  }
+  const find = (name: string | symbol) => (isOfGuards(name) ? query : readRest());
+  return new Proxy(query, {
+    get: (_, name) => find(name)[name],
+    has: (_, name) => name in find(name),
+    ownKeys: () => Reflect.ownKeys(readRest()),
+    getOwnPropertyDescriptor: (_, name) => Reflect.getOwnPropertyDescriptor(find(name), name),
+  });
+}
 
 /**
  * Reads the query of an address as a form is read, a name that repeats as a list. It needs no credentials, so that it takes as

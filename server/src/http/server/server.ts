@@ -45,7 +45,7 @@ import {
   STRANGER_MS,
 } from './connections.ts';
 import type { Server } from './endpoint.ts';
-import { readQuery } from './query.ts';
+import { readLazily } from './query.ts';
 import { RequestLog } from './request-log.ts';
 
 export { serveConsole, serveDocs } from './built-files.ts';
@@ -144,7 +144,7 @@ export function createServer(
     trustProxy: settings.trustedProxies.length > 0 ? [...settings.trustedProxies] : false,
     http: { ...connectionOptions, maxHeaderSize: MAX_HEADER_BYTES },
     connectionTimeout: settings.readerMs ?? READER_MS,
-    routerOptions: { maxParamLength: 4096, ignoreTrailingSlash: false, querystringParser: readQuery },
+    routerOptions: { maxParamLength: 4096, ignoreTrailingSlash: false, querystringParser: readLazily },
     requestTimeout: 0,
     forceCloseConnections: 'idle',
     clientErrorHandler: createBrokenRequestHandler(),
