@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { query } from '../../test/support/postgres/postgres-server.ts';
 import { createDatabase } from '../../test/support/postgres/test-database.ts';
 import { startTaskProcess, type TaskProcess, until } from '../../test/support/task-process.ts';
-import { findServer, postgresStoreOn } from '../../test/support/test-store.ts';
+import { findServer, postgresStoreOn, type TestStore } from '../../test/support/test-store.ts';
+import { LEASE_MS } from './task-lease-store.ts';
 import type { Task } from './tasks.ts';
 
 /** Two processes on one database: each is a set of tasks of its own with its own connections. */
@@ -29,10 +31,22 @@ async function endOf({ tasks }: TaskProcess, task: Task): Promise<Task> {
   return ended;
 }
 
+/** @returns until when a process has the one task that is leased, in ms since 1970 */
+async function readLease(store: TestStore): Promise<{ leasedUntil: number }> {
+  const sql = 'select lease_until from task where leased_by is not null';
+  const [row] = await query(store.settings.RELATA_DATABASE_URL ?? assert.fail(), sql);
+  return { leasedUntil: Number(row?.lease_until) };
+}
+
 /** @returns the one of the two that runs it */
 async function runnerOf(text: string, ...processes: readonly TaskProcess[]): Promise<TaskProcess> {
   await until(`${text} runs`, () => processes.some(({ gates }) => gates.has(text)), 15_000);
   return processes.find(({ gates }) => gates.has(text)) ?? assert.fail();
+}
+
+/** Runs two tasks of another project one after the other: whoever runs them has looked for further ones meanwhile. */
+async function runTwoBeside(one: TaskProcess): Promise<void> {
+  for (const text of ['beside 1', 'beside 2']) await endOf(one, await one.accept('short', 2, { text }));
 }
 
 test('whichever process accepts or runs them, ordered tasks run once and in order of acceptance', async (t) => {
@@ -111,8 +125,14 @@ test('a process that stood still makes sure of its lease before a task takes eff
   await one.accept('gated', 1, { text: 'first' });
   const runner = await runnerOf('first', one, two);
   const { run } = runner.gates.get('first') ?? assert.fail();
+  const { leasedUntil } = await readLease(store);
   runner.cut();
-  await delay(5_500);
+  // Then it renewed the lease so long ago that another process may have it.
+  await until(
+    'the lease is more than half over',
+    () => Date.now() > leasedUntil - LEASE_MS / 2 + 500,
+    30_000,
+  );
   await store.change("update task set leased_by = 'another'");
   runner.mend();
   await assert.rejects(
@@ -122,11 +142,12 @@ test('a process that stood still makes sure of its lease before a task takes eff
 });
 
 test('a lease is renewed for as long as its process is there', async (t) => {
-  const { one, two } = await startTwo(t);
+  const { store, one, two } = await startTwo(t);
   const task = await one.accept('gated', 1, { text: 'long' });
   const held = await one.accept('beside', 1, { text: 'held', isHeld: true });
   const runner = await runnerOf('long', one, two);
-  await delay(12_000);
+  const { leasedUntil } = await readLease(store);
+  await until('the first lease is over', () => Date.now() > leasedUntil + 2_000, 60_000);
   assert.deepEqual([...one.begun, ...two.begun], ['long']);
   runner.gates.get('long')?.open();
   await endOf(two, task);
@@ -209,7 +230,7 @@ test('who waits is not held up for good by a database that goes away', async (t)
   one.cut();
   assert.equal((await brief).status, 'RUNNING');
   gates.get('first')?.open();
-  await delay(1_000);
+  await until('it asked in vain, and again', () => one.countFailures() > 3, 30_000);
   one.mend();
   assert.equal((await waiting).status, 'FINISHED');
 });
@@ -218,8 +239,8 @@ test('a held task runs in no process until it is released, by whichever runs tas
   const { one, two } = await startTwo(t, { runs: false });
   const held = await one.accept('beside', 1, { text: 'held', isHeld: true });
   await two.accept('beside', 1, { text: 'behind' });
-  await delay(1_500);
-  assert.deepEqual(two.begun, []);
+  await runTwoBeside(one);
+  assert.deepEqual(two.begun, ['beside 1', 'beside 2']);
   assert.equal(await one.tasks.release(held), true);
   const { gates } = await runnerOf('held', two);
   gates.get('held')?.open();
@@ -245,9 +266,8 @@ test('ordered tasks of a kind that a process does not know keep their place', as
     "update task set kind = 'of.a.newer.program', leased_by = null, lease_until = null where kind = 'gated'",
   );
   await until('it is handed back', () => gates.size === 0);
-  await endOf(one, await one.accept('short', 2, { text: 'other' }));
-  await delay(1_000);
-  assert.deepEqual(two.begun, ['unknown', 'other']);
+  await runTwoBeside(one);
+  assert.deepEqual(two.begun, ['unknown', 'beside 1', 'beside 2']);
   const unknown = (await one.tasks.listOpen(1)).find(({ kind }) => kind === 'of.a.newer.program');
   assert.equal((await one.tasks.cancel(unknown ?? assert.fail())).status, 'CANCELLED');
   assert.equal((await endOf(one, behind)).status, 'FINISHED');

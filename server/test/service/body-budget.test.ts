@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { on, once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -38,10 +39,18 @@ async function send(path: string, header: string, body: string): Promise<Sender>
   await once(socket, 'connect');
   socket.on('error', () => {});
   const head = [`POST ${path} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${service().key}`, header, '', ''];
+  const begun = untilRequested(path);
   socket.write(head.join('\r\n') + body);
   const answered = once(socket, 'data').then(([data]) => Number(String(data).split(' ')[1]));
   answered.catch(() => {});
+  await begun;
   return { socket, answered };
+}
+
+/** Waits until the service reads a request of this path. */
+async function untilRequested(path: string): Promise<void> {
+  for await (const [request] of on(service().app.server.server, 'request'))
+    if ((request as IncomingMessage).url === path) return;
 }
 
 /** A body of any kind waits while no memory is free. */
@@ -61,7 +70,6 @@ test('what is announced and does not come keeps nobody out (§7.2 rule 8)', asyn
     paths.flatMap((path) => [send(path, length, '{'), send(path, CHUNKED, chunk(1))]),
   );
   t.after(() => held.map(({ socket }) => socket.destroy()));
-  await delay(100);
   await assertRoom('six bodies are half here');
 });
 
@@ -91,9 +99,7 @@ test('who leaves while a body waits for memory takes none along, and starts noth
   const files = await project.create(byUpload());
   const path = `/management/projects/${project.projectId}/pipelines/${files.id}/upload`;
   const first = await send(path, CHUNKED, chunk(MIB - 1));
-  await delay(100);
   const waiting = await Promise.all([1, 2, 3].map(() => send(path, CHUNKED, chunk(MIB / 2))));
-  await delay(100);
   for (const { socket } of [...waiting, first]) socket.destroy();
   await assertRoom('all have left');
   assert.equal((await project.read(files)).lastRun, null);
@@ -106,7 +112,6 @@ test('who needs no key takes none of the memory: at the sign-in, at paths that t
     paths.flatMap((path) => [1, 2].flatMap(() => [send(path, length, '{'), send(path, CHUNKED, chunk(1))])),
   );
   t.after(() => strangers.map(({ socket }) => socket.destroy()));
-  await delay(100);
   await assertRoom('all strangers are still sending');
   const large = await send('/management/session', 'Content-Length: 16385', '{');
   t.after(() => large.socket.destroy());

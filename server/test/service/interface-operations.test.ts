@@ -592,8 +592,10 @@ test('stopping finishes requests in flight, and what was accepted goes on at the
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
   });
   inFlight.write('[{"identifier":"LATE",');
-  const waiting = call('GET', `/tasks/${update.body.task.id}?wait=60`);
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  const taskPath = `/tasks/${update.body.task.id}`;
+  const waiting = call('GET', `${taskPath}?wait=60`);
+  // What was sent before this is under way when it is answered.
+  await call('GET', `${taskPath}?wait=1`);
   const begun = performance.now();
   const stopped = first.stop();
   assert.equal((await waiting).body.task.taskStatus, 'RUNNING', 'who waits is answered');

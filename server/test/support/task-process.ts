@@ -28,6 +28,8 @@ export interface TaskProcess {
   accept(kind: TaskKind, projectId: number, options?: { text?: string; isHeld?: boolean }): Promise<Task>;
   /** Nothing of the process reaches the database any more, as after `kill -9`; but it lives, and may come back. */
   cut(): void;
+  /** How often it did not reach the database since it was cut. */
+  countFailures(): number;
   mend(): void;
   stop(): Promise<void>;
 }
@@ -147,9 +149,11 @@ function defineKinds(begun: string[], gates: Map<string, Gate>): Map<TaskKind, T
 
 function makeCuttable(real: Database) {
   let isCut = false;
+  let failures = 0;
   const reach = () => {
-    if (isCut) throw new ServiceError('not_ready');
-    return real;
+    if (!isCut) return real;
+    failures += 1;
+    throw new ServiceError('not_ready');
   };
   const database: Database = {
     isShared: real.isShared,
@@ -165,7 +169,9 @@ function makeCuttable(real: Database) {
     database,
     cut() {
       isCut = true;
+      failures = 0;
     },
+    countFailures: () => failures,
     mend() {
       isCut = false;
     },
