@@ -59,6 +59,8 @@ const SLOTS = { computes: Math.min(availableParallelism() + 1, 8), waits: 2 };
 const OLDEST = 14;
 const NEWEST = 17;
 const CHECK_SECONDS = 60;
+/** Files that may fail at first in one run of the tests and are repeated; the deep tests have about 300. */
+const MOST_REPEATED = 4;
 
 function listPasses(): Pass[] {
   const given = process.env.RELATA_TEST_POSTGRES_BIN;
@@ -107,13 +109,18 @@ interface RunningPass extends Pass {
   readonly title: string;
   readonly env: NodeJS.ProcessEnv;
   readonly server?: PostgresServer;
-  readonly outcomes: Outcome[];
+  /** By path of a file, or by the command of scripts. */
+  readonly outcomes: Map<string, Outcome>;
   open: number;
 }
 
 async function openPass(pass: Pass): Promise<RunningPass> {
   const { name, postgres, settings, files, scripts = [] } = pass;
-  const common = { ...pass, outcomes: [], open: files.length + Math.sign(scripts.length) };
+  const common = {
+    ...pass,
+    outcomes: new Map<string, Outcome>(),
+    open: files.length + Math.sign(scripts.length),
+  };
   const { RELATA_TEST_POSTGRES_BIN: _, ...env } = process.env;
   if (postgres === undefined) {
     const title = name === 'embedded' ? 'embedded store' : name;
@@ -142,11 +149,14 @@ function makeJobs(passes: readonly RunningPass[]): Job[] {
     pass.files.map((file) => ({
       ...findWork(file),
       ...(built && { after: [built] }),
-      run: () => conclude(pass, relative(process.cwd(), file), () => runTestFile(file, pass.env)),
+      run: () => runFile(pass, file),
     })),
   );
   return [...scripts.values(), ...jobs];
 }
+
+const runFile = (pass: RunningPass, file: string) =>
+  conclude(pass, relative(process.cwd(), file), () => runTestFile(file, pass.env));
 
 const runScripts = (pass: RunningPass) =>
   conclude(pass, `npm run ${pass.scripts?.join(' && npm run ')}`, async () => {
@@ -159,20 +169,43 @@ const runScripts = (pass: RunningPass) =>
     };
   });
 
-/** Says what became of a file, and after the last one of the pass what became of that. */
+/** Reports the outcome of a file, and after the last file of a pass the sum of the pass. */
 async function conclude(pass: RunningPass, what: string, work: () => Promise<Outcome>): Promise<void> {
   const begun = performance.now();
   const outcome = await work().catch((error: Error) => ({
     ...{ passed: 0, failed: 1, skipped: 0, failures: [`${what}: ${error.message}`] },
     said: `${error.stack}\n`,
   }));
-  pass.outcomes.push(outcome);
+  pass.outcomes.set(what, outcome);
   const seconds = ((performance.now() - begun) / 1000).toFixed(1);
   say(`\n${pass.title}: ${what}: ${describe(outcome)} in ${seconds} s\n${outcome.said.trimEnd()}`);
   pass.open -= 1;
-  if (pass.open > 0) return;
-  await pass.server?.stop();
-  say(`\n${pass.title}: ${pass.files.length} files, ${describe(addUp(pass.outcomes))}`);
+  if (pass.open === 0)
+    say(`\n${pass.title}: ${pass.files.length} files, ${describe(addUp([...pass.outcomes.values()]))}`);
+}
+
+/**
+ * Runs files that failed once more, each by itself: beside five others on two cores, a browser or a crash test runs into
+ * its time limit now and then, which says nothing about the program. What fails both times has failed, and every file
+ * that needed a second run is named. More failures than MOST_REPEATED are not noise, and are not repeated.
+ * @param ended  paths of files that were ended for their memory, which are not repeated
+ * @returns a line for each file that passed only then
+ */
+async function repeatFailed(passes: readonly RunningPass[], ended: ReadonlySet<string>): Promise<string[]> {
+  const failed = passes.flatMap((pass) =>
+    pass.files
+      .map((file) => ({ pass, file, path: relative(process.cwd(), file) }))
+      .filter(({ path }) => (pass.outcomes.get(path)?.failed ?? 0) > 0 && !ended.has(path)),
+  );
+  if (failed.length > MOST_REPEATED) return [];
+  const unsteady: string[] = [];
+  for (const { pass, file, path } of failed) {
+    const failures = pass.outcomes.get(path)?.failures ?? [];
+    await runFile(pass, file);
+    if (pass.outcomes.get(path)?.failed === 0)
+      unsteady.push(`${pass.title}: ${path} passed in its second run: ${failures.join('; ')}`);
+  }
+  return unsteady;
 }
 
 type Counts = Pick<Outcome, 'passed' | 'failed' | 'skipped'>;
@@ -189,27 +222,31 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** @returns what failed, a line each, and the sum */
-async function runPasses(chosen: readonly Pass[]): Promise<{ failures: string[]; counts: Counts }> {
+/** @returns what failed and what passed only in its second run, a line each, and the sum */
+async function runPasses(
+  chosen: readonly Pass[],
+): Promise<{ failures: string[]; unsteady: string[]; counts: Counts }> {
   const passes: RunningPass[] = [];
-  const hungry: string[] = [];
+  const hungry = new Map<string, string>();
   const unwatch = watchMemory(MEMORY_MB, ({ file, megabytes }) => {
-    hungry.push(
-      `${relative(process.cwd(), file)}: held ${megabytes} MB, more than ${MEMORY_MB}, and was ended`,
-    );
-    say(`✖ ${hungry.at(-1)}`);
+    const path = relative(process.cwd(), file);
+    hungry.set(path, `${path}: held ${megabytes} MB, more than ${MEMORY_MB}, and was ended`);
+    say(`✖ ${hungry.get(path)}`);
   });
+  let unsteady: string[] = [];
   try {
     for (const pass of chosen) passes.push(await openPass(pass));
     await runJobs(makeJobs(passes), SLOTS);
+    unsteady = await repeatFailed(passes, new Set(hungry.keys()));
   } finally {
     unwatch();
     for (const { server } of passes) await server?.stop();
   }
   const failed = passes.flatMap(({ title, outcomes }) =>
-    outcomes.flatMap(({ failures }) => failures.map((failure) => `${title}: ${failure}`)),
+    [...outcomes.values()].flatMap(({ failures }) => failures.map((failure) => `${title}: ${failure}`)),
   );
-  return { failures: [...hungry, ...failed], counts: addUp(passes.flatMap(({ outcomes }) => outcomes)) };
+  const counts = addUp(passes.flatMap(({ outcomes }) => [...outcomes.values()]));
+  return { failures: [...hungry.values(), ...failed], unsteady, counts };
 }
 
 Object.assign(process.env, await prepareProgram());
@@ -223,7 +260,8 @@ if (chosen.length === 0)
       .join(' ')}.`,
   );
 const begun = performance.now();
-const { failures, counts } = await runPasses(chosen);
+const { failures, unsteady, counts } = await runPasses(chosen);
+for (const line of unsteady) say(`⚠ ${line}`);
 for (const failure of failures) say(`✖ ${failure}`);
 say(`\n${Math.round((performance.now() - begun) / 1000)} s`);
 say(`all: ${describe(counts)}`);

@@ -40,6 +40,32 @@ test('a test that takes too much memory is ended and named, and the others go on
   assert.match(said, /^all: 1 passed, 2 failed, 0 skipped$/m);
 });
 
+test('a file that failed is repeated by itself, and the runner says so; what fails twice has failed', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'relata-planted-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const mark = join(folder, 'ran');
+  const bodies = {
+    steady: '',
+    unsteady: `if (!existsSync('${mark}')) { writeFileSync('${mark}', ''); throw new Error('late'); }`,
+  };
+  const plant = async (name: string, body: string) => {
+    const path = join(folder, `${name}.test.ts`);
+    const imports = `import { existsSync, writeFileSync } from 'node:fs';\nimport { test } from 'node:test';\n`;
+    await writeFile(path, `${imports}test('${name}', () => {${body}});\n`);
+    return path;
+  };
+  const files = [await plant('steady', bodies.steady), await plant('unsteady', bodies.unsteady)];
+  const first = await runTests(files, '2048');
+  assert.equal(first.code, 0, first.said);
+  assert.match(first.said, /^⚠ files: .*unsteady\.test\.ts passed in its second run: .*: unsteady$/m);
+  assert.match(first.said, /^all: 2 passed, 0 failed, 0 skipped$/m);
+
+  const second = await runTests([await plant('broken', `throw new Error('always');`)], '2048');
+  assert.equal(second.code, 1);
+  assert.match(second.said, /^✖ files: .*broken\.test\.ts: broken$/m);
+  assert.match(second.said, /^all: 0 passed, 1 failed, 0 skipped$/m);
+});
+
 function runTests(files: readonly string[], megabytes: string): Promise<{ code: number; said: string }> {
   const env: NodeJS.ProcessEnv = { ...process.env, RELATA_TEST_MEMORY_MB: megabytes };
   // With it a runner takes itself for a test file, and runs none.
