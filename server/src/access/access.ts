@@ -50,7 +50,7 @@ export function createAccess({ database, postgres, clock, projects, oidc }: Acce
      * @returns undefined when there is an account already
      */
     createFirstAccount: (accountKey?: string): Promise<{ key: string } | undefined> =>
-      database.write(async (tx) => {
+      database.write('all', async (tx) => {
         if ((await projects.findAccounts(tx)).length > 0) return undefined;
         const account = await projects.addAccount(tx, 'Main', 'first start');
         const author = commandAuthor(account.id, 'first start');

@@ -77,7 +77,7 @@ export function createResources<Resource extends { readonly id: number }, Place>
     place: Place,
     work: (tx: ControlTransaction) => Promise<Result>,
   ): Promise<Result> {
-    const written = await database.write(work, { of: kind.lockOf(place) });
+    const written = await database.write(kind.lockOf(place), work);
     onWritten?.();
     return written;
   }

@@ -91,7 +91,7 @@ export function createRunStore({ name, owners, owner }: RunTable) {
       const isTask = sql`task.project_id = ${sql.ref(`${name}.project_id`)}
         and task.number = ${sql.ref(`${name}.task_number`)}`;
       const drop = sql`delete from ${runs} where not exists (select task.number from task where ${isTask})`;
-      await database.write((tx) => drop.execute(tx), { of: 'rows' });
+      await database.write('rows', (tx) => drop.execute(tx));
     },
   };
 }

@@ -151,7 +151,7 @@ export function createAuditLog(database: Database, clock: Clock): AuditLog {
         details,
       };
       if (tx !== undefined) await insertEntry(tx, entry);
-      else await database.write((own) => insertEntry(own, entry), { of: 'rows' });
+      else await database.write('rows', (own) => insertEntry(own, entry));
     },
     async listChanges(reach, filter) {
       const { projectId } = filter;

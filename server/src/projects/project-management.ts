@@ -132,7 +132,7 @@ async function writeProject(
   { database, auditLog, onWritten }: ProjectManagementParts,
   work: (tx: ControlTransaction) => Promise<WrittenProject>,
 ): Promise<Project> {
-  const written = await database.write(async (tx) => {
+  const written = await database.write('all', async (tx) => {
     const { project, change, beside } = await work(tx);
     await auditLog.recordChange(change, tx);
     await beside?.(tx, project);
@@ -236,7 +236,7 @@ export function createGroupManagement({
     getGroup: (reach, id) => getGroupInReach(database.read, reach, id),
     async createGroup(author, { name }, beside) {
       if (author.scope.type !== 'account') throw new ServiceError('scope_refused');
-      return database.write(async (tx) => {
+      return database.write('all', async (tx) => {
         const group = await insertGroup(tx, { accountId: author.accountId, name, createdAt: clock.now() });
         await auditLog.recordChange(groupChange(author, 'created', group), tx);
         await beside?.(tx, group);
@@ -244,7 +244,7 @@ export function createGroupManagement({
       });
     },
     async changeGroup(author, { id, name }, beside) {
-      return database.write(async (tx) => {
+      return database.write('all', async (tx) => {
         const before = await getGroupInReach(tx, author, id);
         const group = { ...before, name: name ?? before.name };
         await renameGroup(tx, id, group.name);
@@ -255,7 +255,7 @@ export function createGroupManagement({
       });
     },
     async deleteGroup(author, id, beside) {
-      await database.write(async (tx) => {
+      await database.write('all', async (tx) => {
         const group = await getGroupInReach(tx, author, id);
         await refuseNotEmpty(tx, id);
         await onGroupRemoved(tx, id);

@@ -134,7 +134,7 @@ export function createProjects({ database, clock }: ProjectsParts): Projects {
     async purgeDeleted(onPurge) {
       for (const id of await findDeletedUpTo(database.read, clock.now() - RESTORABLE_MS)) {
         await onPurge(id);
-        await database.write(async (tx) => {
+        await database.write('all', async (tx) => {
           await tellGone(tx, { type: 'project', id });
           await removeProject(tx, id);
         });
@@ -160,7 +160,7 @@ function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog):
 
   return {
     addAccount,
-    createAccount: (name) => database.write((tx) => addAccount(tx, name, 'relata account create')),
+    createAccount: (name) => database.write('all', (tx) => addAccount(tx, name, 'relata account create')),
     async getAccount(id) {
       const account = await findAccount(database.read, id);
       if (account === undefined) throw new ServiceError('not_found');

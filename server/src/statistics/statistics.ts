@@ -77,7 +77,7 @@ export function createStatistics({ database, clock, logger, projects, countProdu
     }
     const { counts, noted } = requests.take();
     const changes = catalogs.take();
-    if (counts.length + changes.length > 0) await database.write((tx) => writeAll(tx), { of: 'rows' });
+    if (counts.length + changes.length > 0) await database.write('rows', (tx) => writeAll(tx));
     if (catalogs.isWaiting()) wake();
 
     async function writeAll(tx: ControlTransaction): Promise<void> {
@@ -156,11 +156,8 @@ function createReads(database: Database) {
 /** Removes counts beyond their retention. */
 function dropOld(database: Database, now: number): Promise<void> {
   const before = { minutes: now - MINUTES_RETAINED_MS, hours: now - HOURS_RETAINED_MS };
-  return database.write(
-    async (tx) => {
-      await dropRequestCounts(tx, { ...before, noted: now - NOTED_RETAINED_MS });
-      await dropCatalogCounts(tx, before);
-    },
-    { of: 'rows' },
-  );
+  return database.write('rows', async (tx) => {
+    await dropRequestCounts(tx, { ...before, noted: now - NOTED_RETAINED_MS });
+    await dropCatalogCounts(tx, before);
+  });
 }

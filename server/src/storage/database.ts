@@ -18,11 +18,8 @@ export interface Database {
   readonly read: Kysely<ControlSchema>;
   /** The database's clock in epoch milliseconds, the same for all processes. */
   readonly now: RawBuilder<number>;
-  /** A transaction, durable when the promise resolves. `of` defaults to `all`. */
-  write<Result>(
-    work: (tx: ControlTransaction) => Promise<Result>,
-    options?: { readonly of?: WriteScope },
-  ): Promise<Result>;
+  /** A transaction, durable when the promise resolves. */
+  write<Result>(of: WriteScope, work: (tx: ControlTransaction) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
 }
 

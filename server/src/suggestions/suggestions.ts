@@ -72,7 +72,7 @@ export function createSuggestions(parts: SuggestionParts) {
       const { suggestions } = await find(dismissal.projectId);
       const suggestion = suggestions.find(({ id }) => id === dismissal.suggestionId);
       if (suggestion === undefined) throw new ServiceError('not_found');
-      await database.write(async (tx) => {
+      await database.write('all', async (tx) => {
         const isNew = await insertDismissal(tx, { ...dismissal, at: clock.now() });
         await alongside(tx, isNew ? suggestion : undefined);
       });
@@ -80,7 +80,7 @@ export function createSuggestions(parts: SuggestionParts) {
 
     /** @throws not_found for what is not dismissed */
     async restore(dismissal: Dismissal, alongside: (tx: ControlTransaction) => Promise<void>): Promise<void> {
-      await database.write(async (tx) => {
+      await database.write('all', async (tx) => {
         if (!(await removeDismissal(tx, dismissal))) throw new ServiceError('not_found');
         await alongside(tx);
       });

@@ -63,37 +63,35 @@ export async function claimNext(
   { owner, kinds, lane }: { owner: string; kinds: readonly RunnableKind[]; lane: Lane },
 ): Promise<Task | undefined> {
   if (kinds.length === 0) return undefined;
-  const row = await database.write(
-    (tx) =>
-      tx
-        .with('head', (db) =>
-          db
-            .selectFrom('task')
-            .select(['task.project_id', 'task.number'])
-            .where('task.project_id', '=', lane.projectId)
-            .where(isOpen)
-            .where('task.lane', '=', lane.lane)
-            .orderBy('task.number')
-            .limit(1),
-        )
-        .with('claimed', (db) =>
-          db
-            .selectFrom('head')
-            .innerJoin('task', (join) =>
-              join.onRef('task.project_id', '=', 'head.project_id').onRef('task.number', '=', 'head.number'),
-            )
-            .select(['task.project_id as claimed_project', 'task.number as claimed_number'])
-            .where(canBegin(database, kinds))
-            .$if(database.isShared, (query) => query.forUpdate('task').skipLocked()),
-        )
-        .updateTable('task')
-        .from('claimed')
-        .set({ leased_by: owner, lease_until: leaseUntil(database), status: 'RUNNING' })
-        .whereRef('task.project_id', '=', 'claimed.claimed_project')
-        .whereRef('task.number', '=', 'claimed.claimed_number')
-        .returningAll()
-        .executeTakeFirst(),
-    { of: 'rows' },
+  const row = await database.write('rows', (tx) =>
+    tx
+      .with('head', (db) =>
+        db
+          .selectFrom('task')
+          .select(['task.project_id', 'task.number'])
+          .where('task.project_id', '=', lane.projectId)
+          .where(isOpen)
+          .where('task.lane', '=', lane.lane)
+          .orderBy('task.number')
+          .limit(1),
+      )
+      .with('claimed', (db) =>
+        db
+          .selectFrom('head')
+          .innerJoin('task', (join) =>
+            join.onRef('task.project_id', '=', 'head.project_id').onRef('task.number', '=', 'head.number'),
+          )
+          .select(['task.project_id as claimed_project', 'task.number as claimed_number'])
+          .where(canBegin(database, kinds))
+          .$if(database.isShared, (query) => query.forUpdate('task').skipLocked()),
+      )
+      .updateTable('task')
+      .from('claimed')
+      .set({ leased_by: owner, lease_until: leaseUntil(database), status: 'RUNNING' })
+      .whereRef('task.project_id', '=', 'claimed.claimed_project')
+      .whereRef('task.number', '=', 'claimed.claimed_number')
+      .returningAll()
+      .executeTakeFirst(),
   );
   return row && readTask(row);
 }
@@ -154,33 +152,29 @@ async function updateOpen(
   tasks: readonly TaskKey[],
   { set, owner }: { set: UpdateObject<ControlSchema, 'task'>; owner: string | undefined },
 ): Promise<number[]> {
-  const rows = await database.write(
-    (tx) =>
-      tx
-        .updateTable('task')
-        .set(set)
-        .where(isOneOf(tasks))
-        .where(isOpen)
-        .$if(owner !== undefined, (query) => query.where(isLeasedBy(owner ?? '')))
-        .returning('number')
-        .execute(),
-    { of: 'rows' },
+  const rows = await database.write('rows', (tx) =>
+    tx
+      .updateTable('task')
+      .set(set)
+      .where(isOneOf(tasks))
+      .where(isOpen)
+      .$if(owner !== undefined, (query) => query.where(isLeasedBy(owner ?? '')))
+      .returning('number')
+      .execute(),
   );
   return rows.map(({ number }) => number);
 }
 
 /** Lets any process claim at once what an owner holds, or, without one, all that is leased. */
 export async function releaseLeases(database: Database, owner?: string): Promise<void> {
-  await database.write(
-    (tx) =>
-      tx
-        .updateTable('task')
-        .set({ leased_by: null, lease_until: null })
-        .where('leased_by', 'is not', null)
-        .where(isOpen)
-        .$if(owner !== undefined, (query) => query.where('leased_by', '=', owner ?? ''))
-        .execute(),
-    { of: 'rows' },
+  await database.write('rows', (tx) =>
+    tx
+      .updateTable('task')
+      .set({ leased_by: null, lease_until: null })
+      .where('leased_by', 'is not', null)
+      .where(isOpen)
+      .$if(owner !== undefined, (query) => query.where('leased_by', '=', owner ?? ''))
+      .execute(),
   );
 }
 

@@ -91,7 +91,7 @@ export function startRun(
       watch.changed(task.id);
     },
     async log(line) {
-      await database.write((tx) => addLogLine(tx, task, { owner, at: clock.now(), line }), { of: 'rows' });
+      await database.write('rows', (tx) => addLogLine(tx, task, { owner, at: clock.now(), line }));
       watch.changed(task.id);
     },
     report(line) {

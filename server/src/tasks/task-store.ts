@@ -230,27 +230,24 @@ export async function listLogLines(database: Database, { projectId, number }: Ta
 
 /** Forgets tasks that ended before then, with logs and reports. @returns how many */
 export async function dropTasksBefore(database: Database, before: number): Promise<number> {
-  return database.write(
-    async (tx) => {
-      for (const table of ['task_log', 'task_report'] as const) {
-        await tx
-          .deleteFrom(table)
-          .where(({ exists, selectFrom }) =>
-            exists(
-              selectFrom('task')
-                .select('task.number')
-                .whereRef('task.project_id', '=', `${table}.project_id`)
-                .whereRef('task.number', '=', `${table}.task_number`)
-                .where('task.finish_time', '<', before),
-            ),
-          )
-          .execute();
-      }
-      const result = await tx.deleteFrom('task').where('finish_time', '<', before).executeTakeFirst();
-      return Number(result.numDeletedRows);
-    },
-    { of: 'rows' },
-  );
+  return database.write('rows', async (tx) => {
+    for (const table of ['task_log', 'task_report'] as const) {
+      await tx
+        .deleteFrom(table)
+        .where(({ exists, selectFrom }) =>
+          exists(
+            selectFrom('task')
+              .select('task.number')
+              .whereRef('task.project_id', '=', `${table}.project_id`)
+              .whereRef('task.number', '=', `${table}.task_number`)
+              .where('task.finish_time', '<', before),
+          ),
+        )
+        .execute();
+    }
+    const result = await tx.deleteFrom('task').where('finish_time', '<', before).executeTakeFirst();
+    return Number(result.numDeletedRows);
+  });
 }
 
 /** Lines of a report in a row of its table; rows are read one at a time. */

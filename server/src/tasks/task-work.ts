@@ -131,7 +131,7 @@ export class TaskWork {
   /** Forgets a held task, because the change that it is about was refused. */
   async withdraw(task: Task): Promise<void> {
     const remove = async () => {
-      await this.parts.database.write((tx) => removeHeld(tx, this.leases.owner, task), { of: 'rows' });
+      await this.parts.database.write('rows', (tx) => removeHeld(tx, this.leases.owner, task));
       this.leases.drop(task);
     };
     try {
@@ -144,14 +144,11 @@ export class TaskWork {
 
   /** Ends tasks of one project that others carry or that no process runs, in one transaction. @returns those it ended */
   async end(work: (tx: ControlTransaction) => Promise<Task[]>): Promise<readonly Task[]> {
-    const ended = await this.parts.database.write(
-      async (tx) => {
-        const done = await work(tx);
-        await this.recordEnds(tx, done);
-        return done;
-      },
-      { of: 'rows' },
-    );
+    const ended = await this.parts.database.write('rows', async (tx) => {
+      const done = await work(tx);
+      await this.recordEnds(tx, done);
+      return done;
+    });
     for (const task of ended) await this.afterEnd(task);
     return ended;
   }
@@ -259,20 +256,17 @@ export class TaskWork {
     const { owner } = this.leases;
     const { status, failure, result } = end;
     if (status === 'FINISHED') await shown?.();
-    return database.write(
-      async (tx) => {
-        if (failure) {
-          const line = [`failed: ${failure.message}`, ...failure.details].join('; ');
-          await addLogLine(tx, task, { owner, at: clock.now(), line });
-        }
-        const ended = await endClaimed(tx, task, { owner, status, failure, result, finishedAt: clock.now() });
-        if (ended === undefined) return undefined;
-        await saveReport(tx, task, end);
-        await this.recordEnds(tx, [ended]);
-        return ended;
-      },
-      { of: 'rows' },
-    );
+    return database.write('rows', async (tx) => {
+      if (failure) {
+        const line = [`failed: ${failure.message}`, ...failure.details].join('; ');
+        await addLogLine(tx, task, { owner, at: clock.now(), line });
+      }
+      const ended = await endClaimed(tx, task, { owner, status, failure, result, finishedAt: clock.now() });
+      if (ended === undefined) return undefined;
+      await saveReport(tx, task, end);
+      await this.recordEnds(tx, [ended]);
+      return ended;
+    });
   }
 
   private cancelRun(run: ActiveRun): void {

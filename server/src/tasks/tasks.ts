@@ -80,14 +80,11 @@ export function createTasks(parts: TaskParts) {
       parts.refuseProject?.(request.project.id);
       const { project, isHeld = false, alongside } = request;
       const lease = isHeld ? heldBy(database, work.leases.owner) : undefined;
-      const task = await database.write(
-        async (tx) => {
-          const accepted = await insertTask(tx, describeTask(definition, request, clock.now()), lease);
-          await alongside?.(tx, accepted);
-          return accepted;
-        },
-        { of: project.id },
-      );
+      const task = await database.write(project.id, async (tx) => {
+        const accepted = await insertTask(tx, describeTask(definition, request, clock.now()), lease);
+        await alongside?.(tx, accepted);
+        return accepted;
+      });
       if (isHeld) work.hold(task);
       else work.accepted(task);
       return task;
@@ -180,22 +177,19 @@ function createTaskParts(work: TaskWork) {
       note: (tx: ControlTransaction) => Promise<void>,
     ): Promise<readonly Task[]> {
       const project = { id: task.projectId, name: task.projectName };
-      const parts = await database.write(
-        async (tx) => {
-          const known = await listParts(tx, task);
-          if (known.length > 0) return known;
-          const accepted: Task[] = [];
-          for (const { definition, payload, alongside } of requests) {
-            const request = { project, payload, origin: task.origin, parent: task };
-            const part = await insertTask(tx, describeTask(definition, request, clock.now()));
-            await alongside?.(tx, part);
-            accepted.push(part);
-          }
-          await note(tx);
-          return accepted;
-        },
-        { of: task.projectId },
-      );
+      const parts = await database.write(task.projectId, async (tx) => {
+        const known = await listParts(tx, task);
+        if (known.length > 0) return known;
+        const accepted: Task[] = [];
+        for (const { definition, payload, alongside } of requests) {
+          const request = { project, payload, origin: task.origin, parent: task };
+          const part = await insertTask(tx, describeTask(definition, request, clock.now()));
+          await alongside?.(tx, part);
+          accepted.push(part);
+        }
+        await note(tx);
+        return accepted;
+      });
       for (const part of parts) work.accepted(part);
       return parts;
     },

@@ -224,18 +224,16 @@ export async function claimLane(
   { endpointId, lane }: Lane,
   { owner, now }: { owner: string; now: number },
 ): Promise<ClaimedLane | undefined> {
-  const row = await database.write(
-    (tx) =>
-      tx
-        .updateTable('webhook_queue')
-        .set({ leased_by: owner, lease_until: leaseUntil(database, LEASE_MS) })
-        .where('endpoint_id', '=', endpointId)
-        .where('lane', '=', lane)
-        .where('due_at', '<=', now)
-        .where(isFree(database))
-        .returning('tries')
-        .executeTakeFirst(),
-    { of: 'rows' },
+  const row = await database.write('rows', (tx) =>
+    tx
+      .updateTable('webhook_queue')
+      .set({ leased_by: owner, lease_until: leaseUntil(database, LEASE_MS) })
+      .where('endpoint_id', '=', endpointId)
+      .where('lane', '=', lane)
+      .where('due_at', '<=', now)
+      .where(isFree(database))
+      .returning('tries')
+      .executeTakeFirst(),
   );
   return row && { endpointId, lane, tries: row.tries };
 }
@@ -274,28 +272,25 @@ export async function closeLane(
   database: Database,
   { owner, endpointId, lane }: Lane & { owner: string },
 ): Promise<boolean> {
-  return database.write(
-    async (tx) => {
-      // Before its deliveries are read: those that are added meanwhile wait for this lock.
-      const held = await tx
-        .selectFrom('webhook_queue')
-        .select('lane')
-        .where('endpoint_id', '=', endpointId)
-        .where('lane', '=', lane)
-        .where('leased_by', '=', owner)
-        .$if(database.isShared, (query) => query.forUpdate())
-        .executeTakeFirst();
-      if (held === undefined) return true;
-      if ((await findNext(tx, { endpointId, lane })) !== undefined) return false;
-      await tx
-        .deleteFrom('webhook_queue')
-        .where('endpoint_id', '=', endpointId)
-        .where('lane', '=', lane)
-        .execute();
-      return true;
-    },
-    { of: 'rows' },
-  );
+  return database.write('rows', async (tx) => {
+    // Before its deliveries are read: those that are added meanwhile wait for this lock.
+    const held = await tx
+      .selectFrom('webhook_queue')
+      .select('lane')
+      .where('endpoint_id', '=', endpointId)
+      .where('lane', '=', lane)
+      .where('leased_by', '=', owner)
+      .$if(database.isShared, (query) => query.forUpdate())
+      .executeTakeFirst();
+    if (held === undefined) return true;
+    if ((await findNext(tx, { endpointId, lane })) !== undefined) return false;
+    await tx
+      .deleteFrom('webhook_queue')
+      .where('endpoint_id', '=', endpointId)
+      .where('lane', '=', lane)
+      .execute();
+    return true;
+  });
 }
 
 /** Lets every lane of an endpoint go on at once, for example to another address. */
@@ -309,14 +304,12 @@ export async function hurryLanes(tx: ControlTransaction, endpointId: number, now
 
 /** Lets other processes claim what an owner holds, or, without one, all that is leased. */
 export async function releaseLanes(database: Database, owner?: string): Promise<void> {
-  await database.write(
-    (tx) =>
-      tx
-        .updateTable('webhook_queue')
-        .set({ leased_by: null, lease_until: null })
-        .where('leased_by', owner === undefined ? 'is not' : '=', owner ?? null)
-        .execute(),
-    { of: 'rows' },
+  await database.write('rows', (tx) =>
+    tx
+      .updateTable('webhook_queue')
+      .set({ leased_by: null, lease_until: null })
+      .where('leased_by', owner === undefined ? 'is not' : '=', owner ?? null)
+      .execute(),
   );
 }
 
@@ -351,32 +344,28 @@ export async function dropOldDeliveries(
       .offset(most)
       .limit(1)
       .executeTakeFirst();
-    await database.write(
-      (tx) =>
-        tx
-          .deleteFrom('webhook_delivery')
-          .where('endpoint_id', '=', endpointId)
-          .where('status', '<>', 'pending')
-          .where(({ eb, or }) => or([eb('finished_at', '<', before), eb('id', '<=', oldest?.id ?? 0)]))
-          .execute(),
-      { of: 'rows' },
+    await database.write('rows', (tx) =>
+      tx
+        .deleteFrom('webhook_delivery')
+        .where('endpoint_id', '=', endpointId)
+        .where('status', '<>', 'pending')
+        .where(({ eb, or }) => or([eb('finished_at', '<', before), eb('id', '<=', oldest?.id ?? 0)]))
+        .execute(),
     );
   }
-  await database.write(
-    (tx) =>
-      tx
-        .deleteFrom('webhook_message')
-        .where(({ not, exists, selectFrom }) =>
-          not(
-            exists(
-              selectFrom('webhook_delivery')
-                .select('webhook_delivery.id')
-                .whereRef('webhook_delivery.message_number', '=', 'webhook_message.number'),
-            ),
+  await database.write('rows', (tx) =>
+    tx
+      .deleteFrom('webhook_message')
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('webhook_delivery')
+              .select('webhook_delivery.id')
+              .whereRef('webhook_delivery.message_number', '=', 'webhook_message.number'),
           ),
-        )
-        .execute(),
-    { of: 'rows' },
+        ),
+      )
+      .execute(),
   );
 }
 

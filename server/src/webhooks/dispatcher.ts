@@ -149,7 +149,7 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
       lane = { ...lane, tries: 0 };
     }
     const released = { ...lane, dueAt: clock.now(), isHeld: false, owner };
-    await database.write((tx) => saveLane(database, tx, released), { of: 'rows' });
+    await database.write('rows', (tx) => saveLane(database, tx, released));
   }
 
   /** @returns whether this process goes on with the lane */
@@ -160,7 +160,7 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
     if (endpoint === undefined) return false;
     if (!endpoint.isEnabled && lane.lane !== 0) {
       // It was switched off since.
-      await database.write((tx) => stopDeliveries(tx, endpoint.id, clock.now()), { of: 'rows' });
+      await database.write('rows', (tx) => stopDeliveries(tx, endpoint.id, clock.now()));
       return false;
     }
     const attributes = { 'relata.webhook.endpoint': endpoint.id, 'relata.webhook.tries': lane.tries };
@@ -179,17 +179,14 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
     const next = planNext(outcome, now);
     const off = whyOff(outcome, now);
     const failingSince = isDelivered(attempt) ? null : attempt.at;
-    const isSaved = await database.write(
-      async (tx) => {
-        // Another process may have it by now, and has sent the delivery too.
-        if (!(await saveLane(database, tx, { ...lane, ...next, owner }))) return false;
-        await saveAttempt(tx, delivery, { attempt, status: next.status });
-        if (lane.lane !== 0) await noteFailing(tx, endpoint.id, failingSince);
-        if (off !== undefined) await switchOff(tx, endpoint.id, { at: now, reason: off });
-        return true;
-      },
-      { of: 'rows' },
-    );
+    const isSaved = await database.write('rows', async (tx) => {
+      // Another process may have it by now, and has sent the delivery too.
+      if (!(await saveLane(database, tx, { ...lane, ...next, owner }))) return false;
+      await saveAttempt(tx, delivery, { attempt, status: next.status });
+      if (lane.lane !== 0) await noteFailing(tx, endpoint.id, failingSince);
+      if (off !== undefined) await switchOff(tx, endpoint.id, { at: now, reason: off });
+      return true;
+    });
     if (off !== undefined)
       logger.warn(
         { endpoint: endpoint.id, url: describeUrl(endpoint.url) },

@@ -60,7 +60,7 @@ export function createEndpointManagement(parts: EndpointManagementParts) {
   });
 
   async function write<Result>(work: (tx: ControlTransaction) => Promise<Result>): Promise<Result> {
-    const written = await database.write(work);
+    const written = await database.write('all', work);
     parts.onWritten();
     return written;
   }
@@ -182,7 +182,7 @@ export async function sealEndpoints(
   for (const { id, secrets: stored } of await listEndpoints(database.read)) {
     if (stored.every(isSealed)) continue;
     try {
-      await database.write((tx) => sealEndpoint(tx, id, secrets));
+      await database.write('all', (tx) => sealEndpoint(tx, id, secrets));
       counts.resealed += 1;
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'secret_unreadable')) throw error;

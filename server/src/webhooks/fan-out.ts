@@ -37,21 +37,18 @@ export async function fanOut(
     (await listServiceEvents(database.read, projectId, 1)).length === 0 &&
     (await catalogs.listEvents(projectId, 1)).length === 0;
   if (isEmpty) return false;
-  const { ofCatalog, isMore } = await database.write(
-    async (tx) => {
-      // First these: what happened in the catalog before them is there by now, and goes out before them.
-      const ofService = await listServiceEvents(tx, projectId, STEP);
-      const ofCatalog = await catalogs.listEvents(projectId, STEP);
-      const events = merge(ofCatalog, ofService);
-      await addDeliveries(tx, { projectId, events, now });
-      const done = new Set(events);
-      const service = ofService.filter((event) => done.has(event)).map(({ number }) => number);
-      await dropServiceEvents(tx, projectId, service);
-      const isMore = ofService.length === STEP || ofCatalog.length === STEP;
-      return { ofCatalog: ofCatalog.filter((event) => done.has(event)).map(({ id }) => id), isMore };
-    },
-    { of: projectId },
-  );
+  const { ofCatalog, isMore } = await database.write(projectId, async (tx) => {
+    // First these: what happened in the catalog before them is there by now, and goes out before them.
+    const ofService = await listServiceEvents(tx, projectId, STEP);
+    const ofCatalog = await catalogs.listEvents(projectId, STEP);
+    const events = merge(ofCatalog, ofService);
+    await addDeliveries(tx, { projectId, events, now });
+    const done = new Set(events);
+    const service = ofService.filter((event) => done.has(event)).map(({ number }) => number);
+    await dropServiceEvents(tx, projectId, service);
+    const isMore = ofService.length === STEP || ofCatalog.length === STEP;
+    return { ofCatalog: ofCatalog.filter((event) => done.has(event)).map(({ id }) => id), isMore };
+  });
   if (ofCatalog.length > 0) await catalogs.dropEvents(projectId, ofCatalog);
   return isMore;
 }

@@ -49,9 +49,9 @@ function fillOnDemand(full: FullParts): Replacements {
       },
       database: {
         ...real.database,
-        write(work, options) {
+        write(of, work) {
           if (full.controlWritesLeft !== undefined && full.controlWritesLeft-- <= 0) full.control = true;
-          return full.control ? refuse() : real.database.write(work, options);
+          return full.control ? refuse() : real.database.write(of, work);
         },
       },
     }),

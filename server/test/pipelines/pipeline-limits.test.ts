@@ -101,9 +101,7 @@ test('a definition with larger patterns that was stored before is read, and its 
   const stored = await PIPELINES.find(database.read, { id: key.projectId }, key.id);
   assert.ok(stored);
   const definition = { ...stored.definition, mapping };
-  await database.write((tx) => PIPELINES.update(tx, { ...stored, definition }), {
-    of: key.projectId,
-  });
+  await database.write(key.projectId, (tx) => PIPELINES.update(tx, { ...stored, definition }));
 
   assert.deepEqual((await project.read(created)).mapping, mapping);
   const task = await project.done(await project.upload(created, CSV));

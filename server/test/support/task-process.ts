@@ -162,7 +162,7 @@ function makeCuttable(real: Database) {
     get read() {
       return reach().read;
     },
-    write: async (work, options) => reach().write(work, options),
+    write: async (of, work) => reach().write(of, work),
     close: () => real.close(),
   };
   return {

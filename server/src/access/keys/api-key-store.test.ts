@@ -10,22 +10,20 @@ test('uses of any number of keys are written, and no process moves an instant ba
   await store.change("insert into account (id, name, created_at) values (1, 'Main', 0)");
   const count = 600;
   for (let id = 1; id <= count; id += 1) {
-    await database.write(
-      (tx) =>
-        tx
-          .insertInto('api_key')
-          .values({
-            account_id: 1,
-            name: 'Key',
-            scope_type: 'account',
-            access: 'read',
-            hash: `${id}`,
-            first_characters: 'rk_',
-            created_at: 0,
-            created_by: '{}',
-          })
-          .execute(),
-      { of: 'rows' },
+    await database.write('rows', (tx) =>
+      tx
+        .insertInto('api_key')
+        .values({
+          account_id: 1,
+          name: 'Key',
+          scope_type: 'account',
+          access: 'read',
+          hash: `${id}`,
+          first_characters: 'rk_',
+          created_at: 0,
+          created_by: '{}',
+        })
+        .execute(),
     );
   }
   const read = async (id: number) => {

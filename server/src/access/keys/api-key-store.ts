@@ -94,9 +94,8 @@ export async function saveUses(database: Database, uses: readonly KeyUse[]): Pro
         sql`(cast(${id} as bigint), cast(${at} as bigint), cast(${inUrlAt} as bigint))`,
     );
     // Both stores name the columns of a list of values so.
-    await database.write(
-      (tx) =>
-        sql`
+    await database.write('rows', (tx) =>
+      sql`
           update api_key
           set last_used_at = case when last_used_at >= column2 then last_used_at else column2 end,
             last_used_in_url_at = case
@@ -106,7 +105,6 @@ export async function saveUses(database: Database, uses: readonly KeyUse[]): Pro
           from (values ${sql.join(rows)}) as uses
           where api_key.id = column1
         `.execute(tx),
-      { of: 'rows' },
     );
   }
 }

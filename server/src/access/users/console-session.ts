@@ -90,7 +90,7 @@ export async function writeSessions<Result>(
   { database, onWritten }: Pick<UserParts, 'database' | 'onWritten'>,
   work: (tx: ControlTransaction) => Promise<Result>,
 ): Promise<Result> {
-  const written = await database.write(work);
+  const written = await database.write('all', work);
   onWritten();
   return written;
 }

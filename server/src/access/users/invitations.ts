@@ -88,7 +88,7 @@ export function createInvitations(parts: UserParts) {
       await refuseUnfitRoles(projects, author, { role: given.role, roles });
       const { accountId } = author;
       const [email, token, now] = [normalizeEmail(given.email), makeSecret(), clock.now()];
-      return await database.write(async (tx) => {
+      return await database.write('all', async (tx) => {
         await refuseLimited(tx, author);
         // Whether another account has such a user is not for this one to know; it turns out when the link is followed.
         if ((await findUserByEmail(tx, email))?.accountId === accountId)
@@ -116,7 +116,7 @@ export function createInvitations(parts: UserParts) {
     /** The link ends. @throws not_found */
     async deleteInvitation(author: Caller, id: number, beside?: Beside<Invitation>): Promise<void> {
       refuseUnlessOwner(author);
-      await database.write(async (tx) => {
+      await database.write('all', async (tx) => {
         const filter = { id, accountId: author.accountId, now: clock.now() };
         const invitation = await findInvitation(tx, filter);
         if (invitation === undefined) throw new ServiceError('not_found');
@@ -178,7 +178,7 @@ export function createOwnerLinks(parts: UserParts) {
 
     /** Good once and for an hour, beside others of the account. @returns the token */
     makeOwnerLink: (accountId: number, command: string): Promise<string> =>
-      database.write(async (tx) => {
+      database.write('all', async (tx) => {
         const token = makeSecret();
         const expiresAt = clock.now() + OWNER_LINK_MS;
         await insertOwnerLink(tx, { hash: hashSecret(token), accountId, expiresAt });

@@ -50,7 +50,7 @@ export async function challengePasskey(
   const host = hostOf(origin);
   const challenge = makeSecret();
   const expiresAt = clock.now() + CHALLENGE_MS;
-  await database.write((tx) =>
+  await database.write('all', (tx) =>
     insertChallenge(tx, { hash: hashSecret(challenge), userId, purpose, expiresAt }, CHALLENGES),
   );
   return { challenge, host, passkeys: await listPasskeys(database.read, userId) };
@@ -64,7 +64,9 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
   async function takeAttempt(clientDataJSON: string, purpose: Purpose) {
     const challenge = readChallenge(clientDataJSON);
     const hash = hashSecret(challenge);
-    const userId = await database.write((tx) => takeChallenge(tx, { hash, purpose, now: clock.now() }));
+    const userId = await database.write('all', (tx) =>
+      takeChallenge(tx, { hash, purpose, now: clock.now() }),
+    );
     if (userId === undefined) throw new ServiceError('attempt_ended');
     return { challenge, userId };
   }

@@ -67,15 +67,13 @@ export async function insertSession(
 
 /** Never moves the instant back: other processes write too. */
 export async function noteSessionUse(database: Database, id: number, at: number): Promise<void> {
-  await database.write(
-    (tx) =>
-      tx
-        .updateTable('console_session')
-        .set({ used_at: at })
-        .where('id', '=', id)
-        .where('used_at', '<', at)
-        .execute(),
-    { of: 'rows' },
+  await database.write('rows', (tx) =>
+    tx
+      .updateTable('console_session')
+      .set({ used_at: at })
+      .where('id', '=', id)
+      .where('used_at', '<', at)
+      .execute(),
   );
 }
 
@@ -129,7 +127,7 @@ export async function dropExpired(
   database: Database,
   { now, unusedSince }: { now: number; unusedSince: number },
 ): Promise<void> {
-  const drop = (work: (tx: ControlTransaction) => Promise<unknown>) => database.write(work, { of: 'rows' });
+  const drop = (work: (tx: ControlTransaction) => Promise<unknown>) => database.write('rows', work);
   for (const table of ['owner_link', 'invitation', 'passkey_challenge', 'console_session'] as const)
     await drop((tx) => tx.deleteFrom(table).where('expires_at', '<=', now).execute());
   await drop((tx) => tx.deleteFrom('console_session').where('used_at', '<=', unusedSince).execute());
@@ -328,22 +326,20 @@ export async function countAttempt(
 ): Promise<PasswordWindow[]> {
   // In the same order everywhere, or two transactions that wait for each other's rows would wait for ever.
   const sorted = windows.toSorted((a, b) => (a.key < b.key ? -1 : 1));
-  return database.write(
-    (tx) =>
-      tx
-        .insertInto('password_window')
-        .values(sorted.map(({ key, endsAt }) => ({ key, attempts: 1, ends_at: endsAt })))
-        .onConflict((conflict) =>
-          conflict.column('key').doUpdateSet({
-            attempts: sql<number>`case when password_window.ends_at <= ${now} then 1
+  return database.write('rows', (tx) =>
+    tx
+      .insertInto('password_window')
+      .values(sorted.map(({ key, endsAt }) => ({ key, attempts: 1, ends_at: endsAt })))
+      .onConflict((conflict) =>
+        conflict.column('key').doUpdateSet({
+          attempts: sql<number>`case when password_window.ends_at <= ${now} then 1
               else password_window.attempts + 1 end`,
-            ends_at: sql<number>`case when password_window.ends_at <= ${now} then excluded.ends_at
+          ends_at: sql<number>`case when password_window.ends_at <= ${now} then excluded.ends_at
               else password_window.ends_at end`,
-          }),
-        )
-        .returning(['key', 'attempts', 'ends_at as endsAt'])
-        .execute(),
-    { of: 'rows' },
+        }),
+      )
+      .returning(['key', 'attempts', 'ends_at as endsAt'])
+      .execute(),
   );
 }
 
@@ -352,15 +348,12 @@ export async function forgiveAttempt(
   database: Database,
   { forgotten, lowered }: { forgotten: string; lowered: readonly string[] },
 ): Promise<void> {
-  await database.write(
-    async (tx) => {
-      for (const key of [forgotten, ...lowered].sort()) {
-        if (key === forgotten) await tx.deleteFrom('password_window').where('key', '=', key).execute();
-        else await lowerCount(tx, key);
-      }
-    },
-    { of: 'rows' },
-  );
+  await database.write('rows', async (tx) => {
+    for (const key of [forgotten, ...lowered].sort()) {
+      if (key === forgotten) await tx.deleteFrom('password_window').where('key', '=', key).execute();
+      else await lowerCount(tx, key);
+    }
+  });
 }
 
 async function lowerCount(tx: ControlTransaction, key: string): Promise<void> {

@@ -47,7 +47,7 @@ export const ontologyRoutes =
             subject: { type: 'project', id: project.id },
             details: { mode, attributes: attributes.length },
           };
-          await database.write(async (tx) => {
+          await database.write('all', async (tx) => {
             if (changed) await projects.recordChange(change, tx);
             await record(tx, answered);
           });

@@ -96,7 +96,7 @@ export class FullUpdateCommits {
   async recordRefusal(projectId: number, fullUpdateId: number, refusal: ServiceError): Promise<void> {
     const { database, tasks, clock } = this.parts;
     const event = { at: clock.now(), ...describeRefused(fullUpdateId, tasks.describeFailure(refusal)) };
-    await database.write((tx) => recordEvents(tx, projectId, [event]), { of: 'rows' });
+    await database.write('rows', (tx) => recordEvents(tx, projectId, [event]));
   }
 
   /** @returns how many batches there are */

@@ -70,29 +70,26 @@ export async function openFullUpdate(
     alongside: (tx: ControlTransaction, id: number) => Promise<void>;
   },
 ): Promise<number> {
-  return database.write(
-    async (tx) => {
-      await tx
-        .updateTable('full_update')
-        .set({ state: 'discarded' })
-        .where((is) => is.and({ project_id: opened.projectId, state: 'open', origin: opened.origin }))
-        .execute();
-      const { id } = await tx
-        .insertInto('full_update')
-        .values({
-          project_id: opened.projectId,
-          origin: opened.origin,
-          state: 'open',
-          created_at: opened.now,
-          batch_at: opened.now,
-        })
-        .returning('id')
-        .executeTakeFirstOrThrow();
-      await opened.alongside(tx, id);
-      return id;
-    },
-    { of: opened.projectId },
-  );
+  return database.write(opened.projectId, async (tx) => {
+    await tx
+      .updateTable('full_update')
+      .set({ state: 'discarded' })
+      .where((is) => is.and({ project_id: opened.projectId, state: 'open', origin: opened.origin }))
+      .execute();
+    const { id } = await tx
+      .insertInto('full_update')
+      .values({
+        project_id: opened.projectId,
+        origin: opened.origin,
+        state: 'open',
+        created_at: opened.now,
+        batch_at: opened.now,
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    await opened.alongside(tx, id);
+    return id;
+  });
 }
 
 /** @returns the newest full update of this origin that is open or was started, whatever became of its commit */
@@ -127,7 +124,7 @@ export function discardOpen(
     if (row !== undefined) await alongside(tx);
     return row !== undefined;
   };
-  return database.write(discard, { of: key.projectId });
+  return database.write(key.projectId, discard);
 }
 
 /** Whether a later one was given up. */
@@ -260,20 +257,17 @@ export async function closeFullUpdate(
   key: FullUpdateKey,
   state: 'committed' | 'discarded',
 ): Promise<void> {
-  await database.write(
-    async (tx) => {
-      await tx
-        .updateTable('full_update')
-        .set({ state })
-        .where((is) => is.and(rowOf(key)))
-        .execute();
-      await tx
-        .deleteFrom('full_update_batch')
-        .where((is) => is.and(batchesOf(key)))
-        .execute();
-    },
-    { of: key.projectId },
-  );
+  await database.write(key.projectId, async (tx) => {
+    await tx
+      .updateTable('full_update')
+      .set({ state })
+      .where((is) => is.and(rowOf(key)))
+      .execute();
+    await tx
+      .deleteFrom('full_update_batch')
+      .where((is) => is.and(batchesOf(key)))
+      .execute();
+  });
 }
 
 /** @returns full updates of all projects that take no batches any more and still have some */
@@ -305,24 +299,21 @@ export function expectBatch(
   expected: Omit<ArrivingBatch, 'id'> & { origin: string; fullUpdateId: number | undefined },
 ): Promise<ArrivingBatch | undefined> {
   const { projectId, processId, number, origin, fullUpdateId } = expected;
-  return database.write(
-    async (tx) => {
-      const open = await tx
-        .selectFrom('full_update')
-        .select(['id', 'batch_at'])
-        .where((is) => is.and({ project_id: projectId, origin, state: 'open' }))
-        .$if(fullUpdateId !== undefined, (query) => query.where('id', '=', Number(fullUpdateId)))
-        // A commit that begins meanwhile waits and counts the batch, or the batch waits and finds none open.
-        .$if(database.isShared, (query) => query.forShare())
-        .executeTakeFirst();
-      if (open === undefined) return undefined;
-      const batch = { id: open.id, projectId, processId, number };
-      const row = { ...keyOfArriving(batch), after_batch_at: open.batch_at };
-      await tx.insertInto('arriving_batch').values(row).execute();
-      return batch;
-    },
-    { of: 'rows' },
-  );
+  return database.write('rows', async (tx) => {
+    const open = await tx
+      .selectFrom('full_update')
+      .select(['id', 'batch_at'])
+      .where((is) => is.and({ project_id: projectId, origin, state: 'open' }))
+      .$if(fullUpdateId !== undefined, (query) => query.where('id', '=', Number(fullUpdateId)))
+      // A commit that begins meanwhile waits and counts the batch, or the batch waits and finds none open.
+      .$if(database.isShared, (query) => query.forShare())
+      .executeTakeFirst();
+    if (open === undefined) return undefined;
+    const batch = { id: open.id, projectId, processId, number };
+    const row = { ...keyOfArriving(batch), after_batch_at: open.batch_at };
+    await tx.insertInto('arriving_batch').values(row).execute();
+    return batch;
+  });
 }
 
 /** Ends the count of a batch: it failed, or was accepted at an earlier request. */
@@ -331,18 +322,15 @@ export async function endExpected(
   batch: ArrivingBatch,
   hasFailed: boolean,
 ): Promise<void> {
-  await database.write(
-    async (tx) => {
-      await removeArriving(tx, batch);
-      if (!hasFailed) return;
-      await tx
-        .updateTable('full_update')
-        .set({ last_batch_failed: FAILED })
-        .where((is) => is.and({ ...rowOf(batch), state: 'open' }))
-        .execute();
-    },
-    { of: 'rows' },
-  );
+  await database.write('rows', async (tx) => {
+    await removeArriving(tx, batch);
+    if (!hasFailed) return;
+    await tx
+      .updateTable('full_update')
+      .set({ last_batch_failed: FAILED })
+      .where((is) => is.and({ ...rowOf(batch), state: 'open' }))
+      .execute();
+  });
 }
 
 /**
@@ -369,7 +357,7 @@ async function endLost(tx: ControlTransaction, named?: ArrivingBatch): Promise<v
 
 /** Ends a batch that failed some time ago and could not be ended then. */
 export const endLostBatch = (database: Database, batch: ArrivingBatch): Promise<void> =>
-  database.write((tx) => endLost(tx, batch), { of: 'rows' });
+  database.write('rows', (tx) => endLost(tx, batch));
 
 /** That a batch was not accepted, or may not have been. */
 export interface FailedBatch {
@@ -385,13 +373,11 @@ export async function markFailedBatch(
   origin: string,
   { projectId, state, at }: FailedBatch,
 ): Promise<void> {
-  await database.write(
-    (tx) =>
-      markOpen(tx, origin, state)
-        .where('batch_at', '<=', at)
-        .$if(projectId !== undefined, (query) => query.where('project_id', '=', Number(projectId)))
-        .execute(),
-    { of: 'rows' },
+  await database.write('rows', (tx) =>
+    markOpen(tx, origin, state)
+      .where('batch_at', '<=', at)
+      .$if(projectId !== undefined, (query) => query.where('project_id', '=', Number(projectId)))
+      .execute(),
   );
 }
 
@@ -416,26 +402,21 @@ export async function noteProcess(database: Database, takesBatches: boolean): Pr
     place: `${hostname()} pid ${process.pid}`,
     takes_batches: Number(takesBatches),
   };
-  await database.write(
-    (tx) =>
-      tx
-        .insertInto('upload_process')
-        .values({ id: database.processId, ...seen, ...(database.isShared && itself) })
-        .onConflict((conflict) => conflict.column('id').doUpdateSet(seen))
-        .execute(),
-    { of: 'rows' },
+  await database.write('rows', (tx) =>
+    tx
+      .insertInto('upload_process')
+      .values({ id: database.processId, ...seen, ...(database.isShared && itself) })
+      .onConflict((conflict) => conflict.column('id').doUpdateSet(seen))
+      .execute(),
   );
 }
 
 export async function removeProcess(database: Database): Promise<void> {
   const { processId } = database;
-  await database.write(
-    async (tx) => {
-      await tx.deleteFrom('upload_process').where('id', '=', processId).execute();
-      await endLost(tx);
-    },
-    { of: 'rows' },
-  );
+  await database.write('rows', async (tx) => {
+    await tx.deleteFrom('upload_process').where('id', '=', processId).execute();
+    await endLost(tx);
+  });
 }
 
 /** The one process of an embedded store does. */
@@ -451,19 +432,16 @@ export async function removeGoneProcesses(
   origin: string,
   unseenMs?: number,
 ): Promise<void> {
-  const gone = await database.write(
-    async (tx) => {
-      const removed = await tx
-        .deleteFrom('upload_process')
-        .$if(unseenMs !== undefined, (query) => query.where(isUnseen(database, Number(unseenMs))))
-        .returning(['id', takesBatches(database).as('takesBatches')])
-        .execute();
-      await endLost(tx);
-      if (removed.some((one) => one.takesBatches === 1)) await markOpen(tx, origin, 'in doubt').execute();
-      return removed;
-    },
-    { of: 'rows' },
-  );
+  const gone = await database.write('rows', async (tx) => {
+    const removed = await tx
+      .deleteFrom('upload_process')
+      .$if(unseenMs !== undefined, (query) => query.where(isUnseen(database, Number(unseenMs))))
+      .returning(['id', takesBatches(database).as('takesBatches')])
+      .execute();
+    await endLost(tx);
+    if (removed.some((one) => one.takesBatches === 1)) await markOpen(tx, origin, 'in doubt').execute();
+    return removed;
+  });
   if (database.isShared && gone.length > 0)
     await endSessions(
       database,

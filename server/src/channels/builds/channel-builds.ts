@@ -298,23 +298,20 @@ const FORMER_SNAPSHOTS = 3;
  * @throws changed_meanwhile for a channel that was changed or deleted since it was built
  */
 function publish(database: Database, { channel, task, output }: Publication): Promise<readonly Snapshot[]> {
-  return database.write(
-    async (tx) => {
-      if (!(await savePublished(tx, channel, task.number))) throw refuseChanged();
-      const at = await readNow(tx, database);
-      await insertSnapshot(tx, {
-        ...{ projectId: channel.projectId, channelId: channel.id, taskNumber: task.number },
-        ...{ catalogVersion: output.catalogVersion, rows: output.counts.rows, files: output.files },
-        createdAt: at,
-      });
-      const { rows } = output.counts;
-      const data = { channelId: channel.id, name: channel.definition.name, rows };
-      const event = { type: 'channel.published' as const, at, taskNumber: task.number, data };
-      await recordEvents(tx, channel.projectId, [event]);
-      return dropOld(tx, channel);
-    },
-    { of: channel.projectId },
-  );
+  return database.write(channel.projectId, async (tx) => {
+    if (!(await savePublished(tx, channel, task.number))) throw refuseChanged();
+    const at = await readNow(tx, database);
+    await insertSnapshot(tx, {
+      ...{ projectId: channel.projectId, channelId: channel.id, taskNumber: task.number },
+      ...{ catalogVersion: output.catalogVersion, rows: output.counts.rows, files: output.files },
+      createdAt: at,
+    });
+    const { rows } = output.counts;
+    const data = { channelId: channel.id, name: channel.definition.name, rows };
+    const event = { type: 'channel.published' as const, at, taskNumber: task.number, data };
+    await recordEvents(tx, channel.projectId, [event]);
+    return dropOld(tx, channel);
+  });
 }
 
 async function dropOld(tx: ControlTransaction, channel: Channel): Promise<Snapshot[]> {

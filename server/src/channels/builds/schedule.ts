@@ -87,16 +87,13 @@ async function wakeFollowing(
   const version = await readVersion(projectId);
   const behind = following.filter(({ state }) => state.builtVersion !== version);
   if (behind.length === 0) return;
-  await database.write(
-    async (tx) => {
-      // One that is due by its time stays so, unless it begins to wait before this has the project.
-      for (const channel of behind)
-        await moveDue(tx, CHANNELS, {
-          ...{ resource: { ...channel, dueAt: undefined }, next: { dueAt: now } },
-        });
-    },
-    { of: projectId },
-  );
+  await database.write(projectId, async (tx) => {
+    // One that is due by its time stays so, unless it begins to wait before this has the project.
+    for (const channel of behind)
+      await moveDue(tx, CHANNELS, {
+        ...{ resource: { ...channel, dueAt: undefined }, next: { dueAt: now } },
+      });
+  });
 }
 
 async function startChanged(parts: ChannelScheduleParts, found: Found<Channel>): Promise<void> {
@@ -114,22 +111,17 @@ async function waitForChange(
   channel: Channel,
 ): Promise<void> {
   const { projectId, state } = channel;
-  await database.write(
-    async (tx) => {
-      if ((await readVersion(projectId)) === state.builtVersion)
-        await moveDue(tx, CHANNELS, { resource: channel, next: { dueAt: undefined } });
-    },
-    { of: projectId },
-  );
+  await database.write(projectId, async (tx) => {
+    if ((await readVersion(projectId)) === state.builtVersion)
+      await moveDue(tx, CHANNELS, { resource: channel, next: { dueAt: undefined } });
+  });
 }
 
 async function startPlanned(parts: ChannelScheduleParts, found: Found<Channel>): Promise<void> {
   const { resource: channel } = found;
   const next = { dueAt: await planNext(parts, channel) };
   if (await startBuild(parts, found, { startedBy: 'schedule', next })) return;
-  await parts.database.write((tx) => moveDue(tx, CHANNELS, { resource: channel, next }), {
-    of: channel.projectId,
-  });
+  await parts.database.write(channel.projectId, (tx) => moveDue(tx, CHANNELS, { resource: channel, next }));
 }
 
 /** @returns false while a build is going on */

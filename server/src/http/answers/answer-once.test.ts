@@ -50,17 +50,14 @@ async function startProcess(store: TestStore) {
       await gate.pass;
       const known = database.read.selectFrom('account').select('id').where('name', '=', name);
       if ((await known.executeTakeFirst()) !== undefined) throw new ServiceError('task_ended');
-      return database.write(
-        async (tx) => {
-          const row = { name: `${name} ${Math.random()}`, created_at: 0 };
-          const { id } = await tx.insertInto('account').values(row).returning('id').executeTakeFirstOrThrow();
-          const answer = { id, ...(echo !== undefined && { echo }) };
-          await record(tx, answer);
-          await tx.updateTable('account').set({ name }).where('id', '=', id).execute();
-          return answer;
-        },
-        { of: 'rows' },
-      );
+      return database.write('rows', async (tx) => {
+        const row = { name: `${name} ${Math.random()}`, created_at: 0 };
+        const { id } = await tx.insertInto('account').values(row).returning('id').executeTakeFirstOrThrow();
+        const answer = { id, ...(echo !== undefined && { echo }) };
+        await record(tx, answer);
+        await tx.updateTable('account').set({ name }).where('id', '=', id).execute();
+        return answer;
+      });
     });
   });
   await server.listen({ port: 0, host: '127.0.0.1' });
@@ -182,7 +179,7 @@ test('of a key with too many answers the oldest are forgotten, of others none (Â
   const { one } = await startTwo(t);
   const others = { request_hash: '', answer: '{}', created_at: clock.time - 9 };
   const row = { ...others, caller: 'key 2', idempotency_key: 'other' };
-  await one.database.write((tx) => tx.insertInto('idempotent_answer').values(row).execute(), { of: 'rows' });
+  await one.database.write('rows', (tx) => tx.insertInto('idempotent_answer').values(row).execute());
   for (const key of ['c', 'a', 'b']) {
     await one.send(key, key);
     clock.time += 1;

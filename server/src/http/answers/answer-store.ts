@@ -59,11 +59,10 @@ export async function dropAnswersBefore(
   before: number,
   bytesOfCaller = BYTES_OF_CALLER,
 ): Promise<void> {
-  await database.write(
-    async (tx) => {
-      await tx.deleteFrom('idempotent_answer').where('created_at', '<', before).execute();
-      const bytes = sql`octet_length(answer) + octet_length(idempotency_key) + ${sql.lit(BYTES_OF_ROW)}`;
-      await sql`delete from idempotent_answer where (caller, idempotency_key) in (
+  await database.write('rows', async (tx) => {
+    await tx.deleteFrom('idempotent_answer').where('created_at', '<', before).execute();
+    const bytes = sql`octet_length(answer) + octet_length(idempotency_key) + ${sql.lit(BYTES_OF_ROW)}`;
+    await sql`delete from idempotent_answer where (caller, idempotency_key) in (
         select caller, idempotency_key from (
           select caller, idempotency_key,
             sum(${bytes}) over (partition by caller order by created_at desc, idempotency_key) as kept
@@ -72,9 +71,7 @@ export async function dropAnswersBefore(
           )
         ) as sized where kept > ${bytesOfCaller}
       )`.execute(tx);
-    },
-    { of: 'rows' },
-  );
+  });
 }
 
 /**

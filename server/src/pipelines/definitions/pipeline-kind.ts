@@ -76,12 +76,9 @@ export async function sealPlainSources(database: Database, secrets: Secrets): Pr
 
 /** It may have been changed since, also by another process. */
 function sealStored(database: Database, secrets: Secrets, { projectId, id }: Pipeline): Promise<void> {
-  return database.write(
-    async (tx) => {
-      const pipeline = await PIPELINES.find(tx, { id: projectId }, id);
-      if (pipeline !== undefined && pipeline.sealed === undefined)
-        await PIPELINES.update(tx, sealDefinition(PIPELINE_SECRETS, pipeline, secrets));
-    },
-    { of: projectId },
-  );
+  return database.write(projectId, async (tx) => {
+    const pipeline = await PIPELINES.find(tx, { id: projectId }, id);
+    if (pipeline !== undefined && pipeline.sealed === undefined)
+      await PIPELINES.update(tx, sealDefinition(PIPELINE_SECRETS, pipeline, secrets));
+  });
 }

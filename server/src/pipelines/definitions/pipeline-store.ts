@@ -107,16 +107,14 @@ export async function saveStamp(
   { projectId, id, revision }: Pick<Pipeline, 'projectId' | 'id' | 'revision'>,
   stamp: SourceStamp | undefined,
 ): Promise<void> {
-  await database.write(
-    (tx) =>
-      tx
-        .updateTable('pipeline')
-        .set({ stamp: writeStamp(stamp) })
-        .where('project_id', '=', projectId)
-        .where('id', '=', id)
-        .where('revision', '=', revision)
-        .execute(),
-    { of: 'rows' },
+  await database.write('rows', (tx) =>
+    tx
+      .updateTable('pipeline')
+      .set({ stamp: writeStamp(stamp) })
+      .where('project_id', '=', projectId)
+      .where('id', '=', id)
+      .where('revision', '=', revision)
+      .execute(),
   );
 }
 

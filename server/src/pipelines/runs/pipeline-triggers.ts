@@ -238,7 +238,7 @@ export function createPipelineSchedule({ database, logger, runs }: ScheduleParts
     );
     if (isStarted) return;
     const { projectId, id, dueAt } = pipeline;
-    const isOurs = await database.write((tx) => moveDue(tx, PIPELINES, chosen), { of: projectId });
+    const isOurs = await database.write(projectId, (tx) => moveDue(tx, PIPELINES, chosen));
     if (!isOurs) return;
     const facts = { projectId, pipelineId: id, dueAt };
     logger.info(facts, 'a schedule was due while its pipeline was running, this time is left out');

@@ -108,7 +108,7 @@ export const relationRoutes =
           const items = (await relations.importAll(project, sent)).map(toWireRelation);
           const answer = { items, nextCursor: null };
           const subject = { type: 'project', id: project.id };
-          await parts.database.write(async (tx) => {
+          await parts.database.write('all', async (tx) => {
             const change = { author, projectId: project.id, action: 'relation.imported', subject };
             await parts.projects.recordChange(change, tx);
             await record(tx, answer);
@@ -193,7 +193,7 @@ async function recorded(
   { what, relation }: { readonly what: 'created' | 'changed' | 'deleted'; readonly relation: Relation },
 ): Promise<Relation> {
   const subject = { type: 'relation', id: relation.id, name: relation.definition.name };
-  await database.write(async (tx) => {
+  await database.write('all', async (tx) => {
     await projects.recordChange({ author, projectId: place.id, action: `relation.${what}`, subject }, tx);
     await beside(tx, relation);
   });

@@ -26,7 +26,7 @@ export function openPostgresDatabase(postgres: Postgres, processId: string): Dat
     processId,
     read: kysely,
     now: sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
-    write: (work, { of = 'all' } = {}) =>
+    write: (of, work) =>
       kysely.transaction().execute(async (tx) => {
         // Of two tasks of a project accepted at once, the one with the greater number becomes visible second.
         if (of === 'all') await sql`select from service where id = 1 for update`.execute(tx);

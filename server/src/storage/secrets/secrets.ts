@@ -226,6 +226,6 @@ async function reseal(
   );
   const set = sql`update ${sql.table(table)} set ${sql.ref(column)} = ${secrets.seal(text, place)}
     where ${isThat} and ${sql.ref(column)} = ${row.sealed}`;
-  await database.write((tx) => set.execute(tx), { of: 'rows' });
+  await database.write('rows', (tx) => set.execute(tx));
   return 'resealed';
 }

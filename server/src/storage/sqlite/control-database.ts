@@ -50,7 +50,7 @@ export function openControlDatabase(path: string): Database {
     processId: randomBytes(8).toString('hex'),
     read,
     now: sql<number>`cast(unixepoch('subsec') * 1000 as integer)`,
-    write: (work) => writer.transaction().execute(work),
+    write: (_of, work) => writer.transaction().execute(work),
     async close() {
       await writer.destroy();
       await thread.close();
