@@ -562,6 +562,47 @@ export type FieldProblem = {
   message: string;
 };
 
+export type FitAnswer = {
+  status: "success";
+  verdict: "fits" | "does_not_fit" | "unknown" | "no_rule";
+  pairs: Array<PairVerdict>;
+  totals: Array<Record<string, unknown>>;
+  /** pairs of identifiers that no constraint judged */
+  withoutRule: Array<Array<string>>;
+  unknownIdentifiers: Array<string>;
+  alternatives: Array<Record<string, unknown>>;
+  /** epoch milliseconds: the latest change to one of the products */
+  lastUpdateTs: number | null;
+  receipt: {
+    /** of the catalog */
+    version: number;
+    relations: Array<{
+      id: number;
+      /** its ETag */
+      revision: string;
+    }>;
+    /** SHA-256 of the JSON of the answer without this member, members by name, no white space */
+    hash: string;
+  };
+};
+
+export type FitQuestion = {
+  /** the project; not needed by a key that reaches exactly one */
+  projectId?: number;
+  /** quantities of an identifier that repeats are added up */
+  items: Array<{
+    identifier: string;
+    /** default 1 */
+    quantity?: number;
+  }>;
+  /** only the constraints with one of these tags */
+  tags?: Array<string> | null;
+  /** only these constraints, by id */
+  relations?: Array<number> | null;
+  /** products to propose in place of each one that does not fit; default 0 */
+  alternatives?: number | null;
+};
+
 export type FoundProduct = {
   id: number;
   identifier: string;
@@ -1110,6 +1151,31 @@ export type Ontology = {
   /** what the project calls units, to a spelling of the table of units: {"Daumen":"in"} */
   unitAliases?: Record<string, string>;
   attributes: Array<Attribute>;
+};
+
+export type PairVerdict = {
+  source: string;
+  target: string;
+  relation: {
+    id: number;
+    name: string;
+    tag: string;
+  };
+  verdict: "fits" | "does_not_fit" | "unknown";
+  match: Array<{
+    target: string;
+    operator: string;
+    source: string;
+    holds: boolean;
+    targetValues: Array<string>;
+    sourceValues: Array<string>;
+    verdict: "fits" | "does_not_fit" | "unknown";
+  }>;
+  /** values without which it is unknown */
+  missing: Array<{
+    identifier: string;
+    attribute: string;
+  }>;
 };
 
 export type Passkey = {
@@ -1672,6 +1738,8 @@ export type Relation = {
   }>;
   /** default true */
   excludeSameGroup?: boolean;
+  /** default false; products on its two sides must satisfy it to fit (§12.10) */
+  constraint?: boolean;
   id: number;
   state: "building" | "ready" | "misconfigured";
   misconfigured: boolean;
@@ -1715,6 +1783,8 @@ export type RelationDefinition = {
   }>;
   /** default true */
   excludeSameGroup?: boolean;
+  /** default false; products on its two sides must satisfy it to fit (§12.10) */
+  constraint?: boolean;
   id?: number;
   state?: string;
   misconfigured?: boolean;
@@ -3222,6 +3292,12 @@ export interface Operations {
     query?: { limit?: number; };
     answer: ProductRelations;
   };
+  /** Whether products can be used together, and why */
+  postSearchRelationsFit: {
+    query?: { projectId?: number; };
+    body: FitQuestion;
+    answer: FitAnswer;
+  };
   /** List the relations of a project, by id */
   getManagementProjectsByIdRelations: {
     path: { id: number; };
@@ -3772,6 +3848,7 @@ export const operations = {
   getSearchRelationsResult: ['GET', '/search/relations/result'],
   postSearchRelationsResult: ['POST', '/search/relations/result'],
   getManagementProjectsByIdProductsByIdentifierRelations: ['GET', '/management/projects/{id}/products/{identifier}/relations'],
+  postSearchRelationsFit: ['POST', '/search/relations/fit'],
   getManagementProjectsByIdRelations: ['GET', '/management/projects/{id}/relations'],
   postManagementProjectsByIdRelations: ['POST', '/management/projects/{id}/relations'],
   getManagementProjectsByIdRelationsExport: ['GET', '/management/projects/{id}/relations/export'],

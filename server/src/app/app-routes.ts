@@ -24,6 +24,7 @@ import { webhookRoutes } from '../pipelines/runs/webhook-routes.ts';
 import { projectRoutes } from '../projects/project-routes.ts';
 import { relatedRoutes } from '../relations/answers/related-routes.ts';
 import { relationRoutes } from '../relations/definitions/relation-routes.ts';
+import { fitRoutes } from '../relations/fit/fit-routes.ts';
 import { linkRoutes } from '../relations/links/link-routes.ts';
 import { statisticsRoutes } from '../statistics/statistics-routes.ts';
 import { suggestionRoutes } from '../suggestions/suggestion-routes.ts';
@@ -44,6 +45,7 @@ const ROUTES = [
   contentRoutes,
   lookupRoutes,
   relatedRoutes,
+  fitRoutes,
   relationRoutes,
   linkRoutes,
   suggestionRoutes,

@@ -130,6 +130,9 @@ export function createRelations(parts: RelationParts) {
       }));
     },
 
+    /** @returns the answer as JSON @throws request_invalid, search_too_long */
+    judgeFit: store.judgeFit,
+
     /** @throws bad_request, query_invalid before the first step; search_too_long by any */
     answer: createRelatedAnswers(parts),
   };

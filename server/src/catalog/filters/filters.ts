@@ -36,3 +36,4 @@ export {
   type Operator,
   type Test,
 } from './operators.ts';
+export { judgeFilter, least, listUnknown, type Truth } from './truth.ts';

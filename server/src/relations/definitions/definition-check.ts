@@ -36,13 +36,13 @@ export function checkDefinition(sent: SentDefinition, path = ''): RelationDefini
       validation: [{ product: null, schemaErrors: shown, errors: shown }],
     });
   }
-  const { kind, description, source = EVERY_PRODUCT, target = EVERY_PRODUCT } = sent;
+  const { kind, description, constraint, source = EVERY_PRODUCT, target = EVERY_PRODUCT } = sent;
   const { twoWay = false, enabled = true, match = [], sort = [], names = [], excludeSameGroup = true } = sent;
   return {
     ...(kind !== undefined && { kind }),
     ...{ name: sent.name, tag: sent.tag, ...(description !== undefined && { description }) },
     ...{ twoWay, enabled, source: source as Filter, target: target as Filter },
-    ...{ match, sort, names, excludeSameGroup },
+    ...{ match, sort, names, excludeSameGroup, ...(constraint !== undefined && { constraint }) },
   };
 }
 

@@ -3,6 +3,7 @@
  */
 export { checkDefinition } from './definition-check.ts';
 export {
+  isConstraint,
   isListed,
   type Match,
   markOfRelation,
@@ -14,7 +15,7 @@ export {
   type SavedRelation,
   type Side,
 } from './relation.ts';
-export { RelatedProduct, RelatedReason, SentRelation } from './relation-schemas.ts';
+export { ExplainedMatch, RelatedProduct, RelatedReason, SentRelation } from './relation-schemas.ts';
 export {
   attributeOf,
   type BoundRule,

@@ -55,6 +55,9 @@ const definition = {
     }),
   ),
   excludeSameGroup: Type.Optional(Type.Boolean({ description: 'default true' })),
+  constraint: Type.Optional(
+    Type.Boolean({ description: 'default false; products on its two sides must satisfy it to fit (§12.10)' }),
+  ),
 };
 
 const answered = {
@@ -137,16 +140,16 @@ const Explained = Type.Object({
     Type.Object({ condition: WireFilter, holds: Type.Boolean(), values: Type.Array(Type.String()) }),
   ),
 });
+/** An element of `match` with the values that decided. */
+export const ExplainedMatch = Type.Object({
+  ...{ target: Type.String(), operator: Type.String(), source: Type.String(), holds: Type.Boolean() },
+  targetValues: Type.Array(Type.String()),
+  sourceValues: Type.Array(Type.String()),
+});
 const explainedPair = {
   source: Explained,
   target: Explained,
-  match: Type.Array(
-    Type.Object({
-      ...{ target: Type.String(), operator: Type.String(), source: Type.String(), holds: Type.Boolean() },
-      targetValues: Type.Array(Type.String()),
-      sourceValues: Type.Array(Type.String()),
-    }),
-  ),
+  match: Type.Array(ExplainedMatch),
   listed: Type.Optional(
     orNull(
       Type.Object({ by: Type.String(), position: Type.Integer() }),

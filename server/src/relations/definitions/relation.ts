@@ -19,6 +19,8 @@ export interface RelationDefinition {
   readonly sort: readonly Sort[];
   readonly names: readonly RelationName[];
   readonly excludeSameGroup: boolean;
+  /** Whether products on its two sides must satisfy it to be used together. Absent: no. */
+  readonly constraint?: boolean;
 }
 
 /** An attribute by its name, or a field that every product has; its name alone means the attribute, if there is one. */
@@ -68,6 +70,8 @@ export interface SavedRelation extends Pick<RemovedRelation, 'expected'> {
   readonly definition: RelationDefinition;
   readonly at: number;
 }
+
+export const isConstraint = ({ constraint = false }: Pick<RelationDefinition, 'constraint'>) => constraint;
 
 export const isListed = ({ kind }: Pick<RelationDefinition, 'kind'>) => kind === 'links';
 

@@ -16,7 +16,7 @@ function openCatalog(products: number) {
       if (after === 0) catalog.reads += 1;
       return Array.from({ length: Math.max(0, Math.min(limit, catalog.products - after)) }, (_, at) => {
         const productId = after + at + 1;
-        return { productId, document: productId, raw: describe(`P${productId}`) };
+        return { productId, document: productId, updatedAt: 0, raw: describe(`P${productId}`) };
       });
     },
   };
@@ -80,7 +80,13 @@ async function tryPairs(sizeOf: (pair: number) => string, mostBytes: number) {
       categories: [{ path: [at % 2 === 0 ? 'Frames' : 'Bolts'] }],
       attributes: [{ key: 'Size', value: size }],
     };
-    return { productId: at + 1, document: at + 1, identifier: `P${at}`, raw: JSON.stringify(product) };
+    return {
+      productId: at + 1,
+      document: at + 1,
+      updatedAt: 0,
+      identifier: `P${at}`,
+      raw: JSON.stringify(product),
+    };
   });
   const catalog = {
     listUploads: async (after: number, limit: number) => uploads.slice(after, after + limit),

@@ -68,6 +68,8 @@ export interface TriedCatalog {
 /** A present product's document. */
 export interface PresentUpload extends StoredUpload {
   readonly document: number;
+  /** When its data or facts last changed. */
+  readonly updatedAt: number;
 }
 
 /** More sources than this are sampled. */

@@ -8,6 +8,7 @@ import {
   type RelationDefinition,
   ruleOf,
 } from '../definitions/definitions.ts';
+import { answerFit, ConstraintCache, type FitCatalog, type FitInput } from '../fit/fit.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
 import {
   type ColumnCache,
@@ -58,8 +59,7 @@ export interface RelationCatalogs {
   inspect<Result>(on: LimitedWork, work: (catalog: InspectedCatalog) => Promise<Result>): Promise<Result>;
 }
 
-export interface InspectedCatalog extends SurveyedCatalog, TriedCatalog {
-  listAttributes(): Promise<readonly Attribute[]>;
+export interface InspectedCatalog extends SurveyedCatalog, TriedCatalog, FitCatalog {
   /** @returns a relation that is well configured and built, whether or not it is enabled */
   findBuilt(id: number): Promise<ServedRelation | undefined>;
   listBuilt(): Promise<readonly ServedRelation[]>;
@@ -77,6 +77,7 @@ export function readerOperations(catalogs: RelationCatalogs, cached: ColumnCache
     limit: new WorkLimit(Number.POSITIVE_INFINITY, stop),
     searchMs,
   });
+  const constraints = new ConstraintCache();
   return {
     relate: ({ limitMs, ...input }: ThreadRequest<MetRelateInput>, stop?: StopFlag) =>
       catalogs.answer({ input, limit: new WorkLimit(limitMs, stop) }, (relations, view) =>
@@ -121,6 +122,16 @@ export function readerOperations(catalogs: RelationCatalogs, cached: ColumnCache
       catalogs.inspect(
         { projectId: input.projectId, limit: new WorkLimit(limitMs, stop) },
         async (catalog) => ({ output: await relateProductToAll(catalog, input) }),
+      ),
+    judgeFit: ({ limitMs, ...input }: ThreadRequest<FitInput>, stop?: StopFlag) =>
+      catalogs.inspect(
+        { projectId: input.projectId, limit: new WorkLimit(limitMs, stop) },
+        async (catalog) => {
+          const answer = Buffer.from(await answerFit(catalog, input, constraints));
+          const bytes = new Uint8Array(new SharedArrayBuffer(answer.length));
+          bytes.set(answer);
+          return { output: bytes };
+        },
       ),
     explainRelation: ({ limitMs, ...input }: ThreadRequest<ExplainInput>, stop?: StopFlag) =>
       catalogs.inspect(

@@ -65,7 +65,7 @@ export function* sampleMembers(build: number, side: Side, every: number): Progra
 
 const UPLOAD = byEngine({ sqlite: text('cast(d.raw as text)'), postgres: text('d.raw') });
 
-const UPLOADS = sql`select p.id as "productId", p.document_id as document, ${UPLOAD} as raw
+const UPLOADS = sql`select p.id as "productId", p.document_id as document, p.updated_at as "updatedAt", ${UPLOAD} as raw
   from product p join document d on ${own('d')} and d.id = p.document_id`;
 
 /** @returns products by id, after `after` */

@@ -4,6 +4,7 @@ import type { Program } from '../../storage/storage.ts';
 import type { Operation, ThreadPool } from '../../storage/threads/threads.ts';
 import type { MetRelateInput, RelateOutput } from '../answers/answers.ts';
 import type { RemovedRelation, SavedRelation } from '../definitions/definitions.ts';
+import type { FitInput } from '../fit/fit.ts';
 import type {
   AcceptedLinks,
   LinkOrder,
@@ -177,6 +178,8 @@ export function createThreadedRelations(
     /** @returns what each relation that is built does with a product; undefined when that is not there @throws search_too_long */
     relateProduct: (input: ProductRelationsInput, signal: AbortSignal) =>
       ask(readers, 'relateProduct', { input, signal }),
+    /** @returns the answer as JSON @throws request_invalid, search_too_long */
+    judgeFit: (input: FitInput, signal: AbortSignal) => ask(readers, 'judgeFit', { input, signal }),
     /** @throws search_too_long */
     relate: (input: MetRelateInput, signal: AbortSignal): Promise<RelateOutput> =>
       ask(readers, 'relate', { input, signal }),

@@ -6,7 +6,7 @@ import { type Program, performOn } from '../../../storage/storage.ts';
 import type { Operation } from '../../../storage/threads/threads.ts';
 import { CatalogRelations, type MetRelateInput } from '../../answers/answers.ts';
 import { ColumnCache, listRelated, type WorkLimit } from '../../search/search.ts';
-import { listBuilt } from '../definition-store.ts';
+import { listBuilt, listRelations } from '../definition-store.ts';
 import { countList, linkOperations } from '../link-store.ts';
 import {
   type CatalogPasses,
@@ -161,6 +161,7 @@ async function openInspected(session: SqlSession, projectId: number): Promise<In
     findUploads: (identifiers) => perform(findUploads(identifiers)),
     findBuilt: async (id) => (await perform(listBuilt())).find((relation) => relation.id === id),
     listBuilt: () => perform(listBuilt()),
+    listRelations: () => perform(listRelations()),
     countList: (build) => perform(countList(build)),
   };
 }

@@ -9,7 +9,7 @@ import type { CatalogFile, CatalogFiles } from '../../../storage/sqlite/sqlite.t
 import type { Operation } from '../../../storage/threads/threads.ts';
 import { CatalogRelations } from '../../answers/answers.ts';
 import { ColumnCache, listRelated, type RelationView } from '../../search/search.ts';
-import { listBuilt } from '../definition-store.ts';
+import { listBuilt, listRelations } from '../definition-store.ts';
 import { countList, linkOperations } from '../link-store.ts';
 import {
   type CatalogPasses,
@@ -98,6 +98,7 @@ function openCatalogs(files: CatalogFiles): RelationCatalogs {
           findUploads: async (identifiers) => file.perform(findUploads(identifiers)),
           findBuilt: async (id) => file.perform(listBuilt()).find((relation) => relation.id === id),
           listBuilt: async () => file.perform(listBuilt()),
+          listRelations: async () => file.perform(listRelations()),
           countList: async (build) => file.perform(countList(build)),
         }),
       );

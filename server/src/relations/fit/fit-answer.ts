@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto';
+import type { Attribute } from '../../catalog/ontology/ontology.ts';
+import type { UploadedProduct } from '../../catalog/products/products.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import { bindRule, isConstraint, markOfRelation, type Relation, ruleOf } from '../definitions/definitions.ts';
+import type { PresentUpload } from '../search/search.ts';
+import { type Constraint, judgePairs, type SetProduct, type Verdict } from './judgement.ts';
+
+/** What is asked: whether products fit, by all constraints or by those with a tag or an id. */
+export interface FitInput {
+  readonly projectId: number;
+  /** Each identifier once. */
+  readonly items: readonly { readonly identifier: string; readonly quantity: number }[];
+  readonly tags: readonly string[];
+  readonly relations: readonly number[];
+}
+
+/** One state of a catalog. */
+export interface FitCatalog {
+  readVersion(): Promise<number>;
+  listAttributes(): Promise<readonly Attribute[]>;
+  listRelations(): Promise<readonly Relation[]>;
+  findUploads(identifiers: readonly string[]): Promise<readonly PresentUpload[]>;
+}
+
+/** The constraints of one version of a catalog. */
+interface CatalogConstraints {
+  readonly version: number;
+  readonly constraints: readonly Constraint[];
+}
+
+const CACHED_CATALOGS = 64;
+
+/** Constraints of catalogs, ready to judge by: to bind them takes longer than to judge ten products. */
+export class ConstraintCache {
+  private readonly cached = new Map<number, CatalogConstraints>();
+
+  async read(projectId: number, catalog: FitCatalog): Promise<CatalogConstraints> {
+    const version = await catalog.readVersion();
+    const known = this.cached.get(projectId);
+    if (known?.version === version) return known;
+    const attributes = await catalog.listAttributes();
+    const constraints = (await catalog.listRelations()).flatMap((one) => toConstraint(one, attributes));
+    if (this.cached.size >= CACHED_CATALOGS) this.cached.clear();
+    const read = { version, constraints };
+    this.cached.set(projectId, read);
+    return read;
+  }
+}
+
+/** By the ontology as it is, for nothing has to be built. @returns none for a relation that does not judge */
+function toConstraint(relation: Relation, attributes: readonly Attribute[]): Constraint[] {
+  const { id, definition } = relation;
+  if (!definition.enabled || !isConstraint(definition)) return [];
+  const result = bindRule(ruleOf(definition), attributes);
+  if ('problem' in result) return [];
+  const { name, tag, excludeSameGroup } = definition;
+  return [
+    {
+      relation: { id, name, tag },
+      revision: markOfRelation(relation),
+      ...{ excludeSameGroup, bound: result.bound },
+    },
+  ];
+}
+
+/** Of an answer: each takes about 600 bytes of it. */
+const MOST_PAIRS = 20_000;
+
+/** @returns the answer as JSON @throws request_invalid where too much would be judged */
+export async function answerFit(
+  catalog: FitCatalog,
+  { projectId, items, tags, relations }: FitInput,
+  cache: ConstraintCache,
+): Promise<string> {
+  const { version, constraints: all } = await cache.read(projectId, catalog);
+  const isAsked = ({ relation }: Constraint) =>
+    tags.length + relations.length === 0 || tags.includes(relation.tag) || relations.includes(relation.id);
+  const constraints = all.filter(isAsked);
+  const found = await catalog.findUploads(items.map(({ identifier }) => identifier));
+  const uploads = new Map(
+    found.map((upload) => {
+      const product = JSON.parse(upload.raw) as UploadedProduct;
+      return [product.identifier, product];
+    }),
+  );
+  const set = items.flatMap(({ identifier, quantity }): SetProduct[] => {
+    const product = uploads.get(identifier);
+    return product === undefined ? [] : [{ product, quantity }];
+  });
+  const unknown = items.map(({ identifier }) => identifier).filter((one) => !uploads.has(one));
+  const pairs = judgePairs(constraints, set);
+  if (pairs.length > MOST_PAIRS)
+    throw new ServiceError('request_invalid', {
+      details: [
+        `${pairs.length} pairs would be judged, at most ${MOST_PAIRS} are at once: name fewer items, tags or relations`,
+      ],
+    });
+  const judged = {
+    status: 'success',
+    verdict: joinVerdicts(
+      pairs.map(({ verdict }) => verdict),
+      unknown.length > 0,
+    ),
+    pairs,
+    totals: [],
+    withoutRule: listUnjudged(set, pairs),
+    unknownIdentifiers: unknown,
+    alternatives: [],
+    lastUpdateTs: found.length === 0 ? null : Math.max(...found.map(({ updatedAt }) => updatedAt)),
+  };
+  const receipt = {
+    version,
+    relations: constraints.map(({ relation: { id }, revision }) => ({ id, revision })),
+  };
+  return JSON.stringify({ ...judged, receipt: { ...receipt, hash: hashOf({ ...judged, receipt }) } });
+}
+
+function joinVerdicts(verdicts: readonly Verdict[], isAnyUnknown: boolean): Verdict {
+  if (verdicts.includes('does_not_fit')) return 'does_not_fit';
+  if (isAnyUnknown || verdicts.includes('unknown')) return 'unknown';
+  return verdicts.length > 0 ? 'fits' : 'no_rule';
+}
+
+/** @returns pairs of identifiers, in the order of the set, about which no constraint says anything */
+function listUnjudged(
+  set: readonly SetProduct[],
+  pairs: readonly { readonly source: string; readonly target: string }[],
+): [string, string][] {
+  const judged = new Set(
+    pairs.flatMap(({ source, target }) => [nameOf(source, target), nameOf(target, source)]),
+  );
+  const identifiers = set.map(({ product }) => product.identifier);
+  return identifiers.flatMap((one, at) =>
+    identifiers
+      .slice(at + 1)
+      .flatMap((other): [string, string][] => (judged.has(nameOf(one, other)) ? [] : [[one, other]])),
+  );
+}
+
+const nameOf = (one: string, other: string) => JSON.stringify([one, other]);
+
+/** Whoever has the answer can compute it: SHA-256 of its JSON without the hash, members by name, no white space. */
+export const hashOf = (answer: object): string =>
+  createHash('sha256').update(JSON.stringify(answer, sortMembers)).digest('hex');
+
+const sortMembers = (_: string, value: unknown): unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value;

@@ -1,0 +1,36 @@
+import { ProjectQuery } from '../../http/answers/answers.ts';
+import { whileCallerWaits } from '../../http/guards/guards.ts';
+import { type Routes, sendRaw, serveRaw } from '../../http/server/server.ts';
+import type { Relations } from '../relations.ts';
+import { FitAnswer, FitBody } from './fit-schemas.ts';
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** Source: docs/interface.md §12.10. */
+export const fitRoutes =
+  ({ relations }: { readonly relations: Relations }): Routes =>
+  (server) => {
+    serveRaw(server, 'POST /search/relations/fit', {
+      config: { guard: 'project', access: 'read', takesProjectInBody: true },
+      tags: ['Related products'],
+      why: 'a thread makes the answer, which may be long',
+      summary: 'Whether products can be used together, and why',
+      ...{ query: ProjectQuery, body: FitBody, answer: { 200: FitAnswer } },
+      handle: ({ project, body }, reply) =>
+        whileCallerWaits(reply, async (signal) => {
+          const bytes = await relations.judgeFit(readQuestion(project.id, body), signal);
+          return sendRaw(reply, JSON_TYPE, Buffer.from(bytes.buffer));
+        }),
+    });
+  };
+
+function readQuestion(projectId: number, { items, tags, relations, alternatives }: FitBody) {
+  const quantities = new Map<string, number>();
+  for (const { identifier, quantity = 1 } of items)
+    quantities.set(identifier, (quantities.get(identifier) ?? 0) + quantity);
+  return {
+    projectId,
+    items: [...quantities].map(([identifier, quantity]) => ({ identifier, quantity })),
+    ...{ tags: tags ?? [], relations: relations ?? [], alternatives: alternatives ?? 0 },
+  };
+}

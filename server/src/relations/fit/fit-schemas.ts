@@ -1,0 +1,80 @@
+import { type Static, Type } from 'typebox';
+import { oneOf, orNull, ProjectQuery } from '../../http/answers/answers.ts';
+import { ExplainedMatch } from '../definitions/definitions.ts';
+
+/** Source: docs/interface.md §12.10. */
+
+const Identifier = Type.String({ minLength: 1, maxLength: 255 });
+const MOST_QUANTITY = 1_000_000;
+
+export const FitBody = Type.Object(
+  {
+    ...ProjectQuery.properties,
+    items: Type.Array(
+      Type.Object(
+        {
+          identifier: Identifier,
+          quantity: Type.Optional(
+            Type.Integer({ minimum: 1, maximum: MOST_QUANTITY, description: 'default 1' }),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+      { minItems: 1, maxItems: 100, description: 'quantities of an identifier that repeats are added up' },
+    ),
+    tags: Type.Optional(
+      orNull(Type.Array(Type.String(), { maxItems: 1_000 }), 'only the constraints with one of these tags'),
+    ),
+    relations: Type.Optional(
+      orNull(Type.Array(Type.Integer(), { maxItems: 1_000 }), 'only these constraints, by id'),
+    ),
+    alternatives: Type.Optional(
+      orNull(
+        Type.Integer({ minimum: 0, maximum: 10 }),
+        'products to propose in place of each one that does not fit; default 0',
+      ),
+    ),
+  },
+  { additionalProperties: false, title: 'FitQuestion' },
+);
+export type FitBody = Static<typeof FitBody>;
+
+const verdict = oneOf(['fits', 'does_not_fit', 'unknown']);
+const JudgingRelation = Type.Object({ id: Type.Integer(), name: Type.String(), tag: Type.String() });
+const missing = Type.Array(Type.Object({ identifier: Type.String(), attribute: Type.String() }), {
+  description: 'values without which it is unknown',
+});
+
+const PairVerdict = Type.Object(
+  {
+    ...{ source: Type.String(), target: Type.String(), relation: JudgingRelation, verdict },
+    match: Type.Array(Type.Object({ ...ExplainedMatch.properties, verdict })),
+    missing,
+  },
+  { title: 'PairVerdict' },
+);
+
+export const FitAnswer = Type.Object(
+  {
+    status: Type.Literal('success'),
+    verdict: oneOf(['fits', 'does_not_fit', 'unknown', 'no_rule']),
+    pairs: Type.Array(PairVerdict),
+    totals: Type.Array(Type.Object({})),
+    withoutRule: Type.Array(Type.Array(Type.String(), { minItems: 2, maxItems: 2 }), {
+      description: 'pairs of identifiers that no constraint judged',
+    }),
+    unknownIdentifiers: Type.Array(Type.String()),
+    alternatives: Type.Array(Type.Object({})),
+    lastUpdateTs: orNull(Type.Integer(), 'epoch milliseconds: the latest change to one of the products'),
+    receipt: Type.Object({
+      version: Type.Integer({ description: 'of the catalog' }),
+      relations: Type.Array(
+        Type.Object({ id: Type.Integer(), revision: Type.String({ description: 'its ETag' }) }),
+      ),
+      hash: Type.String({
+        description: 'SHA-256 of the JSON of the answer without this member, members by name, no white space',
+      }),
+    }),
+  },
+  { title: 'FitAnswer' },
+);
