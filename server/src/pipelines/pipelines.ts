@@ -27,6 +27,7 @@ import {
   PIPELINE_SECRETS,
   PIPELINES,
   type Pipeline,
+  type Preview,
   pipelineKind,
   RUNS,
   type SentPreview,
@@ -37,7 +38,6 @@ import {
   createPipelineSchedule,
   createPipelineTriggers,
   PipelineRuns,
-  type Preview,
   type RunThreads,
 } from './runs/runs.ts';
 import { listMaskedMembers } from './sources/sources.ts';

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /** Names of attributes as people write them, compared as people read them. */
 
 /** @returns the words of a name in small letters without accents: `maxWidth`, `Max. width` and `MAX_WIDTH` are the same */
@@ -59,3 +61,7 @@ export function readLimit(name: string): NamedLimit | undefined {
 }
 
 const LIMITS = { most: MOST, least: LEAST } as const;
+
+/** @returns the id of a suggestion by what it suggests: the same whatever the counts become */
+export const idOf = (kind: string, subject: unknown): string =>
+  `${kind}-${createHash('sha256').update(JSON.stringify(subject)).digest('hex').slice(0, 16)}`;

@@ -11,16 +11,15 @@ import {
   type Ontology,
   observeValue,
 } from '../catalog/ontology/ontology.ts';
-import { foldName, isNear } from './attribute-names.ts';
+import { foldName, idOf, isNear } from './attribute-names.ts';
 import type { CatalogSample, SampledValue } from './catalog-sample.ts';
-import {
-  type AttributeSuggestion,
-  type CountedValue,
-  type DraftedAttribute,
-  type DuplicateSuggestion,
-  idOf,
-  type NamedAttribute,
-} from './suggestion.ts';
+import type {
+  AttributeSuggestion,
+  CountedValue,
+  DraftedAttribute,
+  DuplicateSuggestion,
+  NamedAttribute,
+} from './suggestion-schemas.ts';
 
 /**
  * Attributes whose values are of another type than the ontology says, or that it lacks. A full update makes text of an

@@ -1,6 +1,6 @@
 import { areComparable, type Comparable, compareValues, toCompared } from '../catalog/filters/filters.ts';
 import { type Attribute, dimensionOf, type Ontology } from '../catalog/ontology/ontology.ts';
-import { foldName, readLimit, wordsOf } from './attribute-names.ts';
+import { foldName, idOf, readLimit, wordsOf } from './attribute-names.ts';
 import {
   type CatalogSample,
   type Category,
@@ -8,7 +8,7 @@ import {
   type ComparedValue,
   listCategories,
 } from './catalog-sample.ts';
-import { idOf, type RelationDraft, type RelationSuggestion, type SharedValue } from './suggestion.ts';
+import type { RelationDraft, RelationSuggestion, SharedValue } from './suggestion-schemas.ts';
 
 /**
  * Categories whose products share the values of an attribute: most of them, and each with few of the others. A good relation

@@ -22,7 +22,7 @@ import {
   removeDismissalsOf,
 } from './dismissal-store.ts';
 import { suggestRelations } from './relation-suggestions.ts';
-import type { RelationSuggestion, Suggestion } from './suggestion.ts';
+import type { RelationSuggestion, Suggestion } from './suggestion-schemas.ts';
 
 interface SuggestionParts extends Pick<Base, 'clock' | 'database'> {
   readonly catalog: Pick<Catalog, 'survey' | 'store'>;

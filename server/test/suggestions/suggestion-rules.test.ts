@@ -9,7 +9,7 @@ import {
 import { DEMO_RELATIONS } from '../../src/cli/demo/demo.ts';
 import { foldName, isNear, readLimit } from '../../src/suggestions/attribute-names.ts';
 import { CatalogSample } from '../../src/suggestions/catalog-sample.ts';
-import type { Suggestion } from '../../src/suggestions/suggestion.ts';
+import type { Suggestion } from '../../src/suggestions/suggestion-schemas.ts';
 import { suggestAll } from '../../src/suggestions/suggestions.ts';
 import { generateDemoCatalog } from '../support/demo-shop/demo-shop.ts';
 import { readCatalog } from '../support/real-products.ts';

@@ -12,8 +12,13 @@ import {
   planMapping,
 } from '../mapping/mapping.ts';
 import { checkSource, listMaskedMembers, type Source, unmaskSource } from '../sources/sources.ts';
-import type { PipelineDefinition, TriedDefinition, Trigger } from './pipeline.ts';
-import type { SentPipeline, SentPreview } from './pipeline-schemas.ts';
+import type {
+  PipelineDefinition,
+  SentPipeline,
+  SentPreview,
+  TriedDefinition,
+  Trigger,
+} from './pipeline-schemas.ts';
 
 const DEFAULT_MIN_SECONDS = 3_600;
 const DEFAULT_DELETE_PERCENT = 30;

@@ -12,9 +12,8 @@ import type { Secrets } from '../../storage/secrets/secrets.ts';
 import type { Database } from '../../storage/storage.ts';
 import type { TextChecks } from '../mapping/expressions/expressions.ts';
 import { listMaskedMembers, maskSource, secretsOf, withSecrets } from '../sources/sources.ts';
-import type { Pipeline, PipelineDefinition, PipelineState } from './pipeline.ts';
 import { checkPipeline, fillSource } from './pipeline-check.ts';
-import type { SentPipeline } from './pipeline-schemas.ts';
+import type { Pipeline, PipelineDefinition, PipelineState, SentPipeline } from './pipeline-schemas.ts';
 import { listUnsealed, PIPELINES, RUNS } from './pipeline-store.ts';
 
 /** Of a definition, or of one that is only tried: its source. */

@@ -16,7 +16,7 @@ import {
 } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import type { Pipelines } from '../pipelines.ts';
-import type { Pipeline } from './pipeline.ts';
+import type { Pipeline } from './pipeline-schemas.ts';
 import { SentPipeline, SentPreview, toWirePipeline, WirePipeline, WirePreview } from './pipeline-schemas.ts';
 
 /** A mapping may name 2,000 attributes; a list holds many of them. */

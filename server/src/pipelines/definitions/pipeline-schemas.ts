@@ -1,11 +1,16 @@
 import { type Static, Type } from 'typebox';
-import type { Run, Shown } from '../../definitions/definitions.ts';
+import type { Defined, Run, Shown } from '../../definitions/definitions.ts';
 import { byType, Id, Instant, Name, orNull, pageOf } from '../../http/answers/answers.ts';
-import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
+import type { Sent } from '../../http/server/server.ts';
+import { type ReportLine, type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Format, FormatSchema } from '../formats/formats.ts';
-import { type MappedProduct, SentMappingSchema } from '../mapping/mapping.ts';
-import { maskSource, type Source, SourceSchema } from '../sources/sources.ts';
-import { NO_COUNTS, type Pipeline, type RunCounts, type RunStart, type Trigger } from './pipeline.ts';
+import {
+  type MappedProduct,
+  type Mapping,
+  type PipelineMode,
+  SentMappingSchema,
+} from '../mapping/mapping.ts';
+import { maskSource, type Source, SourceSchema, type SourceStamp } from '../sources/sources.ts';
 
 const closed = { additionalProperties: false } as const;
 
@@ -14,52 +19,43 @@ export const PipelineParams = Type.Object({ id: Id, pipelineId: Id });
 const PipelineSource = byType<Source>(SourceSchema, 'PipelineSource');
 const PipelineFormat = byType<Format>(FormatSchema, 'PipelineFormat');
 
-const answeredOfWebhook = {
-  id: Type.Optional(Type.String({ description: 'the last part of the URL; set by the service' })),
-  url: Type.Optional(Type.String({ description: 'complete, to be copied; set by the service' })),
-};
-
 const YEAR_SECONDS = 31_536_000;
 
-const PipelineTrigger = byType<Trigger | SentWebhook>(
-  Type.Union([
-    Type.Object({ type: Type.Literal('manual') }, closed),
-    Type.Object(
-      {
-        type: Type.Literal('schedule'),
-        cron: Type.String({
-          minLength: 1,
-          maxLength: 255,
-          description: 'minute, hour, day of the month, month, day of the week',
-        }),
-        timeZone: Type.String({ minLength: 1, maxLength: 64, description: 'as Europe/Berlin' }),
-      },
-      closed,
+const ManualTrigger = Type.Object({ type: Type.Literal('manual') }, closed);
+const ScheduleTrigger = Type.Object(
+  {
+    type: Type.Literal('schedule'),
+    cron: Type.String({
+      ...{ minLength: 1, maxLength: 255 },
+      description: 'minute, hour, day of the month, month, day of the week',
+    }),
+    timeZone: Type.String({ minLength: 1, maxLength: 64, description: 'as Europe/Berlin' }),
+  },
+  closed,
+);
+const WebhookTrigger = Type.Object(
+  {
+    type: Type.Literal('webhook'),
+    minSecondsBetween: Type.Optional(
+      Type.Integer({
+        ...{ minimum: 0, maximum: YEAR_SECONDS },
+        description: 'between two accepted calls; default 3600',
+      }),
     ),
-    Type.Object(
-      {
-        type: Type.Literal('webhook'),
-        minSecondsBetween: Type.Optional(
-          Type.Integer({
-            minimum: 0,
-            maximum: YEAR_SECONDS,
-            description: 'between two accepted calls; default 3600',
-          }),
-        ),
-        ...answeredOfWebhook,
-      },
-      closed,
-    ),
-  ]),
+    id: Type.Optional(Type.String({ description: 'the last part of the URL; set by the service' })),
+    url: Type.Optional(Type.String({ description: 'complete, to be copied; set by the service' })),
+  },
+  closed,
+);
+type SentTrigger = Static<typeof ManualTrigger | typeof ScheduleTrigger | typeof WebhookTrigger>;
+const PipelineTrigger = byType<SentTrigger>(
+  Type.Union([ManualTrigger, ScheduleTrigger, WebhookTrigger]),
   'PipelineTrigger',
 );
-
-interface SentWebhook {
-  readonly type: 'webhook';
-  readonly minSecondsBetween?: number;
-  readonly id?: string;
-  readonly url?: string;
-}
+/** Source: docs/interface.md §13.3. */
+export type Trigger =
+  | Sent<Static<typeof ManualTrigger | typeof ScheduleTrigger>>
+  | { readonly type: 'webhook'; readonly minSecondsBetween: number };
 
 const Mode = Type.Enum(['full', 'incremental', 'partial', 'delete', 'links']);
 
@@ -135,7 +131,9 @@ const Counts = Type.Object(
   { title: 'RunCounts' },
 );
 const WireCounts = orNull(Counts, 'null until the run has counted');
+export type RunCounts = Sent<Static<typeof Counts>>;
 const StartedBy = Type.Enum(['manual', 'upload', 'schedule', 'webhook']);
+export type RunStart = Static<typeof StartedBy>;
 
 const LastRun = Type.Object(
   {
@@ -309,6 +307,68 @@ export const WirePreview = Type.Object(
   },
   { title: 'PipelinePreview' },
 );
+/** `catalog`: where it was requested, and the mapping is whole. */
+export type Preview = Sent<Static<typeof WirePreview>>;
+
+/** What an invalid row does to a run: fail it, be skipped, or be skipped up to a share of all rows. */
+export type RejectedRowPolicy = NonNullable<SentPipeline['onRejectedRow']>;
+
+/** Source: docs/interface.md §13.1, with its defaults filled in. */
+export interface PipelineDefinition {
+  readonly name: string;
+  readonly source: Source;
+  readonly format: Format;
+  /** Absent where the format has one of its own. */
+  readonly mapping?: Mapping | undefined;
+  readonly mode: PipelineMode;
+  /** In mode links: whose links are replaced. */
+  readonly relationId?: number | undefined;
+  readonly trigger: Trigger;
+  readonly maxDeletePercent: number;
+  readonly onRejectedRow: RejectedRowPolicy;
+  /** A run that reads fewer products changes nothing. */
+  readonly minProducts: number;
+}
+
+/** What the service notes of a pipeline. */
+export interface PipelineState {
+  /** The last part of the webhook's URL. */
+  readonly triggerId: string;
+  /** Recognises an unchanged source. */
+  readonly stamp: SourceStamp | undefined;
+}
+
+export type Pipeline = Defined<PipelineDefinition, PipelineState>;
+
+/** An uploaded file, kept until its run has ended: in pieces, so that it is never in memory as a whole. */
+export interface UploadedFile {
+  readonly name: string;
+  readonly mediaType: string | undefined;
+  readonly charset: string | undefined;
+  readonly sizeBytes: number;
+  /** Payloads, in order. */
+  readonly pieces: readonly string[];
+}
+
+export const NO_COUNTS: RunCounts = {
+  ...{ rows: 0, products: 0, filtered: 0, rejected: 0 },
+  ...{ created: 0, changed: 0, unchanged: 0, deleted: 0 },
+};
+
+/** A definition to be tried; without a mapping one is suggested. */
+export type TriedDefinition = Pick<PipelineDefinition, 'source' | 'format' | 'mapping' | 'mode'>;
+
+export type BatchCounts = Pick<RunCounts, 'rows' | 'products' | 'filtered' | 'rejected'>;
+
+/** What was read from a source, and what was rejected. */
+export interface ReadSummary extends BatchCounts {
+  readonly stamp: SourceStamp | undefined;
+  /** The first lines of the report; the others are only counted. */
+  readonly report: readonly ReportLine[];
+  readonly unreported: number;
+  /** Of the pipeline as it was read. */
+  readonly revision: number;
+}
 
 /** Source: docs/interface.md §13.1, §13.3. */
 export function toWirePipeline({ resource, lastRun }: Shown<Pipeline>, findBaseUrl: () => string) {

@@ -12,7 +12,7 @@ import {
 import type { ControlSchema, ControlTransaction, Database } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
 import type { SourceStamp } from '../sources/sources.ts';
-import type { Pipeline, PipelineDefinition, ReadSummary, UploadedFile } from './pipeline.ts';
+import type { Pipeline, PipelineDefinition, ReadSummary, UploadedFile } from './pipeline-schemas.ts';
 
 type PipelineRow = Selectable<ControlSchema['pipeline']>;
 type TaskKey = Pick<Task, 'projectId' | 'number'>;

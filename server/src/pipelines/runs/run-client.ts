@@ -2,9 +2,9 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { ThreadPlace } from '../../storage/storage.ts';
 import { ThreadSupply } from '../../storage/threads/threads.ts';
 import type { ReportLine, TaskRun } from '../../tasks/tasks.ts';
-import type { BatchCounts, ReadSummary, RejectedRowPolicy } from '../definitions/definitions.ts';
+import type { BatchCounts, Preview, ReadSummary, RejectedRowPolicy } from '../definitions/definitions.ts';
 import { createSources, type SourceSettings } from '../sources/sources.ts';
-import { type Preview, type PreviewOrder, previewSource } from './run-preview.ts';
+import { type PreviewOrder, previewSource } from './run-preview.ts';
 import {
   type ReadEvent,
   type ReadingParts,

@@ -7,7 +7,7 @@ import {
   type Observed,
   observeValue,
 } from '../../catalog/ontology/ontology.ts';
-import type { TriedDefinition } from '../definitions/definitions.ts';
+import type { Preview, TriedDefinition } from '../definitions/definitions.ts';
 import {
   FormatProblem,
   findDefaultMapping,
@@ -26,8 +26,6 @@ import {
   listMissing,
   listWarnings,
   type PreviewWarning,
-  type SuggestedFormat,
-  type SuggestedMapping,
   suggestFormat,
   suggestLinks,
   suggestMapping,
@@ -43,23 +41,8 @@ import {
   translateProblem,
 } from './run-reading.ts';
 
-interface PreviewRow extends Pick<SourceRow, 'number' | 'values'> {
-  readonly product?: MappedProduct;
-  readonly problems?: readonly CellProblem[];
-  readonly isFiltered?: true;
-}
-
-/** Source: docs/interface.md §13.5. */
-export interface Preview {
-  readonly found: Readonly<Record<string, string>>;
-  readonly columns: readonly string[];
-  readonly rows: readonly PreviewRow[];
-  /** `format`: the file is written in another format than it was read as. */
-  readonly suggestion: SuggestedMapping & { readonly format?: SuggestedFormat };
-  readonly warnings: readonly PreviewWarning[];
-  /** Where it was requested, and the mapping is whole. */
-  readonly catalog?: PreviewCatalog;
-}
+type PreviewRow = Preview['rows'][number];
+type PreviewCatalog = NonNullable<Preview['catalog']>;
 
 export interface PreviewOrder extends TriedDefinition {
   readonly projectId: number;
@@ -270,39 +253,6 @@ function showOutcome(outcome: RowOutcome | undefined, { mode }: PreviewOrder): P
   return { product: (typeof sent === 'string' ? { identifier: sent } : sent) as MappedProduct };
 }
 
-/** What a full update of the rows would make of a project without products. Source: docs/interface.md §13.5 rule 9. */
-export interface PreviewCatalog {
-  readonly rows: number;
-  /** The source has no further rows. */
-  readonly isWhole: boolean;
-  /** Different identifiers. */
-  readonly products: number;
-  readonly filtered: number;
-  readonly rejected: { readonly count: number; readonly examples: readonly RejectedRow[] };
-  /** The most frequent first. */
-  readonly categories: readonly { readonly path: readonly string[]; readonly products: number }[];
-  readonly hasMoreCategories: boolean;
-  readonly attributes: readonly PreviewAttribute[];
-  readonly hasMoreAttributes: boolean;
-}
-
-interface RejectedRow {
-  readonly row: number;
-  readonly reason: string;
-}
-
-interface PreviewAttribute {
-  readonly name: string;
-  readonly type: string;
-  readonly unitName?: string;
-  readonly decimal?: string;
-  /** Why it has this type, in words. */
-  readonly reason: string;
-  readonly products: number;
-  /** The first different ones. */
-  readonly examples: readonly string[];
-}
-
 interface SeenAttribute {
   observed: Observed;
   products: number;
@@ -323,7 +273,7 @@ class CatalogSketch {
   private rows = 0;
   private filtered = 0;
   private rejected = 0;
-  private readonly refused: RejectedRow[] = [];
+  private readonly refused: { readonly row: number; readonly reason: string }[] = [];
   private readonly identifiers = new Set<string>();
   private readonly categories = new Map<string, number>();
   private readonly attributes = new Map<string, SeenAttribute>();
@@ -401,7 +351,7 @@ function describeAttribute(
   name: string,
   { observed, products, examples }: SeenAttribute,
   settings: DraftSettings,
-): PreviewAttribute {
+): PreviewCatalog['attributes'][number] {
   const {
     id: _,
     decidedBy: __,

@@ -4,4 +4,3 @@
 export { PipelineRuns } from './pipeline-runs.ts';
 export { createPipelineSchedule, createPipelineTriggers } from './pipeline-triggers.ts';
 export { createRunThreads, type RunThreadData, type RunThreads, runThreadOperations } from './run-client.ts';
-export type { Preview } from './run-preview.ts';

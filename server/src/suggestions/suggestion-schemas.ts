@@ -1,0 +1,170 @@
+import { type Static, type TSchema, Type } from 'typebox';
+import type { Attribute } from '../catalog/ontology/ontology.ts';
+import { AttributeSchema } from '../catalog/products/products.ts';
+import { Id, orNull } from '../http/answers/answers.ts';
+import type { Sent } from '../http/server/server.ts';
+import { type RelationDefinition, SentRelation } from '../relations/definitions/definitions.ts';
+
+/** Source: docs/interface.md §17. */
+const Kind = Type.Enum(['relation', 'attribute', 'duplicate']);
+
+export const SuggestionParams = Type.Object({
+  id: Id,
+  suggestionId: Type.String({ minLength: 1, maxLength: 255 }),
+});
+
+export const SuggestionQuery = Type.Object({
+  kind: Type.Optional(Kind),
+  dismissed: Type.Optional(
+    Type.Boolean({ description: 'true: those that were dismissed; false (the default): the others' }),
+  ),
+});
+
+const about = <const Kind extends string>(kind: Kind) => ({
+  id: Type.String({ description: 'the same as long as the same is suggested' }),
+  kind: Type.Literal(kind),
+  dismissed: Type.Boolean(),
+});
+
+const Side = Type.Object({
+  category: Type.Array(Type.String()),
+  products: Type.Integer(),
+  withPartner: Type.Integer({ description: 'products that the relation would have results for' }),
+});
+
+const RelationSuggestionSchema = Type.Object(
+  {
+    ...about('relation'),
+    evidence: Type.Object({
+      source: Side,
+      target: Side,
+      targetsPerSource: Type.Number({ description: 'on average, of sources with any' }),
+      values: Type.Array(
+        Type.Object({
+          ...{ attribute: Type.String(), value: Type.String() },
+          ...{ sources: Type.Integer(), targets: Type.Integer() },
+        }),
+        { description: 'the most frequent that both sides have' },
+      ),
+      examples: Type.Array(Type.Object({ source: Type.String(), target: Type.String() })),
+      withoutPartner: Type.Array(
+        Type.Object({ identifier: Type.String(), values: Type.Array(Type.String()) }),
+        { description: 'sources without a result' },
+      ),
+    }),
+    draft: SentRelation,
+  },
+  { title: 'RelationSuggestion' },
+);
+
+const CountedValues = Type.Array(
+  Type.Object({
+    ...{ value: Type.String(), count: Type.Integer({ description: 'of products' }) },
+    identifiers: Type.Array(Type.String(), { maxItems: 5 }),
+  }),
+);
+const AttributeDraftSchema = Type.Object(
+  {
+    attribute: AttributeSchema,
+    deleted: Type.Optional(
+      Type.Array(Type.Integer(), { description: 'ids of attributes whose keys the attribute takes over' }),
+    ),
+  },
+  { title: 'AttributeDraft', description: 'the body of POST …/ontology/preview' },
+);
+
+const AttributeSuggestionSchema = Type.Object(
+  {
+    ...about('attribute'),
+    evidence: Type.Object({
+      typeNow: orNull(Type.String(), 'null: the ontology does not know the key'),
+      products: Type.Integer({ description: 'with a value' }),
+      values: Type.Integer(),
+      fits: Type.Integer({ description: 'values that would make a fact' }),
+      distinctMisfits: Type.Integer(),
+      misfits: CountedValues,
+      examples: CountedValues,
+    }),
+    draft: AttributeDraftSchema,
+  },
+  { title: 'AttributeSuggestion' },
+);
+
+const NamedAttribute = Type.Object({
+  ...{ id: orNull(Type.Integer()), name: Type.String() },
+  ...{ type: orNull(Type.String()), products: Type.Integer() },
+});
+
+const DuplicateSuggestionSchema = Type.Object(
+  {
+    ...about('duplicate'),
+    evidence: Type.Object({
+      ...{ kept: NamedAttribute, dropped: NamedAttribute },
+      withBoth: Type.Integer({ description: 'products with both' }),
+      sharedValues: Type.Integer({ description: 'values of the dropped one that the kept one has, too' }),
+      values: Type.Integer({ description: 'of the dropped one' }),
+      examples: Type.Array(
+        Type.Object({ value: Type.String(), kept: Type.Integer(), dropped: Type.Integer() }),
+      ),
+      misfits: CountedValues,
+    }),
+    draft: AttributeDraftSchema,
+  },
+  { title: 'DuplicateSuggestion' },
+);
+
+export const SuggestionList = Type.Object(
+  {
+    catalogVersion: Type.Integer(),
+    products: Type.Integer({ description: 'in the catalog' }),
+    sampled: Type.Boolean({ description: 'true: only some of them were looked at, and counts are of those' }),
+    sampledProducts: Type.Integer({ description: 'those that were looked at' }),
+    items: Type.Array(
+      Type.Union([RelationSuggestionSchema, AttributeSuggestionSchema, DuplicateSuggestionSchema]),
+      {
+        description: 'by kind, of each the best first; at most 20 of a kind',
+      },
+    ),
+  },
+  { title: 'Suggestions' },
+);
+
+/** What the service suggests from the data alone, with its evidence. */
+export type Suggestion = RelationSuggestion | AttributeSuggestion | DuplicateSuggestion;
+type Undecided<Schema extends TSchema> = Omit<Sent<Static<Schema>>, 'dismissed' | 'draft'>;
+
+/** Products that share values: make a relation of it. */
+export interface RelationSuggestion extends Undecided<typeof RelationSuggestionSchema> {
+  readonly draft: RelationDraft;
+}
+
+/** The body of `POST …/relations`. */
+export type RelationDraft = Pick<
+  RelationDefinition,
+  'name' | 'tag' | 'twoWay' | 'enabled' | 'source' | 'target' | 'match'
+>;
+
+/** Values that read better as another type, or a key that the ontology lacks: change or add the attribute. */
+export interface AttributeSuggestion extends Undecided<typeof AttributeSuggestionSchema> {
+  readonly draft: AttributeDraft;
+}
+
+/** Two attributes that mean one: make the name of one a synonym of the other. */
+export interface DuplicateSuggestion extends Undecided<typeof DuplicateSuggestionSchema> {
+  readonly draft: AttributeDraft;
+}
+
+/** The body of `POST …/ontology/preview`. */
+interface AttributeDraft {
+  readonly attribute: DraftedAttribute;
+  /** Ids of attributes whose keys it takes over. */
+  readonly deleted?: readonly number[];
+}
+
+export type DraftedAttribute = Omit<Attribute, 'id' | 'reason' | 'typing' | 'unitAliases'> & {
+  readonly id?: number;
+};
+
+export type SharedValue = RelationSuggestion['evidence']['values'][number];
+export type CountedValue = AttributeSuggestion['evidence']['misfits'][number];
+export type NamedAttribute = DuplicateSuggestion['evidence']['kept'];
