@@ -1,6 +1,7 @@
 /** What sources and formats share: streams whose beginning is read before they are, files without a name, and archives. */
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type Entry, fromFdPromise, type ZipFile } from 'yauzl';
 import { translateSqliteError } from '../storage/storage.ts';
 
 export type ByteStream = AsyncIterable<Uint8Array>;
@@ -83,8 +84,56 @@ export async function* readSpool(file: FileHandle, signal?: AbortSignal): AsyncG
   }
 }
 
-/** How a zip is opened: the file is closed by its owner, entries are read one by one, and their lengths are checked. */
-export const ZIP_OPTIONS = { autoClose: false, lazyEntries: true, validateEntrySizes: true } as const;
+export interface ZipLimits {
+  readonly entries: number;
+  /** Refuses an entry before the next one is read. */
+  readonly check?: (entry: Entry) => void;
+  /** @returns the problem of an archive that has more */
+  tooMany(): Error;
+  /** @returns the problem of an archive that is damaged, in its words */
+  damaged(cause: Error): Error;
+}
+
+/** A zip whose entries are read one by one; the file is closed by its owner. */
+export async function openZip(file: FileHandle, limits: ZipLimits) {
+  const understand = <Result>(work: Promise<Result>): Promise<Result> =>
+    work.catch((error: unknown) => {
+      throw isFaultOfArchive(error) ? limits.damaged(error) : error;
+    });
+
+  async function listEntries(zip: ZipFile): Promise<Entry[]> {
+    const entries: Entry[] = [];
+    if (zip.entryCount > limits.entries) throw limits.tooMany();
+    for await (const entry of zip.eachEntry()) {
+      if (entries.length >= limits.entries) throw limits.tooMany();
+      limits.check?.(entry);
+      entries.push(entry);
+    }
+    return entries;
+  }
+
+  const zip = await understand(
+    fromFdPromise(file.fd, { autoClose: false, lazyEntries: true, validateEntrySizes: true }),
+  );
+  return {
+    entries: await understand(listEntries(zip)),
+    /** Unpacks an entry. The file may be closed only when nothing reads from it any more. */
+    async *read(entry: Entry): AsyncGenerator<Uint8Array> {
+      const stream = await understand(zip.openReadStreamPromise(entry));
+      const closed = new Promise<void>((resolve) => stream.once('close', resolve));
+      try {
+        yield* stream as AsyncIterable<Uint8Array>;
+      } catch (error) {
+        throw isFaultOfArchive(error) ? limits.damaged(error) : error;
+      } finally {
+        stream.on('error', () => {}).destroy();
+        if (!stream.closed) await closed;
+      }
+    },
+  };
+}
+
+export type Zip = Awaited<ReturnType<typeof openZip>>;
 
 /** yauzl throws plain errors for the archive, zlib plain ones with a code of its own; all others are not about the file. */
 export function isFaultOfArchive(error: unknown): error is Error {

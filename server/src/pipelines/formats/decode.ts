@@ -95,10 +95,9 @@ async function* decodeAs(
 ): TextStream & AsyncGenerator<string> {
   const decoder = createDecoder(encoding);
   notes.found.encoding = decoder.encoding;
-  const isUtf8Text = decoder.encoding === 'utf-8';
-  const check = new Utf8Check();
+  const isSound = decoder.encoding === 'utf-8' ? createUtf8Check() : () => true;
   for await (const chunk of bytes) {
-    if (isUtf8Text && !check.isValid(chunk)) notes.isDamaged = true;
+    if (!notes.isDamaged && !isSound(chunk)) notes.isDamaged = true;
     const text = decoder.decode(chunk, { stream: true });
     if (text !== '') yield text;
   }
@@ -168,27 +167,15 @@ function createDecoder(encoding: string): InstanceType<typeof TextDecoder> {
   }
 }
 
-/** Checks UTF-8 chunk by chunk; a character may be cut anywhere. */
-class Utf8Check {
-  #cut = Buffer.alloc(0);
-
-  isValid(chunk: Uint8Array): boolean {
-    const bytes =
-      this.#cut.length === 0
-        ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
-        : Buffer.concat([this.#cut, chunk]);
-    const end = endOfWhole(bytes);
-    this.#cut = Buffer.from(bytes.subarray(end));
-    return isUtf8(bytes.subarray(0, end));
-  }
-}
-
-/** @returns where the last character begins if it is cut, else the end */
-function endOfWhole(bytes: Buffer): number {
-  for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
-    const byte = bytes[bytes.length - back] ?? 0;
-    if (byte < 0x80) return bytes.length;
-    if (byte >= 0xc0) return lengthOfSequence(byte) > back ? bytes.length - back : bytes.length;
-  }
-  return bytes.length;
+/** @returns whether each chunk goes on with sound UTF-8; a character may be cut anywhere */
+function createUtf8Check(): (chunk: Uint8Array) => boolean {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  return (chunk) => {
+    try {
+      decoder.decode(chunk, { stream: true });
+      return true;
+    } catch {
+      return false;
+    }
+  };
 }

@@ -127,15 +127,25 @@ export const LIMITS = {
   columns: 10_000,
 } as const;
 
-export function fieldTooLarge(where: string, line?: number): FormatProblem {
-  const most = LIMITS.fieldCharacters.toLocaleString('en');
-  return new FormatProblem('too_large', `${where} is longer than ${most} characters, the limit`, { line });
-}
+const tooLarge = (message: string, line?: number) => new FormatProblem('too_large', message, { line });
 
-export function rowTooLarge(where: string, line?: number): FormatProblem {
-  const most = LIMITS.rowCharacters.toLocaleString('en');
-  return new FormatProblem('too_large', `${where} is larger than ${most} characters, the limit`, { line });
-}
+export const fieldTooLarge = (where: string, line?: number) =>
+  tooLarge(
+    `${where} is longer than ${LIMITS.fieldCharacters.toLocaleString('en')} characters, the limit`,
+    line,
+  );
+
+export const rowTooLarge = (where: string, line?: number) =>
+  tooLarge(
+    `${where} is larger than ${LIMITS.rowCharacters.toLocaleString('en')} characters, the limit`,
+    line,
+  );
+
+export const tooDeep = (where: string, line?: number) =>
+  tooLarge(`${where} is nested deeper than ${LIMITS.depth} levels`, line);
+
+export const tooManyColumns = (where: string, line?: number) =>
+  tooLarge(`${where} has more than ${LIMITS.columns.toLocaleString('en')} columns`, line);
 
 /** Weighs one row while it is read: its text, and the parts that cost memory without text. */
 export class RowSize {
@@ -154,22 +164,13 @@ export class RowSize {
     if (this.#characters > LIMITS.rowCharacters) throw rowTooLarge(this.#what, line);
     if (this.#parts <= LIMITS.rowParts) return;
     const most = `${LIMITS.rowParts.toLocaleString('en')} elements, attributes and values, the limit`;
-    throw new FormatProblem('too_large', `${this.#what} has more than ${most}`, { line });
+    throw tooLarge(`${this.#what} has more than ${most}`, line);
   }
 
   reset(): void {
     this.#characters = 0;
     this.#parts = 0;
   }
-}
-
-export function tooDeep(where: string, line?: number): FormatProblem {
-  return new FormatProblem('too_large', `${where} is nested deeper than ${LIMITS.depth} levels`, { line });
-}
-
-export function tooManyColumns(where: string, line?: number): FormatProblem {
-  const most = LIMITS.columns.toLocaleString('en');
-  return new FormatProblem('too_large', `${where} has more than ${most} columns`, { line });
 }
 
 /** A value of a column: a list where an element or a key stands more than once, or where the source has a list. */

@@ -410,45 +410,31 @@ export function replacePattern(
   const parts = readTemplate(to);
   const groups = Math.max(0, ...parts.filter((part) => typeof part === 'number'));
   const compiled = patterns.add(from, { field, groups });
-  return (text) => {
-    const made = new LimitedText();
-    let end = 0;
-    for (const match of compiled().matchAll(text)) {
-      const { index = 0 } = match;
-      made.add(text.slice(end, index));
-      fillTemplate(parts, match, made);
-      if (made.isTooLong()) return undefined;
-      end = index + match[0].length;
-    }
-    made.add(text.slice(end));
-    return made.isTooLong() ? undefined : made.text();
-  };
+  return (text) => joinLimited(replaceMatches(text, parts, compiled()));
 }
 
-function fillTemplate(
+function* replaceMatches(
+  text: string,
   parts: readonly (string | number)[],
-  match: readonly string[],
-  made: LimitedText,
-): void {
-  for (const part of parts) made.add(typeof part === 'string' ? part : (match[part] ?? ''));
+  pattern: RE2JS,
+): Generator<string> {
+  let end = 0;
+  for (const match of pattern.matchAll(text)) {
+    yield text.slice(end, match.index);
+    for (const part of parts) yield typeof part === 'string' ? part : (match[part] ?? '');
+    end = (match.index ?? 0) + match[0].length;
+  }
+  yield text.slice(end);
 }
 
-class LimitedText {
-  readonly #pieces: string[] = [];
-  #length = 0;
-
-  add(piece: string): void {
-    this.#pieces.push(piece);
-    this.#length += piece.length;
+/** @returns undefined as soon as the text is too long */
+function joinLimited(pieces: Iterable<string>): string | undefined {
+  let text = '';
+  for (const piece of pieces) {
+    text += piece;
+    if (text.length > TEXT_LENGTH) return undefined;
   }
-
-  isTooLong(): boolean {
-    return this.#length > TEXT_LENGTH;
-  }
-
-  text(): string {
-    return this.#pieces.join('');
-  }
+  return text;
 }
 
 /** @returns texts, and the numbers of groups whose text stands there; 0 is the whole match */

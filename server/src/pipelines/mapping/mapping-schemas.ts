@@ -16,10 +16,17 @@ const AttributeKey = { minLength: 1, maxLength: 255 } as const;
 
 export const EXPRESSION_LENGTH = 4_096;
 export const PATTERN_LENGTH = 1_000;
+const SIGN_LENGTH = 20;
+
+const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
+const text = (maxLength: number, description?: string) =>
+  Type.Optional(Type.String({ maxLength, ...(description !== undefined && { description }) }));
+const filledText = (maxLength: number, description: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength, description }));
 
 /** What can be done with the text of a column, in the order in which it is done. */
 const transformations = {
-  trim: Type.Optional(Type.Boolean({ description: 'without white space at both ends; default false' })),
+  trim: flag('without white space at both ends; default false'),
   replace: Type.Optional(
     Type.Array(
       Type.Object(
@@ -29,11 +36,8 @@ const transformations = {
             maxLength: PATTERN_LENGTH,
             description: 'with regex: $1 to $9 are groups, $& the whole match, $$ a dollar sign',
           }),
-          regex: Type.Optional(
-            Type.Boolean({
-              description:
-                'default false: from is text. true: from is a pattern of RE2, without look-around and back-references',
-            }),
+          regex: flag(
+            'default false: from is text. true: from is a pattern of RE2, without look-around and back-references',
           ),
         },
         closed,
@@ -41,78 +45,51 @@ const transformations = {
       { maxItems: 20, description: 'every occurrence, one replacement after another' },
     ),
   ),
-  split: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 100,
-      description: 'makes several values of one: the text between them',
-    }),
-  ),
+  split: filledText(100, 'makes several values of one: the text between them'),
   case: Type.Optional(Type.Enum(['upper', 'lower'])),
   number: Type.Optional(
     Type.Object(
       {
         decimal: Type.Enum(['comma', 'point'], { description: 'how the source writes decimals' }),
-        group: Type.Optional(
-          Type.String({
-            maxLength: 1,
-            description:
-              'what stands between thousands: default the other one of comma and point, a space or an apostrophe; empty: nothing',
-          }),
+        group: text(
+          1,
+          'what stands between thousands: default the other one of comma and point, a space or an apostrophe; empty: nothing',
         ),
       },
       { ...closed, description: 'makes 1299.00 of 1.299,00; a text that is no such number rejects the row' },
     ),
   ),
-  unit: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 50,
-      description: 'stands behind each value after one space, unless it is there',
-    }),
-  ),
-  default: Type.Optional(Type.String({ maxLength: 65_536, description: 'where the source has nothing' })),
+  unit: filledText(50, 'stands behind each value after one space, unless it is there'),
+  default: text(65_536, 'where the source has nothing'),
 };
 
 const from = {
   column: Type.Optional(ColumnName),
-  optional: Type.Optional(
-    Type.Boolean({ description: 'the source may lack the column; default false: then the run ends' }),
-  ),
+  optional: flag('the source may lack the column; default false: then the run ends'),
   columns: Type.Optional(
     Type.Array(ColumnName, {
-      minItems: 1,
-      maxItems: 100,
+      ...{ minItems: 1, maxItems: 100 },
       description: 'joined to one text; empty ones are left out',
     }),
   ),
-  join: Type.Optional(
-    Type.String({ maxLength: 100, description: 'what stands between columns; default one space' }),
-  ),
-  constant: Type.Optional(Type.String({ maxLength: 65_536 })),
-  expression: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: EXPRESSION_LENGTH,
-      description: 'a JSONata expression that sees the row and nothing else; bounded in time and memory',
-    }),
+  join: text(100, 'what stands between columns; default one space'),
+  constant: text(65_536),
+  expression: filledText(
+    EXPRESSION_LENGTH,
+    'a JSONata expression that sees the row and nothing else; bounded in time and memory',
   ),
 };
+const columnSpec = { ...from, ...transformations };
 
 /** Source: docs/interface.md §13.1. */
-export const ColumnSchema = either(
-  'MappedColumn',
-  ColumnName,
-  Type.Object({ ...from, ...transformations }, closed),
-);
+export const ColumnSchema = either('MappedColumn', ColumnName, Type.Object(columnSpec, closed));
 
 const ImageColumn = either(
   'MappedImage',
   ColumnName,
   Type.Object(
     {
-      ...from,
-      ...transformations,
+      ...columnSpec,
       type: Type.Optional(
         Type.Enum(['SMALL', 'LARGE', 'THUMB', 'ALTERNATIVE'], {
           description: 'default LARGE for the first image of a product and ALTERNATIVE for the others',
@@ -128,8 +105,7 @@ const AttributeColumn = either(
   ColumnName,
   Type.Object(
     {
-      ...from,
-      ...transformations,
+      ...columnSpec,
       userGroups: Type.Optional(
         Type.Array(Type.String(AttributeKey), {
           minItems: 1,
@@ -151,13 +127,7 @@ function oneOrMore<Schema extends TSchema>(title: string, schema: Schema, maxIte
 const Path = Type.Object(
   {
     from: ColumnSchema,
-    separator: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 20,
-        description: 'between the levels of a path; without it a path has one level',
-      }),
-    ),
+    separator: filledText(SIGN_LENGTH, 'between the levels of a path; without it a path has one level'),
   },
   {
     ...closed,
@@ -166,17 +136,13 @@ const Path = Type.Object(
   },
 );
 
-const Sign = { minLength: 1, maxLength: 20 } as const;
-
 const KeyValues = Type.Object(
   {
     column: ColumnName,
-    separator: Type.Optional(
-      Type.String({ ...Sign, description: 'between two attributes; default a comma' }),
-    ),
-    assign: Type.Optional(Type.String({ ...Sign, description: 'between key and value; default =' })),
-    split: Type.Optional(Type.String({ ...Sign, description: 'between several values of an attribute' })),
-    optional: Type.Optional(Type.Boolean({ description: 'the source may lack the column' })),
+    separator: filledText(SIGN_LENGTH, 'between two attributes; default a comma'),
+    assign: filledText(SIGN_LENGTH, 'between key and value; default ='),
+    split: filledText(SIGN_LENGTH, 'between several values of an attribute'),
+    optional: flag('the source may lack the column'),
   },
   { ...closed, title: 'MappedKeyValues' },
 );
@@ -262,9 +228,7 @@ export const SentMappingSchema = Type.Object(
     identifier: Type.Optional(ColumnSchema),
     source: Type.Optional(ColumnSchema),
     targets: Type.Optional(oneOrMore('MappedTargets', ColumnSchema, 100)),
-    separator: Type.Optional(
-      Type.String({ ...Sign, description: 'mode links: between several targets of one cell' }),
-    ),
+    separator: filledText(SIGN_LENGTH, 'mode links: between several targets of one cell'),
   },
   { ...closed, title: 'Mapping', description: ABOUT_MAPPINGS },
 );

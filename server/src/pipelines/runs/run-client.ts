@@ -43,34 +43,37 @@ export interface ReadParts {
 /** A run has a thread for itself, which ends with it when the run is stopped wherever it is. */
 export function createRunThreads(entry: URL, data: RunThreadData) {
   const threads = new ThreadSupply(entry, { workerData: data, heapMib: HEAP_MIB });
+
+  /** @param signal  ends the work with its reason */
+  async function use<Result>(
+    work: Parameters<typeof threads.use<Result>>[1],
+    { ms, time, signal }: { ms: number; time: string; signal: AbortSignal | undefined },
+  ): Promise<Result> {
+    const timeUp = AbortSignal.timeout(ms);
+    try {
+      return await threads.use(signal === undefined ? timeUp : AbortSignal.any([signal, timeUp]), work);
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!timeUp.aborted) throw translateDeath(error);
+      const details = [`Reading and mapping it took longer than ${time}`];
+      throw new ServiceError('source_unreadable', { details });
+    }
+  }
+
   return {
     /** @returns what was read; undefined when the source is what it was */
-    async read(order: ReadOrder, parts: ReadParts) {
-      const { signal } = parts.run;
-      const timeUp = AbortSignal.timeout(READ_HOURS * HOUR_MS);
-      try {
-        return await threads.use(AbortSignal.any([signal, timeUp]), async (thread) => {
+    read: (order: ReadOrder, parts: ReadParts) =>
+      use(
+        async (thread) => {
           await thread.run('open', order, { key: 0 });
           return takeEvents(() => thread.run<ReadEvent>('next', {}, { key: 0 }), parts);
-        });
-      } catch (error) {
-        signal.throwIfAborted();
-        if (!timeUp.aborted) throw translateDeath(error);
-        throw refuseLong(`${READ_HOURS} hours`);
-      }
-    },
-    /** @param signal  ends it with its reason */
-    async preview(order: PreviewOrder, signal?: AbortSignal) {
-      const timeUp = AbortSignal.timeout(PREVIEW_MS);
-      const either = signal === undefined ? timeUp : AbortSignal.any([signal, timeUp]);
-      try {
-        return await threads.use(either, (thread) => thread.run<Preview>('preview', order, { key: 0 }));
-      } catch (error) {
-        signal?.throwIfAborted();
-        if (!timeUp.aborted) throw translateDeath(error);
-        throw refuseLong(`${PREVIEW_MS / 1_000} s`);
-      }
-    },
+        },
+        { ms: READ_HOURS * HOUR_MS, time: `${READ_HOURS} hours`, signal: parts.run.signal },
+      ),
+    preview: (order: PreviewOrder, signal?: AbortSignal) =>
+      use((thread) => thread.run<Preview>('preview', order, { key: 0 }), {
+        ...{ ms: PREVIEW_MS, time: `${PREVIEW_MS / 1_000} s`, signal },
+      }),
     close: () => threads.close(),
   };
 }
@@ -162,9 +165,6 @@ function describeFiles(files: readonly string[]): string {
   const shown = files.slice(0, 10).join(', ');
   return files.length > 10 ? `${shown} and ${files.length - 10} more files` : shown;
 }
-
-const refuseLong = (time: string) =>
-  new ServiceError('source_unreadable', { details: [`Reading and mapping it took longer than ${time}`] });
 
 /** A thread that dies took more memory than it may. */
 function translateDeath(error: unknown): unknown {

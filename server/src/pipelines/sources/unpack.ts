@@ -2,19 +2,17 @@
  * Undoes gzip and zip. What a file is, its first bytes say, not its name. Nothing is unpacked twice: a workbook (xlsx is
  * a zip) is passed on as it is, and any other archive in an archive is refused.
  */
-
-import type { FileHandle } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
 import { crc32, createGunzip } from 'node:zlib';
-import { type Entry, fromFdPromise, type ZipFile } from 'yauzl';
+import type { Entry } from 'yauzl';
 import {
   type ByteStream,
-  isFaultOfArchive,
   openNamelessFile,
+  openZip,
   peekBytes,
   readSpool,
   writeSpool,
-  ZIP_OPTIONS,
+  type Zip,
+  type ZipLimits,
 } from '../streams.ts';
 import { boundBytes, checkRatio, tooLarge, unpackStream } from './byte-streams.ts';
 import { compileGlob } from './glob.ts';
@@ -73,9 +71,10 @@ async function* unpackZip(bytes: ByteStream, options: UnpackOptions): ByteStream
   try {
     const packed = boundBytes(bytes, options.maxPackedBytes, 'The zip archive');
     for await (const _ of writeSpool(packed, file));
-    const chosen = await chooseEntry(file, options);
-    if (chosen === undefined) yield* readSpool(file);
-    else yield* refuseNested(readEntry(chosen.zip, chosen.entry, options), 'zip');
+    const zip = await openZip(file, limits);
+    const entry = chooseEntry(zip.entries, options);
+    if (entry === undefined) yield* readSpool(file);
+    else yield* refuseNested(readEntry(zip, entry, options), 'zip');
   } finally {
     await file.close();
   }
@@ -119,30 +118,21 @@ const NAMES_SHOWN = 5;
 const WORKBOOK_MARK = '[Content_Types].xml';
 
 /** @returns undefined when the archive is a workbook */
-async function chooseEntry(
-  file: FileHandle,
-  options: UnpackOptions,
-): Promise<{ zip: ZipFile; entry: Entry } | undefined> {
-  const zip = await understand(fromFdPromise(file.fd, ZIP_OPTIONS));
-  const entries = await understand(listEntries(zip));
+function chooseEntry(entries: readonly Entry[], options: UnpackOptions): Entry | undefined {
   if (entries.some(({ fileName }) => fileName === WORKBOOK_MARK)) return undefined;
   const entry = chooseOne(entries, options.entry);
   if (entry.isEncrypted()) throw new SourceProblem('archive', `${quote(entry)} in the archive is encrypted`);
   if (entry.uncompressedSize > options.maxUnpackedBytes)
     throw tooLarge(`${quote(entry)} in the archive`, options.maxUnpackedBytes);
-  return { zip, entry };
+  return entry;
 }
 
-async function listEntries(zip: ZipFile): Promise<Entry[]> {
-  const tooMany = new SourceProblem('archive', `The archive holds more than ${ENTRIES} files`);
-  if (zip.entryCount > ENTRIES) throw tooMany;
-  const entries: Entry[] = [];
-  for await (const entry of zip.eachEntry()) {
-    if (entries.length >= ENTRIES) throw tooMany;
-    entries.push(entry);
-  }
-  return entries;
-}
+const limits: ZipLimits = {
+  entries: ENTRIES,
+  tooMany: () => new SourceProblem('archive', `The archive holds more than ${ENTRIES} files`),
+  damaged: (cause) =>
+    new SourceProblem('archive', `The zip archive cannot be read: ${cause.message.slice(0, 200)}`, { cause }),
+};
 
 /** Folders, hidden files and what a Mac adds to an archive are not meant. */
 function chooseOne(entries: readonly Entry[], pattern: string | undefined): Entry {
@@ -165,44 +155,17 @@ function quote({ fileName }: Entry): string {
 }
 
 /** The library checks the length; the checksum of the content is checked here. */
-async function* readEntry(zip: ZipFile, entry: Entry, options: UnpackOptions): ByteStream {
+async function* readEntry(zip: Zip, entry: Entry, options: UnpackOptions): ByteStream {
   const what = `${quote(entry)} in the archive`;
-  const stream = await understand(zip.openReadStreamPromise(entry));
   let total = 0;
   let checksum = 0;
-  try {
-    for await (const chunk of stream as AsyncIterable<Uint8Array>) {
-      total += chunk.length;
-      checkRatio(total, entry.compressedSize, what);
-      if (total > options.maxUnpackedBytes) throw tooLarge(what, options.maxUnpackedBytes);
-      checksum = crc32(chunk, checksum);
-      yield chunk;
-    }
-  } catch (error) {
-    throw toProblem(error);
-  } finally {
-    await closeStream(stream);
+  for await (const chunk of zip.read(entry)) {
+    total += chunk.length;
+    checkRatio(total, entry.compressedSize, what);
+    if (total > options.maxUnpackedBytes) throw tooLarge(what, options.maxUnpackedBytes);
+    checksum = crc32(chunk, checksum);
+    yield chunk;
   }
   if (checksum !== entry.crc32)
     throw new SourceProblem('damaged', `${what} is damaged: its checksum differs`);
-}
-
-/** The file may be closed only when nothing reads from it any more. */
-async function closeStream(stream: Readable): Promise<void> {
-  if (stream.closed) return;
-  const closed = new Promise<void>((resolve) => stream.once('close', resolve));
-  stream.on('error', () => {});
-  stream.destroy();
-  await closed;
-}
-
-const understand = <Result>(work: Promise<Result>): Promise<Result> =>
-  work.catch((error: unknown) => {
-    throw toProblem(error);
-  });
-
-function toProblem(error: unknown): unknown {
-  if (!isFaultOfArchive(error)) return error;
-  const text = `The zip archive cannot be read: ${error.message.slice(0, 200)}`;
-  return new SourceProblem('archive', text, { cause: error });
 }

@@ -1,9 +1,9 @@
 import { readSync, writeSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { posix } from 'node:path';
-import { type Entry, fromFdPromise, type ZipFile } from 'yauzl';
+import type { Entry } from 'yauzl';
 import { translateSqliteError } from '../../../storage/storage.ts';
-import { isFaultOfArchive, openNamelessFile, ZIP_OPTIONS } from '../../streams.ts';
+import { openNamelessFile, openZip, type ZipLimits } from '../../streams.ts';
 import { parseText } from '../chunks.ts';
 import { decodeText } from '../decode.ts';
 import { copyText, FormatProblem, ReadingNotes, writePlainNumber } from '../format.ts';
@@ -264,68 +264,51 @@ const RATIO_FROM_BYTES = 64 * 1024 * 1024;
 /** The first bytes of an old .xls file, and of a new one with a password. */
 const COMPOUND_FILE = 'd0cf11e0';
 
+const limits: ZipLimits = {
+  entries: PARTS,
+  check({ fileNameLength, extraFieldLength, fileCommentLength }) {
+    if (fileNameLength + extraFieldLength + fileCommentLength > ENTRY_BYTES)
+      throw new FormatProblem('too_large', 'A part of the workbook has an endless name');
+  },
+  tooMany: () =>
+    new FormatProblem('too_large', `The workbook has more than ${PARTS.toLocaleString('en')} parts`),
+  damaged: (cause) =>
+    new FormatProblem('damaged', `The file is no whole workbook (.xlsx): ${cause.message}`, { cause }),
+};
+
 /** The parts of an Office file: a zip whose entries are read by name. */
-export class ZipParts {
-  readonly #zip: ZipFile;
-  /** By lower-case name: the standard compares them so. */
-  readonly #entries: ReadonlyMap<string, Entry>;
-
-  readonly #signal: AbortSignal | undefined;
-
-  private constructor(zip: ZipFile, entries: ReadonlyMap<string, Entry>, signal: AbortSignal | undefined) {
-    this.#zip = zip;
-    this.#entries = entries;
-    this.#signal = signal;
-  }
-
-  /** @throws FormatProblem damaged, refused, too_large */
-  static async open(file: FileHandle, signal?: AbortSignal): Promise<ZipParts> {
-    const { buffer } = await file.read(Buffer.alloc(4), 0, 4, 0);
-    if (buffer.toString('hex') === COMPOUND_FILE) {
-      const message =
-        'The file is an old Excel file (.xls) or protected by a password. Please save it as .xlsx without one';
-      throw new FormatProblem('refused', message);
-    }
-    const zip = await understand(fromFdPromise(file.fd, ZIP_OPTIONS));
-    if (zip.entryCount > PARTS)
-      throw new FormatProblem('too_large', `The workbook has more than ${PARTS.toLocaleString('en')} parts`);
-    return new ZipParts(zip, await understand(listEntries(zip)), signal);
-  }
-
-  has(name: string): boolean {
-    return this.#entries.has(name.toLowerCase());
-  }
-
+export interface ZipParts {
+  has(name: string): boolean;
   /** @throws FormatProblem not_found, damaged, refused, too_large */
-  async *read(name: string): AsyncGenerator<Uint8Array> {
-    const entry = this.#entries.get(name.toLowerCase());
-    if (entry === undefined) throw new FormatProblem('not_found', `The workbook has no part ${name}`);
-    if (entry.isEncrypted()) throw new FormatProblem('refused', 'The workbook is encrypted');
-    const stream = await understand(this.#zip.openReadStreamPromise(entry));
-    let total = 0;
-    try {
-      for await (const chunk of stream as AsyncIterable<Uint8Array>) {
-        this.#signal?.throwIfAborted();
+  read(name: string): AsyncGenerator<Uint8Array>;
+}
+
+/** @throws FormatProblem damaged, refused, too_large */
+export async function openParts(file: FileHandle, signal?: AbortSignal): Promise<ZipParts> {
+  const { buffer } = await file.read(Buffer.alloc(4), 0, 4, 0);
+  if (buffer.toString('hex') === COMPOUND_FILE) {
+    const message =
+      'The file is an old Excel file (.xls) or protected by a password. Please save it as .xlsx without one';
+    throw new FormatProblem('refused', message);
+  }
+  const zip = await openZip(file, limits);
+  // The standard compares names in lower case.
+  const entries = new Map(zip.entries.map((entry) => [entry.fileName.toLowerCase(), entry]));
+  return {
+    has: (name) => entries.has(name.toLowerCase()),
+    async *read(name) {
+      const entry = entries.get(name.toLowerCase());
+      if (entry === undefined) throw new FormatProblem('not_found', `The workbook has no part ${name}`);
+      if (entry.isEncrypted()) throw new FormatProblem('refused', 'The workbook is encrypted');
+      let total = 0;
+      for await (const chunk of zip.read(entry)) {
+        signal?.throwIfAborted();
         total += chunk.length;
         checkSize(total, entry);
         yield chunk;
       }
-    } catch (error) {
-      throw damaged(error);
-    } finally {
-      stream.destroy();
-    }
-  }
-}
-
-async function listEntries(zip: ZipFile): Promise<Map<string, Entry>> {
-  const entries = new Map<string, Entry>();
-  for await (const entry of zip.eachEntry()) {
-    if (entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength > ENTRY_BYTES)
-      throw new FormatProblem('too_large', 'A part of the workbook has an endless name');
-    entries.set(entry.fileName.toLowerCase(), entry);
-  }
-  return entries;
+    },
+  };
 }
 
 function checkSize(total: number, { compressedSize, fileName }: Entry): void {
@@ -333,17 +316,6 @@ function checkSize(total: number, { compressedSize, fileName }: Entry): void {
     throw new FormatProblem('too_large', `The part ${fileName} is larger than 4 GiB, the limit`);
   if (total <= RATIO_FROM_BYTES || total <= compressedSize * RATIO) return;
   throw new FormatProblem('too_large', `The part ${fileName} unpacks to more than ${RATIO} times its size`);
-}
-
-const understand = <Result>(work: Promise<Result>): Promise<Result> =>
-  work.catch((error: unknown) => {
-    throw damaged(error);
-  });
-
-function damaged(error: unknown): unknown {
-  if (!isFaultOfArchive(error)) return error;
-  const message = `The file is no whole workbook (.xlsx): ${error.message}`;
-  return new FormatProblem('damaged', message, { cause: error });
 }
 
 const PAGE_BYTES = 64 * 1024;

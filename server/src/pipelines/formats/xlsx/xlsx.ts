@@ -20,6 +20,7 @@ import { type XmlElement, XmlElements } from '../xml/xml.ts';
 import {
   type Book,
   type NumberStyle,
+  openParts,
   readBook,
   readText,
   readTexts,
@@ -27,7 +28,6 @@ import {
   type TextStore,
   unescapeText,
   writeNumber,
-  ZipParts,
 } from './xlsx-book.ts';
 
 export const xlsx = defineFormat({
@@ -63,7 +63,7 @@ async function* readXlsx(
   const file = await openNamelessFile(tempDir);
   try {
     for await (const _ of writeSpool(cutChunks(bytes, signal), file));
-    const parts = await ZipParts.open(file, signal);
+    const parts = await openParts(file, signal);
     const book = await readBook(parts);
     const sheet = chooseSheet(book.sheets, options.sheet);
     notes.found.sheet = sheet.name;
@@ -71,7 +71,7 @@ async function* readXlsx(
     if (options.sheet === undefined && others.length > 0) notes.found.otherSheets = describeSheets(others);
     const texts = await readTexts(parts, book, tempDir);
     try {
-      const table = new SheetTable(notes, { ...options, cells: new CellReader(book, texts) });
+      const table = new SheetTable(notes, { ...options, place: { book, texts } });
       yield* readSheetRows(cutChunks(parts.read(sheet.part)), table);
     } finally {
       await texts.close();
@@ -121,17 +121,17 @@ interface SheetRow {
 class SheetTable {
   readonly #notes: ReadingNotes;
   #headerRow: number;
-  readonly #cells: CellReader;
+  readonly #place: CellPlace;
   /** The first rows, until it is known which of them is the header. */
   #head: SheetRow[] | undefined;
   #names: string[] | undefined;
   #number = 0;
 
-  constructor(notes: ReadingNotes, { headerRow, cells }: XlsxOptions & { cells: CellReader }) {
+  constructor(notes: ReadingNotes, { headerRow, place }: XlsxOptions & { place: CellPlace }) {
     this.#notes = notes;
     this.#headerRow = headerRow ?? 1;
     this.#head = headerRow === undefined ? [] : undefined;
-    this.#cells = cells;
+    this.#place = place;
   }
 
   take(elements: readonly XmlElement[]): SourceRow[] {
@@ -139,7 +139,7 @@ class SheetTable {
     for (const element of elements) {
       // A row may leave out its number; then it is the next.
       this.#number = Number(element.attributes.get('r') ?? this.#number + 1);
-      const cells = this.#cells.readRow(element);
+      const cells = readCells(element, this.#place);
       if (cells.length > 0) rows.push({ number: this.#number, cells });
     }
     if (this.#head === undefined) return this.#nameRows(rows);
@@ -209,57 +209,53 @@ interface Cell {
 const COLUMNS = 16_384;
 const NUMBER: NumberStyle = { kind: 'number' };
 
-/** Reads what the cells of a row show. */
-class CellReader {
-  readonly #book: Book;
-  readonly #texts: TextStore;
+/** What the cells of a sheet refer to. */
+interface CellPlace {
+  readonly book: Book;
+  readonly texts: TextStore;
+}
 
-  constructor(book: Book, texts: TextStore) {
-    this.#book = book;
-    this.#texts = texts;
+/** @returns the cells that are not empty, as they are shown */
+function readCells(row: XmlElement, place: CellPlace): Cell[] {
+  const cells: Cell[] = [];
+  let next = 0;
+  for (const element of row.children) {
+    const column = readColumn(element.attributes.get('r')) ?? next;
+    next = column + 1;
+    const read = column < COLUMNS ? readCell(element, place) : undefined;
+    if (typeof read === 'object') cells.push({ column, text: undefined, problem: read });
+    else if (read !== undefined && read !== '') cells.push({ column, text: read });
   }
+  return cells;
+}
 
-  /** @returns the cells that are not empty */
-  readRow(row: XmlElement): Cell[] {
-    const cells: Cell[] = [];
-    let next = 0;
-    for (const element of row.children) {
-      const column = readColumn(element.attributes.get('r')) ?? next;
-      next = column + 1;
-      const read = column < COLUMNS ? this.#readCell(element) : undefined;
-      if (typeof read === 'object') cells.push({ column, text: undefined, problem: read });
-      else if (read !== undefined && read !== '') cells.push({ column, text: read });
-    }
-    return cells;
-  }
+function readCell(cell: XmlElement, place: CellPlace): string | Cell['problem'] {
+  const partOf = (name: string) => cell.children.find((child) => child.name === name);
+  const type = cell.attributes.get('t') ?? 'n';
+  const inline = partOf('is');
+  if (type === 'inlineStr') return inline && readText(inline);
+  const value = partOf('v');
+  if (value !== undefined) return readValue(value.text, cell, place);
+  return partOf('f') === undefined ? undefined : NOT_COMPUTED;
+}
 
-  #readCell(cell: XmlElement): string | Cell['problem'] {
-    const type = cell.attributes.get('t') ?? 'n';
-    if (type === 'inlineStr') return readPart(cell, 'is', readText);
-    const value = readPart(cell, 'v', ({ text }) => text);
-    if (value !== undefined) return this.#readValue(value, type, cell);
-    return cell.children.some(({ name }) => name === 'f') ? NOT_COMPUTED : undefined;
-  }
-
-  #readValue(value: string, type: string, cell: XmlElement): string | Cell['problem'] {
-    switch (type) {
-      case 's':
-        return (
-          this.#texts.find(Number(value)) ?? { code: 'cell', message: 'refers to a text that is not there' }
-        );
-      case 'b':
-        return value === '1' ? 'true' : 'false';
-      case 'e':
-        return { code: 'cell', message: `shows an error: ${value.slice(0, 20)}` };
-      case 'n':
-        return value === '' ? '' : writeNumber(value.trim(), this.#styleOf(cell), this.#book.startsIn1904);
-      default:
-        return unescapeText(value);
-    }
-  }
-
-  #styleOf(cell: XmlElement): NumberStyle {
-    return this.#book.styles[Number(cell.attributes.get('s') ?? 0)] ?? NUMBER;
+function readValue(
+  value: string,
+  { attributes }: XmlElement,
+  { book, texts }: CellPlace,
+): string | Cell['problem'] {
+  const style = book.styles[Number(attributes.get('s') ?? 0)] ?? NUMBER;
+  switch (attributes.get('t') ?? 'n') {
+    case 's':
+      return texts.find(Number(value)) ?? { code: 'cell', message: 'refers to a text that is not there' };
+    case 'b':
+      return value === '1' ? 'true' : 'false';
+    case 'e':
+      return { code: 'cell', message: `shows an error: ${value.slice(0, 20)}` };
+    case 'n':
+      return value === '' ? '' : writeNumber(value.trim(), style, book.startsIn1904);
+    default:
+      return unescapeText(value);
   }
 }
 
@@ -267,11 +263,6 @@ const NOT_COMPUTED = {
   code: 'cell',
   message: 'holds a formula without its result. Please open and save the file in a spreadsheet program',
 } as const;
-
-function readPart(cell: XmlElement, name: string, read: (part: XmlElement) => string): string | undefined {
-  const part = cell.children.find((child) => child.name === name);
-  return part === undefined ? undefined : read(part);
-}
 
 /** @returns the column of a reference as `BC12`, from 0 */
 function readColumn(reference: string | undefined): number | undefined {
