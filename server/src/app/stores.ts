@@ -53,11 +53,11 @@ export async function openOwnStorage(config: Config, role: Role): Promise<Storag
       ...storage,
       async close() {
         await storage.close();
-        lock.release();
+        lock.close();
       },
     };
   } catch (error) {
-    lock.release();
+    lock.close();
     throw error;
   }
 }

@@ -149,7 +149,7 @@ export function findLastBackup({ lastBackup }: DataFolder): LastBackup | undefin
  * system drops it with the process, so a crash leaves none behind.
  * @throws Error when another server holds the folder, or there can be none.
  */
-export function lockDataFolder(root: string): { release(): void } {
+export function lockDataFolder(root: string): DatabaseSync {
   makeDataFolder(root);
   const lock = new DatabaseSync(join(root, 'server.lock'));
   try {
@@ -161,19 +161,15 @@ export function lockDataFolder(root: string): { release(): void } {
     if (!isBusy(error)) throw error;
     throw new Error(`Another server uses the data folder ${root}: stop it, or set RELATA_DATA_DIR.`);
   }
-  return { release: () => lock.close() };
+  return lock;
 }
 
 /** A power cut takes a new name away again, and all that is below it, unless its folder was synced. */
 
 /** Makes names in a folder durable. */
 export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
+  await using folder = await open(path, 'r');
+  await folder.sync();
 }
 
 function syncFolderNow(path: string): void {

@@ -96,14 +96,12 @@ export function readVersion(path: string): number {
 }
 
 function readVersionBySqlite(path: string): number {
-  const database = new DatabaseSync(path, { readOnly: true });
+  using database = new DatabaseSync(path, { readOnly: true });
   try {
     return versionOf(database);
   } catch (error) {
     if (isDamaged(error)) return 0;
     throw error;
-  } finally {
-    database.close();
   }
 }
 

@@ -172,12 +172,10 @@ export function openControl(settings: {
 function openEmbeddedStorage(root: string): Storage {
   const folder = dataFolderAt(root);
   for (const path of [folder.root, folder.catalogs, folder.payloads]) makeDataFolder(path);
-  const first = openSqlite(folder.control, CONTROL_PRAGMAS);
-  try {
+  {
+    using first = openSqlite(folder.control, CONTROL_PRAGMAS);
     migrate(first, 'control');
     refuseUnfinishedMoveIn(first);
-  } finally {
-    first.close();
   }
   const database = openControlDatabase(folder.control);
   return {

@@ -181,15 +181,7 @@ export function findMissingIn(folder: DataFolder): {
   problems: readonly Problem[];
   empty: readonly number[];
 } {
-  const control = openControl(folder.control);
-  try {
-    return findMissing(control, folder);
-  } finally {
-    control.close();
-  }
-}
-
-function findMissing(control: DatabaseSync, folder: DataFolder) {
+  using control = openControl(folder.control);
   const without = control
     .prepare(
       `select p.id, exists (select 1 from catalog_count c where c.project_id = p.id and (c.products > 0 or c.created > 0))
@@ -246,7 +238,7 @@ async function digest(path: string): Promise<Omit<BackupFile, 'path'>> {
  * @returns the number of the last task applied
  */
 export function settleCatalog(path: string): number {
-  const catalog = new DatabaseSync(path);
+  using catalog = new DatabaseSync(path);
   catalog.exec(`
     begin immediate;
     insert or ignore into garbage_document select d.id from staged_batch b
@@ -255,7 +247,6 @@ export function settleCatalog(path: string): number {
     commit;
   `);
   const lastTask = catalog.prepare("select value from meta where name = 'last_task'").get()?.value;
-  catalog.close();
   return Number(lastTask);
 }
 

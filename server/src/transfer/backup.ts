@@ -79,27 +79,23 @@ export async function restoreBackup(
   options: CheckOptions = {},
 ): Promise<BackupSummary & { readonly empty: readonly number[] }> {
   const { folder: source, empty } = await openBackup(from, options);
-  const lock = lockDataFolder(root);
-  try {
-    const others = (await readdir(root)).filter((name) => !/^(?:server\.lock|secret-keys$)/.test(name));
-    if (others.length > 0)
-      throw new Error(`The data directory ${resolve(root)} is not empty: ${others.join(', ')}`);
-    const draft = dataFolderAt(join(root, 'restore.part'));
-    await makeFolder(draft);
-    const catalogs = await copyFiles(source.catalogs, draft.catalogs);
-    const payloads = await copyFiles(source.payloads, draft.payloads);
-    await copyDurably(source.control, draft.control);
-    // The control database last: without it nothing looks like data, also after a power cut in between.
-    const data = dataFolderAt(root);
-    for (const part of ['catalogs', 'payloads'] as const) await rename(draft[part], data[part]);
-    await syncFolder(root);
-    await rename(draft.control, data.control);
-    await rm(draft.root, { recursive: true });
-    await syncFolder(root);
-    return { catalogs, payloads, empty };
-  } finally {
-    lock.release();
-  }
+  using _lock = lockDataFolder(root);
+  const others = (await readdir(root)).filter((name) => !/^(?:server\.lock|secret-keys$)/.test(name));
+  if (others.length > 0)
+    throw new Error(`The data directory ${resolve(root)} is not empty: ${others.join(', ')}`);
+  const draft = dataFolderAt(join(root, 'restore.part'));
+  await makeFolder(draft);
+  const catalogs = await copyFiles(source.catalogs, draft.catalogs);
+  const payloads = await copyFiles(source.payloads, draft.payloads);
+  await copyDurably(source.control, draft.control);
+  // The control database last: without it nothing looks like data, also after a power cut in between.
+  const data = dataFolderAt(root);
+  for (const part of ['catalogs', 'payloads'] as const) await rename(draft[part], data[part]);
+  await syncFolder(root);
+  await rename(draft.control, data.control);
+  await rm(draft.root, { recursive: true });
+  await syncFolder(root);
+  return { catalogs, payloads, empty };
 }
 
 /**
@@ -122,44 +118,32 @@ async function refuseFilled(target: string): Promise<void> {
 }
 
 async function copyRest(source: DataFolder, copy: DataFolder): Promise<BackupSummary> {
-  const control = new DatabaseSync(copy.control);
-  try {
-    const names = listOwnedPayloads(control).map(({ name }) => name);
-    const payloads = await copyPayloads(names, source, copy);
-    const applied = new Map<number, number>();
-    for (const projectId of listProjects(control)) {
-      if (!existsSync(catalogPath(source, projectId))) continue;
-      await copyDatabase(catalogPath(source, projectId), catalogPath(copy, projectId), 'catalog');
-      applied.set(projectId, settleCatalog(catalogPath(copy, projectId)));
-    }
-    settleControl(control, source, { applied, missing: payloads.missing });
-    for (const folder of [copy.catalogs, copy.payloads, copy.root]) await syncFolder(folder);
-    return { catalogs: applied.size, payloads: payloads.copied };
-  } finally {
-    control.close();
+  using control = new DatabaseSync(copy.control);
+  const names = listOwnedPayloads(control).map(({ name }) => name);
+  const payloads = await copyPayloads(names, source, copy);
+  const applied = new Map<number, number>();
+  for (const projectId of listProjects(control)) {
+    if (!existsSync(catalogPath(source, projectId))) continue;
+    await copyDatabase(catalogPath(source, projectId), catalogPath(copy, projectId), 'catalog');
+    applied.set(projectId, settleCatalog(catalogPath(copy, projectId)));
   }
+  settleControl(control, source, { applied, missing: payloads.missing });
+  for (const folder of [copy.catalogs, copy.payloads, copy.root]) await syncFolder(folder);
+  return { catalogs: applied.size, payloads: payloads.copied };
 }
 
 async function copyDatabase(from: string, to: string, kind: DatabaseKind): Promise<void> {
-  const source = new DatabaseSync(from, { timeout: 10_000 });
-  try {
-    refuseNewerDatabase(source, kind);
-    await backup(source, to, { rate: ALL_PAGES }).catch((error: Error) => {
-      throw new Error(`${from} was not copied: ${error.message}`, { cause: error });
-    });
-  } finally {
-    source.close();
-  }
+  using source = new DatabaseSync(from, { timeout: 10_000 });
+  refuseNewerDatabase(source, kind);
+  await backup(source, to, { rate: ALL_PAGES }).catch((error: Error) => {
+    throw new Error(`${from} was not copied: ${error.message}`, { cause: error });
+  });
   refuseDamagedCopy(from, to);
-  const copy = new DatabaseSync(to);
-  try {
-    // One file without company: a copy of the copy is whole, and a medium that cannot be written can be read.
-    copy.exec('pragma journal_mode = delete');
-    // After an upgrade a catalog has its old schema until its first reader; what settles the copy knows the newest alone.
-    migrate(copy, kind);
-  } finally {
-    copy.close();
-  }
+  using copy = new DatabaseSync(to);
+  // One file without company: a copy of the copy is whole, and a medium that cannot be written can be read.
+  copy.exec('pragma journal_mode = delete');
+  // After an upgrade a catalog has its old schema until its first reader; what settles the copy knows the newest alone.
+  migrate(copy, kind);
 }
 
 /** A backup of a damaged file would take the place of an earlier one that is whole. */
@@ -207,11 +191,7 @@ async function copyFiles(from: string, to: string): Promise<number> {
 
 async function copyDurably(from: string, to: string): Promise<void> {
   await copyFile(from, to);
-  const file = await open(to, 'r+');
-  try {
-    await file.chmod(0o600);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  await using file = await open(to, 'r+');
+  await file.chmod(0o600);
+  await file.sync();
 }

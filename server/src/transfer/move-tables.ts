@@ -86,7 +86,7 @@ interface EmbeddedTable {
 function readEmbeddedColumns(): Map<string, EmbeddedTable> {
   const tables = new Map<string, EmbeddedTable>();
   for (const kind of ['control', 'catalog'] as const) {
-    const database = new DatabaseSync(':memory:');
+    using database = new DatabaseSync(':memory:');
     migrate(database, kind);
     if (kind === 'catalog') showCatalogRow(database);
     const rows = database
@@ -98,7 +98,6 @@ function readEmbeddedColumns(): Map<string, EmbeddedTable> {
          order by t.rowid, c.cid`,
       )
       .all() as unknown as ColumnRow[];
-    database.close();
     for (const [name, columns] of Map.groupBy(rows, ({ table }) => table)) {
       tables.set(name, { isOfCatalog: kind === 'catalog', columns });
     }

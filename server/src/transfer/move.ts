@@ -185,8 +185,7 @@ async function openEnds({ from, to, isForced = false }: MoveOptions): Promise<En
       await refuseStranger(postgres, name);
       refuseForeign(folder.root);
     }
-    const lock = lockDataFolder(folder.root);
-    opened.push({ close: () => lock.release() });
+    opened.push(lockDataFolder(folder.root));
     refuseNewerFiles(folder);
     await migratePostgres(postgres);
     await refuseService();

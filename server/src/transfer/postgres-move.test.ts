@@ -248,7 +248,7 @@ const refusals: {
     case: 'a data folder that is served',
     async prepare({ data }, t) {
       const lock = lockDataFolder(data);
-      t.after(() => lock.release());
+      t.after(() => lock.close());
       return {};
     },
     said: /Another server uses the data folder/,

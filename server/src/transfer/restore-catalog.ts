@@ -56,14 +56,13 @@ export async function restoreCatalog(
 
 /** @returns where the damaged file is now @throws Error when a service runs, which would go on with the file that it has open */
 function putAside(live: string, root: string): string {
-  const lock = lockDamaged(live, root);
+  using _lock = lockDamaged(live, root);
   const aside = `${live}.damaged`;
   for (const suffix of ['', '-wal', '-shm']) {
     // A WAL of an earlier one would be read with this one.
     rmSync(`${aside}${suffix}`, { force: true });
     if (existsSync(`${live}${suffix}`)) renameSync(`${live}${suffix}`, `${aside}${suffix}`);
   }
-  lock.release();
   return aside;
 }
 
@@ -78,61 +77,45 @@ function lockDamaged(live: string, root: string) {
 }
 
 function refuseUnknown(control: string, projectId: number): void {
-  const database = new DatabaseSync(control, { timeout: 10_000 });
-  try {
-    refuseNewerDatabase(database, 'control');
-    const statement = database.prepare('select 1 from project where id = ? and deleted_at is null');
-    if (statement.get(projectId) !== undefined) return;
-  } finally {
-    database.close();
-  }
-  throw new Error(`There is no project ${projectId} here: only a known one is restored`);
+  using database = new DatabaseSync(control, { timeout: 10_000 });
+  refuseNewerDatabase(database, 'control');
+  const statement = database.prepare('select 1 from project where id = ? and deleted_at is null');
+  if (statement.get(projectId) === undefined)
+    throw new Error(`There is no project ${projectId} here: only a known one is restored`);
 }
 
 function countWaiting(control: string, projectId: number): number {
-  const database = new DatabaseSync(control, { readOnly: true });
-  try {
-    const statement = database.prepare(
-      `select count(*) as count from task where project_id = ? and is_ordered = 1 and status in ('PENDING', 'RUNNING')`,
-    );
-    return Number(statement.get(projectId)?.count);
-  } finally {
-    database.close();
-  }
+  using database = new DatabaseSync(control, { readOnly: true });
+  const statement = database.prepare(
+    `select count(*) as count from task where project_id = ? and is_ordered = 1 and status in ('PENDING', 'RUNNING')`,
+  );
+  return Number(statement.get(projectId)?.count);
 }
 
 /** The backup itself is never changed. @returns it, or a copy of it with the newest schema */
 function migratedSource(source: string, draft: string): string {
   if (isNewest(source, 'catalog')) return source;
   copyFileSync(source, draft);
-  const copy = new DatabaseSync(draft);
-  try {
-    migrate(copy, 'catalog');
-  } finally {
-    copy.close();
-  }
+  using copy = new DatabaseSync(draft);
+  migrate(copy, 'catalog');
   return draft;
 }
 
 function replaceContents(live: string, source: string): number {
-  const { database } = new CatalogFile(live);
-  try {
-    database.exec(`pragma busy_timeout = ${WAIT_MS}`);
-    database.prepare('attach ? as backup').run(source);
-    // Not immediate: that would take the write lock of the backup too.
-    database.exec('begin');
-    database.exec(`delete from ${STAGED}`);
-    for (const table of listReplaced(database)) {
-      database.exec(`delete from ${table}; insert into ${table} select * from backup.${table}`);
-    }
-    for (const { table, name } of JOINED) joinRows(database, table, name);
-    replaceMeta(database);
-    const { count } = database.prepare('select count(*) as count from product').get() ?? {};
-    database.exec('commit');
-    return Number(count);
-  } finally {
-    database.close();
+  using database = new CatalogFile(live).database;
+  database.exec(`pragma busy_timeout = ${WAIT_MS}`);
+  database.prepare('attach ? as backup').run(source);
+  // Not immediate: that would take the write lock of the backup too.
+  database.exec('begin');
+  database.exec(`delete from ${STAGED}`);
+  for (const table of listReplaced(database)) {
+    database.exec(`delete from ${table}; insert into ${table} select * from backup.${table}`);
   }
+  for (const { table, name } of JOINED) joinRows(database, table, name);
+  replaceMeta(database);
+  const { count } = database.prepare('select count(*) as count from product').get() ?? {};
+  database.exec('commit');
+  return Number(count);
 }
 
 /** Everything else becomes what it was. */

@@ -40,7 +40,7 @@ for (const args of SCRIPTS) {
     npm.kill('SIGTERM');
     await once(npm, 'exit');
     // npm waits for the service, so that a container that ends with npm cuts no request off.
-    lockDataFolder(dataDir).release();
+    lockDataFolder(dataDir).close();
     const listener = createServer().listen(Number(port), '127.0.0.1');
     await once(listener, 'listening');
     listener.close();

@@ -173,12 +173,8 @@ export const isInteractive = (): boolean => process.stdin.isTTY === true && proc
 
 /** @returns what a person types */
 export async function ask(question: string): Promise<string> {
-  const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return (await prompt.question(question)).trim();
-  } finally {
-    prompt.close();
-  }
+  using prompt = createInterface({ input: process.stdin, output: process.stderr });
+  return (await prompt.question(question)).trim();
 }
 
 export const confirm = async (question: string): Promise<boolean> =>

@@ -29,15 +29,12 @@ export function checkSqliteFile(path: string, limitMs?: number): FileCheck {
   if (size === undefined) return { problems: ['it is missing'], isComplete: true };
   // For SQLite a file without a byte is a database without tables.
   if (size === 0) return { problems: ['it is empty'], isComplete: true };
-  let database: DatabaseSync | undefined;
   try {
-    database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+    using database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
     return limitMs === undefined ? checkWhole(database) : checkTables(database, performance.now() + limitMs);
   } catch (error) {
     if (isBusy(error) || (error as { errcode?: number }).errcode === undefined) throw error;
     return { problems: [(error as Error).message], isComplete: true };
-  } finally {
-    database?.close();
   }
 }
 
@@ -71,9 +68,8 @@ function findProblems(database: DatabaseSync, what: string): string[] {
  * @throws Error when the file cannot be read now, because the disk fails or another holds it
  */
 export function findDamage(path: string, strays: string): string[] {
-  let database: DatabaseSync | undefined;
   try {
-    database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+    using database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
     const rows = database.prepare(`pragma integrity_check(${MOST_PROBLEMS})`).all();
     const problems = rows.map(({ integrity_check: line }) => String(line)).filter((line) => line !== 'ok');
     return [
@@ -86,8 +82,6 @@ export function findDamage(path: string, strays: string): string[] {
   } catch (error) {
     if (isDamaged(error)) return [(error as Error).message];
     throw error;
-  } finally {
-    database?.close();
   }
 }
 
