@@ -39,7 +39,7 @@ export type {
   ProductListQuery,
 } from './products.ts';
 export { RelataError, TaskError, UnreachableError } from './relata-error.ts';
-export type { RelatedQuery, RelationPlace } from './relations.ts';
+export type { FitQuestion, RelatedQuery, RelationPlace } from './relations.ts';
 export type { PartRole, Role } from './session.ts';
 export type { Suggestion, SuggestionKind, SuggestionQuery } from './suggestions.ts';
 export type { ReportLine, TaskListQuery } from './tasks.ts';

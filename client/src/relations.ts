@@ -1,6 +1,6 @@
 import { readTagged } from './page.ts';
 import { choose, type ProjectChoice } from './project-choice.ts';
-import type { AnswerOf, CallOptions, Transport } from './transport.ts';
+import type { AnswerOf, BodyOf, CallOptions, Transport } from './transport.ts';
 import type { RelationDefinition } from './wire.ts';
 
 export interface RelatedQuery extends ProjectChoice {
@@ -8,6 +8,9 @@ export interface RelatedQuery extends ProjectChoice {
   readonly includeTags?: readonly { tag: string; limitPerRelation?: number }[];
   readonly explain?: boolean;
 }
+
+/** Which products are to be used together. Source: docs/interface.md §12.10. */
+export type FitQuestion = Omit<BodyOf<'postSearchRelationsFit'>, 'projectId'>;
 
 const PATH = '/management/projects/{id}/relations';
 
@@ -21,7 +24,7 @@ export function createRelations(transport: Transport) {
   };
 }
 
-function createAnswers({ sendJson }: Transport) {
+function createAnswers({ sendJson, call }: Transport) {
   const related = (query: RelatedQuery) => ({
     ...choose(query.projectId),
     ...(query.includeRelations && { includeRelations: query.includeRelations }),
@@ -46,6 +49,10 @@ function createAnswers({ sendJson }: Transport) {
         body: { identifiers, ...related(query) },
         ...(query.signal && { signal: query.signal }),
       }),
+
+    /** @returns whether products can be used together, pair by pair, and why */
+    fit: (question: FitQuestion, { projectId, ...options }: ProjectChoice = {}) =>
+      call('postSearchRelationsFit', { query: choose(projectId), body: question }, options),
   };
 }
 

@@ -205,6 +205,12 @@ test('relations are written, tried, asked and explained (§4.8, §12)', async ()
   assert.equal((await relata.relations.health(projectId, made.id)).withResults, 3);
 
   const { value } = await relata.relations.get(projectId, made.id);
+  await relata.relations.put(place, { ...value, constraint: true });
+  const { verdict, pairs } = await relata.relations.fit(
+    { items: [{ identifier: 'A1' }, { identifier: 'B1', quantity: 2 }] },
+    { projectId },
+  );
+  assert.deepEqual([verdict, pairs[0]?.match[0]?.sourceValues], ['fits', pairs[0]?.match[0]?.targetValues]);
   assert.equal((await relata.relations.put(place, { ...value, name: 'Bits' })).name, 'Bits');
   const { relations } = await relata.relations.export(projectId);
   assert.equal(relations.length, 1);

@@ -10,6 +10,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { allows } from '../kernel/caller.ts';
 import { catalogChanges } from './change-tools.ts';
+import { checkFit } from './fit-tool.ts';
 import { compareProducts, findProducts, getProducts } from './product-tools.ts';
 import { explainRelation, listRelations, previewRelation, relatedProducts } from './relation-tools.ts';
 import type { Tool, ToolContext } from './tool.ts';
@@ -21,6 +22,7 @@ const TOOLS = [
   getProducts,
   relatedProducts,
   explainRelation,
+  checkFit,
   compareProducts,
   listRelations,
   catalogChanges,

@@ -319,7 +319,13 @@ const SIGNS: Readonly<Record<string, string>> = {
 };
 
 /** @returns `Tyre width 54 mm ≤ Maximum tyre width 60 mm`. */
-function describeMatch({ target, operator, source, targetValues, sourceValues }: ExplainedMatch): string {
+export function describeMatch({
+  target,
+  operator,
+  source,
+  targetValues,
+  sourceValues,
+}: ExplainedMatch): string {
   const describe = (name: string, values: readonly string[]) =>
     `${shortenValue(name)} ${values.slice(0, 2).map(shortenValue).join(' / ') || '(no value)'}`;
   return `${describe(target, targetValues)} ${SIGNS[operator] ?? operator} ${describe(source, sourceValues)}`;

@@ -240,6 +240,9 @@ function addFeed(program: Command, act: Act): void {
     .argument('<ID>')
     .option('--limit <COUNT>', 'products of each relation, each with its variants', countTo(100), '10')
     .action(act(async (identifier, flags) => (await loadFeed()).related(identifier, flags)));
+  connected(program, 'fit', 'say whether products can be used together, and why')
+    .argument('<ID...>', 'one that is named twice counts twice')
+    .action(act(async (identifiers, flags) => (await loadFeed()).fit(identifiers, flags)));
   connected(program, 'tasks', 'show the latest tasks')
     .option('--follow', 'and each change, until it is stopped')
     .option('--limit <COUNT>', 'how many', countTo(1_000), '20')
@@ -304,6 +307,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   delete: ['delete A1 A2', 'delete --yes A1'],
   lookup: ['lookup A1 A2', 'lookup --json A1'],
   related: ['related A1', 'related --limit 3 A1'],
+  fit: ['fit A1 B2 C3', 'fit --json A1 B2 B2'],
   tasks: ['tasks --limit 50', 'tasks --follow'],
   'relations export': ['relations export relations.json'],
   'relations plan': ['relations plan relations.json'],

@@ -75,12 +75,50 @@ async function askBadly(client: Client, name: string, input: Record<string, unkn
   return (content as { text: string }[])[0]?.text ?? '';
 }
 
+test('an agent asks whether products fit, and hears what does not, why, and what nobody knows (§12.10, §15)', async () => {
+  const shop = await makeShop();
+  const path = `/management/projects/${shop.projectId}/relations/${shop.relationId}`;
+  await service().call('PUT', path, {
+    body: { name: 'Tyres that fit', tag: 'parts', ...RULE, constraint: true },
+  });
+  await shop.update({ ...tyre(10), attributes: [] });
+  const client = await connect(await makeKey(shop.projectId));
+  const fit = await ask(client, 'check_fit', {
+    items: [
+      { identifier: 'B1' },
+      { identifier: 'T10', quantity: 2 },
+      { identifier: 'T62' },
+      { identifier: 'gone' },
+    ],
+  });
+  assert.equal(fit.verdict, 'does_not_fit');
+  assert.deepEqual(fit.pairs, [
+    {
+      ...{ source: 'B1', target: 'T62', relation: 'Tyres that fit', verdict: 'does_not_fit' },
+      ...{ why: ['Tyre width 62 mm ≤ Maximum tyre width 50 mm'], missing: [] },
+    },
+    {
+      ...{ source: 'B1', target: 'T10', relation: 'Tyres that fit', verdict: 'unknown' },
+      ...{ why: ['Tyre width (no value) ≤ Maximum tyre width 50 mm'], missing: ['Tyre width of T10'] },
+    },
+  ]);
+  assert.deepEqual([fit.withoutRule, fit.unknownIdentifiers], [[['T10', 'T62']], ['gone']]);
+  const many = Array.from({ length: 100 }, (_, at) => tyre(1_000 + at));
+  await shop.update(...many);
+  const items = ['B1', ...many.slice(1).map(({ identifier }) => identifier)].map((identifier) => ({
+    identifier,
+  }));
+  const long = await ask(client, 'check_fit', { items });
+  assert.ok(long.morePairs > 0 && long.pairs.length + long.morePairs === 99);
+  assert.match(await askBadly(client, 'check_fit', { items: [] }), /items/);
+});
+
 test('an agent finds products, asks what goes with them and why, and compares them (§15)', async () => {
   const shop = await makeShop();
   const client = await connect(await makeKey(shop.projectId));
   const { tools } = await client.listTools();
   assert.deepEqual(tools.map(({ name }) => name).toSorted(), [
-    ...['catalog_changes', 'compare_products', 'explain_relation', 'find_products'],
+    ...['catalog_changes', 'check_fit', 'compare_products', 'explain_relation', 'find_products'],
     ...['get_products', 'list_relations', 'related_products'],
   ]);
   assert.ok(tools.every(({ annotations, outputSchema }) => annotations?.readOnlyHint && outputSchema));

@@ -208,6 +208,41 @@ test('relations and the ontology are files: export, plan, apply; a profile spare
   assert.ok(file !== undefined && existsSync(file));
 });
 
+test('fit says a line a pair and the verdict last; its exit code is the verdict (§12.10)', async (t) => {
+  const shop = await openShop(t);
+  const of = (identifier: string, path: string, values: Record<string, string>) => ({
+    ...{ identifier, name: identifier, categories: [{ path: [path] }] },
+    attributes: Object.entries(values).map(([key, value]) => ({ key, value })),
+  });
+  write(shop.folder, 'all.ndjson', [
+    of('B1', 'Bicycles', { Clearance: '50 mm' }),
+    ...[of('T47', 'Tyres', { Width: '47 mm' }), of('T62', 'Tyres', { Width: '62 mm' })],
+    of('T?', 'Tyres', {}),
+  ]);
+  await run(shop, 'push --full all.ndjson');
+  const relation = {
+    ...{ name: 'Tyres', tag: 'tyres', constraint: true },
+    ...{ source: { category: ['Bicycles'] }, target: { category: ['Tyres'] } },
+    match: [{ target: 'Width', operator: 'lessOrEqual', source: 'Clearance' }],
+  };
+  writeFileSync(join(shop.folder, 'relations.json'), JSON.stringify({ relations: [relation] }));
+  assert.equal((await run(shop, 'relations apply --yes relations.json')).code, 0);
+  assert.deepEqual(await run(shop, 'fit B1 T47'), {
+    code: 0,
+    out: 'B1  T47  fits  Tyres: Width 47 mm lessOrEqual Clearance 50 mm\nfits\n',
+    said: '',
+  });
+  const no = await run(shop, 'fit B1 T62 T47');
+  assert.deepEqual([no.code, no.out.trim().split('\n').at(-1)], [1, 'does_not_fit']);
+  assert.match(no.out, /^B1 +T62 +does_not_fit +Tyres: Width 62 mm lessOrEqual Clearance 50 mm$/m);
+  assert.match(no.out, /^T62 +T47 +no_rule$/m);
+  const unknown = await run(shop, 'fit B1 T?');
+  assert.deepEqual([unknown.code, unknown.out], [4, 'B1  T?  unknown  Tyres: T? has no Width\nunknown\n']);
+  assert.equal((await run(shop, 'fit B1')).code, 4);
+  const { code, out } = await run(shop, 'fit --json B1 T62 T62');
+  assert.deepEqual([code, JSON.parse(out).pairs.length], [1, 1]);
+});
+
 test('a plan tells what apply does with ids and with names that occur twice (§12.1 rule 4)', async (t) => {
   const shop = await openShop(t);
   const every = { all: [] };

@@ -4,4 +4,4 @@ export type { ConnectionFlags } from './connection.ts';
 export { login } from './connection.ts';
 export { applyDocument, type DocumentName, exportDocument, planDocument } from './document-commands.ts';
 export { type PushFlags, push } from './push.ts';
-export { describeFailure, related, tasks } from './question-commands.ts';
+export { describeFailure, fit, related, tasks } from './question-commands.ts';

@@ -1,5 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ProductRelation, RelataError, type Task, UnreachableError } from '@relata/client';
+import {
+  type FitAnswer,
+  type ProductRelation,
+  RelataError,
+  type Task,
+  UnreachableError,
+} from '@relata/client';
 import {
   type Connection,
   type ConnectionFlags,
@@ -64,12 +70,43 @@ function listResults({ name, asSource, asTarget }: ProductRelation): string[][] 
 /** The match says most; without one the conditions of the result do. */
 function describeReason({ match, target, listed }: Side['results'][number]['explain']): string {
   if (listed) return `listed by ${listed.by}, at ${listed.position}`;
-  const matched = match.map(
-    ({ source, sourceValues, operator, target: own, targetValues }) =>
-      `${own} ${targetValues.join(', ')} ${operator} ${source} ${sourceValues.join(', ')}`,
-  );
+  const matched = match.map(describeMatch);
   const conditions = target.conditions.map(({ values }) => values.join(', ')).filter((text) => text !== '');
   return (matched.length > 0 ? matched : conditions).join('; ');
+}
+
+const describeMatch = ({ source, sourceValues, operator, target, targetValues }: ExplainedMatch) =>
+  `${target} ${targetValues.join(', ')} ${operator} ${source} ${sourceValues.join(', ')}`;
+type ExplainedMatch = Side['results'][number]['explain']['match'][number];
+
+/** Nothing was refused, but nobody knows, or no rule says. */
+const UNDECIDED = 4;
+const FIT_CODES = { fits: 0, does_not_fit: 1, unknown: UNDECIDED, no_rule: UNDECIDED } as const;
+
+/** `relata fit ID…`: whether products can be used together, a line a pair. @returns the exit code of the verdict */
+export async function fit(identifiers: readonly string[], flags: ConnectionFlags): Promise<number> {
+  const { relata, projectId } = connect(flags);
+  const items = identifiers.map((identifier) => ({ identifier }));
+  const answer = await relata.relations.fit({ items }, { projectId });
+  if (flags.json) print(answer);
+  else {
+    const { pairs, unknownIdentifiers, withoutRule, verdict } = answer;
+    const lines = [
+      ...pairs.map((pair) => [pair.source, pair.target, pair.verdict, describePair(pair)]),
+      ...withoutRule.map(([one = '', other = '']) => [one, other, 'no_rule', '']),
+      ...unknownIdentifiers.map((one) => [one, '', 'unknown', 'not in the catalog']),
+    ];
+    if (lines.length > 0) console.log(writeTable(lines));
+    console.log(verdict);
+  }
+  return FIT_CODES[answer.verdict];
+}
+
+/** What fails or lacks says most. */
+function describePair({ relation, match, verdict, missing }: FitAnswer['pairs'][number]): string {
+  const decisive = match.filter((one) => one.verdict === verdict).map(describeMatch);
+  const lacking = missing.map(({ identifier, attribute }) => `${identifier} has no ${attribute}`);
+  return [relation.name, (verdict === 'unknown' ? lacking : decisive).join('; ')].filter(Boolean).join(': ');
 }
 
 const POLL_MS = 1_000;

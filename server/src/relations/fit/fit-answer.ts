@@ -13,6 +13,8 @@ export interface FitInput {
   readonly items: readonly { readonly identifier: string; readonly quantity: number }[];
   readonly tags: readonly string[];
   readonly relations: readonly number[];
+  /** Proposed in place of each product that does not fit. */
+  readonly alternatives: number;
 }
 
 /** One state of a catalog. */

@@ -2,7 +2,7 @@ import { ProjectQuery } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
 import { type Routes, sendRaw, serveRaw } from '../../http/server/server.ts';
 import type { Relations } from '../relations.ts';
-import { FitAnswer, FitBody } from './fit-schemas.ts';
+import { FitAnswer, FitQuestion, readQuestion } from './fit-schemas.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -15,7 +15,7 @@ export const fitRoutes =
       tags: ['Related products'],
       why: 'a thread makes the answer, which may be long',
       summary: 'Whether products can be used together, and why',
-      ...{ query: ProjectQuery, body: FitBody, answer: { 200: FitAnswer } },
+      ...{ query: ProjectQuery, body: FitQuestion, answer: { 200: FitAnswer } },
       handle: ({ project, body }, reply) =>
         whileCallerWaits(reply, async (signal) => {
           const bytes = await relations.judgeFit(readQuestion(project.id, body), signal);
@@ -23,14 +23,3 @@ export const fitRoutes =
         }),
     });
   };
-
-function readQuestion(projectId: number, { items, tags, relations, alternatives }: FitBody) {
-  const quantities = new Map<string, number>();
-  for (const { identifier, quantity = 1 } of items)
-    quantities.set(identifier, (quantities.get(identifier) ?? 0) + quantity);
-  return {
-    projectId,
-    items: [...quantities].map(([identifier, quantity]) => ({ identifier, quantity })),
-    ...{ tags: tags ?? [], relations: relations ?? [], alternatives: alternatives ?? 0 },
-  };
-}

@@ -1,13 +1,14 @@
 import { type Static, Type } from 'typebox';
 import { oneOf, orNull, ProjectQuery } from '../../http/answers/answers.ts';
 import { ExplainedMatch } from '../definitions/definitions.ts';
+import type { FitInput } from './fit-answer.ts';
 
 /** Source: docs/interface.md §12.10. */
 
 const Identifier = Type.String({ minLength: 1, maxLength: 255 });
 const MOST_QUANTITY = 1_000_000;
 
-export const FitBody = Type.Object(
+export const FitQuestion = Type.Object(
   {
     ...ProjectQuery.properties,
     items: Type.Array(
@@ -37,7 +38,22 @@ export const FitBody = Type.Object(
   },
   { additionalProperties: false, title: 'FitQuestion' },
 );
-export type FitBody = Static<typeof FitBody>;
+export type FitQuestion = Static<typeof FitQuestion>;
+
+/** @returns what is asked, each identifier once */
+export function readQuestion(
+  projectId: number,
+  { items, tags, relations, alternatives }: Omit<FitQuestion, 'projectId'>,
+): FitInput {
+  const quantities = new Map<string, number>();
+  for (const { identifier, quantity = 1 } of items)
+    quantities.set(identifier, (quantities.get(identifier) ?? 0) + quantity);
+  return {
+    projectId,
+    items: [...quantities].map(([identifier, quantity]) => ({ identifier, quantity })),
+    ...{ tags: tags ?? [], relations: relations ?? [], alternatives: alternatives ?? 0 },
+  };
+}
 
 const verdict = oneOf(['fits', 'does_not_fit', 'unknown']);
 const JudgingRelation = Type.Object({ id: Type.Integer(), name: Type.String(), tag: Type.String() });
@@ -78,3 +94,4 @@ export const FitAnswer = Type.Object(
   },
   { title: 'FitAnswer' },
 );
+export type FitAnswer = Static<typeof FitAnswer>;

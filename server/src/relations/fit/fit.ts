@@ -3,3 +3,4 @@
  * the data does not say.
  */
 export { answerFit, ConstraintCache, type FitCatalog, type FitInput } from './fit-answer.ts';
+export { type FitAnswer, FitQuestion, readQuestion } from './fit-schemas.ts';
