@@ -404,6 +404,11 @@ export type CommitChange = {
   changedSince: boolean;
 };
 
+export type Computation = {
+  times?: number;
+  plus?: number | string;
+};
+
 export type ConsoleSession = {
   id: number;
   /** the session of this request */
@@ -527,6 +532,21 @@ export type Error = {
   details?: Array<string>;
   /** one element per bad product */
   validation?: Array<ProductViolation>;
+};
+
+export type ExplainedMatch = {
+  target: string;
+  operator: string;
+  source: string;
+  /** what is computed of the values, as written */
+  targetTerm?: Computation;
+  /** what is computed of the values, as written */
+  sourceTerm?: Computation;
+  missing?: string;
+  table?: string;
+  targetValues: Array<string>;
+  sourceValues: Array<string>;
+  holds: boolean;
 };
 
 export type Facet = {
@@ -1034,8 +1054,41 @@ export type Mapping = {
   separator?: string;
 };
 
+export type Match = {
+  /** an attribute; {"field":…}, a field that every product has, which its name means too if no attribute has it; or {"attribute","times"?,"plus"?} */
+  target: MatchedValue;
+  operator: "equals" | "notEquals" | "less" | "lessOrEqual" | "greater" | "greaterOrEqual";
+  /** an attribute; {"field":…}, a field that every product has, which its name means too if no attribute has it; or {"attribute","times"?,"plus"?} */
+  source: MatchedValue;
+  /** default fails; passes: it holds where the target or the source has no value */
+  missing?: "fails" | "passes";
+  /** of equals: a table whose pairs hold too (§12.9) */
+  table?: string;
+};
+
+export type MatchElement = {
+  /** an attribute; {"field":…}, a field that every product has, which its name means too if no attribute has it; or {"attribute","times"?,"plus"?} */
+  target?: MatchedValue;
+  operator?: "equals" | "notEquals" | "less" | "lessOrEqual" | "greater" | "greaterOrEqual";
+  /** an attribute; {"field":…}, a field that every product has, which its name means too if no attribute has it; or {"attribute","times"?,"plus"?} */
+  source?: MatchedValue;
+  /** default fails; passes: it holds where the target or the source has no value */
+  missing?: "fails" | "passes";
+  /** of equals: a table whose pairs hold too (§12.9) */
+  table?: string;
+  /** 2 to 8 matches, of which one must hold */
+  any?: Array<Match>;
+  /** 2 to 6 matches that one row of the target satisfies with one row of the source */
+  together?: Array<Match>;
+};
+
 export type MatchedValue = string | {
-  field: "identifier" | "groupIdentifier" | "name";
+  field?: "identifier" | "groupIdentifier" | "name";
+  attribute?: string;
+  /** of a numeric attribute: a factor, exact as a decimal */
+  times?: number;
+  /** added after that: a number in the unit of the attribute, or with a unit of its dimension */
+  plus?: number | string;
 };
 
 export type McpError = {
@@ -1163,12 +1216,20 @@ export type PairVerdict = {
   };
   verdict: "fits" | "does_not_fit" | "unknown";
   match: Array<{
-    target: string;
-    operator: string;
-    source: string;
+    target?: string;
+    operator?: string;
+    source?: string;
+    /** what is computed of the values, as written */
+    targetTerm?: Computation;
+    /** what is computed of the values, as written */
+    sourceTerm?: Computation;
+    missing?: string;
+    table?: string;
+    targetValues?: Array<string>;
+    sourceValues?: Array<string>;
     holds: boolean;
-    targetValues: Array<string>;
-    sourceValues: Array<string>;
+    any?: Array<ExplainedMatch>;
+    together?: Array<ExplainedMatch>;
     verdict: "fits" | "does_not_fit" | "unknown";
   }>;
   /** values without which it is unknown */
@@ -1691,14 +1752,25 @@ export type RelatedReason = {
       values: Array<string>;
     }>;
   };
+  /** an entry for each element of the definition */
   match: Array<{
-    target: string;
-    operator: string;
-    source: string;
+    target?: string;
+    operator?: string;
+    source?: string;
+    /** what is computed of the values, as written */
+    targetTerm?: Computation;
+    /** what is computed of the values, as written */
+    sourceTerm?: Computation;
+    missing?: string;
+    table?: string;
+    targetValues?: Array<string>;
+    sourceValues?: Array<string>;
     holds: boolean;
-    targetValues: Array<string>;
-    sourceValues: Array<string>;
+    any?: Array<ExplainedMatch>;
+    together?: Array<ExplainedMatch>;
   }>;
+  /** attributes without a value that it holds by */
+  assumed?: Array<string>;
   /** in a relation of links: which product lists the other one, and at which position from 1 */
   listed?: {
     by: string;
@@ -1720,14 +1792,8 @@ export type Relation = {
   source: Filter;
   /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
   target: Filter;
-  /** value of the target, operator, value of the source */
-  match?: Array<{
-    /** an attribute; or {"field":…}, a field that every product has, which its name means too if no attribute has it */
-    target: MatchedValue;
-    operator: "equals" | "notEquals" | "less" | "lessOrEqual" | "greater" | "greaterOrEqual";
-    /** an attribute; or {"field":…}, a field that every product has, which its name means too if no attribute has it */
-    source: MatchedValue;
-  }>;
+  /** value of the target, operator, value of the source; or alternatives, or matches of one row */
+  match?: Array<MatchElement>;
   sort?: Array<{
     attribute: string;
     direction: "asc" | "desc";
@@ -1765,14 +1831,8 @@ export type RelationDefinition = {
   source?: Filter;
   /** needed in a rule */
   target?: Filter;
-  /** value of the target, operator, value of the source */
-  match?: Array<{
-    /** an attribute; or {"field":…}, a field that every product has, which its name means too if no attribute has it */
-    target: MatchedValue;
-    operator: "equals" | "notEquals" | "less" | "lessOrEqual" | "greater" | "greaterOrEqual";
-    /** an attribute; or {"field":…}, a field that every product has, which its name means too if no attribute has it */
-    source: MatchedValue;
-  }>;
+  /** value of the target, operator, value of the source; or alternatives, or matches of one row */
+  match?: Array<MatchElement>;
   sort?: Array<{
     attribute: string;
     direction: "asc" | "desc";
@@ -1822,14 +1882,25 @@ export type RelationExplanation = {
       values: Array<string>;
     }>;
   };
+  /** an entry for each element of the definition */
   match: Array<{
-    target: string;
-    operator: string;
-    source: string;
+    target?: string;
+    operator?: string;
+    source?: string;
+    /** what is computed of the values, as written */
+    targetTerm?: Computation;
+    /** what is computed of the values, as written */
+    sourceTerm?: Computation;
+    missing?: string;
+    table?: string;
+    targetValues?: Array<string>;
+    sourceValues?: Array<string>;
     holds: boolean;
-    targetValues: Array<string>;
-    sourceValues: Array<string>;
+    any?: Array<ExplainedMatch>;
+    together?: Array<ExplainedMatch>;
   }>;
+  /** attributes without a value that it holds by */
+  assumed?: Array<string>;
   /** in a relation of links: which product lists the other one, and at which position from 1 */
   listed?: {
     by: string;

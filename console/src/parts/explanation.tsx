@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { sayComparison } from '../rules/filters.ts';
-import { type Lack, listLacks, type Pair, readSide, type Verdict } from '../rules/verdicts.ts';
+import { type Lack, listExplained, listLacks, type Pair, readSide, type Verdict } from '../rules/verdicts.ts';
 import { Icon } from './icon.tsx';
 
 /** How a pair of products stands in one relation, condition by condition. */
@@ -27,7 +27,7 @@ export function Explanation({ found, pair }: { found: RelationExplanation; pair:
       <Verdicts title={isSecondWay ? t('Requested product') : t('Result')} list={readSide(target)} />
       <Verdicts
         title={t('Match')}
-        list={match.map((one) => ({
+        list={listExplained(match).map((one) => ({
           words: sayComparison(one.target, one.operator, one.source),
           holds: one.holds,
           values: `${one.targetValues.join(', ') || t('no value')} ↔ ${one.sourceValues.join(', ') || t('no value')}`,
@@ -124,7 +124,7 @@ function VerdictList({ list }: { list: readonly Verdict[] }) {
 export function Reason({ reason }: { reason: Pick<RelatedReason, 'match'> }) {
   return (
     <>
-      {reason.match.map(({ target, operator, source, targetValues, sourceValues, holds }) => {
+      {listExplained(reason.match).map(({ target, operator, source, targetValues, sourceValues, holds }) => {
         const [left, right] = [targetValues, sourceValues].map(
           (values) => values.join(', ') || t('no value'),
         );

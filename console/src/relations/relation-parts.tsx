@@ -76,7 +76,7 @@ function Matches({ draft, onChange, attributes }: WithAttributes) {
               label={t('Comparison')}
               isQuiet
               choices={listMatchOperators()}
-              value={value.operator}
+              value={value.operator ?? 'equals'}
               onChange={(event) => change({ ...value, operator: event.target.value as 'equals' })}
             />
             <AttributeField

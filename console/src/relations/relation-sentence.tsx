@@ -90,7 +90,7 @@ function Matches({ match, attributes, onChange }: ListShape<Match> & { match: re
         <SelectField
           label={t('Comparison')}
           choices={listMatchOperators()}
-          value={one.operator}
+          value={one.operator ?? 'equals'}
           onChange={(event) => change({ operator: event.target.value as 'equals' })}
         />
         <AttributeField
@@ -118,7 +118,7 @@ function Matches({ match, attributes, onChange }: ListShape<Match> & { match: re
 const bold = (words: ReactNode) => <b>{words}</b>;
 
 /** A whole clause for each comparison: languages put the verb in other places. */
-function sayMatch({ target: left, operator, source: right }: Match): ReactNode {
+function sayMatch({ target: left, operator = 'equals', source: right }: Match): ReactNode {
   const [target, source] = [nameMatched(left) || '…', nameMatched(right) || '…'];
   const parts = { b: bold, target, source };
   if (operator === 'equals' && target === source && target !== '…')

@@ -1,4 +1,4 @@
-import type { Condition, Filter, MatchedValue, Operator, RelationDefinition } from '@relata/client';
+import type { Condition, Filter, Match, MatchedValue, Operator, RelationDefinition } from '@relata/client';
 import { t } from '../languages/text.ts';
 
 /** How the builder shows a filter: groups with kinds, rows below them. Source: docs/interface.md §12.2. */
@@ -105,7 +105,12 @@ export const EVERY_PRODUCT: Filter = { all: [] };
 /** What a match can compare beside attributes. */
 export const OWN_FIELDS = ['identifier', 'groupIdentifier', 'name'];
 
-export const nameMatched = (value: MatchedValue): string => (typeof value === 'string' ? value : value.field);
+export const nameMatched = (value: MatchedValue = ''): string =>
+  typeof value === 'string' ? value : (value.field ?? value.attribute ?? '');
+
+/** @returns the matches of a definition, also those that stand in another element */
+export const listMatches = (match: RelationDefinition['match'] = []): Match[] =>
+  match.flatMap((one) => one.any ?? one.together ?? [one as Match]);
 
 /** @returns the names of the attributes that a relation looks at: in its sides, its matches and its sort */
 export function listAttributes({
@@ -115,7 +120,9 @@ export function listAttributes({
   sort = [],
 }: RelationDefinition): Set<string> {
   const names = [
-    ...match.flatMap((one) => [one.target, one.source]).filter((one) => typeof one === 'string'),
+    ...listMatches(match)
+      .flatMap((one) => [one.target, one.source])
+      .flatMap((one) => (typeof one === 'string' ? one : (one.attribute ?? []))),
     ...sort.map(({ attribute }) => attribute),
   ];
   return new Set([...names, ...attributesOf(source), ...attributesOf(target)]);

@@ -1,4 +1,4 @@
-import type { Filter, RelationExplanation } from '@relata/client';
+import type { ExplainedMatch, Filter, RelationExplanation } from '@relata/client';
 import { t } from '../languages/text.ts';
 import { describeFilter, isCondition, showValue } from './filters.ts';
 
@@ -70,7 +70,9 @@ export function listLacks(found: RelationExplanation, asked: Pair): Lack[] {
   return [
     ...ofSide(source, found.source),
     ...ofSide(target, found.target),
-    ...found.match.filter(({ holds }) => !holds).map((one) => describeMatch(one, { source, target })),
+    ...listExplained(found.match)
+      .filter(({ holds }) => !holds)
+      .map((one) => describeMatch(one, { source, target })),
   ];
 }
 
@@ -84,7 +86,15 @@ function listNeeds({ holds, words, need, values, inner, kind }: Verdict): Omit<L
   return [{ needs: t('This must not hold: {conditions}', { conditions: named((one) => one.words) }), has }];
 }
 
-function describeMatch(match: RelationExplanation['match'][number], { source, target }: Pair): Lack {
+/** @returns the matches of elements; of alternatives that hold, those that do */
+export const listExplained = (match: RelationExplanation['match']): ExplainedMatch[] =>
+  match.flatMap((one) => {
+    const inner = one.any ?? one.together;
+    if (inner === undefined) return [one as ExplainedMatch];
+    return one.any !== undefined && one.holds ? inner.filter(({ holds }) => holds) : inner;
+  });
+
+function describeMatch(match: ExplainedMatch, { source, target }: Pair): Lack {
   const { operator, sourceValues, targetValues } = match;
   const any = (values: readonly string[]) => values.join(` ${t('or')} `);
   const ofSource = (needs: string): Lack => ({

@@ -18,7 +18,7 @@ import { SwitchField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { ProductLink, ProductLinks } from '../parts/product-chip.tsx';
 import { useTell } from '../parts/toasts.tsx';
-import { nameMatched, sayComparison } from '../rules/filters.ts';
+import { listMatches, nameMatched, sayComparison } from '../rules/filters.ts';
 import { formatCount, formatPercent, formatTenths, formatType, formatTypeIn } from '../rules/format.ts';
 import { draftedRelation } from '../state/handover.ts';
 import { useProject } from '../state/project.ts';
@@ -287,7 +287,7 @@ export function RelationItem({ item }: { item: RelationSuggestion }) {
   const project = useProject();
   const { draft, evidence } = item;
   const { source, target, targetsPerSource, examples, withoutPartner, values } = evidence;
-  const match = (draft.match ?? []).map((one) =>
+  const match = listMatches(draft.match).map((one) =>
     sayComparison(nameMatched(one.target), one.operator, nameMatched(one.source)),
   );
   return (

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { type FitAnswer, FitQuestion, readQuestion } from '../relations/fit/fit.ts';
-import { describeMatch } from './relation-tools.ts';
+import { describeMatch, type ExplainedElement } from './relation-tools.ts';
 import { closed, defineTool, fitPage, shorten, shortenValue, TOKENS } from './tool.ts';
 
 /** The tool that says whether products can be used together. */
@@ -60,7 +60,7 @@ const describePair = ({ source, target, relation, verdict, match, missing }: Fit
   why: match
     .filter((one) => one.verdict === verdict)
     .slice(0, REASONS)
-    .map(describeMatch),
+    .map((one) => describeMatch(one as ExplainedElement)),
   missing: missing
     .slice(0, MISSING)
     .map(({ identifier, attribute }) => `${shortenValue(attribute)} of ${shortenValue(identifier)}`),

@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
 import { ServiceError } from '../kernel/errors.ts';
 import type { RelatedRequest } from '../relations/answers/answers.ts';
-import { checkDefinition, type Relation } from '../relations/definitions/definitions.ts';
+import { checkDefinition, MatchElements, type Relation } from '../relations/definitions/definitions.ts';
+import type { PairExplanation } from '../relations/search/search.ts';
 import {
   closed,
   defineTool,
@@ -160,7 +161,7 @@ interface FoundItem {
   readonly name: string;
   readonly brand: string;
   readonly link: string;
-  readonly explain?: { readonly match?: readonly ExplainedMatch[] };
+  readonly explain?: { readonly match?: readonly ExplainedElement[] };
 }
 
 async function readRelations(
@@ -251,14 +252,6 @@ export const explainRelation = defineTool({
   },
 });
 
-const Match = Type.Object(
-  {
-    target: Type.String({ maxLength: 255, description: 'an attribute of the target' }),
-    operator: Type.Enum(['equals', 'notEquals', 'less', 'lessOrEqual', 'greater', 'greaterOrEqual']),
-    source: Type.String({ maxLength: 255, description: 'an attribute of the source' }),
-  },
-  closed,
-);
 const Filter = Type.Object(
   {},
   {
@@ -273,7 +266,7 @@ export const previewRelation = defineTool({
   description:
     'Tries a rule on the whole catalog, without storing it: how many products get results, with examples.',
   access: 'write',
-  input: Type.Object({ source: Filter, target: Filter, match: Type.Array(Match, { maxItems: 20 }) }, closed),
+  input: Type.Object({ source: Filter, target: Filter, match: MatchElements }, closed),
   output: Type.Object({
     problem: Type.Optional(Type.String()),
     sourceProducts: Type.Optional(Type.Integer()),
@@ -306,27 +299,31 @@ export const previewRelation = defineTool({
 });
 
 /** A match of two products with the values that decided it. */
-interface ExplainedMatch {
-  readonly target: string;
-  readonly operator: string;
-  readonly source: string;
-  readonly targetValues: readonly string[];
-  readonly sourceValues: readonly string[];
-}
+export type ExplainedElement = PairExplanation['match'][number];
+type Term = { readonly times?: number; readonly plus?: number | string } | undefined;
 
 const SIGNS: Readonly<Record<string, string>> = {
   ...{ equals: '=', notEquals: '≠', less: '<', lessOrEqual: '≤', greater: '>', greaterOrEqual: '≥' },
 };
 
-/** @returns `Tyre width 54 mm ≤ Maximum tyre width 60 mm`. */
-export function describeMatch({
-  target,
-  operator,
-  source,
-  targetValues,
-  sourceValues,
-}: ExplainedMatch): string {
-  const describe = (name: string, values: readonly string[]) =>
-    `${shortenValue(name)} ${values.slice(0, 2).map(shortenValue).join(' / ') || '(no value)'}`;
-  return `${describe(target, targetValues)} ${SIGNS[operator] ?? operator} ${describe(source, sourceValues)}`;
+/** @returns `Tyre width 54 mm ≤ Maximum tyre width 60 mm`, `… or …`, `… and … in one row` */
+export function describeMatch(element: ExplainedElement): string {
+  if ('any' in element) return element.any.map(describeMatch).join(' or ');
+  if ('together' in element) return `${element.together.map(describeMatch).join(' and ')} in one row`;
+  const { target, operator, source, targetValues, sourceValues, targetTerm, sourceTerm } = element;
+  const describe = (name: string, values: readonly string[], term: Term) =>
+    `${describeTerm(shortenValue(name), term)} ${values.slice(0, 2).map(shortenValue).join(' / ') || '(no value)'}`;
+  return [
+    describe(target, targetValues, targetTerm),
+    SIGNS[operator] ?? operator,
+    describe(source, sourceValues, sourceTerm),
+    ...(element.table === undefined ? [] : [`or a pair of the table ${shortenValue(element.table)}`]),
+    ...(element.missing === 'passes' ? ['or unknown'] : []),
+  ].join(' ');
+}
+
+/** @returns `1.2 × TDP + 100 W` */
+function describeTerm(name: string, { times, plus }: NonNullable<Term> = {}): string {
+  const product = times === undefined ? name : `${times} × ${name}`;
+  return plus === undefined ? product : `(${product} + ${shortenValue(String(plus))})`;
 }

@@ -3,7 +3,7 @@ import type { Attribute } from '../catalog/ontology/ontology.ts';
 import { AttributeSchema } from '../catalog/products/products.ts';
 import { Id, orNull } from '../http/answers/answers.ts';
 import type { Sent } from '../http/server/server.ts';
-import { type RelationDefinition, SentRelation } from '../relations/definitions/definitions.ts';
+import { type Match, type RelationDefinition, SentRelation } from '../relations/definitions/definitions.ts';
 
 /** Source: docs/interface.md §17. */
 const Kind = Type.Enum(['relation', 'attribute', 'duplicate']);
@@ -141,8 +141,8 @@ export interface RelationSuggestion extends Undecided<typeof RelationSuggestionS
 /** The body of `POST …/relations`. */
 export type RelationDraft = Pick<
   RelationDefinition,
-  'name' | 'tag' | 'twoWay' | 'enabled' | 'source' | 'target' | 'match'
->;
+  'name' | 'tag' | 'twoWay' | 'enabled' | 'source' | 'target'
+> & { readonly match: readonly Match[] };
 
 /** Values that read better as another type, or a key that the ontology lacks: change or add the attribute. */
 export interface AttributeSuggestion extends Undecided<typeof AttributeSuggestionSchema> {

@@ -9,7 +9,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Ontology } from '../catalog/ontology/ontology.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Projects } from '../projects/projects.ts';
-import type { Relation } from '../relations/definitions/definitions.ts';
+import { type Match, matchesOf, type Relation } from '../relations/definitions/definitions.ts';
 import type { Relations } from '../relations/relations.ts';
 import type { Base, ControlTransaction } from '../storage/storage.ts';
 import { listSampled, suggestAttributes, suggestDuplicates } from './attribute-suggestions.ts';
@@ -143,7 +143,7 @@ function isThere({ draft }: RelationSuggestion, relations: readonly Relation[]):
   ] as const;
   return relations.some(({ definition: { source, target, match } }) =>
     sides.some(([from, to], at) => {
-      const isCompared = match.some((one) => {
+      const isCompared = match.flatMap(matchesOf).some((one) => {
         const [ofTarget, ofSource] = at === 0 ? [one.target, one.source] : [one.source, one.target];
         return draft.match.some(
           (drafted) =>
@@ -155,8 +155,10 @@ function isThere({ draft }: RelationSuggestion, relations: readonly Relation[]):
   );
 }
 
-const nameOf = (value: Relation['definition']['match'][number]['target']) =>
-  typeof value === 'string' ? value : JSON.stringify(value);
+function nameOf(value: Match['target']): string {
+  if (typeof value === 'string') return value;
+  return 'attribute' in value ? value.attribute : JSON.stringify(value);
+}
 
 /** A filter without categories may mean any. */
 function overlap(filter: Filter, drafted: Filter): boolean {

@@ -1,8 +1,10 @@
 import {
   type Attribute,
+  computeInBase,
   convertToBase,
   dimensionOf,
   isSameUnit,
+  type MeasureTerm,
   readMeasure,
   readPlain,
   readValue,
@@ -26,6 +28,30 @@ export interface ComparedAttribute
    * derived before units converted has other numbers.
    */
   readonly dimension?: string;
+  /** What is compared is made of its values, see `compute`. */
+  readonly term?: MeasureTerm;
+}
+
+/** What a definition makes of a number: times the factor first, then added to. Source: docs/interface.md §12.3. */
+export interface Computation {
+  readonly times?: number;
+  /** In the unit of the attribute, or with a unit of its dimension. */
+  readonly plus?: number | string;
+}
+
+/** @returns the attribute with what is to be made of its values, or why that cannot be */
+export function compute(
+  attribute: ComparedAttribute,
+  { times, plus }: Computation,
+): { readonly computed: ComparedAttribute } | { readonly problem: string } {
+  if (times === undefined && plus === undefined) return { computed: attribute };
+  if (kindOf(attribute) !== 'number')
+    return { problem: `only numbers can be computed, ${describeAttribute(attribute)}` };
+  const added = plus === undefined ? undefined : readOperandMeasure(plus, attribute);
+  if (plus !== undefined && added === undefined)
+    return { problem: `the value ${JSON.stringify(plus)} does not fit, ${describeAttribute(attribute)}` };
+  const term = { ...(times !== undefined && { times: String(times) }), ...(added && { plus: added }) };
+  return { computed: { ...attribute, term } };
 }
 
 const OWN_FIELDS = ['identifier', 'groupIdentifier', 'name'] as const;
@@ -95,9 +121,10 @@ export function readComparable(value: string, attribute: ComparedAttribute): Com
 /** 0 for -0. */
 function toNumber(
   plain: string,
-  { unitName = '', dimension, unitAliases }: ComparedAttribute,
+  { unitName = '', dimension, unitAliases, term }: ComparedAttribute,
   unit = unitName,
 ): number {
+  if (term !== undefined) return computeInBase({ plain, unit }, term, unitAliases) + 0;
   return (dimension === undefined ? Number(plain) : convertToBase(plain, unit, unitAliases)) + 0;
 }
 
@@ -121,14 +148,23 @@ export function readOperand(value: unknown, attribute: ComparedAttribute): Compa
 }
 
 function readNumericOperand(value: unknown, attribute: ComparedAttribute): number | undefined {
-  if (typeof value === 'number') return toNumber(String(value), attribute);
-  if (typeof value !== 'string') return undefined;
+  const read = readOperandMeasure(value, attribute);
+  return read && toNumber(read.plain, attribute, read.unit);
+}
+
+/** @returns a number that somebody wrote, with its unit, which is the attribute's or another of its dimension */
+function readOperandMeasure(
+  value: unknown,
+  attribute: ComparedAttribute,
+): { readonly plain: string; readonly unit: string } | undefined {
   const { unitName = '', dimension, unitAliases } = attribute;
+  if (typeof value === 'number') return { plain: String(value), unit: unitName };
+  if (typeof value !== 'string') return undefined;
   const { number, unit = '' } = splitMeasure(value);
   const converts = dimension !== undefined && dimensionOf(unit, unitAliases) === dimension;
   if (!converts && !isSameUnit(unit, unitName, unitAliases)) return undefined;
   const plain = readOperandNumber(number, attribute);
-  return plain === undefined ? undefined : toNumber(plain, attribute, unit);
+  return plain === undefined ? undefined : { plain, unit };
 }
 
 /**
@@ -160,6 +196,8 @@ export function compareValues(a: Comparable, b: Comparable): number {
 export interface ComparableValue {
   readonly text: string;
   readonly comparable: Comparable;
+  /** Values of one product with the same row belong together (§2.3). */
+  readonly row?: string;
 }
 
 /** @returns the values of an upload that make facts of the attribute, in their order */
@@ -171,9 +209,10 @@ export function readComparables(
     const text = product[attribute.field];
     return [{ text, comparable: text }];
   }
-  return product.attributes.flatMap(({ key, value: text }) => {
+  return product.attributes.flatMap(({ key, value: text, row }) => {
     const comparable = attribute.keys.includes(key) ? readComparable(text, attribute) : undefined;
-    return comparable === undefined ? [] : [{ text, comparable }];
+    if (comparable === undefined) return [];
+    return [row === undefined ? { text, comparable } : { text, comparable, row: String(row) }];
   });
 }
 

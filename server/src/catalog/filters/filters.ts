@@ -7,12 +7,15 @@ export {
   type Comparable,
   type ComparableValue,
   type ComparedAttribute,
+  type Computation,
   compareValues,
+  compute,
   describeAttribute,
   OWN,
   type OwnField,
   readComparable,
   readComparables,
+  readOperand,
   toCompared,
 } from './comparable.ts';
 export {

@@ -54,4 +54,11 @@ export {
   type Observed,
   observeValue,
 } from './ontology-draft.ts';
-export { convertToBase, dimensionOf, isSameUnit, nameInTable } from './units.ts';
+export {
+  computeInBase,
+  convertToBase,
+  dimensionOf,
+  isSameUnit,
+  type MeasureTerm,
+  nameInTable,
+} from './units.ts';

@@ -102,7 +102,31 @@ export const dimensionOf = (spelling: string, aliases?: UnitAliases): string | u
  */
 export function convertToBase(plain: string, spelling: string, aliases?: UnitAliases): number {
   const unit = findUnit(spelling, aliases);
-  if (unit === undefined) return Number(plain);
-  const { digits, exponent } = multiply(add(readDecimal(plain), unit.plus), unit.factor);
-  return Number(`${digits}e${exponent}`);
+  return unit === undefined ? Number(plain) : round(toBase(readDecimal(plain), unit));
 }
+
+const toBase = (number: Decimal, unit: Unit) => multiply(add(number, unit.plus), unit.factor);
+
+const round = ({ digits, exponent }: Decimal) => Number(`${digits}e${exponent}`);
+
+/** What is made of a number: times the factor, then added to. Numbers as `readPlain` returns them. */
+export interface MeasureTerm {
+  readonly times?: string;
+  /** A difference: 10 °C are 10 K. */
+  readonly plus?: { readonly plain: string; readonly unit: string };
+}
+
+/** @returns what the term makes of the number, as `convertToBase` has it */
+export function computeInBase(
+  { plain, unit: spelling }: { readonly plain: string; readonly unit: string },
+  { times = '1', plus }: MeasureTerm,
+  aliases?: UnitAliases,
+): number {
+  const unit = findUnit(spelling, aliases);
+  const product = multiply(readDecimal(plain), readDecimal(times));
+  const added = plus && multiply(readDecimal(plus.plain), findUnit(plus.unit, aliases)?.factor ?? ONE);
+  return round(add(unit === undefined ? product : toBase(product, unit), added ?? NOTHING));
+}
+
+const ONE: Decimal = { digits: 1n, exponent: 0 };
+const NOTHING: Decimal = { digits: 0n, exponent: 0 };

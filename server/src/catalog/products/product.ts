@@ -25,6 +25,8 @@ export interface AttributeValue {
   readonly key: string;
   readonly value: string;
   readonly userGroups?: readonly string[];
+  /** Values of one product with the same row belong together. */
+  readonly row?: string | number;
 }
 
 export interface ProductSettings {
@@ -57,6 +59,7 @@ export interface SentValue {
   readonly key: string;
   readonly value: string | null;
   readonly userGroups?: Maybe<readonly string[]>;
+  readonly row?: Maybe<string | number>;
 }
 
 /** PHP writes an empty object as a list. */
@@ -68,7 +71,7 @@ type SentSettings =
   | readonly never[];
 
 /** A value of the object form of a partial update; null removes the attribute. */
-type SentPartialValue = string | null | { value: string | null; userGroups?: Maybe<readonly string[]> };
+type SentPartialValue = string | null | Omit<SentValue, 'key'>;
 
 /** A product of a partial update. Source: docs/interface.md §4.3. */
 export interface SentPatch extends Omit<SentProduct, 'attributes'> {
@@ -108,9 +111,10 @@ function readCategory({ path, priority, categoryId }: SentCategory): UploadedCat
 /** A loop, not a chain: this runs for every attribute of every product. */
 function readValues(sent: readonly SentValue[]): AttributeValue[] {
   const values: AttributeValue[] = [];
-  for (const { key, value, userGroups } of sent) {
+  for (const { key, value, userGroups, row } of sent) {
     if (value === null) continue;
-    values.push(userGroups ? { key, value, userGroups } : { key, value });
+    const plain = userGroups ? { key, value, userGroups } : { key, value };
+    values.push(row === null || row === undefined ? plain : { ...plain, row });
   }
   return values;
 }
@@ -153,7 +157,7 @@ export function mergePatches(first: SentPatch, second: SentPatch): SentPatch {
 function byKey(sent: NonNullable<SentPatch['attributes']>): Record<string, SentPartialValue[]> {
   const keyed = new Map<string, SentPartialValue[]>();
   for (const { key, values } of listPatches(sent)) {
-    const valued = values.map(({ value, userGroups }) => ({ value, ...(userGroups && { userGroups }) }));
+    const valued = values.map(({ key: _, ...value }) => value);
     keyed.set(key, [...(keyed.get(key) ?? []), ...valued]);
   }
   return Object.fromEntries(keyed);
@@ -192,7 +196,7 @@ function listPatches(sent: NonNullable<SentPatch['attributes']>): { key: string;
 
 function readPatchValue(key: string, given: SentPartialValue): SentValue {
   if (given === null || typeof given === 'string') return { key, value: given };
-  return { key, value: given.value, userGroups: given.userGroups };
+  return { ...given, key };
 }
 
 interface Prioritised extends Pick<UploadedCategory, 'path'> {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
+  type ExplainedMatch,
   type FitAnswer,
   type ProductRelation,
   RelataError,
@@ -75,9 +76,14 @@ function describeReason({ match, target, listed }: Side['results'][number]['expl
   return (matched.length > 0 ? matched : conditions).join('; ');
 }
 
-const describeMatch = ({ source, sourceValues, operator, target, targetValues }: ExplainedMatch) =>
-  `${target} ${targetValues.join(', ')} ${operator} ${source} ${sourceValues.join(', ')}`;
-type ExplainedMatch = Side['results'][number]['explain']['match'][number];
+type ExplainedElement = Side['results'][number]['explain']['match'][number];
+
+function describeMatch({ any, together, ...match }: ExplainedElement): string {
+  if (any !== undefined) return any.map(describeMatch).join(' or ');
+  if (together !== undefined) return together.map(describeMatch).join(' and ');
+  const { source, sourceValues, operator, target, targetValues } = match as ExplainedMatch;
+  return `${target} ${targetValues.join(', ')} ${operator} ${source} ${sourceValues.join(', ')}`;
+}
 
 /** Nothing was refused, but nobody knows, or no rule says. */
 const UNDECIDED = 4;

@@ -1,7 +1,7 @@
 import { checkFilter, type Filter } from '../../catalog/filters/filters.ts';
 import { boundLines } from '../../kernel/bounded-lines.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { isListed, type RelationDefinition } from './relation.ts';
+import { isListed, type Match, type MatchElement, matchesOf, type RelationDefinition } from './relation.ts';
 import { COMPARISONS_PER_RULE } from './rule.ts';
 
 /**
@@ -14,11 +14,59 @@ export type SentDefinition = Pick<RelationDefinition, 'name' | 'tag'> & {
   readonly target?: unknown;
 } & Partial<Omit<RelationDefinition, 'name' | 'tag' | 'source' | 'target'>>;
 
+const MATCHES = 16;
+/** Elements that hold others, and how many at least and at most. */
+const LISTS = { any: [2, 8], together: [2, 6] } as const;
+
 /** More could never work, whatever the ontology becomes. */
-function checkMatches(path: string, match: RelationDefinition['match']): string[] {
-  const compared = match.filter(({ operator }) => operator !== 'equals').length;
-  if (compared <= COMPARISONS_PER_RULE) return [];
-  return [`${path} has ${compared} matches other than equals, at most ${COMPARISONS_PER_RULE} are possible`];
+function checkMatches(path: string, match: readonly MatchElement[]): string[] {
+  const errors = match.flatMap((element, at) => checkElement(`${path}/${at}`, element));
+  if (errors.length > 0) return errors;
+  const matches = match.flatMap(matchesOf);
+  const compared = matches.filter(({ operator }) => operator !== 'equals').length;
+  return [
+    ...(matches.length > MATCHES
+      ? [`${path} has ${matches.length} matches, at most ${MATCHES} are possible`]
+      : []),
+    ...(compared > COMPARISONS_PER_RULE
+      ? [`${path} has ${compared} matches other than equals, at most ${COMPARISONS_PER_RULE} are possible`]
+      : []),
+  ];
+}
+
+function checkElement(path: string, element: MatchElement): string[] {
+  const list = (['any', 'together'] as const).find((one) => one in element);
+  if (list === undefined) return checkMatch(path, element as Match);
+  const others = Object.keys(element).filter((name) => name !== list);
+  if (others.length > 0)
+    return [
+      `${path} must be a match, {"any":[…]} or {"together":[…]}, and has ${[list, ...others].join(', ')}`,
+    ];
+  const matches = matchesOf(element);
+  const [least, most] = LISTS[list];
+  if (matches.length < least || matches.length > most)
+    return [`${path}/${list} must have ${least} to ${most} matches, it has ${matches.length}`];
+  return matches.flatMap((one, at) => checkMatch(`${path}/${list}/${at}`, one));
+}
+
+function checkMatch(path: string, match: Match): string[] {
+  const absent = (['target', 'operator', 'source'] as const).filter((name) => match[name] === undefined);
+  if (absent.length > 0) return [`${path} must have required properties ${absent.join(', ')}`];
+  return [
+    ...SIDES.flatMap((side) => checkValue(`${path}/${side}`, match[side])),
+    ...(match.table !== undefined && match.operator !== 'equals'
+      ? [`${path}/table is possible only with equals, not with ${match.operator}`]
+      : []),
+  ];
+}
+
+function checkValue(path: string, value: Match['source']): string[] {
+  if (typeof value === 'string') return [];
+  const names = Object.keys(value);
+  const isField = 'field' in value && names.length === 1;
+  return isField || ('attribute' in value && !('field' in value))
+    ? []
+    : [`${path} must be a name, {"field"} or {"attribute","times"?,"plus"?}`];
 }
 
 /**

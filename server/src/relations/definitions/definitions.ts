@@ -3,10 +3,20 @@
  */
 export { checkDefinition } from './definition-check.ts';
 export {
+  isPair,
+  type Judgement,
+  judgeElement,
+  type ReadValues,
+  type RowedValue,
+} from './match-truth.ts';
+export {
+  type ComputedValue,
   isConstraint,
   isListed,
   type Match,
+  type MatchElement,
   markOfRelation,
+  matchesOf,
   type Relation,
   type RelationDefinition,
   type RelationState,
@@ -14,13 +24,23 @@ export {
   ruleOf,
   type SavedRelation,
   type Side,
+  type ValueTable,
 } from './relation.ts';
-export { ExplainedMatch, RelatedProduct, RelatedReason, SentRelation } from './relation-schemas.ts';
+export {
+  ExplainedElement,
+  MatchElements,
+  RelatedProduct,
+  RelatedReason,
+  SentRelation,
+} from './relation-schemas.ts';
 export {
   attributeOf,
   type BoundRule,
   bindRule,
   COMPARISONS_PER_RULE,
+  type CompiledElement,
+  type CompiledMatch,
   type CompiledRule,
+  compiledOf,
   compileRule,
 } from './rule.ts';

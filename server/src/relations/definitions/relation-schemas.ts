@@ -1,17 +1,55 @@
 import { type Static, Type } from 'typebox';
-import { type Filter, OPERATORS, OWN, type OwnField } from '../../catalog/filters/filters.ts';
+import { type Filter, OPERATORS, OWN } from '../../catalog/filters/filters.ts';
 import { Id, orNull, PageQuery } from '../../http/answers/answers.ts';
-import type { Relation } from './relation.ts';
+import type { MatchedValue as DefinedValue, Match, MatchElement, Relation } from './relation.ts';
 
 const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
 const AttributeName = Type.String({ minLength: 1, maxLength: 255 });
 const closed = { additionalProperties: false } as const;
-const MatchedValue = Type.Unsafe<string | { field: OwnField }>({
-  ...{ type: ['string', 'object'], title: 'MatchedValue', minLength: 1, maxLength: 255 },
-  ...{ properties: { field: { type: 'string', enum: Object.keys(OWN) } }, required: ['field'], ...closed },
+const named = { minLength: 1, maxLength: 255 };
+/** `checkDefinition` checks which members stand together, and says where. */
+const MatchedValue = Type.Unsafe<DefinedValue>({
+  ...{ type: ['string', 'object'], title: 'MatchedValue', ...named, ...closed },
+  properties: {
+    field: { type: 'string', enum: Object.keys(OWN) },
+    attribute: { type: 'string', ...named },
+    times: { type: 'number', description: 'of a numeric attribute: a factor, exact as a decimal' },
+    plus: {
+      ...{ type: ['number', 'string'], ...named },
+      description: 'added after that: a number in the unit of the attribute, or with a unit of its dimension',
+    },
+  },
   description:
-    'an attribute; or {"field":…}, a field that every product has, which its name means too if no attribute has it',
+    'an attribute; {"field":…}, a field that every product has, which its name means too if no attribute has it; or {"attribute","times"?,"plus"?}',
 });
+const match = {
+  target: MatchedValue,
+  operator: Type.Enum([...OPERATORS]),
+  source: MatchedValue,
+  missing: Type.Optional(
+    Type.Enum(['fails', 'passes'], {
+      description: 'default fails; passes: it holds where the target or the source has no value',
+    }),
+  ),
+  table: Type.Optional(
+    Type.String({ ...named, description: 'of equals: a table whose pairs hold too (§12.9)' }),
+  ),
+};
+const MatchOf = Type.Unsafe<Match>(Type.Object(match, { ...closed, title: 'Match' }));
+const WireElement = Type.Unsafe<MatchElement>(
+  Type.Object(
+    {
+      ...Type.Partial(Type.Object(match)).properties,
+      any: Type.Optional(Type.Array(MatchOf, { description: '2 to 8 matches, of which one must hold' })),
+      together: Type.Optional(
+        Type.Array(MatchOf, {
+          description: '2 to 6 matches that one row of the target satisfies with one row of the source',
+        }),
+      ),
+    },
+    { ...closed, title: 'MatchElement' },
+  ),
+);
 
 export const RelationParams = Type.Object({ id: Id, relationId: Id });
 
@@ -22,6 +60,13 @@ const WireFilter = Type.Unsafe<Filter>({
   description:
     '{"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]}',
 });
+
+export const MatchElements = Type.Unsafe<MatchElement[]>(
+  Type.Array(WireElement, {
+    maxItems: 16,
+    description: 'value of the target, operator, value of the source; or alternatives, or matches of one row',
+  }),
+);
 
 /** Source: docs/interface.md §12.1. */
 const definition = {
@@ -35,15 +80,7 @@ const definition = {
   enabled: Type.Optional(Type.Boolean({ description: 'default true' })),
   source: WireFilter,
   target: WireFilter,
-  match: Type.Optional(
-    Type.Array(
-      Type.Object(
-        { target: MatchedValue, operator: Type.Enum([...OPERATORS]), source: MatchedValue },
-        closed,
-      ),
-      { maxItems: 16, description: 'value of the target, operator, value of the source' },
-    ),
-  ),
+  match: Type.Optional(MatchElements),
   sort: Type.Optional(
     Type.Array(Type.Object({ attribute: AttributeName, direction: Type.Enum(['asc', 'desc']) }, closed), {
       maxItems: 8,
@@ -140,16 +177,33 @@ const Explained = Type.Object({
     Type.Object({ condition: WireFilter, holds: Type.Boolean(), values: Type.Array(Type.String()) }),
   ),
 });
-/** An element of `match` with the values that decided. */
-export const ExplainedMatch = Type.Object({
-  ...{ target: Type.String(), operator: Type.String(), source: Type.String(), holds: Type.Boolean() },
+const Term = Type.Object(
+  { times: Type.Optional(Type.Number()), plus: Type.Optional(Type.Union([Type.Number(), Type.String()])) },
+  { title: 'Computation', description: 'what is computed of the values, as written' },
+);
+const explainedMatch = {
+  ...{ target: Type.String(), operator: Type.String(), source: Type.String() },
+  ...{ targetTerm: Type.Optional(Term), sourceTerm: Type.Optional(Term) },
+  ...{ missing: Type.Optional(Type.String()), table: Type.Optional(Type.String()) },
   targetValues: Type.Array(Type.String()),
   sourceValues: Type.Array(Type.String()),
+};
+const holds = Type.Boolean();
+const InnerMatches = Type.Optional(
+  Type.Array(Type.Object({ ...explainedMatch, holds }, { title: 'ExplainedMatch' })),
+);
+/** An element of `match` with the values that decided: a match, or `{holds, any | together: [matches]}`. */
+export const ExplainedElement = Type.Object({
+  ...Type.Partial(Type.Object(explainedMatch)).properties,
+  ...{ holds, any: InnerMatches, together: InnerMatches },
 });
 const explainedPair = {
   source: Explained,
   target: Explained,
-  match: Type.Array(ExplainedMatch),
+  match: Type.Array(ExplainedElement, { description: 'an entry for each element of the definition' }),
+  assumed: Type.Optional(
+    Type.Array(Type.String(), { description: 'attributes without a value that it holds by' }),
+  ),
   listed: Type.Optional(
     orNull(
       Type.Object({ by: Type.String(), position: Type.Integer() }),

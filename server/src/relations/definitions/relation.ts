@@ -1,4 +1,4 @@
-import type { Filter, Operator, OwnField } from '../../catalog/filters/filters.ts';
+import type { Computation, Filter, Operator, OwnField } from '../../catalog/filters/filters.ts';
 import { type ExpectedStates, markOf } from '../../storage/storage.ts';
 
 /** `links`: a person lists the pairs; the filters then hold every product, and nothing is matched or sorted. */
@@ -15,7 +15,7 @@ export interface RelationDefinition {
   readonly enabled: boolean;
   readonly source: Filter;
   readonly target: Filter;
-  readonly match: readonly Match[];
+  readonly match: readonly MatchElement[];
   readonly sort: readonly Sort[];
   readonly names: readonly RelationName[];
   readonly excludeSameGroup: boolean;
@@ -23,14 +23,43 @@ export interface RelationDefinition {
   readonly constraint?: boolean;
 }
 
-/** An attribute by its name, or a field that every product has; its name alone means the attribute, if there is one. */
-export type MatchedValue = string | { readonly field: OwnField };
+/**
+ * An attribute by its name, or a field that every product has; its name alone means the attribute, if there is one. Or what
+ * is computed of a numeric attribute: times the factor first.
+ */
+export type MatchedValue = string | { readonly field: OwnField } | ComputedValue;
+
+export interface ComputedValue extends Computation {
+  readonly attribute: string;
+}
 
 /** Read from the target: its value, the operator, the value of the source. */
 export interface Match {
   readonly target: MatchedValue;
   readonly operator: Operator;
   readonly source: MatchedValue;
+  /** `passes`: it holds where the target or the source has no value. */
+  readonly missing?: 'fails' | 'passes';
+  /** Of equalities: a table whose pairs hold too. */
+  readonly table?: string;
+}
+
+/** `any`: one of the matches must hold. `together`: one row of the target satisfies all of them with one row of the source. */
+export type MatchElement =
+  | Match
+  | { readonly any: readonly Match[] }
+  | { readonly together: readonly Match[] };
+
+/** @returns the matches of an element; what it is itself, when it is one */
+export function matchesOf(element: MatchElement): readonly Match[] {
+  if ('any' in element) return element.any;
+  return 'together' in element ? element.together : [element];
+}
+
+/** A list of pairs of values that go together. Source: docs/interface.md §12.9. */
+export interface ValueTable {
+  readonly name: string;
+  readonly pairs: readonly (readonly [source: string, target: string])[];
 }
 
 export interface Sort {

@@ -1,17 +1,28 @@
 import {
   areComparable,
+  type Comparable,
   type ComparedAttribute,
   ComparisonProblem,
   compileFilter,
+  compute,
   describeAttribute,
   type Operator,
   OWN,
   type OwnField,
   type ProductTest,
+  readOperand,
   toCompared,
 } from '../../catalog/filters/filters.ts';
 import { type Attribute, indexByKey } from '../../catalog/ontology/ontology.ts';
-import type { Match, MatchedValue, RelationRule, Side } from './relation.ts';
+import {
+  type Match,
+  type MatchElement,
+  type MatchedValue,
+  matchesOf,
+  type RelationRule,
+  type Side,
+  type ValueTable,
+} from './relation.ts';
 
 /**
  * A rule with the attributes as they were when it was compiled. It always derives the same from the same upload,
@@ -20,12 +31,23 @@ import type { Match, MatchedValue, RelationRule, Side } from './relation.ts';
 export interface BoundRule {
   readonly rule: RelationRule;
   readonly attributes: readonly ComparedAttribute[];
+  /** The tables that it names, as they were. */
+  readonly tables?: readonly ValueTable[];
 }
 
-/** @returns the rule with its attributes, or why it cannot work (docs/interface.md §12.4) */
+/** @returns the names of the tables that a rule uses, each once */
+export const listTables = ({ match }: Pick<RelationRule, 'match'>): string[] => [
+  ...new Set(match.flatMap(matchesOf).flatMap(({ table }) => table ?? [])),
+];
+
+/**
+ * @param tables those that there are; others than the rule names may be left out
+ * @returns the rule with its attributes, or why it cannot work (docs/interface.md §12.4)
+ */
 export function bindRule(
   rule: RelationRule,
   attributes: readonly Attribute[],
+  tables: readonly ValueTable[] = [],
 ): { readonly bound: BoundRule } | { readonly problem: string } {
   const byName = new Map(attributes.map((attribute) => [attribute.name, attribute]));
   const used = new Map<string, ComparedAttribute>();
@@ -37,17 +59,15 @@ export function bindRule(
     used.set(name, known);
     return known;
   };
-  const findMatched = (value: MatchedValue) => {
-    const own = ownOf(value, byName);
-    return own ?? find(value as string);
-  };
+  const named = new Set(listTables(rule));
+  const bound = tables.filter(({ name }) => named.has(name));
   try {
-    compileWith(rule, find, findMatched);
+    compileWith(rule, { find, findOwn: (value) => ownOf(value, byName), tables: bound });
   } catch (error) {
     if (error instanceof ComparisonProblem) return { problem: error.message };
     throw error;
   }
-  return { bound: { rule, attributes: [...used.values()] } };
+  return { bound: { rule, attributes: [...used.values()], ...(bound.length > 0 && { tables: bound }) } };
 }
 
 function listKeys(attributes: readonly Attribute[]): Map<number, string[]> {
@@ -64,6 +84,22 @@ export interface CompiledMatch {
   readonly target: ComparedAttribute;
   readonly operator: Operator;
   readonly source: ComparedAttribute;
+  /** It holds where a side has no value. */
+  readonly passes?: true;
+  /** Values of the target that a value of the source goes with, beside its own. */
+  readonly partners?: ReadonlyMap<Comparable, readonly Comparable[]>;
+}
+
+/** An element of a rule, as written. */
+export type CompiledElement =
+  | CompiledMatch
+  | { readonly any: readonly CompiledMatch[] }
+  | { readonly together: readonly CompiledMatch[] };
+
+/** @returns the matches of an element; what it is itself, when it is one */
+export function compiledOf(element: CompiledElement): readonly CompiledMatch[] {
+  if ('any' in element) return element.any;
+  return 'together' in element ? element.together : [element];
 }
 
 export interface CompiledSort {
@@ -73,36 +109,53 @@ export interface CompiledSort {
 
 export interface CompiledRule {
   readonly isOn: Readonly<Record<Side, ProductTest>>;
-  /** As written. */
+  readonly elements: readonly CompiledElement[];
+  /** All matches of the elements, as written. */
   readonly matches: readonly CompiledMatch[];
+  /** Whether all must hold, each by itself, and none without a value: then equalities and comparisons say everything. */
+  readonly isPlain: boolean;
   readonly equalities: readonly CompiledMatch[];
   /** All others; those that an index seek can answer come first. */
   readonly comparisons: readonly CompiledMatch[];
   readonly sort: readonly CompiledSort[];
 }
 
-export function compileRule({ rule, attributes }: BoundRule): CompiledRule {
+const compiled = new WeakMap<BoundRule, CompiledRule>();
+
+export function compileRule(bound: BoundRule): CompiledRule {
+  const known = compiled.get(bound) ?? compileBound(bound);
+  compiled.set(bound, known);
+  return known;
+}
+
+function compileBound({ rule, attributes, tables = [] }: BoundRule): CompiledRule {
   const byName = new Map(attributes.map((attribute) => [attribute.name, attribute]));
   const find = (name: string) => {
     const attribute = byName.get(name);
     if (attribute === undefined) throw new Error(`the rule was bound without the attribute ${name}`);
     return attribute;
   };
-  return compileWith(rule, find, (value) => ownOf(value, byName) ?? find(value as string));
+  return compileWith(rule, { find, findOwn: (value) => ownOf(value, byName), tables });
 }
 
 /** @returns the field of a product that is meant; an attribute of that name goes first where only the name is given */
 function ownOf(value: MatchedValue, attributes: ReadonlyMap<string, unknown>): ComparedAttribute | undefined {
-  if (typeof value !== 'string') return OWN[value.field];
+  if (typeof value !== 'string') return 'field' in value ? OWN[value.field] : undefined;
   return attributes.has(value) || !Object.hasOwn(OWN, value) ? undefined : OWN[value as OwnField];
 }
 
-function compileWith(
-  rule: RelationRule,
-  find: (name: string) => ComparedAttribute,
-  findMatched: (value: MatchedValue) => ComparedAttribute,
-): CompiledRule {
-  const matches = rule.match.map((match) => compileMatch(match, findMatched));
+/** What the names of a rule mean. */
+interface RuleNames {
+  find(name: string): ComparedAttribute;
+  /** @returns the field of a product that is meant; undefined: an attribute is */
+  findOwn(value: MatchedValue): ComparedAttribute | undefined;
+  readonly tables: readonly ValueTable[];
+}
+
+function compileWith(rule: RelationRule, names: RuleNames): CompiledRule {
+  const { find } = names;
+  const elements = rule.match.map((element) => compileElement(element, names));
+  const matches = elements.flatMap(compiledOf);
   const of = (...operators: Operator[]) => matches.filter(({ operator }) => operators.includes(operator));
   const comparisons = [...of('less', 'lessOrEqual', 'greater', 'greaterOrEqual'), ...of('notEquals')];
   if (comparisons.length > COMPARISONS_PER_RULE) {
@@ -112,22 +165,67 @@ function compileWith(
   }
   return {
     isOn: { source: compileFilter(rule.source, find), target: compileFilter(rule.target, find) },
-    matches,
+    ...{ elements, matches },
+    isPlain: elements.every((element) => 'operator' in element && element.passes === undefined),
     equalities: of('equals'),
     comparisons,
     sort: rule.sort.map(({ attribute, direction }) => ({ attribute: find(attribute), direction })),
   };
 }
 
-function compileMatch(
-  { target, operator, source }: Match,
-  find: (value: MatchedValue) => ComparedAttribute,
-): CompiledMatch {
-  const [ofTarget, ofSource] = [find(target), find(source)];
-  if (areComparable(ofTarget, ofSource)) return { target: ofTarget, operator, source: ofSource };
-  throw new ComparisonProblem(
-    `${describeAttribute(ofTarget)} and ${describeAttribute(ofSource)}: they cannot be compared`,
-  );
+function compileElement(element: MatchElement, names: RuleNames): CompiledElement {
+  const compile = (match: Match) => compileMatch(match, names);
+  if ('any' in element) return { any: element.any.map(compile) };
+  return 'together' in element ? { together: element.together.map(compile) } : compile(element);
+}
+
+function compileMatch({ target, operator, source, missing, table }: Match, names: RuleNames): CompiledMatch {
+  const [ofTarget, ofSource] = [findMatched(target, names), findMatched(source, names)];
+  if (!areComparable(ofTarget, ofSource)) {
+    throw new ComparisonProblem(
+      `${describeAttribute(ofTarget)} and ${describeAttribute(ofSource)}: they cannot be compared`,
+    );
+  }
+  const sides = { target: ofTarget, source: ofSource };
+  return {
+    ...{ target: ofTarget, operator, source: ofSource },
+    ...(missing === 'passes' && { passes: true }),
+    ...(table !== undefined && { partners: readPartners(table, sides, names) }),
+  };
+}
+
+/** @throws ComparisonProblem where nothing can be computed of it */
+function findMatched(value: MatchedValue, { find, findOwn }: RuleNames): ComparedAttribute {
+  const own = findOwn(value);
+  if (own !== undefined) return own;
+  if (typeof value === 'string' || 'field' in value) return find(value as string);
+  const result = compute(find(value.attribute), value);
+  if ('problem' in result) throw new ComparisonProblem(result.problem);
+  return result.computed;
+}
+
+/** A pair with a value that its attribute cannot have goes with nothing. */
+function readPartners(
+  name: string,
+  { source, target }: Readonly<Record<Side, ComparedAttribute>>,
+  { tables }: RuleNames,
+): Map<Comparable, Comparable[]> {
+  const table = tables.find((one) => one.name === name);
+  if (table === undefined) throw new ComparisonProblem(`there is no table ${JSON.stringify(name)}`);
+  // What stands in a table is a value, of which nothing is computed.
+  const [ofSource, ofTarget] = [source, target].map(({ term, ...attribute }) => attribute);
+  const partners = new Map<Comparable, Comparable[]>();
+  for (const [from, to] of table.pairs) {
+    const [key, value] = [
+      readOperand(from, ofSource as ComparedAttribute),
+      readOperand(to, ofTarget as ComparedAttribute),
+    ];
+    if (key === undefined || value === undefined) continue;
+    const known = partners.get(key);
+    if (known === undefined) partners.set(key, [value]);
+    else known.push(value);
+  }
+  return partners;
 }
 
 export const attributeOf = (match: CompiledMatch, side: Side) =>

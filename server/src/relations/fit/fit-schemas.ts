@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { oneOf, orNull, ProjectQuery } from '../../http/answers/answers.ts';
-import { ExplainedMatch } from '../definitions/definitions.ts';
+import { ExplainedElement } from '../definitions/definitions.ts';
 import type { FitInput } from './fit-answer.ts';
 
 /** Source: docs/interface.md §12.10. */
@@ -64,7 +64,7 @@ const missing = Type.Array(Type.Object({ identifier: Type.String(), attribute: T
 const PairVerdict = Type.Object(
   {
     ...{ source: Type.String(), target: Type.String(), relation: JudgingRelation, verdict },
-    match: Type.Array(Type.Object({ ...ExplainedMatch.properties, verdict })),
+    match: Type.Array(Type.Object({ ...ExplainedElement.properties, verdict })),
     missing,
   },
   { title: 'PairVerdict' },

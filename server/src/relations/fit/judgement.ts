@@ -9,7 +9,7 @@ import {
 } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import type { BoundRule, Side } from '../definitions/definitions.ts';
-import { explainPair, type PairExplanation } from '../search/search.ts';
+import { explainPair, judgeElements, type PairExplanation } from '../search/search.ts';
 
 /**
  * Whether products can be used together: each pair of them, by every constraint on whose sides the two stand. Pure. Source:
@@ -119,39 +119,24 @@ const isApart = (a: UploadedProduct, b: UploadedProduct, { excludeSameGroup }: C
 
 function judgePair({ relation, bound }: Constraint, source: Standing, target: Standing): PairVerdict {
   const products = { source: source.product, target: target.product };
-  const judged = explainPair(bound, products).match.map((explained) => ({
-    explained,
-    truth: judgeMatch(explained),
-  }));
+  const judged = judgeElements(bound, products);
   const matched = least(judged.map(({ truth }) => truth));
-  const missing = judged.flatMap(({ explained, truth }) =>
-    truth === 0 ? listMissing(explained, products) : [],
-  );
+  const missing = judged
+    .flatMap((one) => one.missing)
+    .map(({ side, attribute }) => ({ identifier: products[side].identifier, attribute }));
   return {
     source: source.product.identifier,
     target: target.product.identifier,
     relation,
     // A match that fails is false whoever stands there.
     verdict: verdictOf(matched < 0 ? matched : least([matched, source.truth, target.truth])),
-    match: judged.map(({ explained, truth }) => ({ ...explained, verdict: verdictOf(truth) })),
+    match: explainPair(bound, products).match.map((explained, at) => ({
+      ...explained,
+      verdict: verdictOf(judged[at]?.truth ?? 1),
+    })),
     missing: distinct([...source.missing, ...target.missing, ...missing]),
   };
 }
-
-type ExplainedMatch = PairExplanation['match'][number];
-
-const judgeMatch = ({ holds, sourceValues, targetValues }: ExplainedMatch): Truth => {
-  if (sourceValues.length === 0 || targetValues.length === 0) return 0;
-  return holds ? 1 : -1;
-};
-
-const listMissing = (
-  { source, sourceValues, target, targetValues }: ExplainedMatch,
-  products: Readonly<Record<Side, UploadedProduct>>,
-): MissingValue[] => [
-  ...(sourceValues.length === 0 ? [{ identifier: products.source.identifier, attribute: source }] : []),
-  ...(targetValues.length === 0 ? [{ identifier: products.target.identifier, attribute: target }] : []),
-];
 
 const distinct = (missing: readonly MissingValue[]): MissingValue[] => [
   ...new Map(missing.map((one) => [JSON.stringify([one.identifier, one.attribute]), one])).values(),

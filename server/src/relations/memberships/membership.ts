@@ -14,6 +14,7 @@ import {
   attributeOf,
   type BoundRule,
   COMPARISONS_PER_RULE,
+  type CompiledMatch,
   type CompiledRule,
   compileRule,
   type Side,
@@ -76,7 +77,8 @@ export class Memberships {
       rule.matches.flatMap(({ source, target }) => [source, target]),
     );
     this.own = [...new Set(matched)].filter((one): one is OwnAttribute => one.field !== undefined);
-    for (const attribute of shared.values()) {
+    const computed = matched.filter(({ term }) => term !== undefined);
+    for (const attribute of [...shared.values(), ...computed]) {
       const read = { attribute, read: new Map<string, Comparable | undefined>() };
       for (const key of attribute.keys) this.byKey.set(key, [...(this.byKey.get(key) ?? []), read]);
     }
@@ -193,7 +195,7 @@ function describeMember(encoded: EncodedRule, side: Side, view: ProductView): Me
   );
   const isMatchable = matches.every((match) => view.valuesOf(attributeOf(match, side)).length > 0);
   if (!isMatchable) return { build, side, rank, compared: [], keys: [] };
-  const combined = combine(equalities.map((match) => listDistinct(view.valuesOf(attributeOf(match, side)))));
+  const combined = combine(equalities.map((match) => listKeyed(match, side, view)));
   return {
     ...{ build, side, rank },
     compared: comparisons.map((match) => {
@@ -202,6 +204,14 @@ function describeMember(encoded: EncodedRule, side: Side, view: ProductView): Me
     }),
     keys: combined.map((key) => encodeOnce(encoded.keys, key, () => encodeKey(key))),
   };
+}
+
+/** @returns the values that equal ones of the other side; those of a table stand with the source */
+function listKeyed(match: CompiledMatch, side: Side, view: ProductView): readonly Comparable[] {
+  const { partners } = match;
+  const values = view.valuesOf(attributeOf(match, side));
+  if (side === 'target' || partners === undefined) return listDistinct(values);
+  return listDistinct(values.flatMap((value) => [value, ...(partners.get(value) ?? [])]));
 }
 
 const listDistinct = <Value>(values: readonly Value[]) => (values.length < 2 ? values : [...new Set(values)]);

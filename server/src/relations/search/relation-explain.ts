@@ -1,9 +1,7 @@
 import { describeBriefly } from '../../catalog/browse/browse.ts';
 import {
-  COMPARISONS,
   type ComparableValue,
   type ComparedAttribute,
-  compareValues,
   compileFilter,
   type Filter,
   listConditions,
@@ -11,7 +9,21 @@ import {
   viewUpload,
 } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
-import { type BoundRule, compileRule, isListed, type Match, type Side } from '../definitions/definitions.ts';
+import {
+  type BoundRule,
+  type CompiledElement,
+  type CompiledMatch,
+  type ComputedValue,
+  compileRule,
+  isListed,
+  isPair,
+  type Judgement,
+  judgeElement,
+  type Match,
+  type MatchElement,
+  matchesOf,
+  type Side,
+} from '../definitions/definitions.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
 import { type MatchType, type SearchedRelation, searchRelated, searchSide } from './related-search.ts';
 import type { RelationView } from './related-view.ts';
@@ -20,7 +32,10 @@ import type { RelationView } from './related-view.ts';
 export interface PairExplanation {
   readonly source: SideExplanation;
   readonly target: SideExplanation;
-  readonly match: readonly MatchExplanation[];
+  /** An entry for each element of the definition. */
+  readonly match: readonly ElementExplanation[];
+  /** Attributes without a value that it holds by. */
+  readonly assumed?: readonly string[];
   /** In a relation of links: which product lists the other one, and at which position from 1; null: none does. */
   readonly listed?: { readonly by: string; readonly position: number } | null;
 }
@@ -48,9 +63,17 @@ interface ConditionExplanation {
   readonly values: readonly string[];
 }
 
-interface MatchExplanation extends Pick<Match, 'operator'> {
+export type ElementExplanation =
+  | MatchExplanation
+  | { readonly holds: boolean; readonly any: readonly MatchExplanation[] }
+  | { readonly holds: boolean; readonly together: readonly MatchExplanation[] };
+
+export interface MatchExplanation extends Pick<Match, 'operator' | 'missing' | 'table'> {
   readonly target: string;
   readonly source: string;
+  /** What is computed of them, as written. */
+  readonly targetTerm?: Omit<ComputedValue, 'attribute'>;
+  readonly sourceTerm?: Omit<ComputedValue, 'attribute'>;
   readonly holds: boolean;
   readonly targetValues: readonly string[];
   readonly sourceValues: readonly string[];
@@ -71,24 +94,84 @@ export function explainPair(
     ...(isNested(filter) && { filter: explainFilter(filter, product, find) }),
     conditions: listConditions(filter).map((condition) => explainCondition(condition, product, find)),
   });
+  const { elements } = compileRule(bound);
+  const judged = judgeElements(bound, { source, target });
+  const match = elements.map((element, at) =>
+    explainElement(
+      { element, written: bound.rule.match[at] as MatchElement, judged: judged[at] as Judgement },
+      { source, target },
+    ),
+  );
+  const isAssumed = judged.every(({ truth }) => truth === 1);
+  const assumed = [...new Set(isAssumed ? judged.flatMap((one) => one.assumed) : [])];
   return {
     source: explainSide(bound.rule.source, source),
     target: explainSide(bound.rule.target, target),
-    match: compileRule(bound).matches.map((match) => {
-      const [left, right] = [readComparables(target, match.target), readComparables(source, match.source)];
-      const holds = (a: ComparableValue, b: ComparableValue) =>
-        COMPARISONS[match.operator](compareValues(a.comparable, b.comparable));
-      const ofTarget = left.filter((a) => right.some((b) => holds(a, b)));
-      const ofSource = right.filter((b) => left.some((a) => holds(a, b)));
-      return {
-        target: match.target.name,
-        operator: match.operator,
-        source: match.source.name,
-        holds: ofTarget.length > 0,
-        targetValues: textsOf(ofTarget, left),
-        sourceValues: textsOf(ofSource, right),
-      };
+    match,
+    ...(assumed.length > 0 && { assumed }),
+  };
+}
+
+/** @returns how each element of the rule stands for two products */
+export const judgeElements = (
+  bound: BoundRule,
+  { source, target }: Readonly<Record<Side, UploadedProduct>>,
+): Judgement[] =>
+  compileRule(bound).elements.map((element) =>
+    judgeElement(element, {
+      source: (attribute) => readComparables(source, attribute),
+      target: (attribute) => readComparables(target, attribute),
     }),
+  );
+
+interface JudgedElement {
+  readonly element: CompiledElement;
+  readonly written: MatchElement;
+  readonly judged: Judgement;
+}
+
+function explainElement(
+  { element, written, judged }: JudgedElement,
+  products: Readonly<Record<Side, UploadedProduct>>,
+): ElementExplanation {
+  const holds = judged.truth === 1;
+  const explain = (match: CompiledMatch, at: number, judgement: Judgement | undefined) =>
+    explainMatch(
+      match,
+      { written: matchesOf(written)[at] as Match, holds: judgement?.truth === 1 },
+      products,
+    );
+  const explainInner = (matches: readonly CompiledMatch[]) =>
+    matches.map((match, at) => explain(match, at, judged.inner?.[at]));
+  if ('any' in element) return { holds, any: explainInner(element.any) };
+  if ('together' in element) return { holds, together: explainInner(element.together) };
+  return explain(element, 0, judged);
+}
+
+function explainMatch(
+  match: CompiledMatch,
+  { written: { missing, table, ...written }, holds }: { written: Match; holds: boolean },
+  { source, target }: Readonly<Record<Side, UploadedProduct>>,
+): MatchExplanation {
+  const [left, right] = [readComparables(target, match.target), readComparables(source, match.source)];
+  const isHolding = (a: ComparableValue, b: ComparableValue) => isPair(match, b.comparable, a.comparable);
+  const ofTarget = left.filter((a) => right.some((b) => isHolding(a, b)));
+  const ofSource = right.filter((b) => left.some((a) => isHolding(a, b)));
+  const termOf = (value: Match['source']) => {
+    if (typeof value === 'string' || 'field' in value) return undefined;
+    const { attribute, ...term } = value;
+    return term;
+  };
+  const [targetTerm, sourceTerm] = [termOf(written.target), termOf(written.source)];
+  return {
+    ...{ target: match.target.name, operator: match.operator, source: match.source.name },
+    ...(targetTerm && { targetTerm }),
+    ...(sourceTerm && { sourceTerm }),
+    ...(missing !== undefined && { missing }),
+    ...(table !== undefined && { table }),
+    holds,
+    targetValues: textsOf(ofTarget, left),
+    sourceValues: textsOf(ofSource, right),
   };
 }
 

@@ -1,15 +1,13 @@
 import { describeBriefly } from '../../catalog/browse/browse.ts';
-import {
-  COMPARISONS,
-  type Comparable,
-  compareValues,
-  readComparables,
-} from '../../catalog/filters/filters.ts';
+import { type Comparable, readComparables } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import {
   type BoundRule,
-  type CompiledRule,
+  type CompiledElement,
+  type CompiledMatch,
+  compiledOf,
   compileRule,
+  judgeElement,
   type RelationDefinition,
   type Side,
 } from '../definitions/definitions.ts';
@@ -250,7 +248,6 @@ class Tally {
   }
 }
 
-type CompiledMatch = CompiledRule['matches'][number];
 type Brief = ReturnType<typeof describeBriefly>;
 
 /** A product with how it stands to the source of its card. */
@@ -340,10 +337,10 @@ function findNearest(
   source: UploadedProduct,
   targets: readonly UploadedProduct[],
 ): UploadedProduct | undefined {
-  const { matches } = compileRule(bound);
+  const { elements } = compileRule(bound);
   let best: { target: UploadedProduct; missed: number } | undefined;
   for (const target of targets) {
-    const missed = matches.reduce((sum, match) => sum + countMissed(match, { source, target }), 0);
+    const missed = elements.reduce((sum, element) => sum + countMissed(element, { source, target }), 0);
     if (best === undefined || missed < best.missed) best = { target, missed };
   }
   return best?.target;
@@ -352,15 +349,28 @@ function findNearest(
 /** A match without a number on both sides is missed by as much as one can be. */
 const WHOLLY = 1;
 
-/** @returns 0 for a match that holds, else 1 and by how far its numbers are apart, from 0 to 1 */
-function countMissed(
-  { operator, ...match }: CompiledMatch,
+/**
+ * @returns 0 for an element that holds, else 1 for each match of it that fails and by how far its numbers are apart, from 0 to
+ * 1; of alternatives the nearest
+ */
+function countMissed(element: CompiledElement, products: Readonly<Record<Side, UploadedProduct>>): number {
+  const { truth, inner } = judgeElement(element, {
+    source: (attribute) => readComparables(products.source, attribute),
+    target: (attribute) => readComparables(products.target, attribute),
+  });
+  if (truth === 1) return 0;
+  const matches = compiledOf(element).filter((_, at) => inner?.[at]?.truth !== 1);
+  const missed = matches.map((match) => 1 + measureMiss(match, products));
+  return 'any' in element ? Math.min(...missed) : missed.reduce((sum, one) => sum + one, 0);
+}
+
+function measureMiss(
+  match: CompiledMatch,
   { source, target }: Readonly<Record<Side, UploadedProduct>>,
 ): number {
   const [left, right] = [readComparables(target, match.target), readComparables(source, match.source)];
-  const pairs = left.flatMap((a) => right.map((b) => [a.comparable, b.comparable] as const));
-  if (pairs.some(([a, b]) => COMPARISONS[operator](compareValues(a, b)))) return 0;
-  return 1 + Math.min(WHOLLY, ...pairs.map(([a, b]) => distance(a, b)));
+  const distances = left.flatMap((a) => right.map((b) => distance(a.comparable, b.comparable)));
+  return Math.min(WHOLLY, ...distances);
 }
 
 function distance(a: Comparable, b: Comparable): number {

@@ -35,6 +35,7 @@ export {
   explainLinked,
   explainPair,
   explainRelation,
+  judgeElements,
   type PairExplanation,
   type ProductRelation,
   type ProductRelationsInput,

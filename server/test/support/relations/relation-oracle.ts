@@ -9,7 +9,11 @@ export interface OracleProduct {
   readonly identifier: string;
   readonly groupIdentifier?: string;
   readonly categories?: readonly { readonly path: readonly string[] }[];
-  readonly attributes?: readonly { readonly key: string; readonly value: string }[];
+  readonly attributes?: readonly {
+    readonly key: string;
+    readonly value: string;
+    readonly row?: string | number | null;
+  }[];
 }
 
 export interface OracleAttribute {
@@ -35,11 +39,23 @@ export type Filter =
   | { readonly identifiers: readonly string[] }
   | Condition;
 
+/** An attribute, or what is computed of one: times first. */
+export type MatchedSide =
+  | string
+  | { readonly attribute: string; readonly times?: number; readonly plus?: number | string };
+
 export interface Match {
-  readonly target: string;
+  readonly target: MatchedSide;
   readonly operator: Comparison;
-  readonly source: string;
+  readonly source: MatchedSide;
+  readonly missing?: 'fails' | 'passes';
+  readonly table?: string;
 }
+
+export type Element = Match | { readonly any: readonly Match[] } | { readonly together: readonly Match[] };
+
+/** Pairs of a value of the source and one of the target. */
+export type Tables = Readonly<Record<string, readonly (readonly [string, string])[]>>;
 
 export interface Sort {
   readonly attribute: string;
@@ -54,7 +70,7 @@ export interface Definition {
   readonly enabled: boolean;
   readonly source: Filter;
   readonly target: Filter;
-  readonly match: readonly Match[];
+  readonly match: readonly Element[];
   readonly sort: readonly Sort[];
   readonly names: readonly { readonly locale: string; readonly name: string }[];
   /** Default true. */
@@ -87,12 +103,10 @@ const UNITS: Readonly<Record<string, readonly [dimension: string, parts: bigint]
 const DECIMALS = 30;
 
 /** @returns the number in whole parts, exactly */
-function countParts(number: string, unit: string): Value {
-  const known = UNITS[unit];
-  const [, sign, whole = '', fraction = '', exponent = '0'] = DECIMAL.exec(number) ?? [];
-  if (known === undefined) return Number(number);
+function countParts(number: string, unit: string): bigint {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = DECIMAL.exec(number) ?? [];
   const shift = DECIMALS - fraction.length + Number(exponent);
-  return BigInt(`${sign}${whole}${fraction}`) * known[1] * 10n ** BigInt(shift);
+  return BigInt(`${sign}${whole}${fraction}`) * (UNITS[unit]?.[1] ?? 1n) * 10n ** BigInt(shift);
 }
 
 const DECIMAL = /^\+?(-?)(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i;
@@ -105,14 +119,23 @@ const isSameUnit = (a: string, b: string) =>
 interface Entry {
   readonly product: OracleProduct;
   readonly group: string;
-  readonly values: ReadonlyMap<string, readonly Value[]>;
+  readonly values: ReadonlyMap<string, readonly RowedValue[]>;
 }
 
-/** An entry with its values for each element of `match`, as the side that it stands on has them. */
+/** A value, and the row of its product that it belongs to. */
+interface RowedValue {
+  readonly value: Value;
+  readonly row: string | undefined;
+}
+
+/** An entry with its values for each match of each element, as the side that it stands on has them. */
 interface Candidate {
   readonly entry: Entry;
-  readonly matched: readonly (readonly Value[])[];
+  readonly matched: readonly (readonly (readonly RowedValue[])[])[];
 }
+
+/** How a pair matches: not, because values are missing, or by its values. */
+type Fit = 'no' | 'assumed' | 'sure';
 
 const POINT_NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 const COMMA_NUMBER = /^[+-]?(\d+(,\d*)?|,\d+)(e[+-]?\d+)?$/i;
@@ -130,8 +153,14 @@ const COMPARISONS: Record<Comparison, (a: Value, b: Value) => boolean> = {
 export class RelationOracle {
   private readonly ontology: ReadonlyMap<string, OracleAttribute>;
   private readonly entries: readonly Entry[];
+  private readonly tables: Tables;
 
-  constructor(products: readonly OracleProduct[], attributes: readonly OracleAttribute[]) {
+  constructor(
+    products: readonly OracleProduct[],
+    attributes: readonly OracleAttribute[],
+    tables: Tables = {},
+  ) {
+    this.tables = tables;
     this.ontology = new Map(attributes.map((attribute) => [attribute.name, attribute]));
     this.entries = products.map((product) => ({
       product,
@@ -145,24 +174,80 @@ export class RelationOracle {
    * so that answers leave the relation out (§4.8 rule 5)
    */
   relate(definition: Definition): ((identifier: string) => Related) | undefined {
-    const { match, twoWay } = definition;
+    const { twoWay } = definition;
     const sources = this.listSide(definition, 'source');
     const targets = this.listSide(definition, 'target');
     if (targets.length === 0) return undefined;
     const sourceOf = new Map(sources.map((candidate) => [candidate.entry.product.identifier, candidate]));
     const targetOf = new Map(targets.map((candidate) => [candidate.entry.product.identifier, candidate]));
-    const fits = (target: Candidate, source: Candidate) =>
-      isApart(target.entry, source.entry, definition) && isMatch(match, target, source);
+    const fit = (target: Candidate, source: Candidate): Fit =>
+      isApart(target.entry, source.entry, definition) ? this.fit(definition, target, source) : 'no';
+    // Those without assumptions come first.
+    const filter = (candidates: readonly Candidate[], fitOf: (one: Candidate) => Fit) => {
+      const found = candidates.map((one) => [one, fitOf(one)] as const);
+      return (['sure', 'assumed'] as const).flatMap((wanted) =>
+        found.filter(([, fit]) => fit === wanted).map(([one]) => one),
+      );
+    };
 
     return (identifier) => {
       const asSource = sourceOf.get(identifier);
-      const forward = asSource ? targets.filter((target) => fits(target, asSource)) : [];
+      const forward = asSource ? filter(targets, (target) => fit(target, asSource)) : [];
       if (forward.length > 0) return { matchType: 'FIRST_WAY', groups: groupBy(forward) };
       const asTarget = twoWay ? targetOf.get(identifier) : undefined;
-      const backward = asTarget ? sources.filter((source) => fits(asTarget, source)) : [];
+      const backward = asTarget ? filter(sources, (source) => fit(asTarget, source)) : [];
       if (backward.length > 0) return { matchType: 'SECOND_WAY', groups: groupBy(backward) };
       return { matchType: 'FIRST_WAY', groups: [] };
     };
+  }
+
+  /** Source: docs/interface.md §12.3. */
+  private fit({ match }: Definition, target: Candidate, source: Candidate): Fit {
+    return leastOf(
+      match.map((element, at) => {
+        const [targets = [], sources = []] = [target.matched[at], source.matched[at]];
+        const fitOf = (one: Match, no: number) => this.fitMatch(one, targets[no] ?? [], sources[no] ?? []);
+        if ('any' in element) return greatestOf(element.any.map(fitOf));
+        if ('together' in element) return this.fitRows(element.together, targets, sources);
+        return fitOf(element, 0);
+      }),
+    );
+  }
+
+  /** One pair of values is enough (§12.2 rule 9). */
+  private fitMatch(match: Match, targets: readonly RowedValue[], sources: readonly RowedValue[]): Fit {
+    if (targets.length === 0 || sources.length === 0) return match.missing === 'passes' ? 'assumed' : 'no';
+    const pairs = targets.flatMap((target) => sources.map((source) => [target.value, source.value] as const));
+    const holds = pairs.some(
+      ([target, source]) =>
+        COMPARISONS[match.operator](target, source) || this.isInTable(match, target, source),
+    );
+    return holds ? 'sure' : 'no';
+  }
+
+  private isInTable({ table = '', ...match }: Match, target: Value, source: Value): boolean {
+    const [ofTarget, ofSource] = [match.target, match.source].map((side) =>
+      this.ontology.get(typeof side === 'string' ? side : side.attribute),
+    );
+    return (this.tables[table] ?? []).some(
+      ([from, to]) => readWanted(from, ofSource) === source && readWanted(to, ofTarget) === target,
+    );
+  }
+
+  /** One row of the target satisfies all matches with one row of the source. */
+  private fitRows(
+    matches: readonly Match[],
+    targets: readonly (readonly RowedValue[])[],
+    sources: readonly (readonly RowedValue[])[],
+  ): Fit {
+    const [ofTarget, ofSource] = [listRows(matches, 'target', targets), listRows(matches, 'source', sources)];
+    return greatestOf(
+      ofTarget.flatMap((target) =>
+        ofSource.map((source) =>
+          leastOf(matches.map((match, at) => this.fitMatch(match, target[at] ?? [], source[at] ?? []))),
+        ),
+      ),
+    );
   }
 
   /** @returns the products of a side, the best of the definition's sort first, whichever product asks */
@@ -170,17 +255,36 @@ export class RelationOracle {
     return this.entries
       .filter((entry) => this.holds(definition[side], entry))
       .sort((a, b) => compareEntries(a, b, definition.sort))
-      .map((entry) => ({ entry, matched: definition.match.map((one) => valuesOf(entry, one[side])) }));
+      .map((entry) => ({
+        entry,
+        matched: definition.match.map((element) =>
+          matchesOf(element).map((match) => this.computeValues(entry, match[side])),
+        ),
+      }));
   }
 
-  private readValues({ attributes = [] }: OracleProduct): Map<string, Value[]> {
-    const values = new Map<string, Value[]>();
-    for (const { key, value } of attributes) {
+  private readValues({ attributes = [] }: OracleProduct): Map<string, RowedValue[]> {
+    const values = new Map<string, RowedValue[]>();
+    for (const { key, value: text, row } of attributes) {
       const attribute = this.ontology.get(key);
-      const read = attribute && readValue(value, attribute);
-      if (read !== undefined) values.set(key, [...(values.get(key) ?? []), read]);
+      const value = attribute && readValue(text, attribute);
+      if (value === undefined) continue;
+      const rowed = { value, row: row === undefined || row === null ? undefined : String(row) };
+      values.set(key, [...(values.get(key) ?? []), rowed]);
     }
     return values;
+  }
+
+  /** Times first, then plus: a number in the attribute's unit, or with a unit of its dimension. */
+  private computeValues(entry: Entry, side: MatchedSide): readonly RowedValue[] {
+    if (typeof side === 'string') return entry.values.get(side) ?? [];
+    const { attribute, times = 1, plus = 0 } = side;
+    const added = readWanted(plus, this.ontology.get(attribute)) as bigint;
+    const factor = countParts(String(times), '');
+    return (entry.values.get(attribute) ?? []).map(({ value, row }) => ({
+      value: ((value as bigint) * factor) / 10n ** BigInt(DECIMALS) + added,
+      row,
+    }));
   }
 
   /** Source: docs/interface.md §12.2 rule 1. */
@@ -248,20 +352,47 @@ function readWanted(wanted: unknown, attribute: OracleAttribute | undefined): Va
 }
 
 function valuesOf(entry: Entry, attribute: string): readonly Value[] {
-  return entry.values.get(attribute) ?? [];
+  return (entry.values.get(attribute) ?? []).map(({ value }) => value);
+}
+
+function matchesOf(element: Element): readonly Match[] {
+  if ('any' in element) return element.any;
+  return 'together' in element ? element.together : [element];
+}
+
+const FITS: readonly Fit[] = ['no', 'assumed', 'sure'];
+const leastOf = (fits: readonly Fit[]): Fit => FITS.find((fit) => fits.includes(fit)) ?? 'sure';
+const greatestOf = (fits: readonly Fit[]): Fit => FITS.findLast((fit) => fits.includes(fit)) ?? 'no';
+
+/**
+ * @returns for each row of a product its values for each match: those of the row and those without one, of each attribute
+ * one at a time
+ */
+function listRows(
+  matches: readonly Match[],
+  side: 'target' | 'source',
+  values: readonly (readonly RowedValue[])[],
+): RowedValue[][][] {
+  const names = matches.map(({ [side]: value }) => (typeof value === 'string' ? value : value.attribute));
+  const rows = new Set(values.flat().flatMap(({ row }) => row ?? []));
+  return (rows.size === 0 ? [undefined] : [...rows]).flatMap((row) => {
+    let chosen: Record<string, number>[] = [{}];
+    for (const [at, name] of names.entries()) {
+      const places = (values[at] ?? []).flatMap((one, no) =>
+        one.row === undefined || one.row === row ? [no] : [],
+      );
+      if (places.length === 0 || chosen[0]?.[name] !== undefined) continue;
+      chosen = chosen.flatMap((one) => places.map((place) => ({ ...one, [name]: place })));
+    }
+    return chosen.map((one) =>
+      names.map((name, at) => (values[at] ?? []).filter((_, no) => no === one[name])),
+    );
+  });
 }
 
 /** Neither the same product nor, unless the definition allows it, one of its group (§12.3 rule 2). */
 function isApart(a: Entry, b: Entry, { excludeSameGroup = true }: Definition): boolean {
   return a.product !== b.product && !(excludeSameGroup && a.group === b.group);
-}
-
-/** One pair of values is enough for each element (§12.2 rule 9, §12.3 rule 1). */
-function isMatch(match: readonly Match[], target: Candidate, source: Candidate): boolean {
-  return match.every(({ operator }, at) => {
-    const sourceValues = source.matched[at] ?? [];
-    return target.matched[at]?.some((a) => sourceValues.some((b) => COMPARISONS[operator](a, b)));
-  });
 }
 
 /** Source: docs/interface.md §12.3 rules 3 to 5. */
