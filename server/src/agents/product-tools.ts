@@ -252,13 +252,11 @@ export const compareProducts = defineTool({
   async answer(context, { identifiers, offset }) {
     const requested = [...new Set(identifiers)];
     if (requested.length < 2) {
-      const details = ['/identifiers must NOT have fewer than 2 different items'];
-      throw new ServiceError('request_invalid', { details });
+      throw new ServiceError('request_invalid', '/identifiers must NOT have fewer than 2 different items');
     }
     const products = await lookUp(context, requested);
     const missing = requested.filter((one) => !products.some(({ identifier }) => identifier === one));
-    if (missing.length > 0)
-      throw new ServiceError('not_found', { details: [`no product ${missing.join(', ')}`] });
+    if (missing.length > 0) throw new ServiceError('not_found', `no product ${missing.join(', ')}`);
     const all = compare(products);
     const named = products.map(({ identifier, name }) => ({ identifier, name: shortenValue(name) }));
     const { page, nextOffset } = fitFrom(all, offset, countTokens(JSON.stringify(named)));

@@ -137,7 +137,7 @@ export const relatedProducts = defineTool({
 /** @throws not_found */
 async function refuseUnknown({ catalog, project }: ToolContext, identifier: string): Promise<void> {
   if (await catalog.store.hasAny(project.id, [identifier])) return;
-  throw new ServiceError('not_found', { details: [`no product ${JSON.stringify(identifier)}`] });
+  throw new ServiceError('not_found', `no product ${JSON.stringify(identifier)}`);
 }
 
 async function chooseRelations(

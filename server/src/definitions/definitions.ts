@@ -280,6 +280,4 @@ export const markOfDefined = ({
 }: Pick<Defined<unknown, unknown>, 'id' | 'updatedAt'>): string => markOf([id, updatedAt]);
 
 const refuseMore = (type: string) =>
-  new ServiceError('request_invalid', {
-    details: [`a project has at most ${MOST.toLocaleString('en')} ${type}s`],
-  });
+  new ServiceError('request_invalid', `a project has at most ${MOST.toLocaleString('en')} ${type}s`);

@@ -28,7 +28,9 @@ export class ServiceError extends Error {
   readonly code: FailureCode;
   readonly facts: FailureFacts;
 
-  constructor(code: FailureCode, facts: FailureFacts = {}) {
+  /** @param known what is known of it, or the one detail that is */
+  constructor(code: FailureCode, known: FailureFacts | string = {}) {
+    const facts = typeof known === 'string' ? { details: [known] } : known;
     super([code, ...(facts.values ?? []), ...(facts.details ?? [])].join(': '), { cause: facts.cause });
     this.code = code;
     this.facts = facts;

@@ -21,9 +21,7 @@ export interface PagePlace {
 /** @throws query_invalid for a cursor that no list gave out */
 export function readPlace({ limit = 100, cursor }: PageRequest): PagePlace {
   if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) {
-    throw new ServiceError('query_invalid', {
-      details: ['/cursor must be the nextCursor of the page before'],
-    });
+    throw new ServiceError('query_invalid', '/cursor must be the nextCursor of the page before');
   }
   return { after: cursor === undefined ? undefined : Number(cursor), count: limit + 1 };
 }

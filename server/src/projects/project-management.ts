@@ -171,9 +171,7 @@ function refuseReachedAlone(reach: Reach, { projectGroupId, accountId }: Project
 async function refuseUnreachedGroup(tx: ControlTransaction, reach: Reach, groupId: number): Promise<void> {
   const group = await findGroup(tx, groupId);
   if (group !== undefined && reachesGroup(reach, group)) return;
-  throw new ServiceError('scope_refused', {
-    details: [`/projectGroupId ${groupId} is not within the key's reach`],
-  });
+  throw new ServiceError('scope_refused', `/projectGroupId ${groupId} is not within the key's reach`);
 }
 
 function mergeSettings(before: ProjectSettings, given: Partial<ProjectSettings> = {}): ProjectSettings {

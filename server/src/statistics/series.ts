@@ -46,7 +46,7 @@ export function planSpan({ to, from, step }: RequestedSpan, now: number): Span {
 }
 
 function refuse(detail: string): never {
-  throw new ServiceError('query_invalid', { details: [detail] });
+  throw new ServiceError('query_invalid', detail);
 }
 
 export interface RequestPoint {

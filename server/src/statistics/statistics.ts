@@ -147,8 +147,10 @@ function createReads(database: Database) {
       const before = await listSizesBefore(database, projectIds, span.from);
       const rows = await listCatalogCounts(database, projectIds, span);
       if (rows !== undefined) return sumSizes(before, rows, span);
-      const details = ['too much happened between /from and /to: ask for less, or for a /projectId'];
-      throw new ServiceError('query_invalid', { details });
+      throw new ServiceError(
+        'query_invalid',
+        'too much happened between /from and /to: ask for less, or for a /projectId',
+      );
     },
   };
 }

@@ -24,7 +24,8 @@ export function markOf(state: unknown): string {
  */
 export function refuseOtherState(expected: ExpectedStates, present: string): void {
   if (expected === undefined || expected.includes(present)) return;
-  throw new ServiceError('changed_meanwhile', {
-    details: [`the present ETag is "${present}": read it again, and send the change with that If-Match`],
-  });
+  throw new ServiceError(
+    'changed_meanwhile',
+    `the present ETag is "${present}": read it again, and send the change with that If-Match`,
+  );
 }

@@ -124,8 +124,7 @@ function refuseWhenLost({ projects }: TaskRouteParts, request: FastifyRequest, {
 }
 
 function readCursor(cursor: string): number {
-  if (!/^\d{1,15}$/.test(cursor))
-    throw new ServiceError('query_invalid', { details: ['/cursor is not one of ours'] });
+  if (!/^\d{1,15}$/.test(cursor)) throw new ServiceError('query_invalid', '/cursor is not one of ours');
   return Number(cursor);
 }
 

@@ -76,13 +76,11 @@ export function createEndpointManagement(parts: EndpointManagementParts) {
       const { accountId } = author;
       checkUrl(given.url);
       if (!(await projects.reachesScope(author, given.scope)))
-        throw new ServiceError('key_beyond_own', { details: ['/scope is not within reach'] });
+        throw new ServiceError('key_beyond_own', '/scope is not within reach');
       const secret = makeSecret();
       const endpoint = await endpoints.create(writer, async (tx) => {
         if ((await ENDPOINTS.count(tx, { account_id: accountId })) >= MOST)
-          throw new ServiceError('request_invalid', {
-            details: [`an account has at most ${MOST} webhook endpoints`],
-          });
+          throw new ServiceError('request_invalid', `an account has at most ${MOST} webhook endpoints`);
         const now = clock.now();
         const made = await insertEndpoint(tx, {
           ...{ ...given, events: [...new Set(given.events)], accountId },
@@ -165,7 +163,7 @@ export const markOfEndpoint = ({ secrets, ...endpoint }: Endpoint): string =>
 /** @throws request_invalid */
 function checkUrl(url: string): void {
   const problem = checkHttpUrl(url);
-  if (problem !== undefined) throw new ServiceError('request_invalid', { details: [`/url: ${problem}`] });
+  if (problem !== undefined) throw new ServiceError('request_invalid', `/url: ${problem}`);
 }
 
 /**

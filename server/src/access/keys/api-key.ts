@@ -72,16 +72,13 @@ export function refuseHigherKey(author: Author, key: Pick<ApiKey, 'access' | 'sc
   refuseMoreAccess(author.access, key.access);
   // With a key of the account one could invite an owner.
   const isOwners = isUser(author) && !includesRole(author.role, 'owner') && key.scope.type === 'account';
-  if (isOwners)
-    throw new ServiceError('role_refused', { details: ['keys of the account take the role owner'] });
+  if (isOwners) throw new ServiceError('role_refused', 'keys of the account take the role owner');
 }
 
 /** @throws key_beyond_own */
 export function refuseMoreAccess(own: Access, requested: Access): void {
   if (allows(own, requested)) return;
-  throw new ServiceError('key_beyond_own', {
-    details: [`a key with access ${own} gives no access ${requested}`],
-  });
+  throw new ServiceError('key_beyond_own', `a key with access ${own} gives no access ${requested}`);
 }
 
 /** What ends a key's rights; null: nothing. */
@@ -111,12 +108,10 @@ const isWider = (own: number | null, requested: number | null) =>
  */
 export function planRotation(key: ApiKey, now: number, overlapSeconds: number): number {
   if (key.rotatedTo !== null) {
-    throw new ServiceError('request_invalid', {
-      details: [`the key was rotated already, to key ${key.rotatedTo}`],
-    });
+    throw new ServiceError('request_invalid', `the key was rotated already, to key ${key.rotatedTo}`);
   }
   if (isExpired(key, now)) {
-    throw new ServiceError('request_invalid', { details: ['the key has expired: create a new one'] });
+    throw new ServiceError('request_invalid', 'the key has expired: create a new one');
   }
   return Math.min(key.expiresAt ?? Number.MAX_SAFE_INTEGER, now + overlapSeconds * 1000);
 }

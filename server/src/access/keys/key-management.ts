@@ -87,7 +87,7 @@ export function createKeyManagement(parts: KeyManagementParts) {
     }: NewKey & { readonly value: string },
   ): Promise<Planned<ApiKey>> {
     if (expiresAt !== null && expiresAt <= clock.now())
-      throw new ServiceError('request_invalid', { details: ['/expiresAt must be an instant to come'] });
+      throw new ServiceError('request_invalid', '/expiresAt must be an instant to come');
     const details = { scope, access, expiresAt, requestsPerMinute: rateLimit?.requestsPerMinute ?? null };
     return { after: await insertMade(tx, author, { ...details, name, value }), details };
   }
@@ -172,9 +172,7 @@ async function refuseBeyond(
 ): Promise<void> {
   refuseHigherKey(author, { scope, access });
   if (await projects.reachesScope(author, scope)) return;
-  throw new ServiceError('key_beyond_own', {
-    details: [`/scope ${describeScope(scope)} is not within reach`],
-  });
+  throw new ServiceError('key_beyond_own', `/scope ${describeScope(scope)} is not within reach`);
 }
 
 /** In the transaction that writes the key: the own limits may just have been narrowed. @throws key_beyond_own, scope_refused */
@@ -200,10 +198,10 @@ export async function refuseLimited(tx: ControlTransaction, author: Author): Pro
   const own = await KEYS.find(tx, author, author.keyId);
   if (own === undefined) throw new ServiceError('scope_refused');
   if (own.requestsPerMinute === null && own.expiresAt === null) return;
-  const details = [
+  throw new ServiceError(
+    'key_beyond_own',
     'a key with a rate limit or an end makes no users, who have neither: use a key without, or an owner',
-  ];
-  throw new ServiceError('key_beyond_own', { details });
+  );
 }
 
 /** @returns those that a change touches: a key that has more already may be renamed */

@@ -146,7 +146,7 @@ function authenticateBySecret(secret: string): ClientAuth {
 /** The browser is never sent to what is not a web address. */
 function checkedUrl(url: URL): string {
   if (isProtectedUrl(url)) return url.href;
-  throw new ServiceError('provider_unavailable', { details: ['one of its addresses is not https'] });
+  throw new ServiceError('provider_unavailable', 'one of its addresses is not https');
 }
 
 /** @throws provider_refused, provider_unavailable */
@@ -279,7 +279,7 @@ function readGroups(claim: unknown): readonly string[] {
 }
 
 function refused(detail: string): ServiceError {
-  return new ServiceError('provider_refused', { details: [detail] });
+  return new ServiceError('provider_refused', detail);
 }
 
 /** @returns the highest role that the groups give in the account, and in each part of it */

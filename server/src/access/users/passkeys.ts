@@ -180,9 +180,10 @@ export const ALGORITHMS = [-7, -8, -257];
 function hostOf(origin: string): string {
   const { hostname } = new URL(origin);
   if (isIP(hostname.replace(/^\[|\]$/g, '')) === 0) return hostname;
-  throw new ServiceError('request_invalid', {
-    details: ['browsers take passkeys from a host name alone: use the console at a name, such as localhost'],
-  });
+  throw new ServiceError(
+    'request_invalid',
+    'browsers take passkeys from a host name alone: use the console at a name, such as localhost',
+  );
 }
 
 /** @returns what names the attempt, not checked yet. @throws passkey_refused */

@@ -65,7 +65,7 @@ export function refuseWeakPassword(
 }
 
 function weak(field: string, problem: string): ServiceError {
-  return new ServiceError('request_invalid', { details: [`/${field} ${problem}`] });
+  return new ServiceError('request_invalid', `/${field} ${problem}`);
 }
 
 const hashing = new Turns(AT_ONCE);

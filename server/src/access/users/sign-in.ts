@@ -175,9 +175,7 @@ export function createCompanySignIn(parts: CompanySignInParts) {
     const { email, role, roles } = claimed;
     // Never that user: a person who may choose an address at the provider would take over their account here.
     if ((await findUserByEmail(tx, email)) !== undefined) {
-      throw new ServiceError('email_taken', {
-        details: ['it signs in with a password: an owner deletes that user first'],
-      });
+      throw new ServiceError('email_taken', 'it signs in with a password: an owner deletes that user first');
     }
     await removeInvitationsTo(tx, { accountId: first.id, email });
     const { issuer, subject } = account;
@@ -225,9 +223,10 @@ export function createCompanySignIn(parts: CompanySignInParts) {
         return session;
       });
       if (opened !== undefined) return opened;
-      throw new ServiceError('no_role', {
-        details: ['none of your groups at the provider has a role: ask an owner which one you need'],
-      });
+      throw new ServiceError(
+        'no_role',
+        'none of your groups at the provider has a role: ask an owner which one you need',
+      );
     },
 
     /** @returns where the browser signs out of the provider too; undefined: nowhere, also while the provider is away */

@@ -117,7 +117,7 @@ interface RoleChange {
 async function checkRoles(projects: Projects, { tx, author, before, after }: RoleChange): Promise<void> {
   // At the next sign-in they would be those of the groups again.
   if (before.signsInWith === 'company-account')
-    throw new ServiceError('role_of_groups', { details: ['change the groups at the provider'] });
+    throw new ServiceError('role_of_groups', 'change the groups at the provider');
   await refuseUnfitRoles(projects, author, after);
   if (gainsRoles(before, after)) await refuseLimited(tx, author);
   if (before.role !== 'owner') return;
@@ -128,9 +128,7 @@ async function checkRoles(projects: Projects, { tx, author, before, after }: Rol
 /** @throws last_owner */
 async function refuseLastOwner(tx: ControlTransaction, { accountId, signsInWith }: User): Promise<void> {
   if (signsInWith === 'company-account' || (await countLocalOwners(tx, accountId)) > 1) return;
-  throw new ServiceError('last_owner', {
-    details: ['make another user who signs in with a password an owner first'],
-  });
+  throw new ServiceError('last_owner', 'make another user who signs in with a password an owner first');
 }
 
 export function describeUserChange(

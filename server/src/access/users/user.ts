@@ -86,13 +86,11 @@ export async function refuseUnfitRoles(
     if (seen.has(named)) throw invalid(`/roles/${at}/scope ${named} is there twice`);
     seen.add(named);
     if (await projects.reachesScope(author, scope)) continue;
-    throw new ServiceError('scope_refused', {
-      details: [`/roles/${at}/scope ${named} does not exist in the account`],
-    });
+    throw new ServiceError('scope_refused', `/roles/${at}/scope ${named} does not exist in the account`);
   }
 }
 
-export const invalid = (detail: string) => new ServiceError('request_invalid', { details: [detail] });
+export const invalid = (detail: string) => new ServiceError('request_invalid', detail);
 
 /** Where the console takes a token. Behind the `#`, so that no server and no proxy writes it into a log. */
 export function ownerLinkUrl(base: string, token: string): string {

@@ -105,9 +105,10 @@ const MAX_DEPTH = 20;
 export function readCategory(parameter: string, text: string): string[] {
   const path = readNames(text);
   if (path !== undefined && path.length >= 1 && path.length <= MAX_DEPTH) return path;
-  throw new ServiceError('query_invalid', {
-    details: [`/${parameter} must be a JSON list of 1 to ${MAX_DEPTH} names, such as ["Tools","Drills"]`],
-  });
+  throw new ServiceError(
+    'query_invalid',
+    `/${parameter} must be a JSON list of 1 to ${MAX_DEPTH} names, such as ["Tools","Drills"]`,
+  );
 }
 
 /** @returns a JSON list of texts; undefined for anything else */

@@ -71,7 +71,7 @@ export const productRoutes =
         whileCallerWaits(reply, async (signal) => {
           const page = await catalog.readProductPage({ projectId: project.id, identifier }, signal);
           if (page === undefined)
-            throw new ServiceError('not_found', { details: [`no product ${JSON.stringify(identifier)}`] });
+            throw new ServiceError('not_found', `no product ${JSON.stringify(identifier)}`);
           if (Array.isArray(page)) return sendRaw(reply, JSON_TYPE, page);
           // A stored answer, which was made to this schema.
           return { ...page, product: page.product as Static<typeof LookupProduct> };
@@ -101,7 +101,7 @@ function readQuestion({ q, filter, category }: Static<typeof ProductListQuery>) 
 function refuseBeside(what: string, given: Readonly<Record<string, unknown>>): void {
   const name = Object.keys(given).find((one) => given[one]);
   if (name === undefined) return;
-  throw new ServiceError('query_invalid', { details: [`${what}: leave ${name} out`] });
+  throw new ServiceError('query_invalid', `${what}: leave ${name} out`);
 }
 
 async function listRange(

@@ -66,7 +66,7 @@ export const lookupRoutes =
           ...{ projectId: project.id, identifiers: [identifier], frame: ALONE },
         });
         if (answers.count === 0) {
-          throw new ServiceError('not_found', { details: [`no product ${JSON.stringify(identifier)}`] });
+          throw new ServiceError('not_found', `no product ${JSON.stringify(identifier)}`);
         }
         return sendAnswers(reply, answers);
       },

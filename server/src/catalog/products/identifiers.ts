@@ -60,5 +60,5 @@ function parseList(text: string): string[] {
 }
 
 function refuse(message: string): ServiceError {
-  return new ServiceError('query_invalid', { details: [`/identifiers ${message}`] });
+  return new ServiceError('query_invalid', `/identifiers ${message}`);
 }

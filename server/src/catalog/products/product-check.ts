@@ -160,7 +160,7 @@ export function unpackBody({ bytes, encoding, maxMib }: BodySource): Buffer {
 function readText(source: BodySource): string {
   const plain = unpackBody(source);
   refuseExcess(plain, source.maxMib);
-  if (!isUtf8(plain)) throw new ServiceError('body_not_json', { details: ['the body is not valid UTF-8'] });
+  if (!isUtf8(plain)) throw new ServiceError('body_not_json', 'the body is not valid UTF-8');
   return plain.toString('utf8').replace(/^\uFEFF/, '');
 }
 

@@ -22,9 +22,10 @@ export function refuseRestore(commits: readonly KeptCommit[], order: RestoreOrde
 export function refusalOfRestore(last: number | undefined, { commit, ifLast }: RestoreOrder): ServiceError {
   if (last === undefined && commit === undefined) return new ServiceError('nothing_to_restore');
   if (last === undefined)
-    return new ServiceError('nothing_to_restore', {
-      details: [`the commit ${commit} is not kept any more, or was undone already`],
-    });
+    return new ServiceError(
+      'nothing_to_restore',
+      `the commit ${commit} is not kept any more, or was undone already`,
+    );
   const details = [`the last commit is ${last}, ifLast says ${ifLast}: look at the commits again`];
   return new ServiceError('changed_meanwhile', { details });
 }
@@ -91,9 +92,7 @@ export function createKeptCommits({ store, scans, tasks, getSettings }: CatalogP
 }
 
 const refuseUnkept = (commit: number) =>
-  new ServiceError('not_found', {
-    details: [`the commit ${commit} is not kept: GET …/commits lists those that are`],
-  });
+  new ServiceError('not_found', `the commit ${commit} is not kept: GET …/commits lists those that are`);
 
 function toShown({ before, after, ...change }: KeptChange) {
   const { isChangedSince: changedSince, productId, identifier, kind } = change;
@@ -110,7 +109,5 @@ function readPlace(cursor: string): KeptPlace {
   const [, part, id] =
     /^(present|created) (\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
   if (part === 'present' || part === 'created') return { part, productId: Number(id) };
-  throw new ServiceError('query_invalid', {
-    details: ['/cursor must be the nextCursor of the page before'],
-  });
+  throw new ServiceError('query_invalid', '/cursor must be the nextCursor of the page before');
 }

@@ -79,8 +79,7 @@ async function untilDone<Answer>({ rawBody }: FastifyRequest, work: Promise<Answ
 
 /** @throws body_not_json for a request without a body */
 function rawBodyOf(request: FastifyRequest): RawBody {
-  if (request.rawBody === undefined)
-    throw new ServiceError('body_not_json', { details: ['the body is empty'] });
+  if (request.rawBody === undefined) throw new ServiceError('body_not_json', 'the body is empty');
   return request.rawBody;
 }
 
@@ -125,8 +124,10 @@ async function takeFromQuery(request: FastifyRequest): Promise<void> {
   if (named.length === 0) return;
   if (isEmpty(request.body)) request.body = named;
   else if (JSON.stringify(listOf(request.body as string[])) !== JSON.stringify(named)) {
-    const details = ['/identifiers of the query and of the body differ, send one of them'];
-    throw new ServiceError('query_invalid', { details });
+    throw new ServiceError(
+      'query_invalid',
+      '/identifiers of the query and of the body differ, send one of them',
+    );
   }
 }
 

@@ -91,9 +91,7 @@ export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
     const idempotencyKey = request.headers['idempotency-key'];
     if (typeof idempotencyKey !== 'string' || idempotencyKey === '') return work(noRecord);
     if (idempotencyKey.length > 255) {
-      throw new ServiceError('query_invalid', {
-        details: ['Idempotency-Key must not have more than 255 characters'],
-      });
+      throw new ServiceError('query_invalid', 'Idempotency-Key must not have more than 255 characters');
     }
     const keyed = { caller: nameCaller(request.caller), idempotencyKey, requestHash: hashRequest(request) };
     const place = `${keyed.caller} ${idempotencyKey}`;

@@ -96,9 +96,7 @@ export function cutPage<Element>(
   placeOf: (element: Element, at: number) => number,
 ): { page: Element[]; nextCursor: string | null } {
   if (cursor !== undefined && !/^\d{1,15}$/.test(cursor))
-    throw new ServiceError('query_invalid', {
-      details: ['/cursor must be the nextCursor of the page before'],
-    });
+    throw new ServiceError('query_invalid', '/cursor must be the nextCursor of the page before');
   const after = cursor === undefined ? -1 : Number(cursor);
   const rest = all
     .map((element, at) => ({ element, place: placeOf(element, at) }))
@@ -130,7 +128,7 @@ export function readIfMatch(request: FastifyRequest): ExpectedStates {
   for (let rest = header; rest !== ''; ) {
     const found = TAG.exec(rest);
     if (found === null) {
-      throw new ServiceError('query_invalid', { details: ['If-Match must be * or ETags, such as "abc"'] });
+      throw new ServiceError('query_invalid', 'If-Match must be * or ETags, such as "abc"');
     }
     if (found[1] === undefined) marks.push(found[2] ?? '');
     rest = rest.slice(found[0].length);

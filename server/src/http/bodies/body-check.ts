@@ -166,7 +166,7 @@ export function joinTwins<Parameters extends object>(query: Parameters, body: Pa
   for (const [name, value] of sent) {
     const given = (query as Record<string, unknown>)[name];
     if (given === undefined || isDeepStrictEqual(given, value)) continue;
-    throw new ServiceError('query_invalid', { details: [`/${name} of the query and of the body differ`] });
+    throw new ServiceError('query_invalid', `/${name} of the query and of the body differ`);
   }
   return { ...query, ...Object.fromEntries(sent) };
 }

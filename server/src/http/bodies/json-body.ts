@@ -127,7 +127,7 @@ function isDecided({ beyond }: JsonCounts, limits: JsonLimits): boolean {
 function parseCounted(plain: Uint8Array, counts: JsonCounts, limits: JsonLimits): unknown {
   if (plain.length === 0) return undefined;
   const excess = describeExcess(counts, limits);
-  if (excess !== undefined) throw new ServiceError('request_invalid', { details: [excess] });
+  if (excess !== undefined) throw new ServiceError('request_invalid', excess);
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(plain);
     const value: unknown = JSON.parse(text);

@@ -247,7 +247,7 @@ function readProjectId(query: unknown): number | undefined {
   if (given === '') delete parameters.projectId;
   if (given === undefined || given === '') return undefined;
   if (typeof given === 'string' && /^\d{1,15}$/.test(given)) return Number(given);
-  throw new ServiceError('query_invalid', { details: ['/projectId must be integer'] });
+  throw new ServiceError('query_invalid', '/projectId must be integer');
 }
 
 /** What projects know about the project of a path. */
@@ -341,4 +341,4 @@ async function isFound(find: () => unknown): Promise<boolean> {
 }
 
 const roleRefused = (required: Role, held: string) =>
-  new ServiceError('role_refused', { details: [`this takes the role ${required}, ${held}`] });
+  new ServiceError('role_refused', `this takes the role ${required}, ${held}`);

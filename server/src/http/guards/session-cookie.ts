@@ -41,9 +41,10 @@ export function createSessionCookie(publicUrl: string | undefined, plainName = S
       const isOwn = own === undefined ? URL.parse(origin)?.host === request.host : origin === own;
       if (isOwn) return;
       const expected = own ?? `of this host, ${request.host}`;
-      throw new ServiceError('origin_refused', {
-        details: [`Origin must be ${expected}; behind a proxy RELATA_PUBLIC_URL says which it is`],
-      });
+      throw new ServiceError(
+        'origin_refused',
+        `Origin must be ${expected}; behind a proxy RELATA_PUBLIC_URL says which it is`,
+      );
     },
   };
 }

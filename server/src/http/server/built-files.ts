@@ -192,7 +192,7 @@ export function serveDocs(server: Server, folder = DOCS_FOLDER, document = DOCUM
   const readDocument = readOnce(() => readFile(document));
   const readApi = readOnce(() => {
     const page = files().get('api.html');
-    if (page === undefined) throw new ServiceError('not_found', { details: [API_MISSING] });
+    if (page === undefined) throw new ServiceError('not_found', API_MISSING);
     return { page, policy: policyOfApi(page.plain) };
   });
   const config = { guard: 'none' } as const;

@@ -144,10 +144,10 @@ function findFault({ httpVersion, headers, rawHeaders }: IncomingMessage, count:
   }
   const hosts = rawHeaders.filter((text, at) => at % 2 === 0 && isHost(text)).length;
   if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
-    return new ServiceError('bad_request', { details: ['exactly one header Host is needed'] });
+    return new ServiceError('bad_request', 'exactly one header Host is needed');
   }
   if (headers.expect !== undefined && !/^100-continue$/i.test(headers.expect)) {
-    return new ServiceError('expectation_failed', { details: ['Expect can be 100-continue or absent'] });
+    return new ServiceError('expectation_failed', 'Expect can be 100-continue or absent');
   }
   return undefined;
 }

@@ -31,7 +31,7 @@ export function readEncoding(header: string | undefined): BodyEncoding {
   const name = header?.trim().toLowerCase() ?? '';
   const known = Object.hasOwn(NAMES, name) ? NAMES[name] : undefined;
   if (known !== undefined) return known;
-  throw new ServiceError('body_encoding', { details: [`Content-Encoding ${name} is not known`] });
+  throw new ServiceError('body_encoding', `Content-Encoding ${name} is not known`);
 }
 
 /** On the calling thread. Stops at the limit, so that a small body cannot fill the memory. @throws body_not_unpacked, body_too_large */
