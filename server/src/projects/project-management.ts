@@ -15,18 +15,7 @@ import {
   reachesNoGroup,
   reachesProject,
 } from './project.ts';
-import {
-  findGroup,
-  findProject,
-  findProjectsOfGroup,
-  insertGroup,
-  insertProject,
-  listGroupsInReach,
-  listProjectsInReach,
-  removeGroup,
-  renameGroup,
-  updateProject,
-} from './project-store.ts';
+import * as projectStore from './project-store.ts';
 
 interface ProjectChange extends Partial<NewProject> {
   readonly id: number;
@@ -69,17 +58,20 @@ export function createProjectManagement(parts: ProjectManagementParts): ProjectM
     async pageProjects(reach, { deleted = false, ...page }) {
       const place = readPlace(page);
       const deletedAfter = deleted ? clock.now() - RESTORABLE_MS : undefined;
-      return toPage(await listProjectsInReach(database.read, reach, { place, deletedAfter }), place);
+      return toPage(
+        await projectStore.listProjectsInReach(database.read, reach, { place, deletedAfter }),
+        place,
+      );
     },
     async getProject(reach, id) {
-      const project = await findProject(database.read, id);
+      const project = await projectStore.findProject(database.read, id);
       return refuseUnlessInUse(project, reach);
     },
     async createProject(author, given, beside) {
       refuseProjectKey(author);
       return writeProject(parts, async (tx) => {
         await refuseUnreachedGroup(tx, author, given.projectGroupId);
-        const project = await insertProject(tx, {
+        const project = await projectStore.insertProject(tx, {
           accountId: author.accountId,
           tags: [],
           createdAt: clock.now(),
@@ -95,7 +87,7 @@ export function createProjectManagement(parts: ProjectManagementParts): ProjectM
         const before = await getToChange(tx, author, given.id);
         if (given.projectGroupId !== undefined) await refuseUnreachedGroup(tx, author, given.projectGroupId);
         const project = { ...before, ...given, settings: mergeSettings(before.settings, given.settings) };
-        await updateProject(tx, project);
+        await projectStore.updateProject(tx, project);
         const details = describeChange(before, project);
         return { project, change: { ...projectChange(author, 'changed', project), details }, beside };
       }),
@@ -104,18 +96,18 @@ export function createProjectManagement(parts: ProjectManagementParts): ProjectM
         const before = await getToChange(tx, author, id);
         if (confirm !== before.name) throw new ServiceError('confirm_missing');
         const project = { ...before, deletedAt: clock.now() };
-        await updateProject(tx, project);
+        await projectStore.updateProject(tx, project);
         return { project, change: projectChange(author, 'deleted', project), beside };
       }),
     restoreProject: (author, id, beside) =>
       writeProject(parts, async (tx) => {
         refuseProjectKey(author);
-        const before = await findProject(tx, id);
+        const before = await projectStore.findProject(tx, id);
         const isInReach = before !== undefined && reachesProject(author, before);
         if (!isInReach || !isRestorable(before, clock.now())) throw new ServiceError('not_found');
         refuseReachedAlone(author, before);
         const project = { ...before, deletedAt: null };
-        await updateProject(tx, project);
+        await projectStore.updateProject(tx, project);
         return { project, change: projectChange(author, 'restored', project), beside };
       }),
   };
@@ -144,7 +136,7 @@ async function writeProject(
 
 async function getToChange(tx: ControlTransaction, author: Author, id: number): Promise<Project> {
   refuseProjectKey(author);
-  const project = refuseUnlessInUse(await findProject(tx, id), author);
+  const project = refuseUnlessInUse(await projectStore.findProject(tx, id), author);
   refuseReachedAlone(author, project);
   return project;
 }
@@ -169,7 +161,7 @@ function refuseReachedAlone(reach: Reach, { projectGroupId, accountId }: Project
  * §4.10.
  */
 async function refuseUnreachedGroup(tx: ControlTransaction, reach: Reach, groupId: number): Promise<void> {
-  const group = await findGroup(tx, groupId);
+  const group = await projectStore.findGroup(tx, groupId);
   if (group !== undefined && reachesGroup(reach, group)) return;
   throw new ServiceError('scope_refused', `/projectGroupId ${groupId} is not within the key's reach`);
 }
@@ -229,13 +221,17 @@ export function createGroupManagement({
     async listGroups(reach, page) {
       refuseWithoutGroup(reach);
       const place = readPlace(page);
-      return toPage(await listGroupsInReach(database.read, reach, place), place);
+      return toPage(await projectStore.listGroupsInReach(database.read, reach, place), place);
     },
     getGroup: (reach, id) => getGroupInReach(database.read, reach, id),
     async createGroup(author, { name }, beside) {
       if (author.scope.type !== 'account') throw new ServiceError('scope_refused');
       return database.write('all', async (tx) => {
-        const group = await insertGroup(tx, { accountId: author.accountId, name, createdAt: clock.now() });
+        const group = await projectStore.insertGroup(tx, {
+          accountId: author.accountId,
+          name,
+          createdAt: clock.now(),
+        });
         await auditLog.recordChange(groupChange(author, 'created', group), tx);
         await beside?.(tx, group);
         return group;
@@ -245,7 +241,7 @@ export function createGroupManagement({
       return database.write('all', async (tx) => {
         const before = await getGroupInReach(tx, author, id);
         const group = { ...before, name: name ?? before.name };
-        await renameGroup(tx, id, group.name);
+        await projectStore.renameGroup(tx, id, group.name);
         const details = describeChange(before, group);
         await auditLog.recordChange({ ...groupChange(author, 'changed', group), details }, tx);
         await beside?.(tx, group);
@@ -257,7 +253,7 @@ export function createGroupManagement({
         const group = await getGroupInReach(tx, author, id);
         await refuseNotEmpty(tx, id);
         await onGroupRemoved(tx, id);
-        await removeGroup(tx, id);
+        await projectStore.removeGroup(tx, id);
         await auditLog.recordChange(groupChange(author, 'deleted', group), tx);
         await beside?.(tx, group);
       });
@@ -272,7 +268,7 @@ async function getGroupInReach(
   id: number,
 ): Promise<ProjectGroup> {
   refuseWithoutGroup(reach);
-  const group = await findGroup(rows, id);
+  const group = await projectStore.findGroup(rows, id);
   if (group === undefined || !reachesGroup(reach, group)) throw new ServiceError('not_found');
   return group;
 }
@@ -282,7 +278,7 @@ function refuseWithoutGroup(reach: Reach): void {
 }
 
 async function refuseNotEmpty(tx: ControlTransaction, groupId: number): Promise<void> {
-  const projects = await findProjectsOfGroup(tx, groupId);
+  const projects = await projectStore.findProjectsOfGroup(tx, groupId);
   if (projects.length === 0) return;
   const details = projects.map(({ name, deletedAt }) =>
     deletedAt === null ? name : `${name}: deleted, can be brought back for 30 days`,

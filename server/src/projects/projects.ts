@@ -16,18 +16,7 @@ import {
   type GroupManagement,
   type ProjectManagement,
 } from './project-management.ts';
-import {
-  type Account,
-  findAccount,
-  findAccounts,
-  findDeletedUpTo,
-  findGroup,
-  findProject,
-  findReachedProjects,
-  insertAccount,
-  type ReachedProject,
-  removeProject,
-} from './project-store.ts';
+import * as projectStore from './project-store.ts';
 
 export {
   type Actor,
@@ -58,7 +47,7 @@ export interface Projects
    * Every project in reach by id, or the one asked for. Source: docs/interface.md §4.1.
    * @throws scope_refused when that one is out of reach
    */
-  listProjects(caller: Caller, projectId?: number): Promise<ReachedProject[]>;
+  listProjects(caller: Caller, projectId?: number): Promise<projectStore.ReachedProject[]>;
   /** The project of a path. An unknown, deleted or unreached one is not_found alike. @throws not_found */
   choosePathProject(caller: Caller, projectId: number): Promise<ChosenProject>;
   /** Also of a deleted project, whose tasks may still run. @throws not_found */
@@ -81,13 +70,13 @@ export interface Projects
 
 interface Accounts {
   /** @throws Error when the name is taken */
-  createAccount(name: string): Promise<Account>;
+  createAccount(name: string): Promise<projectStore.Account>;
   /** The same within a transaction that also creates other rows. */
-  addAccount(tx: ControlTransaction, name: string, command: string): Promise<Account>;
+  addAccount(tx: ControlTransaction, name: string, command: string): Promise<projectStore.Account>;
   /** @throws not_found */
-  getAccount(id: number): Promise<Account>;
+  getAccount(id: number): Promise<projectStore.Account>;
   /** By id. */
-  findAccounts(tx?: ControlTransaction): Promise<Account[]>;
+  findAccounts(tx?: ControlTransaction): Promise<projectStore.Account[]>;
 }
 
 export type ProjectsParts = Pick<Base, 'clock' | 'database'>;
@@ -103,7 +92,7 @@ export function createProjects({ database, clock }: ProjectsParts): Projects {
   const onGroupRemoved = (tx: ControlTransaction, id: number) => tellGone(tx, { type: 'project-group', id });
 
   async function getProject(projectId: number): Promise<Project> {
-    const project = await findProject(database.read, projectId);
+    const project = await projectStore.findProject(database.read, projectId);
     if (project === undefined) throw new ServiceError('not_found');
     return project;
   }
@@ -116,7 +105,7 @@ export function createProjects({ database, clock }: ProjectsParts): Projects {
     ...management,
     whenGone: (listener) => void listeners.push(listener),
     async listProjects(caller, projectId) {
-      const found = await findReachedProjects(database.read, caller, projectId);
+      const found = await projectStore.findReachedProjects(database.read, caller, projectId);
       if (projectId !== undefined && found.length === 0) throw new ServiceError('scope_refused');
       return found;
     },
@@ -128,15 +117,15 @@ export function createProjects({ database, clock }: ProjectsParts): Projects {
     async reachesScope(reach, scope) {
       if (scope.type === 'account') return reach.scope.type === 'account';
       if (scope.type === 'project') return choice.reachesProject(reach, scope.id);
-      const group = await findGroup(database.read, scope.id);
+      const group = await projectStore.findGroup(database.read, scope.id);
       return group !== undefined && reachesGroup(reach, group);
     },
     async purgeDeleted(onPurge) {
-      for (const id of await findDeletedUpTo(database.read, clock.now() - RESTORABLE_MS)) {
+      for (const id of await projectStore.findDeletedUpTo(database.read, clock.now() - RESTORABLE_MS)) {
         await onPurge(id);
         await database.write('all', async (tx) => {
           await tellGone(tx, { type: 'project', id });
-          await removeProject(tx, id);
+          await projectStore.removeProject(tx, id);
         });
       }
       dropCache();
@@ -146,10 +135,14 @@ export function createProjects({ database, clock }: ProjectsParts): Projects {
 
 /** Source: docs/interface.md §10.2 rule 3. */
 function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog): Accounts {
-  async function addAccount(tx: ControlTransaction, name: string, command: string): Promise<Account> {
-    const taken = (await findAccounts(tx)).some((account) => account.name === name);
+  async function addAccount(
+    tx: ControlTransaction,
+    name: string,
+    command: string,
+  ): Promise<projectStore.Account> {
+    const taken = (await projectStore.findAccounts(tx)).some((account) => account.name === name);
     if (taken) throw new Error(`There is an account named ${name} already.`);
-    const account = await insertAccount(tx, { name, createdAt: clock.now() });
+    const account = await projectStore.insertAccount(tx, { name, createdAt: clock.now() });
     const author: Author = commandAuthor(account.id, command);
     await auditLog.recordChange(
       { author, action: 'account.created', subject: { type: 'account', ...account } },
@@ -162,10 +155,10 @@ function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog):
     addAccount,
     createAccount: (name) => database.write('all', (tx) => addAccount(tx, name, 'relata account create')),
     async getAccount(id) {
-      const account = await findAccount(database.read, id);
+      const account = await projectStore.findAccount(database.read, id);
       if (account === undefined) throw new ServiceError('not_found');
       return account;
     },
-    findAccounts: (tx) => findAccounts(tx ?? database.read),
+    findAccounts: (tx) => projectStore.findAccounts(tx ?? database.read),
   };
 }

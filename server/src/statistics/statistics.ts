@@ -9,22 +9,10 @@ import { isUser } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Projects } from '../projects/projects.ts';
 import type { Base, ControlTransaction, Database } from '../storage/storage.ts';
-import {
-  addCatalogCounts,
-  dropCatalogCounts,
-  listCatalogCounts,
-  listSizesBefore,
-  removeCatalogCounts,
-} from './catalog-count-store.ts';
+import * as catalogStore from './catalog-count-store.ts';
 import { CatalogTally, type ProductCounts } from './catalog-tally.ts';
 import { type KeptKind, KeptRequests } from './kept-requests.ts';
-import {
-  addNotedRequests,
-  addRequestCounts,
-  dropRequestCounts,
-  listNotedRequests,
-  listRequestCounts,
-} from './request-count-store.ts';
+import * as requestStore from './request-count-store.ts';
 import { HOUR_SECONDS, MINUTE_SECONDS, RequestTally, WHOLE_ACCOUNT } from './request-tally.ts';
 import { type Span, sumRequests, sumSizes } from './series.ts';
 
@@ -53,7 +41,7 @@ export function createStatistics({ database, clock, logger, projects, countProdu
   projects.whenGone(async (tx, gone) => {
     if (gone.type !== 'project') return;
     noted.forget(gone.id);
-    await removeCatalogCounts(tx, gone.id);
+    await catalogStore.removeCatalogCounts(tx, gone.id);
   });
 
   /** One write after another, so that waiting for the last one waits for all. */
@@ -82,10 +70,10 @@ export function createStatistics({ database, clock, logger, projects, countProdu
 
     async function writeAll(tx: ControlTransaction): Promise<void> {
       for (const step of [MINUTE_SECONDS, HOUR_SECONDS]) {
-        await addRequestCounts(tx, step, counts);
-        await addCatalogCounts(tx, step, changes);
+        await requestStore.addRequestCounts(tx, step, counts);
+        await catalogStore.addCatalogCounts(tx, step, changes);
       }
-      await addNotedRequests(tx, noted);
+      await requestStore.addNotedRequests(tx, noted);
     }
   }
 
@@ -134,7 +122,7 @@ function createReads(database: Database) {
   return {
     /** @param apiKeyIds undefined: the whole account */
     async listRequests(accountId: number, apiKeyIds: readonly number[] | undefined, span: Span) {
-      const rows = await listRequestCounts(
+      const rows = await requestStore.listRequestCounts(
         database,
         { accountId, apiKeyIds: apiKeyIds ?? [WHOLE_ACCOUNT] },
         span,
@@ -142,10 +130,10 @@ function createReads(database: Database) {
       return sumRequests(rows, span);
     },
     listNoted: (accountId: number, apiKeyIds: readonly number[] | undefined, span: Span) =>
-      listNotedRequests(database, { accountId, apiKeyIds }, { ...span, limit: SHOWN_REQUESTS }),
+      requestStore.listNotedRequests(database, { accountId, apiKeyIds }, { ...span, limit: SHOWN_REQUESTS }),
     async listCatalogs(projectIds: readonly number[], span: Span) {
-      const before = await listSizesBefore(database, projectIds, span.from);
-      const rows = await listCatalogCounts(database, projectIds, span);
+      const before = await catalogStore.listSizesBefore(database, projectIds, span.from);
+      const rows = await catalogStore.listCatalogCounts(database, projectIds, span);
       if (rows !== undefined) return sumSizes(before, rows, span);
       throw new ServiceError(
         'query_invalid',
@@ -159,7 +147,7 @@ function createReads(database: Database) {
 function dropOld(database: Database, now: number): Promise<void> {
   const before = { minutes: now - MINUTES_RETAINED_MS, hours: now - HOURS_RETAINED_MS };
   return database.write('rows', async (tx) => {
-    await dropRequestCounts(tx, { ...before, noted: now - NOTED_RETAINED_MS });
-    await dropCatalogCounts(tx, before);
+    await requestStore.dropRequestCounts(tx, { ...before, noted: now - NOTED_RETAINED_MS });
+    await catalogStore.dropCatalogCounts(tx, before);
   });
 }

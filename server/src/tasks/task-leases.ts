@@ -3,14 +3,7 @@ import type { Logger } from '../kernel/logger.ts';
 import type { Base, Database } from '../storage/storage.ts';
 import { BACK_OFF_MS, logTrouble, Poll, pause } from './poll.ts';
 import { type Lane, laneKey, type Task } from './task.ts';
-import {
-  claimNext,
-  findClaims,
-  LEASE_MS,
-  listClaimable,
-  type RunnableKind,
-  renewLeases,
-} from './task-lease-store.ts';
+import * as leaseStore from './task-lease-store.ts';
 
 const RENEW_MS = 3_000;
 /** How soon a process finds what others accepted or lost, and that a run of its own is to be cancelled or taken over. */
@@ -54,7 +47,7 @@ export function createTaskLeases({ database, logger }: { database: Database; log
     if (held.length === 0) return;
     const begunAt = performance.now();
     const tasks = held.map(({ task }) => task);
-    const renewed = await renewLeases(database, owner, tasks);
+    const renewed = await leaseStore.renewLeases(database, owner, tasks);
     for (const lease of held) {
       if (renewed.has(lease.task.number)) lease.renewedAt = begunAt;
       else lose(lease);
@@ -64,7 +57,9 @@ export function createTaskLeases({ database, logger }: { database: Database; log
   async function check(): Promise<void> {
     const held = [...leases.values()];
     const tasks = held.map(({ task }) => task);
-    const claims = new Map((await findClaims(database, tasks)).map((claim) => [claim.number, claim]));
+    const claims = new Map(
+      (await leaseStore.findClaims(database, tasks)).map((claim) => [claim.number, claim]),
+    );
     for (const lease of held) {
       const claim = claims.get(lease.task.number);
       if (claim !== undefined && claim.owner !== owner) lose(lease);
@@ -99,7 +94,7 @@ export function createTaskLeases({ database, logger }: { database: Database; log
     async confirm({ number }: Task): Promise<void> {
       const lease = leases.get(number);
       if (lease === undefined || !database.isShared) return;
-      if (performance.now() - lease.renewedAt > LEASE_MS / 2) await renew([lease]);
+      if (performance.now() - lease.renewedAt > leaseStore.LEASE_MS / 2) await renew([lease]);
     },
   };
 }
@@ -107,7 +102,7 @@ export function createTaskLeases({ database, logger }: { database: Database; log
 interface ClaimParts extends Pick<Base, 'database' | 'logger'> {
   readonly owner: string;
   /** What can be run here. */
-  listKinds(): readonly RunnableKind[];
+  listKinds(): readonly leaseStore.RunnableKind[];
   countRuns(): number;
   /** `since`: an instant before the claim, by the clock of this process. */
   begin(task: Task, since: number): void;
@@ -162,7 +157,7 @@ export function createTaskClaims({ database, logger, owner, listKinds, countRuns
 
   async function claim(lane: Lane): Promise<void> {
     const since = performance.now();
-    const task = await claimNext(database, { owner, kinds: listKinds(), lane });
+    const task = await leaseStore.claimNext(database, { owner, kinds: listKinds(), lane });
     if (task !== undefined) begin(task, since);
   }
 
@@ -170,7 +165,7 @@ export function createTaskClaims({ database, logger, owner, listKinds, countRuns
     if (database.isShared) mayRun = Math.min(RUNS_AT_ONCE, countRuns() + SHARE);
     const limit = database.isShared ? mayRun - countRuns() : Number.MAX_SAFE_INTEGER;
     if (limit === 0) return;
-    for (const lane of await listClaimable(database, { kinds: listKinds(), limit })) addLane(lane);
+    for (const lane of await leaseStore.listClaimable(database, { kinds: listKinds(), limit })) addLane(lane);
   }
 
   return {

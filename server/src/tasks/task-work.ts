@@ -2,14 +2,7 @@ import { type EventDraft, recordEvents } from '../events/events.ts';
 import type { ControlTransaction } from '../storage/storage.ts';
 import { isTransient, logTrouble, pause } from './poll.ts';
 import { laneKey, type Task, type TaskDefinition, toWireTask } from './task.ts';
-import {
-  addLogLine,
-  endClaimed,
-  type RunnableKind,
-  releaseLease,
-  releaseLeases,
-  saveCancelState,
-} from './task-lease-store.ts';
+import * as leaseStore from './task-lease-store.ts';
 import { createTaskClaims, createTaskLeases, type TaskClaims, type TaskLeases } from './task-leases.ts';
 import { type ActiveRun, type EndedRun, PAUSE_MS, startRun, type TaskParts } from './task-runner.ts';
 import { findTask, removeHeld, saveReport } from './task-store.ts';
@@ -56,7 +49,7 @@ export class TaskWork {
   }
 
   /** The kinds of which this process may run another task. */
-  private listFreeKinds(): readonly RunnableKind[] {
+  private listFreeKinds(): readonly leaseStore.RunnableKind[] {
     return this.listKinds().flatMap((kind) => {
       const atOnce = this.definitions.get(kind)?.atOnce;
       if (atOnce === undefined) return { kind };
@@ -79,7 +72,7 @@ export class TaskWork {
   async start(): Promise<void> {
     const { database, runs = true } = this.parts;
     // The lock of the data folder shows that the process that held these is dead.
-    if (!database.isShared) await releaseLeases(database);
+    if (!database.isShared) await leaseStore.releaseLeases(database);
     this.leases.start();
     if (runs) this.claims.start();
   }
@@ -95,9 +88,9 @@ export class TaskWork {
     await this.leases.close();
     const { database, logger } = this.parts;
     // The process must end while the database is away, too.
-    await releaseLeases(database, this.leases.owner).catch((error: unknown) =>
-      logger.warn({ err: error }, 'leases could not be given up, they run out'),
-    );
+    await leaseStore
+      .releaseLeases(database, this.leases.owner)
+      .catch((error: unknown) => logger.warn({ err: error }, 'leases could not be given up, they run out'));
   }
 
   /** What comes behind a task that runs here is claimed when that has ended. */
@@ -195,7 +188,7 @@ export class TaskWork {
   }
 
   private async giveUp(task: Task): Promise<boolean> {
-    const isReleased = await releaseLease(this.parts.database, this.leases.owner, task);
+    const isReleased = await leaseStore.releaseLease(this.parts.database, this.leases.owner, task);
     this.claims.wake(task);
     return isReleased;
   }
@@ -229,7 +222,7 @@ export class TaskWork {
   private async giveBack(task: Task): Promise<undefined> {
     const { database, logger } = this.parts;
     try {
-      await releaseLease(database, this.leases.owner, task);
+      await leaseStore.releaseLease(database, this.leases.owner, task);
     } catch (error) {
       // Others take the task over when the lease runs out.
       logger.warn({ err: error, task: task.id }, 'a lease could not be given up, it runs out');
@@ -259,9 +252,15 @@ export class TaskWork {
     return database.write('rows', async (tx) => {
       if (failure) {
         const line = [`failed: ${failure.message}`, ...failure.details].join('; ');
-        await addLogLine(tx, task, { owner, at: clock.now(), line });
+        await leaseStore.addLogLine(tx, task, { owner, at: clock.now(), line });
       }
-      const ended = await endClaimed(tx, task, { owner, status, failure, result, finishedAt: clock.now() });
+      const ended = await leaseStore.endClaimed(tx, task, {
+        owner,
+        status,
+        failure,
+        result,
+        finishedAt: clock.now(),
+      });
       if (ended === undefined) return undefined;
       await saveReport(tx, task, end);
       await this.recordEnds(tx, [ended]);
@@ -274,9 +273,11 @@ export class TaskWork {
     const { database, logger } = this.parts;
     const { owner } = this.leases;
     // The caller who cancels waits for a limited time, and is answered then that the task goes on.
-    saveCancelState(database, run.task, { cancel: 'refused', owner }).catch((error: unknown) =>
-      logger.warn({ err: error, task: run.task.id }, 'a cancel could not be answered'),
-    );
+    leaseStore
+      .saveCancelState(database, run.task, { cancel: 'refused', owner })
+      .catch((error: unknown) =>
+        logger.warn({ err: error, task: run.task.id }, 'a cancel could not be answered'),
+      );
   }
 }
 

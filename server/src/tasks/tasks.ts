@@ -19,29 +19,9 @@ import {
   type TaskDefinition,
   type TaskRun,
 } from './task.ts';
-import {
-  countUnclaimed,
-  endUnclaimed,
-  findClaims,
-  findOldest,
-  heldBy,
-  saveCancelState,
-} from './task-lease-store.ts';
+import * as leaseStore from './task-lease-store.ts';
 import { type ActiveRun, describeRefused, PartCancelled, PartFailed, type TaskParts } from './task-runner.ts';
-import {
-  dropTasksBefore,
-  endTask,
-  findReportPart,
-  findStates,
-  findTask,
-  hasOpenOrdered,
-  insertTask,
-  listLogLines,
-  listNumberedTasks,
-  listOpenTasks,
-  listParts,
-  listTasks,
-} from './task-store.ts';
+import * as taskStore from './task-store.ts';
 import { createTaskWatch } from './task-watch.ts';
 import { TaskWork } from './task-work.ts';
 
@@ -63,7 +43,9 @@ export type Tasks = ReturnType<typeof createTasks>;
 
 export function createTasks(parts: TaskParts) {
   const { database, clock } = parts;
-  const watch = createTaskWatch(database.isShared ? (tasks) => findStates(database, tasks) : undefined);
+  const watch = createTaskWatch(
+    database.isShared ? (tasks) => taskStore.findStates(database, tasks) : undefined,
+  );
   const work = new TaskWork(parts, watch);
 
   return {
@@ -79,9 +61,13 @@ export function createTasks(parts: TaskParts) {
     ): Promise<Task> {
       parts.refuseProject?.(request.project.id);
       const { project, isHeld = false, alongside } = request;
-      const lease = isHeld ? heldBy(database, work.leases.owner) : undefined;
+      const lease = isHeld ? leaseStore.heldBy(database, work.leases.owner) : undefined;
       const task = await database.write(project.id, async (tx) => {
-        const accepted = await insertTask(tx, describeTask(definition, request, clock.now()), lease);
+        const accepted = await taskStore.insertTask(
+          tx,
+          describeTask(definition, request, clock.now()),
+          lease,
+        );
         await alongside?.(tx, accepted);
         return accepted;
       });
@@ -104,15 +90,15 @@ export function createTasks(parts: TaskParts) {
 
     /** @returns a refusal as a failed task shows it */
     describeFailure: (error: ServiceError) => describeRefused(parts, error),
-    find: (id: string) => findTask(database, id),
+    find: (id: string) => taskStore.findTask(database, id),
     /** @returns undefined also for one that was forgotten since */
     findByNumber: async (projectId: number, number: number): Promise<Task | undefined> =>
-      (await listNumberedTasks(database, projectId, [number]))[0],
-    list: (filter: Parameters<typeof listTasks>[1]) => listTasks(database, filter),
+      (await taskStore.listNumberedTasks(database, projectId, [number]))[0],
+    list: (filter: Parameters<typeof taskStore.listTasks>[1]) => taskStore.listTasks(database, filter),
     /** By their numbers, in no order; those that are forgotten are left out. */
     listNumbered: (projectId: number, numbers: readonly number[]) =>
-      listNumberedTasks(database, projectId, numbers),
-    listOpen: (projectId?: number) => listOpenTasks(database, projectId),
+      taskStore.listNumberedTasks(database, projectId, numbers),
+    listOpen: (projectId?: number) => taskStore.listOpenTasks(database, projectId),
     /**
      * Ends a task before it takes effect: at once while no process runs it, else by the process that does.
      * @throws task_uploading, task_ended, task_taking_effect
@@ -123,14 +109,14 @@ export function createTasks(parts: TaskParts) {
       const end = { status, finishedAt: clock.now() };
       return work.end(async (tx) => {
         const ended: Task[] = [];
-        for (const task of tasks) ended.push(...[(await endTask(tx, task, end)) ?? []].flat());
+        for (const task of tasks) ended.push(...[(await taskStore.endTask(tx, task, end)) ?? []].flat());
         return ended;
       });
     },
-    readLog: (task: Task): Promise<LogLine[]> => listLogLines(database, task),
+    readLog: (task: Task): Promise<LogLine[]> => taskStore.listLogLines(database, task),
     async *readReport(task: Task): AsyncGenerator<string> {
       for (let part = 0; ; part += 1) {
-        const lines = await findReportPart(database, task, part);
+        const lines = await taskStore.findReportPart(database, task, part);
         if (lines === undefined) return;
         yield lines;
       }
@@ -138,12 +124,12 @@ export function createTasks(parts: TaskParts) {
     /** @returns the task once it ended, or as it is after the time. */
     waitUntilEnded: (task: Task, waitMs: number) => work.waitUntilEnded(task, waitMs),
     /** Whether a project has ordered tasks that have not ended. */
-    hasOpenOrdered: (projectId: number) => hasOpenOrdered(database, projectId),
+    hasOpenOrdered: (projectId: number) => taskStore.hasOpenOrdered(database, projectId),
     /** Tasks that wait for their turn, of all processes. */
-    countWaiting: () => countUnclaimed(database, work.listKinds()),
+    countWaiting: () => leaseStore.countUnclaimed(database, work.listKinds()),
     /** By kind, of those that run by themselves. */
-    findOldest: () => findOldest(database, work.listKinds()),
-    dropEndedBefore: (before: number) => dropTasksBefore(database, before),
+    findOldest: () => leaseStore.findOldest(database, work.listKinds()),
+    dropEndedBefore: (before: number) => taskStore.dropTasksBefore(database, before),
   };
 }
 
@@ -165,7 +151,7 @@ function createTaskParts(work: TaskWork) {
   const { database, clock } = work.parts;
   return {
     /** @returns parts accepted before, also by a process that has died since */
-    list: (task: Task): Promise<Task[]> => listParts(database.read, task),
+    list: (task: Task): Promise<Task[]> => taskStore.listParts(database.read, task),
 
     /**
      * Accepts all or none, once for a task; `note` is written in the same transaction.
@@ -178,12 +164,12 @@ function createTaskParts(work: TaskWork) {
     ): Promise<readonly Task[]> {
       const project = { id: task.projectId, name: task.projectName };
       const parts = await database.write(task.projectId, async (tx) => {
-        const known = await listParts(tx, task);
+        const known = await taskStore.listParts(tx, task);
         if (known.length > 0) return known;
         const accepted: Task[] = [];
         for (const { definition, payload, alongside } of requests) {
           const request = { project, payload, origin: task.origin, parent: task };
-          const part = await insertTask(tx, describeTask(definition, request, clock.now()));
+          const part = await taskStore.insertTask(tx, describeTask(definition, request, clock.now()));
           await alongside?.(tx, part);
           accepted.push(part);
         }
@@ -212,9 +198,9 @@ function createTaskParts(work: TaskWork) {
 
     /** Passes on what a part logged and reported. */
     async tell(run: TaskRun, part: Task, passOn: (lines: string) => Promise<void>): Promise<void> {
-      for (const { line } of await listLogLines(database, part)) await run.log(line);
+      for (const { line } of await taskStore.listLogLines(database, part)) await run.log(line);
       for (let at = 0; ; at += 1) {
-        const lines = await findReportPart(database, part, at);
+        const lines = await taskStore.findReportPart(database, part, at);
         if (lines === undefined) return;
         await passOn(lines);
       }
@@ -250,11 +236,12 @@ async function cancelTask(work: TaskWork, task: Task): Promise<Task> {
   const { database } = work.parts;
   if (hasEnded(task)) throw new ServiceError('task_ended');
   if (work.isCarried(task)) throw new ServiceError('task_uploading');
-  const writes = await listParts(database.read, task);
+  const writes = await taskStore.listParts(database.read, task);
   if (writes.length > 0) return cancelWhole(work, task, writes);
   const cancelled = await cancelUnlessElsewhere(work, task);
   if (cancelled !== undefined) return cancelled;
-  if (!(await saveCancelState(database, task, { cancel: 'requested' }))) throw new ServiceError('task_ended');
+  if (!(await leaseStore.saveCancelState(database, task, { cancel: 'requested' })))
+    throw new ServiceError('task_ended');
   const timeUp = AbortSignal.timeout(CANCEL_MS);
   while (!timeUp.aborted) {
     await pause(ANSWER_POLL_MS, timeUp);
@@ -291,7 +278,7 @@ async function endFree(work: TaskWork, tasks: readonly Task[]): Promise<readonly
   const ended = await work.end(async (tx) => {
     const done: Task[] = [];
     for (const task of tasks)
-      done.push(...[(await endUnclaimed(database, tx, { task, ...end })) ?? []].flat());
+      done.push(...[(await leaseStore.endUnclaimed(database, tx, { task, ...end })) ?? []].flat());
     if (done.length > 0 && done.length < tasks.length) throw new ServiceError('task_taking_effect');
     return done;
   });
@@ -310,8 +297,8 @@ async function cancelHere(work: TaskWork, run: ActiveRun): Promise<Task> {
 
 /** @returns undefined while there is no answer. @throws task_taking_effect */
 async function readAnswer({ parts: { database } }: TaskWork, task: Task): Promise<Task | undefined> {
-  const [claim] = await findClaims(database, [task]);
-  const present = await findTask(database, task.id);
+  const [claim] = await leaseStore.findClaims(database, [task]);
+  const present = await taskStore.findTask(database, task.id);
   if (present?.status === 'CANCELLED') return present;
   const isOpen = present !== undefined && !hasEnded(present);
   if (!isOpen || claim?.cancel === 'refused') throw new ServiceError('task_taking_effect');

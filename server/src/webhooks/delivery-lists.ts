@@ -11,14 +11,7 @@ import {
   toPage,
 } from '../projects/projects.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
-import {
-  findDelivery,
-  insertDeliveries,
-  insertMessages,
-  listDeliveries,
-  listDue,
-  type NewDelivery,
-} from './delivery-store.ts';
+import * as deliveryStore from './delivery-store.ts';
 import { type Delivery, type DeliveryStatus, type Endpoint, writeBody } from './endpoint.ts';
 import { ENDPOINTS } from './endpoint-store.ts';
 
@@ -47,8 +40,8 @@ export function createDeliveryLists(
     ): Promise<ListPage<ShownDelivery>> {
       await getInReach(database.read, reach, endpointId);
       const place = readPlace(page);
-      const found = await listDeliveries(database.read, endpointId, { place, status });
-      const due = await listDue(database.read, endpointId);
+      const found = await deliveryStore.listDeliveries(database.read, endpointId, { place, status });
+      const due = await deliveryStore.listDue(database.read, endpointId);
       const { items, nextCursor } = toPage(found, place);
       return { items: items.map((delivery) => show(delivery, due)), nextCursor };
     },
@@ -61,7 +54,7 @@ export function createDeliveryLists(
     ) =>
       write(async (tx) => {
         await getInReach(tx, author, endpointId);
-        const former = await findDelivery(tx, { endpointId, id });
+        const former = await deliveryStore.findDelivery(tx, { endpointId, id });
         if (former === undefined) throw new ServiceError('not_found');
         const message = former.message.number;
         return addRequested(tx, { endpointId, message, kind: 'replay', at: clock.now() }, beside);
@@ -75,7 +68,7 @@ export function createDeliveryLists(
         const projectId = scope.type === 'project' ? scope.id : null;
         const body = writeBody(TEST_TYPE, at, { projectId, endpointId });
         const sent = { id: `msg_${randomBytes(16).toString('hex')}`, projectId, type: TEST_TYPE, at, body };
-        const [message] = await insertMessages(tx, [sent]);
+        const [message] = await deliveryStore.insertMessages(tx, [sent]);
         return addRequested(tx, { endpointId, message: message?.number ?? 0, kind: 'test', at }, beside);
       }),
   };
@@ -87,12 +80,12 @@ const TEST_TYPE = 'webhook.test';
 /** Adds a replay or a test, which goes out beside the events of projects, as those may be waiting. */
 async function addRequested(
   tx: ControlTransaction,
-  delivery: Omit<NewDelivery, 'lane'> & { readonly at: number },
+  delivery: Omit<deliveryStore.NewDelivery, 'lane'> & { readonly at: number },
   beside: Beside<ShownDelivery>,
 ): Promise<ShownDelivery> {
   const { endpointId, at, message, kind } = delivery;
-  const [id = 0] = await insertDeliveries(tx, [{ endpointId, lane: 0, message, kind }], at);
-  const added = await findDelivery(tx, { endpointId, id });
+  const [id = 0] = await deliveryStore.insertDeliveries(tx, [{ endpointId, lane: 0, message, kind }], at);
+  const added = await deliveryStore.findDelivery(tx, { endpointId, id });
   if (added === undefined) throw new Error(`the delivery ${id} is not there`);
   const shown = { ...added, dueAt: at };
   await beside(tx, shown);

@@ -5,20 +5,7 @@ import { tracedApart } from '../kernel/trace.ts';
 import type { Base } from '../storage/storage.ts';
 import { logTrouble, Poll } from '../tasks/tasks.ts';
 import { isDelivered, type SendDelivery } from './delivery-sender.ts';
-import {
-  type ClaimedLane,
-  claimLane,
-  closeLane,
-  findNext,
-  type Lane,
-  type LaneState,
-  listDueLanes,
-  releaseLanes,
-  saveAttempt,
-  saveLane,
-  stopDeliveries,
-  switchOff,
-} from './delivery-store.ts';
+import * as deliveryStore from './delivery-store.ts';
 import {
   type Attempt,
   type Delivery,
@@ -49,7 +36,7 @@ const AT_ONCE = 50;
 const GONE = 410;
 
 interface Outcome {
-  readonly lane: ClaimedLane;
+  readonly lane: deliveryStore.ClaimedLane;
   readonly delivery: Delivery;
   readonly endpoint: Endpoint;
   readonly attempt: Attempt;
@@ -112,18 +99,18 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
     if (running.size >= LANES) return;
     const now = clock.now();
     // Mostly there is nothing, and a write would wait for the disk.
-    for (const lane of await listDueLanes(database, { now, perEndpoint: LANES_OF_ENDPOINT })) {
+    for (const lane of await deliveryStore.listDueLanes(database, { now, perEndpoint: LANES_OF_ENDPOINT })) {
       if (signal.aborted || !hasRoom(lane)) continue;
-      begin(await claimLane(database, lane, { owner, now }), signal);
+      begin(await deliveryStore.claimLane(database, lane, { owner, now }), signal);
     }
   }
 
-  function hasRoom({ endpointId }: Lane): boolean {
+  function hasRoom({ endpointId }: deliveryStore.Lane): boolean {
     const ofEndpoint = [...running.values()].filter((lane) => lane.endpointId === endpointId);
     return running.size < LANES && ofEndpoint.length < LANES_OF_ENDPOINT;
   }
 
-  function begin(lane: ClaimedLane | undefined, signal: AbortSignal): void {
+  function begin(lane: deliveryStore.ClaimedLane | undefined, signal: AbortSignal): void {
     // Another process claimed it first.
     if (lane === undefined) return;
     const key = `${lane.endpointId} ${lane.lane}`;
@@ -142,25 +129,25 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
   }
 
   /** Sends the deliveries of a claimed lane in order, until one fails, none is left or the signal aborts. */
-  async function sendLane(claimed: ClaimedLane, signal: AbortSignal): Promise<void> {
+  async function sendLane(claimed: deliveryStore.ClaimedLane, signal: AbortSignal): Promise<void> {
     let lane = claimed;
     for (let sent = 0; sent < AT_ONCE && !signal.aborted; sent += 1) {
       if (!(await sendNext(lane))) return;
       lane = { ...lane, tries: 0 };
     }
     const released = { ...lane, dueAt: clock.now(), isHeld: false, owner };
-    await database.write('rows', (tx) => saveLane(database, tx, released));
+    await database.write('rows', (tx) => deliveryStore.saveLane(database, tx, released));
   }
 
   /** @returns whether this process goes on with the lane */
-  async function sendNext(lane: ClaimedLane): Promise<boolean> {
-    const delivery = await findNext(database.read, lane);
-    if (delivery === undefined) return !(await closeLane(database, { ...lane, owner }));
+  async function sendNext(lane: deliveryStore.ClaimedLane): Promise<boolean> {
+    const delivery = await deliveryStore.findNext(database.read, lane);
+    if (delivery === undefined) return !(await deliveryStore.closeLane(database, { ...lane, owner }));
     const endpoint = await findEndpoint(database.read, lane.endpointId);
     if (endpoint === undefined) return false;
     if (!endpoint.isEnabled && lane.lane !== 0) {
       // It was switched off since.
-      await database.write('rows', (tx) => stopDeliveries(tx, endpoint.id, clock.now()));
+      await database.write('rows', (tx) => deliveryStore.stopDeliveries(tx, endpoint.id, clock.now()));
       return false;
     }
     const attributes = { 'relata.webhook.endpoint': endpoint.id, 'relata.webhook.tries': lane.tries };
@@ -181,10 +168,10 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
     const failingSince = isDelivered(attempt) ? null : attempt.at;
     const isSaved = await database.write('rows', async (tx) => {
       // Another process may have it by now, and has sent the delivery too.
-      if (!(await saveLane(database, tx, { ...lane, ...next, owner }))) return false;
-      await saveAttempt(tx, delivery, { attempt, status: next.status });
+      if (!(await deliveryStore.saveLane(database, tx, { ...lane, ...next, owner }))) return false;
+      await deliveryStore.saveAttempt(tx, delivery, { attempt, status: next.status });
       if (lane.lane !== 0) await noteFailing(tx, endpoint.id, failingSince);
-      if (off !== undefined) await switchOff(tx, endpoint.id, { at: now, reason: off });
+      if (off !== undefined) await deliveryStore.switchOff(tx, endpoint.id, { at: now, reason: off });
       return true;
     });
     if (off !== undefined)
@@ -200,7 +187,7 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
     async start(): Promise<void> {
       if (!database.isShared) {
         // The lock of the data folder shows that the process that held these is dead.
-        await releaseLanes(database);
+        await deliveryStore.releaseLanes(database);
         for (const id of await listListenedProjects(database.read)) woken.add(id);
       }
       poll.start();
@@ -212,15 +199,20 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
       await poll.close();
       await Promise.all([...running.values()].map(({ ended }) => ended));
       // The process must end while the database is away, too.
-      await releaseLanes(database, owner).catch((error: unknown) =>
-        logger.warn({ err: error }, 'lanes of webhooks could not be given up, their leases run out'),
-      );
+      await deliveryStore
+        .releaseLanes(database, owner)
+        .catch((error: unknown) =>
+          logger.warn({ err: error }, 'lanes of webhooks could not be given up, their leases run out'),
+        );
     },
   };
 }
 
 /** What becomes of the delivery and its lane. */
-function planNext({ lane, delivery, attempt }: Outcome, now: number): LaneState & Pick<Delivery, 'status'> {
+function planNext(
+  { lane, delivery, attempt }: Outcome,
+  now: number,
+): deliveryStore.LaneState & Pick<Delivery, 'status'> {
   const goesOn = { tries: 0, dueAt: now, isHeld: true };
   if (isDelivered(attempt)) return { ...goesOn, status: 'delivered' };
   // The caller who requested a replay or a test sees what came of it.

@@ -15,13 +15,7 @@ import { createDeliveryLists } from './delivery-lists.ts';
 import { hurryLanes, stopDeliveries } from './delivery-store.ts';
 import { describeUrl, type Endpoint, type NewEndpoint } from './endpoint.ts';
 import { type EndpointSecret, makeSecret, openSecret, rotate, sealSecret } from './endpoint-secret.ts';
-import {
-  ENDPOINTS,
-  findEndpoint,
-  insertEndpoint,
-  listEndpoints,
-  removeDeliveriesTo,
-} from './endpoint-store.ts';
+import * as endpointStore from './endpoint-store.ts';
 
 /** An endpoint at the one moment at which a secret of it is shown. */
 export interface MadeEndpoint extends Endpoint {
@@ -51,7 +45,7 @@ export type EndpointManagement = ReturnType<typeof createEndpointManagement>;
 export function createEndpointManagement(parts: EndpointManagementParts) {
   const { database, clock, projects, secrets: keys } = parts;
   const endpoints = createResources<Endpoint, Reach>(parts, {
-    store: ENDPOINTS,
+    store: endpointStore.ENDPOINTS,
     lockOf: () => 'all',
     markOf: markOfEndpoint,
     audit: ({ id, url, scope }) =>
@@ -79,17 +73,17 @@ export function createEndpointManagement(parts: EndpointManagementParts) {
         throw new ServiceError('key_beyond_own', '/scope is not within reach');
       const secret = makeSecret();
       const endpoint = await endpoints.create(writer, async (tx) => {
-        if ((await ENDPOINTS.count(tx, { account_id: accountId })) >= MOST)
+        if ((await endpointStore.ENDPOINTS.count(tx, { account_id: accountId })) >= MOST)
           throw new ServiceError('request_invalid', `an account has at most ${MOST} webhook endpoints`);
         const now = clock.now();
-        const made = await insertEndpoint(tx, {
+        const made = await endpointStore.insertEndpoint(tx, {
           ...{ ...given, events: [...new Set(given.events)], accountId },
           ...{ secrets: [], isEnabled: true, switchedOff: null, failingSince: null },
           ...{ createdAt: now, createdBy: actorOf(author), updatedAt: now },
         });
         // What is encrypted is bound to the id, which is known now.
         const after = { ...made, secrets: [{ value: sealSecret(secret, made.id, keys), endsAt: null }] };
-        await ENDPOINTS.update(tx, after);
+        await endpointStore.ENDPOINTS.update(tx, after);
         return { after, details: { events: after.events, scope: after.scope } };
       });
       return { ...endpoint, secret };
@@ -113,7 +107,7 @@ export function createEndpointManagement(parts: EndpointManagementParts) {
 
     /** @throws not_found, changed_meanwhile */
     deleteEndpoint: (writer: EndpointWriter, chosen: Chosen): Promise<void> =>
-      endpoints.remove(writer, chosen, (tx, { id }) => removeDeliveriesTo(tx, [id])),
+      endpoints.remove(writer, chosen, (tx, { id }) => endpointStore.removeDeliveriesTo(tx, [id])),
 
     /** Makes a new secret; the former ones sign too until the overlap ends. @throws not_found */
     async rotateSecret(
@@ -177,7 +171,7 @@ export async function sealEndpoints(
   const counts = { resealed: 0, unreadable: 0 };
   const isSealed = ({ value }: EndpointSecret) =>
     !secrets.canSeal || (secrets.mark !== undefined && value.startsWith(secrets.mark));
-  for (const { id, secrets: stored } of await listEndpoints(database.read)) {
+  for (const { id, secrets: stored } of await endpointStore.listEndpoints(database.read)) {
     if (stored.every(isSealed)) continue;
     try {
       await database.write('all', (tx) => sealEndpoint(tx, id, secrets));
@@ -191,10 +185,10 @@ export async function sealEndpoints(
 }
 
 async function sealEndpoint(tx: ControlTransaction, id: number, secrets: Secrets): Promise<void> {
-  const endpoint = await findEndpoint(tx, id);
+  const endpoint = await endpointStore.findEndpoint(tx, id);
   if (endpoint === undefined) return;
   const sealed = endpoint.secrets.map(({ value, endsAt }) => ({
     ...{ value: sealSecret(openSecret(value, id, secrets), id, secrets), endsAt },
   }));
-  await ENDPOINTS.update(tx, { ...endpoint, secrets: sealed });
+  await endpointStore.ENDPOINTS.update(tx, { ...endpoint, secrets: sealed });
 }

@@ -1,13 +1,6 @@
 import { dropServiceEvents, listeningTo, listServiceEvents, type RecordedEvent } from '../events/events.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
-import {
-  countPending,
-  findTaskIds,
-  insertDeliveries,
-  insertMessages,
-  type NewDelivery,
-  switchOff,
-} from './delivery-store.ts';
+import * as deliveryStore from './delivery-store.ts';
 import { writeBody } from './endpoint.ts';
 
 /** Recorded events become deliveries, one for each endpoint that listens to them. */
@@ -76,24 +69,24 @@ async function addDeliveries(tx: ControlTransaction, { projectId, events, now }:
   }));
   const heard = events.filter(({ type }) => endpoints.some(({ types }) => types.has(type)));
   if (heard.length === 0) return;
-  const added = await insertMessages(tx, await describeMessages(tx, projectId, heard));
+  const added = await deliveryStore.insertMessages(tx, await describeMessages(tx, projectId, heard));
   const numbers = new Map(added.map(({ id, number }) => [id, number]));
-  const deliveries = heard.flatMap(({ id, type }): NewDelivery[] => {
+  const deliveries = heard.flatMap(({ id, type }): deliveryStore.NewDelivery[] => {
     const message = numbers.get(id);
     if (message === undefined) return [];
     const listening = endpoints.filter(({ types }) => types.has(type));
     return listening.map(({ id: endpointId }) => ({ endpointId, lane: projectId, message, kind: 'event' }));
   });
   if (deliveries.length === 0) return;
-  await insertDeliveries(tx, deliveries, now);
+  await deliveryStore.insertDeliveries(tx, deliveries, now);
   for (const id of new Set(deliveries.map(({ endpointId }) => endpointId))) await refuseBacklog(tx, id, now);
 }
 
 async function refuseBacklog(tx: ControlTransaction, endpointId: number, now: number): Promise<void> {
-  const pending = await countPending(tx, endpointId, PENDING_DELIVERIES + 1);
+  const pending = await deliveryStore.countPending(tx, endpointId, PENDING_DELIVERIES + 1);
   if (pending <= PENDING_DELIVERIES) return;
   const reason = `more than ${PENDING_DELIVERIES} deliveries were waiting`;
-  await switchOff(tx, endpointId, { at: now, reason });
+  await deliveryStore.switchOff(tx, endpointId, { at: now, reason });
 }
 
 async function describeMessages(tx: ControlTransaction, projectId: number, events: readonly RecordedEvent[]) {
@@ -101,7 +94,7 @@ async function describeMessages(tx: ControlTransaction, projectId: number, event
     const { taskNumber, ...rest } = JSON.parse(data) as { taskNumber?: number };
     return { id, type, at, taskNumber, rest };
   });
-  const taskIds = await findTaskIds(tx, projectId, [
+  const taskIds = await deliveryStore.findTaskIds(tx, projectId, [
     ...new Set(read.flatMap(({ taskNumber }) => taskNumber ?? [])),
   ]);
   return read.map(({ id, type, at, taskNumber, rest }) => {

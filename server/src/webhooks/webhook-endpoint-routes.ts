@@ -16,21 +16,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Reach } from '../projects/projects.ts';
 import type { Endpoint } from './endpoint.ts';
 import { type MadeEndpoint, markOfEndpoint } from './endpoint-management.ts';
-import {
-  DeliveryPage,
-  DeliveryParams,
-  DeliveryQuery,
-  EndpointParams,
-  SecretRotation,
-  SentEndpoint,
-  SentEndpointChange,
-  toWireDelivery,
-  toWireEndpoint,
-  toWireMade,
-  WireDelivery,
-  WireEndpoint,
-  WireMadeEndpoint,
-} from './webhook-endpoint-schemas.ts';
+import * as schemas from './webhook-endpoint-schemas.ts';
 import type { Webhooks } from './webhooks.ts';
 
 const config = { guard: 'management', access: 'manage' } as const;
@@ -49,22 +35,24 @@ export const webhookEndpointRoutes =
   (server) => {
     const served: Served<Endpoint, Reach> = {
       ...{ ...inReach, path: PATH, tags, answerOnce },
-      answer: answerAs(WireEndpoint, (endpoint) => toWireEndpoint(endpoint, clock.now())),
+      answer: answerAs(schemas.WireEndpoint, (endpoint) => schemas.toWireEndpoint(endpoint, clock.now())),
       markOf: markOfEndpoint,
     };
-    const made = answerAs(WireMadeEndpoint, (endpoint: MadeEndpoint) => toWireMade(endpoint, clock.now()));
+    const made = answerAs(schemas.WireMadeEndpoint, (endpoint: MadeEndpoint) =>
+      schemas.toWireMade(endpoint, clock.now()),
+    );
     serveList(server, served, { summary: 'List webhook endpoints', list: webhooks.listEndpoints });
     serveCreation(server, served, {
       summary: 'Create a webhook endpoint',
       description: `Events of the projects in its scope are sent to it from now on. ${onlyOnce}`,
-      ...{ body: SentEndpoint, made, create: webhooks.createEndpoint },
+      ...{ body: schemas.SentEndpoint, made, create: webhooks.createEndpoint },
     });
     serveRead(server, served, {
       ...{ summary: 'Read a webhook endpoint; the ETag is for If-Match', get: webhooks.getEndpoint },
     });
     serveChange(server, served, {
       ...{ method: 'PATCH', summary: 'Change a webhook endpoint, or switch it on or off' },
-      ...{ body: SentEndpointChange, change: webhooks.changeEndpoint },
+      ...{ body: schemas.SentEndpointChange, change: webhooks.changeEndpoint },
     });
     serveRemoval(server, served, {
       ...{ summary: 'Delete a webhook endpoint with its deliveries', remove: webhooks.deleteEndpoint },
@@ -72,43 +60,49 @@ export const webhookEndpointRoutes =
     serveChange(server, served, {
       ...{ method: 'POST', below: '/rotate-secret', summary: 'Make a new secret for a webhook endpoint' },
       description: `The former one signs too until the overlap ends. ${onlyOnce}`,
-      ...{ body: SecretRotation, made },
+      ...{ body: schemas.SecretRotation, made },
       change: (writer, { id }, { overlapSeconds = 0 }) =>
         webhooks.rotateSecret(writer, { id, overlapSeconds }),
     });
 
     serve(server, `GET ${PATH}/:id/deliveries`, {
-      ...{ config, tags, params: EndpointParams, query: DeliveryQuery, answer: { 200: DeliveryPage } },
+      ...{
+        config,
+        tags,
+        params: schemas.EndpointParams,
+        query: schemas.DeliveryQuery,
+        answer: { 200: schemas.DeliveryPage },
+      },
       summary: 'List deliveries, newest first',
       description: 'Those that ended are kept for 7 days, and 1,000 of an endpoint.',
       async handle({ caller, params, query }) {
         const { url } = await webhooks.getEndpoint(caller, params.id);
         const page = { limit: 50, ...query, endpointId: params.id, status: query.status };
         const { items, nextCursor } = await webhooks.listDeliveries(caller, page);
-        return { items: items.map((delivery) => toWireDelivery(delivery, url)), nextCursor };
+        return { items: items.map((delivery) => schemas.toWireDelivery(delivery, url)), nextCursor };
       },
     });
-    const action = { config, tags, answer: { 200: WireDelivery }, answerOnce } as const;
+    const action = { config, tags, answer: { 200: schemas.WireDelivery }, answerOnce } as const;
     serveOnce(server, `POST ${PATH}/:id/deliveries/:deliveryId/replay`, {
-      ...{ ...action, params: DeliveryParams, summary: 'Send an event again' },
+      ...{ ...action, params: schemas.DeliveryParams, summary: 'Send an event again' },
       description: 'Once, at once, with the same `webhook-id`; the list of deliveries shows what came of it.',
       async handle({ caller, params: { id: endpointId, deliveryId: id } }, record) {
         const { url } = await webhooks.getEndpoint(caller, endpointId);
         const added = await webhooks.replay(caller, { endpointId, id }, (tx, delivery) =>
-          record(tx, toWireDelivery(delivery, url)),
+          record(tx, schemas.toWireDelivery(delivery, url)),
         );
-        return toWireDelivery(added, url);
+        return schemas.toWireDelivery(added, url);
       },
     });
     serveOnce(server, `POST ${PATH}/:id/test`, {
-      ...{ ...action, params: EndpointParams, summary: 'Send a test event' },
+      ...{ ...action, params: schemas.EndpointParams, summary: 'Send a test event' },
       description: 'Once, at once, of the type `webhook.test`, also to an endpoint that is switched off.',
       async handle({ caller, params }, record) {
         const { url } = await webhooks.getEndpoint(caller, params.id);
         const added = await webhooks.test(caller, params.id, (tx, delivery) =>
-          record(tx, toWireDelivery(delivery, url)),
+          record(tx, schemas.toWireDelivery(delivery, url)),
         );
-        return toWireDelivery(added, url);
+        return schemas.toWireDelivery(added, url);
       },
     });
   };

@@ -15,15 +15,7 @@ import {
 import type { Projects, Reach } from '../../projects/projects.ts';
 import type { Access } from '../access.ts';
 import type { ApiKey } from './api-key.ts';
-import {
-  ApiKeyChange,
-  KeyRotation,
-  NewApiKey,
-  toWireKey,
-  toWireMadeKey,
-  WireApiKey,
-  WireMadeKey,
-} from './api-key-schemas.ts';
+import * as schemas from './api-key-schemas.ts';
 
 interface ApiKeyRouteParts extends Pick<RouteTools, 'answerOnce'> {
   readonly access: Access;
@@ -52,19 +44,19 @@ export const apiKeyRoutes =
 
     const served: Served<ApiKey, Reach> = {
       ...{ ...inReach, path: '/management/api-keys', tags: ['Management'], answerOnce },
-      answer: answerAs(WireApiKey, toWireKey),
+      answer: answerAs(schemas.WireApiKey, schemas.toWireKey),
     };
-    const made = answerAs(WireMadeKey, toWireMadeKey);
+    const made = answerAs(schemas.WireMadeKey, schemas.toWireMadeKey);
     serveList(server, served, { summary: 'List API keys', list: access.listKeys });
     serveCreation(server, served, {
       summary: 'Create an API key',
       description: `A key creates keys of its own scope or below, with no more access, no higher rate limit and no later end than its own. ${onlyOnce}`,
-      ...{ body: NewApiKey, made },
+      ...{ body: schemas.NewApiKey, made },
       create: ({ author, beside }, sent) => access.createKey(author, sent, beside),
     });
     serveRead(server, served, { summary: 'Read an API key', get: access.getKey });
     serveChange(server, served, {
-      ...{ method: 'PATCH', summary: 'Change an API key', body: ApiKeyChange },
+      ...{ method: 'PATCH', summary: 'Change an API key', body: schemas.ApiKeyChange },
       change: ({ author, beside }, { id }, sent) => access.changeKey(author, { ...sent, id }, beside),
     });
     serveRemoval(server, served, {
@@ -74,7 +66,7 @@ export const apiKeyRoutes =
     serveChange(server, served, {
       ...{ method: 'POST', below: '/rotate', summary: 'Rotate an API key' },
       description: `Makes a new key with the same properties; the old one ends after the overlap. ${onlyOnce}`,
-      ...{ body: KeyRotation, made },
+      ...{ body: schemas.KeyRotation, made },
       change: ({ author, beside }, { id }, { overlapSeconds = 0 }) =>
         access.rotateKey(author, { id, overlapSeconds }, beside),
     });

@@ -3,26 +3,7 @@
  * user and no session of ours.
  */
 import { createHmac, randomBytes } from 'node:crypto';
-import {
-  AuthorizationResponseError,
-  allowInsecureRequests,
-  authorizationCodeGrant,
-  buildAuthorizationUrl,
-  buildEndSessionUrl,
-  type ClientAuth,
-  ClientError,
-  ClientSecretBasic,
-  ClientSecretPost,
-  type Configuration,
-  type CustomFetch,
-  calculatePKCECodeChallenge,
-  customFetch,
-  discovery,
-  enableNonRepudiationChecks,
-  fetchUserInfo,
-  None,
-  ResponseBodyError,
-} from 'openid-client';
+import * as client from 'openid-client';
 import { includesRole, type PartRole, type Role } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
@@ -58,10 +39,10 @@ export function createProvider(settings: ProviderSettings, clock: Clock) {
     /** @returns where the browser goes */
     async begin(attempt: string, returnUrl: string): Promise<string> {
       const { state, nonce, verifier } = secretsOf(attempt);
-      const challenge = await calculatePKCECodeChallenge(verifier);
+      const challenge = await client.calculatePKCECodeChallenge(verifier);
       const configuration = await configure();
       const url = await call(settings, async () =>
-        buildAuthorizationUrl(configuration, {
+        client.buildAuthorizationUrl(configuration, {
           redirect_uri: returnUrl,
           scope: settings.scopes,
           ...{ state, nonce, code_challenge: challenge, code_challenge_method: 'S256' },
@@ -81,11 +62,16 @@ export function createProvider(settings: ProviderSettings, clock: Clock) {
       const configuration = await configure();
       return await call(settings, async () => {
         const checks = { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce };
-        const tokens = await authorizationCodeGrant(configuration, url, { ...checks, idTokenExpected: true });
+        const tokens = await client.authorizationCodeGrant(configuration, url, {
+          ...checks,
+          idTokenExpected: true,
+        });
         const claims = tokens.claims();
         if (claims === undefined) throw new Error('the provider sent no ID token');
         const hasMore = configuration.serverMetadata().userinfo_endpoint !== undefined;
-        const more = hasMore ? await fetchUserInfo(configuration, tokens.access_token, claims.sub) : {};
+        const more = hasMore
+          ? await client.fetchUserInfo(configuration, tokens.access_token, claims.sub)
+          : {};
         return readCompanyAccount({ ...more, ...claims }, settings.groupsClaim);
       });
     },
@@ -94,16 +80,21 @@ export function createProvider(settings: ProviderSettings, clock: Clock) {
       const configuration = await configure();
       if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
       const parameters = { post_logout_redirect_uri: returnUrl };
-      return checkedUrl(await call(settings, async () => buildEndSessionUrl(configuration, parameters)));
+      return checkedUrl(
+        await call(settings, async () => client.buildEndSessionUrl(configuration, parameters)),
+      );
     },
   };
 }
 
 /** Requested from the provider at the first sign-in, so that a provider that is away does not keep the service from starting. */
-function rememberConfiguration(settings: ProviderSettings, clock: Clock): () => Promise<Configuration> {
-  let known: { readonly configuration: Configuration; readonly until: number } | undefined;
-  let requested: Promise<Configuration> | undefined;
-  async function discover(): Promise<Configuration> {
+function rememberConfiguration(
+  settings: ProviderSettings,
+  clock: Clock,
+): () => Promise<client.Configuration> {
+  let known: { readonly configuration: client.Configuration; readonly until: number } | undefined;
+  let requested: Promise<client.Configuration> | undefined;
+  async function discover(): Promise<client.Configuration> {
     const configuration = await call(settings, () => discoverProvider(settings));
     known = { configuration, until: clock.now() + DISCOVERY_MS };
     return configuration;
@@ -121,22 +112,22 @@ async function discoverProvider({
   issuer,
   clientId,
   clientSecret,
-}: ProviderSettings): Promise<Configuration> {
-  const authenticate = clientSecret === undefined ? None() : authenticateBySecret(clientSecret);
-  const configuration = await discovery(new URL(issuer), clientId, undefined, authenticate, {
+}: ProviderSettings): Promise<client.Configuration> {
+  const authenticate = clientSecret === undefined ? client.None() : authenticateBySecret(clientSecret);
+  const configuration = await client.discovery(new URL(issuer), clientId, undefined, authenticate, {
     // What may go without TLS is checked with each request, by fetchBounded.
-    execute: [allowInsecureRequests, enableNonRepudiationChecks],
+    execute: [client.allowInsecureRequests, client.enableNonRepudiationChecks],
     timeout: TIMEOUT_SECONDS,
-    [customFetch]: fetchBounded,
+    [client.customFetch]: fetchBounded,
   });
   configuration.timeout = TIMEOUT_SECONDS;
-  configuration[customFetch] = fetchBounded;
+  configuration[client.customFetch] = fetchBounded;
   return configuration;
 }
 
 /** In the header, as is the default of OpenID Connect, unless the provider takes it in the body alone. */
-function authenticateBySecret(secret: string): ClientAuth {
-  const [inHeader, inBody] = [ClientSecretBasic(secret), ClientSecretPost(secret)];
+function authenticateBySecret(secret: string): client.ClientAuth {
+  const [inHeader, inBody] = [client.ClientSecretBasic(secret), client.ClientSecretPost(secret)];
   return (...request) => {
     const [{ token_endpoint_auth_methods_supported: methods = ['client_secret_basic'] }] = request;
     return (methods.includes('client_secret_basic') ? inHeader : inBody)(...request);
@@ -155,12 +146,12 @@ async function call<Result>({ name }: ProviderSettings, work: () => Promise<Resu
     return await work();
   } catch (error) {
     if (error instanceof ServiceError) throw error;
-    if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
+    if (error instanceof client.AuthorizationResponseError || error instanceof client.ResponseBodyError) {
       const said = (error.error_description ?? error.error).slice(0, SHOWN_CHARACTERS);
       throw new ServiceError('provider_refused', { details: [`${name} says: ${said}`], cause: error });
     }
     const details = ['the log of the service says why'];
-    if (error instanceof ClientError && !isUnreached(error)) {
+    if (error instanceof client.ClientError && !isUnreached(error)) {
       throw new ServiceError('provider_refused', {
         details: ['its answer is not valid', ...details],
         cause: error,
@@ -173,7 +164,7 @@ async function call<Result>({ name }: ProviderSettings, work: () => Promise<Resu
 }
 
 /** What the package itself found wrong with an answer has a code; what prevented an answer has not. */
-function isUnreached({ code }: ClientError): boolean {
+function isUnreached({ code }: client.ClientError): boolean {
   return code === undefined || code === 'OAUTH_TIMEOUT';
 }
 
@@ -193,7 +184,7 @@ function secretsOf(attempt: string) {
 const MAX_BYTES = 1024 * 1024;
 
 /** The operator gave the address, so it may be private, but secrets go there protected. Follows no redirect and reads no more than an answer can need; the signal of the caller bounds the time. */
-const fetchBounded: CustomFetch = async (address, options) => {
+const fetchBounded: client.CustomFetch = async (address, options) => {
   const url = new URL(address);
   if (!isProtectedUrl(url)) throw new Error(`${url.origin} is neither https nor on this machine`);
   const { method, headers, body, signal } = options;

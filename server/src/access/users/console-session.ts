@@ -10,17 +10,7 @@ import {
   toPage,
 } from '../../projects/projects.ts';
 import type { Base, ControlTransaction } from '../../storage/storage.ts';
-import {
-  type ConsoleSession,
-  findSession,
-  insertSession,
-  listSessions,
-  noteSessionUse,
-  removeOtherSessions,
-  removeSession,
-  removeSessionByHash,
-  removeSessionsOf,
-} from './sign-in-store.ts';
+import * as signInStore from './sign-in-store.ts';
 import { hashSecret, makeSecret, type SecretHash, toUserCaller, type User } from './user.ts';
 import { updateUser } from './user-store.ts';
 
@@ -69,9 +59,9 @@ export async function openSession(
   { user, now, visitor }: { readonly user: User; readonly now: number; readonly visitor: Visitor },
 ): Promise<OpenedSession> {
   const { sessionValue, address, userAgent } = visitor;
-  if (sessionValue !== undefined) await removeSessionByHash(tx, hashSecret(sessionValue));
+  if (sessionValue !== undefined) await signInStore.removeSessionByHash(tx, hashSecret(sessionValue));
   const value = makeSecret();
-  const id = await insertSession(tx, {
+  const id = await signInStore.insertSession(tx, {
     userId: user.id,
     hash: hashSecret(value),
     createdAt: now,
@@ -112,7 +102,7 @@ export function createSessionFinder({ database, clock }: Pick<UserParts, 'databa
   const sessions = createShortCache<SecretHash, FoundSession>(clock, CACHED_SESSIONS);
 
   async function read(hash: SecretHash): Promise<FoundSession | undefined> {
-    const found = await findSession(database.read, hash);
+    const found = await signInStore.findSession(database.read, hash);
     if (found === undefined) return undefined;
     const { id, usedAt, expiresAt } = found.session;
     return { caller: toUserCaller(found.user, id), expiresAt, usedAt };
@@ -122,7 +112,7 @@ export function createSessionFinder({ database, clock }: Pick<UserParts, 'databa
     if (now - found.usedAt < USE_NOTED_EVERY_MS) return;
     found.usedAt = now;
     // Reading must go on while the disk is full; the next use a minute later tries again.
-    await noteSessionUse(database, found.caller.sessionId, now).catch(() => {});
+    await signInStore.noteSessionUse(database, found.caller.sessionId, now).catch(() => {});
   }
 
   return {
@@ -152,27 +142,33 @@ export function createOwnSessions(parts: UserParts) {
     });
   return {
     /** Those that have not ended, by id. */
-    async listSessions({ userId }: UserCaller, page: PageRequest): Promise<ListPage<ConsoleSession>> {
+    async listSessions(
+      { userId }: UserCaller,
+      page: PageRequest,
+    ): Promise<ListPage<signInStore.ConsoleSession>> {
       const place = readPlace(page);
       const now = clock.now();
       const filter = { userId, place, expiresAfter: now, usedAfter: now - IDLE_MS };
-      return toPage(await listSessions(database.read, filter), place);
+      return toPage(await signInStore.listSessions(database.read, filter), place);
     },
     /** Ends the session of the caller. */
     signOut: (caller: UserCaller) =>
       end(userChange(caller, 'signed-out'), (tx) =>
-        removeSession(tx, { id: caller.sessionId, userId: caller.userId }),
+        signInStore.removeSession(tx, { id: caller.sessionId, userId: caller.userId }),
       ),
     /** @throws not_found for a session that has ended or belongs to another user */
     endSession: (caller: UserCaller, id: number) =>
       end(userChange(caller, 'session-ended', { session: id }), async (tx) => {
-        if (!(await removeSession(tx, { id, userId: caller.userId }))) throw new ServiceError('not_found');
+        if (!(await signInStore.removeSession(tx, { id, userId: caller.userId })))
+          throw new ServiceError('not_found');
       }),
     endOtherSessions: (caller: UserCaller) =>
       end(userChange(caller, 'other-sessions-ended'), (tx) =>
-        removeOtherSessions(tx, { current: caller.sessionId, userId: caller.userId }),
+        signInStore.removeOtherSessions(tx, { current: caller.sessionId, userId: caller.userId }),
       ),
     signOutEverywhere: (caller: UserCaller) =>
-      end(userChange(caller, 'signed-out-everywhere'), (tx) => removeSessionsOf(tx, caller.userId)),
+      end(userChange(caller, 'signed-out-everywhere'), (tx) =>
+        signInStore.removeSessionsOf(tx, caller.userId),
+      ),
   };
 }

@@ -26,21 +26,7 @@ import { hashPassword, refuseWeakPassword } from './password.ts';
 import { removePasskeys, removeSessionsOf } from './sign-in-store.ts';
 import { hashSecret, makeSecret, normalizeEmail, refuseUnfitRoles, type User } from './user.ts';
 import { refuseUnlessOwner } from './user-management.ts';
-import {
-  countLocalOwners,
-  findInvitation,
-  findOwnerLink,
-  findUserByEmail,
-  type Invitation,
-  insertInvitation,
-  insertOwnerLink,
-  insertUser,
-  listInvitations,
-  removeInvitation,
-  removeInvitationsTo,
-  removeOwnerLinks,
-  updateUser,
-} from './user-store.ts';
+import * as userStore from './user-store.ts';
 
 /** Source: docs/interface.md §14.6 rule 4. */
 const INVITATION_MS = 7 * 24 * 3_600_000;
@@ -67,8 +53,11 @@ export function createInvitations(parts: UserParts) {
   const { database, clock, projects } = parts;
 
   /** @returns an invitation that can be accepted. @throws link_ended: used, replaced, withdrawn, expired and unknown are alike */
-  async function getByToken(rows: Parameters<typeof findInvitation>[0], hash: string): Promise<Invitation> {
-    const invitation = await findInvitation(rows, { hash, now: clock.now() });
+  async function getByToken(
+    rows: Parameters<typeof userStore.findInvitation>[0],
+    hash: string,
+  ): Promise<userStore.Invitation> {
+    const invitation = await userStore.findInvitation(rows, { hash, now: clock.now() });
     if (invitation === undefined) throw new ServiceError('link_ended');
     return invitation;
   }
@@ -82,8 +71,8 @@ export function createInvitations(parts: UserParts) {
     async invite(
       author: Caller,
       { roles = [], ...given }: { email: string; role: Role; roles?: readonly PartRole[] },
-      beside?: Beside<Invitation>,
-    ): Promise<Invitation & { readonly token: string }> {
+      beside?: Beside<userStore.Invitation>,
+    ): Promise<userStore.Invitation & { readonly token: string }> {
       refuseUnlessOwner(author);
       await refuseUnfitRoles(projects, author, { role: given.role, roles });
       const { accountId } = author;
@@ -91,10 +80,10 @@ export function createInvitations(parts: UserParts) {
       return await database.write('all', async (tx) => {
         await refuseLimited(tx, author);
         // Whether another account has such a user is not for this one to know; it turns out when the link is followed.
-        if ((await findUserByEmail(tx, email))?.accountId === accountId)
+        if ((await userStore.findUserByEmail(tx, email))?.accountId === accountId)
           throw new ServiceError('email_taken');
-        await removeInvitationsTo(tx, { accountId, email });
-        const invitation = await insertInvitation(tx, {
+        await userStore.removeInvitationsTo(tx, { accountId, email });
+        const invitation = await userStore.insertInvitation(tx, {
           ...{ accountId, email, role: given.role, roles, hash: hashSecret(token) },
           ...{ createdAt: now, createdBy: actorOf(author), expiresAt: now + INVITATION_MS },
         });
@@ -106,21 +95,21 @@ export function createInvitations(parts: UserParts) {
       });
     },
 
-    async listInvitations(caller: Caller, page: PageRequest): Promise<ListPage<Invitation>> {
+    async listInvitations(caller: Caller, page: PageRequest): Promise<ListPage<userStore.Invitation>> {
       refuseUnlessOwner(caller);
       const place = readPlace(page);
       const filter = { accountId: caller.accountId, now: clock.now(), place };
-      return toPage(await listInvitations(database.read, filter), place);
+      return toPage(await userStore.listInvitations(database.read, filter), place);
     },
 
     /** The link ends. @throws not_found */
-    async deleteInvitation(author: Caller, id: number, beside?: Beside<Invitation>): Promise<void> {
+    async deleteInvitation(author: Caller, id: number, beside?: Beside<userStore.Invitation>): Promise<void> {
       refuseUnlessOwner(author);
       await database.write('all', async (tx) => {
         const filter = { id, accountId: author.accountId, now: clock.now() };
-        const invitation = await findInvitation(tx, filter);
+        const invitation = await userStore.findInvitation(tx, filter);
         if (invitation === undefined) throw new ServiceError('not_found');
-        await removeInvitation(tx, id);
+        await userStore.removeInvitation(tx, id);
         await projects.recordChange(changeOf(author, 'deleted', invitation), tx);
         await beside?.(tx, invitation);
       });
@@ -136,10 +125,10 @@ export function createInvitations(parts: UserParts) {
       return await writeSessions(parts, async (tx) => {
         const now = clock.now();
         const { id, accountId, role, roles, createdBy } = await getByToken(tx, hash);
-        if ((await findUserByEmail(tx, email)) !== undefined) throw new ServiceError('email_taken');
-        await removeInvitation(tx, id);
+        if ((await userStore.findUserByEmail(tx, email)) !== undefined) throw new ServiceError('email_taken');
+        await userStore.removeInvitation(tx, id);
         const added = { accountId, email, name, role, roles, passwordHash, createdAt: now };
-        const opened = await openSession(tx, { user: await insertUser(tx, added), now, visitor });
+        const opened = await openSession(tx, { user: await userStore.insertUser(tx, added), now, visitor });
         const details = { email, role, roles, invitedBy: createdBy };
         await projects.recordChange(userChange(opened.caller, 'created', details), tx);
         return opened;
@@ -149,7 +138,7 @@ export function createInvitations(parts: UserParts) {
     /** What a link is for, before anything is filled in. It stays good. @throws link_ended */
     async checkLink(token: string): Promise<FoundLink> {
       const hash = hashSecret(token);
-      const owner = await findOwnerLink(database.read, hash, clock.now());
+      const owner = await userStore.findOwnerLink(database.read, hash, clock.now());
       if (owner) return { type: 'owner', role: 'owner', expiresAt: owner.expiresAt };
       const { role, expiresAt, email } = await getByToken(database.read, hash);
       return { type: 'invitation', role, expiresAt, email };
@@ -157,7 +146,7 @@ export function createInvitations(parts: UserParts) {
   };
 }
 
-function changeOf(author: Author, what: string, { id, email }: Invitation): Change {
+function changeOf(author: Author, what: string, { id, email }: userStore.Invitation): Change {
   return { author, action: `invitation.${what}`, subject: { type: 'invitation', id, name: email } };
 }
 
@@ -166,22 +155,22 @@ export function createOwnerLinks(parts: UserParts) {
   const { database, clock, projects } = parts;
 
   /** @throws link_ended: used, replaced, expired and unknown are alike */
-  async function getLink(rows: Parameters<typeof findOwnerLink>[0], hash: string) {
-    const link = await findOwnerLink(rows, hash, clock.now());
+  async function getLink(rows: Parameters<typeof userStore.findOwnerLink>[0], hash: string) {
+    const link = await userStore.findOwnerLink(rows, hash, clock.now());
     if (link === undefined) throw new ServiceError('link_ended');
     return link;
   }
 
   return {
     /** Whether any account has one. */
-    hasOwner: async (): Promise<boolean> => (await countLocalOwners(database.read)) > 0,
+    hasOwner: async (): Promise<boolean> => (await userStore.countLocalOwners(database.read)) > 0,
 
     /** Good once and for an hour, beside others of the account. @returns the token */
     makeOwnerLink: (accountId: number, command: string): Promise<string> =>
       database.write('all', async (tx) => {
         const token = makeSecret();
         const expiresAt = clock.now() + OWNER_LINK_MS;
-        await insertOwnerLink(tx, { hash: hashSecret(token), accountId, expiresAt });
+        await userStore.insertOwnerLink(tx, { hash: hashSecret(token), accountId, expiresAt });
         const author = commandAuthor(accountId, command);
         const subject = { type: 'owner-link' };
         const details = { expiresAt };
@@ -206,7 +195,7 @@ export function createOwnerLinks(parts: UserParts) {
       return await writeSessions(parts, async (tx) => {
         const now = clock.now();
         const { accountId } = await getLink(tx, hash);
-        await removeOwnerLinks(tx, accountId);
+        await userStore.removeOwnerLinks(tx, accountId);
         const owner = { accountId, email, name, passwordHash, createdAt: now };
         const { user, what, details } = await makeOwner(tx, owner);
         const opened = await openSession(tx, { user, now, visitor });
@@ -223,14 +212,14 @@ async function makeOwner(
 ): Promise<{ user: User; what: string; details: Change['details'] }> {
   const { accountId, email, name, passwordHash } = given;
   const [role, roles] = ['owner', []] as const;
-  await removeInvitationsTo(tx, { accountId, email });
-  const known = await findUserByEmail(tx, email);
+  await userStore.removeInvitationsTo(tx, { accountId, email });
+  const known = await userStore.findUserByEmail(tx, email);
   if (known === undefined) {
-    const user = await insertUser(tx, { ...given, role, roles });
+    const user = await userStore.insertUser(tx, { ...given, role, roles });
     return { user, what: 'created', details: { email, role, by: 'owner link' } };
   }
   if (known.accountId !== accountId) throw new ServiceError('email_taken');
-  await updateUser(tx, { id: known.id, name, role, roles, passwordHash });
+  await userStore.updateUser(tx, { id: known.id, name, role, roles, passwordHash });
   await removeSessionsOf(tx, known.id);
   await removePasskeys(tx, { userId: known.id });
   const details = describeChange({ name: known.name, role: known.role }, { name, role });

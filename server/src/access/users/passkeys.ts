@@ -12,17 +12,7 @@ import {
   writeSessions,
 } from './console-session.ts';
 import type { PasswordLimit } from './password.ts';
-import {
-  hasCredential,
-  insertChallenge,
-  insertPasskey,
-  listPasskeys,
-  notePasskeyUse,
-  type Passkey,
-  type Purpose,
-  removePasskeys,
-  takeChallenge,
-} from './sign-in-store.ts';
+import * as signInStore from './sign-in-store.ts';
 import { hashSecret, invalid, makeSecret, type User } from './user.ts';
 import { describeUserChange, getUser, refuseUnlessOwner } from './user-management.ts';
 import { findUser } from './user-store.ts';
@@ -38,22 +28,22 @@ export interface PasskeyChallenge {
   /** Good once, for a few minutes. */
   readonly challenge: string;
   readonly host: string;
-  readonly passkeys: readonly Pick<Passkey, 'credentialId' | 'transports'>[];
+  readonly passkeys: readonly Pick<signInStore.Passkey, 'credentialId' | 'transports'>[];
 }
 
 /** @returns what the browser of this user has to show as well. @throws request_invalid as hostOf */
 export async function challengePasskey(
   { database, clock }: Pick<UserParts, 'database' | 'clock'>,
   { id: userId }: Pick<User, 'id'>,
-  { purpose, origin }: { purpose: Purpose; origin: string },
+  { purpose, origin }: { purpose: signInStore.Purpose; origin: string },
 ): Promise<PasskeyChallenge> {
   const host = hostOf(origin);
   const challenge = makeSecret();
   const expiresAt = clock.now() + CHALLENGE_MS;
   await database.write('all', (tx) =>
-    insertChallenge(tx, { hash: hashSecret(challenge), userId, purpose, expiresAt }, CHALLENGES),
+    signInStore.insertChallenge(tx, { hash: hashSecret(challenge), userId, purpose, expiresAt }, CHALLENGES),
   );
-  return { challenge, host, passkeys: await listPasskeys(database.read, userId) };
+  return { challenge, host, passkeys: await signInStore.listPasskeys(database.read, userId) };
 }
 
 /** The second factor of users with a password. Source: docs/interface.md §5.8. */
@@ -61,18 +51,19 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
   const { database, clock, projects, limit } = parts;
 
   /** Before anything is checked, so that a challenge is good for one attempt. @throws attempt_ended, passkey_refused */
-  async function takeAttempt(clientDataJSON: string, purpose: Purpose) {
+  async function takeAttempt(clientDataJSON: string, purpose: signInStore.Purpose) {
     const challenge = readChallenge(clientDataJSON);
     const hash = hashSecret(challenge);
     const userId = await database.write('all', (tx) =>
-      takeChallenge(tx, { hash, purpose, now: clock.now() }),
+      signInStore.takeChallenge(tx, { hash, purpose, now: clock.now() }),
     );
     if (userId === undefined) throw new ServiceError('attempt_ended');
     return { challenge, userId };
   }
 
   return {
-    listPasskeys: ({ userId }: UserCaller): Promise<Passkey[]> => listPasskeys(database.read, userId),
+    listPasskeys: ({ userId }: UserCaller): Promise<signInStore.Passkey[]> =>
+      signInStore.listPasskeys(database.read, userId),
 
     /** @throws request_invalid for a user with a company account, and beyond the limit */
     async beginPasskey({ userId, accountId }: UserCaller, origin: string): Promise<PasskeyChallenge> {
@@ -92,15 +83,16 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
       caller: UserCaller,
       given: SentPasskey & { name: string },
       origin: string,
-    ): Promise<Passkey> {
+    ): Promise<signInStore.Passkey> {
       const { challenge, userId } = await takeAttempt(given.clientDataJSON, 'add');
       if (userId !== caller.userId) throw new ServiceError('attempt_ended');
       const made = await checkNewPasskey(given, { challenge, origin });
       return await writeSessions(parts, async (tx) => {
-        if (await hasCredential(tx, made.credentialId)) throw invalid('this passkey is there already');
+        if (await signInStore.hasCredential(tx, made.credentialId))
+          throw invalid('this passkey is there already');
         const user = await findUser(tx, { id: userId, accountId: caller.accountId });
         if (user === undefined || user.passkeys >= PASSKEYS) throw new ServiceError('attempt_ended');
-        const passkey = await insertPasskey(tx, {
+        const passkey = await signInStore.insertPasskey(tx, {
           ...{ ...made, userId, name: given.name },
           ...{ host: hostOf(origin), createdAt: clock.now() },
         });
@@ -112,7 +104,7 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
     /** @throws not_found */
     removePasskey: (caller: UserCaller, id: number): Promise<void> =>
       writeSessions(parts, async (tx) => {
-        const [gone] = await removePasskeys(tx, { userId: caller.userId, id });
+        const [gone] = await signInStore.removePasskeys(tx, { userId: caller.userId, id });
         if (gone === undefined) throw new ServiceError('not_found');
         await projects.recordChange(userChange(caller, 'passkey-removed', { passkey: gone.name }), tx);
       }),
@@ -122,7 +114,7 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
       refuseUnlessOwner(author);
       await writeSessions(parts, async (tx) => {
         const user = await getUser(tx, author, userId);
-        const gone = await removePasskeys(tx, { userId });
+        const gone = await signInStore.removePasskeys(tx, { userId });
         const details = { passkeys: gone.map(({ name }) => name) };
         await projects.recordChange({ ...describeUserChange(author, 'passkeys-removed', user), details }, tx);
         await beside?.(tx);
@@ -132,7 +124,7 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
     /** The second step of a sign-in. @throws attempt_ended, passkey_refused */
     async signInByPasskey(given: SentSignature, visitor: Visitor): Promise<OpenedSession> {
       const { challenge, userId } = await takeAttempt(given.clientDataJSON, 'sign-in');
-      const passkeys = await listPasskeys(database.read, userId);
+      const passkeys = await signInStore.listPasskeys(database.read, userId);
       const passkey = passkeys.find(({ credentialId }) => credentialId === given.id);
       if (passkey === undefined) throw new ServiceError('passkey_refused');
       const counter = await checkSignature(given, { challenge, origin: visitor.origin }, passkey);
@@ -144,11 +136,12 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
 
   async function openBy(
     tx: ControlTransaction,
-    { passkey, counter, visitor }: { passkey: Passkey; counter: number; visitor: Visitor },
+    { passkey, counter, visitor }: { passkey: signInStore.Passkey; counter: number; visitor: Visitor },
   ): Promise<OpenedSession> {
     const now = clock.now();
     // Removed, or used with the same count, since it was read.
-    if (!(await notePasskeyUse(tx, passkey, { counter, at: now }))) throw new ServiceError('passkey_refused');
+    if (!(await signInStore.notePasskeyUse(tx, passkey, { counter, at: now })))
+      throw new ServiceError('passkey_refused');
     const user = await findUser(tx, { id: passkey.userId });
     if (user === undefined) throw new ServiceError('passkey_refused');
     const session = await openSession(tx, { user, now, visitor });
@@ -212,7 +205,7 @@ const common = ({ challenge, origin }: Expected) => ({
 async function checkNewPasskey(
   { id, clientDataJSON, attestationObject, transports = [] }: SentPasskey,
   expected: Expected,
-): Promise<Pick<Passkey, 'credentialId' | 'publicKey' | 'counter' | 'transports'>> {
+): Promise<Pick<signInStore.Passkey, 'credentialId' | 'publicKey' | 'counter' | 'transports'>> {
   return refuseUnfit(async () => {
     // Loaded by the first passkey: 24 packages that few starts need.
     const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
@@ -240,7 +233,7 @@ async function checkNewPasskey(
 async function checkSignature(
   { id, clientDataJSON, authenticatorData, signature }: SentSignature,
   expected: Expected,
-  { publicKey, counter }: Passkey,
+  { publicKey, counter }: signInStore.Passkey,
 ): Promise<number> {
   return refuseUnfit(async () => {
     const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');

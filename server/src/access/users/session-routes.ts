@@ -7,33 +7,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { Access } from '../access.ts';
 import type { OpenedSession, Visitor } from './console-session.ts';
 import { consoleUrl, originOf, userOf } from './user.ts';
-import {
-  CompanyReturn,
-  CompanySignInStart,
-  Credentials,
-  FoundLink,
-  InvitationAcceptance,
-  LinkToken,
-  NewOwner,
-  NewPasskey,
-  PasskeyList,
-  PasskeyOptions,
-  PasskeyRequired,
-  PasskeySignature,
-  PasswordChange,
-  SessionPage,
-  SignedIn,
-  SignedOut,
-  SignInWays,
-  SignOutQuery,
-  toOptions,
-  toPasskeyRequired,
-  toSignedIn,
-  toWirePasskey,
-  toWireSession,
-  UserParams,
-  WirePasskey,
-} from './user-schemas.ts';
+import * as schemas from './user-schemas.ts';
 
 interface SessionRouteParts extends RouteTools {
   readonly access: Access;
@@ -56,52 +30,52 @@ export const sessionRoutes =
   (parts: SessionRouteParts): Routes =>
   (server) => {
     const { access, cookie, attemptCookie, findBaseUrl, answerOnce } = parts;
-    const signIn = { config: open, tags, answer: { 200: SignedIn } };
+    const signIn = { config: open, tags, answer: { 200: schemas.SignedIn } };
     serve(server, 'POST /management/session', {
-      ...{ ...signIn, summary: 'Sign in to the console', body: Credentials },
-      answer: { 200: Type.Union([SignedIn, PasskeyRequired]) },
+      ...{ ...signIn, summary: 'Sign in to the console', body: schemas.Credentials },
+      answer: { 200: Type.Union([schemas.SignedIn, schemas.PasskeyRequired]) },
       async handle(request, reply) {
         const opened = await access.signIn(request.body, visitorOf(parts, request));
-        return 'challenge' in opened ? toPasskeyRequired(opened) : answerOpened(parts, reply, opened);
+        return 'challenge' in opened ? schemas.toPasskeyRequired(opened) : answerOpened(parts, reply, opened);
       },
     });
 
     serve(server, 'POST /management/session/passkey', {
-      ...{ ...signIn, body: PasskeySignature },
+      ...{ ...signIn, body: schemas.PasskeySignature },
       summary: 'Sign in with a passkey, after the password',
       handle: async (request, reply) =>
         answerOpened(parts, reply, await access.signInByPasskey(request.body, visitorOf(parts, request))),
     });
 
     serve(server, 'POST /management/links/check', {
-      ...{ ...signIn, body: LinkToken, answer: { 200: FoundLink } },
+      ...{ ...signIn, body: schemas.LinkToken, answer: { 200: schemas.FoundLink } },
       summary: 'What an owner link or an invitation is for',
       handle: ({ body }) => access.checkLink(body.token),
     });
 
     serve(server, 'POST /management/owner', {
-      ...{ ...signIn, body: NewOwner },
+      ...{ ...signIn, body: schemas.NewOwner },
       summary: 'Become an owner by the link of the start or of `relata owner-link`',
       handle: async (request, reply) =>
         answerOpened(parts, reply, await access.createOwner(request.body, visitorOf(parts, request))),
     });
 
     serve(server, 'POST /management/invitations/accept', {
-      ...{ ...signIn, body: InvitationAcceptance },
+      ...{ ...signIn, body: schemas.InvitationAcceptance },
       summary: 'Become a user by an invitation',
       handle: async (request, reply) =>
         answerOpened(parts, reply, await access.acceptInvitation(request.body, visitorOf(parts, request))),
     });
     serve(server, 'GET /management/session', {
-      ...{ ...about, summary: 'Who is signed in', answer: { 200: SignedIn } },
+      ...{ ...about, summary: 'Who is signed in', answer: { 200: schemas.SignedIn } },
       async handle(request) {
         const described = await access.describeUser(userOf(request.caller));
-        return toSignedIn(described, csrfTokenOf(cookie.read(request) ?? ''));
+        return schemas.toSignedIn(described, csrfTokenOf(cookie.read(request) ?? ''));
       },
     });
 
     serve(server, 'POST /management/session/password', {
-      ...{ ...about, body: PasswordChange, answer: { 200: SignedIn } },
+      ...{ ...about, body: schemas.PasswordChange, answer: { 200: schemas.SignedIn } },
       summary: 'Change the own password',
       description: 'All sessions of the user end. The answer brings a new one, with a new `csrfToken`.',
       async handle(request, reply) {
@@ -114,7 +88,7 @@ export const sessionRoutes =
     const company = { config: { ...open, maxBodyMib: 1 / 16 }, tags };
 
     serve(server, 'GET /management/session/ways', {
-      ...{ ...company, answer: { 200: SignInWays } },
+      ...{ ...company, answer: { 200: schemas.SignInWays } },
       summary: 'How people sign in here',
       async handle() {
         const { providerName: name } = access;
@@ -126,7 +100,7 @@ export const sessionRoutes =
       ...company,
       summary: 'Begin to sign in with the company account',
       description: 'Sets a cookie for 10 minutes; the browser goes to the address that is answered.',
-      answer: { 200: CompanySignInStart },
+      answer: { 200: schemas.CompanySignInStart },
       async handle(request, reply) {
         const { url, attempt } = await access
           .beginCompanySignIn(consoleUrl(findBaseUrl()))
@@ -137,9 +111,9 @@ export const sessionRoutes =
     });
 
     serve(server, 'POST /management/session/company-account', {
-      ...{ ...company, body: CompanyReturn },
+      ...{ ...company, body: schemas.CompanyReturn },
       summary: 'Sign in with what the provider answered',
-      answer: { 200: SignedIn },
+      answer: { 200: schemas.SignedIn },
       async handle(request, reply) {
         const attempt = attemptCookie.read(request);
         const returned = { attempt, query: request.body.query, returnUrl: consoleUrl(findBaseUrl()) };
@@ -152,7 +126,7 @@ export const sessionRoutes =
       },
     });
     serve(server, 'DELETE /management/session', {
-      ...{ ...about, answer: { 200: SignedOut } },
+      ...{ ...about, answer: { 200: schemas.SignedOut } },
       summary: 'Sign out here',
       async handle(request, reply) {
         const user = userOf(request.caller);
@@ -164,7 +138,7 @@ export const sessionRoutes =
     });
 
     serve(server, 'DELETE /management/sessions', {
-      ...{ ...about, query: SignOutQuery, answer: { 200: DoneAnswer } },
+      ...{ ...about, query: schemas.SignOutQuery, answer: { 200: DoneAnswer } },
       summary: 'Sign out everywhere, or everywhere else',
       async handle(request, reply) {
         const user = userOf(request.caller);
@@ -180,17 +154,17 @@ export const sessionRoutes =
 
     serve(server, 'GET /management/sessions', {
       ...about,
-      ...{ summary: 'List your own sessions', query: ListQuery, answer: { 200: SessionPage } },
+      ...{ summary: 'List your own sessions', query: ListQuery, answer: { 200: schemas.SessionPage } },
       async handle(request) {
         const user = userOf(request.caller);
         const { items, nextCursor } = await access.listSessions(user, request.query);
-        return { items: items.map((one) => toWireSession(one, user.sessionId)), nextCursor };
+        return { items: items.map((one) => schemas.toWireSession(one, user.sessionId)), nextCursor };
       },
     });
 
     serve(server, 'DELETE /management/sessions/:id', {
       ...about,
-      ...{ summary: 'End one of your own sessions', params: UserParams, answer: { 200: DoneAnswer } },
+      ...{ summary: 'End one of your own sessions', params: schemas.UserParams, answer: { 200: DoneAnswer } },
       async handle(request, reply) {
         const user = userOf(request.caller);
         await access.endSession(user, request.params.id);
@@ -200,34 +174,42 @@ export const sessionRoutes =
     });
     serve(server, 'GET /management/session/passkeys', {
       ...about,
-      ...{ summary: 'List your own passkeys', answer: { 200: PasskeyList } },
+      ...{ summary: 'List your own passkeys', answer: { 200: schemas.PasskeyList } },
       handle: async ({ caller }) => ({
-        items: (await access.listPasskeys(userOf(caller))).map(toWirePasskey),
+        items: (await access.listPasskeys(userOf(caller))).map(schemas.toWirePasskey),
       }),
     });
 
     serve(server, 'POST /management/session/passkeys/start', {
       ...about,
-      ...{ summary: 'Begin to add a passkey', answer: { 200: PasskeyOptions } },
+      ...{ summary: 'Begin to add a passkey', answer: { 200: schemas.PasskeyOptions } },
       async handle(request) {
         const user = userOf(request.caller);
         const begun = await access.beginPasskey(user, originOf(request.headers, findBaseUrl()));
-        return toOptions(begun, { id: user.userId, name: user.userName });
+        return schemas.toOptions(begun, { id: user.userId, name: user.userName });
       },
     });
 
     serve(server, 'POST /management/session/passkeys', {
       ...about,
-      ...{ summary: 'Add the passkey that the browser made', body: NewPasskey, answer: { 201: WirePasskey } },
+      ...{
+        summary: 'Add the passkey that the browser made',
+        body: schemas.NewPasskey,
+        answer: { 201: schemas.WirePasskey },
+      },
       async handle(request) {
         const origin = originOf(request.headers, findBaseUrl());
-        return toWirePasskey(await access.addPasskey(userOf(request.caller), request.body, origin));
+        return schemas.toWirePasskey(await access.addPasskey(userOf(request.caller), request.body, origin));
       },
     });
 
     serve(server, 'DELETE /management/session/passkeys/:id', {
       ...about,
-      ...{ summary: 'Remove one of your own passkeys', params: UserParams, answer: { 200: DoneAnswer } },
+      ...{
+        summary: 'Remove one of your own passkeys',
+        params: schemas.UserParams,
+        answer: { 200: DoneAnswer },
+      },
       async handle({ caller, params }) {
         await access.removePasskey(userOf(caller), params.id);
         return done;
@@ -237,7 +219,7 @@ export const sessionRoutes =
     serveOnce(server, 'DELETE /management/users/:id/passkeys', {
       config: { guard: 'management', access: 'manage', role: 'owner' },
       ...{ tags: ['Users'], summary: 'Remove the passkeys of a user who lost them' },
-      ...{ params: UserParams, answer: { 200: DoneAnswer }, answerOnce },
+      ...{ params: schemas.UserParams, answer: { 200: DoneAnswer }, answerOnce },
       async handle({ caller, params }, record) {
         await access.removePasskeysOf(caller, params.id, (tx) => record(tx, done));
         return done;
@@ -253,7 +235,7 @@ async function answerOpened(
 ) {
   const described = await access.describeUser(caller);
   cookie.write(reply, value, maxAgeSeconds);
-  return toSignedIn(described, csrfTokenOf(value));
+  return schemas.toSignedIn(described, csrfTokenOf(value));
 }
 
 function visitorOf(

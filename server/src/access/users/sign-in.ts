@@ -21,16 +21,7 @@ import { challengePasskey, type PasskeyChallenge } from './passkeys.ts';
 import { hashPassword, isPassword, type PasswordLimit, refuseWeakPassword } from './password.ts';
 import { removeSessionsOf } from './sign-in-store.ts';
 import { normalizeEmail, type User } from './user.ts';
-import {
-  findUser,
-  findUserByEmail,
-  findUserByIdentity,
-  insertUser,
-  removeInvitationsBy,
-  removeInvitationsTo,
-  type StoredUser,
-  updateUser,
-} from './user-store.ts';
+import * as userStore from './user-store.ts';
 
 /** Until an operator has made room. */
 const FULL_RETRY_SECONDS = 60;
@@ -45,7 +36,7 @@ export function createSignIn(parts: UserParts & { readonly limit: PasswordLimit 
   ): Promise<OpenedSession | PasskeyChallenge> {
     const attempt = { email: normalizeEmail(given.email), address: visitor.address };
     await limit.count(attempt);
-    const user = await findUserByEmail(database.read, attempt.email);
+    const user = await userStore.findUserByEmail(database.read, attempt.email);
     const isRight = await isPassword(given.password, user?.passwordHash);
     if (user === undefined || !isRight) throw new ServiceError('sign_in_refused');
     // The attempt is forgiven with the passkey: the password alone does not allow attempts without end.
@@ -61,8 +52,8 @@ export function createSignIn(parts: UserParts & { readonly limit: PasswordLimit 
     return opened;
   }
 
-  async function getOwn({ userId, accountId }: UserCaller): Promise<StoredUser> {
-    const user = await findUser(database.read, { id: userId, accountId });
+  async function getOwn({ userId, accountId }: UserCaller): Promise<userStore.StoredUser> {
+    const user = await userStore.findUser(database.read, { id: userId, accountId });
     if (user === undefined) throw new ServiceError('not_signed_in');
     return user;
   }
@@ -93,7 +84,7 @@ export function createSignIn(parts: UserParts & { readonly limit: PasswordLimit 
       const passwordHash = await hashPassword(given.next);
       const opened = await writeSessions(parts, async (tx) => {
         const present = await getUnchanged(tx, user);
-        await updateUser(tx, { id: user.id, passwordHash });
+        await userStore.updateUser(tx, { id: user.id, passwordHash });
         await removeSessionsOf(tx, user.id);
         const session = await openSession(tx, { user: present, now: clock.now(), visitor });
         await projects.recordChange(userChange(session.caller, 'password-changed'), tx);
@@ -112,8 +103,11 @@ function refuseOnFullDisk(error: unknown): never {
 }
 
 /** A user who was deleted, or whose password changed, since the check cannot sign in with the old one. */
-async function getUnchanged(tx: ControlTransaction, user: StoredUser): Promise<StoredUser> {
-  const present = await findUser(tx, user);
+async function getUnchanged(
+  tx: ControlTransaction,
+  user: userStore.StoredUser,
+): Promise<userStore.StoredUser> {
+  const present = await userStore.findUser(tx, user);
   const hasFewerFactors = user.passkeys === 0 && present !== undefined && present.passkeys > 0;
   if (present === undefined || present.passwordHash !== user.passwordHash || hasFewerFactors)
     throw new ServiceError('sign_in_refused');
@@ -174,14 +168,14 @@ export function createCompanySignIn(parts: CompanySignInParts) {
     if (first === undefined) throw new ServiceError('company_sign_in_absent');
     const { email, role, roles } = claimed;
     // Never that user: a person who may choose an address at the provider would take over their account here.
-    if ((await findUserByEmail(tx, email)) !== undefined) {
+    if ((await userStore.findUserByEmail(tx, email)) !== undefined) {
       throw new ServiceError('email_taken', 'it signs in with a password: an owner deletes that user first');
     }
-    await removeInvitationsTo(tx, { accountId: first.id, email });
+    await userStore.removeInvitationsTo(tx, { accountId: first.id, email });
     const { issuer, subject } = account;
     const added = { ...claimed, accountId: first.id, identity: { issuer, subject }, createdAt: clock.now() };
     const details = { email, role, ...(roles.length > 0 && { roles }), by: 'company account' };
-    return { user: await insertUser(tx, added), what: 'created', details };
+    return { user: await userStore.insertUser(tx, added), what: 'created', details };
   }
 
   return {
@@ -208,7 +202,7 @@ export function createCompanySignIn(parts: CompanySignInParts) {
       const roles = await keepPresent(named);
       const hasRole = role !== 'none' || roles.length > 0;
       const opened = await writeSessions(parts, async (tx) => {
-        const known = await findUserByIdentity(tx, account);
+        const known = await userStore.findUserByIdentity(tx, account);
         if (!hasRole) {
           if (known !== undefined) await removeSessionsOf(tx, known.id);
           return undefined;
@@ -234,7 +228,7 @@ export function createCompanySignIn(parts: CompanySignInParts) {
       { userId, accountId }: UserCaller,
       returnUrl: string,
     ): Promise<string | undefined> {
-      const user = provider && (await findUser(database.read, { id: userId, accountId }));
+      const user = provider && (await userStore.findUser(database.read, { id: userId, accountId }));
       if (user?.signsInWith !== 'company-account') return undefined;
       // Signing out here must work while the provider is away.
       return await provider?.findSignOutUrl(returnUrl).catch(() => undefined);
@@ -253,12 +247,12 @@ interface Entered {
 
 /** Name, address and roles are those of the provider; an address that another user has here is left as it was. */
 async function followProvider(tx: ControlTransaction, known: User, claimed: Claimed): Promise<Entered> {
-  const other = await findUserByEmail(tx, claimed.email);
+  const other = await userStore.findUserByEmail(tx, claimed.email);
   const isFree = other === undefined || other.id === known.id;
   const after = { ...claimed, email: isFree ? claimed.email : known.email };
   const { email, name, role, roles } = known;
-  await updateUser(tx, { id: known.id, ...after });
-  if (known.role === 'owner' && after.role !== 'owner') await removeInvitationsBy(tx, known.id);
+  await userStore.updateUser(tx, { id: known.id, ...after });
+  if (known.role === 'owner' && after.role !== 'owner') await userStore.removeInvitationsBy(tx, known.id);
   const details = describeChange({ email, name, role, roles }, after);
   return { user: { ...known, ...after }, what: 'signed-in', details };
 }

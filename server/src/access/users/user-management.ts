@@ -17,15 +17,7 @@ import { refuseLimited } from '../keys/keys.ts';
 import { type UserParts, writeSessions } from './console-session.ts';
 import { removeSessionsOf } from './sign-in-store.ts';
 import { type Roles, refuseUnfitRoles, type User } from './user.ts';
-import {
-  countLocalOwners,
-  findUser,
-  listUsers,
-  removeInvitationsBy,
-  removeUser,
-  type StoredUser,
-  updateUser,
-} from './user-store.ts';
+import * as userStore from './user-store.ts';
 
 interface UserChange {
   readonly id: number;
@@ -44,7 +36,7 @@ export function createUserManagement(parts: UserParts) {
     async listUsers(caller: Caller, page: PageRequest): Promise<ListPage<User>> {
       refuseUnlessOwner(caller);
       const place = readPlace(page);
-      return toPage(await listUsers(database.read, caller.accountId, place), place);
+      return toPage(await userStore.listUsers(database.read, caller.accountId, place), place);
     },
     /** Holds from the next request on. @throws not_found, last_owner, key_beyond_own, request_invalid, scope_refused */
     async changeUser(author: Caller, { id, ...change }: UserChange, beside?: Beside<User>): Promise<User> {
@@ -53,7 +45,7 @@ export function createUserManagement(parts: UserParts) {
         const before = await getUser(tx, author, id);
         const after = { ...before, ...(change.role === 'owner' && { roles: [] }), ...change };
         if (hasOtherRoles(before, after)) await checkRoles(projects, { tx, author, before, after });
-        await updateUser(tx, { id, ...changeable(after) });
+        await userStore.updateUser(tx, { id, ...changeable(after) });
         const { passwordHash: _, ...user } = after;
         const details = describeChange(changeable(before), changeable(after));
         await projects.recordChange({ ...describeUserChange(author, 'changed', user), details }, tx);
@@ -67,9 +59,9 @@ export function createUserManagement(parts: UserParts) {
       await writeSessions(parts, async (tx) => {
         const user = await getUser(tx, author, id);
         if (user.role === 'owner') await refuseLastOwner(tx, user);
-        await removeInvitationsBy(tx, id);
+        await userStore.removeInvitationsBy(tx, id);
         await removeSessionsOf(tx, id);
-        await removeUser(tx, id);
+        await userStore.removeUser(tx, id);
         const details = { email: user.email, role: user.role, roles: user.roles };
         await projects.recordChange({ ...describeUserChange(author, 'deleted', user), details }, tx);
         await beside?.(tx, user);
@@ -88,11 +80,15 @@ export function refuseUnlessOwner(caller: Caller): void {
 }
 
 /** @throws not_found; role_refused: an owner when the request came may have ceased to be one meanwhile */
-export async function getUser(tx: ControlTransaction, author: Caller, id: number): Promise<StoredUser> {
+export async function getUser(
+  tx: ControlTransaction,
+  author: Caller,
+  id: number,
+): Promise<userStore.StoredUser> {
   const { accountId } = author;
-  if (isUser(author) && (await findUser(tx, { id: author.userId, accountId }))?.role !== 'owner')
+  if (isUser(author) && (await userStore.findUser(tx, { id: author.userId, accountId }))?.role !== 'owner')
     throw new ServiceError('role_refused');
-  const user = await findUser(tx, { id, accountId });
+  const user = await userStore.findUser(tx, { id, accountId });
   if (user === undefined) throw new ServiceError('not_found');
   return user;
 }
@@ -122,12 +118,12 @@ async function checkRoles(projects: Projects, { tx, author, before, after }: Rol
   if (gainsRoles(before, after)) await refuseLimited(tx, author);
   if (before.role !== 'owner') return;
   await refuseLastOwner(tx, before);
-  await removeInvitationsBy(tx, before.id);
+  await userStore.removeInvitationsBy(tx, before.id);
 }
 
 /** @throws last_owner */
 async function refuseLastOwner(tx: ControlTransaction, { accountId, signsInWith }: User): Promise<void> {
-  if (signsInWith === 'company-account' || (await countLocalOwners(tx, accountId)) > 1) return;
+  if (signsInWith === 'company-account' || (await userStore.countLocalOwners(tx, accountId)) > 1) return;
   throw new ServiceError('last_owner', 'make another user who signs in with a password an owner first');
 }
 

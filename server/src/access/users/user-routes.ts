@@ -12,15 +12,7 @@ import {
 import type { Caller } from '../../kernel/caller.ts';
 import type { Access } from '../access.ts';
 import { invitationUrl, type User } from './user.ts';
-import {
-  NewInvitation,
-  toWireInvitation,
-  toWireUser,
-  UserChange,
-  WireInvitation,
-  WireMadeInvitation,
-  WireUser,
-} from './user-schemas.ts';
+import * as schemas from './user-schemas.ts';
 import type { Invitation } from './user-store.ts';
 
 /** Source: docs/interface.md §14.6. */
@@ -29,11 +21,11 @@ export const userRoutes =
   (server) => {
     const about = { ...inReach, config: { role: 'owner' }, tags: ['Users'], answerOnce } as const;
     const users: Served<User, Caller> = {
-      ...{ ...about, path: '/management/users', answer: answerAs(WireUser, toWireUser) },
+      ...{ ...about, path: '/management/users', answer: answerAs(schemas.WireUser, schemas.toWireUser) },
     };
     serveList(server, users, { summary: 'List the users of the account', list: access.listUsers });
     serveChange(server, users, {
-      ...{ method: 'PATCH', summary: 'Change the role or the name of a user', body: UserChange },
+      ...{ method: 'PATCH', summary: 'Change the role or the name of a user', body: schemas.UserChange },
       description: 'Holds at once, also in sessions that are open.',
       change: ({ author, beside }, { id }, sent) => access.changeUser(author, { ...sent, id }, beside),
     });
@@ -44,7 +36,11 @@ export const userRoutes =
     });
 
     const invitations: Served<Invitation, Caller> = {
-      ...{ ...about, path: '/management/invitations', answer: answerAs(WireInvitation, toWireInvitation) },
+      ...{
+        ...about,
+        path: '/management/invitations',
+        answer: answerAs(schemas.WireInvitation, schemas.toWireInvitation),
+      },
     };
     serveList(server, invitations, {
       ...{ summary: 'List the invitations that are open', list: access.listInvitations },
@@ -53,9 +49,9 @@ export const userRoutes =
       summary: 'Invite somebody',
       description:
         'The link is good once and for 7 days. A repetition by `Idempotency-Key` has no `link`; another invitation to the same address takes the place of this one.',
-      body: NewInvitation,
-      made: answerAs(WireMadeInvitation, (made: Invitation & { readonly token: string }) => ({
-        ...toWireInvitation(made),
+      body: schemas.NewInvitation,
+      made: answerAs(schemas.WireMadeInvitation, (made: Invitation & { readonly token: string }) => ({
+        ...schemas.toWireInvitation(made),
         link: invitationUrl(findBaseUrl(), made.token),
       })),
       create: ({ author, beside }, sent) => access.invite(author, sent, beside),

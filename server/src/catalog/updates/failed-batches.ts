@@ -2,20 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../../kernel/errors.ts';
 import { GONE_MS } from '../../storage/postgres/postgres.ts';
 import type { CatalogParts } from '../parts.ts';
-import {
-  type ArrivingBatch,
-  type BatchesState,
-  endExpected,
-  endLostBatch,
-  expectBatch,
-  type FailedBatch,
-  type FullUpdate,
-  listOtherProcesses,
-  markFailedBatch,
-  noteProcess,
-  removeGoneProcesses,
-  removeProcess,
-} from './full-update-store.ts';
+import * as fullUpdateStore from './full-update-store.ts';
 
 /** How often a process says that it is there and has no mark left to store. */
 const BEAT_MS = 1_000;
@@ -39,9 +26,9 @@ type Parts = Pick<CatalogParts, 'database' | 'clock' | 'logger'>;
 export class FailedBatches {
   private readonly parts: Parts;
   private readonly origin: string;
-  private readonly marks = new Map<string, FailedBatch>();
+  private readonly marks = new Map<string, fullUpdateStore.FailedBatch>();
   /** Failed batches whose rows are there still: only their process knows that they do not arrive any more. */
-  private readonly lost = new Set<ArrivingBatch>();
+  private readonly lost = new Set<fullUpdateStore.ArrivingBatch>();
   private expected = 0;
   private timer: NodeJS.Timeout | undefined;
   private takesBatches = true;
@@ -60,9 +47,9 @@ export class FailedBatches {
     const { database } = this.parts;
     this.takesBatches = takesBatches;
     // The lock of the data folder shows that processes still listed were killed.
-    if (!database.isShared) await removeGoneProcesses(database, this.origin);
+    if (!database.isShared) await fullUpdateStore.removeGoneProcesses(database, this.origin);
     this.beatAt = performance.now();
-    await noteProcess(database, this.takesBatches);
+    await fullUpdateStore.noteProcess(database, this.takesBatches);
     this.timer = setInterval(() => {
       this.beating ??= this.beat().finally(() => {
         this.beating = undefined;
@@ -77,20 +64,23 @@ export class FailedBatches {
     clearInterval(this.timer);
     await this.beating;
     await this.storeMarks();
-    await removeProcess(this.parts.database);
+    await fullUpdateStore.removeProcess(this.parts.database);
   }
 
   /** @returns the batch, which the full update counts from now on; undefined when none is open */
-  expect(projectId: number, fullUpdateId: number | undefined): Promise<ArrivingBatch | undefined> {
+  expect(
+    projectId: number,
+    fullUpdateId: number | undefined,
+  ): Promise<fullUpdateStore.ArrivingBatch | undefined> {
     this.expected += 1;
     const { database } = this.parts;
     const batch = { projectId, processId: database.processId, number: this.expected };
-    return expectBatch(database, { ...batch, origin: this.origin, fullUpdateId });
+    return fullUpdateStore.expectBatch(database, { ...batch, origin: this.origin, fullUpdateId });
   }
 
   /** The batch of a repeated request was accepted before. */
-  async endRepeated(arriving: ArrivingBatch | undefined): Promise<void> {
-    if (arriving !== undefined) await endExpected(this.parts.database, arriving, false);
+  async endRepeated(arriving: fullUpdateStore.ArrivingBatch | undefined): Promise<void> {
+    if (arriving !== undefined) await fullUpdateStore.endExpected(this.parts.database, arriving, false);
   }
 
   /**
@@ -98,13 +88,13 @@ export class FailedBatches {
    * or when other processes see that this one is silent. @param failed undefined: it says nothing about the open full update
    */
   async note(
-    failed: Omit<FailedBatch, 'at'> | undefined,
-    arriving: ArrivingBatch | undefined,
+    failed: Omit<fullUpdateStore.FailedBatch, 'at'> | undefined,
+    arriving: fullUpdateStore.ArrivingBatch | undefined,
   ): Promise<void> {
     const { database, clock, logger } = this.parts;
     if (arriving !== undefined) {
       // Until a beat removes its row a commit waits for it or is refused, which is the safe side.
-      await endExpected(database, arriving, true).catch((error: unknown) => {
+      await fullUpdateStore.endExpected(database, arriving, true).catch((error: unknown) => {
         this.lost.add(arriving);
         logger.warn({ err: error, fullUpdateId: arriving.id }, 'a failed batch counts as arriving for now');
       });
@@ -131,7 +121,13 @@ export class FailedBatches {
   }
 
   /** What is stored of the batches, and failures that this process could not store. */
-  stateOf({ id, projectId, lastBatch, batchAt, arriving }: FullUpdate): BatchesState {
+  stateOf({
+    id,
+    projectId,
+    lastBatch,
+    batchAt,
+    arriving,
+  }: fullUpdateStore.FullUpdate): fullUpdateStore.BatchesState {
     const lost = [...this.lost].filter((batch) => batch.id === id).length;
     if (lost > 0) return { lastBatch: 'failed', arriving: arriving - lost };
     const held = [...this.marks.values()].filter(
@@ -146,7 +142,10 @@ export class FailedBatches {
    * Waits until no batch of the open full update is arriving, at any process. `find` reads it anew, or throws.
    * @returns the full update as it is then, or as it is when `until` has passed
    */
-  async waitForArriving(find: () => Promise<FullUpdate>, until: number): Promise<FullUpdate> {
+  async waitForArriving(
+    find: () => Promise<fullUpdateStore.FullUpdate>,
+    until: number,
+  ): Promise<fullUpdateStore.FullUpdate> {
     for (; ; await delay(CHECK_EVERY_MS)) {
       const open = await find();
       if (this.stateOf(open).arriving <= 0 || performance.now() > until) return open;
@@ -160,29 +159,29 @@ export class FailedBatches {
   async refuseSilence(until: number): Promise<void> {
     const { database } = this.parts;
     if (!database.isShared) return;
-    const before = await listOtherProcesses(database);
+    const before = await fullUpdateStore.listOtherProcesses(database);
     const notReady = new ServiceError('not_ready', { retryAfterSeconds: 1 });
     for (let waiting = [...before.keys()]; waiting.length > 0; ) {
       await delay(CHECK_EVERY_MS);
-      const now = await listOtherProcesses(database);
+      const now = await fullUpdateStore.listOtherProcesses(database);
       // Whether one ended in order or was killed is in the state of the full update when the caller asks again.
       if (performance.now() > until || waiting.some((id) => !now.has(id))) throw notReady;
       waiting = waiting.filter((id) => now.get(id) === before.get(id));
     }
   }
 
-  private hold(mark: FailedBatch): void {
+  private hold(mark: fullUpdateStore.FailedBatch): void {
     const known = this.marks.size < MOST_MARKS ? mark : { ...mark, projectId: undefined };
     this.marks.set(`${known.projectId} ${known.state}`, known);
   }
 
   private async storeMarks(): Promise<void> {
     for (const [key, mark] of [...this.marks]) {
-      await markFailedBatch(this.parts.database, this.origin, mark);
+      await fullUpdateStore.markFailedBatch(this.parts.database, this.origin, mark);
       if (this.marks.get(key) === mark) this.marks.delete(key);
     }
     for (const batch of this.lost) {
-      await endLostBatch(this.parts.database, batch);
+      await fullUpdateStore.endLostBatch(this.parts.database, batch);
       this.lost.delete(batch);
     }
   }
@@ -193,11 +192,12 @@ export class FailedBatches {
       await this.storeMarks();
       if (!database.isShared) return;
       const begunAt = performance.now();
-      await noteProcess(database, this.takesBatches);
+      await fullUpdateStore.noteProcess(database, this.takesBatches);
       this.beatAt = begunAt;
       this.steadySince = Math.min(this.steadySince, begunAt);
       // After an outage, others come back within moments too.
-      if (begunAt - this.steadySince >= SILENT_MS) await removeGoneProcesses(database, this.origin, GONE_MS);
+      if (begunAt - this.steadySince >= SILENT_MS)
+        await fullUpdateStore.removeGoneProcesses(database, this.origin, GONE_MS);
     } catch (error) {
       this.steadySince = Number.POSITIVE_INFINITY;
       // Marks stay in memory and are stored by the next beat.

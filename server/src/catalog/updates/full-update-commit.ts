@@ -14,13 +14,7 @@ import type {
 } from '../port.ts';
 import { ReportPassage } from '../report-lines.ts';
 import { refuseDeletes } from './delete-guard.ts';
-import {
-  beginCommit,
-  closeFullUpdate,
-  findFullUpdate,
-  listBatches,
-  listUnclosed,
-} from './full-update-store.ts';
+import * as fullUpdateStore from './full-update-store.ts';
 import { keptSinceOf } from './kept-commits.ts';
 import type { Staging } from './staging.ts';
 
@@ -86,7 +80,7 @@ export class FullUpdateCommits {
       definition: this.task,
       payload: { fullUpdateId, ...limits } satisfies CommitPayload,
       async alongside(tx, { projectId, id: taskId }) {
-        const { begun } = await beginCommit(tx, { projectId, id: fullUpdateId, taskId });
+        const { begun } = await fullUpdateStore.beginCommit(tx, { projectId, id: fullUpdateId, taskId });
         if (begun === undefined) throw new ServiceError('full_update_missing');
       },
     };
@@ -101,7 +95,10 @@ export class FullUpdateCommits {
 
   /** @returns how many batches there are */
   async complete(projectId: number, fullUpdateId: number): Promise<number> {
-    const batches = await listBatches(this.parts.database.read, { id: fullUpdateId, projectId });
+    const batches = await fullUpdateStore.listBatches(this.parts.database.read, {
+      id: fullUpdateId,
+      projectId,
+    });
     const accepted = batches.map(({ batch, payloadName, encoding }) => ({
       batch,
       source: { handle: 0, payloadName, encoding, maxMib: ANY_SIZE_MIB, form: 'products' as const },
@@ -116,7 +113,10 @@ export class FullUpdateCommits {
     run: TaskRun,
   ): Promise<void> {
     const { projectId } = run.task;
-    const update = await findFullUpdate(this.parts.database.read, { id: fullUpdateId, projectId });
+    const update = await fullUpdateStore.findFullUpdate(this.parts.database.read, {
+      id: fullUpdateId,
+      projectId,
+    });
     // It ended before a crash that forgot to say so.
     if (update?.state === 'committed') return;
     const settings = await this.parts.getSettings(projectId);
@@ -200,11 +200,11 @@ export class FullUpdateCommits {
   ): Promise<readonly string[]> {
     const { database, tasks } = this.parts;
     const key = { id: fullUpdateId, projectId };
-    const batches = await listBatches(database.read, key);
+    const batches = await fullUpdateStore.listBatches(database.read, key);
     const uploads = await Promise.all(batches.map(({ taskId }) => tasks.find(taskId)));
     const known = uploads.filter((task) => task !== undefined);
     await tasks.endTasks(known, state === 'committed' ? 'FINISHED' : 'CANCELLED');
-    await closeFullUpdate(database, key, state);
+    await fullUpdateStore.closeFullUpdate(database, key, state);
     // Before its bodies are removed: batches being staged are no longer needed.
     this.staging.forget(fullUpdateId);
     return batches.map(({ payloadName }) => payloadName);
@@ -218,7 +218,7 @@ export class FullUpdateCommits {
   /** The new one is stored: what fails in closing the old ones is done with the next, or at the next start. */
   async closeDiscarded(projectId: number): Promise<void> {
     try {
-      const unclosed = await listUnclosed(this.parts.database);
+      const unclosed = await fullUpdateStore.listUnclosed(this.parts.database);
       const mine = unclosed.filter((one) => one.projectId === projectId && one.state === 'discarded');
       for (const { id } of mine) await this.close(projectId, id, 'discarded');
     } catch (error) {
@@ -229,7 +229,9 @@ export class FullUpdateCommits {
 
   /** Closes what a former process left half closed: it was discarded, or its commit has ended. */
   async closeEnded(): Promise<void> {
-    for (const { id, projectId, state, commitTaskId } of await listUnclosed(this.parts.database)) {
+    for (const { id, projectId, state, commitTaskId } of await fullUpdateStore.listUnclosed(
+      this.parts.database,
+    )) {
       const commit = commitTaskId === undefined ? undefined : await this.parts.tasks.find(commitTaskId);
       const isUnderWay = state === 'committing' && commit?.finishedAt === undefined;
       if (isUnderWay) continue;

@@ -11,19 +11,7 @@ import type { OnInvalid } from '../products/products.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';
 import { COMMIT_WAIT_MS, FailedBatches } from './failed-batches.ts';
 import { FullUpdateCommits, type PartLimits } from './full-update-commit.ts';
-import {
-  type ArrivingBatch,
-  addBatch,
-  type Batch,
-  type BatchesState,
-  beginCommit,
-  discardOpen,
-  type FullUpdate,
-  findLatestFullUpdate,
-  listBatches,
-  openFullUpdate,
-  wasGivenUpSince,
-} from './full-update-store.ts';
+import * as fullUpdateStore from './full-update-store.ts';
 import type { Staging } from './staging.ts';
 import {
   answerToTask,
@@ -43,7 +31,7 @@ interface AcceptedCounts {
 interface UploadOptions {
   readonly fullUpdateId: number | undefined;
   /** The batch as it was counted when it began; undefined: no full update was open then. */
-  readonly arriving: ArrivingBatch | undefined;
+  readonly arriving: fullUpdateStore.ArrivingBatch | undefined;
   /** Default: as the project says. */
   readonly onInvalid: OnInvalid | undefined;
   readonly record: RecordAnswer<ProductsAccepted>;
@@ -61,7 +49,7 @@ interface SentBatch {
   readonly body: RawBody;
   readonly record: RecordAnswer<ProductsAccepted>;
   readonly onInvalid?: OnInvalid;
-  readonly arriving?: ArrivingBatch;
+  readonly arriving?: fullUpdateStore.ArrivingBatch;
   /** The task that fills the full update; undefined: a caller does. */
   readonly parent?: Task;
 }
@@ -102,7 +90,7 @@ export class FullUpdates {
   /** Begins a full update; an open one is discarded. */
   async initiate(project: ChosenProject, record: RecordAnswer<InitiateAnswered>): Promise<InitiateAnswered> {
     let answer: InitiateAnswered | undefined;
-    await openFullUpdate(this.parts.database, {
+    await fullUpdateStore.openFullUpdate(this.parts.database, {
       projectId: project.id,
       origin: ORIGIN,
       now: this.parts.clock.now(),
@@ -135,7 +123,7 @@ export class FullUpdates {
 
   /** Opens a session that a task fills; one left open by an earlier run of the task is discarded. @returns its id */
   async openFor(task: Task): Promise<number> {
-    const id = await openFullUpdate(this.parts.database, {
+    const id = await fullUpdateStore.openFullUpdate(this.parts.database, {
       projectId: task.projectId,
       origin: originOf(task),
       now: this.parts.clock.now(),
@@ -158,7 +146,10 @@ export class FullUpdates {
   /** Discards what a task opened and did not commit; with an id, only that one. */
   async discardOf(task: Task, id?: number): Promise<void> {
     const { projectId } = task;
-    const open = await findLatestFullUpdate(this.parts.database, { projectId, origin: originOf(task) });
+    const open = await fullUpdateStore.findLatestFullUpdate(this.parts.database, {
+      projectId,
+      origin: originOf(task),
+    });
     // Another process may run the task by now, and fill another one.
     const isMeant = id === undefined || id === open?.id;
     if (open?.state === 'open' && isMeant) await this.commits.close(projectId, open.id, 'discarded');
@@ -180,7 +171,7 @@ export class FullUpdates {
         async alongside(tx, task) {
           const stored = { taskId: task.id, payloadName, encoding, productCount: counts.parsed };
           const key = { projectId: project.id, id: fullUpdateId };
-          const batch = await addBatch(tx, key, { ...stored, arriving, now: clock.now() });
+          const batch = await fullUpdateStore.addBatch(tx, key, { ...stored, arriving, now: clock.now() });
           if (batch === undefined) throw new ServiceError('full_update_missing');
           accepted = { batch, answer: answerToUpdate(SUCCESS_TEXTS.upload, task, counts) };
           await record(tx, accepted.answer);
@@ -199,7 +190,7 @@ export class FullUpdates {
   /** The open full update as it is shown, rule 30. @throws full_update_missing, full_update_other */
   async describe(projectId: number, fullUpdateId: number | undefined) {
     const open = await this.getOpen(projectId, fullUpdateId);
-    const batches = await listBatches(this.parts.database.read, open);
+    const batches = await fullUpdateStore.listBatches(this.parts.database.read, open);
     return {
       status: 'success' as const,
       fullUpdateId: open.id,
@@ -215,7 +206,7 @@ export class FullUpdates {
   async giveUp(projectId: number, fullUpdateId: number | undefined, record: RecordAnswer<Discarded>) {
     const open = await this.getOpen(projectId, fullUpdateId);
     const answer: Discarded = { status: 'success', fullUpdateId: open.id };
-    if (!(await discardOpen(this.parts.database, open, (tx) => record(tx, answer))))
+    if (!(await fullUpdateStore.discardOpen(this.parts.database, open, (tx) => record(tx, answer))))
       throw new ServiceError('full_update_missing');
     await this.commits.closeDiscarded(projectId);
     this.failedBatches.forget(projectId);
@@ -265,11 +256,19 @@ export class FullUpdates {
       project,
       payload: { fullUpdateId: open.id, author, ...(allowDeletes !== undefined && { allowDeletes }) },
       async alongside(tx, task) {
-        const before = await beginCommit(tx, { projectId: project.id, id: open.id, taskId: task.id });
+        const before = await fullUpdateStore.beginCommit(tx, {
+          projectId: project.id,
+          id: open.id,
+          taskId: task.id,
+        });
         if (before.begun === undefined)
           throw new ServiceError('full_update_started', { values: [before.commitTaskId ?? ''] });
         // Since it was found whole, a batch may have begun, or failed.
-        refuseMissingBatches(failedBatches.stateOf(before.begun), await listBatches(tx, open), counts);
+        refuseMissingBatches(
+          failedBatches.stateOf(before.begun),
+          await fullUpdateStore.listBatches(tx, open),
+          counts,
+        );
         return record(tx, describeStarted(task));
       },
     });
@@ -281,9 +280,9 @@ export class FullUpdates {
   }
 
   /** @throws full_update_missing for one that was given up, full_update_started for a commit without effect, or forgotten */
-  private async findStarted(update: FullUpdate, commitTaskId: string): Promise<Task> {
+  private async findStarted(update: fullUpdateStore.FullUpdate, commitTaskId: string): Promise<Task> {
     const { database, tasks } = this.parts;
-    if (await wasGivenUpSince(database, { ...update, origin: ORIGIN }))
+    if (await fullUpdateStore.wasGivenUpSince(database, { ...update, origin: ORIGIN }))
       throw new ServiceError('full_update_missing');
     const task = await tasks.find(commitTaskId);
     if (task === undefined || task.status === 'FAILED' || task.status === 'CANCELLED')
@@ -292,12 +291,15 @@ export class FullUpdates {
   }
 
   /** Waits briefly for batches that are arriving. @throws what `refuseMissingBatches` does, not_ready */
-  private async waitUntilWhole(opened: FullUpdate, counts: AcceptedCounts): Promise<FullUpdate> {
+  private async waitUntilWhole(
+    opened: fullUpdateStore.FullUpdate,
+    counts: AcceptedCounts,
+  ): Promise<fullUpdateStore.FullUpdate> {
     const { failedBatches, parts } = this;
     const until = performance.now() + COMMIT_WAIT_MS;
     const find = () => this.getOpen(opened.projectId, opened.id);
     const open = opened.arriving === 0 ? opened : await failedBatches.waitForArriving(find, until);
-    const batches = await listBatches(parts.database.read, open);
+    const batches = await fullUpdateStore.listBatches(parts.database.read, open);
     refuseMissingBatches(failedBatches.stateOf(open), batches, counts);
     if (!hasCounts(counts)) await failedBatches.refuseSilence(until);
     return open;
@@ -306,8 +308,8 @@ export class FullUpdates {
   /** Called at the start. */
   closeEnded = (): Promise<void> => this.commits.closeEnded();
 
-  private findLatest(projectId: number): Promise<FullUpdate | undefined> {
-    return findLatestFullUpdate(this.parts.database, { projectId, origin: ORIGIN });
+  private findLatest(projectId: number): Promise<fullUpdateStore.FullUpdate | undefined> {
+    return fullUpdateStore.findLatestFullUpdate(this.parts.database, { projectId, origin: ORIGIN });
   }
 
   private readonly getOpen = async (projectId: number, fullUpdateId: number | undefined) =>
@@ -348,7 +350,10 @@ export class FullUpdates {
 }
 
 /** @throws full_update_missing, full_update_other */
-function chooseOpen(latest: FullUpdate | undefined, fullUpdateId: number | undefined): FullUpdate {
+function chooseOpen(
+  latest: fullUpdateStore.FullUpdate | undefined,
+  fullUpdateId: number | undefined,
+): fullUpdateStore.FullUpdate {
   if (latest?.state !== 'open') throw new ServiceError('full_update_missing');
   if (fullUpdateId === undefined || fullUpdateId === latest.id) return latest;
   throw new ServiceError('full_update_other', { values: [latest.id, fullUpdateId] });
@@ -359,8 +364,8 @@ function chooseOpen(latest: FullUpdate | undefined, fullUpdateId: number | undef
  * other processes. @throws full_update_arriving, _batch_failed, _empty, _incomplete, _in_doubt
  */
 function refuseMissingBatches(
-  { arriving, lastBatch }: BatchesState,
-  accepted: readonly Batch[],
+  { arriving, lastBatch }: fullUpdateStore.BatchesState,
+  accepted: readonly fullUpdateStore.Batch[],
   counts: AcceptedCounts,
 ): void {
   const count =
@@ -375,7 +380,7 @@ function refuseMissingBatches(
 const hasCounts = ({ batches, products }: AcceptedCounts): boolean => (batches ?? products) !== undefined;
 
 /** @throws full_update_incomplete */
-function refuseOtherCounts(accepted: readonly Batch[], counts: AcceptedCounts): void {
+function refuseOtherCounts(accepted: readonly fullUpdateStore.Batch[], counts: AcceptedCounts): void {
   const compared = [
     ['batches', accepted.length, counts.batches],
     ['products', countProducts(accepted), counts.products],
@@ -386,7 +391,7 @@ function refuseOtherCounts(accepted: readonly Batch[], counts: AcceptedCounts): 
   }
 }
 
-const countProducts = (batches: readonly Batch[]): number =>
+const countProducts = (batches: readonly fullUpdateStore.Batch[]): number =>
   batches.reduce((sum, { productCount }) => sum + productCount, 0);
 
 /** Source: docs/interface.md §4.4, answer of start. */
