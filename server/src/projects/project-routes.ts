@@ -11,19 +11,7 @@ import {
   ProjectQuery,
   pageOf,
 } from '../http/answers/answers.ts';
-import {
-  answerAs,
-  inReach,
-  type Routes,
-  type RouteTools,
-  type Served,
-  serve,
-  serveChange,
-  serveCreation,
-  serveList,
-  serveRead,
-  serveRemoval,
-} from '../http/server/server.ts';
+import { answerAs, inReach, type Routes, type RouteTools, serve, serveKind } from '../http/server/server.ts';
 import type { AuditEntry } from './audit-store.ts';
 import { type Project, type ProjectGroup, type Reach, splitLocale } from './project.ts';
 import type { ReachedProject } from './project-store.ts';
@@ -50,51 +38,49 @@ export const projectRoutes =
       },
     });
 
-    const groups: Served<ProjectGroup, Reach> = {
+    const groups = serveKind<ProjectGroup, Reach>(server, {
       ...{ ...inReach, path: '/management/project-groups', tags, answerOnce },
       answer: answerAs(WireProjectGroup, toWireGroup),
-    };
-    serveList(server, groups, { summary: 'List project groups', list: projects.listGroups });
-    serveCreation(server, groups, {
+    });
+    groups.list({ summary: 'List project groups', list: projects.listGroups });
+    groups.create({
       ...{ summary: 'Create a project group', body: NewProjectGroup },
       create: ({ author, beside }, sent) => projects.createGroup(author, sent, beside),
     });
-    serveRead(server, groups, { summary: 'Read a project group', get: projects.getGroup });
-    serveChange(server, groups, {
+    groups.read({ summary: 'Read a project group', get: projects.getGroup });
+    groups.change({
       ...{ method: 'PATCH', summary: 'Rename a project group', body: ProjectGroupChange },
       change: ({ author, beside }, { id }, sent) => projects.changeGroup(author, { ...sent, id }, beside),
     });
-    serveRemoval(server, groups, {
+    groups.remove({
       summary: 'Delete an empty project group',
       description:
         'Its keys go with it. 409 while it holds projects, also deleted ones that can be brought back.',
       remove: ({ author, beside }, { id }) => projects.deleteGroup(author, id, beside),
     });
 
-    const managed: Served<Project, Reach> = {
+    const managed = serveKind<Project, Reach>(server, {
       ...{ ...inReach, path: '/management/projects', tags, answerOnce },
       answer: answerAs(ManagedProject, toManagedProject),
-    };
-    serveList(server, managed, {
-      ...{ summary: 'List projects', query: ManagedProjectQuery, list: projects.pageProjects },
     });
-    serveCreation(server, managed, {
+    managed.list({ summary: 'List projects', query: ManagedProjectQuery, list: projects.pageProjects });
+    managed.create({
       ...{ summary: 'Create a project', body: NewManagedProject },
       create: ({ author, beside }, sent) => projects.createProject(author, sent, beside),
     });
-    serveRead(server, managed, { summary: 'Read a project', get: projects.getProject });
-    serveChange(server, managed, {
+    managed.read({ summary: 'Read a project', get: projects.getProject });
+    managed.change({
       ...{ method: 'PATCH', summary: 'Change a project', body: ManagedProjectChange },
       description: 'Fields and settings that are left out keep what they are.',
       change: ({ author, beside }, { id }, sent) => projects.changeProject(author, { ...sent, id }, beside),
     });
-    serveRemoval(server, managed, {
+    managed.remove({
       ...{ summary: 'Delete a project', query: ProjectDeletionQuery },
       description: 'Needs `confirm` with its exact name. For 30 days it can be brought back.',
       remove: ({ author, beside }, { id }, { confirm }) =>
         projects.deleteProject(author, { id, confirm }, beside),
     });
-    serveChange(server, managed, {
+    managed.change({
       ...{ method: 'POST', below: '/restore', config: { findsDeletedProject: true } },
       summary: 'Bring a deleted project back',
       description:

@@ -3,14 +3,9 @@ import {
   inReach,
   type Routes,
   type RouteTools,
-  type Served,
   serve,
-  serveChange,
-  serveCreation,
-  serveList,
+  serveKind,
   serveOnce,
-  serveRead,
-  serveRemoval,
 } from '../http/server/server.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Reach } from '../projects/projects.ts';
@@ -33,31 +28,31 @@ export const webhookEndpointRoutes =
     answerOnce,
   }: RouteTools & { readonly webhooks: Webhooks; readonly clock: Clock }): Routes =>
   (server) => {
-    const served: Served<Endpoint, Reach> = {
+    const endpoints = serveKind<Endpoint, Reach>(server, {
       ...{ ...inReach, path: PATH, tags, answerOnce },
       answer: answerAs(schemas.WireEndpoint, (endpoint) => schemas.toWireEndpoint(endpoint, clock.now())),
       markOf: markOfEndpoint,
-    };
+    });
     const made = answerAs(schemas.WireMadeEndpoint, (endpoint: MadeEndpoint) =>
       schemas.toWireMade(endpoint, clock.now()),
     );
-    serveList(server, served, { summary: 'List webhook endpoints', list: webhooks.listEndpoints });
-    serveCreation(server, served, {
+    endpoints.list({ summary: 'List webhook endpoints', list: webhooks.listEndpoints });
+    endpoints.create({
       summary: 'Create a webhook endpoint',
       description: `Events of the projects in its scope are sent to it from now on. ${onlyOnce}`,
       ...{ body: schemas.SentEndpoint, made, create: webhooks.createEndpoint },
     });
-    serveRead(server, served, {
+    endpoints.read({
       ...{ summary: 'Read a webhook endpoint; the ETag is for If-Match', get: webhooks.getEndpoint },
     });
-    serveChange(server, served, {
+    endpoints.change({
       ...{ method: 'PATCH', summary: 'Change a webhook endpoint, or switch it on or off' },
       ...{ body: schemas.SentEndpointChange, change: webhooks.changeEndpoint },
     });
-    serveRemoval(server, served, {
+    endpoints.remove({
       ...{ summary: 'Delete a webhook endpoint with its deliveries', remove: webhooks.deleteEndpoint },
     });
-    serveChange(server, served, {
+    endpoints.change({
       ...{ method: 'POST', below: '/rotate-secret', summary: 'Make a new secret for a webhook endpoint' },
       description: `The former one signs too until the overlap ends. ${onlyOnce}`,
       ...{ body: schemas.SecretRotation, made },

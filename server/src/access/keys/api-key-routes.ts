@@ -4,13 +4,8 @@ import {
   inReach,
   type Routes,
   type RouteTools,
-  type Served,
   serve,
-  serveChange,
-  serveCreation,
-  serveList,
-  serveRead,
-  serveRemoval,
+  serveKind,
 } from '../../http/server/server.ts';
 import type { Projects, Reach } from '../../projects/projects.ts';
 import type { Access } from '../access.ts';
@@ -42,28 +37,28 @@ export const apiKeyRoutes =
       },
     });
 
-    const served: Served<ApiKey, Reach> = {
+    const keys = serveKind<ApiKey, Reach>(server, {
       ...{ ...inReach, path: '/management/api-keys', tags: ['Management'], answerOnce },
       answer: answerAs(schemas.WireApiKey, schemas.toWireKey),
-    };
+    });
     const made = answerAs(schemas.WireMadeKey, schemas.toWireMadeKey);
-    serveList(server, served, { summary: 'List API keys', list: access.listKeys });
-    serveCreation(server, served, {
+    keys.list({ summary: 'List API keys', list: access.listKeys });
+    keys.create({
       summary: 'Create an API key',
       description: `A key creates keys of its own scope or below, with no more access, no higher rate limit and no later end than its own. ${onlyOnce}`,
       ...{ body: schemas.NewApiKey, made },
       create: ({ author, beside }, sent) => access.createKey(author, sent, beside),
     });
-    serveRead(server, served, { summary: 'Read an API key', get: access.getKey });
-    serveChange(server, served, {
+    keys.read({ summary: 'Read an API key', get: access.getKey });
+    keys.change({
       ...{ method: 'PATCH', summary: 'Change an API key', body: schemas.ApiKeyChange },
       change: ({ author, beside }, { id }, sent) => access.changeKey(author, { ...sent, id }, beside),
     });
-    serveRemoval(server, served, {
+    keys.remove({
       ...{ summary: 'Delete an API key', description: 'It is refused from the answer on.' },
       remove: ({ author, beside }, { id }) => access.deleteKey(author, id, beside),
     });
-    serveChange(server, served, {
+    keys.change({
       ...{ method: 'POST', below: '/rotate', summary: 'Rotate an API key' },
       description: `Makes a new key with the same properties; the old one ends after the overlap. ${onlyOnce}`,
       ...{ body: schemas.KeyRotation, made },

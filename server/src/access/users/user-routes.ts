@@ -1,14 +1,4 @@
-import {
-  answerAs,
-  inReach,
-  type Routes,
-  type RouteTools,
-  type Served,
-  serveChange,
-  serveCreation,
-  serveList,
-  serveRemoval,
-} from '../../http/server/server.ts';
+import { answerAs, inReach, type Routes, type RouteTools, serveKind } from '../../http/server/server.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import type { Access } from '../access.ts';
 import { invitationUrl, type User } from './user.ts';
@@ -20,32 +10,30 @@ export const userRoutes =
   ({ access, answerOnce, findBaseUrl }: RouteTools & { readonly access: Access }): Routes =>
   (server) => {
     const about = { ...inReach, config: { role: 'owner' }, tags: ['Users'], answerOnce } as const;
-    const users: Served<User, Caller> = {
+    const users = serveKind<User, Caller>(server, {
       ...{ ...about, path: '/management/users', answer: answerAs(schemas.WireUser, schemas.toWireUser) },
-    };
-    serveList(server, users, { summary: 'List the users of the account', list: access.listUsers });
-    serveChange(server, users, {
+    });
+    users.list({ summary: 'List the users of the account', list: access.listUsers });
+    users.change({
       ...{ method: 'PATCH', summary: 'Change the role or the name of a user', body: schemas.UserChange },
       description: 'Holds at once, also in sessions that are open.',
       change: ({ author, beside }, { id }, sent) => access.changeUser(author, { ...sent, id }, beside),
     });
-    serveRemoval(server, users, {
+    users.remove({
       summary: 'Delete a user',
       description: 'Their sessions end, and the invitations that they made.',
       remove: ({ author, beside }, { id }) => access.deleteUser(author, id, beside),
     });
 
-    const invitations: Served<Invitation, Caller> = {
+    const invitations = serveKind<Invitation, Caller>(server, {
       ...{
         ...about,
         path: '/management/invitations',
         answer: answerAs(schemas.WireInvitation, schemas.toWireInvitation),
       },
-    };
-    serveList(server, invitations, {
-      ...{ summary: 'List the invitations that are open', list: access.listInvitations },
     });
-    serveCreation(server, invitations, {
+    invitations.list({ summary: 'List the invitations that are open', list: access.listInvitations });
+    invitations.create({
       summary: 'Invite somebody',
       description:
         'The link is good once and for 7 days. A repetition by `Idempotency-Key` has no `link`; another invitation to the same address takes the place of this one.',
@@ -56,7 +44,7 @@ export const userRoutes =
       })),
       create: ({ author, beside }, sent) => access.invite(author, sent, beside),
     });
-    serveRemoval(server, invitations, {
+    invitations.remove({
       summary: 'Withdraw an invitation',
       remove: ({ author, beside }, { id }) => access.deleteInvitation(author, id, beside),
     });

@@ -1,6 +1,6 @@
 /**
  * The endpoints that resources of all kinds share: lists, reading with an ETag, changes that are made once for each `Idempotency-Key`.
- * The routes of a kind call these in the order of docs/openapi.json.
+ * The routes of a kind call them in the order of docs/openapi.json.
  */
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
@@ -79,190 +79,149 @@ interface About {
 
 const managed = { guard: 'management', access: 'manage' } as const;
 
-/** GET of the list of a kind. */
-export function serveList<Resource, Place, Query extends TSchema = typeof ListQuery>(
-  server: Server,
-  { path, params, placeOf, tags, answer, ...served }: Served<Resource, Place>,
-  {
-    query = ListQuery as never,
-    page = pageOf(answer.schema),
-    list,
-    ...about
-  }: About & {
-    readonly query?: Query;
-    readonly page?: TSchema;
-    list(
-      place: NoInfer<Place>,
-      query: Static<Query> & Static<typeof ListQuery>,
-    ): Promise<{ readonly items: readonly Resource[]; readonly nextCursor: string | null }>;
-  },
-): void {
-  serve(server, `GET ${path}`, {
-    ...{ tags, ...about, ...paramsOf(params), query, answer: { 200: page } },
+/** The endpoints of one kind. */
+export function serveKind<Resource, Place>(server: Server, served: Served<Resource, Place>) {
+  const { path, params, placeOf, idName, tags, answer, answerOnce, markOf, markOfAnswer } = served;
+  const pathOfOne = `${path}/:${idName}`;
+  const aboutList = (about: About) => ({
+    ...{ tags, ...about, ...(Object.keys(params).length > 0 && { params: Type.Object(params) }) },
     config: { ...managed, ...served.config, ...about.config },
-    async handle(request) {
-      const { items, nextCursor } = await list(placeOf(request), request.query as never);
-      return { items: items.map(answer.of), nextCursor };
-    },
   });
-}
+  const aboutOne = (about: About) => ({
+    ...aboutList(about),
+    params: Type.Object({ ...params, [idName]: Id }),
+  });
+  const idOf = (request: FastifyRequest) => (request.params as Readonly<Record<string, number>>)[idName] ?? 0;
 
-/** POST to the list of a kind. */
-export function serveCreation<Resource, Place, Body extends TSchema, Made extends Resource = Resource>(
-  server: Server,
-  served: Served<Resource, Place>,
-  {
-    made,
-    create,
-    ...about
-  }: About & {
-    readonly body: Body;
-    /** The answer, where it differs by a secret that is shown once. */
-    readonly made?: Answer<Made> | undefined;
-    create(change: ChangeRequest<Resource, NoInfer<Place>>, sent: Static<Body>): Promise<Made>;
-  },
-): void {
-  serve(server, `POST ${served.path}`, {
-    ...{ ...about, ...paramsOf(served.params), tags: served.tags },
-    config: { ...managed, ...served.config, ...about.config },
-    answer: { 201: (made ?? served.answer).schema },
-    handle: (request, reply) =>
-      answerChange({ ...served, made }, { request, reply }, (by) => create(by, request.body as never)),
-  });
-}
+  /** Makes a change once for each `Idempotency-Key`. What is stored for a repetition has no secret that is shown once. */
+  function answerChange<Made extends Resource>(
+    request: FastifyRequest,
+    { reply, made }: { readonly reply: FastifyReply; readonly made: Answer<Made> | undefined },
+    make: (change: ChangeRequest<Resource, Place>) => Promise<Made>,
+  ): Promise<unknown> {
+    return whileCallerWaits(reply, async (signal) => {
+      const answered = await answerOnce(request, async (record) => {
+        const beside = (tx: ControlTransaction, resource: Resource) => record(tx, answer.of(resource));
+        const resource = await make({ author: request.caller, place: placeOf(request), beside, signal });
+        if (markOf && !markOfAnswer && !made) sendMark(reply, markOf(resource));
+        return (made ?? answer).of(resource);
+      });
+      if (markOfAnswer) sendMark(reply, markOfAnswer(answered as never));
+      return answered;
+    });
+  }
 
-/** GET of one. */
-export function serveRead<Resource, Place>(
-  server: Server,
-  served: Served<Resource, Place>,
-  { get, ...about }: About & { get(place: NoInfer<Place>, id: number): Promise<Resource> },
-): void {
-  const { answer, markOf, placeOf } = served;
-  serve(server, `GET ${pathOfOne(served)}`, {
-    ...{ ...aboutOne(served, about), answer: { 200: answer.schema } },
-    async handle(request, reply) {
-      const resource = await get(placeOf(request), idOf(served, request));
-      // A run changes the answer and not the mark, which names what a person wrote.
-      if (markOf) sendMark(reply, markOf(resource));
-      return answer.of(resource);
+  return {
+    /** GET of the list. */
+    list<Query extends TSchema = typeof ListQuery>({
+      query = ListQuery as never,
+      page = pageOf(answer.schema),
+      list,
+      ...about
+    }: About & {
+      readonly query?: Query;
+      readonly page?: TSchema;
+      list(
+        place: Place,
+        query: Static<Query> & Static<typeof ListQuery>,
+      ): Promise<{ readonly items: readonly Resource[]; readonly nextCursor: string | null }>;
+    }): void {
+      serve(server, `GET ${path}`, {
+        ...{ ...aboutList(about), query, answer: { 200: page } },
+        async handle(request) {
+          const { items, nextCursor } = await list(placeOf(request), request.query as never);
+          return { items: items.map(answer.of), nextCursor };
+        },
+      });
     },
-  });
-}
 
-/** A change of one: PUT or PATCH, or a POST `below` its path. */
-export function serveChange<Resource, Place, Body extends TSchema, Made extends Resource = Resource>(
-  server: Server,
-  served: Served<Resource, Place>,
-  {
-    method,
-    below = '',
-    body,
-    made,
-    change,
-    ...about
-  }: About & {
-    readonly method: 'PUT' | 'PATCH' | 'POST';
-    readonly below?: string;
-    /** May be left out of a POST, whose settings have defaults. */
-    readonly body?: Body;
-    readonly made?: Answer<Made> | undefined;
-    change(
-      change: ChangeRequest<Resource, NoInfer<Place>>,
-      chosen: Chosen,
-      sent: Static<Body>,
-    ): Promise<Made>;
-  },
-): void {
-  const isStateful = method !== 'POST' && served.markOf !== undefined;
-  serve(server, `${method} ${pathOfOne(served)}${below}`, {
-    ...{ ...aboutOne(served, about), ...(isStateful && { headers: IfMatch }), ...(body && { body }) },
-    ...(body && method === 'POST' && { hooks: { preValidation: takeNoBody } }),
-    answer: { 200: (made ?? served.answer).schema },
-    handle(request, reply) {
-      const chosen = { id: idOf(served, request), expected: isStateful ? readIfMatch(request) : undefined };
-      return answerChange({ ...served, made }, { request, reply }, (by) =>
-        change(by, chosen, request.body as never),
-      );
+    /** POST to the list. */
+    create<Body extends TSchema, Made extends Resource = Resource>({
+      made,
+      create,
+      ...about
+    }: About & {
+      readonly body: Body;
+      /** The answer, where it differs by a secret that is shown once. */
+      readonly made?: Answer<Made> | undefined;
+      create(change: ChangeRequest<Resource, Place>, sent: Static<Body>): Promise<Made>;
+    }): void {
+      serve(server, `POST ${path}`, {
+        ...{ ...aboutList(about), answer: { 201: (made ?? answer).schema } },
+        handle: (request, reply) =>
+          answerChange(request, { reply, made }, (by) => create(by, request.body as never)),
+      });
     },
-  });
+
+    /** GET of one. */
+    read({ get, ...about }: About & { get(place: Place, id: number): Promise<Resource> }): void {
+      serve(server, `GET ${pathOfOne}`, {
+        ...{ ...aboutOne(about), answer: { 200: answer.schema } },
+        async handle(request, reply) {
+          const resource = await get(placeOf(request), idOf(request));
+          // A run changes the answer and not the mark, which names what a person wrote.
+          if (markOf) sendMark(reply, markOf(resource));
+          return answer.of(resource);
+        },
+      });
+    },
+
+    /** A change of one: PUT or PATCH, or a POST `below` its path. */
+    change<Body extends TSchema, Made extends Resource = Resource>({
+      method,
+      below = '',
+      body,
+      made,
+      change,
+      ...about
+    }: About & {
+      readonly method: 'PUT' | 'PATCH' | 'POST';
+      readonly below?: string;
+      /** May be left out of a POST, whose settings have defaults. */
+      readonly body?: Body;
+      readonly made?: Answer<Made> | undefined;
+      change(change: ChangeRequest<Resource, Place>, chosen: Chosen, sent: Static<Body>): Promise<Made>;
+    }): void {
+      const isStateful = method !== 'POST' && markOf !== undefined;
+      serve(server, `${method} ${pathOfOne}${below}`, {
+        ...{ ...aboutOne(about), ...(isStateful && { headers: IfMatch }), ...(body && { body }) },
+        ...(body && method === 'POST' && { hooks: { preValidation: takeNoBody } }),
+        answer: { 200: (made ?? answer).schema },
+        handle(request, reply) {
+          const chosen = { id: idOf(request), expected: isStateful ? readIfMatch(request) : undefined };
+          return answerChange(request, { reply, made }, (by) => change(by, chosen, request.body as never));
+        },
+      });
+    },
+
+    /** DELETE of one. */
+    remove<Query extends TSchema>({
+      remove,
+      query,
+      ...about
+    }: About & {
+      readonly query?: Query;
+      remove(
+        change: Omit<ChangeRequest<unknown, Place>, 'signal'>,
+        chosen: Chosen,
+        query: Static<Query>,
+      ): Promise<unknown>;
+    }): void {
+      serveOnce(server, `DELETE ${pathOfOne}`, {
+        ...{ ...aboutOne(about), ...(query && { query }), ...(markOf && { headers: IfMatch }) },
+        ...{ answer: { 200: DoneAnswer }, answerOnce },
+        async handle(request, record) {
+          const chosen = { id: idOf(request), expected: markOf && readIfMatch(request) };
+          const beside = (tx: ControlTransaction) => record(tx, done);
+          const change = { author: request.caller, place: placeOf(request), beside };
+          await remove(change, chosen, request.query as never);
+          return done;
+        },
+      });
+    },
+  };
 }
 
 const takeNoBody = async (request: FastifyRequest) => {
   request.body ??= {};
 };
-
-/** DELETE of one. */
-export function serveRemoval<Resource, Place, Query extends TSchema>(
-  server: Server,
-  served: Served<Resource, Place>,
-  {
-    remove,
-    query,
-    ...about
-  }: About & {
-    readonly query?: Query;
-    remove(
-      change: Omit<ChangeRequest<unknown, NoInfer<Place>>, 'signal'>,
-      chosen: Chosen,
-      query: Static<Query>,
-    ): Promise<unknown>;
-  },
-): void {
-  const { markOf, placeOf, answerOnce } = served;
-  serveOnce(server, `DELETE ${pathOfOne(served)}`, {
-    ...{ ...aboutOne(served, about), ...(query && { query }), ...(markOf && { headers: IfMatch }) },
-    ...{ answer: { 200: DoneAnswer }, answerOnce },
-    async handle(request, record) {
-      const chosen = { id: idOf(served, request), expected: markOf && readIfMatch(request) };
-      const change = {
-        ...{ author: request.caller, place: placeOf(request) },
-        beside: (tx: ControlTransaction) => record(tx, done),
-      };
-      await remove(change, chosen, request.query as never);
-      return done;
-    },
-  });
-}
-
-/** Makes a change once for each `Idempotency-Key`. What is stored for a repetition has no secret that is shown once. */
-function answerChange<Resource, Place, Made extends Resource>(
-  {
-    answer,
-    answerOnce,
-    placeOf,
-    markOf,
-    markOfAnswer,
-    made,
-  }: Served<Resource, Place> & { readonly made: Answer<Made> | undefined },
-  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
-  make: (change: ChangeRequest<Resource, Place>) => Promise<Made>,
-): Promise<unknown> {
-  return whileCallerWaits(reply, async (signal) => {
-    const answered = await answerOnce(request, async (record) => {
-      const beside = (tx: ControlTransaction, resource: Resource) => record(tx, answer.of(resource));
-      const resource = await make({ author: request.caller, place: placeOf(request), beside, signal });
-      if (markOf && !markOfAnswer && !made) sendMark(reply, markOf(resource));
-      return (made ?? answer).of(resource);
-    });
-    if (markOfAnswer) sendMark(reply, markOfAnswer(answered as never));
-    return answered;
-  });
-}
-
-const paramsOf = (params: Readonly<Record<string, TSchema>>) =>
-  Object.keys(params).length === 0 ? {} : { params: Type.Object(params) };
-
-const pathOfOne = <Resource, Place>({ path, idName }: Served<Resource, Place>) => `${path}/:${idName}`;
-
-const aboutOne = <Resource, Place>(
-  { idName, params, tags, config }: Served<Resource, Place>,
-  about: About,
-) => ({
-  ...{ tags, ...about, params: Type.Object({ ...params, [idName]: Id }) },
-  config: { ...managed, ...config, ...about.config },
-});
-
-const idOf = <Resource, Place>(
-  { idName }: Pick<Served<Resource, Place>, 'idName'>,
-  { params }: FastifyRequest,
-) => (params as Readonly<Record<string, number>>)[idName] ?? 0;

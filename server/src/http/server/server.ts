@@ -76,12 +76,7 @@ export {
   type ChangeRequest,
   inProject,
   inReach,
-  type Served,
-  serveChange,
-  serveCreation,
-  serveList,
-  serveRead,
-  serveRemoval,
+  serveKind,
 } from './resources.ts';
 
 export interface ServerSettings {

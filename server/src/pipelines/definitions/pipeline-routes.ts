@@ -6,13 +6,8 @@ import {
   inProject,
   type Routes,
   type RouteTools,
-  type Served,
   serve,
-  serveChange,
-  serveCreation,
-  serveList,
-  serveRead,
-  serveRemoval,
+  serveKind,
 } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import type { Pipelines } from '../pipelines.ts';
@@ -29,16 +24,14 @@ const PATH = '/management/projects/:id/pipelines';
 export const pipelineRoutes =
   ({ pipelines, answerOnce, findBaseUrl }: RouteTools & { readonly pipelines: Pipelines }): Routes =>
   (server) => {
-    const served: Served<Shown<Pipeline>, ChosenProject> = {
+    const kind = serveKind<Shown<Pipeline>, ChosenProject>(server, {
       ...{ ...inProject, path: PATH, idName: 'pipelineId', tags: ['Pipelines'], answerOnce },
       answer: answerAs(WirePipeline, (shown) => toWirePipeline(shown, findBaseUrl)),
       markOf: ({ resource }) => markOfDefined(resource),
       markOfAnswer: markOfDefined,
-    };
-    serveList(server, served, { summary: 'List the pipelines of a project', list: pipelines.list });
-    serveCreation(server, served, {
-      ...{ summary: 'Create a pipeline', ...takesDefinition, create: pipelines.create },
     });
+    kind.list({ summary: 'List the pipelines of a project', list: pipelines.list });
+    kind.create({ summary: 'Create a pipeline', ...takesDefinition, create: pipelines.create });
     serve(server, `POST ${PATH}/preview`, {
       config: { guard: 'management', access: 'manage', ...takesFile },
       ...{ tags: ['Pipelines'], params: ProjectParams },
@@ -48,17 +41,12 @@ export const pipelineRoutes =
       handle: ({ project, body }, reply) =>
         whileCallerWaits(reply, (signal) => pipelines.preview(project, body, signal)),
     });
-    serveRead(server, served, {
-      ...{ summary: 'Read a pipeline; the ETag is for If-Match', get: pipelines.getShown },
-    });
-    serveRemoval(server, served, {
-      summary: 'Delete a pipeline that is not running',
-      remove: pipelines.remove,
-    });
-    serveChange(server, served, {
+    kind.read({ summary: 'Read a pipeline; the ETag is for If-Match', get: pipelines.getShown });
+    kind.remove({ summary: 'Delete a pipeline that is not running', remove: pipelines.remove });
+    kind.change({
       ...{ method: 'PUT', summary: 'Replace a pipeline', ...takesDefinition, change: pipelines.replace },
     });
-    serveChange(server, served, {
+    kind.change({
       ...{ method: 'POST', below: '/trigger-id' },
       ...{ summary: 'Give the webhook another URL; the old one ends', change: pipelines.renewTriggerId },
     });

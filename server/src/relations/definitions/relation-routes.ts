@@ -8,13 +8,8 @@ import {
   type Routes,
   type RouteTools,
   type Sent,
-  type Served,
   serve,
-  serveChange,
-  serveCreation,
-  serveList,
-  serveRead,
-  serveRemoval,
+  serveKind,
 } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import type { Projects } from '../../projects/projects.ts';
@@ -57,11 +52,11 @@ export const relationRoutes =
   (parts: RelationRouteParts): Routes =>
   (server) => {
     const { relations, answerOnce, countLook } = parts;
-    const served: Served<Relation, ChosenProject> = {
+    const kind = serveKind<Relation, ChosenProject>(server, {
       ...{ ...inProject, path: PATH, idName: 'relationId', tags: about.tags, answerOnce },
       ...{ answer: answerAs(WireRelation, toWireRelation), markOf: markOfRelation, markOfAnswer: markOfWire },
-    };
-    serveList(server, served, {
+    });
+    kind.list({
       ...{ summary: 'List the relations of a project, by id', query: RelationListQuery, page: RelationPage },
       async list({ id: projectId }, query) {
         const isListedHere = ({ definition, state }: Relation) =>
@@ -71,7 +66,7 @@ export const relationRoutes =
         return { items: page, nextCursor };
       },
     });
-    serveCreation(server, served, {
+    kind.create({
       summary: 'Create a relation; its index is made by a task',
       description:
         'A definition that cannot work is stored all the same, with the state misconfigured and the reason.',
@@ -117,11 +112,11 @@ export const relationRoutes =
         });
       },
     });
-    serveRead(server, served, {
+    kind.read({
       summary: 'Read a relation; the ETag is for If-Match',
       get: (project, id) => relations.get(project.id, id),
     });
-    serveChange(server, served, {
+    kind.change({
       ...{ method: 'PUT', body: SentRelation, config: takesDefinition },
       summary: 'Replace a relation; the old answers stay until the new ones are complete',
       async change(change, chosen, sent) {
@@ -130,7 +125,7 @@ export const relationRoutes =
         return recorded(parts, change, { what: 'changed', relation: replaced });
       },
     });
-    serveRemoval(server, served, {
+    kind.remove({
       summary: 'Delete a relation',
       async remove(change, chosen) {
         const relation = await relations.get(change.place.id, chosen.id);
