@@ -586,11 +586,27 @@ export type FitAnswer = {
   status: "success";
   verdict: "fits" | "does_not_fit" | "unknown" | "no_rule";
   pairs: Array<PairVerdict>;
-  totals: Array<Record<string, unknown>>;
+  totals: Array<TotalVerdict>;
   /** pairs of identifiers that no constraint judged */
   withoutRule: Array<Array<string>>;
   unknownIdentifiers: Array<string>;
-  alternatives: Array<Record<string, unknown>>;
+  alternatives: Array<{
+    insteadOf: string;
+    products: Array<{
+      identifier: string;
+      groupId: string;
+      sxId: number;
+      name: string;
+      brand: string;
+      category: string;
+      image: string;
+      link: string;
+      /** 1,000,000 for the best, one less for each behind it */
+      relevance: number;
+    }>;
+    /** why there are fewer than asked for */
+    reason?: string;
+  }>;
   /** epoch milliseconds: the latest change to one of the products */
   lastUpdateTs: number | null;
   receipt: {
@@ -767,6 +783,8 @@ export type ManagedProject = {
     keptDays: number | null;
     /** the attribute that is the brand */
     brandAttribute: string;
+    /** the attribute that is the price */
+    priceAttribute: string;
     /** what becomes of a request with products that are not valid */
     onInvalid: "refuse" | "skip";
   };
@@ -1228,8 +1246,36 @@ export type PairVerdict = {
     targetValues?: Array<string>;
     sourceValues?: Array<string>;
     holds: boolean;
-    any?: Array<ExplainedMatch>;
-    together?: Array<ExplainedMatch>;
+    any?: Array<{
+      target: string;
+      operator: string;
+      source: string;
+      /** what is computed of the values, as written */
+      targetTerm?: Computation;
+      /** what is computed of the values, as written */
+      sourceTerm?: Computation;
+      missing?: string;
+      table?: string;
+      targetValues: Array<string>;
+      sourceValues: Array<string>;
+      holds: boolean;
+      verdict: "fits" | "does_not_fit" | "unknown";
+    }>;
+    together?: Array<{
+      target: string;
+      operator: string;
+      source: string;
+      /** what is computed of the values, as written */
+      targetTerm?: Computation;
+      /** what is computed of the values, as written */
+      sourceTerm?: Computation;
+      missing?: string;
+      table?: string;
+      targetValues: Array<string>;
+      sourceValues: Array<string>;
+      holds: boolean;
+      verdict: "fits" | "does_not_fit" | "unknown";
+    }>;
     verdict: "fits" | "does_not_fit" | "unknown";
   }>;
   /** values without which it is unknown */
@@ -1779,8 +1825,8 @@ export type RelatedReason = {
 };
 
 export type Relation = {
-  /** default rule; links: the pairs are listed (§12.8) */
-  kind?: "rule" | "links";
+  /** default rule; links: the pairs are listed (§12.8); total: a constraint over a sum (§12.10) */
+  kind?: "rule" | "links" | "total";
   name: string;
   tag: string;
   description?: string;
@@ -1806,6 +1852,24 @@ export type Relation = {
   excludeSameGroup?: boolean;
   /** default false; products on its two sides must satisfy it to fit (§12.10) */
   constraint?: boolean;
+  /** of a total: the numeric attribute whose sum over the target side is compared */
+  total?: {
+    attribute: string;
+    /** a factor, exact as a decimal */
+    times?: number;
+    /** added after that: a number in the unit of the attribute, or with a unit of its dimension */
+    plus?: number | string;
+    missing?: "fails" | "passes";
+  };
+  operator?: "less" | "lessOrEqual" | "greater" | "greaterOrEqual";
+  /** of a total: what the sum is compared with, of the source side */
+  limit?: {
+    attribute: string;
+    /** a factor, exact as a decimal */
+    times?: number;
+    /** added after that: a number in the unit of the attribute, or with a unit of its dimension */
+    plus?: number | string;
+  };
   id: number;
   state: "building" | "ready" | "misconfigured";
   misconfigured: boolean;
@@ -1818,8 +1882,8 @@ export type Relation = {
 };
 
 export type RelationDefinition = {
-  /** default rule; links: the pairs are listed (§12.8) */
-  kind?: "rule" | "links";
+  /** default rule; links: the pairs are listed (§12.8); total: a constraint over a sum (§12.10) */
+  kind?: "rule" | "links" | "total";
   name: string;
   tag: string;
   description?: string;
@@ -1845,6 +1909,24 @@ export type RelationDefinition = {
   excludeSameGroup?: boolean;
   /** default false; products on its two sides must satisfy it to fit (§12.10) */
   constraint?: boolean;
+  /** of a total: the numeric attribute whose sum over the target side is compared */
+  total?: {
+    attribute: string;
+    /** a factor, exact as a decimal */
+    times?: number;
+    /** added after that: a number in the unit of the attribute, or with a unit of its dimension */
+    plus?: number | string;
+    missing?: "fails" | "passes";
+  };
+  operator?: "less" | "lessOrEqual" | "greater" | "greaterOrEqual";
+  /** of a total: what the sum is compared with, of the source side */
+  limit?: {
+    attribute: string;
+    /** a factor, exact as a decimal */
+    times?: number;
+    /** added after that: a number in the unit of the attribute, or with a unit of its dimension */
+    plus?: number | string;
+  };
   id?: number;
   state?: string;
   misconfigured?: boolean;
@@ -2277,6 +2359,41 @@ export type Task = {
   counts?: Record<string, number>;
 };
 
+export type TotalVerdict = {
+  source: string;
+  relation: {
+    id: number;
+    name: string;
+    tag: string;
+  };
+  verdict: "fits" | "does_not_fit" | "unknown";
+  operator: "less" | "lessOrEqual" | "greater" | "greaterOrEqual";
+  total: {
+    attribute: string;
+    times?: number;
+    plus?: number | string;
+    missing?: "fails" | "passes";
+    /** of what is known, before anything is computed of it */
+    sum: string;
+    parts: Array<{
+      identifier: string;
+      quantity: number;
+      value?: string;
+    }>;
+  };
+  limit: {
+    attribute: string;
+    times?: number;
+    plus?: number | string;
+    values: Array<string>;
+  };
+  /** values without which it is unknown */
+  missing: Array<{
+    identifier: string;
+    attribute: string;
+  }>;
+};
+
 export type TriggeredPipeline = {
   status: "success";
   message: "Pipeline triggered";
@@ -2511,6 +2628,8 @@ export interface Operations {
         keptDays?: number | null;
         /** the attribute that is the brand */
         brandAttribute?: string;
+        /** the attribute that is the price */
+        priceAttribute?: string;
         /** what becomes of a request with products that are not valid */
         onInvalid?: "refuse" | "skip";
       };
@@ -2540,6 +2659,8 @@ export interface Operations {
         keptDays?: number | null;
         /** the attribute that is the brand */
         brandAttribute?: string;
+        /** the attribute that is the price */
+        priceAttribute?: string;
         /** what becomes of a request with products that are not valid */
         onInvalid?: "refuse" | "skip";
       };

@@ -694,6 +694,7 @@ export const de: Readonly<Record<string, string>> = {
   Port: 'Port',
   Preview: 'Vorschau',
   'Preview of the first rows': 'Vorschau der ersten Zeilen',
+  'Price attribute': 'Preisattribut',
   'Private key': 'Privater Schlüssel',
   Product: 'Produkt',
   'Product field': 'Feld',
@@ -923,6 +924,8 @@ export const de: Readonly<Record<string, string>> = {
   Task: 'Aufgabe',
   Template: 'Vorlage',
   'The URL of the {of}': 'Die URL {of, select, webhook {des Webhooks} other {des Kanals}}',
+  'The attribute by which alternatives are near in price.':
+    'Das Attribut, nach dem Alternativen im Preis nahe sind.',
   'The attribute for the brand of related products.': 'Das Attribut für die Marke verknüpfter Produkte.',
   'The beginning of the file': 'Der Anfang der Datei',
   'The body is not kept: put it in the file body.':

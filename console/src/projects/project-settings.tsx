@@ -155,6 +155,13 @@ function CatalogFields({ project }: { project: ManagedProject }) {
           required
           hint={t('The attribute for the brand of related products.')}
         />
+        <TextField
+          label={t('Price attribute')}
+          name="priceAttribute"
+          defaultValue={project.settings.priceAttribute}
+          required
+          hint={t('The attribute by which alternatives are near in price.')}
+        />
       </div>
     </Card>
   );
@@ -176,6 +183,7 @@ function readForm(form: FormData) {
       keptCommits: Number(text('keptCommits')),
       keptDays: text('keptDays') === '' ? null : Number(text('keptDays')),
       brandAttribute: text('brandAttribute'),
+      priceAttribute: text('priceAttribute'),
       onInvalid: text('onInvalid') as 'refuse' | 'skip',
     },
   };

@@ -164,6 +164,11 @@ const settings = {
     maxLength: 255,
     description: 'the attribute that is the brand',
   }),
+  priceAttribute: Type.String({
+    minLength: 1,
+    maxLength: 255,
+    description: 'the attribute that is the price',
+  }),
   onInvalid: oneOf(['refuse', 'skip'], 'what becomes of a request with products that are not valid'),
 };
 

@@ -9,6 +9,8 @@ export interface ProjectSettings {
   readonly keptDays: number | null;
   /** The attribute that `brand` is taken from. Source: docs/interface.md §12.5. */
   readonly brandAttribute: string;
+  /** The attribute by which alternatives are near in price. Source: docs/interface.md §12.10. */
+  readonly priceAttribute: string;
   /** What becomes of a request with products that are not valid. Source: docs/interface.md §4.12. */
   readonly onInvalid: 'refuse' | 'skip';
 }
@@ -19,6 +21,7 @@ export const DEFAULT_SETTINGS: ProjectSettings = {
   keptCommits: 1,
   keptDays: null,
   brandAttribute: 'Brand',
+  priceAttribute: 'Price',
   onInvalid: 'refuse',
 };
 

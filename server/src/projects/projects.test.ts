@@ -116,6 +116,7 @@ const SETTINGS = {
   keptCommits: 1,
   keptDays: null,
   brandAttribute: 'Brand',
+  priceAttribute: 'Price',
   onInvalid: 'refuse',
 };
 

@@ -11,13 +11,14 @@ import { type Base, refuseOtherState } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import { createRelatedAnswers, type RelatedAnswerParts } from './answers/answers.ts';
 import {
-  isListed,
+  isIndexed,
   markOfRelation,
   type Relation,
   type RelationDefinition,
   type RemovedRelation,
   ruleOf,
 } from './definitions/definitions.ts';
+import type { AskedFit } from './fit/fit.ts';
 import { RelationLinks } from './links/links.ts';
 import { createRelationBuilds } from './memberships/memberships.ts';
 import type { ExplainInput, ProductRelationsInput, RelationExplanation } from './search/search.ts';
@@ -131,7 +132,8 @@ export function createRelations(parts: RelationParts) {
     },
 
     /** @returns the answer as JSON @throws request_invalid, search_too_long */
-    judgeFit: store.judgeFit,
+    judgeFit: async (asked: AskedFit, signal: AbortSignal) =>
+      store.judgeFit({ ...asked, ...(await parts.recallSettings(asked.projectId)) }, signal),
 
     /** @throws bad_request, query_invalid before the first step; search_too_long by any */
     answer: createRelatedAnswers(parts),
@@ -140,13 +142,15 @@ export function createRelations(parts: RelationParts) {
 
 /** Whether nothing has to be made for a definition; a list is there from the beginning. */
 const isBuilt = (present: Relation | undefined, definition: RelationDefinition) =>
-  isListed(definition) ||
+  !isIndexed(definition) ||
   (present?.state === 'ready' &&
     JSON.stringify(ruleOf(present.definition)) === JSON.stringify(ruleOf(definition)));
 
+const kindOf = ({ kind = 'rule' }: RelationDefinition) => kind;
+
 /** Its links would be lost, or what becomes of the rule would be undefined. */
 function refuseOtherKind(present: RelationDefinition, definition: RelationDefinition): void {
-  if (isListed(present) === isListed(definition)) return;
+  if (kindOf(present) === kindOf(definition)) return;
   const details = ['/kind cannot change: delete the relation, or create another one'];
   throw new ServiceError('request_invalid', { details });
 }
@@ -166,7 +170,7 @@ interface SentRelation {
 
 /** An id or a name of a relation of the other kind means another relation: a kind cannot change. */
 function identityOf({ id, definition }: SentRelation): Recognisable {
-  const kind = isListed(definition) ? 'links' : 'rule';
+  const kind = kindOf(definition);
   const name = JSON.stringify([kind, definition.name, definition.tag]);
   return { id: id === undefined ? undefined : `${kind} ${id}`, name };
 }

@@ -197,6 +197,233 @@ test('products of one group are judged only where the relation does not exclude 
   assert.equal(await verdictOf(catalog, 'BIKE', 'TYRE'), 'does_not_fit');
 });
 
+/** A computer: what its parts draw, with a reserve, against what the power supply gives. */
+const COMPUTER = [
+  product('PSU-650', 'Power', { Wattage: '650 W', Price: '80' }),
+  product('PSU-450', 'Power', { Wattage: '450 W' }),
+  product('PSU-X', 'Power', { Price: '40' }),
+  product('CPU', 'Processors', { TDP: '105 W', Price: '300' }),
+  product('GPU', 'Graphics', { TDP: ['250 W', '320 W'] }),
+  product('FAN', 'Fans'),
+];
+const POWER = {
+  ...{ kind: 'total', name: 'Power', tag: 'power' },
+  ...{ source: under('Power'), target: { not: under('Power') } },
+  total: { attribute: 'TDP', times: 1.2, plus: '0.1 kW', missing: 'passes' },
+  operator: 'lessOrEqual',
+  limit: { attribute: 'Wattage' },
+};
+
+async function createComputer(total: object = {}): Promise<[RelationCatalog, AnyBody]> {
+  const catalog = await createRelationCatalog(service());
+  const watts = { type: 'NUMERIC_ATTRIBUTE', unitName: 'W' };
+  await catalog.putOntology(
+    'own',
+    ...[
+      { name: 'Wattage', ...watts, synonyms: [] },
+      { name: 'TDP', ...watts },
+    ],
+    { name: 'Price', type: 'NUMERIC_ATTRIBUTE' },
+  );
+  await catalog.load(...COMPUTER);
+  const { status, body } = await catalog.manage('POST', '', { ...POWER, ...total });
+  assert.equal(status, 201, JSON.stringify(body));
+  return [catalog, body];
+}
+
+test('a total compares a sum over one side, each times its quantity, with each product of the other (§12.10 rule 10)', async () => {
+  const [catalog, made] = await createComputer();
+  assert.deepEqual([made.state, made.total], ['ready', POWER.total]);
+  const set = (gpus: number, ...others: string[]) => ({
+    items: [...items('PSU-650', 'CPU', 'FAN', ...others), { identifier: 'GPU', quantity: gpus }],
+  });
+  // 1.2 × (105 + 250) + 100 = 526, and with a second card 826.
+  const one = await ask(catalog, set(1));
+  assert.equal(one.verdict, 'fits');
+  assert.deepEqual(one.totals, [
+    {
+      ...{ source: 'PSU-650', relation: { id: made.id, name: 'Power', tag: 'power' }, verdict: 'fits' },
+      operator: 'lessOrEqual',
+      total: {
+        ...{ ...POWER.total, sum: '355 W' },
+        parts: [
+          { identifier: 'CPU', quantity: 1, value: '105 W' },
+          { identifier: 'FAN', quantity: 1 },
+          { identifier: 'GPU', quantity: 1, value: '250 W' },
+        ],
+      },
+      ...{ limit: { attribute: 'Wattage', values: ['650 W'] }, missing: [] },
+    },
+  ]);
+  assert.deepEqual(one.withoutRule, [
+    ['CPU', 'FAN'],
+    ['CPU', 'GPU'],
+    ['FAN', 'GPU'],
+  ]);
+  const two = await ask(catalog, set(2));
+  assert.deepEqual([two.verdict, two.totals[0].total.sum], ['does_not_fit', '605 W']);
+  assert.equal((await ask(catalog, { items: items('PSU-650') })).verdict, 'no_rule');
+});
+
+test('a total with a missing value is unknown, unless what is known already exceeds the limit (§12.10 rule 11)', async () => {
+  const [catalog] = await createComputer({ total: { attribute: 'TDP' } });
+  const judge = async (source: string, ...more: object[]) => {
+    const { totals } = await ask(catalog, { items: [...items(source, 'CPU', 'FAN'), ...more] });
+    return totals.map(({ verdict, missing }: AnyBody) => [verdict, missing]);
+  };
+  const noFan = { identifier: 'FAN', attribute: 'TDP' };
+  assert.deepEqual(await judge('PSU-650'), [['unknown', [noFan]]]);
+  assert.deepEqual(await judge('PSU-450', { identifier: 'GPU', quantity: 2 }), [['does_not_fit', [noFan]]]);
+  assert.deepEqual(await judge('PSU-X'), [
+    ['unknown', [noFan, { identifier: 'PSU-X', attribute: 'Wattage' }]],
+  ]);
+});
+
+test('sums are exact, and reach a limit from below too (§12.10 rules 10 and 11)', async () => {
+  const catalog = await createRelationCatalog(service());
+  await catalog.load(
+    product('PACK', 'Packs', { Capacity: '0.3 kg' }),
+    product('A', 'Things', { Weight: '0.1 kg' }),
+    product('B', 'Things', { Weight: '0.2 kg' }),
+    product('C', 'Things'),
+  );
+  const sides = { kind: 'total', source: under('Packs'), target: under('Things') };
+  const total = { total: { attribute: 'Weight' }, limit: { attribute: 'Capacity' } };
+  for (const [operator, verdict, withC] of [
+    ['lessOrEqual', 'fits', 'unknown'],
+    ['less', 'does_not_fit', 'does_not_fit'],
+    ['greaterOrEqual', 'fits', 'fits'],
+    ['greater', 'does_not_fit', 'unknown'],
+  ] as const) {
+    const { body } = await catalog.manage('POST', '', {
+      name: operator,
+      tag: operator,
+      ...sides,
+      ...total,
+      operator,
+    });
+    const answer = await ask(catalog, { items: items('PACK', 'A', 'B'), relations: [body.id] });
+    assert.deepEqual(
+      [operator, answer.totals[0].verdict, answer.totals[0].total.sum],
+      [operator, verdict, '0.3 kg'],
+    );
+    const more = await ask(catalog, { items: items('PACK', 'A', 'B', 'C'), relations: [body.id] });
+    assert.deepEqual([operator, more.totals[0].verdict], [operator, withC]);
+  }
+});
+
+test('a total relates no products, follows the ontology, and says what is wrong by its place (§12.10 rules 10 and 12)', async () => {
+  const [catalog, { id }] = await createComputer();
+  assert.equal(await catalog.related('PSU-650', id), undefined);
+  const path = `/management/projects/${catalog.projectId}/products/PSU-650/relations`;
+  const { relations } = (await service().call('GET', path)).body;
+  assert.deepEqual(relations[0].asSource, { stands: false, results: [] });
+  const preview = await catalog.manage('POST', '/preview', POWER);
+  assert.deepEqual([preview.body.source.products, preview.body.target.products], [3, 3]);
+  const health = await catalog.manage('GET', `/${id}/health`);
+  assert.deepEqual([health.body.source.products, health.body.target.products], [3, 3]);
+  const refusals: readonly [object, RegExp][] = [
+    [{ ...POWER, total: undefined }, /required properties 'total'/],
+    [{ ...POWER, limit: undefined }, /required properties 'limit'/],
+    [{ ...POWER, operator: 'equals' }, /\/operator/],
+    [{ ...POWER, source: undefined }, /required properties 'source'/],
+    [{ ...POWER, match: [{ target: 'TDP', operator: 'less', source: 'TDP' }] }, /\/match must be left out/],
+    [{ ...POWER, constraint: false }, /\/constraint must be left out or true/],
+    [{ ...POWER, twoWay: true }, /\/twoWay must be left out or false/],
+    [{ ...POWER, total: { attribute: 'TDP', time: 2 } }, /\/total/],
+    [
+      { ...TYRES, total: { attribute: 'TDP' } },
+      /\/total must be left out but in a relation of the kind total/,
+    ],
+  ];
+  for (const [definition, said] of refusals) {
+    const answer = await catalog.manage('POST', '', definition);
+    assertRefused(answer, 400);
+    assert.match(JSON.stringify(answer.body.details), said);
+  }
+  const changed = await catalog.manage('PUT', `/${id}`, {
+    ...POWER,
+    kind: 'rule',
+    total: undefined,
+    operator: undefined,
+    limit: undefined,
+  });
+  assertRefused(changed, 400);
+  const bad = { ...POWER, limit: { attribute: 'Price' } };
+  const { body } = await catalog.manage('PUT', `/${id}`, bad);
+  assert.match(body.problem, /"TDP".*"Price"/);
+  assert.deepEqual((await ask(catalog, { items: items('PSU-650', 'GPU') })).totals, []);
+  const { body: exported } = await catalog.manage('GET', '/export');
+  assert.equal((await catalog.manage('POST', '/import', exported)).body.items[0].id, id);
+});
+
+test('alternatives fit everything else strictly, the nearest in price first, or a reason says why there are none (§12.10 rule 13)', async () => {
+  const catalog = await createRelationCatalog(service());
+  const tyre = (identifier: string, price: string | undefined, fields: object = {}) =>
+    product(identifier, 'Tyres', { Wheel: '28 in', Width: '40 mm', Price: price, ...fields });
+  await catalog.load(
+    ...[...SHOP, product('TUBE', 'Tubes', { Wheel: '28 in' })],
+    tyre('WIDE', '30', { Width: '62 mm' }),
+    ...[tyre('T10', '10'), tyre('T28', '28'), tyre('T35', '35'), tyre('T-', undefined)],
+    tyre('T30-26', '30', { Wheel: '26 in' }),
+    { ...tyre('T31', '31'), categories: [{ path: ['Sale'] }, { path: ['Tyres'] }] },
+  );
+  await catalog.relate(TYRES);
+  await catalog.relate({
+    ...{ name: 'Tube', tag: 'tubes', constraint: true, source: under('Tyres'), target: under('Tubes') },
+    match: [{ target: 'Wheel', operator: 'equals', source: 'Wheel' }],
+  });
+  const instead = async (alternatives: number, ...set: string[]) => {
+    const answer = await ask(catalog, { items: items(...set), alternatives });
+    return Object.fromEntries(
+      answer.alternatives.map((one: AnyBody) => [
+        one.insteadOf,
+        [one.products.map(({ identifier }: AnyBody) => identifier), one.reason],
+      ]),
+    );
+  };
+  const none = 'no other product of its category fits everything else';
+  assert.deepEqual(await instead(3, 'BIKE', 'WIDE', 'TUBE'), {
+    BIKE: [[], none],
+    WIDE: [['T28', 'T35', 'T10'], undefined],
+  });
+  const [all, reason] = (await instead(10, 'BIKE', 'WIDE', 'TUBE')).WIDE;
+  assert.deepEqual(
+    [all.slice(0, 3), all.slice(3).toSorted(), reason],
+    [['T28', 'T35', 'T10'], ['T-', 'TYRE'], undefined],
+  );
+  assert.deepEqual(await instead(3, 'BIKE', 'TYRE', 'TUBE'), {});
+  assert.deepEqual(await instead(0, 'BIKE', 'WIDE'), {});
+  const { alternatives } = await ask(catalog, { items: items('BIKE', 'WIDE'), alternatives: 1 });
+  assert.deepEqual(alternatives[1].products[0], {
+    ...{ identifier: 'T28', groupId: 'T28', sxId: (await catalog.find('T28'))[0].id, name: 'T28', brand: '' },
+    ...{ category: 'Tyres', image: '', link: '', relevance: 1_000_000 },
+  });
+  const settings = { priceAttribute: 'Width' };
+  await service().call('PATCH', `/management/projects/${catalog.projectId}`, { body: { settings } });
+  assert.deepEqual((await instead(1, 'BIKE', 'WIDE', 'TUBE')).WIDE, [['TYRE'], undefined]);
+});
+
+test('alternatives fit totals too (§12.10 rule 13)', async () => {
+  const [catalog] = await createComputer();
+  const answer = await ask(catalog, {
+    items: [...items('PSU-450', 'CPU'), { identifier: 'GPU' }],
+    alternatives: 2,
+  });
+  assert.equal(answer.verdict, 'does_not_fit');
+  assert.deepEqual(
+    answer.alternatives.map((one: AnyBody) => [
+      one.insteadOf,
+      one.products.map((two: AnyBody) => two.identifier),
+    ]),
+    [
+      ['PSU-450', ['PSU-650']],
+      ['CPU', []],
+      ['GPU', []],
+    ],
+  );
+});
+
 /** As docs/interface.md says it: members by name, no white space, without the hash. */
 function hashAgain({ receipt: { hash: _, ...receipt }, ...answer }: AnyBody): string {
   const sort = (value: AnyBody): AnyBody => {

@@ -1,5 +1,6 @@
 import {
   type Attribute,
+  addPlain,
   computeInBase,
   convertToBase,
   dimensionOf,
@@ -126,6 +127,27 @@ function toNumber(
 ): number {
   if (term !== undefined) return computeInBase({ plain, unit }, term, unitAliases) + 0;
   return (dimension === undefined ? Number(plain) : convertToBase(plain, unit, unitAliases)) + 0;
+}
+
+/**
+ * @param parts values that make facts of the numeric attribute, each so many times
+ * @returns their exact sum, as it is written, and as it compares: what is computed of the attribute is computed of the sum
+ */
+export function sumComparables(
+  parts: readonly { readonly text: string; readonly times: number }[],
+  attribute: ComparedAttribute,
+): ComparableValue {
+  const plain = addPlain(
+    parts.flatMap(({ text, times }) => {
+      const measure = readMeasure(text, attribute);
+      return 'plain' in measure ? [{ plain: measure.plain, times }] : [];
+    }),
+  );
+  const { unitName } = attribute;
+  return {
+    text: unitName === undefined ? plain : `${plain} ${unitName}`,
+    comparable: toNumber(plain, attribute),
+  };
 }
 
 /** A date alone is its midnight; without a zone, UTC. */

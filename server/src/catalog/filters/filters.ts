@@ -16,6 +16,7 @@ export {
   readComparable,
   readComparables,
   readOperand,
+  sumComparables,
   toCompared,
 } from './comparable.ts';
 export {

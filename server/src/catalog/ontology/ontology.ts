@@ -55,6 +55,7 @@ export {
   observeValue,
 } from './ontology-draft.ts';
 export {
+  addPlain,
   computeInBase,
   convertToBase,
   dimensionOf,

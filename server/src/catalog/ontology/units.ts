@@ -109,6 +109,18 @@ const toBase = (number: Decimal, unit: Unit) => multiply(add(number, unit.plus),
 
 const round = ({ digits, exponent }: Decimal) => Number(`${digits}e${exponent}`);
 
+/** @returns the exact sum of numbers as `readPlain` returns them, each so many times; as a text without an exponent */
+export function addPlain(parts: readonly { readonly plain: string; readonly times: number }[]): string {
+  const counted = parts.map(({ plain, times }) =>
+    multiply(readDecimal(plain), { digits: BigInt(times), exponent: 0 }),
+  );
+  const { digits, exponent } = counted.reduce(add, NOTHING);
+  if (exponent >= 0) return String(digits * 10n ** BigInt(exponent));
+  const text = String(digits < 0n ? -digits : digits).padStart(1 - exponent, '0');
+  const fraction = text.slice(exponent).replace(/0+$/, '');
+  return `${digits < 0n ? '-' : ''}${text.slice(0, exponent)}${fraction === '' ? '' : `.${fraction}`}`;
+}
+
 /** What is made of a number: times the factor, then added to. Numbers as `readPlain` returns them. */
 export interface MeasureTerm {
   readonly times?: string;

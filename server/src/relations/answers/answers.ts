@@ -1,5 +1,11 @@
 /**
  * The door of answers: a request for related products is planned, answered from memory or by threads, and sent in steps.
  */
-export { CatalogRelations, type MetRelateInput, type RelateOutput } from './made-answers.ts';
+export {
+  CatalogRelations,
+  describeItem,
+  HIGHEST_RELEVANCE,
+  type MetRelateInput,
+  type RelateOutput,
+} from './made-answers.ts';
 export { createRelatedAnswers, type RelatedAnswerParts, type RelatedRequest } from './related-answers.ts';

@@ -74,7 +74,7 @@ const FEW_ITEMS = 200;
 const MANY_ITEMS = 1_000;
 /** A step of an answer ends behind the product with which it gets as long: products of 2 MB may be related to 5,000. */
 export const STEP_BYTES = 8 * 1024 * 1024;
-const HIGHEST_RELEVANCE = 1_000_000;
+export const HIGHEST_RELEVANCE = 1_000_000;
 
 /** Answers by the relations of one version of a catalog. */
 export class CatalogRelations {
@@ -271,7 +271,7 @@ type Category = UploadedProduct['categories'][number];
  * A related product as JSON up to its relevance, which depends on where it stands; `}` is to follow that.
  * Source: docs/interface.md §2.5 rules 3 to 5, §12.5.
  */
-function describeItem(sxId: number, product: UploadedProduct, settings: ItemSettings): string {
+export function describeItem(sxId: number, product: UploadedProduct, settings: ItemSettings): string {
   const facts = listFacts(product.attributes, settings.attributes);
   const main = mainCategory(product.categories);
   const image = mainImage(product.images)?.url ?? '';

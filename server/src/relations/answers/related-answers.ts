@@ -49,7 +49,9 @@ export interface RelatedAnswerParts {
   /** Memory for answers. */
   readonly cache: ByteCache;
   /** Of a project, for its answers (§14.2): read by every request. */
-  recallSettings(projectId: number): Promise<{ readonly brandAttribute: string }>;
+  recallSettings(
+    projectId: number,
+  ): Promise<{ readonly brandAttribute: string; readonly priceAttribute: string }>;
 }
 
 /** Groups requested in one step, and products: another request gets its turn between two steps. */

@@ -10,7 +10,7 @@ import { whileCallerWaits } from '../../http/guards/guards.ts';
 import { type RawAnswer, type Routes, sendRaw, serve, serveRaw } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { RelatedProduct, RelatedReason } from '../definitions/definitions.ts';
+import { RelatedProduct, RelatedReason, SingleProduct } from '../definitions/definitions.ts';
 import type { Relations } from '../relations.ts';
 import {
   checkIncluded,
@@ -296,13 +296,9 @@ const DataPoint = Type.Object(
   { title: 'DataPoint' },
 );
 const explained = { explain: Type.Optional(RelatedReason) };
-const relevance = Type.Integer({ description: '1,000,000 for the best, one less for each behind it' });
+const { relevance } = SingleProduct.properties;
 
-const SingleItem = Type.Object({
-  ...{ identifier: Type.String(), groupId: Type.String(), sxId: Type.Integer(), name: Type.String() },
-  ...{ brand: Type.String(), category: Type.String(), image: Type.String(), link: Type.String(), relevance },
-  ...explained,
-});
+const SingleItem = Type.Object({ ...SingleProduct.properties, ...explained });
 const BulkItem = Type.Object({
   ...{ identifier: Type.String(), groupId: Type.String(), sxId: Type.Integer() },
   dataPoints: Type.Array(DataPoint),

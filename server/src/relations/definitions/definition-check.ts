@@ -1,7 +1,13 @@
 import { checkFilter, type Filter } from '../../catalog/filters/filters.ts';
 import { boundLines } from '../../kernel/bounded-lines.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { isListed, type Match, type MatchElement, matchesOf, type RelationDefinition } from './relation.ts';
+import {
+  type Match,
+  type MatchElement,
+  matchesOf,
+  type RelationDefinition,
+  type RelationKind,
+} from './relation.ts';
 import { COMPARISONS_PER_RULE } from './rule.ts';
 
 /**
@@ -74,9 +80,7 @@ function checkValue(path: string, value: Match['source']): string[] {
  * @returns the definition with its defaults @throws request_invalid that names every mistake in the filters
  */
 export function checkDefinition(sent: SentDefinition, path = ''): RelationDefinition {
-  const errors = isListed(sent)
-    ? listRuleParts(sent, path)
-    : [...listFilterErrors(sent, path), ...checkMatches(`${path}/match`, sent.match ?? [])];
+  const errors = [...CHECKS[sent.kind ?? 'rule'](sent, path), ...checkTotal(sent, path)];
   if (errors.length > 0) {
     const shown = boundLines(errors, { most: 20, bytes: 8 * 1024 });
     throw new ServiceError('request_invalid', {
@@ -84,14 +88,51 @@ export function checkDefinition(sent: SentDefinition, path = ''): RelationDefini
       validation: [{ product: null, schemaErrors: shown, errors: shown }],
     });
   }
-  const { kind, description, constraint, source = EVERY_PRODUCT, target = EVERY_PRODUCT } = sent;
+  const {
+    kind,
+    description,
+    constraint,
+    total,
+    operator,
+    limit,
+    source = EVERY_PRODUCT,
+    target = EVERY_PRODUCT,
+  } = sent;
   const { twoWay = false, enabled = true, match = [], sort = [], names = [], excludeSameGroup = true } = sent;
   return {
     ...(kind !== undefined && { kind }),
     ...{ name: sent.name, tag: sent.tag, ...(description !== undefined && { description }) },
     ...{ twoWay, enabled, source: source as Filter, target: target as Filter },
     ...{ match, sort, names, excludeSameGroup, ...(constraint !== undefined && { constraint }) },
+    ...(total && { total }),
+    ...(operator && { operator }),
+    ...(limit && { limit }),
   };
+}
+
+const CHECKS: Readonly<Record<RelationKind, (sent: SentDefinition, path: string) => string[]>> = {
+  rule: (sent, path) => [...listFilterErrors(sent, path), ...checkMatches(`${path}/match`, sent.match ?? [])],
+  links: listRuleParts,
+  total: (sent, path) => [
+    ...listFilterErrors(sent, path),
+    ...listRuleLists(sent, path, 'total'),
+    ...(sent.twoWay ? [`${path}/twoWay must be left out or false in a relation of totals`] : []),
+    ...(sent.constraint === false
+      ? [`${path}/constraint must be left out or true in a relation of totals`]
+      : []),
+  ],
+};
+
+const TOTAL_PARTS = ['total', 'operator', 'limit'] as const;
+
+/** Its parts stand together, and in no other kind. */
+function checkTotal(sent: SentDefinition, path: string): string[] {
+  const isTotal = sent.kind === 'total';
+  return TOTAL_PARTS.filter((part) => (sent[part] !== undefined) !== isTotal).map((part) =>
+    isTotal
+      ? `${path} must have required properties '${part}'`.trimStart()
+      : `${path}/${part} must be left out but in a relation of the kind total`,
+  );
 }
 
 const EVERY_PRODUCT: Filter = { all: [] };
@@ -110,9 +151,13 @@ function listRuleParts(sent: SentDefinition, path: string): string[] {
   const filters = SIDES.filter(
     (side) => JSON.stringify(sent[side] ?? EVERY_PRODUCT) !== JSON.stringify(EVERY_PRODUCT),
   );
-  const lists = (['match', 'sort'] as const).filter((part) => (sent[part] ?? []).length > 0);
   return [
     ...filters.map((side) => `${path}/${side} must be left out or {"all":[]} in a relation of links`),
-    ...lists.map((part) => `${path}/${part} must be left out or [] in a relation of links`),
+    ...listRuleLists(sent, path, 'link'),
   ];
 }
+
+const listRuleLists = (sent: SentDefinition, path: string, kind: 'link' | 'total') =>
+  (['match', 'sort'] as const)
+    .filter((part) => (sent[part] ?? []).length > 0)
+    .map((part) => `${path}/${part} must be left out or [] in a relation of ${kind}s`);

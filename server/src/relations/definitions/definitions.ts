@@ -12,6 +12,7 @@ export {
 export {
   type ComputedValue,
   isConstraint,
+  isIndexed,
   isListed,
   type Match,
   type MatchElement,
@@ -24,6 +25,9 @@ export {
   ruleOf,
   type SavedRelation,
   type Side,
+  TOTAL_OPERATORS,
+  type TotalOperator,
+  type TotalValue,
   type ValueTable,
 } from './relation.ts';
 export {
@@ -32,6 +36,7 @@ export {
   RelatedProduct,
   RelatedReason,
   SentRelation,
+  SingleProduct,
 } from './relation-schemas.ts';
 export {
   attributeOf,

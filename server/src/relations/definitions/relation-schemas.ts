@@ -1,7 +1,13 @@
 import { type Static, Type } from 'typebox';
 import { type Filter, OPERATORS, OWN } from '../../catalog/filters/filters.ts';
 import { Id, orNull, PageQuery } from '../../http/answers/answers.ts';
-import type { MatchedValue as DefinedValue, Match, MatchElement, Relation } from './relation.ts';
+import {
+  type MatchedValue as DefinedValue,
+  type Match,
+  type MatchElement,
+  type Relation,
+  TOTAL_OPERATORS,
+} from './relation.ts';
 
 const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
 const AttributeName = Type.String({ minLength: 1, maxLength: 255 });
@@ -68,10 +74,24 @@ export const MatchElements = Type.Unsafe<MatchElement[]>(
   }),
 );
 
+const computed = {
+  attribute: AttributeName,
+  times: Type.Optional(Type.Number({ description: 'a factor, exact as a decimal' })),
+  plus: Type.Optional(
+    Type.Unsafe<number | string>({
+      ...{ type: ['number', 'string'], ...named },
+      description: 'added after that: a number in the unit of the attribute, or with a unit of its dimension',
+    }),
+  ),
+};
+
 /** Source: docs/interface.md §12.1. */
 const definition = {
   kind: Type.Optional(
-    Type.Enum(['rule', 'links'], { description: 'default rule; links: the pairs are listed (§12.8)' }),
+    Type.Enum(['rule', 'links', 'total'], {
+      description:
+        'default rule; links: the pairs are listed (§12.8); total: a constraint over a sum (§12.10)',
+    }),
   ),
   name: Name,
   tag: Name,
@@ -94,6 +114,22 @@ const definition = {
   excludeSameGroup: Type.Optional(Type.Boolean({ description: 'default true' })),
   constraint: Type.Optional(
     Type.Boolean({ description: 'default false; products on its two sides must satisfy it to fit (§12.10)' }),
+  ),
+  total: Type.Optional(
+    Type.Object(
+      { ...computed, missing: Type.Optional(Type.Enum(['fails', 'passes'])) },
+      {
+        ...closed,
+        description: 'of a total: the numeric attribute whose sum over the target side is compared',
+      },
+    ),
+  ),
+  operator: Type.Optional(Type.Enum([...TOTAL_OPERATORS])),
+  limit: Type.Optional(
+    Type.Object(computed, {
+      ...closed,
+      description: 'of a total: what the sum is compared with, of the source side',
+    }),
   ),
 };
 
@@ -293,4 +329,11 @@ export const Survey = Type.Object(
 export const toWireSurvey = <Found extends object>(survey: Found) => ({
   misconfigured: 'problem' in survey,
   ...survey,
+});
+
+/** A product in answers of one product, without its reason. Source: docs/interface.md §2.5. */
+export const SingleProduct = Type.Object({
+  ...{ identifier: Type.String(), groupId: Type.String(), sxId: Type.Integer(), name: Type.String() },
+  ...{ brand: Type.String(), category: Type.String(), image: Type.String(), link: Type.String() },
+  relevance: Type.Integer({ description: '1,000,000 for the best, one less for each behind it' }),
 });

@@ -1,8 +1,11 @@
 import type { Computation, Filter, Operator, OwnField } from '../../catalog/filters/filters.ts';
 import { type ExpectedStates, markOf } from '../../storage/storage.ts';
 
-/** `links`: a person lists the pairs; the filters then hold every product, and nothing is matched or sorted. */
-export type RelationKind = 'rule' | 'links';
+/**
+ * `links`: a person lists the pairs; the filters then hold every product, and nothing is matched or sorted. `total`: a sum over
+ * the products of the target side is compared with each one of the source side; it relates no products.
+ */
+export type RelationKind = 'rule' | 'links' | 'total';
 
 /** A relation as a person defines it. Source: docs/interface.md §12. */
 export interface RelationDefinition {
@@ -21,7 +24,18 @@ export interface RelationDefinition {
   readonly excludeSameGroup: boolean;
   /** Whether products on its two sides must satisfy it to be used together. Absent: no. */
   readonly constraint?: boolean;
+  /** Of a total: what is added up, how it must compare, and with what. */
+  readonly total?: TotalValue;
+  readonly operator?: TotalOperator;
+  readonly limit?: ComputedValue;
 }
+
+/** `passes`: a product without a value counts nothing. */
+export interface TotalValue extends ComputedValue, Pick<Match, 'missing'> {}
+
+/** Of a sum that several values of a product could make, one that compares so is enough. */
+export const TOTAL_OPERATORS = ['less', 'lessOrEqual', 'greater', 'greaterOrEqual'] as const;
+export type TotalOperator = (typeof TOTAL_OPERATORS)[number];
 
 /**
  * An attribute by its name, or a field that every product has; its name alone means the attribute, if there is one. Or what
@@ -100,19 +114,25 @@ export interface SavedRelation extends Pick<RemovedRelation, 'expected'> {
   readonly at: number;
 }
 
-export const isConstraint = ({ constraint = false }: Pick<RelationDefinition, 'constraint'>) => constraint;
+export const isConstraint = ({ kind, constraint = false }: Pick<RelationDefinition, 'kind' | 'constraint'>) =>
+  constraint || kind === 'total';
+
+/** Whether products become its members; the others are complete as soon as they are defined. */
+export const isIndexed = ({ kind = 'rule' }: Pick<RelationDefinition, 'kind'>) => kind === 'rule';
 
 export const isListed = ({ kind }: Pick<RelationDefinition, 'kind'>) => kind === 'links';
 
 /** The part of a definition that says which products can be related, and in which order. */
 export type RelationRule = Pick<RelationDefinition, 'source' | 'target' | 'match' | 'sort'>;
 
-export const ruleOf = ({ source, target, match, sort }: RelationDefinition): RelationRule => ({
-  source,
-  target,
-  match,
-  sort,
-});
+/** A total compares as a match between its two sides would. */
+export const ruleOf = ({ source, target, match, sort, ...definition }: RelationDefinition): RelationRule => {
+  const { total, operator, limit } = definition;
+  if (total === undefined || operator === undefined || limit === undefined)
+    return { source, target, match, sort };
+  const { missing: _, ...added } = total;
+  return { source, target, match: [{ target: added, operator, source: limit }], sort };
+};
 
 /** @returns the mark of a relation: of its definition, not of its index */
 export const markOfRelation = ({ definition }: Pick<Relation, 'definition'>): string => markOf(definition);

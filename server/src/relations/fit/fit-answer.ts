@@ -3,11 +3,25 @@ import type { Attribute } from '../../catalog/ontology/ontology.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { bindRule, isConstraint, markOfRelation, type Relation, ruleOf } from '../definitions/definitions.ts';
-import type { PresentUpload } from '../search/search.ts';
-import { type Constraint, judgePairs, type SetProduct, type Verdict } from './judgement.ts';
+import type { ColumnCache, TriedCatalog, WorkLimit } from '../search/search.ts';
+import { listAlternatives } from './alternatives.ts';
+import {
+  type Constraint,
+  type PairVerdict,
+  SetJudge,
+  type SetProduct,
+  type TotalVerdict,
+  type Verdict,
+} from './judgement.ts';
 
 /** What is asked: whether products fit, by all constraints or by those with a tag or an id. */
-export interface FitInput {
+export interface FitInput extends AskedFit {
+  /** Of the project. */
+  readonly brandAttribute: string;
+  readonly priceAttribute: string;
+}
+
+export interface AskedFit {
   readonly projectId: number;
   /** Each identifier once. */
   readonly items: readonly { readonly identifier: string; readonly quantity: number }[];
@@ -18,16 +32,15 @@ export interface FitInput {
 }
 
 /** One state of a catalog. */
-export interface FitCatalog {
-  readVersion(): Promise<number>;
+export interface FitCatalog extends TriedCatalog {
   listAttributes(): Promise<readonly Attribute[]>;
   listRelations(): Promise<readonly Relation[]>;
-  findUploads(identifiers: readonly string[]): Promise<readonly PresentUpload[]>;
 }
 
 /** The constraints of one version of a catalog. */
 interface CatalogConstraints {
   readonly version: number;
+  readonly attributes: readonly Attribute[];
   readonly constraints: readonly Constraint[];
 }
 
@@ -44,7 +57,7 @@ export class ConstraintCache {
     const attributes = await catalog.listAttributes();
     const constraints = (await catalog.listRelations()).flatMap((one) => toConstraint(one, attributes));
     if (this.cached.size >= CACHED_CATALOGS) this.cached.clear();
-    const read = { version, constraints };
+    const read = { version, attributes, constraints };
     this.cached.set(projectId, read);
     return read;
   }
@@ -56,15 +69,26 @@ function toConstraint(relation: Relation, attributes: readonly Attribute[]): Con
   if (!definition.enabled || !isConstraint(definition)) return [];
   const result = bindRule(ruleOf(definition), attributes);
   if ('problem' in result) return [];
-  const { name, tag, excludeSameGroup } = definition;
+  const { name, tag, excludeSameGroup, total, operator, limit } = definition;
   return [
     {
       relation: { id, name, tag },
       revision: markOfRelation(relation),
       ...{ excludeSameGroup, bound: result.bound },
+      ...(definition.kind === 'total' && { total: { total, operator, limit } }),
     },
   ];
 }
+
+/** Where a thread keeps what it read, and how long a question may take. */
+interface FitParts {
+  readonly constraints: ConstraintCache;
+  readonly columns: ColumnCache;
+  readonly limit: WorkLimit;
+}
+
+/** Ten times what a catalog of 66,778 takes, once it is in memory. */
+const ALTERNATIVES_MS = 2_000;
 
 /** Of an answer: each takes about 600 bytes of it. */
 const MOST_PAIRS = 20_000;
@@ -72,10 +96,11 @@ const MOST_PAIRS = 20_000;
 /** @returns the answer as JSON @throws request_invalid where too much would be judged */
 export async function answerFit(
   catalog: FitCatalog,
-  { projectId, items, tags, relations }: FitInput,
-  cache: ConstraintCache,
+  input: FitInput,
+  { constraints: cache, columns, limit }: FitParts,
 ): Promise<string> {
-  const { version, constraints: all } = await cache.read(projectId, catalog);
+  const { projectId, items, tags, relations } = input;
+  const { version, attributes, constraints: all } = await cache.read(projectId, catalog);
   const isAsked = ({ relation }: Constraint) =>
     tags.length + relations.length === 0 || tags.includes(relation.tag) || relations.includes(relation.id);
   const constraints = all.filter(isAsked);
@@ -91,24 +116,38 @@ export async function answerFit(
     return product === undefined ? [] : [{ product, quantity }];
   });
   const unknown = items.map(({ identifier }) => identifier).filter((one) => !uploads.has(one));
-  const pairs = judgePairs(constraints, set);
+  const judge = new SetJudge(constraints);
+  const pairs = judge.judgePairs(set);
   if (pairs.length > MOST_PAIRS)
     throw new ServiceError('request_invalid', {
       details: [
         `${pairs.length} pairs would be judged, at most ${MOST_PAIRS} are at once: name fewer items, tags or relations`,
       ],
     });
+  const totals = judge.judgeTotals(set);
+  const unfit = listUnfit(pairs, totals);
+  const alternatives =
+    input.alternatives === 0 || unfit.size === 0
+      ? []
+      : await listAlternatives(
+          {
+            ...{ attributes, brandAttribute: input.brandAttribute, priceAttribute: input.priceAttribute },
+            columns: await columns.read(projectId, catalog, limit),
+            findUploads: catalog.findUploads,
+          },
+          { judge, set, unfit, most: input.alternatives, limit: limit.within(ALTERNATIVES_MS) },
+        );
   const judged = {
     status: 'success',
     verdict: joinVerdicts(
-      pairs.map(({ verdict }) => verdict),
+      [...pairs, ...totals].map(({ verdict }) => verdict),
       unknown.length > 0,
     ),
     pairs,
-    totals: [],
-    withoutRule: listUnjudged(set, pairs),
+    totals,
+    withoutRule: listUnjudged(set, [...pairs, ...totals.flatMap(listPairsOf)]),
     unknownIdentifiers: unknown,
-    alternatives: [],
+    alternatives,
     lastUpdateTs: found.length === 0 ? null : Math.max(...found.map(({ updatedAt }) => updatedAt)),
   };
   const receipt = {
@@ -116,6 +155,16 @@ export async function answerFit(
     relations: constraints.map(({ relation: { id }, revision }) => ({ id, revision })),
   };
   return JSON.stringify({ ...judged, receipt: { ...receipt, hash: hashOf({ ...judged, receipt }) } });
+}
+
+/** A total judges a product of its source side with each of the other one. */
+const listPairsOf = ({ source, verdict, total }: TotalVerdict) =>
+  total.parts.map(({ identifier: target }) => ({ source, target, verdict }));
+
+function listUnfit(pairs: readonly PairVerdict[], totals: readonly TotalVerdict[]): ReadonlySet<string> {
+  const judged = [...pairs, ...totals.flatMap(listPairsOf)];
+  const failing = judged.filter(({ verdict }) => verdict === 'does_not_fit');
+  return new Set(failing.flatMap(({ source, target }) => [source, target]));
 }
 
 function joinVerdicts(verdicts: readonly Verdict[], isAnyUnknown: boolean): Verdict {

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { oneOf, orNull, ProjectQuery } from '../../http/answers/answers.ts';
-import { ExplainedElement } from '../definitions/definitions.ts';
-import type { FitInput } from './fit-answer.ts';
+import { ExplainedElement, SingleProduct, TOTAL_OPERATORS } from '../definitions/definitions.ts';
+import type { AskedFit } from './fit-answer.ts';
 
 /** Source: docs/interface.md §12.10. */
 
@@ -44,7 +44,7 @@ export type FitQuestion = Static<typeof FitQuestion>;
 export function readQuestion(
   projectId: number,
   { items, tags, relations, alternatives }: Omit<FitQuestion, 'projectId'>,
-): FitInput {
+): AskedFit {
   const quantities = new Map<string, number>();
   for (const { identifier, quantity = 1 } of items)
     quantities.set(identifier, (quantities.get(identifier) ?? 0) + quantity);
@@ -61,13 +61,40 @@ const missing = Type.Array(Type.Object({ identifier: Type.String(), attribute: T
   description: 'values without which it is unknown',
 });
 
+const Inner = Type.Optional(
+  Type.Array(Type.Object({ ...ExplainedElement.properties.any.items.properties, verdict })),
+);
 const PairVerdict = Type.Object(
   {
     ...{ source: Type.String(), target: Type.String(), relation: JudgingRelation, verdict },
-    match: Type.Array(Type.Object({ ...ExplainedElement.properties, verdict })),
+    match: Type.Array(Type.Object({ ...ExplainedElement.properties, verdict, any: Inner, together: Inner })),
     missing,
   },
   { title: 'PairVerdict' },
+);
+
+const computed = {
+  attribute: Type.String(),
+  times: Type.Optional(Type.Number()),
+  plus: Type.Optional(Type.Union([Type.Number(), Type.String()])),
+};
+const TotalVerdict = Type.Object(
+  {
+    ...{ source: Type.String(), relation: JudgingRelation, verdict },
+    operator: Type.Enum([...TOTAL_OPERATORS]),
+    total: Type.Object({
+      ...{ ...computed, missing: Type.Optional(Type.Enum(['fails', 'passes'])) },
+      sum: Type.String({ description: 'of what is known, before anything is computed of it' }),
+      parts: Type.Array(
+        Type.Object({
+          ...{ identifier: Type.String(), quantity: Type.Integer(), value: Type.Optional(Type.String()) },
+        }),
+      ),
+    }),
+    limit: Type.Object({ ...computed, values: Type.Array(Type.String()) }),
+    missing,
+  },
+  { title: 'TotalVerdict' },
 );
 
 export const FitAnswer = Type.Object(
@@ -75,12 +102,18 @@ export const FitAnswer = Type.Object(
     status: Type.Literal('success'),
     verdict: oneOf(['fits', 'does_not_fit', 'unknown', 'no_rule']),
     pairs: Type.Array(PairVerdict),
-    totals: Type.Array(Type.Object({})),
+    totals: Type.Array(TotalVerdict),
     withoutRule: Type.Array(Type.Array(Type.String(), { minItems: 2, maxItems: 2 }), {
       description: 'pairs of identifiers that no constraint judged',
     }),
     unknownIdentifiers: Type.Array(Type.String()),
-    alternatives: Type.Array(Type.Object({})),
+    alternatives: Type.Array(
+      Type.Object({
+        insteadOf: Type.String(),
+        products: Type.Array(SingleProduct),
+        reason: Type.Optional(Type.String({ description: 'why there are fewer than asked for' })),
+      }),
+    ),
     lastUpdateTs: orNull(Type.Integer(), 'epoch milliseconds: the latest change to one of the products'),
     receipt: Type.Object({
       version: Type.Integer({ description: 'of the catalog' }),

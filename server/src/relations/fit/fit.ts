@@ -2,5 +2,5 @@
  * The door of fit: whether products can be used together, by relations that are constraints. A verdict is also "unknown", where
  * the data does not say.
  */
-export { answerFit, ConstraintCache, type FitCatalog, type FitInput } from './fit-answer.ts';
+export { type AskedFit, answerFit, ConstraintCache, type FitCatalog, type FitInput } from './fit-answer.ts';
 export { type FitAnswer, FitQuestion, readQuestion } from './fit-schemas.ts';

@@ -5,6 +5,7 @@ import {
   type BoundRule,
   bindRule,
   compileRule,
+  isIndexed,
   type Relation,
   type RelationDefinition,
   type RelationState,
@@ -100,6 +101,11 @@ const refuseUnindexed = (result: ReturnType<typeof bindRule>): ReturnType<typeof
     ? result
     : { problem: 'alternatives, rows and missing values that pass cannot be answered yet' };
 
+const bind = (definition: RelationDefinition, attributes: readonly Attribute[]) => {
+  const result = bindRule(ruleOf(definition), attributes);
+  return isIndexed(definition) ? refuseUnindexed(result) : result;
+};
+
 /** `builds`: those that the relation has now. */
 export function planBinding(
   { definition: text, problem, active, next }: RelationRow,
@@ -107,7 +113,7 @@ export function planBinding(
   builds: readonly { readonly id: number; readonly rule: string }[],
 ): Binding {
   const definition = JSON.parse(text) as RelationDefinition;
-  const result = refuseUnindexed(bindRule(ruleOf(definition), attributes));
+  const result = bind(definition, attributes);
   if ('problem' in result) {
     return result.problem === problem ? { kind: 'same' } : { kind: 'problem', problem: result.problem };
   }

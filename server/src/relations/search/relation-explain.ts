@@ -94,23 +94,29 @@ export function explainPair(
     ...(isNested(filter) && { filter: explainFilter(filter, product, find) }),
     conditions: listConditions(filter).map((condition) => explainCondition(condition, product, find)),
   });
-  const { elements } = compileRule(bound);
   const judged = judgeElements(bound, { source, target });
-  const match = elements.map((element, at) =>
-    explainElement(
-      { element, written: bound.rule.match[at] as MatchElement, judged: judged[at] as Judgement },
-      { source, target },
-    ),
-  );
   const isAssumed = judged.every(({ truth }) => truth === 1);
   const assumed = [...new Set(isAssumed ? judged.flatMap((one) => one.assumed) : [])];
   return {
     source: explainSide(bound.rule.source, source),
     target: explainSide(bound.rule.target, target),
-    match,
+    match: explainElements(bound, { source, target }, judged),
     ...(assumed.length > 0 && { assumed }),
   };
 }
+
+/** @returns the elements of a rule with the values of two products */
+export const explainElements = (
+  bound: BoundRule,
+  products: Readonly<Record<Side, UploadedProduct>>,
+  judged: readonly Judgement[],
+): ElementExplanation[] =>
+  compileRule(bound).elements.map((element, at) =>
+    explainElement(
+      { element, written: bound.rule.match[at] as MatchElement, judged: judged[at] as Judgement },
+      products,
+    ),
+  );
 
 /** @returns how each element of the rule stands for two products */
 export const judgeElements = (

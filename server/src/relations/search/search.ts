@@ -2,7 +2,7 @@
  * The door of search: related products found from memberships, why they are found, and surveys of a whole relation.
  */
 
-export { ColumnCache, RuleMembers } from './catalog-columns.ts';
+export { type CatalogColumns, ColumnCache, RuleMembers } from './catalog-columns.ts';
 export {
   type FoundGroups,
   listRelated,
@@ -32,10 +32,12 @@ export {
 } from './related-view.ts';
 export {
   type ExplainInput,
+  explainElements,
   explainLinked,
   explainPair,
   explainRelation,
   judgeElements,
+  type MatchExplanation,
   type PairExplanation,
   type ProductRelation,
   type ProductRelationsInput,

@@ -12,7 +12,7 @@ import {
   sql,
 } from '../../storage/storage.ts';
 import {
-  isListed,
+  isIndexed,
   markOfRelation,
   type Relation,
   type RelationDefinition,
@@ -188,7 +188,7 @@ function* bindToBuild(
   { id, active: present, definition }: RelationRow,
   { build, rule, twoWay, excludeSameGroup }: Extract<Binding, { kind: 'build' }>,
 ): Program<boolean> {
-  const kind = isListed(JSON.parse(definition) as RelationDefinition) ? 'links' : 'rule';
+  const kind = isIndexed(JSON.parse(definition) as RelationDefinition) ? 'rule' : 'links';
   const next = build ?? (yield* insertBuild(catalog, { relationId: id, rule, kind }));
   // An empty list is complete.
   const active = kind === 'links' ? next : present;

@@ -2,8 +2,10 @@ import type { Attribute } from '../../catalog/ontology/ontology.ts';
 import type { StopFlag } from '../../storage/threads/threads.ts';
 import type { CatalogRelations, MetRelateInput } from '../answers/answers.ts';
 import {
+  type BoundRule,
   bindRule,
   compileRule,
+  isIndexed,
   isListed,
   type RelationDefinition,
   ruleOf,
@@ -100,6 +102,7 @@ export function readerOperations(catalogs: RelationCatalogs, cached: ColumnCache
         if ('problem' in result) return { output: result };
         const tried = { ...definition, bound: result.bound };
         const limit = readingLimit(time);
+        if (!isIndexed(definition)) return { output: await surveyTotal(catalog, tried.bound, limit) };
         const columns = await cached.read(projectId, catalog, limit);
         const read =
           columns === undefined ? await RuleMembers.read(catalog, tried.bound, { limit }) : { columns };
@@ -113,6 +116,8 @@ export function readerOperations(catalogs: RelationCatalogs, cached: ColumnCache
       return catalogs.inspect({ projectId, limit: time.limit }, async (catalog) => {
         const relation = await catalog.findBuilt(id);
         if (relation === undefined) return { output: undefined };
+        if (relation.definition.kind === 'total')
+          return { output: await surveyTotal(catalog, relation.bound, readingLimit(time)) };
         const known = { ...relation, isListed: isListed(relation.definition) };
         const survey = known.isListed ? surveyLinks : surveyRelation;
         return { output: await survey(catalog, known, time) };
@@ -123,16 +128,15 @@ export function readerOperations(catalogs: RelationCatalogs, cached: ColumnCache
         { projectId: input.projectId, limit: new WorkLimit(limitMs, stop) },
         async (catalog) => ({ output: await relateProductToAll(catalog, input) }),
       ),
-    judgeFit: ({ limitMs, ...input }: ThreadRequest<FitInput>, stop?: StopFlag) =>
-      catalogs.inspect(
-        { projectId: input.projectId, limit: new WorkLimit(limitMs, stop) },
-        async (catalog) => {
-          const answer = Buffer.from(await answerFit(catalog, input, constraints));
-          const bytes = new Uint8Array(new SharedArrayBuffer(answer.length));
-          bytes.set(answer);
-          return { output: bytes };
-        },
-      ),
+    judgeFit({ limitMs, ...input }: ThreadRequest<FitInput>, stop?: StopFlag) {
+      const limit = new WorkLimit(limitMs, stop);
+      return catalogs.inspect({ projectId: input.projectId, limit }, async (catalog) => {
+        const answer = Buffer.from(await answerFit(catalog, input, { constraints, columns: cached, limit }));
+        const bytes = new Uint8Array(new SharedArrayBuffer(answer.length));
+        bytes.set(answer);
+        return { output: bytes };
+      });
+    },
     explainRelation: ({ limitMs, ...input }: ThreadRequest<ExplainInput>, stop?: StopFlag) =>
       catalogs.inspect(
         { projectId: input.projectId, limit: new WorkLimit(limitMs, stop) },
@@ -168,6 +172,21 @@ async function surveyLinks(
 ): Promise<RelationSurvey> {
   const survey = await surveyRelation(catalog, surveyed, time);
   return { ...survey, links: await catalog.countList(surveyed.build) };
+}
+
+/** Of a total, which relates nothing: the products that it looks at. */
+async function surveyTotal(
+  catalog: InspectedCatalog,
+  bound: BoundRule,
+  limit: WorkLimit,
+): Promise<RelationSurvey> {
+  const { counts } = await RuleMembers.read(catalog, bound, { limit });
+  return {
+    ...{ source: { products: counts.source }, target: { products: counts.target } },
+    ...{ sampled: false, sampledSources: 0, withResults: 0, share: 0 },
+    withoutResults: { count: 0, identifiers: [] },
+    ...{ mostReturned: [], examples: [] },
+  };
 }
 
 /** Relation by relation: a view keeps everything it fetched. */

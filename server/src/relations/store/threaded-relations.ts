@@ -179,7 +179,9 @@ export function createThreadedRelations(
     relateProduct: (input: ProductRelationsInput, signal: AbortSignal) =>
       ask(readers, 'relateProduct', { input, signal }),
     /** @returns the answer as JSON @throws request_invalid, search_too_long */
-    judgeFit: (input: FitInput, signal: AbortSignal) => ask(readers, 'judgeFit', { input, signal }),
+    judgeFit: (input: FitInput, signal: AbortSignal) =>
+      // Alternatives are looked for among the products that previews read.
+      ask(input.alternatives > 0 ? surveyors : readers, 'judgeFit', { input, signal }),
     /** @throws search_too_long */
     relate: (input: MetRelateInput, signal: AbortSignal): Promise<RelateOutput> =>
       ask(readers, 'relate', { input, signal }),

@@ -1,0 +1,164 @@
+import type { Static } from 'typebox';
+import {
+  type Comparable,
+  type ComparedAttribute,
+  readComparables,
+  toCompared,
+} from '../../catalog/filters/filters.ts';
+import { type Attribute, indexByKey } from '../../catalog/ontology/ontology.ts';
+import { mainCategory, type UploadedProduct } from '../../catalog/products/products.ts';
+import { describeItem, HIGHEST_RELEVANCE } from '../answers/answers.ts';
+import type { SingleProduct } from '../definitions/definitions.ts';
+import type { CatalogColumns, PresentUpload, WorkLimit } from '../search/search.ts';
+import type { SetJudge, SetProduct } from './judgement.ts';
+
+/** Products that could stand in place of those that do not fit. Source: docs/interface.md §12.10. */
+
+/** Where they are looked for. */
+export interface AlternativeCatalog {
+  readonly attributes: readonly Attribute[];
+  readonly brandAttribute: string;
+  readonly priceAttribute: string;
+  /** Undefined: the catalog is too large to be looked through. */
+  readonly columns: CatalogColumns | undefined;
+  findUploads(identifiers: readonly string[]): Promise<readonly PresentUpload[]>;
+}
+
+export interface AlternativeOrder {
+  readonly judge: SetJudge;
+  readonly set: readonly SetProduct[];
+  /** Identifiers of those that do not fit. */
+  readonly unfit: ReadonlySet<string>;
+  /** For each of them. */
+  readonly most: number;
+  readonly limit: WorkLimit;
+}
+
+/** @returns for each product that does not fit those of its main category that fit all others of the set, nearest in price first */
+export async function listAlternatives(catalog: AlternativeCatalog, order: AlternativeOrder) {
+  const found = [];
+  for (const one of order.set) {
+    const { identifier } = one.product;
+    if (!order.unfit.has(identifier)) continue;
+    found.push({ insteadOf: identifier, ...(await findInPlaceOf(one, catalog, order)) });
+  }
+  return found;
+}
+
+/** Read at once: most are ruled out by the first rule that looks at them. */
+const CHUNK = 100;
+
+const REASONS = {
+  category: 'it has no category, whose products could be looked through',
+  large: 'the catalog is too large to be looked through',
+  late: 'the time was over before all products of its category were looked at',
+  none: 'no other product of its category fits everything else',
+};
+
+async function findInPlaceOf(one: SetProduct, catalog: AlternativeCatalog, order: AlternativeOrder) {
+  const path = mainPathOf(one.product);
+  if (path === undefined) return { products: [], reason: REASONS.category };
+  if (catalog.columns === undefined) return { products: [], reason: REASONS.large };
+  const products: SingleItem[] = [];
+  const candidates = sortByPrice(catalog, catalog.columns, { path, product: one.product });
+  const suits = createTest(one, path, order);
+  for await (const { productId, product } of readInTurn(catalog, candidates, order)) {
+    if (product === undefined) return { products, reason: REASONS.late };
+    if (!suits(product)) continue;
+    products.push(describeAlternative(catalog, { productId, product, place: products.length }));
+    if (products.length === order.most) return { products };
+  }
+  return { products, ...(products.length === 0 && { reason: REASONS.none }) };
+}
+
+/** @returns whether a product of the main category, and none of the set, fits all others in place of one */
+function createTest({ product: own, quantity }: SetProduct, path: string, { judge, set }: AlternativeOrder) {
+  const others = set.filter(({ product }) => product !== own);
+  const named = new Set(set.map(({ product }) => product.identifier));
+  return (product: UploadedProduct) =>
+    mainPathOf(product) === path &&
+    !named.has(product.identifier) &&
+    judge.fitsStrictly({ product, quantity }, others);
+}
+
+interface Candidate {
+  readonly productId: number;
+  readonly product: UploadedProduct | undefined;
+}
+
+/** Ends without a product when the time is over. */
+async function* readInTurn(
+  catalog: AlternativeCatalog,
+  identifiers: readonly string[],
+  { limit }: Pick<AlternativeOrder, 'limit'>,
+): AsyncGenerator<Candidate, void> {
+  for (let at = 0; at < identifiers.length; at += CHUNK) {
+    if (limit.findEnd() !== undefined) return yield { productId: 0, product: undefined };
+    yield* await readProducts(catalog, identifiers.slice(at, at + CHUNK));
+  }
+}
+
+/** @returns as JSON */
+function mainPathOf({ categories }: UploadedProduct): string | undefined {
+  const main = mainCategory(categories);
+  return main && JSON.stringify(main.path);
+}
+
+/** @returns the products in their order */
+async function readProducts({ findUploads }: AlternativeCatalog, identifiers: readonly string[]) {
+  const uploads = await findUploads(identifiers);
+  const products = uploads.map(({ productId, raw }) => ({
+    productId,
+    product: JSON.parse(raw) as UploadedProduct,
+  }));
+  const places = new Map(identifiers.map((identifier, at) => [identifier, at]));
+  const placeOf = (identifier: string) => places.get(identifier) ?? 0;
+  return products.sort((a, b) => placeOf(a.product.identifier) - placeOf(b.product.identifier));
+}
+
+/** @returns identifiers of products with the path, nearest in price first; those without a price last, ties by id */
+function sortByPrice(
+  { attributes, priceAttribute }: AlternativeCatalog,
+  columns: CatalogColumns,
+  { path, product }: { readonly path: string; readonly product: UploadedProduct },
+): string[] {
+  const price = findPrice(attributes, priceAttribute);
+  const own = price && leastOf(readComparables(product, price).map(({ comparable }) => comparable));
+  const read = price && columns.readerOf(price);
+  const isPath = new Map<readonly (readonly string[])[], boolean>();
+  const placed: { readonly place: number; readonly distance: number }[] = [];
+  for (let place = 0; place < columns.count; place += 1) {
+    const paths = columns.pathsAt(place);
+    const known = isPath.get(paths) ?? paths.some((one) => JSON.stringify(one) === path);
+    isPath.set(paths, known);
+    if (!known) continue;
+    const value = read && leastOf(read(place));
+    const distance = own === undefined || value === undefined ? Number.MAX_VALUE : Math.abs(value - own);
+    placed.push({ place, distance });
+  }
+  return placed
+    .sort((a, b) => a.distance - b.distance || a.place - b.place)
+    .map(({ place }) => columns.identifierAt(place));
+}
+
+const leastOf = (values: readonly Comparable[]) =>
+  values.length === 0 ? undefined : Math.min(...values.map(Number));
+
+function findPrice(attributes: readonly Attribute[], name: string): ComparedAttribute | undefined {
+  const attribute = attributes.find((one) => one.name === name && one.type === 'NUMERIC_ATTRIBUTE');
+  if (attribute === undefined) return undefined;
+  const keys = [...indexByKey(attributes)].filter(([, { id }]) => id === attribute.id).map(([key]) => key);
+  return toCompared(attribute, keys);
+}
+
+type SingleItem = Static<typeof SingleProduct>;
+
+/** As in an answer of related products of one product. */
+function describeAlternative(
+  { attributes, brandAttribute }: AlternativeCatalog,
+  { productId, product, place }: { productId: number; product: UploadedProduct; place: number },
+): SingleItem {
+  const settings = { brandAttribute, attributes: indexByKey(attributes), categoryIdOf: () => 0 };
+  const item = describeItem(productId, product, { ...settings, form: 'single' });
+  return JSON.parse(`${item}${HIGHEST_RELEVANCE - place}}`) as SingleItem;
+}
