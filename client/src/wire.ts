@@ -1412,7 +1412,7 @@ export type PipelineFormat = {
   headerRow?: number;
 } | {
   type: "json";
-  /** keys that lead to the list, as data.products; $ for the root; default: the first list of objects */
+  /** keys that lead to the list, also through other lists, as data.products; $ for the root; default: the list whose elements look most like products */
   path?: string;
 } | {
   type: "ndjson";

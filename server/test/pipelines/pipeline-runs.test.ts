@@ -96,6 +96,21 @@ test('mode full deletes what the source does not hold, the others do not (§3.3)
   );
 });
 
+test('what makes no value is counted in the report with its path (§13.2 rule 11)', async () => {
+  const pipeline = await createPipeline(service(), {
+    ...{ format: { type: 'json' }, mapping: { identifier: 'sku', name: 'name', attributes: '*' } },
+  });
+  const task = await pipeline.upload(
+    JSON.stringify({ shop: { at: 'now' }, products: [{ sku: 'A1', name: 'Lamp', color: 'red' }] }),
+  );
+  assert.deepEqual(
+    (await pipeline.report(task))
+      .filter(({ code }) => code === 'element_unread')
+      .map(({ column, count, message }) => ({ column, count, message })),
+    [{ column: 'shop.at', count: 1, message: 'shop.at makes no value (1 times)' }],
+  );
+});
+
 test('a run that fails behind its batches is no fault of the service, though they are still being staged (§13.2)', async () => {
   const pipeline = await createPipeline(service(), { onRejectedRow: 0 });
   const rows = Array.from({ length: 10_000 }, (_, index) => `P${index};Product ${index};v`);

@@ -181,6 +181,8 @@ export interface SourceRow {
   readonly number: number;
   /** Column by name. What the source leaves out or has as null is absent; what it leaves empty is ''. */
   readonly values: Columns<ColumnValue>;
+  /** Of columns whose values are in lists of objects: the object that each value of the list is in, by number from 1. */
+  readonly rows?: Columns<(number | undefined)[]>;
   /** The row as the source has it, for expressions. */
   readonly source: unknown;
   /** Absent when the row is sound. */
@@ -217,10 +219,22 @@ export function createColumns<Value>(): Columns<Value> {
   return new NoPrototype() as Columns<Value>;
 }
 
+/** Whether a column repeats some values of another one: `model[@lang=de]`, `model[not(@lang)]`. Only a mapping that names it uses it. */
+export const isSelector = (name: string): boolean =>
+  name.endsWith(']') && /\[(?:@[^=\]]+=[^\]]*|not\(@[^)\]]+\))\]$/.test(name);
+
 /** Gathers the values of one row; a name that comes again makes a list. */
 export class RowValues {
   readonly values = createColumns<ColumnValue>();
+  rows: Columns<(number | undefined)[]> | undefined;
   #count = 0;
+  #rowCount = 0;
+
+  /** @returns the number of an object of a list, whose values belong together */
+  beginRow(): number {
+    this.#rowCount += 1;
+    return this.#rowCount;
+  }
 
   add(name: string, value: string, isList = false): void {
     const present = this.values[name];
@@ -230,7 +244,18 @@ export class RowValues {
     else if (typeof present === 'string') this.values[name] = [present, value];
     else present.push(value);
   }
+
+  /** @param row  the number of the object that the value is in */
+  addInRow(name: string, value: string, row: number): void {
+    this.add(name, value, true);
+    this.rows ??= createColumns();
+    this.rows[name] ??= [];
+    this.rows[name][(this.values[name]?.length ?? 1) - 1] = row;
+  }
 }
+
+/** Documents differ in a few dozen paths. */
+const UNREAD_PATHS = 1_000;
 
 /** What a reader learns while it reads. */
 export class ReadingNotes {
@@ -239,6 +264,17 @@ export class ReadingNotes {
   /** Some bytes are no text in the encoding; they became U+FFFD. */
   isDamaged = false;
   readonly #columns = new Set<string>();
+  readonly #unread = new Map<string, number>();
+
+  /** Paths of what makes no value, and how often; those that the format ignores on purpose are not among them. */
+  get unread(): ReadonlyMap<string, number> {
+    return this.#unread;
+  }
+
+  noteUnread(path: string): void {
+    if (!this.#unread.has(path) && this.#unread.size >= UNREAD_PATHS) return;
+    this.#unread.set(path, (this.#unread.get(path) ?? 0) + 1);
+  }
 
   /** Names in the order of their first appearance, up to here; at most `LIMITS.columns`. */
   get columns(): readonly string[] {

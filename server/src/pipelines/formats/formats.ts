@@ -24,7 +24,7 @@ import { xlsx } from './xlsx/xlsx.ts';
 import { xml } from './xml/xml.ts';
 
 export type { Columns, ColumnValue, DefaultMapping, RowProblem, SourceRow } from './format.ts';
-export { FormatProblem } from './format.ts';
+export { FormatProblem, isSelector } from './format.ts';
 
 /** Everything else that knows formats follows from this list: docs/openapi.json, the console, suggestions, the runs. */
 const FORMATS = [
@@ -72,6 +72,8 @@ export interface SourceReading extends AsyncIterable<readonly SourceRow[]> {
   readonly columns: readonly string[];
   /** What was found out about the file: `encoding`, `delimiter`, `path`, `record`, `sheet`, `feed`. */
   readonly found: Readonly<Record<string, string>>;
+  /** Paths of elements that make no value and that the format does not ignore on purpose, with how many there are. */
+  readonly unread: ReadonlyMap<string, number>;
 }
 
 export interface ReadingPlace extends SpoolPlace {
@@ -96,6 +98,7 @@ export function readRows(format: Format, bytes: ByteStream, place: ReadingPlace)
       return notes.columns;
     },
     found: notes.found,
+    unread: notes.unread,
     [Symbol.asyncIterator]: () => noteRows(getFormat(format.type).open(reading, format), notes),
   };
 }

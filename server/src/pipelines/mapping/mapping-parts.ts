@@ -1,5 +1,5 @@
 import { isStorableText } from '../../kernel/storable-text.ts';
-import type { ColumnValue } from '../formats/formats.ts';
+import { type ColumnValue, isSelector } from '../formats/formats.ts';
 import { type CompiledColumn, MappingProblem, quote, type RowView } from './mapping-columns.ts';
 import type { Column, KeyValuesSpec, Mapping } from './mapping-schemas.ts';
 
@@ -213,7 +213,7 @@ export function mapRest(isUsed: (column: string) => boolean, removesEmpty: boole
     const { values } = row;
     for (const key in values) {
       const value = values[key];
-      if (value === undefined || key === '' || isUsed(key)) continue;
+      if (value === undefined || key === '' || isUsed(key) || isSelector(key)) continue;
       addRest(key, value, { row, product });
       if (removesEmpty && toList(value).every((text) => text === '')) push(product, { key, value: null });
     }

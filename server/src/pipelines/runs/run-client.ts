@@ -6,6 +6,7 @@ import type { BatchCounts, Preview, ReadSummary, RejectedRowPolicy } from '../de
 import { createSources, type SourceSettings } from '../sources/sources.ts';
 import { type PreviewOrder, previewSource } from './run-preview.ts';
 import {
+  describeUnread,
   type ReadEvent,
   type ReadingParts,
   type ReadOrder,
@@ -112,6 +113,8 @@ class ReadProgress {
     const { run, onRejectedRow } = this.parts;
     const { total, report, unreported } = this;
     await logEnd(run, step, total);
+    for (const [path, count] of step.unread)
+      run.report({ code: 'element_unread', column: path, count, message: describeUnread(path, count) });
     if (typeof onRejectedRow === 'number' && total.rejected > onRejectedRow * total.rows)
       throw refuseRows(total, report);
     return { ...total, stamp: step.stamp, report, unreported };

@@ -32,6 +32,7 @@ import {
 } from '../mapping/suggestions/suggestions.ts';
 import { type SourceFile, SourceProblem } from '../sources/sources.ts';
 import {
+  describeUnread,
   listErrors,
   type MappingPlan,
   openPlan,
@@ -110,6 +111,9 @@ async function previewRows(reading: SourceReading, pieces: Pieces, order: Previe
     const warnings = [
       ...listMissingParts(tried),
       ...warnOfSheets(found),
+      ...[...reading.unread]
+        .slice(0, SHOWN)
+        .map(([path, count]) => ({ field: path, message: describeUnread(path, count) })),
       ...(order.mode === 'links' ? [] : listWarnings(productsOf(outcomes))),
     ];
     const settings = format === undefined && plan?.hasExpressions === false ? order.catalog : undefined;

@@ -63,6 +63,8 @@ export type ReadEvent =
       readonly found: Readonly<Record<string, string>>;
       /** Read by the mapping and in no row. */
       readonly missing: readonly string[];
+      /** Paths of elements that made no value, and how many there were. */
+      readonly unread: ReadonlyMap<string, number>;
     };
 
 /**
@@ -108,11 +110,23 @@ async function* readFiles(
     yield { kind: 'batch', batch: batch.take(), percent: meter.percent };
     const seen = new Set(readings.flatMap(({ columns }) => columns));
     const missing = plan.columns.filter((name) => !seen.has(name));
-    yield { kind: 'end', stamp, found: readings[0]?.found ?? {}, missing };
+    const unread = sumUnread(readings);
+    yield { kind: 'end', stamp, found: readings[0]?.found ?? {}, missing, unread };
   } finally {
     await plan.close();
   }
 }
+
+function sumUnread(readings: readonly SourceReading[]): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>();
+  for (const { unread } of readings)
+    for (const [path, count] of unread) sums.set(path, (sums.get(path) ?? 0) + count);
+  return sums;
+}
+
+/** @returns for people: an element that made no value */
+export const describeUnread = (path: string, count: number): string =>
+  `${path} makes no value (${count.toLocaleString('en')} times)`;
 
 /** @returns batches as they become full */
 async function* gather(

@@ -11,6 +11,7 @@ export interface ReadSource {
   readonly rows: readonly SourceRow[];
   readonly columns: readonly string[];
   readonly found: Readonly<Record<string, string>>;
+  readonly unread: ReadonlyMap<string, number>;
 }
 
 /** A folder that has to be empty again when the test ends. */
@@ -43,7 +44,7 @@ export async function readAll(
   const reading = readRows(format, inChunks(content, chunkBytes), { tempDir, charset });
   const rows: SourceRow[] = [];
   for await (const batch of reading) rows.push(...batch);
-  return { rows, columns: reading.columns, found: reading.found };
+  return { rows, columns: reading.columns, found: reading.found, unread: reading.unread };
 }
 
 /** Values as ordinary objects, which compare by what they hold. */

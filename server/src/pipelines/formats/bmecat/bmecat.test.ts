@@ -95,6 +95,7 @@ test('a catalog of 1.2 has its features, prices, pictures and, from its end, its
         ['ORDER_UNIT', 'C62'],
         ['NO_CU_PER_OU', '1'],
         ['PRICE.net_list', '19.90 CHF'],
+        ['TAX', '0.19'],
         ['PRICE.net_list.100', '17.50 EUR'],
         ['PRICE.net_customer', '15.00 EUR'],
         ['MIME.thumbnail', ['https://shop.example/mime/s.jpg']],
@@ -365,5 +366,42 @@ test('an index of endless groups or memberships is refused', () => {
       for (let count = 0; count <= 2_000_000; count += 1) index.take(member);
     },
     { reason: 'too_large' },
+  );
+});
+
+const GROUPED = `<BMECAT version="2005"><HEADER><CATALOG><LANGUAGE default="true">deu</LANGUAGE></CATALOG></HEADER>
+<T_NEW_CATALOG><PRODUCT><SUPPLIER_PID>W-1</SUPPLIER_PID>
+  <PRODUCT_FEATURES>
+    <FEATURE_GROUP><FEATURE_GROUP_ID>1</FEATURE_GROUP_ID><FEATURE_GROUP_NAME>Technik</FEATURE_GROUP_NAME>
+      <FEATURE><FNAME>Breite</FNAME><FVALUE>5.1</FVALUE><FUNIT>mm</FUNIT><FORDER>1</FORDER></FEATURE>
+      <FEATURE><FNAME>Einbauform</FNAME><VALUE_IDREF>0173-1#07-BAA194#001</VALUE_IDREF><FVALUE_DETAILS>Aufbau</FVALUE_DETAILS></FEATURE>
+    </FEATURE_GROUP>
+    <FEATURE><FNAME>Schutzart</FNAME><FVALUE>EV006403</FVALUE><FVALUE_DETAILS>IP20</FVALUE_DETAILS></FEATURE>
+    <FEATURE><FNAME>Strom</FNAME><FVALUE>24</FVALUE><FUNIT>A</FUNIT><FVALUE_DETAILS>bei 40 °C</FVALUE_DETAILS></FEATURE>
+  </PRODUCT_FEATURES>
+  <PRODUCT_PRICE_DETAILS><PRODUCT_PRICE price_type="net_list"><PRICE_AMOUNT>1.5</PRICE_AMOUNT><TAX>0.19</TAX><PRICE_BASE>9</PRICE_BASE></PRODUCT_PRICE></PRODUCT_PRICE_DETAILS>
+</PRODUCT><IPP_DEFINITIONS><IPP_ID>7</IPP_ID></IPP_DEFINITIONS></T_NEW_CATALOG></BMECAT>`;
+
+test('features in a FEATURE_GROUP, the texts of numbered values and TAX are read; the rest is counted (§13.7)', async () => {
+  const { rows, unread } = await readAll(bmecat, GROUPED);
+  assert.deepEqual(
+    { ...rows[0]?.values },
+    {
+      SUPPLIER_PID: 'W-1',
+      Breite: '5.1 mm',
+      Einbauform: 'Aufbau',
+      Schutzart: 'IP20',
+      Strom: '24 A',
+      'PRICE.net_list': '1.5',
+      TAX: '0.19',
+    },
+  );
+  assert.deepEqual(
+    [...unread],
+    [
+      ['BMECAT/T_NEW_CATALOG/IPP_DEFINITIONS/IPP_ID', 1],
+      ['PRODUCT/PRODUCT_FEATURES/FEATURE/FVALUE_DETAILS', 1],
+      ['PRODUCT/PRODUCT_PRICE_DETAILS/PRODUCT_PRICE/PRICE_BASE', 1],
+    ],
   );
 });

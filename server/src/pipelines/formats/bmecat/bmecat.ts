@@ -12,7 +12,7 @@ import {
   RowValues,
   type SourceRow,
 } from '../format.ts';
-import { toSource, type XmlChoice, type XmlElement, XmlElements } from '../xml/xml.ts';
+import { readXmlRows, type XmlChoice, type XmlElement, XmlElements } from '../xml/xml.ts';
 import { BmecatIndex, type Feature } from './bmecat-index.ts';
 
 /** Between the names of a category path; one that holds it is written without its spaces. */
@@ -85,18 +85,23 @@ interface ProductReading {
   readonly signal?: AbortSignal | undefined;
 }
 
-async function* readProducts(
+/** What the index reads, and what only says something of the catalog. */
+const ABOUT_CATALOG =
+  /^BMECAT\/(HEADER|T_\w+\/(CATALOG_GROUP_SYSTEM|CLASSIFICATION_SYSTEM|FEATURE_SYSTEM|\w+_TO_CATALOGGROUP_MAP))(\/|$)/;
+
+function readProducts(
   file: FileHandle,
   { notes, index, signal }: ProductReading,
 ): AsyncGenerator<SourceRow[]> {
-  let count = 0;
-  const toRow = (element: XmlElement): SourceRow => {
-    count += 1;
-    return { number: count, values: readProduct(element, index), source: toSource(element) };
+  const choice: XmlChoice = {
+    isChosen: isProduct,
+    isDoctypeRead: true,
+    noteUnread(path) {
+      if (!ABOUT_CATALOG.test(path)) notes.noteUnread(path);
+    },
   };
   const text = decodeText(readSpool(file, signal), notes, { isMarkup: true });
-  const parser = new XmlElements({ isChosen: isProduct, isDoctypeRead: true });
-  for await (const elements of parseText(text, parser)) yield elements.map(toRow);
+  return readXmlRows(text, choice, (product) => new ProductReader(index, notes).read(product));
 }
 
 /** Products stand directly in the transaction: T_NEW_CATALOG, T_UPDATE_PRODUCTS, T_UPDATE_PRICES, T_NEW_PRODUCTDATA. */
@@ -108,35 +113,61 @@ function isProduct(name: string, path: readonly string[]): boolean {
 
 const NO_FEATURE = { id: '', name: '', unit: '' };
 
-/** Reads an ARTICLE (1.2) or PRODUCT (2005) into columns, which have the names of 2005 in both. */
-function readProduct(product: XmlElement, index: BmecatIndex): Columns<ColumnValue> {
-  return new ProductReader(index).read(product);
-}
+/** Elements of a product that make no value on purpose: places in an order, names of groups, texts about files and references. */
+const IGNORED = new Set([
+  ...['FORDER', 'FT_ORDER', 'FT_DATATYPE', 'FVALUE_TYPE', 'MIME_ORDER', 'MIME_DESCR', 'MIME_ALT'],
+  ...['FEATURE_GROUP_ID', 'FEATURE_GROUP_NAME', 'VORDER', 'REFERENCE_DESCR', 'CATALOG_ID', 'CATALOG_VERSION'],
+]);
 
+/** Reads an ARTICLE (1.2) or PRODUCT (2005) into columns, which have the names of 2005 in both. */
 class ProductReader {
   readonly #index: BmecatIndex;
+  readonly #notes: ReadingNotes;
   readonly #values = new RowValues();
   /** Paths of the groups of classifications: behind those of the catalog's own groups. */
   readonly #classes: string[][] = [];
+  /** Elements that made a value or decided one, and those in other languages. */
+  readonly #read = new Set<XmlElement>();
 
-  constructor(index: BmecatIndex) {
+  constructor(index: BmecatIndex, notes: ReadingNotes) {
     this.#index = index;
+    this.#notes = notes;
   }
 
   read(product: XmlElement): Columns<ColumnValue> {
     const mode = product.attributes.get('mode');
     if (mode !== undefined) this.#values.add('mode', mode);
-    for (const part of this.#index.inLanguage(product.children)) this.#readPart(part);
+    for (const part of this.#inLanguage(product.children)) this.#readPart(part);
     const identifier = this.#values.values.SUPPLIER_PID;
     for (const path of this.#index.pathsOf(String(identifier ?? ''))) this.#addCategory(path);
     for (const path of this.#classes) this.#addCategory(path);
+    this.#noteUnread(product, product.name);
     return this.#values.values;
+  }
+
+  #noteUnread(element: XmlElement, path: string): void {
+    if (this.#read.has(element) || IGNORED.has(element.name)) return;
+    if (element.text !== '') this.#notes.noteUnread(path);
+    for (const child of element.children) this.#noteUnread(child, `${path}/${child.name}`);
+  }
+
+  #inLanguage(elements: readonly XmlElement[]): readonly XmlElement[] {
+    const chosen = this.#index.inLanguage(elements);
+    if (chosen.length < elements.length)
+      for (const element of new Set(elements).difference(new Set(chosen))) this.#read.add(element);
+    return chosen;
+  }
+
+  #textOf(parts: readonly XmlElement[], name: string): string {
+    const part = parts.find((one) => one.name === name);
+    if (part !== undefined) this.#read.add(part);
+    return part?.text ?? '';
   }
 
   #readPart(part: XmlElement): void {
     const kind = part.name.replace(/^(ARTICLE|PRODUCT)_/, '');
     if (kind === 'FEATURES') this.#readFeatures(part);
-    else if (kind === 'PRICE_DETAILS') this.#readPrices(part);
+    else if (kind === 'PRICE_DETAILS') for (const price of part.children) this.#readPrice(price);
     else if (kind === 'MIME_INFO') this.#readMimes(part);
     else if (kind === 'REFERENCE') this.#readReference(part);
     else this.#readLeaves(part);
@@ -145,85 +176,101 @@ class ProductReader {
   /** The many small elements of the details stand under their own names. */
   #readLeaves(element: XmlElement): void {
     if (element.children.length === 0) this.#addLeaf(element);
-    for (const child of this.#index.inLanguage(element.children)) this.#readLeaves(child);
+    for (const child of this.#inLanguage(element.children)) this.#readLeaves(child);
   }
 
-  #addLeaf({ name, attributes, text }: XmlElement): void {
+  #addLeaf(leaf: XmlElement): void {
+    const { name, attributes, text } = leaf;
     const isGtin = name === 'INTERNATIONAL_PID' && /^(ean|gtin)$/i.test(attributes.get('type') ?? '');
     const isList = name === 'KEYWORD';
+    this.#read.add(leaf);
     if (text !== '') this.#values.add(isGtin ? 'EAN' : toNameOf2005(name), text, isList);
   }
 
   #readFeatures(features: XmlElement): void {
-    for (const part of this.#index.inLanguage(features.children)) {
+    for (const part of this.#inLanguage(features.children)) {
       if (part.name === 'FEATURE') this.#readFeature(part);
-      else if (part.children.length === 0) this.#addOnce(part.name, part.text);
+      else if (part.name === 'FEATURE_GROUP') this.#readFeatures(part);
+      else if (part.children.length === 0 && !IGNORED.has(part.name)) this.#addOnce(part.name, part);
     }
-    const system = textOf(features.children, 'REFERENCE_FEATURE_SYSTEM_NAME');
-    for (const { name, text } of features.children)
-      if (name === 'REFERENCE_FEATURE_GROUP_ID')
-        this.#classes.push(...this.#index.pathsOfClass(system, text));
+    const system = this.#textOf(features.children, 'REFERENCE_FEATURE_SYSTEM_NAME');
+    const groups = features.children.filter(({ name }) => name === 'REFERENCE_FEATURE_GROUP_ID');
+    for (const { text } of groups) this.#classes.push(...this.#index.pathsOfClass(system, text));
   }
 
   #readFeature(feature: XmlElement): void {
-    const parts = this.#index.inLanguage(feature.children);
+    const parts = this.#inLanguage(feature.children);
     const { name, unit } = this.#describeFeature(parts);
     const column = isOwnName(name) ? `FEATURE.${name}` : name;
-    for (const value of this.#featureValues(parts))
-      this.#addOnce(column, unit === '' ? value : `${value} ${unit}`);
+    for (const [value, element] of this.#featureValues(parts))
+      this.#addOnce(column, element, unit === '' || value === '' ? value : `${value} ${unit}`);
   }
 
   /** A feature has its name and unit itself, in a template that stands in it, or in one of its classification. */
   #describeFeature(parts: readonly XmlElement[]): Pick<Feature, 'name' | 'unit'> {
     const template = parts.find(({ name }) => name === 'FTEMPLATE');
+    if (template !== undefined) this.#markTemplate(template);
     const own = template === undefined ? NO_FEATURE : this.#index.templates.read(template);
-    const id = textOf(parts, 'FT_IDREF') || own.id;
+    const id = this.#textOf(parts, 'FT_IDREF') || own.id;
     const known = this.#index.templates.find(id) ?? NO_FEATURE;
     return {
-      name: textOf(parts, 'FNAME') || own.name || known.name || id || 'FEATURE',
-      unit: textOf(parts, 'FUNIT') || own.unit || known.unit,
+      name: this.#textOf(parts, 'FNAME') || own.name || known.name || id || 'FEATURE',
+      unit: this.#textOf(parts, 'FUNIT') || own.unit || known.unit,
     };
   }
 
-  /** In 1.2 several values are variants. */
-  #featureValues(parts: readonly XmlElement[]): string[] {
+  #markTemplate(element: XmlElement): void {
+    if (OF_TEMPLATE.has(element.name)) this.#read.add(element);
+    for (const child of element.children) this.#markTemplate(child);
+  }
+
+  /** In 1.2 several values are variants. Details say what a number stands for that the catalog does not name. */
+  #featureValues(parts: readonly XmlElement[]): [value: string, element: XmlElement][] {
     const variants = parts
       .filter(({ name }) => name === 'VARIANTS')
       .flatMap(({ children }) => children)
-      .flatMap(({ children }) => this.#index.inLanguage(children));
-    return [...parts, ...variants].flatMap(({ name, text }) => {
-      if (text === '' || (name !== 'FVALUE' && name !== 'VALUE_IDREF')) return [];
-      return name === 'FVALUE' ? text : this.#index.templates.nameOfValue(text);
-    });
+      .flatMap(({ children }) => this.#inLanguage(children));
+    const all = [...parts, ...variants];
+    const details = all.filter(({ name, text }) => name === 'FVALUE_DETAILS' && text !== '');
+    const values = all.filter(({ name, text }) => text !== '' && VALUE_ELEMENTS.has(name));
+    return values.map((element, at) => [this.#nameValue(element, details[at]), element]);
+  }
+
+  #nameValue({ name, text }: XmlElement, detail: XmlElement | undefined): string {
+    if (name !== 'VALUE_IDREF' && !VALUE_NUMBER.test(text)) return text;
+    if (detail !== undefined) this.#read.add(detail);
+    const known = this.#index.templates.nameOfValue(text);
+    return known === text ? (detail?.text ?? text) : known;
   }
 
   /** Two classifications of a product often name the same feature. */
-  #addOnce(column: string, value: string): void {
+  #addOnce(column: string, element: XmlElement, value = element.text): void {
+    this.#read.add(element);
     const present = [this.#values.values[column] ?? []].flat();
     if (value !== '' && !present.includes(value)) this.#values.add(column, value);
   }
 
-  #readPrices(details: XmlElement): void {
-    for (const price of details.children) {
-      const amount = textOf(price.children, 'PRICE_AMOUNT');
-      if (amount === '') continue;
-      const currency = textOf(price.children, 'PRICE_CURRENCY') || this.#index.currency;
-      const type = price.attributes.get('price_type') ?? '';
-      const bound = textOf(price.children, 'LOWER_BOUND');
-      const isForOne = bound === '' || Number(bound) <= 1;
-      const name = ['PRICE', type, isForOne ? '' : bound].filter((part) => part !== '').join('.');
-      this.#values.add(name, currency === '' ? amount : `${amount} ${currency}`);
-    }
+  #readPrice({ attributes, children }: XmlElement): void {
+    const amount = this.#textOf(children, 'PRICE_AMOUNT');
+    if (amount === '') return;
+    const currency = this.#textOf(children, 'PRICE_CURRENCY') || this.#index.currency;
+    const bound = this.#textOf(children, 'LOWER_BOUND');
+    const isForOne = bound === '' || Number(bound) <= 1;
+    const name = ['PRICE', attributes.get('price_type') ?? '', isForOne ? '' : bound];
+    const value = currency === '' ? amount : `${amount} ${currency}`;
+    this.#values.add(name.filter((part) => part !== '').join('.'), value);
+    for (const part of children) if (OF_PRICE.has(part.name)) this.#addOnce(part.name, part);
   }
 
   #readMimes(mimes: XmlElement): void {
-    const order = ({ children }: XmlElement) => Number(textOf(children, 'MIME_ORDER')) || 0;
+    const order = ({ children }: XmlElement) => Number(this.#textOf(children, 'MIME_ORDER')) || 0;
     for (const { children } of mimes.children.toSorted((a, b) => order(a) - order(b))) {
-      const parts = this.#index.inLanguage(children);
-      const source = textOf(parts, 'MIME_SOURCE');
+      const parts = this.#inLanguage(children);
+      const source = this.#textOf(parts, 'MIME_SOURCE');
       if (source === '') continue;
-      const purpose = textOf(parts, 'MIME_PURPOSE').toLowerCase();
-      const isImage = isPicture(textOf(parts, 'MIME_TYPE'), source) && !NO_PRODUCT_PICTURES.has(purpose);
+      const purpose = this.#textOf(parts, 'MIME_PURPOSE').toLowerCase();
+      const isImage =
+        isPicture(this.#textOf(parts, 'MIME_TYPE'), source) && !NO_PRODUCT_PICTURES.has(purpose);
       this.#values.add(
         isImage ? 'images' : `MIME.${purpose || 'others'}`,
         this.#index.addressOf(source),
@@ -233,7 +280,7 @@ class ProductReader {
   }
 
   #readReference({ attributes, children }: XmlElement): void {
-    const target = textOf(children, 'PROD_ID_TO') || textOf(children, 'ART_ID_TO');
+    const target = this.#textOf(children, 'PROD_ID_TO') || this.#textOf(children, 'ART_ID_TO');
     if (target !== '') this.#values.add(`REFERENCE.${attributes.get('type') ?? 'others'}`, target, true);
   }
 
@@ -242,6 +289,13 @@ class ProductReader {
     this.#values.add('categories', names.join(CATEGORY_SEPARATOR), true);
   }
 }
+
+const OF_TEMPLATE = new Set(['FT_ID', 'FT_NAME', 'FT_SHORTNAME', 'FT_UNIT']);
+const VALUE_ELEMENTS = new Set(['FVALUE', 'VALUE_IDREF']);
+/** Of ETIM, and of ECLASS. */
+const VALUE_NUMBER = /^(EV\d{6}|0173-1#07-[A-Z]{3}\d{3}#\d{3})$/;
+/** What a price says beside its amount. */
+const OF_PRICE = new Set(['TAX', 'TERRITORY', 'PRICE_FACTOR']);
 
 /** Preview sizes and signs of the maker. */
 const NO_PRODUCT_PICTURES = new Set(['thumbnail', 'logo', 'icon']);
@@ -262,7 +316,3 @@ function toNameOf2005(name: string): string {
 const OWN_NAMES = new Set(['mode', 'images', 'categories', 'EAN', 'SUPPLIER_PID', 'KEYWORD', 'REMARKS']);
 const OWN_PREFIXES = /^(DESCRIPTION_|MANUFACTURER_|PRICE\.|MIME\.|REFERENCE\.)/;
 const isOwnName = (name: string): boolean => OWN_NAMES.has(name) || OWN_PREFIXES.test(name);
-
-function textOf(parts: readonly XmlElement[], name: string): string {
-  return parts.find((part) => part.name === name)?.text ?? '';
-}

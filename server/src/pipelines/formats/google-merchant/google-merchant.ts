@@ -1,4 +1,4 @@
-import { parseText, readAfterPeek, type TextStream } from '../chunks.ts';
+import { readAfterPeek, type TextStream } from '../chunks.ts';
 import { readCsv } from '../csv/csv.ts';
 import { encoding } from '../decode.ts';
 import {
@@ -10,7 +10,7 @@ import {
   RowValues,
   type SourceRow,
 } from '../format.ts';
-import { toSource, type XmlElement, XmlElements } from '../xml/xml.ts';
+import { readXmlRows, type XmlChoice, type XmlElement } from '../xml/xml.ts';
 
 /** Source: Google Merchant Center, product data specification. */
 export const googleMerchant = defineFormat({
@@ -40,21 +40,39 @@ function readGoogleMerchant(text: TextStream, notes: ReadingNotes): AsyncGenerat
   );
 }
 
+/** What a feed says of itself, by the name of the element. */
+const IGNORED = new Set([
+  ...[
+    'title',
+    'link',
+    'description',
+    'language',
+    'pubDate',
+    'lastBuildDate',
+    'ttl',
+    'generator',
+    'copyright',
+  ],
+  ...['id', 'updated', 'subtitle', 'author', 'name', 'uri', 'email', 'rights', 'url', 'managingEditor'],
+]);
+
 async function* readFeed(text: TextStream, notes: ReadingNotes): AsyncGenerator<SourceRow[]> {
-  let count = 0;
-  const toRow = (element: XmlElement): SourceRow => {
-    count += 1;
-    notes.found.feed ??= element.name === 'item' ? 'RSS' : 'Atom';
-    return { number: count, values: readProduct(element), source: toSource(element) };
+  const choice: XmlChoice = {
+    isChosen: (name, path) => path.length > 0 && (name === 'item' || name === 'entry'),
+    noteUnread(path) {
+      if (!IGNORED.has(path.split('/').at(-1) ?? '')) notes.noteUnread(path);
+    },
   };
-  const isChosen = (name: string, path: readonly string[]) =>
-    path.length > 0 && (name === 'item' || name === 'entry');
-  for await (const elements of parseText(text, new XmlElements({ isChosen }))) yield elements.map(toRow);
-  if (count === 0) throw new FormatProblem('not_found', 'The feed has neither <item> nor <entry>');
+  yield* readXmlRows(text, choice, (element) => {
+    notes.found.feed ??= element.name === 'item' ? 'RSS' : 'Atom';
+    return readProduct(element, notes);
+  });
+  if (notes.found.feed === undefined)
+    throw new FormatProblem('not_found', 'The feed has neither <item> nor <entry>');
 }
 
 /** Attributes stand under the names of the specification, whatever the prefix of the namespace is. */
-function readProduct(product: XmlElement): Columns<ColumnValue> {
+function readProduct(product: XmlElement, notes: ReadingNotes): Columns<ColumnValue> {
   const values = new RowValues();
   const prefixed = new Set(product.children.filter(({ prefix }) => prefix !== '').map(({ name }) => name));
   const names = new Set(product.children.map(({ name }) => name));
@@ -64,9 +82,21 @@ function readProduct(product: XmlElement): Columns<ColumnValue> {
     if (child.name === 'product_detail') addDetail(values, readDetail(child), names);
     else if (child.name === 'link') addLink(values, child);
     else addElement(values, child, nameOf(child, names));
+    noteAttributes(child, `${product.name}/${child.name}`, notes);
   }
   return values.values;
 }
+
+/** A link is read by its attributes; a detail may have more than its name and value. */
+function noteAttributes(element: XmlElement, path: string, notes: ReadingNotes): void {
+  if (element.name !== 'link')
+    for (const name of element.attributes.keys()) notes.noteUnread(`${path}/@${name}`);
+  if (element.name === 'product_detail')
+    for (const { name } of element.children) if (!OF_DETAIL.has(name)) notes.noteUnread(`${path}/${name}`);
+  for (const child of element.children) noteAttributes(child, `${path}/${child.name}`, notes);
+}
+
+const OF_DETAIL = new Set(['section_name', 'attribute_name', 'attribute_value']);
 
 /** Atom calls a description a summary. */
 function nameOf({ name, prefix }: XmlElement, names: ReadonlySet<string>): string {

@@ -237,3 +237,55 @@ test('every list of objects that JSON can write is read back, as json and as ndj
     { numRuns: 60 },
   );
 });
+
+const XCHANGE = `{ "CatalogueName": [{ "Language": "en-GB", "CatalogueName": "A" }, { "Language": "nl-NL", "CatalogueName": "B" }],
+  "Supplier": [
+    { "SupplierName": "S", "SupplierIdGln": "1", "Product": [{ "ProductIdentification": { "ManufacturerProductNumber": "1", "ProductName": "a" },
+      "Details": [{ "Language": "en", "FullProductDescription": "x" }] }] },
+    { "SupplierName": "T", "Product": [{ "ProductIdentification": { "ManufacturerProductNumber": "2", "ProductName": "b" } }] }
+  ] }`;
+
+test('the list whose elements look most like products is found, also within lists (§13.7)', async () => {
+  const { rows, found, unread } = await readCutAnywhere(json, XCHANGE);
+  assert.equal(found.path, 'Supplier.Product');
+  assert.deepEqual(
+    rows.map(({ values }) => values['ProductIdentification.ManufacturerProductNumber']),
+    ['1', '2'],
+  );
+  assert.deepEqual(
+    [...unread],
+    [
+      ['CatalogueName.Language', 2],
+      ['CatalogueName.CatalogueName', 2],
+      ['Supplier.SupplierName', 2],
+      ['Supplier.SupplierIdGln', 1],
+    ],
+  );
+});
+
+const found = [
+  { text: '{"brands":[{"id":1,"name":"a"}],"products":[{"id":1,"name":"b","price":2}]}', path: 'products' },
+  { text: '{"products":[{"id":1,"variants":[{"sku":"a","name":"b","price":1}]}]}', path: 'products' },
+  { text: '{"data":[{"id":1,"name":"a","offers":[{"sku":"b","title":"c","price":1}]}]}', path: 'data' },
+  { text: '{"facets":[{"value":"a"}],"hits":[{"sku":"a","title":"b"}]}', path: 'hits' },
+  {
+    text: '{"suppliers":[{"id":1,"name":"a","products":[{"sku":"b","title":"c"}]}]}',
+    path: 'suppliers.products',
+  },
+];
+for (const { text, path } of found)
+  test(`the products of ${text} are in ${path} (§13.7)`, async () => {
+    assert.equal((await readAll(json, text)).found.path, path);
+  });
+
+test('values in an object of a list have the number of the object, which is their row (§13.7)', async () => {
+  const text =
+    '[{"id":1,"slots":[{"size":"2280","key":"M"},{"size":"2242","keys":["B","M"]}],"fans":[{"rpm":9}],"tags":["x"]}]';
+  for (const format of [json, ndjson]) {
+    const [row] = (await readInEveryWay(format, format === json ? text : text.slice(1, -1))).rows;
+    assert.deepEqual(
+      { ...row?.rows },
+      { 'slots.size': [1, 2], 'slots.key': [1], 'slots.keys': [2, 2], 'fans.rpm': [3] },
+    );
+  }
+});

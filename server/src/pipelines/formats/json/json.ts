@@ -1,6 +1,7 @@
 import { getManyValues, isMany, none } from 'stream-chain/defs.js';
 import { jsonParser, type Token } from 'stream-json/core/parser.js';
 import { Type } from 'typebox';
+import { Peekable } from '../../streams.ts';
 import { type ChunkParser, parseText, readAfterPeek, type TextStream } from '../chunks.ts';
 import {
   type Columns,
@@ -29,7 +30,7 @@ export const json = defineFormat({
         maxLength: 1_000,
         'x-label': 'Path to the list',
         description:
-          'keys that lead to the list, as data.products; $ for the root; default: the first list of objects',
+          'keys that lead to the list, also through other lists, as data.products; $ for the root; default: the list whose elements look most like products',
       }),
     ),
   },
@@ -38,21 +39,123 @@ export const json = defineFormat({
   open: ({ decode, notes }, options) => readJson(decode(), notes, options.path),
 });
 
+/** How much of a document its list is searched in; the second time where it begins with something else. */
+const SAMPLES = [1024 * 1024, 16 * 1024 * 1024];
+
 /** @returns a batch of rows for each chunk of text that ends some */
-export function readJson(
+export async function* readJson(
   text: TextStream,
   notes: ReadingNotes,
   path: string | undefined,
 ): AsyncGenerator<readonly SourceRow[]> {
-  return parseText(text, new JsonList(notes, path));
+  const stream = new Peekable(text);
+  try {
+    let found = path === '$' ? '' : path;
+    for (const length of found === undefined ? SAMPLES : []) found ??= findList(await stream.peek(length));
+    yield* parseText(stream, new JsonList(notes, found));
+  } finally {
+    await stream.close();
+  }
 }
 
 interface Container {
   readonly isArray: boolean;
+  /** Keys that lead to it, by dots; an element of a list has the path of the list. */
+  readonly path: string;
   key: string;
 }
 
-/** Finds the list of rows among the tokens of a document and takes the rows out of it. */
+const pathBelow = (container: Container | undefined): string =>
+  [container?.path ?? '', container?.key ?? ''].filter((part) => part !== '').join('.');
+
+/** Follows a token through what is open. @returns the container that it opens. @throws FormatProblem too_large */
+function follow(open: Container[], token: Token): Container | undefined {
+  const last = open.at(-1);
+  if (token.name === 'keyValue' && last !== undefined) last.key = token.value;
+  else if (token.name === 'endObject' || token.name === 'endArray') open.pop();
+  if (token.name !== 'startObject' && token.name !== 'startArray') return undefined;
+  if (open.length >= LIMITS.depth) throw tooDeep('The document');
+  const opened = { isArray: token.name === 'startArray', path: pathBelow(last), key: '' };
+  open.push(opened);
+  return opened;
+}
+
+/** Tokens of texts, numbers, true and false; null is no value. */
+const VALUES = new Set(['stringValue', 'numberValue', 'trueValue', 'falseValue']);
+
+/** A list of objects, and the keys of its elements, without those of lists of objects in them. */
+interface ListSample {
+  readonly path: string;
+  /** Paths of the lists that it stands in. */
+  readonly within: readonly string[];
+  readonly keys: Set<string>;
+}
+
+/** What lists of products are called; then the keys of identifiers, of names, and of what only products have. */
+const LIST_NAME = /^(?:products?|produkte?|articles?|artikel|items?|skus?|goods)$/i;
+const KEYS = [
+  /^id$|sku$|identifier$|(?:gtin|ean)\d*$|(?:product|produkt|article|artikel|item|part)_?-?(?:number|nummer|nr|no|id|code)$/i,
+  /(?:name|title|titel|bezeichnung|description)$/i,
+  /price|preis|gtin|ean$|sku|brand|marke|stock|image|bild|categor|kategorie/i,
+];
+
+const countKinds = ({ keys }: ListSample, kinds: readonly RegExp[]) =>
+  kinds.filter((kind) => [...keys].some((key) => kind.test(key))).length;
+
+const hasListName = ({ path }: ListSample) => LIST_NAME.test(path.split('.').at(-1) ?? '');
+
+/** The list that looks most like one of products: by its name, then by the keys of its elements. */
+const weighList = (list: ListSample) =>
+  (hasListName(list) ? 30 : 0) + 10 * countKinds(list, KEYS) + Math.min(list.keys.size, 9);
+
+/**
+ * The list at the root is taken whatever it holds, so that an element that is no object is reported. What elements with an
+ * identifier and a name hold is theirs, as variants are, unless it is called products.
+ * @returns the path of the list whose elements look most like products; undefined where the text begins with none
+ */
+function findList(pieces: readonly string[]): string | undefined {
+  const lists = sampleLists(pieces);
+  const isProduct = (path: string) => countKinds(lists.get(path) as ListSample, KEYS.slice(0, 2)) === 2;
+  const possible = [...lists.values()].filter((list) => hasListName(list) || !list.within.some(isProduct));
+  if (lists.has('')) return '';
+  return possible.reduce<ListSample | undefined>(
+    (best, list) => (best !== undefined && weighList(best) >= weighList(list) ? best : list),
+    undefined,
+  )?.path;
+}
+
+/** @returns the lists of objects of a text that may be cut anywhere, by path */
+function sampleLists(pieces: readonly string[]): ReadonlyMap<string, ListSample> {
+  const lists = new Map<string, ListSample>();
+  const open: Container[] = [];
+  const tokenizer = new JsonTokenizer();
+  const findLists = () => open.flatMap(({ isArray, path }) => (isArray && lists.has(path) ? path : []));
+
+  function noteList({ path }: Container): void {
+    if (lists.has(path) || lists.size >= LIMITS.columns) return;
+    lists.set(path, { path, within: findLists(), keys: new Set() });
+  }
+
+  const noteKey = (key: string) => lists.get(findLists().at(-1) ?? '')?.keys.add(key);
+
+  function take(token: Token): void {
+    const holder = open.at(-1);
+    const opened = follow(open, token);
+    const isElement = opened?.isArray === false && holder?.isArray === true;
+    if (opened !== undefined && (isElement || (opened.isArray && holder === undefined))) noteList(opened);
+    if (VALUES.has(token.name)) noteKey(pathBelow(holder).split('.').at(-1) ?? '');
+  }
+
+  try {
+    for (const piece of pieces) for (const token of tokenizer.push(piece)) take(token);
+  } catch (error) {
+    // The reader that comes after reports what is wrong with the text.
+    if (!(error instanceof FormatProblem)) throw error;
+  }
+  return lists;
+}
+
+/** Takes the rows out of the tokens of a document: the elements of the lists at a path. */
 class JsonList implements ChunkParser<SourceRow> {
   readonly #tokenizer = new JsonTokenizer();
   readonly #notes: ReadingNotes;
@@ -60,13 +163,16 @@ class JsonList implements ChunkParser<SourceRow> {
   readonly #builder = new JsonRowBuilder();
   /** What is open around the rows, the list included. */
   readonly #open: Container[] = [];
-  #state: 'searching' | 'first_element' | 'in_list' | 'behind_list' = 'searching';
+  #isInList = false;
+  #hasList = false;
+  /** It could be one of objects. */
   #hasEmptyList = false;
+  #lastToken: Token['name'] | undefined;
   #count = 0;
 
   constructor(notes: ReadingNotes, path: string | undefined) {
     this.#notes = notes;
-    this.#path = path === '$' ? '' : path;
+    this.#path = path;
   }
 
   /** @throws FormatProblem damaged, too_large */
@@ -88,7 +194,7 @@ class JsonList implements ChunkParser<SourceRow> {
   /** @throws FormatProblem broken_off, not_found */
   end(): SourceRow[] {
     const rows = this.#take(this.#tokenizer.end());
-    if (this.#state === 'behind_list' || (this.#path === undefined && this.#hasEmptyList)) return rows;
+    if (this.#hasList || (this.#path === undefined && this.#hasEmptyList)) return rows;
     const where =
       this.#path === undefined ? 'There is no list of objects' : `There is no list at ${this.#path}`;
     throw new FormatProblem('not_found', where);
@@ -97,68 +203,26 @@ class JsonList implements ChunkParser<SourceRow> {
   #take(tokens: readonly Token[]): SourceRow[] {
     const rows: SourceRow[] = [];
     for (const token of tokens) {
-      const row = this.#isRow(token) ? this.#builder.take(token) : this.#walk(token);
+      const isRow = !this.#builder.isEmpty || (this.#isInList && token.name !== 'endArray');
+      const row = isRow ? this.#builder.take(token) : this.#walk(token);
       if (row !== undefined) rows.push(this.#numberRow(row));
     }
     return rows;
   }
 
-  #isRow(token: Token): boolean {
-    if (!this.#builder.isEmpty) return true;
-    if (this.#state === 'first_element') this.#judge(token);
-    return this.#state === 'in_list' && token.name !== 'endArray';
-  }
-
-  /** A list is one of objects if its first element is one. */
-  #judge(first: Token): void {
-    if (first.name === 'endArray') this.#hasEmptyList = true;
-    if (first.name === 'startObject') this.#choose();
-    else this.#state = 'searching';
-  }
-
-  #choose(): void {
-    this.#state = 'in_list';
-    this.#notes.found.path = this.#pathOfLast();
-  }
-
   #walk(token: Token): undefined {
-    if (token.name === 'startObject' || token.name === 'startArray') this.#enter(token.name === 'startArray');
-    else if (token.name === 'endObject' || token.name === 'endArray') this.#leave();
-    else if (token.name === 'keyValue') this.#setKey(token.value);
+    const opened = follow(this.#open, token);
+    if (VALUES.has(token.name)) this.#notes.noteUnread(pathBelow(this.#open.at(-1)));
+    this.#isInList = opened?.isArray === true && opened.path === this.#path;
+    if (this.#isInList) this.#notes.found.path = opened?.path ?? '';
+    this.#hasList ||= this.#isInList;
+    this.#hasEmptyList ||= token.name === 'endArray' && this.#lastToken === 'startArray';
+    this.#lastToken = token.name;
   }
 
-  #enter(isArray: boolean): void {
-    if (this.#open.length >= LIMITS.depth) throw tooDeep('The document');
-    this.#open.push({ isArray, key: '' });
-    const isBelowList = this.#open.slice(0, -1).some((container) => container.isArray);
-    if (!isArray || isBelowList || this.#state !== 'searching') return;
-    // The list at the root is taken whatever it holds, so that an element that is no object is reported.
-    const isRequested =
-      this.#path === undefined ? this.#open.length === 1 : this.#path === this.#pathOfLast();
-    if (isRequested) this.#choose();
-    else if (this.#path === undefined) this.#state = 'first_element';
-  }
-
-  #leave(): void {
-    this.#open.pop();
-    if (this.#state === 'in_list') this.#state = 'behind_list';
-  }
-
-  #setKey(key: string): void {
-    const container = this.#open.at(-1);
-    if (container !== undefined) container.key = key;
-  }
-
-  #pathOfLast(): string {
-    return this.#open
-      .slice(0, -1)
-      .map(({ key }) => key)
-      .join('.');
-  }
-
-  #numberRow({ source, values, isObject }: JsonRow): SourceRow {
+  #numberRow({ source, values, rows, isObject }: JsonRow): SourceRow {
     this.#count += 1;
-    const row = { number: this.#count, values, source };
+    const row = { number: this.#count, values, source, ...(rows && { rows }) };
     return isObject
       ? row
       : { ...row, problems: [{ code: 'no_object', message: 'this element is no object' }] };
@@ -174,6 +238,8 @@ interface Level {
   readonly name: string;
   /** Within a list every name may come again. */
   readonly isList: boolean;
+  /** Of a list of objects: its outermost element that the container is in. */
+  readonly row: number | undefined;
   key: string;
 }
 
@@ -181,6 +247,7 @@ interface JsonRow {
   readonly source: JsonValue;
   /** Dotted names: `price.value`; the elements of a list stand under one name. Numbers as they are written. */
   readonly values: Columns<ColumnValue>;
+  readonly rows: SourceRow['rows'];
   readonly isObject: boolean;
 }
 
@@ -229,7 +296,9 @@ class JsonRowBuilder {
     const parent = this.#levels.at(-1);
     if (parent !== undefined) put(parent, container);
     const isList = Array.isArray(container) || parent?.isList === true;
-    this.#levels.push({ container, name: nameBelow(parent), isList, key: '' });
+    const isElement = Array.isArray(parent?.container) && !Array.isArray(container);
+    const row = parent?.row ?? (isElement ? this.#values.beginRow() : undefined);
+    this.#levels.push({ container, name: nameBelow(parent), isList, row, key: '' });
   }
 
   #close(): JsonRow | undefined {
@@ -251,17 +320,18 @@ class JsonRowBuilder {
     const level = this.#levels.at(-1);
     if (level === undefined) return this.#finish(value);
     put(level, value);
-    if (text !== undefined) this.#values.add(nameBelow(level), text, level.isList);
+    if (text === undefined) return undefined;
+    if (level.row === undefined) this.#values.add(nameBelow(level), text, level.isList);
+    else this.#values.addInRow(nameBelow(level), text, level.row);
     return undefined;
   }
 
   #finish(source: JsonValue): JsonRow {
-    const { values } = this.#values;
+    const { values, rows } = this.#values;
     this.#values = new RowValues();
     this.#size.reset();
     return {
-      source,
-      values,
+      ...{ source, values, rows },
       isObject: typeof source === 'object' && source !== null && !Array.isArray(source),
     };
   }
@@ -378,8 +448,8 @@ class LineSplitter {
 function readLine({ number, text }: Line): SourceRow {
   if (text === undefined) return broken(number, { code: 'too_large', message: 'the line is too long' });
   try {
-    const { source, values, isObject } = readJsonText(text);
-    if (isObject) return { number, values, source };
+    const { source, values, rows, isObject } = readJsonText(text);
+    if (isObject) return { number, values, source, ...(rows && { rows }) };
     return broken(number, { code: 'no_object', message: 'the line holds no object' });
   } catch (error) {
     if (!(error instanceof FormatProblem)) throw error;

@@ -43,7 +43,7 @@ async function* readShopify(
   options: CsvOptions = {},
 ): AsyncGenerator<SourceRow[]> {
   const own = new ReadingNotes();
-  const products = new ShopifyProducts();
+  const products = new ShopifyProducts(notes);
   for await (const rows of readCsv(text, own, options)) {
     Object.assign(notes.found, own.found);
     const ready = rows.flatMap((row) => products.take(rename(row)));
@@ -53,15 +53,29 @@ async function* readShopify(
 }
 
 class ShopifyProducts {
+  readonly #notes: ReadingNotes;
   #product: ShopifyProduct | undefined;
+
+  constructor(notes: ReadingNotes) {
+    this.#notes = notes;
+  }
 
   /** @returns the variants of the product before, when the row begins another */
   take(row: SourceRow): SourceRow[] {
     if (row.problems !== undefined) return [row];
-    if (this.#product?.takes(row) === true) return [];
+    if (this.#product?.takes(row) === true) {
+      if (!isVariant(row)) this.#noteUnread(row);
+      return [];
+    }
     const variants = this.finish();
     this.#product = new ShopifyProduct(row);
     return variants;
+  }
+
+  /** Of a row that only adds a picture nothing else is read. */
+  #noteUnread({ values }: SourceRow): void {
+    for (const name in values)
+      if (values[name] !== '' && name !== 'Handle' && partOf(name) !== 'image') this.#notes.noteUnread(name);
   }
 
   finish(): SourceRow[] {

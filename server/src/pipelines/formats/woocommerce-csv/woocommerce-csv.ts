@@ -35,14 +35,14 @@ async function* readWoocommerce(
   const own = new ReadingNotes();
   for await (const rows of readCsv(text, own, options)) {
     Object.assign(notes.found, own.found);
-    yield rows.map(readProduct);
+    yield rows.map((row) => readProduct(row, notes));
   }
 }
 
-function readProduct(row: SourceRow): SourceRow {
+function readProduct(row: SourceRow, notes: ReadingNotes): SourceRow {
   const textOf = (name: string): string => String(row.values[name] ?? '');
   const values = new RowValues();
-  for (const name in row.values) addColumn(values, name, textOf);
+  for (const name in row.values) if (!addColumn(values, name, textOf)) notes.noteUnread(name);
   // The product that variations belong to names no parent; it is one of their group.
   if (textOf('Type').split(', ').includes('variable') && textOf('Parent') === '') {
     const group: ColumnValue = textOf('SKU') || `id:${textOf('ID')}`;
@@ -51,18 +51,21 @@ function readProduct(row: SourceRow): SourceRow {
   return { ...row, values: values.values };
 }
 
-function addColumn(values: RowValues, name: string, textOf: (name: string) => string): void {
+/** @returns false for values of an attribute without a name */
+function addColumn(values: RowValues, name: string, textOf: (name: string) => string): boolean {
   const [, number, part] = ATTRIBUTE.exec(name) ?? [];
   if (LISTS.has(name)) for (const value of splitList(textOf(name))) values.add(name, value, true);
   else if (number === undefined) values.add(name, textOf(name));
-  else if (part === 'value(s)') addAttribute(values, textOf(`Attribute ${number} name`), textOf(name));
+  else if (part === 'value(s)') return addAttribute(values, textOf(`Attribute ${number} name`), textOf(name));
+  return true;
 }
 
 /** A product may call an attribute what another column is called. */
-function addAttribute(values: RowValues, name: string, text: string): void {
-  if (name === '') return;
+function addAttribute(values: RowValues, name: string, text: string): boolean {
+  if (name === '') return text === '';
   const column = values.values[name] === undefined ? name : `Attribute ${name}`;
   for (const value of splitList(text)) values.add(column, value, true);
+  return true;
 }
 
 function splitList(text: string): string[] {

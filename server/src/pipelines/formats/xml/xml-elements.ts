@@ -25,9 +25,14 @@ export interface XmlChoice {
    * @param attributes as they are written, prefixes included
    */
   isChosen(name: string, path: readonly string[], attributes: Readonly<Record<string, string>>): boolean;
-  /** Allows a DOCTYPE. A DTD that it names is never fetched; texts that it declares as entities are filled in. */
+  /**
+   * Allows a DOCTYPE that declares something itself: texts that it declares as entities are filled in. One that only names
+   * a DTD is always read; the DTD is never fetched.
+   */
   readonly isDoctypeRead?: boolean;
   readonly keepsSpace?: boolean;
+  /** Called for each element around the chosen ones that holds a text, or only attributes. */
+  noteUnread?(path: string): void;
 }
 
 const NO_ATTRIBUTES: ReadonlyMap<string, string> = new Map();
@@ -38,6 +43,8 @@ export class XmlElements implements ChunkParser<XmlElement> {
   readonly #choice: XmlChoice;
   /** Names of the open elements around the chosen ones. */
   readonly #path: string[] = [];
+  /** The open element around the chosen ones, or the one that ended last, holds something that is not read. */
+  #isUnread = false;
   /** The chosen element and those open within it. */
   readonly #open: OpenElement[] = [];
   #ready: XmlElement[] = [];
@@ -102,7 +109,7 @@ export class XmlElements implements ChunkParser<XmlElement> {
 
   #checkDoctype(doctype: string): void {
     this.#noteProgress();
-    if (this.#choice.isDoctypeRead !== true) throw refuseDoctype(this.line);
+    if (this.#choice.isDoctypeRead !== true && doctype.includes('[')) throw refuseDoctype(this.line);
     declareEntities(doctype, this.#parser.ENTITIES);
   }
 
@@ -113,8 +120,10 @@ export class XmlElements implements ChunkParser<XmlElement> {
     const name = tag.name.slice(colon + 1);
     if (this.#open.length === 0 && !this.#choice.isChosen(name, this.#path, tag.attributes)) {
       this.#path.push(name);
+      this.#isUnread = hasAttributes(tag);
       return;
     }
+    this.#isUnread = false;
     const prefix = colon === -1 ? '' : tag.name.slice(0, colon);
     const element = { name, prefix, attributes: this.#readAttributes(tag), children: [], text: '' };
     this.#size.add(name.length, 1, this.line);
@@ -138,7 +147,10 @@ export class XmlElements implements ChunkParser<XmlElement> {
   #addText(text: string): void {
     this.#noteProgress();
     const element = this.#open.at(-1);
-    if (element === undefined) return;
+    if (element === undefined) {
+      this.#isUnread ||= text.trim() !== '';
+      return;
+    }
     this.#size.add(text.length, 0, this.line);
     element.text += text;
     if (element.text.length > LIMITS.fieldCharacters) throw fieldTooLarge('A value', this.line);
@@ -148,6 +160,8 @@ export class XmlElements implements ChunkParser<XmlElement> {
     this.#noteProgress();
     const element = this.#open.pop();
     if (element === undefined) {
+      if (this.#isUnread) this.#choice.noteUnread?.(this.#path.join('/'));
+      this.#isUnread = false;
       this.#path.pop();
       return;
     }
@@ -158,19 +172,22 @@ export class XmlElements implements ChunkParser<XmlElement> {
   }
 }
 
+const hasAttributes = ({ attributes }: SaxesTagPlain): boolean =>
+  Object.keys(attributes).some((name) => !name.startsWith('xmlns'));
+
 /** The parser throws plain errors; what the handlers throw are problems, or bugs. */
-export function isOfParser(error: unknown): error is Error {
+function isOfParser(error: unknown): error is Error {
   return error instanceof Error && error.constructor === Error;
 }
 
 /** The parser puts line and column before its text. */
-export function notXml(cause: Error, line: number): FormatProblem {
+function notXml(cause: Error, line: number): FormatProblem {
   const text = cause.message.replace(/^\d+:\d+: /, '');
   return new FormatProblem('damaged', `The text is not XML: ${text}`, { line, cause });
 }
 
 /** A document type can define entities that grow without bound or name files of the server. */
-export function refuseDoctype(line: number): FormatProblem {
+function refuseDoctype(line: number): FormatProblem {
   const message =
     'The file declares a document type (DOCTYPE), which could define entities. Such files are not read';
   return new FormatProblem('refused', message, { line });

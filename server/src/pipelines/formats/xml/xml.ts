@@ -1,4 +1,3 @@
-import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import { Type } from 'typebox';
 import { parseText, readAfterPeek, type TextStream } from '../chunks.ts';
 import {
@@ -7,13 +6,11 @@ import {
   createColumns,
   defineFormat,
   FormatProblem,
-  LIMITS,
   type ReadingNotes,
   RowValues,
   type SourceRow,
-  tooDeep,
 } from '../format.ts';
-import { isOfParser, notXml, refuseDoctype, type XmlElement, XmlElements } from './xml-elements.ts';
+import { type XmlChoice, type XmlElement, XmlElements } from './xml-elements.ts';
 
 export { type XmlChoice, type XmlElement, XmlElements } from './xml-elements.ts';
 
@@ -47,19 +44,36 @@ function readXml(
   return readAfterPeek(text, record === undefined ? SAMPLE_CHARACTERS : 0, (head, whole) => {
     const name = record ?? findRepeatedElement(head);
     notes.found.record = name;
-    return readElements(whole, name);
+    return readElements(whole, { record: name, notes });
   });
 }
 
-async function* readElements(text: TextStream, record: string): AsyncGenerator<SourceRow[]> {
+async function* readElements(
+  text: TextStream,
+  { record, notes }: { readonly record: string; readonly notes: ReadingNotes },
+): AsyncGenerator<SourceRow[]> {
+  const choice = { isChosen: chooseByPath(record), noteUnread: (path: string) => notes.noteUnread(path) };
+  const names = new SelectorNames();
+  let isEmpty = true;
+  for await (const rows of readXmlRows(text, choice, (element) => readValues(element, names))) {
+    isEmpty = false;
+    yield rows;
+  }
+  if (isEmpty) throw new FormatProblem('not_found', `There is no element ${record}`);
+}
+
+/** @returns a row for each chosen element */
+export async function* readXmlRows(
+  text: TextStream,
+  choice: XmlChoice,
+  readRow: (element: XmlElement) => Columns<ColumnValue>,
+): AsyncGenerator<SourceRow[]> {
   let count = 0;
   const toRow = (element: XmlElement): SourceRow => {
     count += 1;
-    return { number: count, values: readValues(element), source: toSource(element) };
+    return { number: count, values: readRow(element), source: toSource(element) };
   };
-  const parser = new XmlElements({ isChosen: chooseByPath(record) });
-  for await (const elements of parseText(text, parser)) yield elements.map(toRow);
-  if (count === 0) throw new FormatProblem('not_found', `There is no element ${record}`);
+  for await (const elements of parseText(text, new XmlElements(choice))) yield elements.map(toRow);
 }
 
 /** @returns whether an element is meant by a name or by a path from the root; prefixes do not count */
@@ -77,9 +91,10 @@ export function chooseByPath(record: string): (name: string, path: readonly stri
 const dropPrefix = (name: string): string => name.slice(name.indexOf(':') + 1);
 
 /** Columns are dotted names, attributes `@id` and `price.@currency`; an element that stands more than once is a list. */
-function readValues(element: XmlElement): Columns<ColumnValue> {
+function readValues(element: XmlElement, names: SelectorNames): Columns<ColumnValue> {
   const values = new RowValues();
   addValues(values, element, '');
+  for (const [name, value] of names.select(element)) values.add(name, value);
   return values.values;
 }
 
@@ -92,11 +107,52 @@ function addValues(values: RowValues, element: XmlElement, path: string): void {
   for (const child of element.children) addValues(values, child, before + child.name);
 }
 
+/** Names that say which of several elements are meant; elements that are told apart by ids have too many. */
+const SELECTORS = 500;
+const SELECTED_LENGTH = 60;
+/** More elements of a name are a list. */
+const TWINS = 30;
+
+/**
+ * Further columns for elements that stand side by side and differ in an attribute: `model[@lang=de]` has the texts of those
+ * with this value, `model[not(@lang)]` those of the elements without the attribute.
+ */
+class SelectorNames {
+  readonly #names = new Set<string>();
+
+  select({ children }: XmlElement): (readonly [name: string, value: string])[] {
+    if (!children.some(({ attributes }) => attributes.size > 0)) return [];
+    return [...Map.groupBy(children, ({ name }) => name).values()]
+      .filter((twins) => twins.length > 1 && twins.length <= TWINS)
+      .flatMap(selectTwins)
+      .filter(([name]) => this.#has(name));
+  }
+
+  #has(name: string): boolean {
+    if (this.#names.size < SELECTORS && name.length <= SELECTED_LENGTH) this.#names.add(name);
+    return this.#names.has(name);
+  }
+}
+
+function selectTwins(twins: readonly XmlElement[]): (readonly [name: string, value: string])[] {
+  const names = new Set(twins.flatMap(({ attributes }) => [...attributes.keys()]));
+  const filled = twins.filter(({ text }) => text !== '');
+  return [...names].flatMap((attribute) =>
+    filled.map(
+      ({ name, attributes, text }) =>
+        [name + selectorOf(attribute, attributes.get(attribute)), text] as const,
+    ),
+  );
+}
+
+const selectorOf = (attribute: string, value: string | undefined) =>
+  value === undefined ? `[not(@${attribute})]` : `[@${attribute}=${value}]`;
+
 type XmlSource = string | XmlSource[] | XmlObject;
 interface XmlObject extends Columns<XmlSource> {}
 
 /** As expressions see it: a text, or an object with `@attribute`, `#text` and the elements by name. */
-export function toSource(element: XmlElement): XmlSource {
+function toSource(element: XmlElement): XmlSource {
   if (element.children.length === 0 && element.attributes.size === 0) return element.text;
   const source: XmlObject = createColumns<XmlSource>();
   for (const [name, value] of element.attributes) source[`@${name}`] = value;
@@ -151,10 +207,11 @@ function outermost(elements: readonly SeenElement[]): SeenElement | undefined {
   );
 }
 
+/** The elements at the beginning of a document. */
 class Sample {
   readonly #seen = new Map<string, SeenElement>();
-  /** Paths of the open elements, and how often each name stood in them. */
-  readonly #open: { readonly path: string; readonly names: Map<string, number> }[] = [];
+  /** Of the open elements: how often each name stood in them. */
+  readonly #names: Map<string, number>[] = [];
 
   get elements(): readonly SeenElement[] {
     return [...this.#seen.values()];
@@ -162,41 +219,30 @@ class Sample {
 
   /** @returns what is wrong with the document; the reader that comes after says so where nothing is missing before */
   read(text: string): FormatProblem | undefined {
-    const parser = new SaxesParser();
-    parser.on('doctype', () => {
-      throw refuseDoctype(parser.line);
-    });
-    parser.on('opentag', (tag) => this.#start(tag, parser.line));
-    parser.on('closetag', () => this.#open.pop());
+    const isChosen: XmlChoice['isChosen'] = (name, path, attributes) => this.#take(name, path, attributes);
     try {
-      parser.write(text);
+      new XmlElements({ isChosen }).push(text);
       return undefined;
     } catch (error) {
-      if (isOfParser(error)) return notXml(error, parser.line);
       if (error instanceof FormatProblem) return error;
       throw error;
     }
   }
 
-  #start(tag: SaxesTagPlain, line: number): void {
-    if (this.#open.length >= LIMITS.depth) throw tooDeep('The document', line);
-    const name = tag.name.slice(tag.name.indexOf(':') + 1);
-    const parent = this.#open.at(-1);
-    const path = parent === undefined ? name : `${parent.path}/${name}`;
-    const nth = (parent?.names.get(name) ?? 0) + 1;
-    parent?.names.set(name, nth);
-    const holder = parent === undefined ? undefined : this.#seen.get(parent.path);
-    if (holder !== undefined) holder.hasParts = true;
-    this.#note(path, { isRepeated: nth > 1, hasAttributes: Object.keys(tag.attributes).length > 0 });
-    this.#open.push({ path, names: new Map() });
-  }
-
-  #note(path: string, { isRepeated, hasAttributes }: { isRepeated: boolean; hasAttributes: boolean }): void {
-    const known = this.#seen.get(path);
-    if (known === undefined && this.#seen.size >= PATHS) return;
-    const element = known ?? { path, depth: this.#open.length, hasParts: false, isRepeated: false };
-    element.hasParts ||= hasAttributes;
-    element.isRepeated ||= isRepeated;
-    this.#seen.set(path, element);
+  #take(name: string, parents: readonly string[], attributes: Readonly<Record<string, string>>): false {
+    const depth = parents.length;
+    this.#names.length = depth;
+    const names = this.#names[depth - 1];
+    const nth = (names?.get(name) ?? 0) + 1;
+    names?.set(name, nth);
+    this.#names.push(new Map());
+    const parent = this.#seen.get(parents.join('/'));
+    if (parent !== undefined) parent.hasParts = true;
+    const path = [...parents, name].join('/');
+    const known = this.#seen.get(path) ?? { path, depth, hasParts: false, isRepeated: false };
+    known.hasParts ||= Object.keys(attributes).length > 0;
+    known.isRepeated ||= nth > 1;
+    if (this.#seen.size < PATHS || this.#seen.has(path)) this.#seen.set(path, known);
+    return false;
   }
 }
