@@ -15,7 +15,7 @@ test('what somebody types is kept', async (t) => {
   const console = await startConsole(t);
 
   await t.test(
-    'what somebody else changed meanwhile stands beside the draft, and nothing is lost (§7.6)',
+    'what both have changed stands side by side, and what only one has changed is merged (§7.6)',
     async () => {
       const { relata } = console.service;
       const { place, read, path } = await findRelation(console);
@@ -31,13 +31,25 @@ test('what somebody types is kept', async (t) => {
         }
       };
 
+      const meanwhile = page.getByRole('alert', { name: 'Changed meanwhile' });
+
+      // A description that nobody else has typed asks nothing.
+      await tag.fill('merged');
+      await relata.relations.put(place, { ...value, description: 'only theirs' });
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('The relation is saved').waitFor();
+      const merged = await read();
+      assert.deepEqual([merged.tag, merged.description], ['merged', 'only theirs']);
+      assert.equal(await meanwhile.count(), 0);
+      await page.locator('.toast').getByLabel('Dismiss').click();
+      await comeBackUntil(async () => (await page.getByLabel('Description').inputValue()) === 'only theirs');
+
       await tag.fill('mine');
       await page.getByLabel('Description').fill('my words');
       await relata.relations.put(place, { ...value, tag: 'theirs', description: 'their words' });
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByText('is not saved: it was changed meanwhile').waitFor();
       assert.equal((await read()).tag, 'theirs');
-      const meanwhile = page.getByRole('alert', { name: 'Changed meanwhile' });
       await meanwhile.getByRole('row', { name: /^Tag mine theirs/ }).waitFor();
       await meanwhile
         .getByRole('row', { name: /^Description/ })
@@ -85,7 +97,7 @@ test('what somebody types is kept', async (t) => {
   );
 
   await t.test(
-    'a change after one that was saved and could not be read again is refused too when it is stale (§7.6)',
+    'a change after one that was saved and could not be read again loses nothing of others either (§7.6)',
     async () => {
       const { relata } = console.service;
       const { place, read, path } = await findRelation(console);
@@ -106,10 +118,62 @@ test('what somebody types is kept', async (t) => {
       await relata.relations.put(place, { ...(await read()), description: 'their words' });
       await tag.fill('mine again');
       await save.click();
-      await page.getByText('is not saved: it was changed meanwhile').waitFor();
-      assert.equal((await read()).description, 'their words');
+      await page.waitForResponse((response) => response.request().method() === 'PUT' && response.ok());
+      const { tag: saved, description } = await read();
+      assert.deepEqual([saved, description], ['mine again', 'their words']);
     },
   );
+
+  await t.test(
+    'of two people who change one attribute nobody loses a synonym, and a true conflict is asked (§11.1)',
+    async () => {
+      const { relata } = console.service;
+      const id = await makeExampleProject(console.service);
+      const changeColour = async (changed: object) => {
+        const { value } = await relata.ontology.get(id);
+        const attributes = value.attributes.map((one) =>
+          one.name === 'Colour' ? { ...one, ...changed } : one,
+        );
+        await relata.ontology.put(id, { ...value, attributes });
+      };
+      const readColour = async () =>
+        (await relata.ontology.get(id)).value.attributes.find(({ name }) => name === 'Colour');
+      const page = await console.enter(`#/projects/${id}/ontology`);
+      const open = page.getByRole('button', { name: 'Colour', exact: true });
+      const dialog = page.getByRole('dialog', { name: 'Colour' });
+      const save = dialog.getByRole('button', { name: 'Save', exact: true });
+
+      await open.click();
+      await dialog.getByLabel('Type').selectOption('UNTYPED_ATTRIBUTE');
+      await changeColour({ synonyms: ['Color', 'Farbe'] });
+      await save.click();
+      await dialog.waitFor({ state: 'detached' });
+      const { type, synonyms } = (await readColour()) ?? {};
+      assert.deepEqual([type, synonyms], ['UNTYPED_ATTRIBUTE', ['Color', 'Farbe']]);
+
+      await open.click();
+      await dialog.getByLabel('Type').selectOption('TEXT_ATTRIBUTE');
+      await changeColour({ type: 'DATE_ATTRIBUTE', synonyms: ['Color', 'Couleur'] });
+      await save.click();
+      await dialog.getByText('is not saved: it was changed meanwhile').waitFor();
+      const row = dialog.getByRole('row', { name: /^Type TEXT_ATTRIBUTE DATE_ATTRIBUTE/ });
+      await row.getByRole('button', { name: 'Take theirs' }).click();
+      assert.equal(await dialog.getByLabel('Synonyms').inputValue(), 'Color, Couleur');
+      assert.equal((await readColour())?.type, 'DATE_ATTRIBUTE');
+    },
+  );
+
+  await t.test('settings that two people change are merged too (§14.2)', async () => {
+    const { relata } = console.service;
+    const id = await makeExampleProject(console.service, 'Two people');
+    const page = await console.enter(`#/projects/${id}/settings`);
+    await page.getByLabel('Tags').fill('mine');
+    await relata.projects.change(id, { name: 'Theirs', settings: { keptCommits: 3 } });
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('The settings are saved').waitFor();
+    const { name, tags, settings } = await relata.projects.get(id);
+    assert.deepEqual([name, tags, settings.keptCommits], ['Theirs', ['mine'], 3]);
+  });
 
   await t.test(
     'a row keeps what was typed into it when the one before goes, and the keyboard stays there (§14.5)',

@@ -224,7 +224,7 @@ test('a source is tried over HTTP, and read again although it is what it was (§
   assert.equal('quote' in value.format && value.format.quote, '', 'no quotes is another thing than any');
 });
 
-test('of two changes of one pipeline the later one is told, and nothing is lost (§7.6)', async (t) => {
+test('two changes of one pipeline are merged, and both values of a conflict are shown (§7.6)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const definition = {
@@ -241,8 +241,15 @@ test('of two changes of one pipeline the later one is told, and nothing is lost 
   const place = { projectId: id, pipelineId };
   await service.relata.pipelines.put(place, { ...definition, name: 'Renamed by somebody else' });
   await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('The pipeline is saved').waitFor();
+  const { value: merged } = await service.relata.pipelines.get(place);
+  assert.deepEqual([merged.name, merged.minProducts], ['Renamed by somebody else', 7]);
+
+  await page.getByRole('link', { name: 'Change', exact: true }).click();
+  await page.getByLabel('Minimum products').fill('8');
+  await service.relata.pipelines.put(place, { ...definition, minProducts: 9 });
+  await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Somebody else has changed this pipeline').waitFor();
-  await page.getByRole('row', { name: /^Name Nightly Renamed by somebody else/ }).waitFor();
-  const { value } = await service.relata.pipelines.get(place);
-  assert.deepEqual([value.name, value.minProducts], ['Renamed by somebody else', 1]);
+  await page.getByRole('row', { name: /^Minimum products 8 9/ }).waitFor();
+  assert.equal((await service.relata.pipelines.get(place)).value.minProducts, 9);
 });

@@ -13,6 +13,7 @@ import {
   feedFormats,
 } from '@relata/client';
 import { t } from '../languages/text.ts';
+import type { Kind } from '../parts/definitions.tsx';
 import type { PartNames } from '../rules/changes.ts';
 import { toChoice } from '../rules/choices.ts';
 import { EVERY_PRODUCT, pruneFilter } from '../rules/filters.ts';
@@ -42,7 +43,7 @@ export const EMPTY_CHANNEL: ChannelDefinition = {
   maxLeftOutPercent: 100,
 };
 
-export const nameParts = (): PartNames<ChannelDefinition> => ({
+const nameParts = (): PartNames<ChannelDefinition> => ({
   ...{
     name: t('Name'),
     format: t('Format'),
@@ -56,6 +57,23 @@ export const nameParts = (): PartNames<ChannelDefinition> => ({
 
 export const isBuilding = ({ lastBuild }: Pick<Channel, 'lastBuild'>) =>
   lastBuild !== null && lastBuild.finishTime === null;
+
+/** As many as a project may have. Source: docs/interface.md §16.1 rule 8. */
+const MOST = 1_000;
+
+export const CHANNEL: Kind<Channel, ChannelDefinition> = {
+  what: 'channel',
+  list: async ({ relata, projectId }, signal) =>
+    (await relata.channels.list(projectId, { limit: MOST, signal })).items,
+  get: ({ relata, projectId, id }, signal) =>
+    relata.channels.get({ projectId, channelId: id }, signal && { signal }),
+  create: ({ relata, projectId }, definition) => relata.channels.create(projectId, definition),
+  put: ({ relata, projectId, id }, definition, options) =>
+    relata.channels.put({ projectId, channelId: id }, definition, options),
+  delete: ({ relata, projectId, id }) => relata.channels.delete({ projectId, channelId: id }),
+  nameParts,
+  isBusy: isBuilding,
+};
 
 export type SourceKind = keyof ChannelSource;
 

@@ -7,61 +7,49 @@ import {
   type Relation,
   type Tagged,
 } from '@relata/client';
-import { useQuery } from '@tanstack/react-query';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
-import { DefinitionEditor, useStored } from '../parts/forms/definition-editor.tsx';
-import { type Draft, useDraft, useSaving } from '../parts/forms/draft.tsx';
+import { EditorPage, Stored, useEditor } from '../parts/definitions.tsx';
 import { type Choice, Fields, NumberField, SelectField, TextField } from '../parts/forms/field.tsx';
 import { FilterEditor } from '../parts/forms/filter-editor.tsx';
 import { OptionFields } from '../parts/forms/option-field.tsx';
 import { type Row, Rows } from '../parts/forms/rows.tsx';
 import { ScheduleFields, startSchedule } from '../parts/forms/schedule-fields.tsx';
-import { Answer, Card } from '../parts/page.tsx';
+import { Card } from '../parts/page.tsx';
 import { hintOf, labelOf, sayOf, startTyped } from '../rules/choices.ts';
 import { EVERY_PRODUCT } from '../rules/filters.ts';
 import { capital } from '../rules/format.ts';
 import { useAttributes } from '../state/attributes.ts';
 import { readMistakes, useMistake, useMistakeOf } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
-import { linkTo, useRoute } from '../state/route.ts';
-import { useRelata } from '../state/session.tsx';
+import { useRelations } from '../state/relations.ts';
+import { linkTo } from '../state/route.ts';
 import {
+  CHANNEL,
   type ChannelShape,
   EMPTY_CHANNEL,
   findFormat,
   listFormats,
   listRelatedAs,
-  nameParts,
 } from './channel-draft.ts';
 import { MappingCard, PreviewCard, useChannelPreview } from './channel-mapping.tsx';
 
 /** A channel as it is made or changed. */
-export function ChannelEditor() {
-  const { parts } = useRoute();
-  const project = useProject();
-  const relata = useRelata();
-  const id = parts[3] ?? '';
-  const isNew = id === 'new';
-  const stored = useStored('channel', isNew ? undefined : Number(id), (channelId, signal) =>
-    relata.channels.get({ projectId: project.id, channelId }, { signal }),
-  );
-  if (isNew) return <Editor key="new" stored={undefined} />;
-  return <Answer of={stored}>{(read) => <Editor key={id} stored={read} />}</Answer>;
-}
+export const ChannelEditor = () => <Stored kind={CHANNEL}>{(stored) => <Editor stored={stored} />}</Stored>;
 
 function Editor({ stored }: { stored: Tagged<Channel> | undefined }) {
-  const edited = useDraft<ChannelDefinition>(stored, EMPTY_CHANNEL, nameParts());
-  const { draft, change } = edited;
+  const editor = useEditor(CHANNEL, stored, EMPTY_CHANNEL);
+  const { draft, change } = editor.edited;
   const tried = useChannelPreview(draft);
-  const saving = useSave(stored?.value.id, edited);
   const shape = { draft, onChange: change };
   return (
-    <DefinitionEditor
+    <EditorPage
       what="channel"
-      stored={stored?.value}
-      edited={edited}
-      saving={saving}
+      hasView
+      stored={stored}
+      editor={editor}
+      canSave={draft.name !== ''}
+      isTrying={!tried.isSettled}
       mistakes={readMistakes(tried.preview.error)}
     >
       <div className="builder">
@@ -78,19 +66,8 @@ function Editor({ stored }: { stored: Tagged<Channel> | undefined }) {
           <PreviewCard preview={tried.preview} />
         </aside>
       </div>
-    </DefinitionEditor>
+    </EditorPage>
   );
-}
-
-function useSave(id: number | undefined, of: Draft<ChannelDefinition>) {
-  const relata = useRelata();
-  const project = useProject();
-  return useSaving<Channel, ChannelDefinition>({
-    ...{ what: 'channel', id, of },
-    create: () => relata.channels.create(project.id, of.draft),
-    replace: (channelId, options) =>
-      relata.channels.put({ projectId: project.id, channelId }, of.draft, options),
-  });
 }
 
 type Format = ChannelDefinition['format'];
@@ -285,15 +262,6 @@ export function RelationsCard({ draft, onChange }: ChannelShape) {
       {relations?.length === 0 && <NoRelation />}
     </Card>
   );
-}
-
-function useRelations() {
-  const relata = useRelata();
-  const project = useProject();
-  return useQuery({
-    queryKey: ['relations', project.id],
-    queryFn: ({ signal }) => relata.relations.list(project.id, { signal }),
-  });
 }
 
 function NoRelation() {

@@ -269,6 +269,8 @@ const FIRST_ROWS = 3;
 
 interface Tried {
   readonly preview: UseQueryResult<ChannelPreview>;
+  /** The preview is that of the draft. */
+  readonly isSettled: boolean;
   /** For the format of the draft. */
   readonly suggested: ChannelMapping | undefined;
 }
@@ -277,7 +279,8 @@ interface Tried {
 export function useChannelPreview(draft: ChannelDefinition): Tried {
   const relata = useRelata();
   const project = useProject();
-  const wanted = useSettled(JSON.stringify(toTried(draft)));
+  const present = JSON.stringify(toTried(draft));
+  const wanted = useSettled(present);
   const [found, setFound] = useState<{ type: string | undefined; mapping: ChannelMapping }>();
   const preview = useQuery({
     queryKey: ['channel-preview', project.id, wanted],
@@ -294,7 +297,8 @@ export function useChannelPreview(draft: ChannelDefinition): Tried {
     gcTime: 0,
     retry: false,
   });
-  return { preview, suggested: found?.type === draft.format.type ? found.mapping : undefined };
+  const isSettled = wanted === present && !preview.isFetching;
+  return { preview, isSettled, suggested: found?.type === draft.format.type ? found.mapping : undefined };
 }
 
 export function PreviewCard({ preview }: Pick<Tried, 'preview'>) {

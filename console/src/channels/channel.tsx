@@ -1,10 +1,8 @@
 import type { Channel, ChannelBuild, PublishedFeed } from '@relata/client';
-import { useQuery } from '@tanstack/react-query';
 import { t } from '../languages/text.ts';
-import { Button, LinkButton } from '../parts/button.tsx';
-import { DeleteButton } from '../parts/delete-button.tsx';
-import { useRefresh, useStart } from '../parts/forms/draft.tsx';
-import { Answer, Card, Page } from '../parts/page.tsx';
+import { Button } from '../parts/button.tsx';
+import { DefinitionView, useRefresh, useStart } from '../parts/definitions.tsx';
+import { Card } from '../parts/page.tsx';
 import { Ago, MappingJson, OutLink, Pairs } from '../parts/show.tsx';
 import { TaskHistory } from '../parts/task-history.tsx';
 import { UrlCard } from '../parts/url-card.tsx';
@@ -12,9 +10,10 @@ import { sayOf } from '../rules/choices.ts';
 import { describeFilter } from '../rules/filters.ts';
 import { formatCount, formatMoment, formatSize } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
-import { linkTo, useRoute } from '../state/route.ts';
-import { useRelata, useRights } from '../state/session.tsx';
+import { linkTo } from '../state/route.ts';
+import { useRelata } from '../state/session.tsx';
 import {
+  CHANNEL,
   describeCounts,
   describeDestination,
   describeTrigger,
@@ -24,63 +23,37 @@ import {
   nameRelated,
 } from './channel-draft.ts';
 
-const BUSY_MS = 1_500;
-const IDLE_MS = 15_000;
 const PARTS = ['channel', 'channels', 'channel-builds'];
 
 /** One channel: what it publishes, where, and what became of its builds. */
 export function ChannelView() {
-  const { parts } = useRoute();
-  const project = useProject();
-  const relata = useRelata();
-  const channelId = Number(parts[3]);
-  const read = useQuery({
-    queryKey: ['channel', project.id, channelId],
-    queryFn: async ({ signal }) =>
-      (await relata.channels.get({ projectId: project.id, channelId }, { signal })).value,
-    refetchInterval: ({ state }) => (state.data && isBuilding(state.data) ? BUSY_MS : IDLE_MS),
-  });
-  const { canChange } = useRights();
   return (
-    <Page
-      title={read.data?.name ?? t('Channel')}
-      crumbs={[
-        [project.name, linkTo('projects', project.id)],
-        [t('Channels'), linkTo('projects', project.id, 'channels')],
-      ]}
-      actions={canChange && read.data && <Actions channel={read.data} />}
+    <DefinitionView
+      kind={CHANNEL}
+      deleting={t('What it has published is deleted too, and its URL ends.')}
+      actions={(channel) => <BuildNow channel={channel} />}
     >
-      <Answer of={read}>
-        {(channel) => (
-          <>
-            <Outcome channel={channel} />
-            <Published channel={channel} />
-            <Builds channel={channel} />
-            <Definition channel={channel} />
-          </>
-        )}
-      </Answer>
-    </Page>
+      {(channel) => (
+        <>
+          <Outcome channel={channel} />
+          <Published channel={channel} />
+          <Builds channel={channel} />
+          <Definition channel={channel} />
+        </>
+      )}
+    </DefinitionView>
   );
 }
 
-function Actions({ channel }: { channel: Channel }) {
+function BuildNow({ channel }: { channel: Channel }) {
   const project = useProject();
   const relata = useRelata();
   const place = { projectId: project.id, channelId: channel.id };
   const { begin, isBusy } = useStart(t('The build has started'), () => relata.channels.build(place), PARTS);
   return (
-    <>
-      <DeleteButton what="channel" name={channel.name} remove={() => relata.channels.delete(place)}>
-        {t('What it has published is deleted too, and its URL ends.')}
-      </DeleteButton>
-      <LinkButton href={linkTo('projects', project.id, 'channels', channel.id, 'edit')}>
-        {t('Change')}
-      </LinkButton>
-      <Button look="primary" busy={isBusy} disabled={isBuilding(channel)} onClick={() => void begin()}>
-        {t('Build now')}
-      </Button>
-    </>
+    <Button look="primary" busy={isBusy} disabled={isBuilding(channel)} onClick={() => void begin()}>
+      {t('Build now')}
+    </Button>
   );
 }
 

@@ -1,22 +1,16 @@
 import type { Channel } from '@relata/client';
 import { t } from '../languages/text.ts';
-import { DefinitionList, LastTaskNote } from '../parts/definition-list.tsx';
+import { DefinitionList } from '../parts/definitions.tsx';
+import { LastTaskNote } from '../parts/list-page.tsx';
 import { sayOf } from '../rules/choices.ts';
 import { formatCount, formatMoment } from '../rules/format.ts';
-import { useProject } from '../state/project.ts';
-import { useRelata } from '../state/session.tsx';
-import { describeTrigger, findFormat, isBuilding, listWarnings } from './channel-draft.ts';
-
-/** As many as a project may have. Source: docs/interface.md §16.1 rule 8. */
-const MOST = 1_000;
+import { CHANNEL, describeTrigger, findFormat, listWarnings } from './channel-draft.ts';
 
 /** What publishes the catalog for others. */
 export function Channels() {
-  const project = useProject();
-  const relata = useRelata();
   return (
-    <DefinitionList<Channel>
-      what="channel"
+    <DefinitionList
+      kind={CHANNEL}
       icon="channels"
       about={t(
         'A channel publishes the catalog as a file for others, with the products that go with each product.',
@@ -24,8 +18,6 @@ export function Channels() {
       hint={t(
         'Choose a format, such as Google Merchant Center or CSV. The console suggests a mapping and previews the first rows.',
       )}
-      read={async (signal) => (await relata.channels.list(project.id, { limit: MOST, signal })).items}
-      isBusy={isBuilding}
       describe={({ format }) => sayOf(findFormat(format)?.label ?? format.type)}
       columns={[
         [t('Last build'), ({ lastBuild }) => <LastBuildNote build={lastBuild} />],

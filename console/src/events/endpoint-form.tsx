@@ -1,16 +1,18 @@
 import type { EventType, WebhookEndpoint } from '@relata/client';
 import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
+import { Meanwhile, mergeOver, useDraft } from '../parts/forms/draft.tsx';
 import { SelectField, TextField } from '../parts/forms/field.tsx';
 import { Menu } from '../parts/menu.tsx';
 import { Card } from '../parts/page.tsx';
 import { ScopeField, toScope } from '../parts/scope.tsx';
 import { Ago, Code } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
+import type { PartNames } from '../rules/changes.ts';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
@@ -49,22 +51,38 @@ interface Form {
   onMade?(secret: string | undefined): void;
 }
 
+interface EndpointDraft {
+  readonly url: string;
+  readonly events: EventType[];
+}
+
+const toDraft = ({ url, events }: WebhookEndpoint): EndpointDraft => ({
+  ...{ url, events: events as EventType[] },
+});
+
+const EMPTY: EndpointDraft = { url: '', events: ['products.changed'] };
+
+const nameParts = (): PartNames<EndpointDraft> => ({ url: t('URL'), events: t('Events') });
+
 export function EndpointForm({ endpoint, isOpen, onClose, onMade }: Form) {
   const relata = useRelata();
   const project = useProject();
   const queries = useQueryClient();
-  const [url, setUrl] = useState(endpoint?.url ?? '');
-  const [events, setEvents] = useState<readonly string[]>(endpoint?.events ?? ['products.changed']);
+  const stored = useMemo(() => endpoint && { value: toDraft(endpoint), etag: undefined }, [endpoint]);
+  const edited = useDraft<EndpointDraft>(stored, EMPTY, nameParts());
+  const { draft, change } = edited;
   const [scope, setScope] = useState('project');
   const submit = async () => {
-    const sent = {
-      url,
-      events: listEvents()
-        .map(([type]) => type)
-        .filter((type) => events.includes(type)),
-    };
-    if (endpoint !== undefined) await relata.webhookEndpoints.change(endpoint.id, sent);
-    else onMade?.((await relata.webhookEndpoints.create({ ...sent, scope: toScope(scope, project) })).secret);
+    if (endpoint === undefined) {
+      const made = await relata.webhookEndpoints.create({ ...draft, scope: toScope(scope, project) });
+      edited.adopt(EMPTY);
+      onMade?.(made.secret);
+    } else {
+      const now = await relata.webhookEndpoints.get(endpoint.id);
+      const merged = mergeOver(edited, toDraft(now), 'endpoint');
+      await relata.webhookEndpoints.change(endpoint.id, merged);
+      edited.adopt(merged);
+    }
     await queries.invalidateQueries({ queryKey: ['webhook-endpoints'] });
   };
   return (
@@ -75,20 +93,21 @@ export function EndpointForm({ endpoint, isOpen, onClose, onMade }: Form) {
       isOpen={isOpen}
       onClose={onClose}
       onSubmit={submit}
-      canSubmit={url.trim() !== '' && events.length > 0}
+      canSubmit={draft.url.trim() !== '' && draft.events.length > 0}
     >
+      <Meanwhile what="endpoint" of={edited} />
       <TextField
         label={t('URL')}
         type="url"
-        value={url}
+        value={draft.url}
         maxLength={4096}
         required
         placeholder={'https://shop.example/events'}
         hint={t('A public address; it is sent a POST for each event')}
-        onChange={(event) => setUrl(event.target.value)}
+        onChange={(event) => change({ url: event.target.value })}
       />
       {endpoint === undefined && <ScopeField label={t('Hears of')} value={scope} onChange={setScope} />}
-      <EventChoices chosen={events} onChange={setEvents} />
+      <EventChoices chosen={draft.events} onChange={(events) => change({ events })} />
     </FormDialog>
   );
 }
@@ -97,11 +116,15 @@ function EventChoices({
   chosen,
   onChange,
 }: {
-  chosen: readonly string[];
-  onChange(chosen: readonly string[]): void;
+  chosen: readonly EventType[];
+  onChange(chosen: EventType[]): void;
 }) {
-  const toggle = (type: string, isOn: boolean) =>
-    onChange(isOn ? [...chosen, type] : chosen.filter((one) => one !== type));
+  const toggle = (toggled: EventType, isOn: boolean) =>
+    onChange(
+      listEvents()
+        .map(([type]) => type)
+        .filter((type) => (type === toggled ? isOn : chosen.includes(type))),
+    );
   return (
     <fieldset className="stack">
       <legend className="label">{t('Events')}</legend>

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
-import { ListPage } from '../parts/definition-list.tsx';
+import { ListPage } from '../parts/list-page.tsx';
 import { reaches, Scope } from '../parts/scope.tsx';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';

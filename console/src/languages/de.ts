@@ -286,7 +286,6 @@ export const de: Readonly<Record<string, string>> = {
   'Create the link': 'Link erstellen',
   'Create the owner': 'Inhaber anlegen',
   'Create the project': 'Projekt erstellen',
-  'Create the relation': 'Beziehung erstellen',
   'Create the relation, then upload its links.':
     'Erstellen Sie die Beziehung und laden Sie dann ihre Verknüpfungen hoch.',
   'Create the {what}': '{what, select, relation {Beziehung} pipeline {Pipeline} other {Kanal}} erstellen',
@@ -607,7 +606,6 @@ export const de: Readonly<Record<string, string>> = {
   'No relation leads from this product to another one, or to it.':
     'Keine Beziehung führt von diesem Produkt zu einem anderen oder zu ihm.',
   'No relation leads on from here.': 'Von hier führt keine Beziehung weiter.',
-  'No relation yet': 'Noch keine Beziehung',
   'No report lines about single products.': 'Keine Berichtszeilen zu einzelnen Produkten.',
   'No request has failed or was slow.': 'Keine Anfrage ist fehlgeschlagen oder war langsam.',
   'No task with this status': 'Keine Aufgabe mit diesem Status',
@@ -878,12 +876,12 @@ export const de: Readonly<Record<string, string>> = {
   Slow: 'Langsam',
   'So far it relates every product to every other one. Add a condition or a match.':
     'Bisher verbindet sie jedes Produkt mit jedem anderen. Fügen Sie eine Bedingung oder Übereinstimmung hinzu.',
-  'Somebody else has changed the ontology meanwhile. It was reloaded: check it and save again.':
-    'Jemand anders hat die Ontologie inzwischen geändert. Sie wurde neu geladen: Prüfen Sie sie und speichern Sie erneut.',
-  'Somebody else has changed this relation since: nothing is undone.':
-    'Jemand anderes hat diese Beziehung seitdem geändert: Es wird nichts rückgängig gemacht.',
   'Somebody else has changed this {what} since you opened it.':
-    'Jemand anders hat {what, select, relation {diese Beziehung} pipeline {diese Pipeline} other {diesen Kanal}} geändert, seit Sie {what, select, relation {sie} pipeline {sie} other {ihn}} geöffnet haben.',
+    'Jemand anders hat {what, select, relation {diese Beziehung} pipeline {diese Pipeline} attribute {dieses Attribut} project {dieses Projekt} endpoint {diesen Endpunkt} other {diesen Kanal}} geändert, seit die Seite geöffnet wurde.',
+  'Somebody else has changed this {what} since: nothing is undone.':
+    'Jemand anderes hat {what, select, relation {diese Beziehung} pipeline {diese Pipeline} other {diesen Kanal}} seitdem geändert: Es wird nichts rückgängig gemacht.',
+  'Somebody else has removed this attribute meanwhile.':
+    'Jemand anderes hat dieses Attribut inzwischen entfernt.',
   'Something else was committed or deleted since: see the updates.':
     'Seitdem wurde etwas anderes übernommen oder gelöscht: siehe Aktualisierungen.',
   'Something is missing or not right yet': 'Etwas fehlt oder stimmt noch nicht',
@@ -1068,7 +1066,7 @@ export const de: Readonly<Record<string, string>> = {
     'Dieses Projekt hat noch keine Beziehungen. <relations>Legen Sie eine an</relations>, oder sehen Sie, was die Daten <suggestions>vorschlagen</suggestions>.',
   'This relation is misconfigured and returns nothing.': 'Diese Beziehung ist fehlerhaft und liefert nichts.',
   'This {what} is not saved: it was changed meanwhile. Compare both versions first.':
-    '{what, select, relation {Diese Beziehung} pipeline {Diese Pipeline} other {Dieser Kanal}} ist nicht gespeichert: Es gab inzwischen eine Änderung. Vergleichen Sie zuerst beide Fassungen.',
+    '{what, select, relation {Diese Beziehung} pipeline {Diese Pipeline} attribute {Dieses Attribut} project {Dieses Projekt} endpoint {Dieser Endpunkt} other {Dieser Kanal}} ist nicht gespeichert: Es gab inzwischen eine Änderung. Vergleichen Sie zuerst beide Fassungen.',
   Thursday: 'Donnerstag',
   Time: 'Zeit',
   'Time zone': 'Zeitzone',

@@ -4,18 +4,20 @@ import type {
   AttributeEffect as EffectAnswer,
   Ontology,
   Coverage as OntologyCoverage,
+  Tagged,
 } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
-import { useUnsaved } from '../parts/forms/draft.tsx';
-import { Fields, SelectField, TextField } from '../parts/forms/field.tsx';
+import { type Draft, Meanwhile, mergeOver, useDraft } from '../parts/forms/draft.tsx';
+import { Fields, SelectField, TextField, TextsField } from '../parts/forms/field.tsx';
 import { ErrorNote, Loading } from '../parts/page.tsx';
 import { Figure, Meter } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
+import type { PartNames } from '../rules/changes.ts';
 import { listAttributes } from '../rules/filters.ts';
 import { formatCount, listTypes } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
@@ -24,37 +26,56 @@ import { useRelata, useRights } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
 
 const SHOWN_VALUES = 12;
-const NEW: Attribute = { name: '', type: 'TEXT_ATTRIBUTE' };
+export type ChangeOntology = (ontology: Ontology) => Ontology;
+
+/** An attribute as it is typed: every part is there, so that two versions can be compared. */
+type AttributeDraft = Required<Pick<Attribute, 'name' | 'type' | 'unitName' | 'decimal' | 'synonyms'>>;
+
+const NEW: AttributeDraft = {
+  ...{ name: '', type: 'TEXT_ATTRIBUTE', unitName: '', decimal: 'point', synonyms: [] },
+};
+
+const toDraft = ({ name, type, unitName, decimal, synonyms }: Attribute): AttributeDraft => ({
+  ...{ name, type, unitName: unitName ?? '', decimal: decimal ?? 'point', synonyms: synonyms ?? [] },
+});
+
+const nameParts = (): PartNames<AttributeDraft> => ({
+  ...{ name: t('Name'), type: t('Type'), unitName: t('Unit'), decimal: t('Decimal sign') },
+  synonyms: t('Synonyms'),
+});
 
 interface Shape {
-  /** undefined: a new one. */
-  attribute: Attribute | undefined;
+  /** As it was when the dialog was opened; undefined: a new one. */
+  opened: Attribute | undefined;
+  ontology: Tagged<Ontology>;
   coverage: AttributeCoverage | undefined;
   onClose(): void;
-  onSave(change: (ontology: Ontology) => Ontology): Promise<void>;
+  onSave(change: ChangeOntology): Promise<void>;
 }
 
 /** One attribute: its type and unit to change, its values to look at. */
-export function AttributeDialog({ attribute, coverage, onClose, onSave }: Shape) {
+export function AttributeDialog({ opened, ontology, coverage, onClose, onSave }: Shape) {
   const { canChange } = useRights();
   const tell = useTell();
-  const start = attribute ?? NEW;
-  const [draft, setDraft] = useState<Attribute>(start);
-  const change = (changed: Partial<Attribute>) => setDraft({ ...draft, ...changed });
-  const [synonyms, setSynonyms] = useState(draft.synonyms?.join(', ') ?? '');
-  const written = tidy(draft, synonyms);
-  const before = tidy(start, start.synonyms?.join(',') ?? '');
-  useUnsaved(JSON.stringify(written) !== JSON.stringify(before));
-  const save = () =>
-    onSave((ontology) => ({ ...ontology, attributes: replace(ontology.attributes, attribute, written) }));
+  const stored = useMemo(() => {
+    const found = opened && findAttribute(ontology.value, opened);
+    return found && { value: toDraft(found), etag: ontology.etag };
+  }, [opened, ontology]);
+  const edited = useDraft<AttributeDraft>(stored, NEW, nameParts());
+  const { draft, base, change, round } = edited;
+  const [before, after] = [base.value, draft].map((one) => toAttribute(opened, one)) as [
+    Attribute,
+    Attribute,
+  ];
+  const save = () => onSave((now) => withAttribute(now, opened, edited)).then(() => edited.adopt(draft));
   const remove = () =>
-    onSave((ontology) => ({
-      ...ontology,
-      attributes: ontology.attributes.filter(({ name }) => name !== attribute?.name),
+    onSave((now) => ({
+      ...now,
+      attributes: now.attributes.filter((one) => one !== findAttribute(now, opened ?? draft)),
     })).then(onClose);
   return (
     <FormDialog
-      title={attribute?.name ?? t('New attribute')}
+      title={opened?.name ?? t('New attribute')}
       action={t('Save')}
       isWide
       isOpen
@@ -63,12 +84,13 @@ export function AttributeDialog({ attribute, coverage, onClose, onSave }: Shape)
       canSubmit={draft.name !== ''}
       isReadOnly={!canChange}
     >
-      <AttributeFields {...{ draft, change, synonyms, setSynonyms }} />
-      {attribute && (
+      <Meanwhile what="attribute" of={edited} />
+      <AttributeFields key={round} draft={draft} change={change} />
+      {opened && (
         <>
-          <AttributeEffect before={before} after={written} />
+          <AttributeEffect before={before} after={after} />
           {coverage && <Values coverage={coverage} />}
-          <UsedBy attribute={attribute.name} />
+          <UsedBy attribute={before.name} />
           <RemoveAttribute onRemove={() => void remove().catch(tell.bad)} />
         </>
       )}
@@ -76,14 +98,42 @@ export function AttributeDialog({ attribute, coverage, onClose, onSave }: Shape)
   );
 }
 
-interface FieldsShape {
-  draft: Attribute;
-  change(changed: Partial<Attribute>): void;
-  synonyms: string;
-  setSynonyms(synonyms: string): void;
+const findAttribute = ({ attributes }: Ontology, { id, name }: Pick<Attribute, 'id' | 'name'>) =>
+  attributes.find((one) => (id === undefined ? one.name === name : one.id === id));
+
+/** @returns the ontology of now with what was changed of the attribute, and what others have changed of it @throws Error in words */
+function withAttribute(
+  now: Ontology,
+  opened: Attribute | undefined,
+  edited: Draft<AttributeDraft>,
+): Ontology {
+  if (opened === undefined)
+    return { ...now, attributes: [...now.attributes, toAttribute(undefined, edited.draft)] };
+  const theirs = findAttribute(now, opened);
+  if (theirs === undefined) throw new Error(t('Somebody else has removed this attribute meanwhile.'));
+  const merged = toAttribute(theirs, mergeOver(edited, toDraft(theirs), 'attribute'));
+  return { ...now, attributes: now.attributes.map((one) => (one === theirs ? merged : one)) };
 }
 
-function AttributeFields({ draft, change, synonyms, setSynonyms }: FieldsShape) {
+/** Only what the type allows. Source: docs/interface.md §11.1. */
+function toAttribute(stored: Attribute | undefined, draft: AttributeDraft): Attribute {
+  const { unitName: _, decimal: __, synonyms: ___, ...rest } = stored ?? draft;
+  const { name, type, unitName, decimal, synonyms } = draft;
+  const isNumeric = type === 'NUMERIC_ATTRIBUTE';
+  return {
+    ...{ ...rest, name, type },
+    ...(isNumeric && unitName && { unitName }),
+    ...(isNumeric && decimal === 'comma' && { decimal }),
+    ...(synonyms.length > 0 && { synonyms }),
+  };
+}
+
+interface FieldsShape {
+  draft: AttributeDraft;
+  change(changed: Partial<AttributeDraft>): void;
+}
+
+function AttributeFields({ draft, change }: FieldsShape) {
   return (
     <Fields>
       <div className="fields">
@@ -103,7 +153,7 @@ function AttributeFields({ draft, change, synonyms, setSynonyms }: FieldsShape) 
           <>
             <TextField
               label={t('Unit')}
-              value={draft.unitName ?? ''}
+              value={draft.unitName}
               maxLength={64}
               placeholder={t('none: a number alone')}
               hint={t('With a unit, values are written like 12.5 in')}
@@ -115,17 +165,17 @@ function AttributeFields({ draft, change, synonyms, setSynonyms }: FieldsShape) 
                 ['point', '12.5'],
                 ['comma', '12,5'],
               ]}
-              value={draft.decimal ?? 'point'}
+              value={draft.decimal}
               onChange={(event) => change({ decimal: event.target.value as 'point' | 'comma' })}
             />
           </>
         )}
-        <TextField
+        <TextsField
           label={t('Synonyms')}
-          value={synonyms}
+          value={draft.synonyms}
           placeholder="Color, Farbe"
           hint={t('Other upload keys for this attribute, comma-separated')}
-          onChange={(event) => setSynonyms(event.target.value)}
+          onChange={(synonyms) => change({ synonyms })}
         />
       </div>
     </Fields>
@@ -179,26 +229,6 @@ function RemoveAttribute({ onRemove }: { onRemove(): void }) {
       </div>
     </div>
   );
-}
-
-/** Only what the type allows. Source: docs/interface.md §11.1. */
-function tidy({ unitName, decimal, synonyms: _, ...attribute }: Attribute, synonyms: string): Attribute {
-  const list = synonyms
-    .split(',')
-    .map((synonym) => synonym.trim())
-    .filter((synonym) => synonym !== '');
-  const isNumeric = attribute.type === 'NUMERIC_ATTRIBUTE';
-  return {
-    ...attribute,
-    ...(isNumeric && unitName && { unitName }),
-    ...(isNumeric && decimal === 'comma' && { decimal }),
-    ...(list.length > 0 && { synonyms: list }),
-  };
-}
-
-function replace(attributes: readonly Attribute[], old: Attribute | undefined, next: Attribute): Attribute[] {
-  if (old === undefined) return [...attributes, next];
-  return attributes.map((attribute) => (attribute.name === old.name ? next : attribute));
 }
 
 function Values({ coverage }: { coverage: AttributeCoverage }) {

@@ -24,7 +24,13 @@ import { linkTo, linkWith, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
 import { undoOntology } from '../state/undo-ontology.ts';
-import { AttributeDialog, type Coverage, countProblems, useCoverage } from './attribute-dialog.tsx';
+import {
+  AttributeDialog,
+  type ChangeOntology,
+  type Coverage,
+  countProblems,
+  useCoverage,
+} from './attribute-dialog.tsx';
 
 /** So many rows a person reads; more are found by the filter. */
 const SHOWN_ATTRIBUTES = 300;
@@ -49,29 +55,35 @@ export function OntologyView() {
   );
 }
 
-/** What was read is replaced as a whole; somebody else's change in between is refused with 412. */
-function useSave({ value, etag }: Tagged<Ontology>) {
+const MOST_TRIES = 3;
+
+/** @returns what changes the ontology as it is stored by now: whatever others have changed in between stays */
+function useSave() {
   const relata = useRelata();
   const project = useProject();
   const queries = useQueryClient();
   const tell = useTell();
-  return async (change: (ontology: Ontology) => Ontology) => {
+  const reread = () => queries.invalidateQueries({ queryKey: ['ontology', project.id] });
+
+  async function write(change: ChangeOntology, tries = MOST_TRIES): Promise<Ontology> {
+    const { value, etag } = await relata.ontology.get(project.id);
     try {
       await relata.ontology.put(project.id, change(value), etag ? { ifMatch: etag } : {});
+      return value;
     } catch (error) {
-      if (!(error instanceof RelataError && error.status === 412)) throw error;
-      await queries.invalidateQueries({ queryKey: ['ontology', project.id] });
-      throw new Error(
-        t('Somebody else has changed the ontology meanwhile. It was reloaded: check it and save again.'),
-      );
+      if (!(error instanceof RelataError && error.status === 412) || tries === 1) throw error;
+      return write(change, tries - 1);
     }
-    await queries.invalidateQueries({ queryKey: ['ontology', project.id] });
-    const undo = await undoOntology(relata, project.id, value);
+  }
+
+  return async (change: ChangeOntology) => {
+    const former = await write(change).finally(reread);
+    const undo = await undoOntology(relata, project.id, former);
     tell.undoable(
       t('The ontology is saved'),
       async () => {
         await undo();
-        await queries.invalidateQueries({ queryKey: ['ontology', project.id] });
+        await reread();
         recount();
       },
       t('Answers show it at once; a task reports values without a fact.'),
@@ -96,7 +108,7 @@ async function untilDone(relata: Relata, projectId: number): Promise<void> {
 function Attributes({ read }: { read: Tagged<Ontology> }) {
   const { canChange } = useRights();
   const project = useProject();
-  const save = useSave(read);
+  const save = useSave();
   const { coverage, isCounting, error: uncounted } = useCoverage(project.id);
   const [{ contains: filter, category }, filterBy] = useFilters(FILTERS);
   const [opened, setOpened] = useState<Attribute | 'new'>();
@@ -166,7 +178,8 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
       {coverage && <UnknownKeys coverage={coverage} />}
       {opened !== undefined && (
         <AttributeDialog
-          attribute={opened === 'new' ? undefined : opened}
+          opened={opened === 'new' ? undefined : opened}
+          ontology={read}
           coverage={opened === 'new' ? undefined : coverage?.byName.get(opened.name)}
           onClose={() => setOpened(undefined)}
           onSave={save}

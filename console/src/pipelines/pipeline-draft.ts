@@ -10,6 +10,7 @@ import {
   type RunCounts,
 } from '@relata/client';
 import { t } from '../languages/text.ts';
+import type { Kind as DefinedKind } from '../parts/definitions.tsx';
 import type { PartNames } from '../rules/changes.ts';
 import { findChoice, labelOf, toChoice } from '../rules/choices.ts';
 import { formatCount } from '../rules/format.ts';
@@ -58,7 +59,7 @@ export const EMPTY_PIPELINE: PipelineDefinition = {
   minProducts: 1,
 };
 
-export const nameParts = (): PartNames<PipelineDefinition> => ({
+const nameParts = (): PartNames<PipelineDefinition> => ({
   ...{
     name: t('Name'),
     mode: t('Mode'),
@@ -69,6 +70,26 @@ export const nameParts = (): PartNames<PipelineDefinition> => ({
   ...{ mapping: t('Mapping'), trigger: t('Runs start'), onRejectedRow: t('Rows that make no product') },
   ...{ minProducts: t('Minimum products'), maxDeletePercent: t('Delete guard, in %') },
 });
+
+export const isRunning = ({ lastRun }: Pick<Pipeline, 'lastRun'>) =>
+  lastRun !== null && lastRun.finishTime === null;
+
+/** As many as a project may have. Source: docs/interface.md §13.1 rule 17. */
+const MOST = 1_000;
+
+export const PIPELINE: DefinedKind<Pipeline, PipelineDefinition> = {
+  what: 'pipeline',
+  list: async ({ relata, projectId }, signal) =>
+    (await relata.pipelines.list(projectId, { limit: MOST, signal })).items,
+  get: ({ relata, projectId, id }, signal) =>
+    relata.pipelines.get({ projectId, pipelineId: id }, signal && { signal }),
+  create: ({ relata, projectId }, definition) => relata.pipelines.create(projectId, definition),
+  put: ({ relata, projectId, id }, definition, options) =>
+    relata.pipelines.put({ projectId, pipelineId: id }, definition, options),
+  delete: ({ relata, projectId, id }) => relata.pipelines.delete({ projectId, pipelineId: id }),
+  nameParts,
+  isBusy: isRunning,
+};
 
 type Kind = Pick<Pipeline, 'source' | 'trigger'>;
 

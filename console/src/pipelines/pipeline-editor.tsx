@@ -1,13 +1,11 @@
-import type { Pipeline, PipelineDefinition, Tagged } from '@relata/client';
+import type { Pipeline, Tagged } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
-import { DefinitionEditor, useStored } from '../parts/forms/definition-editor.tsx';
-import { type Draft, useDraft, useSaving } from '../parts/forms/draft.tsx';
+import { EditorPage, Stored, useEditor } from '../parts/definitions.tsx';
 import { Fields } from '../parts/forms/field.tsx';
 import { Answer } from '../parts/page.tsx';
 import { useProject } from '../state/project.ts';
-import { useRoute } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
-import { EMPTY_PIPELINE, nameParts } from './pipeline-draft.ts';
+import { EMPTY_PIPELINE, PIPELINE } from './pipeline-draft.ts';
 import { BasicsCard, GuardsCard, TriggerCard } from './pipeline-form.tsx';
 import { FormatCard } from './pipeline-format.tsx';
 import { MappingCard } from './pipeline-mapping.tsx';
@@ -15,18 +13,9 @@ import { PreviewCard, usePipelinePreview } from './pipeline-preview.tsx';
 import { SourceCard } from './pipeline-source.tsx';
 
 /** A pipeline as it is made or changed. */
-export function PipelineEditor() {
-  const { parts } = useRoute();
-  const project = useProject();
-  const relata = useRelata();
-  const id = parts[3] ?? '';
-  const isNew = id === 'new';
-  const stored = useStored('pipeline', isNew ? undefined : Number(id), (pipelineId, signal) =>
-    relata.pipelines.get({ projectId: project.id, pipelineId }, { signal }),
-  );
-  if (isNew) return <NewPipeline />;
-  return <Answer of={stored}>{(read) => <Editor key={id} stored={read} />}</Answer>;
-}
+export const PipelineEditor = () => (
+  <Stored kind={PIPELINE}>{(stored) => (stored ? <Editor stored={stored} /> : <NewPipeline />)}</Stored>
+);
 
 function NewPipeline() {
   const project = useProject();
@@ -38,9 +27,7 @@ function NewPipeline() {
     gcTime: 0,
   });
   return (
-    <Answer of={present}>
-      {({ items }) => <Editor key="new" stored={undefined} isFirst={items.length === 0} />}
-    </Answer>
+    <Answer of={present}>{({ items }) => <Editor stored={undefined} isFirst={items.length === 0} />}</Answer>
   );
 }
 
@@ -51,14 +38,12 @@ interface EditorShape {
 }
 
 function Editor({ stored, isFirst = false }: EditorShape) {
-  const empty: PipelineDefinition = { ...EMPTY_PIPELINE, mode: isFirst ? 'full' : 'incremental' };
-  const edited = useDraft<PipelineDefinition>(stored, empty, nameParts());
-  const { draft, change } = edited;
+  const editor = useEditor(PIPELINE, stored, { ...EMPTY_PIPELINE, mode: isFirst ? 'full' : 'incremental' });
+  const { draft, change } = editor.edited;
   const tried = usePipelinePreview(draft, { pipelineId: stored?.value.id, onChange: change });
-  const saving = useSave(stored?.value.id, edited);
   const shape = { draft, onChange: change };
   return (
-    <DefinitionEditor what="pipeline" stored={stored?.value} edited={edited} saving={saving}>
+    <EditorPage what="pipeline" hasView stored={stored} editor={editor} canSave={draft.name !== ''}>
       <Fields>
         <BasicsCard {...shape} />
         <SourceCard {...shape} tried={tried} />
@@ -70,17 +55,6 @@ function Editor({ stored, isFirst = false }: EditorShape) {
         <TriggerCard {...shape} />
         <GuardsCard {...shape} />
       </Fields>
-    </DefinitionEditor>
+    </EditorPage>
   );
-}
-
-function useSave(id: number | undefined, of: Draft<PipelineDefinition>) {
-  const relata = useRelata();
-  const project = useProject();
-  return useSaving<Pipeline, PipelineDefinition>({
-    ...{ what: 'pipeline', id, of },
-    create: () => relata.pipelines.create(project.id, of.draft),
-    replace: (pipelineId, options) =>
-      relata.pipelines.put({ projectId: project.id, pipelineId }, of.draft, options),
-  });
 }

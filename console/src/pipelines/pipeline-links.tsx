@@ -1,23 +1,16 @@
 import type { MappedColumn, Mapping } from '@relata/client';
-import { useQuery } from '@tanstack/react-query';
 import { t } from '../languages/text.ts';
 import { SelectField, TextField } from '../parts/forms/field.tsx';
 import { useMistake } from '../state/mistakes.ts';
-import { useProject } from '../state/project.ts';
-import { useRelata } from '../state/session.tsx';
+import { useRelations } from '../state/relations.ts';
 import { ColumnField, ColumnsField } from './pipeline-column.tsx';
 import { withField } from './pipeline-draft.ts';
 import type { PipelineShape } from './pipeline-form.tsx';
 
 /** Whose links a pipeline of the mode links replaces. Source: docs/interface.md §13.9. */
 export function LinkedRelationField({ draft, onChange }: PipelineShape) {
-  const relata = useRelata();
-  const project = useProject();
   const mistake = useMistake();
-  const relations = useQuery({
-    queryKey: ['relations', project.id],
-    queryFn: ({ signal }) => relata.relations.list(project.id, { signal }),
-  });
+  const relations = useRelations();
   const listed = relations.data?.filter(({ kind }) => kind === 'links') ?? [];
   return (
     <SelectField

@@ -3,8 +3,7 @@ import { t } from '../languages/text.ts';
 import { TaskHistory } from '../parts/task-history.tsx';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
-import { describeCounts } from './pipeline-draft.ts';
-import { isRunning } from './pipelines.tsx';
+import { describeCounts, isRunning } from './pipeline-draft.ts';
 
 const nameStarters = (): Readonly<Record<PipelineRun['startedBy'], string>> => ({
   manual: t('by hand'),

@@ -1,82 +1,54 @@
 import type { Pipeline, PipelineTrigger } from '@relata/client';
-import { useQuery } from '@tanstack/react-query';
 import { useRef } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
-import { Button, LinkButton } from '../parts/button.tsx';
-import { DeleteButton } from '../parts/delete-button.tsx';
-import { useRefresh, useStart } from '../parts/forms/draft.tsx';
-import { Answer, Card, Page } from '../parts/page.tsx';
+import { Button } from '../parts/button.tsx';
+import { DefinitionView, useRefresh, useStart } from '../parts/definitions.tsx';
+import { Card } from '../parts/page.tsx';
 import { MappingJson, Pairs } from '../parts/show.tsx';
 import { UrlCard } from '../parts/url-card.tsx';
 import { formatMoment, formatPercent } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
-import { linkTo, useRoute } from '../state/route.ts';
-import { useRelata, useRights } from '../state/session.tsx';
-import { describeSource, describeTrigger, listModes, nameFormat } from './pipeline-draft.ts';
+import { useRelata } from '../state/session.tsx';
+import {
+  describeSource,
+  describeTrigger,
+  isRunning,
+  listModes,
+  nameFormat,
+  PIPELINE,
+} from './pipeline-draft.ts';
 import { PipelineRuns } from './pipeline-runs.tsx';
-import { isRunning } from './pipelines.tsx';
 
-const BUSY_MS = 1_500;
-const IDLE_MS = 15_000;
+const PARTS = ['pipeline', 'pipelines', 'pipeline-runs'];
 
 type WebhookTrigger = Extract<PipelineTrigger, { type: 'webhook' }>;
 
 /** One pipeline: what it does, what started it, what became of it. */
 export function PipelineView() {
-  const { parts } = useRoute();
-  const project = useProject();
-  const relata = useRelata();
-  const pipelineId = Number(parts[3]);
-  const read = useQuery({
-    queryKey: ['pipeline', project.id, pipelineId],
-    queryFn: async ({ signal }) =>
-      (await relata.pipelines.get({ projectId: project.id, pipelineId }, { signal })).value,
-    refetchInterval: ({ state }) => (state.data && isRunning(state.data) ? BUSY_MS : IDLE_MS),
-  });
-  const { canChange } = useRights();
   return (
-    <Page
-      title={read.data?.name ?? t('Pipeline')}
-      crumbs={[
-        [project.name, linkTo('projects', project.id)],
-        [t('Pipelines'), linkTo('projects', project.id, 'pipelines')],
-      ]}
-      actions={canChange && read.data && <Actions pipeline={read.data} />}
+    <DefinitionView
+      kind={PIPELINE}
+      deleting={t('Its schedule or webhook ends. The products that it imported stay.')}
+      actions={(pipeline) => <Starts pipeline={pipeline} />}
     >
-      <Answer of={read}>
-        {(pipeline) => (
-          <>
-            <PipelineRuns pipeline={pipeline} />
-            {pipeline.trigger.type === 'webhook' && (
-              <Webhook pipeline={pipeline} trigger={pipeline.trigger} />
-            )}
-            <Definition pipeline={pipeline} />
-          </>
-        )}
-      </Answer>
-    </Page>
+      {(pipeline) => (
+        <>
+          <PipelineRuns pipeline={pipeline} />
+          {pipeline.trigger.type === 'webhook' && <Webhook pipeline={pipeline} trigger={pipeline.trigger} />}
+          <Definition pipeline={pipeline} />
+        </>
+      )}
+    </DefinitionView>
   );
 }
 
-const PARTS = ['pipeline', 'pipelines', 'pipeline-runs'];
-
-function Actions({ pipeline }: { pipeline: Pipeline }) {
-  const project = useProject();
+function Starts({ pipeline }: { pipeline: Pipeline }) {
+  if (pipeline.source.type === 'upload') return <SendFile pipeline={pipeline} />;
   return (
     <>
-      <DeletePipeline pipeline={pipeline} />
-      <LinkButton href={linkTo('projects', project.id, 'pipelines', pipeline.id, 'edit')}>
-        {t('Change')}
-      </LinkButton>
-      {pipeline.source.type === 'upload' ? (
-        <SendFile pipeline={pipeline} />
-      ) : (
-        <>
-          {pipeline.lastRun?.counts?.nothingNew && <RunNow pipeline={pipeline} isForced />}
-          <RunNow pipeline={pipeline} />
-        </>
-      )}
+      {pipeline.lastRun?.counts?.nothingNew && <RunNow pipeline={pipeline} isForced />}
+      <RunNow pipeline={pipeline} />
     </>
   );
 }
@@ -193,16 +165,5 @@ function Definition({ pipeline }: { pipeline: Pipeline }) {
       <Pairs pairs={pairs} />
       {pipeline.mapping && <MappingJson mapping={pipeline.mapping} />}
     </Card>
-  );
-}
-
-function DeletePipeline({ pipeline }: { pipeline: Pipeline }) {
-  const relata = useRelata();
-  const project = useProject();
-  const remove = () => relata.pipelines.delete({ projectId: project.id, pipelineId: pipeline.id });
-  return (
-    <DeleteButton what="pipeline" name={pipeline.name} remove={remove}>
-      {t('Its schedule or webhook ends. The products that it imported stay.')}
-    </DeleteButton>
   );
 }

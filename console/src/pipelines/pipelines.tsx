@@ -1,24 +1,22 @@
 import type { Pipeline } from '@relata/client';
 import { t } from '../languages/text.ts';
-import { DefinitionList, LastTaskNote } from '../parts/definition-list.tsx';
+import { DefinitionList } from '../parts/definitions.tsx';
+import { LastTaskNote } from '../parts/list-page.tsx';
 import { formatMoment } from '../rules/format.ts';
-import { useProject } from '../state/project.ts';
-import { useRelata } from '../state/session.tsx';
-import { describeCounts, describeSource, describeTrigger, nameFormat, nameMode } from './pipeline-draft.ts';
-
-/** As many as a project may have. Source: docs/interface.md §13.1 rule 17. */
-const MOST = 1_000;
-
-export const isRunning = ({ lastRun }: Pick<Pipeline, 'lastRun'>) =>
-  lastRun !== null && lastRun.finishTime === null;
+import {
+  describeCounts,
+  describeSource,
+  describeTrigger,
+  nameFormat,
+  nameMode,
+  PIPELINE,
+} from './pipeline-draft.ts';
 
 /** What feeds the catalog by itself. */
 export function Pipelines() {
-  const project = useProject();
-  const relata = useRelata();
   return (
-    <DefinitionList<Pipeline>
-      what="pipeline"
+    <DefinitionList
+      kind={PIPELINE}
       icon="pipelines"
       about={t(
         'A pipeline reads a file, maps its columns, and updates the catalog: by hand, by schedule or by webhook.',
@@ -26,8 +24,6 @@ export function Pipelines() {
       hint={t(
         'Use the file that your shop or ERP exports. The console reads its columns, suggests a mapping and previews the first rows.',
       )}
-      read={async (signal) => (await relata.pipelines.list(project.id, { limit: MOST, signal })).items}
-      isBusy={isRunning}
       describe={(pipeline) => `${nameFormat(pipeline.format)}, ${describeSource(pipeline)}`}
       columns={[
         [t('Last run'), ({ lastRun }) => <LastRunNote run={lastRun} />],

@@ -1,13 +1,21 @@
 import type { ManagedProject } from '@relata/client';
 import { useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useMemo, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
-import { useUnsaved } from '../parts/forms/draft.tsx';
-import { Fields, LocaleField, SelectField, TextField } from '../parts/forms/field.tsx';
+import { Meanwhile, mergeOver, useDraft } from '../parts/forms/draft.tsx';
+import {
+  Fields,
+  LocaleField,
+  NumberField,
+  SelectField,
+  TextField,
+  TextsField,
+} from '../parts/forms/field.tsx';
 import { Card, ErrorNote, Page } from '../parts/page.tsx';
 import { useTell } from '../parts/toasts.tsx';
+import { isSame, type PartNames } from '../rules/changes.ts';
 import { useGroups, useProject } from '../state/project.ts';
 import { goTo, linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
@@ -15,84 +23,77 @@ import { useRelata, useRights } from '../state/session.tsx';
 export function ProjectSettings() {
   const project = useProject();
   const canChange = useRights().canChangeGroup(project.projectGroupId);
-  const [round, setRound] = useState(0);
   return (
     <Page title={t('Settings')} crumbs={[[project.name, linkTo('projects', project.id)]]} isNarrow>
-      <SettingsForm
-        key={`${project.id} ${round}`}
-        project={project}
-        canChange={canChange}
-        onUndone={() => setRound((last) => last + 1)}
-      />
+      <SettingsForm key={project.id} project={project} canChange={canChange} />
       {canChange && <DeleteProject project={project} />}
     </Page>
   );
 }
 
-function SettingsForm({
-  project,
-  canChange,
-  onUndone,
-}: {
-  project: ManagedProject;
-  canChange: boolean;
-  onUndone(): void;
-}) {
+type Settings = Pick<ManagedProject, 'name' | 'locale' | 'projectGroupId' | 'tags'> &
+  ManagedProject['settings'];
+
+const toSettings = ({ name, locale, projectGroupId, tags, settings }: ManagedProject): Settings => ({
+  ...{ name, locale, projectGroupId, tags, ...settings },
+});
+
+const nameParts = (): PartNames<Settings> => ({
+  ...{ name: t('Name'), locale: t('Locale'), projectGroupId: t('Project group'), tags: t('Tags') },
+  ...{ maxDeletePercent: t('Delete guard (%)'), keptCommits: t('Commits that can be undone') },
+  ...{ keptDays: t('Days for which they can be undone'), onInvalid: t('Products that are not valid') },
+  ...{ brandAttribute: t('Brand attribute'), priceAttribute: t('Price attribute') },
+});
+
+interface FieldsShape {
+  draft: Settings;
+  change(changed: Partial<Settings>): void;
+}
+
+function SettingsForm({ project, canChange }: { project: ManagedProject; canChange: boolean }) {
   const relata = useRelata();
   const queries = useQueryClient();
-  const groups = useGroups();
   const tell = useTell();
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
-  const [isTouched, setTouched] = useState(false);
-  useUnsaved(isTouched);
-  const undo = async (saved: ManagedProject) => {
-    const { name, locale, projectGroupId, tags } = project;
-    await relata.projects.change(project.id, {
-      ...listFormer({ name, locale, projectGroupId, tags }, saved),
-      settings: listFormer(project.settings, saved.settings),
-    });
-    await queries.invalidateQueries({ queryKey: ['projects'] });
-    onUndone();
-  };
-  const save = async (event: FormEvent<HTMLFormElement>) => {
+  const stored = useMemo(() => ({ value: toSettings(project), etag: undefined }), [project]);
+  const edited = useDraft<Settings>(stored, stored.value, nameParts());
+  const { draft, change, round } = edited;
+  const reread = () => queries.invalidateQueries({ queryKey: ['projects'] });
+
+  /** Sends what differs, and nothing that others may have changed. */
+  async function write(from: Settings, to: Settings): Promise<void> {
+    const changed = pickChanged(from, to);
+    const { name, locale, projectGroupId, tags, ...settings } = changed;
+    const own = pickChanged({}, { name, locale, projectGroupId, tags });
+    await relata.projects.change(project.id, { ...own, settings });
+  }
+
+  async function save() {
+    const now = toSettings(await relata.projects.get(project.id));
+    const saved = mergeOver(edited, now, 'project');
+    await write(now, saved);
+    edited.adopt(saved);
+    await reread();
+    tell.undoable(t('The settings are saved'), () => write(saved, now).finally(reread));
+  }
+
+  const submit = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
     setError(undefined);
-    await relata.projects
-      .change(project.id, readForm(new FormData(event.currentTarget)))
-      .then(async (saved) => {
-        setTouched(false);
-        await queries.invalidateQueries({ queryKey: ['projects'] });
-        tell.undoable(t('The settings are saved'), () => undo(saved));
-      }, setError);
+    await save().catch((reason: unknown) => {
+      setError(reason);
+      void reread();
+    });
     setBusy(false);
   };
-  const choices = groups.data?.map((group) => [String(group.id), group.name] as const) ?? [];
   return (
-    <form className="stack wide" onChange={() => setTouched(true)} onSubmit={(event) => void save(event)}>
-      <Fields>
-        <Card title={t('Project')}>
-          <div className="fields">
-            <TextField label={t('Name')} name="name" defaultValue={project.name} required maxLength={255} />
-            <LocaleField name="locale" defaultValue={project.locale} />
-            {choices.length > 0 && (
-              <SelectField
-                label={t('Project group')}
-                name="projectGroupId"
-                choices={choices}
-                defaultValue={String(project.projectGroupId)}
-              />
-            )}
-          </div>
-          <TextField
-            label={t('Tags')}
-            name="tags"
-            defaultValue={project.tags.join(', ')}
-            hint={t('Comma-separated. Connectors see them in the project list.')}
-          />
-        </Card>
-        <CatalogFields project={project} />
+    <form className="stack wide" onSubmit={(event) => void submit(event)}>
+      <Meanwhile what="project" of={edited} />
+      <Fields key={round}>
+        <ProjectFields draft={draft} change={change} />
+        <CatalogFields draft={draft} change={change} />
       </Fields>
       <ErrorNote error={error} />
       {canChange && (
@@ -106,96 +107,100 @@ function SettingsForm({
   );
 }
 
-function CatalogFields({ project }: { project: ManagedProject }) {
+/** @returns the parts of `to` that `from` has otherwise */
+const pickChanged = <Part extends object>(from: Partial<Part>, to: Part): Partial<Part> =>
+  Object.fromEntries(
+    Object.entries(to).filter(([name, value]) => !isSame(from[name as keyof Part], value)),
+  ) as Partial<Part>;
+
+function ProjectFields({ draft, change }: FieldsShape) {
+  const groups = useGroups();
+  const choices = groups.data?.map((group) => [String(group.id), group.name] as const) ?? [];
   return (
-    <Card title={t('Catalog')}>
+    <Card title={t('Project')}>
       <div className="fields">
         <TextField
-          label={t('Delete guard (%)')}
-          name="maxDeletePercent"
-          type="number"
-          min={0}
-          max={100}
-          step="any"
-          defaultValue={project.settings.maxDeletePercent}
-          hint={t(
-            'A commit that would delete a larger share of the catalog is refused. 100 switches the guard off.',
-          )}
-        />
-        <TextField
-          label={t('Commits that can be undone')}
-          name="keptCommits"
-          type="number"
-          min={0}
-          max={30}
-          defaultValue={project.settings.keptCommits}
-        />
-        <TextField
-          label={t('Days for which they can be undone')}
-          name="keptDays"
-          type="number"
-          min={1}
-          max={3650}
-          defaultValue={project.settings.keptDays ?? ''}
-          hint={t('Empty: whatever their age.')}
-        />
-        <SelectField
-          label={t('Products that are not valid')}
-          name="onInvalid"
-          choices={[
-            ['refuse', t('refuse the whole request')],
-            ['skip', t('leave them out and report them')],
-          ]}
-          defaultValue={project.settings.onInvalid}
-        />
-        <TextField
-          label={t('Brand attribute')}
-          name="brandAttribute"
-          defaultValue={project.settings.brandAttribute}
+          label={t('Name')}
+          value={draft.name}
           required
-          hint={t('The attribute for the brand of related products.')}
+          maxLength={255}
+          onChange={({ target }) => change({ name: target.value })}
         />
-        <TextField
-          label={t('Price attribute')}
-          name="priceAttribute"
-          defaultValue={project.settings.priceAttribute}
-          required
-          hint={t('The attribute by which alternatives are near in price.')}
-        />
+        <LocaleField value={draft.locale} onChange={({ target }) => change({ locale: target.value })} />
+        {choices.length > 0 && (
+          <SelectField
+            label={t('Project group')}
+            choices={choices}
+            value={String(draft.projectGroupId)}
+            onChange={({ target }) => change({ projectGroupId: Number(target.value) })}
+          />
+        )}
       </div>
+      <TextsField
+        label={t('Tags')}
+        value={draft.tags}
+        hint={t('Comma-separated. Connectors see them in the project list.')}
+        onChange={(tags) => change({ tags })}
+      />
     </Card>
   );
 }
 
-function readForm(form: FormData) {
-  const text = (name: string) => String(form.get(name) ?? '').trim();
-  const tags = text('tags')
-    .split(',')
-    .map((tag) => tag.trim())
-    .filter((tag) => tag !== '');
-  return {
-    name: text('name'),
-    locale: text('locale'),
-    tags,
-    ...(form.has('projectGroupId') && { projectGroupId: Number(text('projectGroupId')) }),
-    settings: {
-      maxDeletePercent: Number(text('maxDeletePercent')),
-      keptCommits: Number(text('keptCommits')),
-      keptDays: text('keptDays') === '' ? null : Number(text('keptDays')),
-      brandAttribute: text('brandAttribute'),
-      priceAttribute: text('priceAttribute'),
-      onInvalid: text('onInvalid') as 'refuse' | 'skip',
-    },
-  };
-}
-
-/** @returns what was changed, as it was: what others have changed since stays */
-function listFormer<Fields extends object>(former: Fields, saved: NoInfer<Fields>): Partial<Fields> {
-  const text = (value: unknown) => JSON.stringify(value);
-  const changed = Object.entries(former).filter(
-    ([name, value]) => text(value) !== text(saved[name as keyof Fields]),
+function CatalogFields({ draft, change }: FieldsShape) {
+  return (
+    <Card title={t('Catalog')}>
+      <div className="fields">
+        <NumberField
+          label={t('Delete guard (%)')}
+          max={100}
+          value={draft.maxDeletePercent}
+          hint={t(
+            'A commit that would delete a larger share of the catalog is refused. 100 switches the guard off.',
+          )}
+          onChange={(maxDeletePercent = 0) => change({ maxDeletePercent })}
+        />
+        <NumberField
+          label={t('Commits that can be undone')}
+          max={30}
+          step={1}
+          value={draft.keptCommits}
+          onChange={(keptCommits = 0) => change({ keptCommits })}
+        />
+        <NumberField
+          label={t('Days for which they can be undone')}
+          min={1}
+          max={3650}
+          step={1}
+          value={draft.keptDays ?? undefined}
+          hint={t('Empty: whatever their age.')}
+          onChange={(keptDays) => change({ keptDays: keptDays ?? null })}
+        />
+        <SelectField
+          label={t('Products that are not valid')}
+          choices={[
+            ['refuse', t('refuse the whole request')],
+            ['skip', t('leave them out and report them')],
+          ]}
+          value={draft.onInvalid}
+          onChange={({ target }) => change({ onInvalid: target.value as Settings['onInvalid'] })}
+        />
+        <TextField
+          label={t('Brand attribute')}
+          value={draft.brandAttribute}
+          required
+          hint={t('The attribute for the brand of related products.')}
+          onChange={({ target }) => change({ brandAttribute: target.value })}
+        />
+        <TextField
+          label={t('Price attribute')}
+          value={draft.priceAttribute}
+          required
+          hint={t('The attribute by which alternatives are near in price.')}
+          onChange={({ target }) => change({ priceAttribute: target.value })}
+        />
+      </div>
+    </Card>
   );
-  return Object.fromEntries(changed) as Partial<Fields>;
 }
 
 function DeleteProject({ project }: { project: ManagedProject }) {

@@ -1,122 +1,64 @@
 import type { Relation, RelationDefinition, RelationExplanation, Tagged } from '@relata/client';
-import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Button, CopyButton } from '../parts/button.tsx';
-import { DeleteButton } from '../parts/delete-button.tsx';
+import { DeleteButton, EditorPage, Stored, useEditor } from '../parts/definitions.tsx';
 import { Explanation } from '../parts/explanation.tsx';
-import { type Draft, Meanwhile, useDraft, useSaving } from '../parts/forms/draft.tsx';
+import type { Draft } from '../parts/forms/draft.tsx';
 import { ProductField } from '../parts/forms/product-field.tsx';
-import { Answer, Card, ErrorNote, Page } from '../parts/page.tsx';
-import { listChanged, type PartNames } from '../rules/changes.ts';
+import { Card, ErrorNote } from '../parts/page.tsx';
 import type { Pair } from '../rules/verdicts.ts';
 import { draftedRelation } from '../state/handover.ts';
-import { MistakesContext, readMistakes } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
-import { linkTo, linkWith, useRoute } from '../state/route.ts';
-import { useRelata, useRights } from '../state/session.tsx';
+import { linkTo, linkWith } from '../state/route.ts';
+import { useRelata } from '../state/session.tsx';
 import { RelationForm, RelationRule } from './relation-form.tsx';
+import { EMPTY, RELATION } from './relation-kind.ts';
+import { RelationState } from './relation-state.tsx';
 import { RelationSurveyCard } from './relation-survey.tsx';
-import { RelationState } from './relations.tsx';
-
-const EMPTY: RelationDefinition = {
-  name: '',
-  tag: '',
-  twoWay: false,
-  enabled: true,
-  source: { all: [] },
-  target: { all: [] },
-  match: [],
-  sort: [],
-  names: [],
-  excludeSameGroup: true,
-};
-
-const nameParts = (): PartNames<RelationDefinition> => ({
-  ...{
-    kind: t('Kind'),
-    name: t('Name'),
-    tag: t('Tag'),
-    description: t('Description'),
-    enabled: t('Answers'),
-  },
-  ...{ twoWay: t('Both ways'), excludeSameGroup: t('Exclude variants') },
-  ...{ source: t('From these products'), target: t('To these products'), match: t('What must match') },
-  ...{ sort: t('Sort order'), names: t('Names for shoppers') },
-});
-
-const BUILDING_MS = 1_500;
 
 /** One relation: to build, to try, to understand. */
-export function RelationView() {
-  const { parts } = useRoute();
-  const project = useProject();
-  const relata = useRelata();
-  const id = parts[3] ?? '';
-  const isNew = id === 'new';
-  const stored = useQuery({
-    queryKey: ['relation', project.id, id],
-    queryFn: ({ signal }) => relata.relations.get(project.id, Number(id), { signal }),
-    enabled: !isNew,
-    refetchInterval: ({ state }) => (state.data?.value.state === 'building' ? BUILDING_MS : false),
-  });
-  if (isNew) return <Builder key="new" stored={undefined} />;
-  return <Answer of={stored}>{(read) => <Builder key={read.value.id} stored={read} />}</Answer>;
-}
+export const RelationView = () => <Stored kind={RELATION}>{(stored) => <Builder stored={stored} />}</Stored>;
 
 function Builder({ stored }: { stored: Tagged<Relation> | undefined }) {
-  const project = useProject();
-  const { canChange } = useRights();
   const [empty] = useState(() => (stored === undefined ? draftedRelation.take() : undefined) ?? EMPTY);
-  const edited = useDraft<RelationDefinition>(stored, empty, nameParts());
-  const { draft } = edited;
-  const { save, error, isBusy } = useSave(stored?.value.id, edited);
+  const editor = useEditor(RELATION, stored, empty);
+  const { draft } = editor.edited;
   const relation = stored?.value;
   return (
-    <Page
-      title={relation?.name ?? t('New relation')}
-      crumbs={[
-        [project.name, linkTo('projects', project.id)],
-        [t('Relations'), linkTo('projects', project.id, 'relations')],
-      ]}
+    <EditorPage
+      what="relation"
+      stored={stored}
+      editor={editor}
       about={relation && <Marks relation={relation} />}
+      canSave={draft.name !== '' && draft.tag !== ''}
       actions={
-        canChange && (
-          <>
-            {relation && <DeleteRelation relation={relation} />}
-            <Button
-              look="primary"
-              busy={isBusy}
-              disabled={draft.name === '' || draft.tag === ''}
-              onClick={() => void save()}
-            >
-              {relation ? t('Save') : t('Create the relation')}
-            </Button>
-          </>
+        relation && (
+          <DeleteButton kind={RELATION} value={relation}>
+            {t(
+              'Requests for its id then return nothing. The id is never used again. To disable it for a while, switch it off instead.',
+            )}
+          </DeleteButton>
         )
       }
     >
-      <ErrorNote error={error} />
-      <Meanwhile what="relation" of={edited} />
       {relation?.problem && (
         <div className="note bad">
           <strong>{t('This relation is misconfigured and returns nothing.')}</strong>
           <span>{relation.problem}</span>
         </div>
       )}
-      <Rule edited={edited} error={error} relation={relation} />
-    </Page>
+      <Rule edited={editor.edited} relation={relation} />
+    </EditorPage>
   );
 }
 
 function Rule({
-  edited: { draft, change, round },
-  error,
+  edited: { draft, change },
   relation,
 }: {
   edited: Draft<RelationDefinition>;
-  error: unknown;
   relation: Relation | undefined;
 }) {
   const [isOpen, setOpen] = useState(false);
@@ -129,28 +71,25 @@ function Rule({
   };
   return (
     <div className={isRule ? 'builder said' : 'builder'}>
-      <MistakesContext value={readMistakes(error)}>
-        {isRule && (
-          <div className="builder-rule">
-            <RelationRule key={round} draft={draft} onChange={say} onOpenForm={() => setOpen(true)} />
-          </div>
-        )}
-        <aside className="stack wide" aria-label={t('Health')}>
-          <RelationSurveyCard draft={draft} />
-          {relation && relation.state === 'ready' && <RelationExplain relationId={relation.id} />}
-        </aside>
-        <div className="builder-form">
-          <RelationForm
-            key={round}
-            said={said}
-            draft={draft}
-            relationId={relation?.id}
-            onChange={change}
-            isOpen={isOpen}
-            onToggle={setOpen}
-          />
+      {isRule && (
+        <div className="builder-rule">
+          <RelationRule draft={draft} onChange={say} onOpenForm={() => setOpen(true)} />
         </div>
-      </MistakesContext>
+      )}
+      <aside className="stack wide" aria-label={t('Health')}>
+        <RelationSurveyCard draft={draft} />
+        {relation && relation.state === 'ready' && <RelationExplain relationId={relation.id} />}
+      </aside>
+      <div className="builder-form">
+        <RelationForm
+          said={said}
+          draft={draft}
+          relationId={relation?.id}
+          onChange={change}
+          isOpen={isOpen}
+          onToggle={setOpen}
+        />
+      </div>
     </div>
   );
 }
@@ -164,38 +103,6 @@ function Marks({ relation }: { relation: Relation }) {
       <span>{rich('id {id}', { id: <span className="mono">{relation.id}</span> })}</span>
       <CopyButton text={String(relation.id)} label={t('Copy the id')} />
     </span>
-  );
-}
-
-function useSave(id: number | undefined, of: Draft<RelationDefinition>) {
-  const relata = useRelata();
-  const project = useProject();
-  return useSaving<Relation, RelationDefinition>({
-    ...{ what: 'relation', id, of },
-    create: () => relata.relations.create(project.id, of.draft),
-    replace: (relationId, options) =>
-      relata.relations.put({ projectId: project.id, relationId }, of.draft, options),
-    async undo(former, saved) {
-      const { value, etag } = await relata.relations.get(project.id, saved.id);
-      if (listChanged(of.names, saved, value).length > 0)
-        throw new Error(t('Somebody else has changed this relation since: nothing is undone.'));
-      const place = { projectId: project.id, relationId: saved.id };
-      await relata.relations.put(place, former, etag ? { ifMatch: etag } : {});
-    },
-    tell: ({ state }) => (state === 'building' ? t('It returns results as soon as its index is built.') : ''),
-  });
-}
-
-function DeleteRelation({ relation }: { relation: Relation }) {
-  const relata = useRelata();
-  const project = useProject();
-  const remove = () => relata.relations.delete(project.id, relation.id);
-  return (
-    <DeleteButton what="relation" name={relation.name} remove={remove}>
-      {t(
-        'Requests for its id then return nothing. The id is never used again. To disable it for a while, switch it off instead.',
-      )}
-    </DeleteButton>
   );
 }
 

@@ -1,9 +1,9 @@
 import type { Relation } from '@relata/client';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { t } from '../languages/text.ts';
-import { Button, CopyButton, LinkButton } from '../parts/button.tsx';
-import { ListPage } from '../parts/definition-list.tsx';
+import { Button, CopyButton } from '../parts/button.tsx';
+import { DefinitionList } from '../parts/definitions.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { TextField } from '../parts/forms/field.tsx';
 import { ErrorNote } from '../parts/page.tsx';
@@ -13,59 +13,32 @@ import { useTell } from '../parts/toasts.tsx';
 import { describeFilter } from '../rules/filters.ts';
 import { formatCount } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
-import { linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { foreseeImport, type ImportEffect, readImport } from './relation-import.ts';
-
-const BUILDING_MS = 2_000;
+import { RELATION } from './relation-kind.ts';
+import { RelationState } from './relation-state.tsx';
 
 /** What goes with what, by which rule. */
 export function Relations() {
-  const project = useProject();
-  const relata = useRelata();
   const { canChange } = useRights();
-  const relations = useQuery({
-    queryKey: ['relations', project.id],
-    queryFn: ({ signal }) => relata.relations.list(project.id, { signal }),
-    refetchInterval: ({ state }) =>
-      state.data?.some((relation) => relation.state === 'building') ? BUILDING_MS : false,
-  });
-  const create = canChange && (
-    <LinkButton icon="plus" look="primary" href={linkTo('projects', project.id, 'relations', 'new')}>
-      {t('New relation')}
-    </LinkButton>
-  );
   return (
-    <ListPage
-      title={t('Relations')}
+    <DefinitionList
+      kind={RELATION}
+      icon="relations"
       about={t(
         'A relation is a rule that finds related products, or a list of links. Callers choose it by its id or its tag.',
       )}
-      icon="relations"
-      list={relations}
-      empty={t('No relation yet')}
       hint={t(
         'A relation has two sides, for example drills and bits, and attributes that must match, for example the shank. The preview shows what it finds.',
       )}
-      create={create}
-      actions={
+      describe={({ problem }) => problem}
+      actions={(present) => (
         <>
-          {relations.data && relations.data.length > 0 && <ExportRelations />}
-          {canChange && relations.data && <ImportRelations present={relations.data} />}
+          {present.length > 0 && <ExportRelations />}
+          {canChange && <ImportRelations present={present} />}
         </>
-      }
+      )}
       columns={[
-        [
-          t('Relation'),
-          (relation) => (
-            <>
-              <a className="strong" href={linkTo('projects', project.id, 'relations', relation.id)}>
-                {relation.name}
-              </a>
-              {relation.problem && <div className="small soft">{relation.problem}</div>}
-            </>
-          ),
-        ],
         [t('State'), (relation) => <RelationState relation={relation} />],
         [
           t('Tag'),
@@ -106,16 +79,6 @@ export function Relations() {
 
 const describeSide = (relation: Relation, side: 'source' | 'target') =>
   relation.kind === 'links' ? t('listed products') : describeFilter(relation[side]);
-
-export function RelationState({ relation }: { relation: Pick<Relation, 'state' | 'enabled'> }) {
-  if (relation.state === 'misconfigured') return <span className="badge bad">{t('misconfigured')}</span>;
-  if (relation.state === 'building') return <span className="badge busy">{t('building')}</span>;
-  return relation.enabled !== false ? (
-    <span className="badge good">{t('answers')}</span>
-  ) : (
-    <span className="badge">{t('switched off')}</span>
-  );
-}
 
 const NAMED = 5;
 

@@ -9,7 +9,43 @@ export const listChanged = <Definition extends object>(
   before: Definition,
   after: Definition,
 ): (keyof Definition)[] =>
-  (Object.keys(names) as (keyof Definition)[]).filter((part) => toText(before[part]) !== toText(after[part]));
+  (Object.keys(names) as (keyof Definition)[]).filter((part) => differs(before[part], after[part]));
+
+/** One thing as it was read, as it is typed here, and as it is stored by now. */
+export type Versions<Definition> = Readonly<Record<'base' | 'mine' | 'theirs', Definition>>;
+
+/**
+ * Two people's changes of one thing, part by part.
+ * @returns mine with everything that only they have changed; of what both have changed into different values mine, and which
+ * parts these are
+ */
+export function mergeChanges<Definition extends object>({ base, mine, theirs }: Versions<Definition>) {
+  const parts = [...new Set([base, mine, theirs].flatMap(Object.keys))] as (keyof Definition)[];
+  const merged = { ...mine };
+  const conflicts: (keyof Definition)[] = [];
+  for (const part of parts) {
+    if (!differs(base[part], theirs[part]) || !differs(mine[part], theirs[part])) continue;
+    const texts = mergeTexts({ base: base[part], mine: mine[part], theirs: theirs[part] });
+    if (!differs(base[part], mine[part])) merged[part] = theirs[part];
+    else if (texts !== undefined) merged[part] = texts as Definition[keyof Definition];
+    else conflicts.push(part);
+  }
+  return { merged, conflicts };
+}
+
+/** @returns a list of texts with what each has added and without what either has removed; undefined for anything else */
+function mergeTexts({ base = [], mine = [], theirs = [] }: Versions<unknown>): string[] | undefined {
+  if (!(isTexts(base) && isTexts(mine) && isTexts(theirs))) return undefined;
+  const kept = theirs.filter((text) => mine.includes(text) || !base.includes(text));
+  return [...new Set([...kept, ...mine.filter((text) => !base.includes(text))])];
+}
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string');
+
+export const isSame = (one: unknown, other: unknown): boolean => toText(one) === toText(other);
+
+const differs = (one: unknown, other: unknown): boolean => !isSame(one, other);
 
 const toText = (value: unknown): string | undefined =>
   JSON.stringify(value, (_, member: unknown) =>
@@ -21,5 +57,6 @@ const toText = (value: unknown): string | undefined =>
 /** @returns what stands beside another version of it */
 export function describePart(value: unknown): string {
   if (value === undefined || value === '') return t('nothing');
+  if (isTexts(value)) return value.join(', ');
   return typeof value === 'object' ? JSON.stringify(value, undefined, 1) : String(value);
 }

@@ -83,18 +83,36 @@ export function NameField({
   );
 }
 
+interface TextsShape extends Label {
+  value: readonly string[];
+  placeholder?: string;
+  onChange(value: string[]): void;
+}
+
+/** Several texts, by commas. */
+export function TextsField({ value, onChange, ...rest }: TextsShape) {
+  const [text, setText] = useState(value.join(', '));
+  const read = (next: string) => {
+    setText(next);
+    const parts = next.split(',').map((part) => part.trim());
+    onChange(parts.filter((part) => part !== ''));
+  };
+  return <TextField {...rest} value={text} onChange={({ target }) => read(target.value)} />;
+}
+
+interface NumberShape extends Label, Pick<ComponentProps<'input'>, 'min' | 'max' | 'step'> {
+  value: number | undefined;
+  onChange(value: number | undefined): void;
+}
+
 /** A number, or nothing. */
-export function NumberField({
-  value,
-  onChange,
-  ...rest
-}: Label & { value: number | undefined; onChange(value: number | undefined): void }) {
+export function NumberField({ value, onChange, ...rest }: NumberShape) {
   return (
     <TextField
-      {...rest}
-      type="number"
       min={0}
       step="any"
+      {...rest}
+      type="number"
       value={value ?? ''}
       onChange={({ target }) => onChange(target.value === '' ? undefined : Number(target.value))}
     />

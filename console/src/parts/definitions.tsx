@@ -1,0 +1,395 @@
+import type { Relata, Tagged } from '@relata/client';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Fragment, type ReactNode, useState } from 'react';
+import { t } from '../languages/text.ts';
+import { listChanged, type PartNames } from '../rules/changes.ts';
+import { MistakesContext, readMistakes } from '../state/mistakes.ts';
+import { useProject } from '../state/project.ts';
+import { goTo, linkTo, useRoute } from '../state/route.ts';
+import { useRelata, useRights } from '../state/session.tsx';
+import { Button, LinkButton } from './button.tsx';
+import { FormDialog } from './dialog.tsx';
+import { type Draft, Meanwhile, saveMerged, useDraft } from './forms/draft.tsx';
+import type { IconName } from './icon.tsx';
+import { ListPage } from './list-page.tsx';
+import { Answer, ErrorNote, Page } from './page.tsx';
+import type { Column } from './table.tsx';
+import { useTell } from './toasts.tsx';
+
+const BUSY_MS = 1_500;
+const IDLE_MS = 15_000;
+
+/** What a project has lists of, each with a view of its own. */
+export type Defined = 'relation' | 'pipeline' | 'channel';
+
+interface Named {
+  readonly id: number;
+  readonly name: string;
+}
+
+/** Where a call goes. */
+interface At {
+  readonly relata: Relata;
+  readonly projectId: number;
+}
+
+type AtOne = At & { readonly id: number };
+
+/** A kind of thing that people define in a project: how it is read and written. Each feature has a record of its own. */
+export interface Kind<Value extends Definition & Named, Definition extends object> {
+  readonly what: Defined;
+  list(at: At, signal: AbortSignal): Promise<readonly Value[]>;
+  get(at: AtOne, signal?: AbortSignal): Promise<Tagged<Value>>;
+  create(at: At, definition: Definition): Promise<Value>;
+  put(at: AtOne, definition: Definition, options: { ifMatch?: string }): Promise<Value>;
+  delete(at: AtOne): Promise<unknown>;
+  /** The parts in which it can be changed. */
+  nameParts(): PartNames<Definition>;
+  /** Whether it does something now. */
+  isBusy(value: Value): boolean;
+  /** Whether a save can be taken back: not where it holds secrets, which nobody reads. */
+  readonly canUndo?: true;
+  /** What is said beside that it is saved. */
+  sayState?(saved: Value): string;
+}
+
+export const nameOne = (what: Defined): string =>
+  t('{what, select, relation {Relation} pipeline {Pipeline} other {Channel}}', { what });
+
+export const nameList = (what: Defined): string =>
+  t('{what, select, relation {Relations} pipeline {Pipelines} other {Channels}}', { what });
+
+const listOf = (what: Defined, projectId: number) => linkTo('projects', projectId, `${what}s`);
+
+/** @returns what has a thing, its list and what it did read anew, after something was done with it */
+export function useRefresh(...names: readonly string[]) {
+  const project = useProject();
+  const queries = useQueryClient();
+  return () => Promise.all(names.map((name) => queries.invalidateQueries({ queryKey: [name, project.id] })));
+}
+
+/** @returns what starts a task and tells of it, and whether it is being done */
+export function useStart<Given>(
+  told: string,
+  start: (given?: Given) => Promise<unknown>,
+  names: readonly string[],
+) {
+  const tell = useTell();
+  const refresh = useRefresh(...names);
+  const [isBusy, setBusy] = useState(false);
+  const begin = async (given?: Given) => {
+    setBusy(true);
+    await start(given).then(() => tell.good(told), tell.bad);
+    await refresh();
+    setBusy(false);
+  };
+  return { begin, isBusy };
+}
+
+interface ListShape<Value extends Named> {
+  kind: Pick<Kind<Value, Value>, 'what' | 'list' | 'isBusy'>;
+  icon: IconName;
+  about: string;
+  /** What to do first. */
+  hint: string;
+  /** Below its name. */
+  describe(one: Value): ReactNode;
+  columns: readonly Column<Value>[];
+  /** What else can be done with the list. */
+  actions?: (list: readonly Value[]) => ReactNode;
+}
+
+/** What a project has of a kind, each with the state that it is in. */
+export function DefinitionList<Value extends Named>({ kind, describe, ...shape }: ListShape<Value>) {
+  const { what } = kind;
+  const { id: projectId } = useProject();
+  const relata = useRelata();
+  const { canChange } = useRights();
+  const listed = useQuery({
+    queryKey: [`${what}s`, projectId],
+    queryFn: ({ signal }) => kind.list({ relata, projectId }, signal),
+    refetchInterval: ({ state }) => (state.data?.some(kind.isBusy) ? BUSY_MS : IDLE_MS),
+  });
+  const list = listOf(what, projectId);
+  const { columns, actions, ...words } = shape;
+  return (
+    <ListPage
+      {...words}
+      list={listed}
+      title={nameList(what)}
+      empty={t('No {what} yet', { what })}
+      create={
+        canChange && (
+          <LinkButton icon="plus" look="primary" href={`${list}/new`}>
+            {t('New {what}', { what })}
+          </LinkButton>
+        )
+      }
+      actions={listed.data && actions?.(listed.data)}
+      columns={[
+        [
+          nameOne(what),
+          (one) => (
+            <>
+              <a className="strong" href={`${list}/${one.id}`}>
+                {one.name}
+              </a>
+              <div className="small soft break">{describe(one)}</div>
+            </>
+          ),
+        ],
+        ...columns,
+      ]}
+    />
+  );
+}
+
+/** Deletes what somebody defined, and goes to its list. */
+export function DeleteButton<Value extends Named>({
+  kind: { what, ...kind },
+  value: { id, name },
+  children,
+}: {
+  kind: Pick<Kind<Value, Value>, 'what' | 'delete'>;
+  value: Value;
+  /** What that does. */
+  children: ReactNode;
+}) {
+  const { id: projectId } = useProject();
+  const relata = useRelata();
+  const refresh = useRefresh(`${what}s`);
+  const [isOpen, setOpen] = useState(false);
+  const submit = async () => {
+    await kind.delete({ relata, projectId, id });
+    await refresh();
+    setTimeout(() => goTo(listOf(what, projectId)));
+  };
+  return (
+    <>
+      <Button look="danger" onClick={() => setOpen(true)}>
+        {t('Delete …')}
+      </Button>
+      <FormDialog
+        title={t('Delete {name}', { name })}
+        action={t('Delete the {what}', { what })}
+        isDanger
+        isOpen={isOpen}
+        onClose={() => setOpen(false)}
+        onSubmit={submit}
+      >
+        <p>{children}</p>
+      </FormDialog>
+    </>
+  );
+}
+
+interface ViewShape<Value extends Named> {
+  kind: Pick<Kind<Value, Value>, 'what' | 'get' | 'isBusy' | 'delete'>;
+  /** What a deletion does. */
+  deleting: string;
+  /** What it can be made to do. */
+  actions(value: Value): ReactNode;
+  children(value: Value): ReactNode;
+}
+
+/** One thing of a kind: what it is and does, read again while it does something. */
+export function DefinitionView<Value extends Named>({ kind, deleting, actions, children }: ViewShape<Value>) {
+  const { what } = kind;
+  const { parts } = useRoute();
+  const { id: projectId, name } = useProject();
+  const relata = useRelata();
+  const { canChange } = useRights();
+  const id = Number(parts[3]);
+  const read = useQuery({
+    queryKey: [what, projectId, id],
+    queryFn: async ({ signal }) => (await kind.get({ relata, projectId, id }, signal)).value,
+    refetchInterval: ({ state }) => (state.data && kind.isBusy(state.data) ? BUSY_MS : IDLE_MS),
+  });
+  const value = read.data;
+  const list = listOf(what, projectId);
+  return (
+    <Page
+      title={value?.name ?? nameOne(what)}
+      crumbs={[
+        [name, linkTo('projects', projectId)],
+        [nameList(what), list],
+      ]}
+      actions={
+        canChange &&
+        value && (
+          <>
+            <DeleteButton kind={kind} value={value}>
+              {deleting}
+            </DeleteButton>
+            <LinkButton href={`${list}/${id}/edit`}>{t('Change')}</LinkButton>
+            {actions(value)}
+          </>
+        )
+      }
+    >
+      <Answer of={read}>{children}</Answer>
+    </Page>
+  );
+}
+
+/** What is to be changed, as it is stored by now; undefined for a new one. */
+export function Stored<Value extends Named>({
+  kind,
+  children,
+}: {
+  kind: Pick<Kind<Value, Value>, 'what' | 'get' | 'isBusy'>;
+  children(stored: Tagged<Value> | undefined): ReactNode;
+}) {
+  const { parts } = useRoute();
+  const { id: projectId } = useProject();
+  const relata = useRelata();
+  const id = parts[3] ?? '';
+  const isNew = id === 'new';
+  const stored = useQuery({
+    queryKey: [`${kind.what}-to-change`, projectId, id],
+    queryFn: ({ signal }) => kind.get({ relata, projectId, id: Number(id) }, signal),
+    enabled: !isNew,
+    // Whoever comes back sees at once what others have changed.
+    refetchOnWindowFocus: 'always',
+    refetchInterval: ({ state }) => (state.data && kind.isBusy(state.data.value) ? BUSY_MS : false),
+    gcTime: 0,
+  });
+  if (isNew) return <Fragment key="new">{children(undefined)}</Fragment>;
+  return <Answer of={stored}>{(read) => <Fragment key={id}>{children(read)}</Fragment>}</Answer>;
+}
+
+/** @returns the draft of something stored or new, and what saves it, goes to it, and has its list and view read anew */
+export function useEditor<Value extends Definition & Named, Definition extends object>(
+  kind: Kind<Value, Definition>,
+  stored: Tagged<Value> | undefined,
+  empty: Definition,
+) {
+  const { what } = kind;
+  const { id: projectId } = useProject();
+  const relata = useRelata();
+  const edited = useDraft<Definition>(stored, empty, kind.nameParts());
+  const refresh = useRefresh(`${what}s`, what, `${what}-to-change`);
+  const tell = useTell();
+  const [error, setError] = useState<unknown>();
+  const [isBusy, setBusy] = useState(false);
+
+  async function write(): Promise<Value> {
+    if (stored === undefined) {
+      const created = await kind.create({ relata, projectId }, edited.draft);
+      tellSaved(created);
+      return created;
+    }
+    const at = { relata, projectId, id: stored.value.id };
+    const { former, answer } = await saveMerged<Definition, Value>(edited, {
+      what,
+      read: () => kind.get(at),
+      write: (definition, options) => kind.put(at, definition, options),
+    });
+    tellSaved(answer, kind.canUndo && (() => undo(answer, former).finally(refresh)));
+    return answer;
+  }
+
+  function tellSaved(saved: Value, takeBack?: () => Promise<unknown>): void {
+    const words = t('The {what} is saved', { what });
+    if (takeBack) tell.undoable(words, takeBack, kind.sayState?.(saved));
+    else tell.good(words, kind.sayState?.(saved));
+  }
+
+  /** Puts back what was stored before, unless somebody has changed it since. */
+  async function undo(saved: Value, former: Definition): Promise<void> {
+    const at = { relata, projectId, id: saved.id };
+    const { value, etag } = await kind.get(at);
+    if (listChanged(kind.nameParts(), saved, value).length > 0)
+      throw new Error(t('Somebody else has changed this {what} since: nothing is undone.', { what }));
+    await kind.put(at, former, etag ? { ifMatch: etag } : {});
+  }
+
+  async function save() {
+    const from = location.hash;
+    setBusy(true);
+    setError(undefined);
+    await write().then(
+      async (saved) => {
+        edited.adopt(saved);
+        // Whoever has gone elsewhere meanwhile stays there.
+        if (location.hash === from) goTo(`${listOf(what, projectId)}/${saved.id}`);
+        await refresh();
+      },
+      (reason: unknown) => {
+        setError(reason);
+        // What was wrong stands at the top.
+        scrollTo(0, 0);
+        // Both versions are shown once the other one is known.
+        void refresh();
+      },
+    );
+    setBusy(false);
+  }
+  return { edited, save, error, isBusy };
+}
+
+interface EditorShape<Definition> {
+  what: Defined;
+  stored: Tagged<Named> | undefined;
+  editor: Pick<ReturnType<typeof useEditor>, 'save' | 'error' | 'isBusy'> & { edited: Draft<Definition> };
+  /** What is stored is read in a view of its own. */
+  hasView?: boolean;
+  about?: ReactNode;
+  /** Beside what saves it. */
+  actions?: ReactNode;
+  canSave: boolean;
+  /** What would be saved is still being tried. */
+  isTrying?: boolean;
+  /** Told before anything is saved: they stand at their fields too. */
+  mistakes?: readonly string[];
+  children: ReactNode;
+}
+
+/** The page of a definition that is made or changed. */
+export function EditorPage<Definition extends object>({
+  what,
+  stored,
+  editor: { edited, save, error, isBusy },
+  hasView = false,
+  about,
+  actions,
+  canSave,
+  isTrying = false,
+  mistakes = [],
+  children,
+}: EditorShape<Definition>) {
+  const project = useProject();
+  const { canChange } = useRights();
+  const list = listOf(what, project.id);
+  const { id, name } = stored?.value ?? {};
+  const own: readonly (readonly [string, string])[] = name && hasView ? [[name, `${list}/${id}`]] : [];
+  return (
+    <Page
+      title={nameEditor(what, name, hasView && canChange)}
+      about={about}
+      crumbs={[[project.name, linkTo('projects', project.id)], [nameList(what), list], ...own]}
+      actions={
+        canChange && (
+          <>
+            {hasView && <LinkButton href={own[0]?.[1] ?? list}>{t('Cancel')}</LinkButton>}
+            {actions}
+            <Button look="primary" busy={isBusy || isTrying} disabled={!canSave} onClick={() => void save()}>
+              {stored ? t('Save') : t('Create the {what}', { what })}
+            </Button>
+          </>
+        )
+      }
+    >
+      <ErrorNote error={error} />
+      <Meanwhile what={what} of={edited} />
+      <MistakesContext value={[...new Set([...readMistakes(error), ...mistakes])]}>
+        <Fragment key={edited.round}>{children}</Fragment>
+      </MistakesContext>
+    </Page>
+  );
+}
+
+function nameEditor(what: Defined, name: string | undefined, isChange: boolean): string {
+  if (name === undefined) return t('New {what}', { what });
+  return isChange ? t('Change {name}', { name }) : name;
+}

@@ -1,0 +1,46 @@
+import type { Relation, RelationDefinition } from '@relata/client';
+import { t } from '../languages/text.ts';
+import type { Kind } from '../parts/definitions.tsx';
+import type { PartNames } from '../rules/changes.ts';
+
+/** What a new one begins with. */
+export const EMPTY: RelationDefinition = {
+  name: '',
+  tag: '',
+  twoWay: false,
+  enabled: true,
+  source: { all: [] },
+  target: { all: [] },
+  match: [],
+  sort: [],
+  names: [],
+  excludeSameGroup: true,
+};
+
+const nameParts = (): PartNames<RelationDefinition> => ({
+  ...{
+    kind: t('Kind'),
+    name: t('Name'),
+    tag: t('Tag'),
+    description: t('Description'),
+    enabled: t('Answers'),
+  },
+  ...{ twoWay: t('Both ways'), excludeSameGroup: t('Exclude variants') },
+  ...{ source: t('From these products'), target: t('To these products'), match: t('What must match') },
+  ...{ sort: t('Sort order'), names: t('Names for shoppers') },
+});
+
+export const RELATION: Kind<Relation, RelationDefinition> = {
+  what: 'relation',
+  list: ({ relata, projectId }, signal) => relata.relations.list(projectId, { signal }),
+  get: ({ relata, projectId, id }, signal) => relata.relations.get(projectId, id, signal && { signal }),
+  create: ({ relata, projectId }, definition) => relata.relations.create(projectId, definition),
+  put: ({ relata, projectId, id }, definition, options) =>
+    relata.relations.put({ projectId, relationId: id }, definition, options),
+  delete: ({ relata, projectId, id }) => relata.relations.delete(projectId, id),
+  nameParts,
+  isBusy: ({ state }) => state === 'building',
+  canUndo: true,
+  sayState: ({ state }) =>
+    state === 'building' ? t('It returns results as soon as its index is built.') : '',
+};

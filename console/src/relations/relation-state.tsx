@@ -1,0 +1,13 @@
+import type { Relation } from '@relata/client';
+import { t } from '../languages/text.ts';
+
+/** Whether a relation answers, and why not. */
+export function RelationState({ relation }: { relation: Pick<Relation, 'state' | 'enabled'> }) {
+  if (relation.state === 'misconfigured') return <span className="badge bad">{t('misconfigured')}</span>;
+  if (relation.state === 'building') return <span className="badge busy">{t('building')}</span>;
+  return relation.enabled !== false ? (
+    <span className="badge good">{t('answers')}</span>
+  ) : (
+    <span className="badge">{t('switched off')}</span>
+  );
+}
