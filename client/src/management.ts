@@ -1,6 +1,6 @@
 import { type Page, paging, readTagged } from './page.ts';
 import type { BodyOf, CallOptions, QueryOf, Transport } from './transport.ts';
-import type { Attribute, Ontology } from './wire.ts';
+import type { Ontology, SentAttribute, SentOntology } from './wire.ts';
 
 /** Which span; a day up to now when nothing is said. Source: docs/interface.md §14.7. */
 export type SpanQuery = CallOptions & QueryOf<'getManagementApiKeysByIdStatistics'>;
@@ -89,7 +89,7 @@ export function createOntology({ call, request }: Transport) {
     get: (projectId: number, options: CallOptions = {}) =>
       readTagged<Ontology>({ request }, path(projectId), options),
     /** The list is complete: what it leaves out is removed. Starts a re-extraction. */
-    put: (projectId: number, ontology: Ontology, options: CallOptions = {}) =>
+    put: (projectId: number, ontology: SentOntology, options: CallOptions = {}) =>
       call('putManagementProjectsByIdOntology', { path: { id: projectId }, body: ontology }, options),
     /** How much of the catalog each attribute covers, its values and its problems. Source: docs/interface.md §11.6. */
     coverage: (
@@ -104,7 +104,7 @@ export function createOntology({ call, request }: Transport) {
     /** What a changed attribute would do. `deleted`: ids of attributes that go with the change. */
     preview: (
       projectId: number,
-      attribute: Attribute,
+      attribute: SentAttribute,
       { deleted, ...options }: CallOptions & { readonly deleted?: readonly number[] } = {},
     ) =>
       call(

@@ -109,6 +109,8 @@ export type AttributeEffect = {
       value: string;
     }>;
   }>;
+  /** with renameTo: what names the attribute */
+  uses?: Array<AttributeUse>;
 };
 
 export type AttributeSuggestion = {
@@ -140,6 +142,14 @@ export type AttributeSuggestion = {
   };
   /** the body of POST …/ontology/preview */
   draft: AttributeDraft;
+};
+
+export type AttributeUse = {
+  kind: "relation" | "channel" | "pipeline" | "project";
+  id: number;
+  name: string;
+  /** whether it follows; a pipeline goes on sending the former name, which stays a synonym */
+  isRenamed: boolean;
 };
 
 export type AuditEntry = {
@@ -199,7 +209,7 @@ export type CellProblem = {
 };
 
 export type ChangedAttribute = {
-  attribute: Attribute;
+  attribute: SentAttribute;
   /** ids of other attributes that are deleted with the change, so that their keys are free */
   deleted?: Array<number>;
 };
@@ -2172,6 +2182,30 @@ export type Scope = {
   id: number;
 };
 
+export type SentAttribute = {
+  id?: number;
+  name: string;
+  type: "TEXT_ATTRIBUTE" | "NUMERIC_ATTRIBUTE" | "BOOLEAN_ATTRIBUTE" | "DATE_ATTRIBUTE" | "UNTYPED_ATTRIBUTE";
+  unitName?: string;
+  decimal?: "point" | "comma";
+  synonyms?: Array<string>;
+  /** why a full update gave the attribute its type; set by the service, ignored in a PUT */
+  reason?: string;
+  /** sets the type back to automatic: the next full update judges the values anew */
+  typing?: "automatic";
+  /** the name that it is to have; relations, channels and settings that name it follow */
+  renameTo?: string;
+  /** with renameTo: whether the former name stays a synonym; default: true */
+  keepSynonym?: boolean;
+};
+
+export type SentOntology = {
+  mode: "automatic" | "own";
+  /** what the project calls units, to a spelling of the table of units: {"Daumen":"in"} */
+  unitAliases?: Record<string, string>;
+  attributes: Array<SentAttribute>;
+};
+
 export type SftpDestination = {
   type: "sftp";
   /** a host name or an IP address */
@@ -3708,7 +3742,7 @@ export interface Operations {
   /** Replace the ontology of a project; answers follow at once, the report and relations by a task */
   putManagementProjectsByIdOntology: {
     path: { id: number; };
-    body: Ontology;
+    body: SentOntology;
     answer: Ontology;
   };
   /** List the pipelines of a project */

@@ -349,6 +349,36 @@ test('an attribute gets another unit, and the products follow (§11.5)', async (
   await page.getByText('1 not extracted').waitFor();
 });
 
+test('an attribute gets another name, and what names it follows in one step that can be undone (§11.8)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const id = await makeExampleProject(service, 'Renamed');
+  const page = await enter(`#/projects/${id}/ontology`);
+  await page.evaluate((key) => {
+    localStorage.setItem(key, JSON.stringify([{ name: 'By shank', query: 'sort=Shank&q=bit' }]));
+  }, `relata-views-${id}`);
+  const readViews = () => page.evaluate((key) => localStorage.getItem(key), `relata-views-${id}`);
+  const readRelation = async () => (await service.relata.relations.list(id))[0];
+  await page.getByRole('button', { name: 'Shank', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: 'Shank' });
+  await dialog.getByLabel('Name', { exact: true }).fill('Shank of the bit');
+  await dialog.getByText('Follow the new name:').waitFor();
+  await dialog.getByText('Values that remain facts').waitFor();
+  await dialog.getByText('Follow the new name:').getByText('Bits for this drill');
+  await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+  await dialog.waitFor({ state: 'detached' });
+  const renamed = await readRelation();
+  assert.deepEqual([renamed?.match?.[0]?.target, renamed?.misconfigured], ['Shank of the bit', false]);
+  const { value } = await service.relata.ontology.get(id);
+  const attribute = value.attributes.find(({ name }) => name === 'Shank of the bit');
+  assert.deepEqual(attribute?.synonyms, ['Shank']);
+  assert.match((await readViews()) ?? '', /sort=Shank\+of\+the\+bit/);
+
+  await page.getByRole('button', { name: 'Undo', exact: true }).click();
+  await page.getByRole('button', { name: 'Shank', exact: true }).waitFor();
+  assert.equal((await readRelation())?.match?.[0]?.target, 'Shank');
+  assert.match((await readViews()) ?? '', /sort=Shank&/);
+});
+
 test('an attribute is removed when one says so twice, and the relations that look at it are named (§11.1)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);

@@ -394,6 +394,7 @@ export const de: Readonly<Record<string, string>> = {
   'First products': 'Erste Produkte',
   'Fixed text': 'Festtext',
   Folder: 'Ordner',
+  'Follow the new name': 'Folgen dem neuen Namen',
   'For developers': 'Für Entwickler',
   Format: 'Format',
   'Former secret': 'Früheres Geheimnis',
@@ -404,6 +405,7 @@ export const de: Readonly<Record<string, string>> = {
   'From this product': 'Von diesem Produkt',
   'Full update': 'Vollständige Aktualisierung',
   'Full: the file is the whole catalog': 'Vollständig: Die Datei ist der ganze Katalog',
+  'Go on with the former name, as a synonym': 'Behalten den früheren Namen als Synonym',
   'Go to sign-in': 'Zur Anmeldung',
   'Go to the overview': 'Zur Übersicht',
   'Go to …': 'Gehe zu …',
@@ -490,6 +492,8 @@ export const de: Readonly<Record<string, string>> = {
   'Join Relata': 'Relata beitreten',
   'Keep it': 'Behalten',
   'Keep mine': 'Meine behalten',
+  'Keep “{name}” as a synonym, and change what names it':
+    '„{name}“ als Synonym behalten und alles ändern, was es nennt',
   'Kept by the process that answered, since {moment}. Other processes have their own.':
     'Vom antwortenden Prozess aufbewahrt, seit {moment}. Andere Prozesse haben ihre eigenen.',
   'Kept in memory since the start of the service, {moment}.':
@@ -671,6 +675,8 @@ export const de: Readonly<Record<string, string>> = {
     'Andere Systeme erfahren, was geschieht: signierte Anfragen, der Reihe nach, wiederholt bis zum Empfang.',
   'Other upload keys for this attribute, comma-separated':
     'Weitere Schlüssel für dieses Attribut, durch Komma getrennt',
+  'Otherwise its facts are lost, and what names it cannot work.':
+    'Sonst gehen seine Fakten verloren, und was es nennt, funktioniert nicht mehr.',
   'Otherwise only those of the sources in the file.': 'Sonst nur die der Quellen in der Datei.',
   'Over time': 'Im Zeitverlauf',
   Overview: 'Übersicht',
@@ -1444,6 +1450,7 @@ export const de: Readonly<Record<string, string>> = {
   'the oldest first': 'die ältesten zuerst',
   'the ontology does not know this key': 'die Ontologie kennt diesen Schlüssel nicht',
   'the product is one of {identifiers}': 'Produkt ist eines von {identifiers}',
+  'the settings of the project': 'die Einstellungen des Projekts',
   'the table with its columns, as CSV': 'die Tabelle mit ihren Spalten, als CSV',
   'the whole account': 'das ganze Konto',
   'this session': 'diese Sitzung',

@@ -4,6 +4,8 @@ import type {
   AttributeEffect as EffectAnswer,
   Ontology,
   Coverage as OntologyCoverage,
+  SentAttribute,
+  SentOntology,
   Tagged,
 } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
@@ -13,7 +15,7 @@ import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { type Draft, Meanwhile, mergeOver, useDraft } from '../parts/forms/draft.tsx';
-import { Fields, SelectField, TextField, TextsField } from '../parts/forms/field.tsx';
+import { Fields, SelectField, SwitchField, TextField, TextsField } from '../parts/forms/field.tsx';
 import { ErrorNote, Loading } from '../parts/page.tsx';
 import { Figure, Meter } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
@@ -26,7 +28,7 @@ import { useRelata, useRights } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
 
 const SHOWN_VALUES = 12;
-export type ChangeOntology = (ontology: Ontology) => Ontology;
+export type ChangeOntology = (ontology: Ontology) => SentOntology;
 
 /** An attribute as it is typed: every part is there, so that two versions can be compared. */
 type AttributeDraft = Required<Pick<Attribute, 'name' | 'type' | 'unitName' | 'decimal' | 'synonyms'>>;
@@ -63,11 +65,12 @@ export function AttributeDialog({ opened, ontology, coverage, onClose, onSave }:
   }, [opened, ontology]);
   const edited = useDraft<AttributeDraft>(stored, NEW, nameParts());
   const { draft, base, change, round } = edited;
-  const [before, after] = [base.value, draft].map((one) => toAttribute(opened, one)) as [
-    Attribute,
-    Attribute,
-  ];
-  const save = () => onSave((now) => withAttribute(now, opened, edited)).then(() => edited.adopt(draft));
+  const [follows, setFollows] = useState(true);
+  const before = toAttribute(opened, base.value);
+  const changed = toAttribute(opened, draft);
+  const after = opened ? withName(changed, before.name, follows) : changed;
+  const save = () =>
+    onSave((now) => withAttribute(now, opened, { ...edited, follows })).then(() => edited.adopt(draft));
   const remove = () =>
     onSave((now) => ({
       ...now,
@@ -88,6 +91,14 @@ export function AttributeDialog({ opened, ontology, coverage, onClose, onSave }:
       <AttributeFields key={round} draft={draft} change={change} />
       {opened && (
         <>
+          {draft.name !== before.name && (
+            <SwitchField
+              label={t('Keep “{name}” as a synonym, and change what names it', { name: before.name })}
+              hint={t('Otherwise its facts are lost, and what names it cannot work.')}
+              checked={follows}
+              onChange={setFollows}
+            />
+          )}
           <AttributeEffect before={before} after={after} />
           {coverage && <Values coverage={coverage} />}
           <UsedBy attribute={before.name} />
@@ -105,15 +116,25 @@ const findAttribute = ({ attributes }: Ontology, { id, name }: Pick<Attribute, '
 function withAttribute(
   now: Ontology,
   opened: Attribute | undefined,
-  edited: Draft<AttributeDraft>,
-): Ontology {
+  { follows, ...edited }: Draft<AttributeDraft> & { readonly follows: boolean },
+): SentOntology {
   if (opened === undefined)
     return { ...now, attributes: [...now.attributes, toAttribute(undefined, edited.draft)] };
   const theirs = findAttribute(now, opened);
   if (theirs === undefined) throw new Error(t('Somebody else has removed this attribute meanwhile.'));
-  const merged = toAttribute(theirs, mergeOver(edited, toDraft(theirs), 'attribute'));
+  const merged = withName(
+    toAttribute(theirs, mergeOver(edited, toDraft(theirs), 'attribute')),
+    theirs.name,
+    follows,
+  );
   return { ...now, attributes: now.attributes.map((one) => (one === theirs ? merged : one)) };
 }
+
+/** @returns the attribute with its new name, which what names it follows where it should. Source: docs/interface.md §11.8 */
+const withName = (attribute: Attribute, former: string, follows: boolean): SentAttribute =>
+  follows && attribute.name !== former && attribute.name !== ''
+    ? { ...attribute, name: former, renameTo: attribute.name }
+    : attribute;
 
 /** Only what the type allows. Source: docs/interface.md §11.1. */
 function toAttribute(stored: Attribute | undefined, draft: AttributeDraft): Attribute {
@@ -273,14 +294,15 @@ function Values({ coverage }: { coverage: AttributeCoverage }) {
 const SHOWN = 5;
 
 /** What a change would do to the facts, before it is saved. */
-function AttributeEffect({ before, after }: { before: Attribute; after: Attribute }) {
+function AttributeEffect({ before, after }: { before: Attribute; after: SentAttribute }) {
   const relata = useRelata();
   const project = useProject();
   const wanted = useSettled(JSON.stringify(after));
   const isChanged = wanted !== JSON.stringify(before);
   const effect = useQuery({
     queryKey: ['attribute-effect', project.id, wanted],
-    queryFn: ({ signal }) => relata.ontology.preview(project.id, JSON.parse(wanted) as Attribute, { signal }),
+    queryFn: ({ signal }) =>
+      relata.ontology.preview(project.id, JSON.parse(wanted) as SentAttribute, { signal }),
     enabled: isChanged,
     staleTime: 30_000,
   });
@@ -291,7 +313,7 @@ function AttributeEffect({ before, after }: { before: Attribute; after: Attribut
 }
 
 export function Effect({ effect }: { effect: EffectAnswer }) {
-  const { kept, gained, lost, sampled, sampledProducts } = effect;
+  const { kept, gained, lost, sampled, sampledProducts, uses = [] } = effect;
   return (
     <div className="stack" aria-live="polite">
       <h3>
@@ -306,9 +328,37 @@ export function Effect({ effect }: { effect: EffectAnswer }) {
         <Figure label={t('Become facts')} value={formatCount(gained.count)} />
         <Figure label={t('No longer facts')} value={formatCount(lost.count)} />
       </dl>
+      <Uses title={t('Follow the new name')} list={uses.filter(({ isRenamed }) => isRenamed)} />
+      <Uses
+        title={t('Go on with the former name, as a synonym')}
+        list={uses.filter(({ isRenamed }) => !isRenamed)}
+      />
       <Examples title={t('Become facts')} list={gained.examples} />
       <Examples title={t('No longer facts')} list={lost.examples} />
     </div>
+  );
+}
+
+type Use = NonNullable<EffectAnswer['uses']>[number];
+
+/** Relations, channels, pipelines and the settings of the project, each with its page. */
+function Uses({ title, list }: { title: string; list: readonly Use[] }) {
+  const project = useProject();
+  if (list.length === 0) return null;
+  const linkOf = ({ kind, id }: Use) =>
+    kind === 'project'
+      ? linkTo('projects', project.id, 'settings')
+      : linkTo('projects', project.id, `${kind}s`, id);
+  return (
+    <p className="small">
+      <span className="soft">{title}: </span>
+      {list.map((one, at) => (
+        <span key={`${one.kind} ${one.id}`}>
+          {at > 0 && ', '}
+          <a href={linkOf(one)}>{one.kind === 'project' ? t('the settings of the project') : one.name}</a>
+        </span>
+      ))}
+    </p>
   );
 }
 

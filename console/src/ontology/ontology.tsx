@@ -4,6 +4,8 @@ import {
   type Ontology,
   type Relata,
   RelataError,
+  type SentAttribute,
+  type SentOntology,
   type Tagged,
 } from '@relata/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
@@ -19,6 +21,7 @@ import { useTell } from '../parts/toasts.tsx';
 import { type CoveredAttribute, listWorstFirst } from '../rules/category-coverage.ts';
 import { readPath } from '../rules/category-path.ts';
 import { formatAll, formatCount, formatPercent, formatType } from '../rules/format.ts';
+import { renameInBrowser } from '../state/kept-views.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo, linkWith, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
@@ -65,11 +68,12 @@ function useSave() {
   const tell = useTell();
   const reread = () => queries.invalidateQueries({ queryKey: ['ontology', project.id] });
 
-  async function write(change: ChangeOntology, tries = MOST_TRIES): Promise<Ontology> {
-    const { value, etag } = await relata.ontology.get(project.id);
+  async function write(change: ChangeOntology, tries = MOST_TRIES) {
+    const { value: former, etag } = await relata.ontology.get(project.id);
+    const sent = change(former);
     try {
-      await relata.ontology.put(project.id, change(value), etag ? { ifMatch: etag } : {});
-      return value;
+      await relata.ontology.put(project.id, sent, etag ? { ifMatch: etag } : {});
+      return { former, sent };
     } catch (error) {
       if (!(error instanceof RelataError && error.status === 412) || tries === 1) throw error;
       return write(change, tries - 1);
@@ -77,12 +81,15 @@ function useSave() {
   }
 
   return async (change: ChangeOntology) => {
-    const former = await write(change).finally(reread);
-    const undo = await undoOntology(relata, project.id, former);
+    const { former, sent } = await write(change).finally(reread);
+    const renames = listRenames(sent);
+    const undo = await undoOntology(relata, project.id, toFormer(former, renames));
+    for (const { name, renameTo } of renames) renameInBrowser(project.id, name, renameTo);
     tell.undoable(
       t('The ontology is saved'),
       async () => {
         await undo();
+        for (const { name, renameTo } of renames) renameInBrowser(project.id, renameTo, name);
         await reread();
         recount();
       },
@@ -98,6 +105,20 @@ function useSave() {
       .then(() => queries.invalidateQueries({ queryKey: ['coverage', project.id] }));
   }
 }
+
+type Renaming = SentAttribute & { readonly renameTo: string };
+
+const listRenames = ({ attributes }: SentOntology): Renaming[] =>
+  attributes.filter((one): one is Renaming => one.renameTo !== undefined);
+
+/** What was renamed with all that names it gets its former name back in the same way. Source: docs/interface.md §11.8 rule 4. */
+const toFormer = ({ attributes, ...rest }: Ontology, renames: readonly Renaming[]): SentOntology => ({
+  ...rest,
+  attributes: attributes.map((one) => {
+    const renamed = renames.find(({ id }) => id === one.id);
+    return renamed ? { ...one, name: renamed.renameTo, renameTo: one.name, keepSynonym: false } : one;
+  }),
+});
 
 /** The products follow by a task that is listed before the change is answered. Source: docs/interface.md §11.5. */
 async function untilDone(relata: Relata, projectId: number): Promise<void> {

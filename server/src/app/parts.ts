@@ -26,6 +26,7 @@ import { createSuggestions } from '../suggestions/suggestions.ts';
 import { createTasks } from '../tasks/tasks.ts';
 import { createWebhooks } from '../webhooks/webhooks.ts';
 import { listGauges } from './gauges.ts';
+import { createNaming } from './naming.ts';
 import { watchStore } from './store-watch.ts';
 import {
   openOwnStorage,
@@ -138,6 +139,7 @@ export async function openParts(
     },
     onCommitRefused: (code) => metrics.countRefusedCommit(code),
     onOntologyFollowed: relations.follow,
+    listNaming: createNaming(() => ({ projects, relations, channels, pipelines })),
   });
 
   const rooms = { ...base, tasks, catalog, relations };

@@ -4,6 +4,7 @@ import type { ThreadPool } from '../storage/threads/threads.ts';
 import type { TaskRun, Tasks } from '../tasks/tasks.ts';
 import type { Scans } from './browse/browse.ts';
 import type { Ingest } from './ingest/ingest.ts';
+import type { ListNaming } from './ontology/ontology.ts';
 import type { CatalogStore, ChangeCounts } from './port.ts';
 import type { OnInvalid } from './products/products.ts';
 
@@ -39,4 +40,6 @@ export interface CatalogParts extends Pick<Base, 'clock' | 'database' | 'logger'
   onCommitRefused(code: FailureCode): void;
   /** Facts follow another ontology now; awaited before the task that made them ends. */
   onOntologyFollowed(run: TaskRun): Promise<void>;
+  /** What other rooms define that names attributes. */
+  readonly listNaming: ListNaming;
 }

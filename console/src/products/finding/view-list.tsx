@@ -3,12 +3,13 @@ import { t } from '../../languages/text.ts';
 import { Button, CopyButton, IconButton } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/forms/field.tsx';
+import { readViews, type SavedView, withoutView, withView } from '../../rules/saved-views.ts';
+import { viewsOf } from '../../state/kept-views.ts';
 import { useProject } from '../../state/project.ts';
 import { linkTo, linkWith } from '../../state/route.ts';
 import { writeColumns } from '../grid/columns.ts';
 import { useColumns } from '../grid/kept-columns.ts';
 import type { ProductFilters } from './product-filters.ts';
-import { readViews, type SavedView, withoutView, withView } from './saved-views.ts';
 
 /** Views by name, kept by this browser, and the link that shows the present one to somebody else. */
 export function ViewList({ filters }: { filters: ProductFilters }) {
@@ -26,7 +27,7 @@ export function ViewList({ filters }: { filters: ProductFilters }) {
 function Views({ filters, onClose }: { filters: ProductFilters; onClose(): void }) {
   const { id } = useProject();
   const columns = useColumns();
-  const key = `relata-views-${id}`;
+  const key = viewsOf(id);
   const [views, setViews] = useState(() => readViews(localStorage.getItem(key)));
   const [name, setName] = useState('');
   const list = linkTo('projects', id, 'products');

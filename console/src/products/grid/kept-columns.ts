@@ -1,4 +1,5 @@
 import { useMemo, useSyncExternalStore } from 'react';
+import { columnsOf } from '../../state/kept-views.ts';
 import { useProject } from '../../state/project.ts';
 import { useRoute } from '../../state/route.ts';
 import { type Column, readColumns, writeColumns } from './columns.ts';
@@ -8,11 +9,10 @@ const watch = (changed: () => void) => {
   watchers.add(changed);
   return () => void watchers.delete(changed);
 };
-const keyOf = (projectId: number) => `relata-columns-${projectId}`;
 
 /** Kept by this browser, for each project. */
 export function storeColumns(projectId: number, columns: readonly Column[]): void {
-  localStorage.setItem(keyOf(projectId), writeColumns(columns));
+  localStorage.setItem(columnsOf(projectId), writeColumns(columns));
   for (const changed of watchers) changed();
 }
 
@@ -20,7 +20,7 @@ export function storeColumns(projectId: number, columns: readonly Column[]): voi
 export function useColumns(): readonly Column[] {
   const { query } = useRoute();
   const { id } = useProject();
-  const stored = useSyncExternalStore(watch, () => localStorage.getItem(keyOf(id)) ?? '');
+  const stored = useSyncExternalStore(watch, () => localStorage.getItem(columnsOf(id)) ?? '');
   const text = query.get('columns') ?? stored;
   return useMemo(() => readColumns(text), [text]);
 }

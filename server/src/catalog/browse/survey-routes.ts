@@ -12,7 +12,8 @@ import {
   serveRaw,
 } from '../../http/server/server.ts';
 import type { Catalog } from '../catalog.ts';
-import { AttributeSchema, CategoryPath } from '../products/products.ts';
+import type { AttributeUse } from '../ontology/ontology.ts';
+import { CategoryPath, SentAttribute } from '../products/products.ts';
 import { readCategory } from './product-list.ts';
 import type { SurveyPart, SurveyQuestion, SurveyResult } from './survey.ts';
 
@@ -30,7 +31,7 @@ const CoverageQuery = Type.Object({
 
 const ChangedAttribute = Type.Object(
   {
-    attribute: AttributeSchema,
+    attribute: SentAttribute,
     deleted: Type.Optional(
       Type.Array(Type.Integer({ minimum: 1 }), {
         maxItems: 100,
@@ -84,6 +85,17 @@ const Coverage = Type.Object(
 );
 
 const Counted = Type.Object({ count: Type.Integer({ description: 'of values' }), examples: Examples });
+const Use = Type.Object(
+  {
+    kind: oneOf(['relation', 'channel', 'pipeline', 'project']),
+    id: Type.Integer(),
+    name: Type.String(),
+    isRenamed: Type.Boolean({
+      description: 'whether it follows; a pipeline goes on sending the former name, which stays a synonym',
+    }),
+  },
+  { title: 'AttributeUse' },
+);
 const Effect = Type.Object(
   {
     ...looked,
@@ -92,6 +104,7 @@ const Effect = Type.Object(
     gained: Counted,
     lost: Counted,
     problems: Problems,
+    uses: Type.Optional(Type.Array(Use, { description: 'with renameTo: what names the attribute' })),
   },
   { title: 'AttributeEffect' },
 );
@@ -130,10 +143,12 @@ export const surveyRoutes =
       summary: 'What a changed attribute would do to the facts of the catalog; nothing is stored',
       ...{ body: ChangedAttribute, answer: { 200: Effect } },
       async handle(request, reply) {
+        const { project, body } = request;
+        const { attribute, deleted = [] } = body;
         const isWhole = request.query.sample === 'all';
-        const { attribute, deleted = [] } = request.body;
-        const question = { kind: 'effect', attribute, deleted } as const;
-        return answer<typeof Effect>(parts, { request, reply, isWhole, question });
+        const planned = await parts.catalog.ontology.planRename(project, attribute);
+        const question = { kind: 'effect', attribute: planned.attribute, deleted } as const;
+        return answer<typeof Effect>(parts, { request, reply, isWhole, question, uses: planned.uses });
       },
     });
   };
@@ -143,11 +158,13 @@ interface Asked {
   readonly reply: FastifyReply;
   readonly isWhole: boolean;
   readonly question: SurveyQuestion;
+  /** Told beside what is counted. */
+  readonly uses?: readonly AttributeUse[] | undefined;
 }
 
 async function answer<Answer extends TSchema>(
   { catalog, countLook }: SurveyRouteParts,
-  { request, reply, isWhole, question }: Asked,
+  { request, reply, isWhole, question, uses }: Asked,
 ): Promise<Sent<Static<Answer>> | RawAnswer> {
   countLook(request, reply);
   return whileCallerWaits(reply, async (signal) => {
@@ -156,11 +173,12 @@ async function answer<Answer extends TSchema>(
     const first = await parts.next();
     const all = follow(first, parts);
     if ((request.headers.accept ?? '').includes(NDJSON)) {
-      return sendRaw(reply, `${NDJSON}; charset=utf-8`, Readable.from(writeLines(all), { highWaterMark: 1 }));
+      const lines = writeLines(all, uses);
+      return sendRaw(reply, `${NDJSON}; charset=utf-8`, Readable.from(lines, { highWaterMark: 1 }));
     }
     // The scanning thread counts what the question asks for, which no type says.
     for await (const { result } of all)
-      if (result !== undefined) return flatten(result) as unknown as Sent<Static<Answer>>;
+      if (result !== undefined) return flatten(result, uses) as unknown as Sent<Static<Answer>>;
     throw new Error('a survey ends with a result');
   });
 }
@@ -177,10 +195,16 @@ async function* follow(
   }
 }
 
-async function* writeLines(parts: AsyncGenerator<SurveyPart, void>): AsyncGenerator<string> {
+async function* writeLines(
+  parts: AsyncGenerator<SurveyPart, void>,
+  uses: Asked['uses'],
+): AsyncGenerator<string> {
   for await (const { result, ...progress } of parts) {
-    yield `${JSON.stringify({ ...progress, ...(result && { result: flatten(result) }) })}\n`;
+    yield `${JSON.stringify({ ...progress, ...(result && { result: flatten(result, uses) }) })}\n`;
   }
 }
 
-const flatten = ({ counted, ...looked }: SurveyResult) => ({ ...looked, ...counted });
+const flatten = ({ counted, ...looked }: SurveyResult, uses: Asked['uses']) => ({
+  ...{ ...looked, ...counted },
+  ...(uses && { uses }),
+});

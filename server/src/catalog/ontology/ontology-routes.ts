@@ -4,9 +4,9 @@ import { type Routes, type RouteTools, serve } from '../../http/server/server.ts
 import type { Projects } from '../../projects/projects.ts';
 import type { Database } from '../../storage/storage.ts';
 import type { Catalog } from '../catalog.ts';
-import { OntologyDocument } from '../products/products.ts';
+import { OntologyDocument, SentOntology } from '../products/products.ts';
 import type { Ontology } from './attribute.ts';
-import { checkOntology, documentOf, markOfOntology } from './ontology-change.ts';
+import { documentOf, markOfOntology } from './ontology-change.ts';
 
 interface OntologyRouteParts extends RouteTools {
   readonly catalog: Catalog;
@@ -28,22 +28,22 @@ export const ontologyRoutes =
         answerOntology(reply, await catalog.store.getOntology(project.id)),
     });
     serve(server, 'PUT /management/projects/:id/ontology', {
-      ...{ ...about, headers: IfMatch, body: OntologyDocument },
+      ...{ ...about, headers: IfMatch, body: SentOntology },
       // 20,000 attributes of up to seven fields.
       config: { ...config, maxBodyMib: 16, holds: { names: 160_000 } },
       summary:
         'Replace the ontology of a project; answers follow at once, the report and relations by a task',
       async handle(request, reply) {
         const { project } = request;
-        checkOntology(request.body);
         const mayBeRepeated = Boolean(request.headers['idempotency-key']);
-        const requested = { ...request.body, expected: readIfMatch(request), mayBeRepeated };
+        const { caller: author, body } = request;
+        const requested = { ...body, expected: readIfMatch(request), mayBeRepeated, author };
         const answer = await answerOnce<ReturnType<typeof documentOf>>(request, async (record) => {
           const { ontology, changed } = await catalog.ontology.replace(project, requested);
           const answered = documentOf(ontology);
           const { mode, attributes } = answered;
           const change = {
-            ...{ author: request.caller, projectId: project.id, action: 'ontology.changed' },
+            ...{ author, projectId: project.id, action: 'ontology.changed' },
             subject: { type: 'project', id: project.id },
             details: { mode, attributes: attributes.length },
           };

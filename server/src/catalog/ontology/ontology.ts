@@ -33,6 +33,7 @@ export {
 export { NUMBER_FORMS, readPlain, splitMeasure } from './number-text.ts';
 export type { RequestedAttribute } from './ontology-change.ts';
 export {
+  checkOntology,
   identifyAttributes,
   isInPlace,
   isSameOntology,
@@ -54,6 +55,16 @@ export {
   type Observed,
   observeValue,
 } from './ontology-draft.ts';
+export {
+  type AttributeUse,
+  applyRenames,
+  type ListNaming,
+  listUses,
+  type NamingDefinition,
+  type Renames,
+  renameUses,
+  type SentAttribute,
+} from './renames.ts';
 export {
   addPlain,
   computeInBase,

@@ -81,6 +81,22 @@ export const AttributeSchema = Type.Object(
   },
   { additionalProperties: false, title: 'Attribute' },
 );
+/** An attribute as it is sent: it may get another name, with all that names it. Source: docs/interface.md §11.8. */
+export const SentAttribute = Type.Object(
+  {
+    ...AttributeSchema.properties,
+    renameTo: Type.Optional(
+      Type.String({
+        ...{ minLength: 1, maxLength: 255 },
+        description: 'the name that it is to have; relations, channels and settings that name it follow',
+      }),
+    ),
+    keepSynonym: Type.Optional(
+      Type.Boolean({ description: 'with renameTo: whether the former name stays a synonym; default: true' }),
+    ),
+  },
+  { additionalProperties: false, title: 'SentAttribute' },
+);
 export const OntologyDocument = Type.Object(
   {
     mode: oneOf(['automatic', 'own']),
@@ -94,6 +110,13 @@ export const OntologyDocument = Type.Object(
     attributes: Type.Array(AttributeSchema, { maxItems: ATTRIBUTES }),
   },
   { additionalProperties: false, title: 'Ontology' },
+);
+export const SentOntology = Type.Object(
+  {
+    ...OntologyDocument.properties,
+    attributes: Type.Array(SentAttribute, { maxItems: ATTRIBUTES }),
+  },
+  { additionalProperties: false, title: 'SentOntology' },
 );
 
 export const ProductParams = Type.Object({ ...ProjectParams.properties, identifier: Type.String() });

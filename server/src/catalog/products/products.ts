@@ -18,6 +18,8 @@ export {
   ProductListQuery,
   ProductPage,
   ProductParams,
+  SentAttribute,
+  SentOntology,
   TableProduct,
 } from './catalog-schemas.ts';
 export { checkIdentifiers, readIdentifierList, readIdentifiers, refuseCommas } from './identifiers.ts';

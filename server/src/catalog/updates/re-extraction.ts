@@ -1,16 +1,48 @@
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import type { Author } from '../../projects/projects.ts';
 import { refuseOtherState } from '../../storage/storage.ts';
 import type { TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
-import { isInPlace, isSameOntology, markOfOntology, type RequestedOntology } from '../ontology/ontology.ts';
+import {
+  applyRenames,
+  checkOntology,
+  isInPlace,
+  isSameOntology,
+  listUses,
+  markOfOntology,
+  type Renames,
+  type RequestedAttribute,
+  type RequestedOntology,
+  renameUses,
+  type SentAttribute,
+} from '../ontology/ontology.ts';
 import type { CatalogParts } from '../parts.ts';
 import { ReportPassage } from '../report-lines.ts';
 
 /** Changes of the ontology, and re-extraction, the task that follows them. Source: docs/interface.md §11.5. */
 export type OntologyChanges = ReturnType<typeof createOntologyChanges>;
 
-export function createOntologyChanges({ store, tasks, ingest, clock, onOntologyFollowed }: CatalogParts) {
-  const extractionTask: TaskDefinition<object> = {
+/** What follows a change of the ontology. */
+interface FollowUp {
+  /** Attributes that have other names now. */
+  readonly renamed?: Renamed;
+}
+
+interface Renamed {
+  readonly renames: Renames;
+  readonly author: Author;
+  readonly project: ChosenProject;
+}
+
+/** An ontology as a caller sends it. */
+interface SentOntology extends Omit<RequestedOntology, 'attributes'> {
+  readonly attributes: readonly SentAttribute[];
+  readonly author: Author;
+}
+
+export function createOntologyChanges(parts: CatalogParts) {
+  const { store, tasks, ingest, clock, onOntologyFollowed } = parts;
+  const extractionTask: TaskDefinition<FollowUp> = {
     kind: 'catalog.extract',
     name: 're-extraction',
     increment: 'STEP_BASED',
@@ -19,11 +51,17 @@ export function createOntologyChanges({ store, tasks, ingest, clock, onOntologyF
     run: runExtraction,
   };
 
-  async function runExtraction(_: object, run: TaskRun): Promise<void> {
+  async function runExtraction({ renamed }: FollowUp, run: TaskRun): Promise<void> {
+    // After a crash: what the change itself did is not done again.
+    if (renamed) await followRenames(renamed);
     // Pages take effect one after another, so the task cannot be cancelled without effect after the first.
     const done = await run.takeEffect(() => followAll(run));
     await onOntologyFollowed(run);
     await run.log(`looked at the facts of ${done} products`);
+  }
+
+  async function followRenames({ renames, author, project }: Renamed): Promise<void> {
+    await renameUses(await parts.listNaming(project), renames, author);
   }
 
   async function followAll(run: TaskRun): Promise<number> {
@@ -45,16 +83,26 @@ export function createOntologyChanges({ store, tasks, ingest, clock, onOntologyF
     return done;
   }
 
+  /** Only a request that renames something asks what is there. @throws request_invalid */
+  async function rename(project: ChosenProject, attributes: readonly SentAttribute[]) {
+    const isRenaming = attributes.some(({ renameTo }) => renameTo !== undefined);
+    return applyRenames(isRenaming ? (await store.getOntology(project.id)).attributes : [], attributes);
+  }
+
   /**
    * `mayBeRepeated`: it came with an idempotency key that has no answer yet.
    * @returns `changed` false when nothing differs @throws changed_meanwhile
    */
   async function replace(
     project: ChosenProject,
-    { mayBeRepeated, ...requested }: RequestedOntology & { readonly mayBeRepeated: boolean },
+    { mayBeRepeated, author, ...sent }: SentOntology & { readonly mayBeRepeated: boolean },
   ) {
+    const { attributes, renames } = await rename(project, sent.attributes);
+    const requested = { ...sent, attributes };
+    checkOntology(requested);
+    const renamed = { renames, author, project };
     try {
-      return await replaceExpected(project, requested);
+      return await replaceExpected(project, requested, renamed);
     } catch (error) {
       if (!mayBeRepeated || !isOtherState(error)) throw error;
       // The answer is stored after the ontology, in another transaction: when only that was lost, this is what the caller made.
@@ -65,7 +113,7 @@ export function createOntologyChanges({ store, tasks, ingest, clock, onOntologyF
     }
   }
 
-  async function replaceExpected(project: ChosenProject, requested: RequestedOntology) {
+  async function replaceExpected(project: ChosenProject, requested: RequestedOntology, renamed: Renamed) {
     const present = await store.getOntology(project.id);
     // The store compares again in its transaction; here it spares a task that would extract nothing.
     refuseOtherState(requested.expected, markOfOntology(present));
@@ -73,20 +121,32 @@ export function createOntologyChanges({ store, tasks, ingest, clock, onOntologyF
     if (isSameOntology(present, requested)) return { ontology: present, changed: false };
     // The task first: an ontology that changed without it would leave no report and old relations after a crash. It is
     // held until the ontology is stored; when it began before all the same, there is another.
-    const task = await tasks.accept<object>(extractionTask, { project, payload: {}, isHeld: true });
+    const isRenaming = Object.keys(renamed.renames).length > 0;
+    const payload = isRenaming ? { renamed } : {};
+    const task = await tasks.accept<FollowUp>(extractionTask, { project, payload, isHeld: true });
     try {
-      return await store.replaceOntology(project.id, requested);
+      const replaced = await store.replaceOntology(project.id, requested);
+      if (isRenaming) await followRenames(renamed);
+      return replaced;
     } finally {
       if (!(await tasks.release(task))) await startExtraction(project);
     }
   }
 
-  /** Starts the task for all products whose facts followed an older ontology. */
-  async function startExtraction(project: Pick<ChosenProject, 'id' | 'name' | 'origin'>): Promise<void> {
-    await tasks.accept<object>(extractionTask, { project, payload: {} });
+  /** @returns an attribute as it would be, and, where it would get another name, what names it. @throws request_invalid */
+  async function planRename(project: ChosenProject, sent: SentAttribute) {
+    const { attributes, renames } = await rename(project, [sent]);
+    const attribute = attributes[0] as RequestedAttribute;
+    if (sent.renameTo === undefined) return { attribute };
+    return { attribute, uses: listUses(await parts.listNaming(project), renames) };
   }
 
-  return { definitions: [extractionTask] as const, replace, startExtraction };
+  /** Starts the task for all products whose facts followed an older ontology. */
+  async function startExtraction(project: Pick<ChosenProject, 'id' | 'name' | 'origin'>): Promise<void> {
+    await tasks.accept<FollowUp>(extractionTask, { project, payload: {} });
+  }
+
+  return { definitions: [extractionTask] as const, replace, planRename, startExtraction };
 }
 
 const isOtherState = (error: unknown) => error instanceof ServiceError && error.code === 'changed_meanwhile';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readViews, withoutView, withView } from './saved-views.ts';
+import { readViews, withoutView, withRenamed, withView } from './saved-views.ts';
 
 const DRILLS = { name: 'Drills', query: 'category=Drills' };
 const BLACK = { name: 'Black', query: 'q=black' };
@@ -15,4 +15,20 @@ test('views are kept by their names, and what cannot be read is left out', () =>
     assert.deepEqual(readViews(broken), []);
   const many = Array.from({ length: 60 }, (_, at) => ({ name: `${at}`, query: '' }));
   assert.equal(many.reduce(withView, [] as ReturnType<typeof readViews>).length, 50);
+});
+
+test('a view follows an attribute to its new name: columns, order and what it is narrowed by', () => {
+  const view = (attribute: string) => ({
+    name: 'Sockets',
+    query: new URLSearchParams({
+      q: 'Socket',
+      columns: JSON.stringify(['group', `:${attribute}`, ':Socket count']),
+      sort: `${attribute}:desc`,
+      where: JSON.stringify([{ attribute, in: ['Socket'] }]),
+    }).toString(),
+  });
+  assert.deepEqual(withRenamed([view('Socket'), DRILLS], 'Socket', 'CPU socket'), [
+    view('CPU socket'),
+    DRILLS,
+  ]);
 });

@@ -31,3 +31,23 @@ export const withView = (views: readonly SavedView[], view: SavedView): readonly
 
 export const withoutView = (views: readonly SavedView[], name: string): readonly SavedView[] =>
   views.filter((one) => one.name !== name);
+
+/** @returns the views with another name of an attribute: in columns, in the order and in what they are narrowed by */
+export const withRenamed = (views: readonly SavedView[], from: string, to: string): readonly SavedView[] =>
+  views.map(({ name, query }) => {
+    const parts = new URLSearchParams(query);
+    const rename = (part: string, change: (text: string) => string) => {
+      const text = parts.get(part);
+      if (text) parts.set(part, change(text));
+    };
+    rename('columns', (text) => renameColumns(text, from, to));
+    rename('sort', (text) => (text.replace(/:desc$/, '') === from ? text.replace(from, () => to) : text));
+    rename('where', (text) =>
+      text.replaceAll(`"attribute":${JSON.stringify(from)}`, () => `"attribute":${JSON.stringify(to)}`),
+    );
+    return { name, query: parts.toString() };
+  });
+
+/** @returns columns of an address or a browser with another name of an attribute */
+export const renameColumns = (text: string, from: string, to: string): string =>
+  text.replaceAll(JSON.stringify(`:${from}`), () => JSON.stringify(`:${to}`));

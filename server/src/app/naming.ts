@@ -1,0 +1,61 @@
+import type { ListNaming, NamingDefinition } from '../catalog/ontology/ontology.ts';
+import type { Channels } from '../channels/channels.ts';
+import { markOfDefined } from '../definitions/definitions.ts';
+import type { Pipelines } from '../pipelines/pipelines.ts';
+import type { Projects } from '../projects/projects.ts';
+import { markOfRelation } from '../relations/definitions/definitions.ts';
+import type { Relations } from '../relations/relations.ts';
+
+interface NamingParts {
+  readonly projects: Projects;
+  readonly relations: Relations;
+  readonly channels: Channels;
+  readonly pipelines: Pipelines;
+}
+
+/** As many as a project may have of a kind. */
+const ALL = { limit: 1_000 } as const;
+
+/** @returns what lists all that names attributes of a project: relations, channels, pipelines and its settings */
+export const createNaming =
+  (parts: () => NamingParts): ListNaming =>
+  async (project) => {
+    const { projects, relations, channels, pipelines } = parts();
+    const related = (await relations.list(project.id)).map((relation): NamingDefinition => {
+      const { id, definition } = relation;
+      const { name } = definition;
+      return {
+        ...{ kind: 'relation', id, name, definition },
+        async replace(next, author) {
+          const expected = [markOfRelation(relation)];
+          await relations.replace(project, { id, expected, definition: next as typeof definition });
+          const subject = { type: 'relation', id, name };
+          await projects.recordChange({ author, projectId: project.id, action: 'relation.changed', subject });
+        },
+      };
+    });
+    const published = (await channels.list(project, ALL)).items.map(({ resource }): NamingDefinition => {
+      const { id, definition } = resource;
+      // Whatever else it holds names no attribute: formats and destinations have words of their own.
+      const { name, filter, mapping } = definition;
+      return {
+        ...{ kind: 'channel', id, name, definition: { filter, mapping } },
+        replace: (next, author) =>
+          channels.replace({ author, place: project }, { id, expected: [markOfDefined(resource)] }, {
+            ...definition,
+            ...next,
+          } as Parameters<Channels['replace']>[2]),
+      };
+    });
+    // What a pipeline sends goes on under the former name: under another one, values of both would stand in a product.
+    const fed = (await pipelines.list(project, ALL)).items.map(({ resource }): NamingDefinition => {
+      const { id, definition } = resource;
+      return { kind: 'pipeline', id, name: definition.name, definition: { mapping: definition.mapping } };
+    });
+    const settings: NamingDefinition = {
+      ...{ kind: 'project', id: project.id, name: project.name },
+      definition: await projects.getSettings(project.id),
+      replace: (next, author) => projects.changeProject(author, { id: project.id, settings: next }),
+    };
+    return [...related, ...published, ...fed, settings];
+  };
