@@ -563,7 +563,7 @@ test('a project is changed, deleted by its name, and brought back (§14.2)', asy
   // What somebody else has changed since stays when the rest is undone.
   await service.relata.projects.change(id, { locale: 'de-AT' });
   await page.getByRole('button', { name: 'Undo', exact: true }).click();
-  await page.locator('input[name=tags][value=""]').waitFor();
+  await page.getByLabel('Tags').and(page.locator('[value=""]')).waitFor();
   const { tags, name, locale } = await service.relata.projects.get(id);
   assert.deepEqual([tags, name, locale], [[], 'Hardware store DE', 'de-AT']);
   // A view without a search of its own: that of everything.
