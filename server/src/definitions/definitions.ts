@@ -98,16 +98,12 @@ export interface SentChange<Answered> extends Writer<Answered, ChosenProject> {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface DefinitionParts extends ResourceParts, Pick<Base, 'clock' | 'secrets'> {
-  readonly tasks: Pick<Tasks, 'listNumbered'>;
-}
-
 /** Of a kind in a project. */
 const MOST = 1_000;
 
 /** The lifecycle of a kind of resources of projects. */
 export function createDefinitions<Sent, Definition extends { readonly name: string }, State, Seen>(
-  parts: DefinitionParts,
+  parts: ResourceParts & Pick<Base, 'clock' | 'secrets'> & { readonly tasks: Pick<Tasks, 'listNumbered'> },
   kind: DefinitionKind<Sent, Definition, State, Seen>,
 ) {
   type Resource = Defined<Definition, State>;

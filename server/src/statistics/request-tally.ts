@@ -16,11 +16,6 @@ export interface AnsweredRequest {
   readonly isPatient: boolean;
 }
 
-export interface TalliedRequests {
-  readonly counts: readonly RequestCount[];
-  readonly noted: readonly NotedRequest[];
-}
-
 /** Source: docs/interface.md §14.7. */
 export const SLOW_MS = 1_000;
 export const MINUTE_SECONDS = 60;
@@ -84,7 +79,7 @@ export class RequestTally {
   }
 
   /** @returns the counts since the last call */
-  take(): TalliedRequests {
+  take(): { readonly counts: readonly RequestCount[]; readonly noted: readonly NotedRequest[] } {
     const taken = { counts: [...this.counts.values()], noted: this.noted };
     this.counts = new Map();
     this.noted = [];

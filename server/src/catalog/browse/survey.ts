@@ -114,13 +114,8 @@ export function surveyOperations(
   };
 }
 
-interface SurveyParts {
-  readonly open: Map<number, OpenSurvey>;
-  readonly openSuggestions: OpenTally;
-}
-
 async function surveyPart(
-  { open, openSuggestions }: SurveyParts,
+  { open, openSuggestions }: { readonly open: Map<number, OpenSurvey>; readonly openSuggestions: OpenTally },
   snapshot: CatalogSnapshot,
   order: SurveyOrder,
 ): Promise<SurveyPart> {

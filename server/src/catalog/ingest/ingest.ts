@@ -36,11 +36,6 @@ export interface Packed extends Extracted {
   readonly loan: Loan;
 }
 
-interface AcceptedForm {
-  readonly form: BodyForm;
-  readonly onInvalid?: OnInvalid;
-}
-
 /**
  * Bodies up to this size are checked where they arrive, 64 KiB in about a millisecond: a small update then never
  * queues behind a batch of 15 MB.
@@ -86,7 +81,7 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
     async accept(
       projectId: number,
       body: RawBody,
-      { form, onInvalid = 'refuse' }: AcceptedForm,
+      { form, onInvalid = 'refuse' }: { readonly form: BodyForm; readonly onInvalid?: OnInvalid },
     ): Promise<CheckResult & { readonly source: IngestSource }> {
       const { bytes, encoding, payload = openPayload(projectId) } = body;
       const loan = body.loan?.move();

@@ -95,14 +95,9 @@ export class CoverageTally {
   }
 }
 
-interface Distinguished {
-  readonly why: NotExtracted | undefined;
-  count: number;
-}
-
 class AttributeTally {
   private readonly attribute: Attribute | { readonly name: string; readonly type?: undefined };
-  private readonly values = new Map<string, Distinguished>();
+  private readonly values = new Map<string, { readonly why: NotExtracted | undefined; count: number }>();
   private readonly problems = new ProblemTally();
   private withValue = 0;
   private withFact = 0;

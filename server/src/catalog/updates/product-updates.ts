@@ -35,11 +35,6 @@ interface DeletePayload {
   readonly author?: ChangeAuthor;
 }
 
-interface DeleteOptions {
-  readonly author: ChangeAuthor;
-  readonly record: RecordAnswer<TaskAccepted>;
-}
-
 interface RestoreOptions extends RestoreOrder {
   readonly record: RecordAnswer<TaskAccepted>;
 }
@@ -138,7 +133,7 @@ export class ProductUpdates {
   async remove(
     project: ChosenProject,
     identifiers: readonly string[],
-    { author, record }: DeleteOptions,
+    { author, record }: { readonly author: ChangeAuthor; readonly record: RecordAnswer<TaskAccepted> },
   ): Promise<TaskAccepted> {
     const { store, tasks } = this.parts;
     const distinct = new Set<string>();
