@@ -7,7 +7,7 @@
 import type { CatalogFiles } from '../storage/sqlite/sqlite.ts';
 import type { Task } from '../tasks/tasks.ts';
 import {
-  keptOperations,
+  longReadOperations,
   type OpenTally,
   pageOperations,
   readProductPage,
@@ -47,7 +47,7 @@ export const ingestThreadOperations = (snapshots: CatalogSnapshots, files?: Cata
 /** What the scanning thread can do, and the one that makes long answers. `openSuggestions`: of the room that knows relations too. */
 export const scanThreadOperations = (snapshots: CatalogSnapshots, openSuggestions: OpenTally) => ({
   ...surveyOperations(snapshots, openSuggestions),
-  ...keptOperations(snapshots),
+  ...longReadOperations(snapshots),
   ...pageOperations(snapshots),
   ...madeAnswerOperations(snapshots),
 });

@@ -17,5 +17,5 @@ export {
   writeTableItem,
 } from './product-list.ts';
 export { pageOperations, readProductPage } from './product-page.ts';
-export { createScans, keptOperations, type Scans } from './scan-client.ts';
+export { createScans, longReadOperations, type Scans } from './scan-client.ts';
 export { type OpenTally, type SurveyResult, surveyOperations } from './survey.ts';

@@ -1,21 +1,11 @@
 import type { Operation, ThreadPool } from '../../storage/threads/threads.ts';
-import type { CatalogSnapshots, KeptChange, KeptPage, ProductChange, RestoreEffect } from '../port.ts';
+import type { CatalogSnapshot, CatalogSnapshots } from '../port.ts';
 import type { PageScans } from './product-page.ts';
 import type { SurveyOrder, SurveyPart } from './survey.ts';
 
-interface KeptChangesOrder extends KeptPage {
-  readonly projectId: number;
-}
-
-interface ProductChangesOrder {
-  readonly projectId: number;
-  readonly identifier: string;
-}
-
-interface WeighOrder {
-  readonly projectId: number;
-  readonly commit: number;
-}
+/** Of what commits changed: for a page, a product or a whole restore much of the undo log may have to be read. */
+const LONG_READS = ['listKeptChanges', 'listProductChanges', 'weighRestore'] as const;
+type LongRead = (typeof LONG_READS)[number];
 
 /**
  * Scans of catalogs, as the serving thread sees them: by one thread, which steps aside for all others, a part at a
@@ -23,12 +13,11 @@ interface WeighOrder {
  */
 export interface Scans extends PageScans {
   countProducts(projectId: number): Promise<number>;
-  /** @returns undefined for a commit that is not kept */
-  listKeptChanges(order: KeptChangesOrder, signal: AbortSignal): Promise<readonly KeptChange[] | undefined>;
-  /** @returns the changes of one product by commit, the last one first */
-  listProductChanges(order: ProductChangesOrder, signal: AbortSignal): Promise<readonly ProductChange[]>;
-  /** What a restore down to a commit would do. @returns undefined for one that is not kept */
-  weighRestore(order: WeighOrder, signal: AbortSignal): Promise<RestoreEffect | undefined>;
+  read<Name extends LongRead>(
+    name: Name,
+    order: { readonly projectId: number; readonly input: Parameters<CatalogSnapshot[Name]>[0] },
+    signal: AbortSignal,
+  ): ReturnType<CatalogSnapshot[Name]>;
   /** Counts part by part, until the caller stops iterating. @throws request_invalid */
   survey(
     order: Pick<SurveyOrder, 'projectId' | 'question' | 'isWhole'>,
@@ -46,10 +35,8 @@ export function createScans(threads: ThreadPool): Scans {
   ) => threads.run<Output>(operation, order, { key: order.projectId, unordered: true, signal });
   return {
     countProducts: (projectId) => run('countProducts', { projectId }),
-    listKeptChanges: (order, signal) => run('listKeptChanges', order, signal),
-    listProductChanges: (order, signal) => run('listProductChanges', order, signal),
+    read: (name, order, signal) => run(name, order, signal) as ReturnType<CatalogSnapshot[typeof name]>,
     makePage: (order, signal) => run('makePage', order, signal),
-    weighRestore: (order, signal) => run('weighRestore', order, signal),
     async *survey(order, signal) {
       const handle = nextHandle++;
       try {
@@ -65,15 +52,15 @@ export function createScans(threads: ThreadPool): Scans {
   };
 }
 
-/** What commits changed: for a page, a product or a whole restore much of the undo log may have to be read. */
-export const keptOperations = (snapshots: CatalogSnapshots): Record<string, Operation> => ({
-  listKeptChanges: async ({ projectId, ...page }: KeptChangesOrder) => ({
-    output: await snapshots.read(projectId, (snapshot) => snapshot.listKeptChanges(page)),
-  }),
-  listProductChanges: async ({ projectId, identifier }: ProductChangesOrder) => ({
-    output: await snapshots.read(projectId, (snapshot) => snapshot.listProductChanges(identifier)),
-  }),
-  weighRestore: async ({ projectId, commit }: WeighOrder) => ({
-    output: await snapshots.read(projectId, (snapshot) => snapshot.weighRestore(commit)),
-  }),
-});
+type Read = (input: never) => Promise<unknown>;
+
+/** What the scanning thread reads at once. */
+export const longReadOperations = (snapshots: CatalogSnapshots): Record<string, Operation> =>
+  Object.fromEntries(
+    LONG_READS.map((name) => [
+      name,
+      async ({ projectId, input }: { projectId: number; input: never }) => ({
+        output: await snapshots.read(projectId, (snapshot) => (snapshot[name] as Read)(input)),
+      }),
+    ]),
+  );

@@ -64,15 +64,15 @@ export function createKeptCommits({ store, scans, tasks, getSettings }: CatalogP
     },
     async listChanges(projectId: number, { cursor, limit, ...changes }: ChangesPage, signal: AbortSignal) {
       const after = cursor === undefined ? FIRST : readPlace(cursor);
-      const order = { projectId, ...changes, after, limit: limit + 1 };
-      const found = await scans.listKeptChanges(order, signal);
+      const input = { ...changes, after, limit: limit + 1 };
+      const found = await scans.read('listKeptChanges', { projectId, input }, signal);
       if (found === undefined) throw refuseUnkept(changes.commit);
       const page = found.slice(0, limit);
       const last = found.length > limit ? page.at(-1) : undefined;
       return { items: page.map(toShown), nextCursor: last === undefined ? null : writePlace(last) };
     },
     async listOfProduct(projectId: number, identifier: string, signal: AbortSignal) {
-      const found = await scans.listProductChanges({ projectId, identifier }, signal);
+      const found = await scans.read('listProductChanges', { projectId, input: identifier }, signal);
       const commits = await describe(
         projectId,
         found.map(({ commit }) => commit),
@@ -84,7 +84,7 @@ export function createKeptCommits({ store, scans, tasks, getSettings }: CatalogP
       return { items, ...(await readReach(projectId)) };
     },
     async weighRestore(projectId: number, commit: number, signal: AbortSignal) {
-      const effect = await scans.weighRestore({ projectId, commit }, signal);
+      const effect = await scans.read('weighRestore', { projectId, input: commit }, signal);
       if (effect === undefined) throw refuseUnkept(commit);
       return effect;
     },
