@@ -22,7 +22,7 @@ const SECRETS_UNREADABLE =
   'there are secrets that no key of the service decrypts: add their key to RELATA_SECRET_KEYS, or enter them again';
 
 /** Of a running service, what `transfer/owned-payloads.ts` reads in a copy of its database. backup.test.ts compares them. */
-export async function listKeptPayloads({
+export async function listNeededPayloads({
   catalog,
   pipelines,
   channels,
@@ -87,7 +87,7 @@ export function startUpkeep(parts: Parts) {
     },
     /** Payloads whose request was never accepted, because the process died in between. */
     async removeOrphans(): Promise<void> {
-      const owned = await listKeptPayloads(parts);
+      const owned = await listNeededPayloads(parts);
       for (const { projectId, name } of await payloads.listOlderThan(DAY_MS)) {
         if (!owned.has(name)) await payloads.remove(projectId, name);
       }

@@ -62,9 +62,9 @@ export const statisticsRoutes =
       // Bodies are what others sent: a viewer of the project does not see them.
       ...{ ...about, config: { ...config, role: 'editor' } },
       summary: 'The last requests of a project that failed or were slow, with the beginning of their bodies',
-      ...{ params: ProjectParams, query: KeptRequestQuery, answer: { 200: KeptRequestList } },
+      ...{ params: ProjectParams, query: RecentRequestQuery, answer: { 200: RecentRequestList } },
       handle: async ({ project, query }) => ({
-        ...statistics.listKept(project.id, query.kind),
+        ...statistics.listRecent(project.id, query.kind),
         isWhole: storage.place.kind === 'embedded',
       }),
     });
@@ -164,10 +164,10 @@ const KeyStatistics = Type.Object({ ...answeredSpan, requests: Requests }, { tit
 const Kind = Type.Union([Type.Literal('failed'), Type.Literal('slow')]);
 const TextOrNull = orNull(Type.String());
 
-const KeptRequestQuery = Type.Object({ kind: Type.Optional(Kind) });
+const RecentRequestQuery = Type.Object({ kind: Type.Optional(Kind) });
 
 /** Source: docs/interface.md §14.9. */
-const KeptRequestList = Type.Object(
+const RecentRequestList = Type.Object(
   {
     items: Type.Array(
       Type.Object(

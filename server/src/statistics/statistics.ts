@@ -11,7 +11,7 @@ import type { Projects } from '../projects/projects.ts';
 import type { Base, ControlTransaction, Database } from '../storage/storage.ts';
 import * as catalogStore from './catalog-count-store.ts';
 import { CatalogTally, type ProductCounts } from './catalog-tally.ts';
-import { type KeptKind, KeptRequests } from './kept-requests.ts';
+import { type RecentKind, RecentRequests } from './recent-requests.ts';
 import * as requestStore from './request-count-store.ts';
 import { HOUR_SECONDS, MINUTE_SECONDS, RequestTally, WHOLE_ACCOUNT } from './request-tally.ts';
 import { type Span, sumRequests, sumSizes } from './series.ts';
@@ -34,7 +34,7 @@ const SHOWN_REQUESTS = 100;
 export function createStatistics({ database, clock, logger, projects, countProducts }: StatisticsParts) {
   const requests = new RequestTally();
   const catalogs = new CatalogTally();
-  const noted = new KeptRequests();
+  const noted = new RecentRequests();
   const keptSince = clock.now();
   let timer: NodeJS.Timeout | undefined;
   let underWay: Promise<void> = Promise.resolve();
@@ -95,7 +95,7 @@ export function createStatistics({ database, clock, logger, projects, countProdu
     keepRequest: (request: MeasuredRequest, describe: () => SentRequest) =>
       noted.add(request, describe, clock.now()),
     /** Those that this process keeps, and since when it does. */
-    listKept: (projectId: number, kind?: KeptKind) => ({
+    listRecent: (projectId: number, kind?: RecentKind) => ({
       items: noted.list(projectId, kind),
       since: keptSince,
     }),

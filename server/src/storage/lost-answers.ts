@@ -13,15 +13,15 @@ export function mayBeStored(thrown: unknown): boolean {
 /** A write among other work: when any of it fails, what the write needs must stay if it may be stored. */
 export class WatchedWrite {
   /** Stored, or perhaps. */
-  isKept = false;
+  mayBeStored = false;
 
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       const result = await work();
-      this.isKept = true;
+      this.mayBeStored = true;
       return result;
     } catch (error) {
-      this.isKept = mayBeStored(error);
+      this.mayBeStored = mayBeStored(error);
       throw error;
     }
   }

@@ -37,7 +37,7 @@ function namesOfTask(payload: string): string[] {
 
 /**
  * Bodies that open tasks and open full updates still need, the pieces of files that runs have yet to read, and what channels
- * have published. `listKeptPayloads` of app/upkeep.ts says the same of a running service: what it does not name is removed.
+ * have published. `listNeededPayloads` of app/upkeep.ts says the same of a running service: what it does not name is removed.
  * @returns each once, in the order of projects and names
  */
 export function ownedPayloads(rows: readonly OwningRow[]): OwnedPayload[] {

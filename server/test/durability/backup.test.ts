@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test as runTest, type TestContext } from 'node:test';
-import { listKeptPayloads } from '../../src/app/upkeep.ts';
+import { listNeededPayloads } from '../../src/app/upkeep.ts';
 import { listOwnedPayloads } from '../../src/transfer/owned-payloads.ts';
 import { createBackup, restoreBackup } from '../../src/transfer/transfer.ts';
 import { createChannelProject, sold } from '../support/channels/channel-project.ts';
@@ -182,7 +182,7 @@ test('a backup takes exactly the bodies and files that a start would keep', asyn
   const control = new DatabaseSync(join(service.store.dataDir, 'control.db'), { readOnly: true });
   t.after(() => control.close());
   const copied = listOwnedPayloads(control).map(({ name }) => name);
-  const kept = await listKeptPayloads(service.app);
+  const kept = await listNeededPayloads(service.app);
   await release();
   assert.deepEqual([...kept].toSorted(), copied.toSorted());
   // Of the file that was sent in, what was read of it, the links, the channel, and the open full update.

@@ -37,14 +37,14 @@ export function judgeFilter(filter: Filter, find: FindAttribute): (product: Prod
     return (product) => opposite(part(product));
   }
   const test = compileFilter(filter, find);
-  const isMissing = isOnValue(filter) ? lacks(filter, find) : () => false;
+  const isMissing = isOnValue(filter) ? isWithoutValue(filter, find) : () => false;
   return (product) => (isMissing(product) ? 0 : test(product) ? 1 : -1);
 }
 
 const isOnValue = (filter: Filter): filter is AttributeCondition =>
   'attribute' in filter && filter.operator !== 'exists';
 
-function lacks({ attribute: name }: AttributeCondition, find: FindAttribute) {
+function isWithoutValue({ attribute: name }: AttributeCondition, find: FindAttribute) {
   const attribute = find(name);
   return (product: ProductView) => product.valuesOf(attribute).length === 0;
 }

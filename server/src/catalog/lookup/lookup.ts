@@ -3,7 +3,7 @@
  */
 
 export { createAnswerBuffers } from './answer-buffers.ts';
+export { CachedWriter } from './cached-writer.ts';
 export { coalesceReads } from './coalesced-reads.ts';
-export { CachedWriter } from './kept-writer.ts';
 export { LookupAnswers, type LookupParts, MADE_AT_ONCE_BYTES, type ServedAnswer } from './lookup-answers.ts';
 export { madeAnswerOperations } from './made-answers.ts';

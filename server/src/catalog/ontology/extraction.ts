@@ -44,8 +44,8 @@ export interface SeenKey {
 /** Tells of a value of one key if it makes no fact. */
 export type Judge = (identifier: string, value: string) => void;
 
-const KEPT_VALUES = 20_000;
-const KEPT_LENGTH = 64;
+const CACHED_VALUES = 20_000;
+const CACHED_LENGTH = 64;
 
 /** Finds the raw values that make no fact by an ontology. Source: docs/interface.md §11.3. */
 export class Extractor {
@@ -97,8 +97,8 @@ export class Extractor {
     if (why === undefined) {
       const read = readValue(value, attribute);
       why = read.kind === 'none' ? read.why : null;
-      if (judged.size >= KEPT_VALUES) judged.clear();
-      if (value.length <= KEPT_LENGTH) judged.set(value, why);
+      if (judged.size >= CACHED_VALUES) judged.clear();
+      if (value.length <= CACHED_LENGTH) judged.set(value, why);
     }
     if (why !== null) this.listener.onUnextracted(identifier, { attribute, value, why });
   }

@@ -33,12 +33,12 @@ const FORMS: Readonly<Record<NumberForm, RegExp>> = {
 const UNIT = /^[^\d\s]\S{0,11}$/u;
 /** As many digits are a code, such as a GTIN. */
 export const CODE_DIGITS = 12;
-const KEPT_LENGTH = 100;
+const SHOWN_LENGTH = 100;
 /** More spellings than this are not of one unit. */
 const UNITS = 8;
 
 export function observeValue(value: string): Observed {
-  const first = value.slice(0, KEPT_LENGTH);
+  const first = value.slice(0, SHOWN_LENGTH);
   const isBoolean = isTruth(value);
   const { number, unit = '' } = splitMeasure(value);
   const isMeasure = (unit === '' || UNIT.test(unit)) && countDigits(number) < CODE_DIGITS;

@@ -124,7 +124,7 @@ export class ChannelBuilds {
       await dropPieces(payloads, dropped).catch(() => {});
       await run.log(describeResult(output));
     } catch (error) {
-      const unserved = publication.isKept ? [] : pieces;
+      const unserved = publication.mayBeStored ? [] : pieces;
       // The failure of the build is what counts; pieces that stay are removed at a later start.
       for (const name of unserved) await payloads.remove(channel.projectId, name).catch(() => {});
       throw error;

@@ -242,7 +242,7 @@ class SenderPace {
   constructor(terms: PaceTerms) {
     this.terms = terms;
     this.allowedSeconds = BASE_SECONDS + Math.ceil(terms.allowedMib * SECONDS_PER_MIB);
-    this.timer = setInterval(() => this.look(), 1_000);
+    this.timer = setInterval(() => this.check(), 1_000);
   }
 
   arrived(bytes: number): void {
@@ -255,7 +255,7 @@ class SenderPace {
     clearInterval(this.timer);
   }
 
-  private look(): void {
+  private check(): void {
     const error = this.isHeld ? undefined : this.findFault();
     if (error !== undefined) this.refuse(error);
     else void this.requestRefusal();

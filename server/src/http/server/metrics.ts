@@ -188,8 +188,8 @@ export function measureRequests(
       isPatient: isPatient || isLongAnswer(request),
     };
     for (const measure of measures) measure(measured);
-    const isKept = reply.statusCode >= 400 || (reply.elapsedTime >= SLOW_MS && !measured.isPatient);
-    if (isKept && caller !== undefined) keep?.(measured, () => describeSent(request));
+    const isNoted = reply.statusCode >= 400 || (reply.elapsedTime >= SLOW_MS && !measured.isPatient);
+    if (isNoted && caller !== undefined) keep?.(measured, () => describeSent(request));
   });
 }
 

@@ -142,7 +142,7 @@ export class PipelineRuns {
       const parts = await run.passOn(() => acceptance.run(() => gathered.accept({ maxDeletePercent, note })));
       return { parts, read };
     } catch (error) {
-      if (!acceptance.isKept) await gathered.discard();
+      if (!acceptance.mayBeStored) await gathered.discard();
       throw error;
     }
   }

@@ -81,7 +81,7 @@ export function createPipelineTriggers({ database, payloads, runs }: TriggerPart
         return await accept(digest, start);
       } finally {
         // It was refused, or answered before by another file of the same bytes.
-        if (!acceptance.isKept) await removePieces(pieces, place).catch(() => {});
+        if (!acceptance.mayBeStored) await removePieces(pieces, place).catch(() => {});
       }
     },
 

@@ -55,10 +55,10 @@ export function createReaders({ primary, replicas: settings, maxDelayMs }: Reade
       // Without the primary the lag is unknown; replicas in use stay in use for the time that they may lag.
       beat += BEAT_EVERY_MS;
     }
-    await Promise.all(replicas.map(look));
+    await Promise.all(replicas.map(checkReplica));
   }
 
-  async function look(replica: Replica): Promise<void> {
+  async function checkReplica(replica: Replica): Promise<void> {
     if (replica.checking) return;
     replica.checking = true;
     try {
@@ -91,7 +91,7 @@ export function createReaders({ primary, replicas: settings, maxDelayMs }: Reade
       while (replicas.some((one) => one.beat < newest) && performance.now() < until) {
         await new Promise((resolve) => setTimeout(resolve, CATCH_UP_EVERY_MS));
         await Promise.race([
-          Promise.all(replicas.map(look)),
+          Promise.all(replicas.map(checkReplica)),
           new Promise((resolve) => setTimeout(resolve, BEAT_EVERY_MS)),
         ]);
       }

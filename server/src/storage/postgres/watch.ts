@@ -3,7 +3,7 @@ import pg, { type ClientBase, type PoolClient } from 'pg';
 
 /** A connection silent for this long triggers a probe: most statements take a few milliseconds. */
 const SILENT_MS = 1_500;
-const LOOK_MS = 500;
+const CHECK_MS = 500;
 /** With the two above, 8 s: callers get an answer within 10. */
 const PROBE_MS = 6_000;
 /** A thread that was busy for longer may not have read an answer that has arrived. */
@@ -52,14 +52,14 @@ export function watchPool(pool: pg.Pool, url: string): PostgresWatch {
     }
   }
 
-  async function look(): Promise<void> {
+  async function checkNow(): Promise<void> {
     if (isAsking || !(isAway || isAnyWaiting())) return;
     isAsking = true;
     await ask();
     isAsking = false;
   }
 
-  const timer = setInterval(() => void look(), LOOK_MS);
+  const timer = setInterval(() => void checkNow(), CHECK_MS);
   timer.unref();
   return {
     get isAway() {

@@ -2,12 +2,12 @@ import type { MeasuredRequest, SentRequest } from '../http/server/server.ts';
 import type { Caller } from '../kernel/caller.ts';
 import { type Actor, actorOf } from '../projects/projects.ts';
 
-export type KeptKind = 'failed' | 'slow';
+export type RecentKind = 'failed' | 'slow';
 
 /** A request of a project that failed or was slow, with the beginning of its body. */
-export interface KeptRequest extends SentRequest {
+export interface RecentRequest extends SentRequest {
   readonly requestId: string;
-  readonly kind: KeptKind;
+  readonly kind: RecentKind;
   readonly at: number;
   readonly method: string;
   readonly status: number;
@@ -21,12 +21,12 @@ const MOST = { ofKind: 50, inAll: 5_000 };
 const NEVER_NOTED = /^\/management\/(session|owner|links|invitations|users|api-keys|webhook-endpoints)/;
 
 /** The last ones of each project, in the memory of this process. */
-export class KeptRequests {
+export class RecentRequests {
   /** The project that was added to last is the last one. */
-  private readonly byProject = new Map<number, Record<KeptKind, KeptRequest[]>>();
+  private readonly byProject = new Map<number, Record<RecentKind, RecentRequest[]>>();
   private count = 0;
 
-  /** Requests of which no project is known are not kept. */
+  /** Requests of which no project is known are left out. */
   add(request: MeasuredRequest, describe: () => SentRequest, at: number): void {
     const { caller, method, status, requestId } = request;
     const projectId = request.projectId ?? projectOf(caller);
@@ -46,7 +46,7 @@ export class KeptRequests {
   }
 
   /** @returns newest first */
-  list(projectId: number, kind?: KeptKind): KeptRequest[] {
+  list(projectId: number, kind?: RecentKind): RecentRequest[] {
     const { failed = [], slow = [] } = this.byProject.get(projectId) ?? {};
     const chosen = kind === undefined ? [...failed, ...slow] : { failed, slow }[kind];
     return chosen.toReversed().toSorted((a, b) => b.at - a.at);
