@@ -25,6 +25,9 @@ const HOW_TO = [
   'relate-products',
   'connect-magento',
   'publish-to-google',
+  'publish-to-shopify',
+  'publish-to-woocommerce',
+  'publish-to-magento',
 ];
 const REFERENCE = [
   'interface',

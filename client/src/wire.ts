@@ -277,8 +277,8 @@ export type ChannelDefinition = {
 export type ChannelDestination = SftpDestination | S3Destination;
 
 export type ChannelFormat = {
-  type: "google-merchant" | "openai" | "csv" | "ndjson" | "json-ld";
-  /** google-merchant: tsv, xml; openai: jsonl, csv; csv: csv; ndjson: ndjson; json-ld: jsonl; default the first */
+  type: "google-merchant" | "openai" | "shopify-csv" | "woocommerce-csv" | "magento-csv" | "csv" | "ndjson" | "json-ld";
+  /** google-merchant: tsv, xml; openai: jsonl, csv; shopify-csv: csv; woocommerce-csv: csv; magento-csv: csv; csv: csv; ndjson: ndjson; json-ld: jsonl; default the first */
   variant?: string;
   /** default none; gzip for openai as jsonl */
   compression?: "gzip" | "none";
@@ -2248,6 +2248,67 @@ export type SftpSource = {
   entry?: string;
 };
 
+export type ShopProduct = {
+  identifier: string;
+  groupId: string;
+  sxId: number;
+  name: string;
+  link: string;
+  image: string;
+  images: Array<unknown>;
+  dataPoints: Array<unknown>;
+  /** the best of its group */
+  head: boolean;
+  relevance: number;
+  resultSet: null;
+};
+
+export type ShopSearch = {
+  status: "success";
+  /** groups; beyond 5,000 products an estimate */
+  totalResults: number;
+  searchResults: Array<{
+    type: string;
+    name: string;
+    totalResults: number;
+    /** products */
+    totalResultsVariants: number;
+    totalResultsHead: number;
+    totalResultsHeadVariants: number;
+    results: Array<Array<ShopProduct>>;
+  }>;
+  interpretedQuery: {
+    original: string;
+    corrected: string;
+    queryWasCorrected: boolean;
+  };
+  answerText: string;
+  filterOptions: Array<unknown>;
+  activeFilterOptions: Array<unknown>;
+  sortingOptions: Array<unknown>;
+  /** {} where nothing is active */
+  activeSortingOption: unknown;
+  redirect: null;
+  /** there is no index yet: a part of the catalog was looked through */
+  partial?: true;
+};
+
+export type ShopSuggestions = {
+  status: "success";
+  query: string;
+  totalResults: number;
+  /** Produkte, Kategorien, Marken, Suchvorschläge */
+  resultGroups: Record<string, Array<unknown>>;
+  searchResults: Array<{
+    type: string;
+    name: string;
+    totalResults: number;
+    results: Array<unknown>;
+  }>;
+  /** there is no index yet: a part of the catalog was looked through */
+  partial?: true;
+};
+
 export type SignInWays = {
   /** the provider of the company; null: people sign in with passwords alone */
   companyAccount: {
@@ -3721,6 +3782,39 @@ export interface Operations {
       nextCursor: string | null;
     };
   };
+  /** The search of a shop connector */
+  getSearch: {
+    query?: { projectId?: number; query?: string; offset?: number; limit?: number; sort?: string; userGroup?: string; sessionId?: string; log?: string | boolean | number; filters?: string; sortComplex?: string; };
+    answer: ShopSearch;
+  };
+  /** The search of a shop connector, as JSON */
+  postSearchV1ByProjectId: {
+    path: { projectId: number; };
+    query?: { projectId?: number; query?: string; offset?: number; limit?: number; sort?: string; userGroup?: string; sessionId?: string; log?: string | boolean | number; filters?: string; sortComplex?: string; };
+    body: {
+      /** words; * for all products, _#Tools#Drills for a category */
+      query?: string;
+      /** groups to leave out */
+      offset?: number;
+      /** groups, at most 1,000; default 20 */
+      limit?: number;
+      /** key or name of a sorting option */
+      sort?: string;
+      /** taken and not used */
+      userGroup?: string;
+      /** taken and not used */
+      sessionId?: string;
+      log?: string | boolean | number;
+      filters?: unknown | null;
+      sortComplex?: unknown | null;
+    };
+    answer: ShopSearch;
+  };
+  /** Suggestions while somebody types into the search of a shop */
+  getSearchSuggestions: {
+    query?: { projectId?: number; query?: string; limitProduct?: number; limitCategory?: number; limitBrand?: number; limitSearch?: number; limitContent?: number; userGroup?: string; sessionId?: string; log?: string | boolean | number; };
+    answer: ShopSuggestions;
+  };
   /** How the ontology fits the catalog: values, facts and problems of each attribute */
   getManagementProjectsByIdOntologyCoverage: {
     path: { id: number; };
@@ -4096,6 +4190,9 @@ export const operations = {
   getManagementProjectsByIdCategories: ['GET', '/management/projects/{id}/categories'],
   getSearchProducts: ['GET', '/search/products'],
   getManagementProjectsByIdProductsSearch: ['GET', '/management/projects/{id}/products/search'],
+  getSearch: ['GET', '/search'],
+  postSearchV1ByProjectId: ['POST', '/search/v1/{projectId}'],
+  getSearchSuggestions: ['GET', '/search/suggestions'],
   getManagementProjectsByIdOntologyCoverage: ['GET', '/management/projects/{id}/ontology/coverage'],
   postManagementProjectsByIdOntologyPreview: ['POST', '/management/projects/{id}/ontology/preview'],
   getManagementProjectsByIdOntology: ['GET', '/management/projects/{id}/ontology'],

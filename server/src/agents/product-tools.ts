@@ -77,18 +77,24 @@ export const findProducts = defineTool({
     products: Type.Array(FoundProduct),
     total: Type.Integer(),
     isTotalExact: Type.Boolean(),
+    partial: Type.Optional(
+      Type.Literal(true, {
+        description: 'the index is being made: only a part of the catalog was looked through, ask again soon',
+      }),
+    ),
     facets: Type.Array(ShortFacet),
     nextCursor: NextCursor,
   }),
   async answer({ catalog, project, signal }, { query: q, limit = PAGE, ...requested }) {
-    const find = (most: number) => catalog.search.find(project.id, { q, limit: most, ...requested }, signal);
+    const find = (most: number) =>
+      catalog.search.find(project.id, { q, limit: most, ...requested, mayLack: 'most' }, signal);
     const found = await find(limit);
     const facets = requested.cursor === undefined ? found.facets.slice(0, FACETS).map(describeFacet) : [];
     const products = found.items.map(describeFound);
     const fitting = fitPage(products, countTokens(JSON.stringify(facets)));
-    const { total, isTotalExact } = found;
+    const { total, isTotalExact, partial } = found;
     const { nextCursor } = fitting.length < products.length ? await find(fitting.length) : found;
-    return { products: [...fitting], total, isTotalExact, facets, nextCursor };
+    return { products: [...fitting], total, isTotalExact, ...(partial && { partial }), facets, nextCursor };
   },
 });
 

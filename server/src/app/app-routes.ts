@@ -8,6 +8,7 @@ import { surveyRoutes } from '../catalog/browse/survey-routes.ts';
 import { lookupRoutes } from '../catalog/lookup/lookup-routes.ts';
 import { ontologyRoutes } from '../catalog/ontology/ontology-routes.ts';
 import { searchRoutes } from '../catalog/search/search-routes.ts';
+import { shopRoutes } from '../catalog/search/shop-routes.ts';
 import { keptCommitRoutes } from '../catalog/updates/kept-commit-routes.ts';
 import { contentRoutes, updateRoutes } from '../catalog/updates/update-routes.ts';
 import { channelBuildRoutes } from '../channels/builds/build-routes.ts';
@@ -51,6 +52,7 @@ const ROUTES = [
   suggestionRoutes,
   productRoutes,
   searchRoutes,
+  shopRoutes,
   surveyRoutes,
   ontologyRoutes,
   pipelineRoutes,

@@ -123,6 +123,10 @@ export interface CatalogStateOperations
   /** @returns products that the index of search knows, with their whole uploads */
   listHits(query: RequestedHits): HitPart;
   countHits(counted: CountedTier): CountedHits;
+  /** @returns hits without their uploads, in the order of their documents */
+  listPlaces(query: RequestedHits): readonly HitGroup[];
+  /** @returns words of letters alone that products have had */
+  listWords(sought: SoughtWords): readonly string[];
   /** @returns products whose documents come after this one, of the next few documents; undefined where these are large */
   listTail(after: number): readonly PlacedRow[] | undefined;
   listCategoryPaths(range: CategoryRange): readonly ListedCategory[];
@@ -296,6 +300,19 @@ export interface HitPart {
   readonly rows: readonly FoundRow[];
   /** Whether there are fewer than the limit since their uploads are large. */
   readonly isCut: boolean;
+}
+
+/** A hit: the document that it was found by, and the number of its group. */
+export interface HitGroup {
+  readonly document: number;
+  readonly group: number;
+}
+
+/** Words that begin with a letter, by their length. */
+export interface SoughtWords {
+  readonly first: string;
+  readonly shortest: number;
+  readonly longest: number;
 }
 
 export interface CountedHits {

@@ -95,7 +95,7 @@ export const REFUSALS = {
   search_absent: {
     status: 404,
     message:
-      'There is no search by text and no suggestions at this address: products are found under /search/products, related ones under /search/relations',
+      'There is nothing at this address: a shop searches at /search and /search/suggestions, other programs at /search/products',
   },
   search_not_ready: {
     status: 503,

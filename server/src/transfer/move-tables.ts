@@ -32,6 +32,7 @@ export const NOT_MOVED: ReadonlyMap<string, string> = new Map([
   ['rate_window', 'counts of the last minute'],
   ['search_document', 'the index of search, which the next search makes'],
   ['search_walk', 'how far that is'],
+  ['search_word', 'the words of that index'],
   ['payload', 'bodies, which are files in the embedded store'],
   [MOVE_PROGRESS, 'of the move itself'],
 ]);

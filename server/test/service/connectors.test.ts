@@ -214,10 +214,10 @@ test('identifiers[]=A is a list, identifiers=A,B is told the right form unless t
   }
 });
 
-test('what is asked of a search by text is told that there is none', async () => {
-  for (const path of ['/search', '/search?query=drill', '/search/suggestions', '/suggest']) {
+test('addresses beside the search of a shop are told where that is', async () => {
+  for (const path of ['/suggest', '/suggestions', '/search/suggest']) {
     const answer = await service().call('GET', path);
-    assertRefused(answer, 404, /no search by text/);
+    assertRefused(answer, 404, /\/search\/suggestions/);
     assert.equal(answer.body.reason, 'search_absent');
   }
   assertRefused(await service().call('GET', '/searches'), 404, 'Not Found');

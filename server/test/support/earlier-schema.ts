@@ -80,7 +80,9 @@ const STEPS = {
 } satisfies Record<string, Step>;
 
 /** Of PostgreSQL alone, the newest: a file makes its own when somebody searches. */
-const SEARCH = 'drop table search_document; drop table search_walk;';
+const SEARCH = 'drop table search_word; alter table search_document drop column group_key;';
+const SEARCH_ALL = 'drop table search_document; drop table search_walk; drop table search_word;';
+const SEARCH_SINCE = 9;
 
 /** Of the service's own tables, which the embedded store keeps in another file. */
 const ARRIVING = `drop table arriving_batch;
@@ -132,8 +134,9 @@ export async function takeBack(
   const { catalog, postgres } = STEPS[before];
   if (store.kind === 'postgres') {
     const marks = before === 'paths' ? MARKS : '';
+    const search = postgres < SEARCH_SINCE ? SEARCH_ALL : SEARCH;
     await store.change(
-      `${ARRIVING} ${PROCESSES} ${TRACES} ${USERS} ${EVENTS} ${SEARCH} ${SECRETS} ${CHANNELS} ${DISMISSALS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
+      `${ARRIVING} ${PROCESSES} ${TRACES} ${USERS} ${EVENTS} ${search} ${SECRETS} ${CHANNELS} ${DISMISSALS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
     );
     return;
   }

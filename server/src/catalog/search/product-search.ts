@@ -8,11 +8,18 @@ import type { CategoryPage, CategoryQuestion } from './category-list.ts';
 import type { IndexOrder } from './search-index.ts';
 import type { SearchQuestion } from './search-plan.ts';
 import type { IndexOutcome, SearchAnswer } from './search-run.ts';
+import type { ShopAnswer, ShopQuestion } from './shop-search.ts';
 
 /** Search for products, as the serving thread sees it. */
 export interface ProductSearch {
   /** @throws query_invalid, search_too_broad, search_too_long, search_not_ready while the index is made */
-  find(projectId: number, question: SearchQuestion, signal: AbortSignal): Promise<SearchAnswer>;
+  find(
+    projectId: number,
+    question: SearchQuestion & { readonly mayLack?: 'most' },
+    signal: AbortSignal,
+  ): Promise<SearchAnswer>;
+  /** A search of a shop, or its suggestions: without an index, of a part of the catalog. @throws query_invalid, search_too_long */
+  ask(projectId: number, question: Omit<ShopQuestion, 'locale'>, signal: AbortSignal): Promise<ShopAnswer>;
   /**
    * A page of all products found, which lacks none of them: it waits for the index as long as a first search.
    * @throws query_invalid, search_not_ready
@@ -30,6 +37,8 @@ export interface ProductSearch {
 
 /** How long a search waits for the index: 100,000 products on an idle machine. */
 const WAIT_MS = 10_000;
+/** Where a part of the catalog is looked through otherwise: 5,000 products on a machine that is not idle. */
+const SHORT_WAIT_MS = 1_000;
 const RETRY_SECONDS = 2;
 /** The index of a project without a search for so long is left alone until the next one. */
 const FOLLOWED_MS = 3_600_000;
@@ -39,6 +48,8 @@ interface SearchParts {
   readonly searchers: ThreadPool;
   readonly logger: Logger;
   readonly searchWaitMs?: number | undefined;
+  /** Of a project. */
+  getLocale(projectId: number): Promise<string>;
 }
 
 export function createProductSearch({
@@ -46,6 +57,7 @@ export function createProductSearch({
   searchers,
   logger,
   searchWaitMs = WAIT_MS,
+  getLocale,
 }: SearchParts): ProductSearch {
   const index = createIndexWalks(store, logger);
   const searchedAt = new Map<number, number>();
@@ -61,38 +73,59 @@ export function createProductSearch({
     return leftMs > 0 && Promise.race([completed, setTimeout(leftMs, false)]);
   }
 
+  type Run<Answer> = (lacking: IndexOrder['mayLack']) => Promise<IndexOutcome<Answer>>;
+  type Found<Answer> = Exclude<IndexOutcome<Answer>, { missing: string }>;
+
   /** @throws search_not_ready where the index cannot be waited for */
+  async function askAgain<Answer>(projectId: number, run: Run<Answer>): Promise<Found<Answer>> {
+    for (;;) {
+      const isThere = await awaitIndex(projectId);
+      const outcome = await run(isThere ? 'far' : 'any');
+      if (!('missing' in outcome)) return outcome;
+      if (!isThere) refuseMissing(outcome);
+    }
+  }
+
+  async function askSoon<Answer>(projectId: number, run: Run<Answer>): Promise<Found<Answer>> {
+    await Promise.race([index.complete(projectId), setTimeout(Math.min(searchWaitMs, SHORT_WAIT_MS))]);
+    const outcome = await run('most');
+    return 'missing' in outcome ? askAgain(projectId, run) : outcome;
+  }
+
+  /** @throws search_not_ready */
   async function ask<Answer>(
     operation: string,
     order: Omit<IndexOrder, 'mayLack'> & { readonly question: object },
-    { signal, isWhole = false }: { readonly signal: AbortSignal; readonly isWhole?: boolean },
+    { signal, allows }: { readonly signal: AbortSignal; readonly allows?: 'never' | 'most' | undefined },
   ): Promise<Answer> {
     const { projectId } = order;
     searchedAt.set(projectId, performance.now());
     const run = (lacking: IndexOrder['mayLack']) => {
-      const mayLack = isWhole ? 'never' : lacking;
+      const mayLack = allows === 'never' ? allows : lacking;
       const options = { key: projectId, unordered: true, signal };
       return searchers.run<IndexOutcome<Answer>>(operation, { ...order, mayLack }, options);
     };
-    let outcome = await run('far');
-    while ('missing' in outcome) {
-      const isThere = await awaitIndex(projectId);
-      outcome = await run(isThere ? 'far' : 'any');
-      if (!isThere) refuseMissing(outcome);
-    }
+    const found = await run('far');
+    const again = allows === 'most' ? askSoon : askAgain;
+    const outcome = 'missing' in found ? await again(projectId, run) : found;
     if (outcome.isBehind) void index.complete(projectId);
     return outcome.answer;
   }
 
   return {
     async find(projectId, question, signal) {
-      const answer = await ask<SearchAnswer>('searchProducts', { projectId, question }, { signal });
+      const order = { projectId, question };
+      const answer = await ask<SearchAnswer>('searchProducts', order, { signal, allows: question.mayLack });
       if (answer.isComplete) lackingSince.delete(projectId);
       return answer;
     },
+    async ask(projectId, asked, signal) {
+      const question: ShopQuestion = { ...asked, locale: await getLocale(projectId) };
+      return ask<ShopAnswer>('searchGroups', { projectId, question }, { signal, allows: 'most' });
+    },
     async list(projectId, listed, signal) {
-      const isWhole = true;
-      const page = await ask<ListedPage>('listFound', { projectId, ...listed }, { signal, isWhole });
+      const order = { projectId, ...listed };
+      const page = await ask<ListedPage>('listFound', order, { signal, allows: 'never' });
       lackingSince.delete(projectId);
       return page;
     },

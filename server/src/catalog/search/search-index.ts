@@ -1,6 +1,7 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { StopFlag } from '../../storage/threads/threads.ts';
-import type { CatalogSnapshot, FoundRow, PlacedRow, SearchState } from '../port.ts';
+import type { CatalogSnapshot, FoundRow, PlacedRow, SearchState, SearchTier } from '../port.ts';
+import { isInTier } from './tiers.ts';
 import { listLexemes } from './words.ts';
 
 /**
@@ -51,9 +52,12 @@ const FAR_BEHIND = 10_000;
 /** Before it was complete once, a search would find some of the catalog and nothing would say which. */
 const canLack = (
   { version, newestDocument, lastDocument }: SearchState,
-  mayLack: 'never' | 'far' | 'any',
+  mayLack: IndexOrder['mayLack'],
 ): boolean =>
-  version > 0 && (mayLack === 'any' || (mayLack === 'far' && newestDocument - lastDocument > FAR_BEHIND));
+  version > 0 &&
+  (mayLack === 'any' ||
+    mayLack === 'most' ||
+    (mayLack === 'far' && newestDocument - lastDocument > FAR_BEHIND));
 
 const describeProgress = (state: SearchState | undefined): string =>
   `${state?.lastDocument ?? 0} of ${state?.newestDocument ?? 'all'} product versions are in the index`;
@@ -63,9 +67,9 @@ export interface IndexOrder {
   readonly projectId: number;
   /**
    * Whether an answer may lack products of a change that the index has not taken in: `never`, `far` where it is far behind,
-   * or `any`, once the caller has waited for it.
+   * `any`, once the caller has waited for it, or `most`: without an index as many products are read as there is time for.
    */
-  readonly mayLack: 'never' | 'far' | 'any';
+  readonly mayLack: 'never' | 'far' | 'any' | 'most';
 }
 
 /** Of products that are read one by one, for the count and for the page; the rest goes by the index. */
@@ -86,6 +90,8 @@ export interface OpenIndex {
   /** Documents beyond this one are found by the former versions of their products. */
   readonly newer: number | undefined;
   readonly isBehind: boolean;
+  /** False: there is none yet, and `tail` is what a part of the catalog has of what is looked for. */
+  readonly isMade: boolean;
   readonly stop: StopFlag | undefined;
   readonly limits: SearchLimits;
 }
@@ -102,7 +108,32 @@ export async function openIndex(
   if (reach === 'former' && !canLack(state, mayLack)) return { missing: describeProgress(state) };
   const tail = (rows ?? []).map(readTail);
   const newer = reach === 'former' ? state.lastDocument : undefined;
-  return { snapshot, tail, newer, isBehind: reach !== 'whole', ...ending };
+  return { snapshot, tail, newer, isBehind: reach !== 'whole', isMade: true, ...ending };
+}
+
+/** How long products are read where there is no index, and how many hits are enough. */
+const SCAN_MS = 1_500;
+const SCANNED_HITS = 2_000;
+const SCAN_PAGE = 1_000;
+
+/** Takes products as they come, the oldest first, in place of an index. */
+export async function scanCatalog(
+  snapshot: CatalogSnapshot,
+  tiers: readonly SearchTier[],
+  ending: Pick<OpenIndex, 'stop' | 'limits'>,
+): Promise<OpenIndex> {
+  const isOver = startPart({ ...ending, limits: { ...ending.limits, longestMs: SCAN_MS } });
+  const tail: TailProduct[] = [];
+  const upTo = await snapshot.readLargestId();
+  for (let after = 0; after < upTo && tail.length < SCANNED_HITS && !isOver(); ) {
+    const rows = await snapshot.listById({ after, upTo, limit: SCAN_PAGE });
+    for (const row of rows) {
+      const one = readTail({ ...row, document: row.id });
+      if (tiers.some((tier) => isInTier(tier, one.lexemes))) tail.push(one);
+    }
+    after = rows.at(-1)?.id ?? upTo;
+  }
+  return { snapshot, tail, newer: undefined, isBehind: true, isMade: false, ...ending };
 }
 
 interface TailProduct {

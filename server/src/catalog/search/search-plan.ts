@@ -6,12 +6,13 @@ import {
   checkFilter,
   compileFilter,
   type Filter,
+  OWN,
   type ProductTest,
   toCompared,
 } from '../filters/filters.ts';
 import { type Attribute, indexByKey } from '../ontology/ontology.ts';
 import type { LexemeGroups } from '../port.ts';
-import { planTiers, type SearchTiers } from './tiers.ts';
+import { planTiers, type SearchTiers, type WordedSearch } from './tiers.ts';
 import { lexemeOf, listWords } from './words.ts';
 
 /** Which products are looked for. Source: docs/interface.md §4.13. */
@@ -23,6 +24,8 @@ export interface SearchQuestion {
   readonly category?: readonly string[] | undefined;
   /** An attribute; `:desc` behind it turns the order around. Without it the best hits come first. */
   readonly sort?: string | undefined;
+  /** Which words may be the beginning of one; default: the last. */
+  readonly begun?: WordedSearch['begun'];
   readonly limit: number;
   readonly cursor?: string | undefined;
 }
@@ -33,6 +36,7 @@ export interface SearchSort {
 }
 
 export interface SearchPlan {
+  readonly worded: WordedSearch;
   readonly tiers: SearchTiers;
   /** For what the index cannot say; undefined: it says all. */
   readonly test: ProductTest | undefined;
@@ -52,8 +56,10 @@ export function planSearch(question: SearchQuestion, attributes: readonly Attrib
     const filter = joinFilter(question, byKey);
     const test = compileFilter(filter, find);
     const { groups, isExact } = findLexemes(filter, find);
+    const worded = { words, narrowing: groups, begun: question.begun ?? 'last' };
     return {
-      tiers: planTiers(words, groups),
+      worded,
+      tiers: planTiers(worded),
       test: isExact ? undefined : test,
       sort: readSort(question.sort, find),
       byKey,
@@ -108,7 +114,17 @@ function readSort(
 ): SearchSort | undefined {
   if (!sort || sort === 'relevance') return undefined;
   const [, name = sort, direction] = /^(.*):(asc|desc)$/s.exec(sort) ?? [];
-  return { attribute: find(name), isDescending: direction === 'desc' };
+  return { attribute: findSorted(name, find), isDescending: direction === 'desc' };
+}
+
+/** An attribute, or the name that every product has. */
+function findSorted(name: string, find: (name: string) => ComparedAttribute): ComparedAttribute {
+  try {
+    return find(name);
+  } catch (error) {
+    if (name === OWN.name.name && error instanceof ComparisonProblem) return OWN.name;
+    throw error;
+  }
 }
 
 /** What the index can say of a filter: every product that satisfies it has these lexemes. */

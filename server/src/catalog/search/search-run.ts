@@ -9,10 +9,19 @@ import {
   writeTableItem,
 } from '../browse/browse.ts';
 import { type Comparable, compareValues, readComparables, viewUpload } from '../filters/filters.ts';
-import type { CatalogSnapshot, CatalogSnapshots, FoundRow, PlacedRow, SearchTier } from '../port.ts';
+import { indexByKey } from '../ontology/ontology.ts';
+import type {
+  CatalogSnapshot,
+  CatalogSnapshots,
+  FoundRow,
+  HitGroup,
+  PlacedRow,
+  SearchTier,
+} from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import { type CategoryQuestion, listCategories } from './category-list.ts';
 import { FACETED, type Facet, FacetTally } from './facets.ts';
+import { HitGroups, keyOfGroup } from './hit-groups.ts';
 import {
   type HitPlace,
   type IndexOrder,
@@ -21,15 +30,32 @@ import {
   openIndex,
   readPlace,
   type SearchLimits,
+  scanCatalog,
   startPart,
   writePlace,
 } from './search-index.ts';
 import { planSearch, type SearchPlan, type SearchQuestion, type SearchSort } from './search-plan.ts';
-import { holdsAll, isInTier } from './tiers.ts';
+import {
+  answerShopSearch,
+  answerSuggestions,
+  CategoryTally,
+  type FoundGroups,
+  listMainPaths,
+  listNamedCategories,
+  planShopSearch,
+  type ShopQuestion,
+} from './shop-search.ts';
+import { holdsAll, isInTier, planTiers } from './tiers.ts';
+import { errorsOf, listForgivable, listMeant } from './typing-errors.ts';
 import { listLexemes } from './words.ts';
 
 export interface SearchOrder extends IndexOrder {
   readonly question: SearchQuestion;
+}
+
+/** The search of a shop connector. */
+export interface GroupOrder extends IndexOrder {
+  readonly question: ShopQuestion;
 }
 
 /** A page of a listing, which has neither facets nor a total. Source: docs/interface.md §14.3 rule 6. */
@@ -50,6 +76,8 @@ export interface SearchAnswer {
   readonly facets: readonly Facet[];
   /** How many of the best hits the facets are of. */
   readonly facetsOf: number;
+  /** Only where there is no index yet: a part of the catalog was looked through. */
+  readonly partial?: true;
   readonly nextCursor: string | null;
 }
 
@@ -85,7 +113,15 @@ class FoundHit implements Hit {
   }
 }
 
+type GroupRange = Pick<ShopQuestion, 'offset' | 'limit'>;
+
+/** Groups whose names complete a word. */
+const SUGGESTED_FROM = 20;
 const FIRST: HitPlace = [0, 0];
+const PARTIAL = { isTotalExact: false, isComplete: false, nextCursor: null, partial: true } as const;
+/** Hits that are grouped before a total is an estimate: by the index at 1 µs each, and read at 10. */
+const GROUPED = 5_000;
+const READ_AT_MOST = 2_000;
 
 /** Products that are compared with a filter to count hits, or hits that are sorted. */
 export const EXAMINED = 100_000;
@@ -99,34 +135,78 @@ export function searchOperations(
   snapshots: CatalogSnapshots,
   limits: SearchLimits = LIMITS,
 ): Record<string, Operation> {
-  type Work = (index: OpenIndex) => Promise<unknown>;
+  interface Work {
+    /** What is sought where there is no index. */
+    readonly tiers?: readonly SearchTier[];
+    run(index: OpenIndex): Promise<unknown>;
+  }
   /** @param plan  refuses what cannot be answered, also where there is no index yet */
   const onIndex =
     <Order extends IndexOrder>(plan: (order: Order, snapshot: CatalogSnapshot) => Work | Promise<Work>) =>
     async (order: Order, stop?: StopFlag) => ({
       output: await snapshots.read(order.projectId, async (snapshot) => {
         const work = await plan(order, snapshot);
-        const index = await openIndex(snapshot, order.mayLack, { stop, limits });
-        return 'missing' in index ? index : { answer: await work(index), isBehind: index.isBehind };
+        const opened = await openIndex(snapshot, order.mayLack, { stop, limits });
+        const mayScan = order.mayLack === 'most' && work.tiers !== undefined;
+        const index =
+          'missing' in opened && mayScan ? await scanCatalog(snapshot, work.tiers, { stop, limits }) : opened;
+        return 'missing' in index ? index : { answer: await work.run(index), isBehind: index.isBehind };
       }),
     });
   const planOf = async (snapshot: CatalogSnapshot, question: SearchQuestion) =>
     planSearch(question, (await snapshot.readOntology()).attributes);
+  const searchBy = async <Answer>(
+    snapshot: CatalogSnapshot,
+    question: SearchQuestion,
+    answer: (search: Search) => Promise<Answer>,
+  ): Promise<Work> => {
+    const plan = await planOf(snapshot, question);
+    const run = async (index: OpenIndex) => answer(new Search(index, await forgive(plan, index)));
+    return { tiers: plan.tiers.counted, run };
+  };
   return {
-    searchProducts: onIndex(async ({ question }: SearchOrder, snapshot) => {
-      const plan = await planOf(snapshot, question);
-      return (index) => new Search(index, plan).answer(question);
+    searchProducts: onIndex(({ question }: SearchOrder, snapshot) =>
+      searchBy(snapshot, question, (search) => search.answer(question)),
+    ),
+    searchGroups: onIndex(async ({ question }: GroupOrder, snapshot) => {
+      const { attributes } = await snapshot.readOntology();
+      const known = {
+        byKey: indexByKey(attributes),
+        categories: await listNamedCategories(snapshot, question),
+      };
+      const planned = planShopSearch(question, known);
+      return searchBy(snapshot, planned.question, async (search) => {
+        const { suggested } = question;
+        if (suggested === undefined)
+          return answerShopSearch(question, planned.sorting, await search.group(question));
+        const read = { offset: 0, limit: Math.max(suggested.product, SUGGESTED_FROM) };
+        const found = await search.group(read);
+        return answerSuggestions({ ...question, suggested }, found);
+      });
     }),
     listFound: onIndex(async ({ question, form }: ListOrder, snapshot) => {
       const plan = await planOf(snapshot, question);
-      return (index) => new Search(index, plan).list(question, form);
+      return { run: (index) => new Search(index, plan).list(question, form) };
     }),
-    listCategories: onIndex(
-      ({ question }: CategoryOrder) =>
-        (index) =>
-          listCategories(index, question),
-    ),
+    listCategories: onIndex(({ question }: CategoryOrder) => ({
+      run: (index) => listCategories(index, question),
+    })),
   };
+}
+
+/** @returns the plan with the words that may be meant by those with typing errors */
+async function forgive(plan: SearchPlan, { snapshot, tail, isMade }: OpenIndex): Promise<SearchPlan> {
+  const { words } = plan.worded;
+  const ofTail = isMade ? listForgivable(tail.map(({ lexemes }) => [...lexemes].join(' '))) : [];
+  const meant: string[][] = [];
+  for (const word of words) {
+    const most = isMade ? errorsOf(word) : 0;
+    const [first = ''] = word;
+    const sought = { first, shortest: word.length - most, longest: word.length + most };
+    meant.push(most === 0 ? [] : listMeant(word, [...(await snapshot.listWords(sought)), ...ofTail]));
+  }
+  const isForgiving = meant.some(({ length }) => length > 0);
+  return isForgiving ? { ...plan, tiers: planTiers({ ...plan.worded, meant }) } : plan;
 }
 
 class Search {
@@ -151,7 +231,100 @@ class Search {
     const { total } = counted;
     const isTotalExact = counted.isExact && this.index.newer === undefined;
     const isComplete = this.index.newer === undefined;
-    return { ...page, total, isTotalExact, isComplete, facets: facets.list(), facetsOf: facets.products };
+    const answer = { ...page, total, isTotalExact, isComplete };
+    const found = { ...answer, facets: facets.list(), facetsOf: facets.products };
+    // A place in a part of the catalog is none in the index that comes.
+    return this.index.isMade ? found : { ...found, ...PARTIAL };
+  }
+
+  /**
+   * Hits by their groups, each where its best hit is. Hits whose uploads need not be read are grouped by the index.
+   * @throws search_too_broad, search_too_long
+   */
+  async group({ offset, limit }: GroupRange): Promise<FoundGroups> {
+    const { byKey } = this.plan;
+    const facets = new FacetTally(byKey);
+    const tally = new CategoryTally();
+    const { groups, share } = await this.placeHits(offset + limit, { facets, tally });
+    const page = groups.list(offset, limit);
+    const rows = await this.readRows(page.flat());
+    return {
+      ...{ rows, groups: page, total: Math.round(groups.count * share) },
+      ...{ hits: Math.round(groups.hits * share), facets: facets.list(), categories: tally.list(), byKey },
+      categoryIds: await this.index.snapshot.findCategories(listMainPaths([...rows.values()])),
+      isPartial: !this.index.isMade,
+    };
+  }
+
+  /** @returns groups, as many as are needed, and by how much all of them are more: as many hits share a group as in what was looked at */
+  private async placeHits(
+    needed: number,
+    { facets, tally }: { readonly facets: FacetTally; readonly tally: CategoryTally },
+  ): Promise<{ readonly groups: HitGroups; readonly share: number }> {
+    const { sort, test } = this.plan;
+    if (sort !== undefined) return { groups: await this.groupSorted(sort, { facets, tally }), share: 1 };
+    const groups = new HitGroups();
+    const isRead = test !== undefined || this.index.newer !== undefined || !this.index.isMade;
+    const onHit = ({ row, product }: Hit) => {
+      if (!facets.isFull) tally.add(product);
+      if (isRead) groups.add({ document: row.present, group: keyOfGroup(product.groupIdentifier) });
+    };
+    const isEnough = () => groups.count >= needed && groups.hits >= READ_AT_MOST;
+    const seen = await this.countHits(facets, {
+      ...{ most: 0, sorted: undefined, onHit },
+      ...(isRead && { isEnough }),
+    });
+    if (!isRead) await this.groupByIndex(groups, needed);
+    const [isWhole, examined] = isRead ? [seen.isExact, seen.examined] : [groups.hits < GROUPED, groups.hits];
+    return { groups, share: isWhole ? 1 : (await this.count()).total / examined };
+  }
+
+  /** @throws search_too_broad, search_too_long */
+  private async groupSorted(
+    sort: SearchSort,
+    { facets, tally }: { readonly facets: FacetTally; readonly tally: CategoryTally },
+  ): Promise<HitGroups> {
+    const sorted = new SortedHits(sort);
+    const groupOf = new Map<number, number>();
+    const onHit = ({ row, product }: Hit) => {
+      if (!facets.isFull) tally.add(product);
+      groupOf.set(row.present, keyOfGroup(product.groupIdentifier));
+    };
+    const { isOver, isExact } = await this.countHits(facets, { most: 0, sorted, onHit });
+    if (isOver) throw this.timeUsedUp();
+    if (!isExact) throw new ServiceError('search_too_broad', { values: [EXAMINED] });
+    const groups = new HitGroups();
+    for (const document of sorted.page(0, groupOf.size).documents)
+      groups.add({ document, group: groupOf.get(document) ?? 0 });
+    return groups;
+  }
+
+  private async groupByIndex(groups: HitGroups, needed: number): Promise<void> {
+    for (const tier of this.plan.tiers.ranked) {
+      for await (const place of this.listPlaces(tier)) {
+        if (groups.hits >= GROUPED && groups.count >= needed) return;
+        groups.add(place);
+      }
+    }
+  }
+
+  private async *listPlaces(tier: SearchTier): AsyncGenerator<HitGroup, void> {
+    const { snapshot, newer, tail } = this.index;
+    for (let after = 0, isMore = true; isMore; ) {
+      const places = await snapshot.listPlaces({ tier, after, limit: GROUPED, newer });
+      yield* places;
+      isMore = places.length === GROUPED;
+      after = places.at(-1)?.document ?? after;
+    }
+    for (const { row, lexemes } of tail)
+      if (isInTier(tier, lexemes))
+        yield { document: row.document, group: keyOfGroup(readFront(row).groupIdentifier) };
+  }
+
+  private async readRows(documents: readonly number[]): Promise<ReadonlyMap<number, PlacedRow>> {
+    const { snapshot, tail, isMade } = this.index;
+    const rows = isMade ? await snapshot.listDocuments(documents) : tail.map(({ row }) => row);
+    return new Map(rows.map((row) => [row.document, row]));
   }
 
   /** Hits in their order; a page ends early with so many characters, or where its time is over. */
@@ -191,13 +364,20 @@ class Search {
       if (isOver()) return { ...seen, isOver: true };
       seen.examined += 1;
       seen.last = hit.place;
-      if (this.holds(hit)) noteHit(seen, hit, { facets, ...request });
+      if (!this.holds(hit)) continue;
+      request.onHit?.(hit);
+      noteHit(seen, hit, { facets, ...request });
     }
     return { ...seen, isExact: true, last: undefined };
   }
 
   /** @returns whether what it has seen suffices */
-  private endOfCount(facets: FacetTally, { sorted, most }: HitsRequest): (seen: CountedHits) => boolean {
+  private endOfCount(
+    facets: FacetTally,
+    { sorted, most, isEnough }: HitsRequest,
+  ): (seen: CountedHits) => boolean {
+    if (sorted === undefined && isEnough !== undefined)
+      return ({ examined }) => examined === EXAMINED || isEnough();
     if (sorted !== undefined) return ({ total }) => total === EXAMINED;
     if (this.plan.test !== undefined) return ({ examined }) => examined === EXAMINED;
     return ({ hits }) => facets.isFull && hits.length >= most;
@@ -241,8 +421,7 @@ class Search {
     if (!isExact) throw new ServiceError('search_too_broad', { values: [EXAMINED] });
     const [from = 0] = cursor === undefined ? [0] : readPlace(cursor);
     const { documents, isEnd } = sorted.page(from, limit);
-    const rows = await this.index.snapshot.listDocuments(documents);
-    const byDocument = new Map(rows.map((row) => [row.document, row]));
+    const byDocument = await this.readRows(documents);
     const items = documents.flatMap((document) => byDocument.get(document) ?? []).map(toItem);
     return { items, nextCursor: isEnd ? null : writePlace([from + limit, 0]) };
   }
@@ -251,7 +430,8 @@ class Search {
     const { counted } = this.plan.tiers;
     const counts = [];
     for (const tier of counted)
-      counts.push(await this.index.snapshot.countHits({ tier, newer: this.index.newer }));
+      if (this.index.isMade)
+        counts.push(await this.index.snapshot.countHits({ tier, newer: this.index.newer }));
     const ofTail = this.index.tail.filter(({ lexemes }) => counted.some((tier) => isInTier(tier, lexemes)));
     return {
       total: counts.reduce((sum, { count }) => sum + count, ofTail.length),
@@ -276,7 +456,7 @@ class Search {
   private async *listTier(tier: SearchTier, behind: number): AsyncGenerator<FoundRow, void> {
     let after = behind;
     let limit: number = PAGES[0];
-    for (;;) {
+    while (this.index.isMade) {
       const { rows, isCut } = await this.index.snapshot.listHits({
         tier,
         after,
@@ -328,6 +508,9 @@ interface ShownHit {
 const toShown = ({ row, place }: Hit): ShownHit => ({ item: toItem(row), place });
 
 interface HitsRequest {
+  onHit?(hit: Hit): void;
+  /** Of hits that are looked at one by one. */
+  isEnough?: () => boolean;
   /** Hits that are kept. */
   readonly most: number;
   readonly sorted: SortedHits | undefined;

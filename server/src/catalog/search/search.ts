@@ -2,6 +2,7 @@
  * The door of search: products found by words and filters, out of an index beside the catalog. The index is derived from
  * documents, made at the first search, and never part of what an update must do.
  */
+export { keyOfGroup } from './hit-groups.ts';
 export { createProductSearch } from './product-search.ts';
 export {
   NEW_WALK,
@@ -13,4 +14,6 @@ export {
 } from './search-index.ts';
 export type { SearchQuestion } from './search-plan.ts';
 export { searchOperations } from './search-run.ts';
+export type { ShopFilter, ShopQuestion } from './shop-search.ts';
+export { listForgivable } from './typing-errors.ts';
 export { writeLexemes } from './words.ts';

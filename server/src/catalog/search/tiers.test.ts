@@ -20,7 +20,9 @@ test('a product is in one tier, and what the index lacks is told alike (§4.13 r
   ];
   const lexemes = listLexemes(normaliseProduct({ identifier: 'AB-1', name: 'Long chain', attributes }));
   const tiersOf = (q: string) =>
-    planTiers(listWords(q), []).ranked.flatMap((tier, at) => (isInTier(tier, lexemes) ? at : []));
+    planTiers({ words: listWords(q), narrowing: [], begun: 'last' }).ranked.flatMap((tier, at) =>
+      isInTier(tier, lexemes) ? at : [],
+    );
   assert.deepEqual(tiersOf('ab1'), [0]);
   assert.deepEqual(tiersOf('acme chain'), [1]);
   assert.deepEqual(tiersOf('acme cha'), [2]);

@@ -2,30 +2,57 @@ import type { LexemeGroups, SearchTier } from '../port.ts';
 import { joinWords } from './words.ts';
 
 export interface SearchTiers {
-  /** Best first: the identifier itself, then all words in identifier, name and brand, whole and begun, then anywhere. */
+  /**
+   * Best first: the identifier itself, then all words in identifier, name and brand, whole and begun, then anywhere, then those
+   * with typing errors, there and anywhere.
+   */
   readonly ranked: readonly SearchTier[];
   /** The same products in fewer parts, to be counted. */
   readonly counted: readonly SearchTier[];
 }
 
-/** @param narrowing what the filter demands of every hit */
-export function planTiers(words: readonly string[], narrowing: LexemeGroups): SearchTiers {
-  const last = words.at(-1);
-  if (last === undefined) {
+export interface WordedSearch {
+  readonly words: readonly string[];
+  /** What the filter demands of every hit. */
+  readonly narrowing: LexemeGroups;
+  /** Which words may be the beginning of one. */
+  readonly begun: 'last' | 'all';
+  /** What else each word may mean; undefined: nothing is forgiven. */
+  readonly meant?: readonly (readonly string[])[] | undefined;
+}
+
+export function planTiers({ words, narrowing, begun, meant = [] }: WordedSearch): SearchTiers {
+  if (words.length === 0) {
     const all = [{ all: narrowing, except: [] }];
     return { ranked: all, counted: all };
   }
-  const whole = [...new Set(words.slice(0, -1))];
-  const find = (kind: string, end = ''): LexemeGroups => [
-    ...whole.map((word) => [`${kind}${word}`]),
-    [`${kind}${last}${end}`],
+  const isBegun = (at: number) => begun === 'all' || at === words.length - 1;
+  const find = (kind: string, end = '', others: WordedSearch['meant'] = []): LexemeGroups => [
+    ...words.map((word, at) => [
+      `${kind}${word}${isBegun(at) ? end : ''}`,
+      ...(others[at] ?? []).map((other) => `${kind}${other}`),
+    ]),
     ...narrowing,
   ];
   const identity = [[`i${joinWords(words)}`], ...narrowing];
-  const sets = [identity, find('n'), find('n', '*'), find('a', '*')];
-  const ranked = sets.map((all, at) => ({ all, except: sets.slice(0, at) }));
-  const rest = { all: find('a', '*'), except: [identity] };
-  return { ranked, counted: [{ all: identity, except: [] }, rest] };
+  const [whole, begins, anywhere] = [find('n'), find('n', '*'), find('a', '*')];
+  const exact = [
+    { all: identity, except: [] },
+    { all: whole, except: [identity] },
+    { all: begins, except: [identity, whole] },
+    { all: anywhere, except: [identity, begins] },
+  ];
+  const isForgiving = meant.some(({ length }) => length > 0);
+  const [inHead, wherever] = [find('n', '*', meant), find('a', '*', meant)];
+  const forgiven = [
+    { all: inHead, except: [identity, anywhere] },
+    { all: wherever, except: [identity, anywhere, inHead] },
+  ];
+  const rest = { all: wherever, except: [identity] };
+  return {
+    ranked: isForgiving ? [...exact, ...forgiven] : exact,
+    counted: [{ all: identity, except: [] }, rest],
+  };
 }
 
 /** @returns what an index would say of a product that is not in it yet */

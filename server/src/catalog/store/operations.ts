@@ -46,7 +46,9 @@ import {
   findLiving,
   listDocuments,
   listHits,
+  listPlaces,
   listTail,
+  listWords,
   readSearchState,
   walkSearch,
 } from './search-store.ts';
@@ -92,7 +94,7 @@ export const COMPARISONS: Programs<CatalogComparisons> = { compareStaged, listDe
 const OF_SNAPSHOT: Programs<CatalogStateOperations> = {
   ...{ listRange, measureDocuments, findProduct, readOntology, readCatalogVersion, readPastOntology },
   ...{ findCategories: findCategoryIds, findPatched, listOutdated, countRange, listById, readLargestId },
-  ...{ readSearchState, listHits, countHits, listTail, listDocuments },
+  ...{ readSearchState, listHits, countHits, listPlaces, listWords, listTail, listDocuments },
   ...{ listCategoryPaths, findCategoryPath, findLiving },
   ...{ listKeptChanges, listProductChanges, weighRestore, listStagedDocuments },
 };

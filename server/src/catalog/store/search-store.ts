@@ -20,6 +20,7 @@ import type {
   CountedHits,
   CountedTier,
   FoundRow,
+  HitGroup,
   HitPart,
   LexemeGroups,
   PlacedRow,
@@ -28,9 +29,12 @@ import type {
   SearchStep,
   SearchTier,
   SoughtCategories,
+  SoughtWords,
 } from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import {
+  keyOfGroup,
+  listForgivable,
   NEW_WALK,
   needsTidying,
   SEARCH_STEP,
@@ -54,7 +58,9 @@ const NOTHING = text('select 1 where false');
 const TABLES = [
   `create virtual table if not exists search_lexeme using fts5(lexemes, content='', contentless_delete=1, detail=none,
     tokenize='ascii', prefix='2 3 4 5 6 7 8')`,
-  `create table if not exists search_document (document_id integer primary key, product_id integer not null)`,
+  `create table if not exists search_document (document_id integer primary key, product_id integer not null,
+    group_key integer not null)`,
+  `create table if not exists search_word (word text primary key) without rowid`,
   `create table if not exists search_walk (id integer primary key, last_document integer not null,
     version integer not null, documents integer not null, untidied integer not null, tidied_up_to integer not null)`,
 ].map((table) => byEngine({ sqlite: text(table), postgres: NOTHING }));
@@ -174,6 +180,25 @@ export function* listHits({ tier, after, limit, newer }: RequestedHits): Program
   return { rows: found, isCut: areCut(found) };
 }
 
+/** The products of hits by their groups, of which no upload is read. */
+export function* listPlaces({ tier, after, limit, newer }: RequestedHits): Program<HitGroup[]> {
+  const { from, where, order } = foundBy(tier);
+  return yield* rows(
+    sql`select s.document_id as document, s.group_key as "group" from ${from} ${productOf(newer)}
+      where ${where} and ${byEngine({ sqlite: order, postgres: text('s.document_id') })} > ${after}
+      order by ${order} limit ${limit}`,
+  );
+}
+
+/** Words of letters that products have, in no order. */
+export function* listWords({ first, shortest, longest }: SoughtWords): Program<string[]> {
+  const found = yield* rows<{ word: string }>(
+    sql`select w.word from search_word w where ${own('w')} and w.word >= ${first} and w.word < ${`${first}\u{10ffff}`}
+      and length(w.word) between ${shortest} and ${longest}`,
+  );
+  return found.map(({ word }) => word);
+}
+
 /** Hits that are looked at one by one, at 2 µs each, where the index has rows that lead nowhere. */
 const COUNTED = 10_000;
 /** Hits that this takes less time for than to count the products. */
@@ -263,7 +288,7 @@ export function* walkSearch(state: CatalogState): Program<SearchStep> {
     sql`select p.id, p.product_id as product, p.found, ${uploadText(true)} as raw
       from ${fitting} ${lookupJoin('document', 'd', sql`d.id = p.id`)} order by p.id`,
   );
-  yield* placeDocuments(documents.map(({ id, product, raw }) => [id, product, writeLexemes(read(raw))]));
+  yield* placeDocuments(documents.map(({ id, product, raw }) => place(id, product, read(raw))));
   const isComplete = !areCut(documents) && documents.length < SEARCH_STEP;
   const walked = {
     ...walk,
@@ -278,6 +303,17 @@ export function* walkSearch(state: CatalogState): Program<SearchStep> {
 }
 
 const read = (raw: string) => JSON.parse(raw) as UploadedProduct;
+
+interface PlacedDocument {
+  readonly document: number;
+  readonly product: number;
+  readonly group: number;
+  readonly lexemes: string;
+}
+
+const place = (document: number, product: number, upload: UploadedProduct): PlacedDocument => ({
+  ...{ document, product, group: keyOfGroup(upload.groupIdentifier), lexemes: writeLexemes(upload) },
+});
 
 const readWalk = (): Program<SearchWalk | undefined> =>
   row(
@@ -295,32 +331,43 @@ const saveWalk = ({ lastDocument, version, documents, untidied, tidiedUpTo }: Se
       documents = excluded.documents, untidied = excluded.untidied, tidied_up_to = excluded.tidied_up_to`,
   );
 
-function* placeDocuments(placed: readonly (readonly [number, number, string])[]): Program<void> {
+const KEYS = { document_id: 'bigint', product_id: 'bigint', group_key: 'bigint' } as const;
+
+function* placeDocuments(placed: readonly PlacedDocument[]): Program<void> {
   if (placed.length === 0) return;
-  const from = tabled('n', { document_id: 'bigint', product_id: 'bigint', lexemes: 'text' }, placed);
-  const [first, last] = [placed[0]?.[0] ?? 0, placed.at(-1)?.[0] ?? 0];
+  const cells = placed.map(({ document, product, group, lexemes }) => [document, product, group, lexemes]);
+  const from = tabled('n', { ...KEYS, lexemes: 'text' }, cells);
+  const ids = tabled(
+    'n',
+    KEYS,
+    placed.map(({ document, product, group }) => [document, product, group]),
+  );
   yield* run(
     byEngine({
       sqlite: () => placeInFile(placed),
       postgres: insertInto(
         'search_document',
-        'document_id, product_id, lexemes',
-        sql`n.document_id, n.product_id, array_to_tsvector((select array_agg(${PROJECT}::bigint::text || '.' || w)
+        'document_id, product_id, group_key, lexemes',
+        sql`n.document_id, n.product_id, n.group_key, array_to_tsvector((select array_agg(${PROJECT}::bigint::text || '.' || w)
           from unnest(string_to_array(n.lexemes, ' ')) w)) from ${from}`,
       ),
     }),
   );
   yield* run(
     byEngine({
-      sqlite: sql`insert into search_document select id, product_id from document where id between ${first} and ${last}`,
+      sqlite: insertInto('search_document', 'document_id, product_id, group_key', sql`n.* from ${ids}`),
       postgres: NOTHING,
     }),
+  );
+  const words = listed('w', 'text', listForgivable(placed.map(({ lexemes }) => lexemes)));
+  yield* run(
+    sql`${insertInto('search_word', 'word', sql`w.value from ${words} where true`)} on conflict ${ownKey('word')} do nothing`,
   );
 }
 
 /** Each text begins with its document: SQLite takes a list of texts apart in a third of the time of a list of rows. */
-function placeInFile(placed: readonly (readonly [number, number, string])[]): Sql {
-  const texts = JSON.stringify(placed.map(([document, , lexemes]) => `${document} ${lexemes}`));
+function placeInFile(placed: readonly PlacedDocument[]): Sql {
+  const texts = JSON.stringify(placed.map(({ document, lexemes }) => `${document} ${lexemes}`));
   return sql`insert into search_lexeme (rowid, lexemes)
     select cast(value as integer), substr(value, instr(value, ' ') + 1) from json_each(${texts})`;
 }

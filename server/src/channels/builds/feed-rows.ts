@@ -105,18 +105,21 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
       await makeRows((await pass.findUploads(unknown.slice(at, at + PAGE))).map(parseUpload));
   }
 
-  async function readPage(products: readonly ReadProduct[]): Promise<ReadRow[]> {
-    const made = await makeRows(products);
+  const named = format.identity === undefined ? undefined : new GroupNames(pass);
+
+  async function readPage(page: readonly ReadProduct[]): Promise<ReadRow[]> {
+    const made = await makeRows(named === undefined ? page : named.takeFirst(page));
     const going = made.filter(({ isLeftOut }) => !isLeftOut);
     const found = places.length === 0 || going.length === 0 ? [] : await pass.listRelated(going, places);
     await judge(found.flat(2));
+    await named?.read(found.flat(2));
     const relatedTo = new Map(going.map(({ productId }, at) => [productId, found[at]]));
     return made.map(({ productId, identifier, values, problems, isLeftOut }) => {
       const related = relatedTo.get(productId);
       if (related === undefined)
         return { identifier, row: { values, related: [] }, problems, isLeftOut, absent: [] };
       const { present, absent } = members.part(related);
-      const chosen = chooseRelated(places, present, format);
+      const chosen = chooseRelated(places, named?.nameAll(present) ?? present, format);
       const row = { values, related: chosen.related };
       return { identifier, row, problems: [...problems, ...chosen.notes], isLeftOut, absent };
     });
@@ -137,6 +140,39 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
     },
     close: async () => expressions?.close(),
   };
+}
+
+/** Products by their groups, for a format that knows only these. */
+class GroupNames {
+  readonly #pass: CatalogPass;
+  readonly #taken = new Set<string>();
+  #groups = new Map<string, string>();
+
+  constructor(pass: CatalogPass) {
+    this.#pass = pass;
+  }
+
+  /** @returns the first product of each group that did not come before */
+  takeFirst(products: readonly ReadProduct[]): ReadProduct[] {
+    return products.filter(({ upload: { groupIdentifier } }) => {
+      const isNew = !this.#taken.has(groupIdentifier);
+      this.#taken.add(groupIdentifier);
+      return isNew;
+    });
+  }
+
+  async read(identifiers: readonly string[]): Promise<void> {
+    const all = [...new Set(identifiers)];
+    this.#groups = new Map();
+    for (let at = 0; at < all.length; at += PAGE)
+      for (const { raw } of await this.#pass.findUploads(all.slice(at, at + PAGE))) {
+        const { identifier, groupIdentifier } = JSON.parse(raw) as UploadedProduct;
+        this.#groups.set(identifier, groupIdentifier);
+      }
+  }
+
+  nameAll = (lists: readonly (readonly string[])[]): string[][] =>
+    lists.map((list) => [...new Set(list.map((one) => this.#groups.get(one) ?? one))]);
 }
 
 /** What goes out is for everybody: products for some groups of customers stay. */

@@ -141,8 +141,11 @@ export function compileChannelFilter(filter: Filter, attributes: readonly Attrib
 
 const describeUnknown = (name: string) => `the ontology has no attribute ${JSON.stringify(name)}`;
 
-function checkFields(mapping: ChannelMapping | undefined, { type, fields }: ChannelFormat): string[] {
-  if (mapping === undefined || fields === undefined) return [];
+function checkFields(
+  mapping: ChannelMapping | undefined,
+  { type, fields, takesOthers }: ChannelFormat,
+): string[] {
+  if (mapping === undefined || fields === undefined || takesOthers) return [];
   const known = new Set(fields.map(({ name }) => name));
   return Object.keys(mapping)
     .filter((name) => !known.has(name))
@@ -191,12 +194,13 @@ function checkRelations(relations: readonly ChannelRelation[], known: CheckedCat
 function checkIdentity(
   mapping: ChannelMapping | undefined,
   relations: readonly ChannelRelation[],
-  { identifiedBy, type }: ChannelFormat,
+  { identifiedBy, identity: field, type }: ChannelFormat,
 ): string[] {
   if (relations.length === 0 || mapping === undefined || identifiedBy === undefined) return [];
+  const identity = field ?? 'identifier';
   const source = mapping[identifiedBy];
-  if (source === undefined || ('field' in source && source.field === 'identifier')) return [];
+  if (source === undefined || ('field' in source && source.field === identity)) return [];
   return [
-    `/mapping/${identifiedBy}: must be {"field":"identifier"} where relations go out: ${type} names related products by it`,
+    `/mapping/${identifiedBy}: must be {"field":"${identity}"} where relations go out: ${type} names related products by it`,
   ];
 }

@@ -55,8 +55,12 @@ export interface ChannelFormat {
   readonly fields: readonly Field[] | undefined;
   /** Fields that are required where another one has one of these values. */
   readonly conditions?: readonly FieldCondition[];
+  /** Whether a mapping may have others than `fields`. */
+  readonly takesOthers?: true;
   /** The field that related products name a product by. */
   readonly identifiedBy?: string;
+  /** What that field has; default its identifier. Of a group one row goes out, and related products are named by their group. */
+  readonly identity?: 'groupIdentifier';
   readonly suggestions: Readonly<Record<string, SuggestedSource>>;
   /** Whether every attribute of the ontology is suggested, too. */
   readonly suggestsAttributes: boolean;

@@ -7,6 +7,7 @@ import { googleMerchant } from './google-merchant.ts';
 import { jsonLd } from './json-ld.ts';
 import { openai } from './openai.ts';
 import { csv, ndjson } from './plain-formats.ts';
+import { magentoCsv, shopifyCsv, woocommerceCsv } from './shop-lists.ts';
 
 export {
   type ChannelFormat,
@@ -23,7 +24,10 @@ export {
 } from './format.ts';
 
 /** To add a format is a line here. */
-export const FORMATS: readonly ChannelFormat[] = [googleMerchant, openai, csv, ndjson, jsonLd];
+export const FORMATS: readonly ChannelFormat[] = [
+  ...[googleMerchant, openai, shopifyCsv, woocommerceCsv, magentoCsv],
+  ...[csv, ndjson, jsonLd],
+];
 
 /** A format as a definition names it. */
 export interface ChosenFormat {

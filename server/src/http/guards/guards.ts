@@ -159,7 +159,7 @@ async function findCaller(guards: Guards, { request, reply, cookie }: Incoming):
 }
 
 async function chooseProject(guards: Guards, request: FastifyRequest): Promise<void> {
-  const projectId = readProjectId(request.query);
+  const projectId = readProjectId(request.query, request.params);
   request.project = await chooseByRole(request, projectId, guards.chooseProject);
 }
 
@@ -241,10 +241,12 @@ export async function chargeRequest(
   }
 }
 
-function readProjectId(query: unknown): number | undefined {
+/** @returns the project of the query, or of a path that has it; they may not differ @throws query_invalid */
+function readProjectId(query: unknown, params: unknown): number | undefined {
   const parameters = query as Record<string, unknown>;
-  const given = parameters.projectId;
-  if (given === '') delete parameters.projectId;
+  if (parameters.projectId === '') delete parameters.projectId;
+  const { projectId: inPath } = params as { projectId?: string };
+  const { projectId: given } = joinTwins({ projectId: parameters.projectId }, { projectId: inPath });
   if (given === undefined || given === '') return undefined;
   if (typeof given === 'string' && /^\d{1,15}$/.test(given)) return Number(given);
   throw new ServiceError('query_invalid', '/projectId must be integer');

@@ -296,7 +296,7 @@ function afterAnswer({ rawReply }: FastifyRequest, release: () => void): void {
 }
 
 /** What shop connectors ask of a search for products by their text, which this is not. */
-const SEARCHES = /^\/(search|suggest|suggestions)(\/suggest(ions)?)?\/?$/;
+const SEARCHES = /^\/(suggest|suggestions)\/?$|^\/search\/suggest\/?$/;
 
 /** Unknown path: 404. Known path, other method: 405 with Allow. Source: docs/interface.md §7.2. */
 function answerUnknownPaths(server: Server): void {

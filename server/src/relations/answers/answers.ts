@@ -3,7 +3,6 @@
  */
 export {
   CatalogRelations,
-  describeItem,
   HIGHEST_RELEVANCE,
   type MetRelateInput,
   type RelateOutput,

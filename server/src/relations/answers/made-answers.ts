@@ -1,11 +1,7 @@
 import type { Operator } from '../../catalog/filters/filters.ts';
-import { type Attribute, indexByKey, listFacts, readValue } from '../../catalog/ontology/ontology.ts';
-import {
-  computeValueId,
-  mainCategory,
-  mainImage,
-  type UploadedProduct,
-} from '../../catalog/products/products.ts';
+import { type AnswerForm, makeItem } from '../../catalog/lookup/lookup.ts';
+import { type Attribute, indexByKey } from '../../catalog/ontology/ontology.ts';
+import type { UploadedProduct } from '../../catalog/products/products.ts';
 import { type BoundRule, compileRule, isListed } from '../definitions/definitions.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
 import {
@@ -203,7 +199,8 @@ export class CatalogRelations {
       return id ?? 0;
     };
     const settings = { form, brandAttribute, attributes, categoryIdOf };
-    const item = describeItem(productId, JSON.parse(raw) as UploadedProduct, settings);
+    const made = makeItem(productId, JSON.parse(raw) as UploadedProduct, settings);
+    const item = `${JSON.stringify(made).slice(0, -1)},"relevance":`;
     if (!isWhole) return '';
     const document = view.findDocument?.(productId);
     this.items.keep(input, productId, { text: item, document, version: this.version });
@@ -250,74 +247,6 @@ function explainItem(
   if (!requested || !other) return undefined;
   const isForward = found.matchType === 'FIRST_WAY';
   return explainPair(bound, { source: isForward ? requested : other, target: isForward ? other : requested });
-}
-
-/** `bulk`: for many products, with data points; `single`: for one, flat. Source: docs/interface.md §2.5. */
-export type AnswerForm = 'bulk' | 'single';
-
-interface ItemSettings {
-  readonly form: AnswerForm;
-  readonly brandAttribute: string;
-  /** Of the ontology, by `indexByKey`. */
-  readonly attributes: ReadonlyMap<string, Attribute>;
-  /** @returns the id of a path, as JSON */
-  categoryIdOf(path: string): number;
-}
-
-type Facts = ReturnType<typeof listFacts>;
-type Category = UploadedProduct['categories'][number];
-
-/**
- * A related product as JSON up to its relevance, which depends on where it stands; `}` is to follow that.
- * Source: docs/interface.md §2.5 rules 3 to 5, §12.5.
- */
-export function describeItem(sxId: number, product: UploadedProduct, settings: ItemSettings): string {
-  const facts = listFacts(product.attributes, settings.attributes);
-  const main = mainCategory(product.categories);
-  const image = mainImage(product.images)?.url ?? '';
-  const { identifier, groupIdentifier: groupId, name, productUrl: link, images } = product;
-  const item =
-    settings.form === 'bulk'
-      ? {
-          ...{ identifier, groupId, sxId, dataPoints: listDataPoints(facts, main, settings) },
-          ...{ image, name, images, link, head: identifier === groupId },
-        }
-      : {
-          ...{ identifier, groupId, sxId, name, brand: findBrand(facts, settings) },
-          ...{ category: main?.path.at(-1) ?? '', image, link },
-        };
-  return `${JSON.stringify(item).slice(0, -1)},"relevance":`;
-}
-
-function findBrand(facts: Facts, { brandAttribute }: ItemSettings): string {
-  const name = brandAttribute.toLowerCase();
-  return facts.find(({ attribute }) => attribute.name.toLowerCase() === name)?.value ?? '';
-}
-
-function listDataPoints(facts: Facts, main: Category | undefined, settings: ItemSettings): object[] {
-  const points: object[] = facts.map(({ attribute, value }) => ({
-    id: computeValueId(attribute.id, value),
-    conceptIdName: attribute.name.toUpperCase(),
-    key: attribute.name,
-    type: 'PASS_ON',
-    value,
-    isCategory: false,
-    ...readMeasure(value, attribute),
-  }));
-  if (main === undefined) return points;
-  const value = main.path.at(-1) ?? '';
-  const category = { conceptIdName: 'CATEGORY', key: 'Category', type: 'PASS_ON', value, isCategory: true };
-  return [
-    ...points,
-    { id: main.categoryId ?? settings.categoryIdOf(JSON.stringify(main.path)), ...category },
-  ];
-}
-
-function readMeasure(value: string, attribute: Attribute): object {
-  if (attribute.type !== 'NUMERIC_ATTRIBUTE') return {};
-  const read = readValue(value, attribute);
-  if (read.kind !== 'number') return {};
-  return { parsedValue: read.number, ...(attribute.unitName !== undefined && { unit: attribute.unitName }) };
 }
 
 /** What an item looks like besides its product. */

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createAnswerBuffers } from '../../catalog/lookup/lookup.ts';
+import { type AnswerForm, createAnswerBuffers } from '../../catalog/lookup/lookup.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ByteCache, CacheSpace } from '../../storage/storage.ts';
@@ -7,7 +7,6 @@ import { countPassedAtOnce } from '../../storage/threads/threads.ts';
 import type { Relation } from '../definitions/definitions.ts';
 import type { CatalogMark } from '../search/search.ts';
 import {
-  type AnswerForm,
   type MetRelateInput,
   type RelateInput,
   type RelateOutput,

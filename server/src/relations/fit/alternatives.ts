@@ -5,9 +5,10 @@ import {
   readComparables,
   toCompared,
 } from '../../catalog/filters/filters.ts';
+import { makeItem } from '../../catalog/lookup/lookup.ts';
 import { type Attribute, indexByKey } from '../../catalog/ontology/ontology.ts';
 import { mainCategory, type UploadedProduct } from '../../catalog/products/products.ts';
-import { describeItem, HIGHEST_RELEVANCE } from '../answers/answers.ts';
+import { HIGHEST_RELEVANCE } from '../answers/answers.ts';
 import type { SingleProduct } from '../definitions/definitions.ts';
 import type { CatalogColumns, PresentUpload, WorkLimit } from '../search/search.ts';
 import type { SetJudge, SetProduct } from './judgement.ts';
@@ -159,6 +160,6 @@ function describeAlternative(
   { productId, product, place }: { productId: number; product: UploadedProduct; place: number },
 ): SingleItem {
   const settings = { brandAttribute, attributes: indexByKey(attributes), categoryIdOf: () => 0 };
-  const item = describeItem(productId, product, { ...settings, form: 'single' });
-  return JSON.parse(`${item}${HIGHEST_RELEVANCE - place}}`) as SingleItem;
+  const item = makeItem(productId, product, { ...settings, form: 'single' });
+  return { ...item, relevance: HIGHEST_RELEVANCE - place } as SingleItem;
 }

@@ -235,7 +235,7 @@ const writeTo = (tx: SqlTransaction, projectId: number, derivation: BatchDerivat
 
 const CATALOG_TABLES = [
   ...['document', 'product', 'attribute', 'attribute_id', 'past_ontology', 'category'],
-  ...['staged_batch', 'undo_created', 'search_document', 'search_walk'],
+  ...['staged_batch', 'undo_created', 'search_document', 'search_walk', 'search_word'],
   ...['undo_log', 'undo_change', 'garbage_document', 'catalog_event', 'relation', 'relation_build'],
   ...['relation_document', 'relation_member', 'relation_link_source', 'relation_link', 'payload', 'catalog'],
 ];

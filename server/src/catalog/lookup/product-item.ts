@@ -1,0 +1,65 @@
+import { type Attribute, listFacts, readValue } from '../ontology/ontology.ts';
+import { computeValueId, mainCategory, mainImage, type UploadedProduct } from '../products/products.ts';
+
+/** `bulk`: for many products, with data points; `single`: for one, flat. Source: docs/interface.md §2.5. */
+export type AnswerForm = 'bulk' | 'single';
+
+export interface ItemSettings {
+  readonly form: AnswerForm;
+  readonly brandAttribute: string;
+  /** Of the ontology, by `indexByKey`. */
+  readonly attributes: ReadonlyMap<string, Attribute>;
+  /** @returns the id of a path, as JSON */
+  categoryIdOf(path: string): number;
+}
+
+type Facts = ReturnType<typeof listFacts>;
+type Category = UploadedProduct['categories'][number];
+
+/** A product as a hit or as a related one, without its relevance. Source: docs/interface.md §2.5 rules 3 to 5, §12.5. */
+export function makeItem(sxId: number, product: UploadedProduct, settings: ItemSettings) {
+  const facts = listFacts(product.attributes, settings.attributes);
+  const main = mainCategory(product.categories);
+  const image = mainImage(product.images)?.url ?? '';
+  const { identifier, groupIdentifier: groupId, name, productUrl: link, images } = product;
+  return settings.form === 'bulk'
+    ? {
+        ...{ identifier, groupId, sxId, dataPoints: listDataPoints(facts, main, settings) },
+        ...{ image, name, images, link, head: identifier === groupId },
+      }
+    : {
+        ...{ identifier, groupId, sxId, name, brand: findBrand(facts, settings) },
+        ...{ category: main?.path.at(-1) ?? '', image, link },
+      };
+}
+
+function findBrand(facts: Facts, { brandAttribute }: ItemSettings): string {
+  const name = brandAttribute.toLowerCase();
+  return facts.find(({ attribute }) => attribute.name.toLowerCase() === name)?.value ?? '';
+}
+
+function listDataPoints(facts: Facts, main: Category | undefined, settings: ItemSettings): object[] {
+  const points: object[] = facts.map(({ attribute, value }) => ({
+    id: computeValueId(attribute.id, value),
+    conceptIdName: attribute.name.toUpperCase(),
+    key: attribute.name,
+    type: 'PASS_ON',
+    value,
+    isCategory: false,
+    ...readMeasure(value, attribute),
+  }));
+  if (main === undefined) return points;
+  const value = main.path.at(-1) ?? '';
+  const category = { conceptIdName: 'CATEGORY', key: 'Category', type: 'PASS_ON', value, isCategory: true };
+  return [
+    ...points,
+    { id: main.categoryId ?? settings.categoryIdOf(JSON.stringify(main.path)), ...category },
+  ];
+}
+
+function readMeasure(value: string, attribute: Attribute): object {
+  if (attribute.type !== 'NUMERIC_ATTRIBUTE') return {};
+  const read = readValue(value, attribute);
+  if (read.kind !== 'number') return {};
+  return { parsedValue: read.number, ...(attribute.unitName !== undefined && { unit: attribute.unitName }) };
+}

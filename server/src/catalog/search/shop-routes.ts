@@ -1,0 +1,163 @@
+import type { FastifyReply } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { orNull, ProjectQuery } from '../../http/answers/answers.ts';
+import { joinTwins } from '../../http/bodies/bodies.ts';
+import { whileCallerWaits } from '../../http/guards/guards.ts';
+import { type Routes, serve } from '../../http/server/server.ts';
+import type { ChosenProject } from '../../kernel/caller.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import type { Catalog } from '../catalog.ts';
+import { readJson, readShopFilters } from './shop-filters.ts';
+import type { SuggestionLimits } from './shop-search.ts';
+
+/** What connectors send; of what is not listed nothing is read. Source: docs/interface.md §4.14. */
+const count = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }));
+const text = (maxLength: number, description: string) =>
+  Type.Optional(Type.String({ maxLength, description }));
+const UNUSED = {
+  userGroup: text(1_000, 'taken and not used'),
+  sessionId: text(1_000, 'taken and not used'),
+  log: Type.Optional(Type.Union([Type.String({ maxLength: 100 }), Type.Boolean(), Type.Integer()])),
+};
+const asked = {
+  query: text(500, 'words; * for all products, _#Tools#Drills for a category'),
+  offset: count('groups to leave out'),
+  limit: count('groups, at most 1,000; default 20'),
+  sort: text(300, 'key or name of a sorting option'),
+  ...UNUSED,
+};
+const SearchQuery = Type.Object({
+  ...ProjectQuery.properties,
+  ...asked,
+  filters: text(32_768, 'JSON list of {"name","values":[{"value"}]} or {"name","min","max"}'),
+  sortComplex: text(1_000, 'JSON: {"key","direction"}'),
+});
+const SearchBody = Type.Object({
+  ...asked,
+  filters: Type.Optional(orNull(Type.Unknown())),
+  sortComplex: Type.Optional(orNull(Type.Unknown())),
+});
+const SuggestionQuery = Type.Object({
+  ...ProjectQuery.properties,
+  query: asked.query,
+  limitProduct: count('default 5'),
+  limitCategory: count('default 3'),
+  limitBrand: count('default 2'),
+  limitSearch: count('default 3'),
+  limitContent: count('there are no pages'),
+  ...UNUSED,
+});
+
+const Item = Type.Object(
+  {
+    ...{ identifier: Type.String(), groupId: Type.String(), sxId: Type.Integer(), name: Type.String() },
+    ...{ link: Type.String(), image: Type.String(), images: Type.Array(Type.Unknown()) },
+    dataPoints: Type.Array(Type.Unknown()),
+    head: Type.Boolean({ description: 'the best of its group' }),
+    ...{ relevance: Type.Integer(), resultSet: Type.Null() },
+  },
+  { title: 'ShopProduct' },
+);
+const head = { type: Type.String(), name: Type.String(), totalResults: Type.Integer() };
+const success = Type.Literal('success');
+const partial = Type.Optional(
+  Type.Literal(true, { description: 'there is no index yet: a part of the catalog was looked through' }),
+);
+const ShopAnswerSchema = Type.Object(
+  {
+    status: success,
+    totalResults: Type.Integer({ description: 'groups; beyond 5,000 products an estimate' }),
+    searchResults: Type.Array(
+      Type.Object({
+        ...head,
+        totalResultsVariants: Type.Integer({ description: 'products' }),
+        totalResultsHead: Type.Integer(),
+        totalResultsHeadVariants: Type.Integer(),
+        results: Type.Array(Type.Array(Item)),
+      }),
+    ),
+    interpretedQuery: Type.Object({
+      ...{ original: Type.String(), corrected: Type.String(), queryWasCorrected: Type.Boolean() },
+    }),
+    answerText: Type.String(),
+    filterOptions: Type.Array(Type.Unknown()),
+    activeFilterOptions: Type.Array(Type.Unknown()),
+    sortingOptions: Type.Array(Type.Unknown()),
+    activeSortingOption: Type.Unknown({ description: '{} where nothing is active' }),
+    redirect: Type.Null(),
+    partial,
+  },
+  { title: 'ShopSearch' },
+);
+const SuggestionAnswer = Type.Object(
+  {
+    status: success,
+    query: Type.String(),
+    totalResults: Type.Integer(),
+    resultGroups: Type.Record(Type.String(), Type.Array(Type.Unknown()), {
+      description: 'Produkte, Kategorien, Marken, Suchvorschläge',
+    }),
+    searchResults: Type.Array(Type.Object({ ...head, results: Type.Array(Type.Unknown()) })),
+    partial,
+  },
+  { title: 'ShopSuggestions' },
+);
+
+const MOST = 1_000;
+const DEFAULT_LIMIT = 20;
+const SUGGESTED: SuggestionLimits = { product: 5, category: 3, brand: 2, search: 3 };
+const about = { tags: ['Products'], config: { guard: 'project', access: 'read' } } as const;
+
+/** Source: docs/interface.md §4.14. */
+export const shopRoutes =
+  ({ catalog }: { readonly catalog: Catalog }): Routes =>
+  (server) => {
+    const search = (project: ChosenProject, sent: Static<typeof SearchBody>, reply: FastifyReply) => {
+      const { query = '', offset = 0, limit = DEFAULT_LIMIT } = sent;
+      const question = {
+        ...{ query, offset, limit: Math.min(limit, MOST), filters: readShopFilters(sent.filters) },
+        ...{ sort: sent.sort ?? readComplexSort(sent.sortComplex) },
+      };
+      return whileCallerWaits(reply, (signal) => catalog.search.ask(project.id, question, signal));
+    };
+    serve(server, 'GET /search', {
+      ...{ ...about, summary: 'The search of a shop connector', query: SearchQuery },
+      answer: { 200: ShopAnswerSchema },
+      handle: ({ project, query }, reply) => search(project, query, reply) as Promise<never>,
+    });
+    serve(server, 'POST /search/v1/:projectId', {
+      ...{ ...about, summary: 'The search of a shop connector, as JSON', body: SearchBody },
+      params: Type.Object({ projectId: Type.Integer({ minimum: 1 }) }),
+      query: SearchQuery,
+      answer: { 200: ShopAnswerSchema },
+      handle: ({ project, query: { projectId: _, ...query }, body }, reply) =>
+        search(project, joinTwins<Static<typeof SearchBody>>(query, body), reply) as Promise<never>,
+    });
+    serve(server, 'GET /search/suggestions', {
+      ...{ ...about, summary: 'Suggestions while somebody types into the search of a shop' },
+      ...{ query: SuggestionQuery, answer: { 200: SuggestionAnswer } },
+      handle: ({ project, query: sent }, reply) => {
+        const { query = '', limitProduct, limitCategory, limitBrand, limitSearch } = sent;
+        const suggested = {
+          ...{ product: most(limitProduct, 'product'), category: most(limitCategory, 'category') },
+          ...{ brand: most(limitBrand, 'brand'), search: most(limitSearch, 'search') },
+        };
+        const range = { offset: 0, limit: suggested.product, filters: [], sort: undefined };
+        return whileCallerWaits(reply, (signal) =>
+          catalog.search.ask(project.id, { query, ...range, suggested }, signal),
+        ) as Promise<never>;
+      },
+    });
+  };
+
+const most = (limit: number | undefined, kind: keyof SuggestionLimits) =>
+  Math.min(limit ?? SUGGESTED[kind], 100);
+
+/** `{"key":"Price","direction":"DESC"}`, as JSON or as it is. @throws query_invalid */
+function readComplexSort(sent: unknown): string | undefined {
+  if (sent === undefined || sent === null || sent === '') return undefined;
+  const { key, direction = 'ASC' } = (readJson(sent) ?? {}) as { key?: unknown; direction?: unknown };
+  if (typeof key === 'string' && typeof direction === 'string')
+    return direction.toUpperCase() === 'DESC' ? `${key.replace(/:(asc|desc)$/i, '')}:desc` : key;
+  throw new ServiceError('query_invalid', { details: ['/sortComplex must be {"key","direction"}'] });
+}

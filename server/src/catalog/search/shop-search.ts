@@ -1,0 +1,371 @@
+import { ServiceError } from '../../kernel/errors.ts';
+import type { Filter } from '../filters/filters.ts';
+import { makeItem } from '../lookup/lookup.ts';
+import { type Attribute, readMeasure } from '../ontology/ontology.ts';
+import type { CatalogSnapshot, PlacedRow } from '../port.ts';
+import { mainCategory, type UploadedProduct } from '../products/products.ts';
+import type { Facet } from './facets.ts';
+import type { SearchQuestion } from './search-plan.ts';
+import { listWords } from './words.ts';
+
+/** The search of shop connectors: what they send, and what they read. Source: docs/interface.md §4.14. */
+export interface ShopQuestion {
+  /** Words; `*` for all products, `_#Tools#Drills` for a category. */
+  readonly query: string;
+  readonly offset: number;
+  readonly limit: number;
+  readonly filters: readonly ShopFilter[];
+  /** The key or the name of a sorting option. */
+  readonly sort: string | undefined;
+  /** Of the project: German names where it is German. */
+  readonly locale: string;
+  /** How many suggestions of each kind; undefined: a search. */
+  readonly suggested?: SuggestionLimits | undefined;
+}
+
+export type ShopFilter = { readonly name: string } & (
+  | { readonly values: readonly string[] }
+  | { readonly min: number; readonly max: number }
+);
+
+export type SuggestionLimits = Readonly<Record<'product' | 'category' | 'brand' | 'search', number>>;
+
+/** Hits by their groups, with what the answer is made of. */
+export interface FoundGroups {
+  /** Documents of the groups of the page. */
+  readonly groups: readonly (readonly number[])[];
+  readonly rows: ReadonlyMap<number, PlacedRow>;
+  /** Groups, and hits in them. */
+  readonly total: number;
+  readonly hits: number;
+  readonly facets: readonly Facet[];
+  readonly categories: readonly CountedCategory[];
+  readonly byKey: ReadonlyMap<string, Attribute>;
+  /** By path as JSON. */
+  readonly categoryIds: ReadonlyMap<string, number>;
+  readonly isPartial: boolean;
+}
+
+export type ShopAnswer = ReturnType<typeof answerShopSearch> | ReturnType<typeof answerSuggestions>;
+
+interface CountedCategory {
+  readonly path: readonly string[];
+  readonly count: number;
+}
+
+/** Main categories of hits, with those above them. */
+export class CategoryTally {
+  private readonly counts = new Map<string, { path: readonly string[]; count: number }>();
+
+  add({ categories }: Pick<UploadedProduct, 'categories'>): void {
+    const path = mainCategory(categories)?.path ?? [];
+    for (let depth = 1; depth <= path.length; depth += 1) {
+      const above = path.slice(0, depth);
+      const key = JSON.stringify(above);
+      const known = this.counts.get(key) ?? { path: above, count: 0 };
+      known.count += 1;
+      this.counts.set(key, known);
+    }
+  }
+
+  list(): readonly CountedCategory[] {
+    return [...this.counts.values()].sort((a, b) => b.count - a.count);
+  }
+}
+
+/** @returns as JSON, as the catalog looks for their ids */
+export const listMainPaths = (rows: readonly PlacedRow[]): string[] =>
+  rows.flatMap(({ text }) => {
+    const main = mainCategory((JSON.parse(text) as UploadedProduct).categories);
+    return main === undefined ? [] : [JSON.stringify(main.path)];
+  });
+
+const CATEGORY = { key: 'category', names: ['category', 'kategorie', 'categories', 'kategorien'] };
+const isOfCategory = ({ name }: ShopFilter) => CATEGORY.names.includes(name.toLowerCase());
+/** Levels of a category in one text, as connectors write them. */
+const LEVEL = '#';
+const LISTED_CATEGORIES = 5_000;
+
+/** @returns the paths that a filter by a category's name alone means */
+export async function listNamedCategories(
+  snapshot: CatalogSnapshot,
+  { filters }: Pick<ShopQuestion, 'filters'>,
+): Promise<readonly (readonly string[])[]> {
+  const names = filters.filter(isOfCategory).flatMap((one) => ('values' in one ? one.values : []));
+  if (names.length === 0) return [];
+  const listed = await snapshot.listCategoryPaths({ under: [], after: [], limit: LISTED_CATEGORIES });
+  const paths = new Map<string, readonly string[]>();
+  for (const { path } of listed)
+    for (const [at, name] of path.entries())
+      if (names.includes(name)) paths.set(path.slice(0, at + 1).join(LEVEL), path.slice(0, at + 1));
+  return [...paths.values()];
+}
+
+interface KnownNames {
+  readonly byKey: ReadonlyMap<string, Attribute>;
+  readonly categories: readonly (readonly string[])[];
+}
+
+/** @throws query_invalid for a filter or an order by an unknown attribute */
+export function planShopSearch(
+  question: ShopQuestion,
+  known: KnownNames,
+): { readonly question: SearchQuestion; readonly sorting: Sorting | undefined } {
+  const sorting = findSorting(question.sort, known.byKey, question.locale);
+  const words = question.query.trim();
+  const category = words.startsWith('_#') ? words.slice(2).split(LEVEL).filter(Boolean) : [];
+  const filter: Filter = { all: question.filters.map((one) => toFilter(one, known)) };
+  return {
+    sorting,
+    question: {
+      q: category.length > 0 || words === '*' ? '' : words,
+      ...(category.length > 0 && { category }),
+      filter: JSON.stringify(filter),
+      sort: sorting?.key,
+      begun: 'all',
+      limit: question.limit,
+    },
+  };
+}
+
+function toFilter(one: ShopFilter, { byKey, categories }: KnownNames): Filter {
+  if (isOfCategory(one) && 'values' in one) {
+    const paths = one.values.flatMap((value) => {
+      const named = categories.filter((path) => path.at(-1) === value);
+      return named.length > 0 ? named : [value.split(LEVEL).filter(Boolean)];
+    });
+    return { any: paths.filter((path) => path.length > 0).map((path) => ({ category: [...path] })) };
+  }
+  const attribute = findAttribute(one.name, byKey);
+  const { name } = attribute;
+  if ('values' in one) {
+    const values = one.values.map((value) => toOperand(value, attribute));
+    return { any: values.map((value) => ({ attribute: name, operator: 'equals', value })) };
+  }
+  return {
+    all: [
+      { attribute: name, operator: 'greaterOrEqual', value: one.min },
+      { attribute: name, operator: 'lessOrEqual', value: one.max },
+    ],
+  };
+}
+
+/** A value as it was uploaded, of a type whose operands are no texts. */
+function toOperand(value: string, attribute: Attribute): string | number | boolean {
+  if (attribute.type === 'BOOLEAN_ATTRIBUTE') return /^(true|yes|ja|1)$/i.test(value);
+  const measure = attribute.type === 'NUMERIC_ATTRIBUTE' ? readMeasure(value, attribute) : undefined;
+  return measure !== undefined && 'plain' in measure ? Number(measure.plain) : value;
+}
+
+/** @throws query_invalid */
+function findAttribute(name: string, byKey: ReadonlyMap<string, Attribute>): Attribute {
+  const lower = name.toLowerCase();
+  const found = byKey.get(name) ?? byKey.values().find((one) => one.name.toLowerCase() === lower);
+  if (found !== undefined) return found;
+  throw new ServiceError('query_invalid', {
+    details: [`/filters has ${JSON.stringify(name)}, and there is no such attribute`],
+  });
+}
+
+interface Sorting {
+  /** As `sort` of §4.13. */
+  readonly key: string;
+  readonly name: string;
+  readonly type: 'ATTRIBUTE';
+  readonly sort: 'ASC' | 'DESC';
+}
+
+const languageOf = (locale: string) => (locale.toLowerCase().startsWith('de') ? 'de' : 'en');
+const PRICES = ['price', 'preis'];
+const SORTED = {
+  name: { en: ['Name A–Z', 'Name Z–A'], de: ['Name A–Z', 'Name Z–A'] },
+  price: {
+    en: ['Price ascending', 'Price descending'],
+    de: ['Preis aufsteigend', 'Preis absteigend'],
+  },
+} as const;
+
+function listSortings(byKey: ReadonlyMap<string, Attribute>, language: 'de' | 'en'): readonly Sorting[] {
+  const price = byKey.values().find(({ name }) => PRICES.includes(name.toLowerCase()));
+  const of = (key: string, [up, down]: readonly [string, string]): Sorting[] => [
+    { key, name: up, type: 'ATTRIBUTE', sort: 'ASC' },
+    { key: `${key}:desc`, name: down, type: 'ATTRIBUTE', sort: 'DESC' },
+  ];
+  return [...(price ? of(price.name, SORTED.price[language]) : []), ...of('name', SORTED.name[language])];
+}
+
+/** Orders by relevance, as connectors name it. */
+const RELEVANCE = ['', 'score', '_score', 'relevance', 'relevanz'];
+
+/** A name of either language is known: a bookmarked page keeps it. @throws query_invalid */
+function findSorting(
+  sort: string | undefined,
+  byKey: ReadonlyMap<string, Attribute>,
+  locale: string,
+): Sorting | undefined {
+  const lower = (sort ?? '').trim().toLowerCase().replace(/:asc$/, '');
+  if (RELEVANCE.includes(lower)) return undefined;
+  const own = listSortings(byKey, languageOf(locale));
+  const names = [listSortings(byKey, 'de'), listSortings(byKey, 'en')];
+  const found = own.find((one, at) =>
+    [one.key, ...names.map((list) => list[at]?.name ?? '')].some((name) => name.toLowerCase() === lower),
+  );
+  if (found !== undefined) return found;
+  const known = own.map(({ key }) => key).join(', ');
+  throw new ServiceError('query_invalid', { details: [`/sort must be one of ${known}`] });
+}
+
+const HIGHEST_RELEVANCE = 1_000_000;
+
+/** One list of items a group, the best one first, which is its head. */
+function listItems({ groups, rows, byKey, categoryIds }: FoundGroups, offset: number) {
+  const settings = {
+    ...{ form: 'bulk' as const, brandAttribute: '', attributes: byKey },
+    categoryIdOf: (path: string) => categoryIds.get(path) ?? 0,
+  };
+  let relevance = HIGHEST_RELEVANCE - offset;
+  return groups.map((documents) =>
+    documents.flatMap((document, at) => {
+      const row = rows.get(document);
+      if (row === undefined) return [];
+      const item = makeItem(row.id, JSON.parse(row.text) as UploadedProduct, settings);
+      return { ...item, head: at === 0, resultSet: null, relevance: relevance-- };
+    }),
+  );
+}
+
+export function answerShopSearch(question: ShopQuestion, sorting: Sorting | undefined, found: FoundGroups) {
+  const totals = {
+    ...{ totalResults: found.total, totalResultsVariants: found.hits },
+    ...{ totalResultsHead: found.total, totalResultsHeadVariants: found.hits },
+  };
+  const products = { type: 'products', name: NAMES.products, ...totals };
+  return {
+    status: 'success' as const,
+    totalResults: found.total,
+    searchResults: [{ ...products, results: listItems(found, question.offset) }],
+    interpretedQuery: describeQuery(question),
+    answerText: '',
+    filterOptions: [...describeTree(found.categories, question.locale), ...describeFacets(found)],
+    activeFilterOptions: question.filters.map((one) => describeActive(one, found.byKey)),
+    sortingOptions: listSortings(found.byKey, languageOf(question.locale)),
+    activeSortingOption: sorting === undefined ? {} : { ...sorting, direction: sorting.sort },
+    redirect: null,
+    ...(found.isPartial && { partial: true }),
+  };
+}
+
+/** An object: Shopware 6 takes nothing else. */
+const describeQuery = ({ query }: ShopQuestion) => ({
+  original: query,
+  corrected: query,
+  queryWasCorrected: false,
+});
+
+function describeActive(one: ShopFilter, byKey: ReadonlyMap<string, Attribute>) {
+  const key = isOfCategory(one) ? CATEGORY.key : findAttribute(one.name, byKey).name;
+  if (!('values' in one)) return { key, name: one.name, min: one.min, max: one.max };
+  return { key, name: one.name, values: one.values.map((value) => ({ value, name: value })) };
+}
+
+function describeFacets({ facets, byKey }: FoundGroups) {
+  return facets.map(({ attribute, unitName, values, min, max }) => {
+    const head = { key: attribute, name: attribute };
+    const typed = byKey.get(attribute);
+    if (typed?.type !== 'NUMERIC_ATTRIBUTE' || min === undefined)
+      return { ...head, type: 'COLLECTION', values: values.map((one) => ({ ...one, name: one.value })) };
+    const counts = new Map<string, number>();
+    for (const { value, count } of values) {
+      const measure = readMeasure(value, typed);
+      if ('plain' in measure) counts.set(measure.plain, (counts.get(measure.plain) ?? 0) + count);
+    }
+    return {
+      ...{ ...head, type: 'RANGE', ...(unitName !== undefined && { unit: unitName }), min, max },
+      counts: Object.fromEntries(counts),
+    };
+  });
+}
+
+interface TreeOption {
+  readonly key: string;
+  readonly value: string;
+  readonly name: string;
+  readonly count: number;
+  readonly children: readonly TreeOption[];
+}
+
+function describeTree(categories: readonly CountedCategory[], locale: string) {
+  const under = (above: readonly string[]): TreeOption[] =>
+    categories
+      .filter(({ path }) => path.length === above.length + 1 && above.every((name, at) => path[at] === name))
+      .map(({ path, count }) => {
+        const key = path.join(LEVEL);
+        return { key, value: key, name: path.at(-1) ?? '', count, children: under(path) };
+      });
+  const name = languageOf(locale) === 'de' ? 'Kategorie' : 'Category';
+  return categories.length === 0 ? [] : [{ key: CATEGORY.key, name, type: 'TREE', categories: under([]) }];
+}
+
+/** Read by these names whatever the language: the PHP core takes products from `Produkte`. */
+const NAMES = {
+  ...{ products: 'Produkte', categories: 'Kategorien', brands: 'Marken', searches: 'Suchvorschläge' },
+};
+const BRANDS = ['brand', 'marke', 'hersteller', 'manufacturer'];
+
+export function answerSuggestions(
+  question: ShopQuestion & { readonly suggested: SuggestionLimits },
+  found: FoundGroups,
+) {
+  const { suggested, query } = question;
+  const words = listWords(query);
+  const isBegun = (name: string) => listWords(name).some((word) => words.some((one) => word.startsWith(one)));
+  /** Those whose own name is looked for come first. */
+  const choose = <One extends { readonly name: string }>(all: readonly One[], limit: number) =>
+    [...all].sort((a, b) => Number(isBegun(b.name)) - Number(isBegun(a.name))).slice(0, limit);
+  const categories = found.categories.map(({ path, count }) => ({
+    ...{ name: path.at(-1) ?? '', path, query: `_#${path.join(LEVEL)}`, link: '', image: '', count },
+  }));
+  const brand = found.facets.find(({ attribute }) => BRANDS.includes(attribute.toLowerCase()));
+  const brands = (brand?.values ?? []).map(({ value, count }) => ({
+    ...{ name: value, link: '', image: '' },
+    count,
+  }));
+  const blocks = [
+    {
+      ...{ type: 'products' as const, totalResults: found.total },
+      results: listItems({ ...found, groups: found.groups.slice(0, suggested.product) }, 0),
+    },
+    { type: 'categories', totalResults: categories.length, results: choose(categories, suggested.category) },
+    { type: 'brands', totalResults: brands.length, results: choose(brands, suggested.brand) },
+    listSearches(found, { words, limit: suggested.search }),
+  ] as const;
+  const named = blocks.map(({ type, ...block }) => ({ type, name: NAMES[type], ...block }));
+  return {
+    status: 'success' as const,
+    query,
+    totalResults: found.total,
+    resultGroups: Object.fromEntries(named.map(({ name, results }) => [name, results])),
+    searchResults: named,
+    ...(found.isPartial && { partial: true }),
+  };
+}
+
+/** The last word, completed as the names of the hits have it. */
+function listSearches(
+  { rows }: FoundGroups,
+  { words, limit }: { readonly words: readonly string[]; readonly limit: number },
+) {
+  const last = words.at(-1) ?? '';
+  const counts = new Map<string, number>();
+  for (const { text } of rows.values()) {
+    const ofName = new Set(listWords((JSON.parse(text) as UploadedProduct).name));
+    for (const word of ofName)
+      if (last !== '' && word !== last && word.startsWith(last))
+        counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  const completed = [...counts].sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1));
+  const results = completed.map(([word, count]) => ({
+    ...{ name: [...words.slice(0, -1), word].join(' '), link: '', image: '', count },
+  }));
+  return { type: 'searches' as const, totalResults: results.length, results: results.slice(0, limit) };
+}

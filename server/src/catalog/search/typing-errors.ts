@@ -1,0 +1,56 @@
+/** Words that somebody may have meant. Source: docs/interface.md §4.13 rule 4. */
+
+/** Model numbers differ in one sign, so only words of letters are forgiven. */
+const LETTERS = /^\p{L}{3,64}$/u;
+/** Nearest first; a group of lexemes stays short. */
+const MEANT = 50;
+
+/** How many typing errors are forgiven in a word. */
+export const errorsOf = (word: string): number => {
+  if (word.length < 4 || !LETTERS.test(word)) return 0;
+  return word.length < 8 ? 1 : 2;
+};
+
+/** @returns of texts of lexemes the words that a question can have meant, each once */
+export function listForgivable(texts: readonly string[]): string[] {
+  const words = new Set<string>();
+  for (const text of texts) {
+    for (const lexeme of text.slice(0, text.indexOf(' n')).split(' ')) words.add(lexeme.slice(1));
+  }
+  return [...words].filter((word) => LETTERS.test(word));
+}
+
+/** @returns those of the words, nearest first, that are the given one with at most so many typing errors; not itself */
+export function listMeant(word: string, known: Iterable<string>): string[] {
+  const most = errorsOf(word);
+  const near: { readonly word: string; readonly errors: number }[] = [];
+  for (const one of known) {
+    if (one === word || one[0] !== word[0] || Math.abs(one.length - word.length) > most) continue;
+    const errors = countErrors(word, one, most);
+    if (errors <= most) near.push({ word: one, errors });
+  }
+  near.sort((a, b) => a.errors - b.errors || (a.word < b.word ? -1 : 1));
+  return [...new Set(near.map((one) => one.word))].slice(0, MEANT);
+}
+
+/**
+ * The distance of Damerau and Levenshtein: letters inserted, removed, replaced, or exchanged with the next one. Counts no
+ * further than `most`.
+ */
+export function countErrors(a: string, b: string, most: number): number {
+  let [before, last]: [number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, at) => at)];
+  for (let i = 1; i <= a.length; i += 1) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const replaced = at(last, j - 1) + Number(a[i - 1] !== b[j - 1]);
+      const isExchanged = j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const exchanged = isExchanged ? at(before, j - 2) + 1 : replaced;
+      row.push(Math.min(at(last, j) + 1, at(row, j - 1) + 1, replaced, exchanged));
+    }
+    if (Math.min(...row) > most) return most + 1;
+    [before, last] = [last, row];
+  }
+  return at(last, b.length);
+}
+
+const at = (row: readonly number[], place: number) => row[place] ?? Number.POSITIVE_INFINITY;

@@ -1,0 +1,103 @@
+import { type ChannelFormat, type RelatedAs, required, text } from './format.ts';
+import { csvCell, relatedBy, writeDelimited } from './plain-formats.ts';
+
+/** Files that shops import by themselves, with the lists of products that they show beside a product. */
+
+/** A column of a shop, and what the products in it are. */
+interface ShopList {
+  readonly column: string;
+  readonly as: readonly RelatedAs[];
+}
+
+interface ShopDialect
+  extends Pick<ChannelFormat, 'type' | 'label' | 'description' | 'identity' | 'suggestions'> {
+  readonly identifiedBy: string;
+  readonly required: readonly string[];
+  readonly separator: string;
+  readonly lists: readonly ShopList[];
+}
+
+const GOES_WITH: readonly RelatedAs[] = ['accessory', 'required_part', 'often_bought_with', 'part_of_set'];
+const INSTEAD: readonly RelatedAs[] = ['substitute', 'different_brand'];
+
+function defineShopList({ required: names, separator, lists, ...record }: ShopDialect): ChannelFormat {
+  const sign = separator.trim();
+  return {
+    ...record,
+    fields: names.map((name) => required(text(name))),
+    takesOthers: true,
+    suggestsAttributes: false,
+    rowsPerFile: undefined,
+    mostRelated: undefined,
+    // Shops take a list apart at every sign, whatever stands around it.
+    relatedIdentifier: new RegExp(`^[^${sign}]+$`),
+    reversed: new Set<RelatedAs>(),
+    defaultVariant: 'csv',
+    variants: {
+      csv: {
+        ...{ ending: 'csv', mediaType: 'text/csv; charset=utf-8', compression: 'none' },
+        open: (options) =>
+          writeDelimited(options, {
+            separator: ',',
+            cell: csvCell,
+            join: (values) => values.join(', '),
+            related: {
+              names: lists.map(({ column }) => column),
+              cells: (row) =>
+                lists.map(({ as }) => [...new Set(as.flatMap((one) => relatedBy(row, one)))].join(separator)),
+            },
+          }),
+      },
+    },
+  };
+}
+
+const SHOPIFY = 'product.metafields.shopify--discovery--product_recommendation';
+
+/** Source: Shopify Help Center, "Using CSV files to import and export products", columns of metafields. */
+export const shopifyCsv = defineShopList({
+  type: 'shopify-csv',
+  label: 'Shopify CSV',
+  description:
+    'a row a group, which is a product of Shopify, by its Handle; complementary and related products as the metafields of Search & Discovery',
+  identifiedBy: 'Handle',
+  identity: 'groupIdentifier',
+  required: ['Handle', 'Title'],
+  suggestions: { Handle: { field: 'groupIdentifier' }, Title: { field: 'name' } },
+  separator: '; ',
+  lists: [
+    { column: `Complementary products (${SHOPIFY}.complementary_products)`, as: GOES_WITH },
+    { column: `Related products (${SHOPIFY}.related_products)`, as: INSTEAD },
+  ],
+});
+
+/** Source: WooCommerce, "Product CSV Importer and Exporter", the schema of its columns. */
+export const woocommerceCsv = defineShopList({
+  type: 'woocommerce-csv',
+  label: 'WooCommerce CSV',
+  description: 'a row a product by its SKU, with its cross-sells and upsells by SKU',
+  identifiedBy: 'SKU',
+  required: ['SKU'],
+  suggestions: { SKU: { field: 'identifier' }, Name: { field: 'name' } },
+  separator: ', ',
+  lists: [
+    { column: 'Cross-sells', as: GOES_WITH },
+    { column: 'Upsells', as: INSTEAD },
+  ],
+});
+
+/** Source: Adobe Commerce, "Product attributes reference" of the import. */
+export const magentoCsv = defineShopList({
+  type: 'magento-csv',
+  label: 'Magento CSV',
+  description: 'a row a product by its sku, with its related, cross-sell and up-sell products',
+  identifiedBy: 'sku',
+  required: ['sku'],
+  suggestions: { sku: { field: 'identifier' } },
+  separator: ',',
+  lists: [
+    { column: 'related_skus', as: ['accessory', 'required_part', 'part_of_set'] },
+    { column: 'crosssell_skus', as: ['often_bought_with'] },
+    { column: 'upsell_skus', as: INSTEAD },
+  ],
+});
