@@ -78,12 +78,11 @@ export function createProductSearch({
 
   /** @throws search_not_ready where the index cannot be waited for */
   async function askAgain<Answer>(projectId: number, run: Run<Answer>): Promise<Found<Answer>> {
-    for (;;) {
-      const isThere = await awaitIndex(projectId);
-      const outcome = await run(isThere ? 'far' : 'any');
-      if (!('missing' in outcome)) return outcome;
-      if (!isThere) refuseMissing(outcome);
-    }
+    const isThere = await awaitIndex(projectId);
+    const outcome = await run(isThere ? 'far' : 'any');
+    if (!('missing' in outcome)) return outcome;
+    if (!isThere) refuseMissing(outcome);
+    return askAgain(projectId, run);
   }
 
   async function askSoon<Answer>(projectId: number, run: Run<Answer>): Promise<Found<Answer>> {
