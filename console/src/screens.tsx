@@ -28,6 +28,7 @@ const PROJECT_VIEWS: Readonly<Record<string, ComponentType>> = {
   '': load(() => import('./projects/project-start.tsx'), 'ProjectStart'),
   products: load(() => import('./products/products.tsx'), 'Products'),
   product: load(() => import('./products/page/product.tsx'), 'ProductView'),
+  fit: load(() => import('./products/page/fit.tsx'), 'FitView'),
   why: load(() => import('./products/page/why.tsx'), 'WhyView'),
   ontology: load(() => import('./ontology/ontology.tsx'), 'OntologyView'),
   relations: load(() => import('./relations/relations.tsx'), 'Relations'),

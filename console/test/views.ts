@@ -44,6 +44,12 @@ export async function listViews(relata: Relata, projectId: number): Promise<read
       heading: 'Why, or why not?',
       open: (page) => page.getByText('What would have to change').first().waitFor(),
     },
+    {
+      name: 'fit',
+      address: `${project}/fit?items=${encodeURIComponent(JSON.stringify([product?.identifier, other?.identifier]))}`,
+      heading: 'Does it fit?',
+      open: (page) => page.getByRole('heading', { name: 'Products', exact: true }).waitFor(),
+    },
     { name: 'ontology', address: `${project}/ontology`, heading: 'Ontology' },
     {
       name: 'attribute',

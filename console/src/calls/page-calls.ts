@@ -4,6 +4,7 @@ import { isSearch, PRODUCT_FILTERS, type ProductFilters } from '../products/find
 import { toListing, toQuestion } from '../products/finding/product-question.ts';
 import { readPath } from '../rules/category-path.ts';
 import { toCurl } from '../rules/curl.ts';
+import { readSet } from '../rules/fit.ts';
 import type { Place } from './paged.ts';
 
 /** A call that gives what a page shows. All samples are written from this one description. */
@@ -64,6 +65,17 @@ const LISTS: Readonly<Record<string, (at: At) => PageCall[]>> = {
       method: 'relations.list',
     }),
   ],
+  fit: ({ id, query }) => {
+    const body = { items: readSet(query.get('items') ?? ''), alternatives: 3 };
+    const words = t('Whether these products fit');
+    if (body.items.length === 0) return [];
+    return [
+      {
+        ...{ words, operation: 'postSearchRelationsFit', query: { projectId: id }, body },
+        ...{ method: 'relations.fit', takes: [body, { projectId: id }] },
+      },
+    ];
+  },
   suggestions: ({ id }) => [
     plain(id, {
       words: t('The suggestions'),
@@ -208,7 +220,7 @@ function describeProduct({ id, one: identifier, relations }: OneAt): PageCall[] 
 /** What makes a definition; the rest the service sets. */
 const DEFINED = [
   ...['name', 'tag', 'kind', 'description', 'enabled', 'twoWay', 'source', 'target', 'match', 'sort'],
-  ...['names', 'excludeSameGroup'],
+  ...['names', 'excludeSameGroup', 'constraint', 'total', 'operator', 'limit'],
 ];
 
 function describeRelation({ id, one, relations }: OneAt): PageCall[] {

@@ -42,6 +42,7 @@ export const de: Readonly<Record<string, string>> = {
     '<link>Melden Sie sich in einem anderen Tab</link> als {email} an und kommen Sie dann zurück.',
   '<link>Why not?</link> Choose a product that should go with it, and see what is missing.':
     '<link>Warum nicht?</link> Wählen Sie ein Produkt, das dazu passen sollte, und sehen Sie, was fehlt.',
+  '<link>{attribute}</link> of {name} is missing.': '<link>{attribute}</link> von {name} fehlt.',
   'A POST to this URL starts a run. It needs an account key that may write, as <code>Authorization: Bearer …</code>, and works at most once every {seconds, plural, one {# second} other {# seconds}}.':
     'Ein POST an diese URL startet einen Lauf. Er braucht einen Kontoschlüssel mit Schreibzugriff, als <code>Authorization: Bearer …</code>, und wirkt höchstens alle {seconds, plural, one {# Sekunde} other {# Sekunden}}.',
   'A URL that is fetched': 'Eine URL, die abgerufen wird',
@@ -92,6 +93,7 @@ export const de: Readonly<Record<string, string>> = {
     'Ein Lauf würde bei der ersten Zeile enden, die kein Produkt ergibt, und nichts ändern. Berichtigen Sie die Zuordnung oder die Datei, oder wählen Sie unten, solche Zeilen auszulassen.',
   'A server, by SFTP': 'Ein Server, über SFTP',
   'A test event is sent': 'Ein Testereignis ist gesendet',
+  'A value that a rule needs is missing.': 'Ein Wert, den eine Regel braucht, fehlt.',
   API: 'API',
   'API access': 'API-Zugriff',
   'API key': 'API-Schlüssel',
@@ -110,6 +112,8 @@ export const de: Readonly<Record<string, string>> = {
   'Add a match': 'Übereinstimmung hinzufügen',
   'Add a passkey': 'Passkey hinzufügen',
   'Add a product': 'Produkt hinzufügen',
+  'Add a product by its name, and then what is to be used with it.':
+    'Fügen Sie ein Produkt über seinen Namen hinzu, und dann, womit es verwendet werden soll.',
   'Add a project group or project': 'Projektgruppe oder Projekt hinzufügen',
   'Add a sort': 'Sortierung hinzufügen',
   'Add a value': 'Wert hinzufügen',
@@ -144,6 +148,7 @@ export const de: Readonly<Record<string, string>> = {
   'As usual for the format': 'Wie beim Format üblich',
   'Ask the device': 'Gerät fragen',
   'At least one matches': 'Mindestens eine trifft zu',
+  'At least one rule does not hold.': 'Mindestens eine Regel ist nicht erfüllt.',
   'At least {count} characters': 'Mindestens {count} Zeichen',
   'At most': 'Höchstens',
   Attempts: 'Versuche',
@@ -332,6 +337,7 @@ export const de: Readonly<Record<string, string>> = {
   Direction: 'Richtung',
   Dismiss: 'Ausblenden',
   Documentation: 'Dokumentation',
+  'Does it fit?': 'Passt das?',
   'Does it lead here?': 'Führt das andere hierher?',
   'Does this product lead to it?': 'Führt dieses Produkt dorthin?',
   Done: 'Fertig',
@@ -360,6 +366,7 @@ export const de: Readonly<Record<string, string>> = {
   Events: 'Ereignisse',
   'Every change of a key, project, ontology, relation or pipeline, and each deletion of products.':
     'Jede Änderung an Schlüsseln, Projekten, Ontologie, Beziehungen und Pipelines und jede Löschung von Produkten.',
+  'Every rule that is about them holds.': 'Jede Regel, die von ihnen handelt, ist erfüllt.',
   'Everything slow is a task: updates, deletions, restores and work that the service starts itself.':
     'Alles Langwierige ist eine Aufgabe: Aktualisierungen, Löschungen, Wiederherstellungen und Arbeiten, die der Dienst selbst beginnt.',
   'Everything that the filters find, up to {most, number} products.':
@@ -442,6 +449,7 @@ export const de: Readonly<Record<string, string>> = {
   'Import …': 'Importieren …',
   Imported: 'Importiert',
   'Incremental: products are added and replaced': 'Inkrementell: Produkte werden hinzugefügt und ersetzt',
+  'Instead of {name}': 'Statt {name}',
   Invitations: 'Einladungen',
   'Invite somebody': 'Jemanden einladen',
   'It cannot change once the relation is created.':
@@ -604,6 +612,7 @@ export const de: Readonly<Record<string, string>> = {
   'No product has these words': 'Kein Produkt hat diese Wörter',
   'No product of this category has an attribute.': 'Kein Produkt dieser Kategorie hat ein Attribut.',
   'No product with this identifier': 'Kein Produkt mit dieser Kennung',
+  'No products are put together yet': 'Noch sind keine Produkte zusammengestellt',
   'No products yet': 'Noch keine Produkte',
   'No project yet': 'Noch kein Projekt',
   'No relation has them as results.': 'Keine Beziehung hat sie als Ergebnisse.',
@@ -612,6 +621,7 @@ export const de: Readonly<Record<string, string>> = {
   'No relation leads on from here.': 'Von hier führt keine Beziehung weiter.',
   'No report lines about single products.': 'Keine Berichtszeilen zu einzelnen Produkten.',
   'No request has failed or was slow.': 'Keine Anfrage ist fehlgeschlagen oder war langsam.',
+  'No rule is about these products': 'Keine Regel handelt von diesen Produkten',
   'No task with this status': 'Keine Aufgabe mit diesem Status',
   'No task yet': 'Noch keine Aufgabe',
   'No tasks yet': 'Noch keine Aufgaben',
@@ -620,6 +630,7 @@ export const de: Readonly<Record<string, string>> = {
   'No {what} yet':
     '{what, select, relation {Noch keine Beziehung} pipeline {Noch keine Pipeline} other {Noch kein Kanal}}',
   'Nobody is told what happens': 'Niemand erfährt, was geschieht',
+  'Nobody knows': 'Das weiß niemand',
   None: 'Keine',
   'None of these match': 'Keine trifft zu',
   'None yet. Build it now to publish it.': 'Noch keine. Erstellen Sie jetzt, um zu veröffentlichen.',
@@ -635,6 +646,7 @@ export const de: Readonly<Record<string, string>> = {
     'Keine: Der Shop verwendet seinen eigenen Namen für die Beziehung.',
   'Not packed': 'Nicht gepackt',
   'Nothing has these words.': 'Nichts enthält diese Wörter.',
+  'Nothing instead of {name}: {reason}': 'Nichts statt {name}: {reason}',
   'Nothing is published yet: the URL answers 404 until the first build.':
     'Noch nichts veröffentlicht: Die URL antwortet bis zur ersten Erstellung mit 404.',
   'Nothing is sent yet: this product was changed meanwhile. Compare the values below, then send again.':
@@ -659,6 +671,7 @@ export const de: Readonly<Record<string, string>> = {
     'Nur wenn der Löschschutz die Datei ablehnt: genau die Zahl, die er nennt.',
   'Only its facts changed, nothing that was sent.':
     'Nur seine Fakten änderten sich, nichts von dem, was gesendet wurde.',
+  'Only relations that are constraints judge.': 'Nur Beziehungen, die Bedingungen sind, urteilen.',
   'Only the beginning of the body is kept: put the whole one in the file body.':
     'Nur der Anfang des Inhalts ist aufbewahrt: Legen Sie den ganzen in der Datei body ab.',
   'Only the newest file': 'Nur die neueste Datei',
@@ -723,6 +736,9 @@ export const de: Readonly<Record<string, string>> = {
   Projects: 'Projekte',
   'Projects of one shop usually share a group.': 'Projekte eines Shops haben meist eine gemeinsame Gruppe.',
   Published: 'Veröffentlicht',
+  'Put products together to see whether they can be used together, and why.':
+    'Stellen Sie Produkte zusammen, um zu sehen, ob sie zusammen verwendet werden können, und warum.',
+  'Quantity of {name}': 'Menge von {name}',
   Quotes: 'Anführungszeichen',
   'Re-extraction': 'Neuerkennung',
   Reaches: 'Gilt für',
@@ -924,6 +940,7 @@ export const de: Readonly<Record<string, string>> = {
   'Take back down to here': 'Bis hierher zurücknehmen',
   'Take back …': 'Zurücknehmen …',
   'Take theirs': 'Andere übernehmen',
+  'Take {identifier}': '{identifier} nehmen',
   Targets: 'Ziele',
   Task: 'Aufgabe',
   Template: 'Vorlage',
@@ -1039,6 +1056,8 @@ export const de: Readonly<Record<string, string>> = {
     'Der Benutzer wird sofort überall abgemeldet. Was er erstellt hat, bleibt erhalten.',
   'They disappear from lookups, search and relations at once. Undo brings them back until the next commit.':
     'Sie verschwinden sofort aus Abfragen, Suche und Beziehungen. Bis zur nächsten Übernahme lässt sich das rückgängig machen.',
+  'They do not fit together': 'Sie passen nicht zusammen',
+  'They fit together': 'Sie passen zusammen',
   'They go out as': 'Ausgegeben als',
   'This address does not exist': 'Diese Adresse gibt es nicht',
   'This device has a passkey here already.': 'Dieses Gerät hat hier schon einen Passkey.',
@@ -1134,6 +1153,7 @@ export const de: Readonly<Record<string, string>> = {
   'What can be done with {name}': 'Mögliche Aktionen mit {name}',
   'What can be undone': 'Was sich rückgängig machen lässt',
   'What each relation says': 'Was jede Beziehung sagt',
+  'What each rule says': 'Was jede Regel sagt',
   'What goes together': 'Was zusammengehört',
   'What is missing': 'Was fehlt',
   'What it finds': 'Was sie findet',
@@ -1145,9 +1165,11 @@ export const de: Readonly<Record<string, string>> = {
     'Was die Daten allein zeigen. Nichts ändert sich, bevor Sie es angesehen haben.',
   'What to do': 'Aktion',
   'What was sent': 'Was gesendet wurde',
+  'What would fit instead': 'Was stattdessen passen würde',
   'What would have to change': 'Was sich ändern müsste',
   When: 'Wann',
   'Where you are': 'Wo Sie sind',
+  'Whether these products fit': 'Ob diese Produkte passen',
   'Which column is what': 'Welche Spalte was ist',
   Who: 'Wer',
   'Who will use it': 'Wer ihn verwenden wird',
@@ -1281,6 +1303,7 @@ export const de: Readonly<Record<string, string>> = {
   deleted: 'gelöscht',
   'deleted {when}, kept for 30 days': 'gelöscht {when}, 30 Tage aufbewahrt',
   delivered: 'zugestellt',
+  'does not fit': 'passt nicht',
   'does not hold': 'trifft nicht zu',
   'each file': 'jede Datei',
   editor: 'Bearbeiter',
@@ -1302,6 +1325,7 @@ export const de: Readonly<Record<string, string>> = {
   finished: 'abgeschlossen',
   'first row that may hold the names of the columns; default: the first one that is no title; 0: none does, and they are Column 1, …':
     'erste Zeile, die die Namen der Spalten enthalten kann; sonst die erste, die kein Titel ist; 0: keine, die Spalten heißen dann Column 1, …',
+  fits: 'passt',
   'for {host}, {used}': 'für {host}, {used}',
   'found by itself': 'wird erkannt',
   'from this product': 'von diesem Produkt',
@@ -1322,6 +1346,7 @@ export const de: Readonly<Record<string, string>> = {
   'in 30 days': 'in 30 Tagen',
   'in 7 days': 'in 7 Tagen',
   'in a day': 'an einem Tag',
+  'in one row': 'in einer Zeile',
   'in parts': 'in Teilen',
   'in place of a password, in the form of PEM or OpenSSH. Answers show *** in its place; ***, sent back, keeps it as long as host and port stay':
     'anstelle eines Passworts, als PEM oder im Format von OpenSSH. Antworten zeigen stattdessen ***; wird *** zurückgesendet, bleibt der Wert erhalten, solange Host und Port gleich bleiben',
@@ -1340,6 +1365,7 @@ export const de: Readonly<Record<string, string>> = {
   'is not written as it must be': 'ist nicht so geschrieben, wie es sein muss',
   'is one of': 'ist eines von',
   'is there': 'ist vorhanden',
+  'it has no category': 'es hat keine Kategorie',
   'its group': 'seine Gruppe',
   'just now': 'gerade eben',
   'keys that lead to the list, as data.products; $ for the root; default: the first list of objects':
@@ -1371,6 +1397,8 @@ export const de: Readonly<Record<string, string>> = {
   'never used': 'nie verwendet',
   'no fact': 'kein Fakt',
   'no limit': 'kein Limit',
+  'no other product of its category fits everything else':
+    'kein anderes Produkt seiner Kategorie passt zu allem anderen',
   'no product changed': 'kein Produkt geändert',
   'no value': 'kein Wert',
   none: 'ohne',
@@ -1378,6 +1406,7 @@ export const de: Readonly<Record<string, string>> = {
   'none: only parts of the account': 'keine: nur Teile des Kontos',
   nor: 'noch',
   'not ({conditions})': 'nicht ({conditions})',
+  'not in the catalog': 'nicht im Katalog',
   'not packed': 'nicht gepackt',
   'not this': 'dies nicht',
   nothing: 'nichts',
@@ -1444,6 +1473,7 @@ export const de: Readonly<Record<string, string>> = {
   'text with tabs (tsv) or RSS (xml); related products go out as related_product':
     'Text mit Tabulatoren (tsv) oder RSS (xml); verknüpfte Produkte gehen als related_product hinaus',
   'the account': 'das Konto',
+  'the catalog is too large to look through': 'der Katalog ist zu groß, um ihn durchzusehen',
   'the category is {path}': 'Kategorie ist {path}',
   'the delete guard refused a commit': 'der Löschschutz hat eine Übernahme abgelehnt',
   'the header': 'Header',
@@ -1451,7 +1481,9 @@ export const de: Readonly<Record<string, string>> = {
   'the ontology does not know this key': 'die Ontologie kennt diesen Schlüssel nicht',
   'the product is one of {identifiers}': 'Produkt ist eines von {identifiers}',
   'the settings of the project': 'die Einstellungen des Projekts',
+  'the sum of {attribute} ({sum})': 'die Summe von {attribute} ({sum})',
   'the table with its columns, as CSV': 'die Tabelle mit ihren Spalten, als CSV',
+  'the time was over': 'die Zeit war um',
   'the whole account': 'das ganze Konto',
   'this session': 'diese Sitzung',
   'to this product': 'zu diesem Produkt',
@@ -1503,6 +1535,8 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# weitere Variante} other {# weitere Varianten}}',
   '{count, plural, one {# of these products was changed since. That change is overwritten and listed in the report.} other {# of these products were changed since. Those changes are overwritten and listed in the report.}}':
     '{count, plural, one {# dieser Produkte wurde seither geändert. Diese Änderung wird überschrieben und im Bericht genannt.} other {# dieser Produkte wurden seither geändert. Diese Änderungen werden überschrieben und im Bericht genannt.}}',
+  '{count, plural, one {# pair} other {# pairs}} that no rule is about':
+    '{count, plural, one {# Paar} other {# Paare}}, von denen keine Regel handelt',
   '{count, plural, one {# product comes back} other {# products come back}}':
     '{count, plural, one {# Produkt kommt zurück} other {# Produkte kommen zurück}}',
   '{count, plural, one {# product exported} other {# products exported}}':
@@ -1601,6 +1635,7 @@ export const de: Readonly<Record<string, string>> = {
   '{name} is restored': '{name} ist wiederhergestellt',
   '{name}, largest first': '{name}, absteigend',
   '{name}, smallest first': '{name}, aufsteigend',
+  '{need}; {attribute} is {value}': '{need}; {attribute} ist {value}',
   '{noun, select, run {Run} other {Build}}': '{noun, select, run {Lauf} other {Erstellung}}',
   '{pairs, plural, one {# pair} other {# pairs}} of {sources, plural, one {# source} other {# sources}} {pairs, plural, one {is} other {are}} listed, with products that are not there yet.':
     '{pairs, plural, one {# Paar} other {# Paare}} von {sources, plural, one {# Quelle} other {# Quellen}} {pairs, plural, one {ist} other {sind}} aufgeführt, mit Produkten, die es noch nicht gibt.',
@@ -1636,6 +1671,7 @@ export const de: Readonly<Record<string, string>> = {
     '{size}; Werte, die wie Geheimnisse aussehen, sind verdeckt.',
   '{status} in {ms, number} ms': '{status} in {ms, number} ms',
   '{target} for {source}': '{target} zu {source}',
+  '{times} times {what}': '{times}-mal {what}',
   '{type, select, user {user} key {key} other {command}}':
     '{type, select, user {Benutzer} key {Schlüssel} other {Befehl}}',
   '{type} in {unit}': '{type} in {unit}',
@@ -1643,6 +1679,8 @@ export const de: Readonly<Record<string, string>> = {
     '{what, select, relation {Beziehungen} pipeline {Pipelines} other {Kanäle}}',
   '{what, select, relation {Relation} pipeline {Pipeline} other {Channel}}':
     '{what, select, relation {Beziehung} pipeline {Pipeline} other {Kanal}}',
+  '{what} minus {number}': '{what} minus {number}',
+  '{what} plus {number}': '{what} plus {number}',
   '{what} where {conditions}': '{what} ({conditions})',
   '{what} would have to be at least {value}': '{what} müsste mindestens {value} sein',
   '{what} would have to be at most {value}': '{what} müsste höchstens {value} sein',
@@ -1655,6 +1693,7 @@ export const de: Readonly<Record<string, string>> = {
   '{what} would have to contain {value}': '{what} müsste {value} enthalten',
   '{what} would need a value': '{what} bräuchte einen Wert',
   '{what}, {ago}, by {who}: {counts}': '{what}, {ago}, von {who}: {counts}',
+  '{words}, or by the table {table}': '{words}, oder nach der Tabelle {table}',
   '“{name}” is a pipeline now: send the next file there.':
     '„{name}“ ist jetzt eine Pipeline: Senden Sie die nächste Datei dorthin.',
 };

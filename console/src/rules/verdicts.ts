@@ -111,7 +111,7 @@ function describeMatch(match: ExplainedMatch, { source, target }: Pair): Lack {
 }
 
 /** @returns `Rated would have to be at least 50 Nm` */
-function sayNeed(what: string, operator: string, value: string): string {
+export function sayNeed(what: string, operator: string, value: string): string {
   const words = { what, value };
   switch (operator) {
     case 'equals':
@@ -157,4 +157,4 @@ const MIRRORED: Readonly<Record<string, string>> = {
   greaterOrEqual: 'lessOrEqual',
 };
 
-const mirror = (operator: string): string => MIRRORED[operator] ?? operator;
+export const mirror = (operator: string): string => MIRRORED[operator] ?? operator;

@@ -15,6 +15,7 @@ export const listProjectPlaces = (id: string): readonly Place[] => [
   ['products', t('Products'), 'projects', id, 'products'],
   ['ontology', t('Ontology'), 'projects', id, 'ontology'],
   ['relations', t('Relations'), 'projects', id, 'relations'],
+  ['fit', t('Does it fit?'), 'projects', id, 'fit'],
   ['suggestions', t('Suggestions'), 'projects', id, 'suggestions'],
   ['pipelines', t('Pipelines'), 'projects', id, 'pipelines'],
   ['channels', t('Channels'), 'projects', id, 'channels'],

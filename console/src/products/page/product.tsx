@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { rich } from '../../languages/rich.tsx';
 import { t } from '../../languages/text.ts';
-import { Button, CopyButton } from '../../parts/button.tsx';
+import { Button, CopyButton, LinkButton } from '../../parts/button.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { Answer, Card, Page } from '../../parts/page.tsx';
 import {
@@ -15,6 +15,7 @@ import {
 } from '../../parts/product-difference.tsx';
 import { Ago, OutLink, Thumb } from '../../parts/show.tsx';
 import { useTell } from '../../parts/toasts.tsx';
+import { writeSet } from '../../rules/fit.ts';
 import { formatMoment, formatType, nameTask, safeUrl } from '../../rules/format.ts';
 import { readingOf } from '../../rules/reading.ts';
 import { deleteProducts, makeIdempotencyKey } from '../../state/delete-products.ts';
@@ -49,11 +50,22 @@ export function ProductView() {
         </span>
       }
       actions={
-        canChange &&
         page.data && (
           <>
-            <ProductEdit key={identifier} page={page.data} />
-            <DeleteProduct identifier={identifier} />
+            <LinkButton
+              icon="fit"
+              href={linkWith(linkTo('projects', project.id, 'fit'), {
+                items: writeSet([{ identifier, quantity: 1 }]),
+              })}
+            >
+              {t('Does it fit?')}
+            </LinkButton>
+            {canChange && (
+              <>
+                <ProductEdit key={identifier} page={page.data} />
+                <DeleteProduct identifier={identifier} />
+              </>
+            )}
           </>
         )
       }

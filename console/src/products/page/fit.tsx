@@ -1,0 +1,349 @@
+import type { FitAnswer, Product } from '@relata/client';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { rich } from '../../languages/rich.tsx';
+import { t } from '../../languages/text.ts';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { ProductField } from '../../parts/forms/product-field.tsx';
+import { Answer, Card, Empty, Page } from '../../parts/page.tsx';
+import { ProductChip } from '../../parts/product-chip.tsx';
+import { Thumb } from '../../parts/show.tsx';
+import {
+  type FitReason,
+  listReasons,
+  MOST_ITEMS,
+  readSet,
+  replaceIn,
+  type SetItem,
+  sayTotal,
+  sayVerdict,
+  sayWord,
+  writeSet,
+} from '../../rules/fit.ts';
+import { useProject } from '../../state/project.ts';
+import { linkTo, linkWith, useFilters } from '../../state/route.ts';
+import { useRelata } from '../../state/session.tsx';
+import { findMainImage } from '../grid/product-rows.ts';
+
+/** In place of each product that does not fit. */
+const ALTERNATIVES = 3;
+
+/** Products are put together, and the rules say whether they fit. They stand in the address, so that an answer can be sent. */
+export function FitView() {
+  const project = useProject();
+  const [{ items }, , step] = useFilters(['items']);
+  const set = readSet(items);
+  const change = (next: readonly SetItem[]) => step({ items: writeSet(next) });
+  return (
+    <Page
+      title={t('Does it fit?')}
+      crumbs={[
+        [project.name, linkTo('projects', project.id)],
+        [t('Products'), linkTo('projects', project.id, 'products')],
+      ]}
+      about={t('Put products together to see whether they can be used together, and why.')}
+    >
+      <FitCards set={set} change={change} />
+    </Page>
+  );
+}
+
+interface Shape {
+  readonly set: readonly SetItem[];
+  change(set: readonly SetItem[]): void;
+}
+
+function FitCards({ set, change }: Shape) {
+  const project = useProject();
+  const relata = useRelata();
+  const answer = useQuery({
+    queryKey: ['related', project.id, 'fit', writeSet(set)],
+    queryFn: ({ signal }) =>
+      relata.relations.fit(
+        { items: [...set], alternatives: ALTERNATIVES },
+        { projectId: project.id, signal },
+      ),
+    enabled: set.length > 0,
+    placeholderData: keepPreviousData,
+  });
+  const products = useProducts(set);
+  if (set.length === 0) {
+    return (
+      <Card>
+        <AddProduct set={set} change={change} />
+        <Empty icon="fit" title={t('No products are put together yet')}>
+          <p>{t('Add a product by its name, and then what is to be used with it.')}</p>
+        </Empty>
+      </Card>
+    );
+  }
+  return (
+    <>
+      {answer.data && <VerdictNote answer={answer.data} />}
+      <Card title={t('Products')}>
+        <ul className="fit-set">
+          {set.map((item) => (
+            <SetProduct
+              key={item.identifier}
+              item={item}
+              product={products.get(item.identifier)}
+              set={set}
+              change={change}
+            />
+          ))}
+        </ul>
+        <AddProduct set={set} change={change} />
+      </Card>
+      <Answer of={answer}>
+        {(found) => (
+          <>
+            <Alternatives answer={found} products={products} set={set} change={change} />
+            <Judged answer={found} products={products} />
+            <Unjudged answer={found} products={products} />
+          </>
+        )}
+      </Answer>
+    </>
+  );
+}
+
+type Products = ReadonlyMap<string, Product>;
+
+/** Those of the set that are there, by identifier. */
+function useProducts(set: readonly SetItem[]): Products {
+  const project = useProject();
+  const relata = useRelata();
+  const identifiers = set.map(({ identifier }) => identifier);
+  const { data = [] } = useQuery({
+    queryKey: ['products', project.id, 'looked-up', identifiers],
+    queryFn: ({ signal }) => relata.products.lookUp(identifiers, { projectId: project.id, signal }),
+    enabled: identifiers.length > 0,
+    placeholderData: keepPreviousData,
+  });
+  return new Map(data.map((product) => [product.identifier, product]));
+}
+
+function VerdictNote({ answer: { verdict } }: { answer: FitAnswer }) {
+  const [look, words, why] = sayVerdict(verdict);
+  return (
+    <div className={`note ${look} fit-verdict`} aria-live="polite">
+      <strong>{words}</strong>
+      <span>{why}</span>
+    </div>
+  );
+}
+
+function AddProduct({ set, change }: Shape) {
+  const [text, setText] = useState('');
+  const add = (identifier: string) => {
+    setText('');
+    if (identifier.trim() !== '')
+      change(readSet(writeSet([...set, { identifier: identifier.trim(), quantity: 1 }])));
+  };
+  if (set.length >= MOST_ITEMS) return null;
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        add(text);
+      }}
+    >
+      <ProductField label={t('Add a product')} value={text} onChange={setText} onPick={add} />
+    </form>
+  );
+}
+
+function SetProduct({ item, product, set, change }: Shape & { item: SetItem; product: Product | undefined }) {
+  const { identifier, quantity } = item;
+  const name = product?.name ?? identifier;
+  return (
+    <li>
+      <Picture identifier={identifier} product={product} />
+      <label className="row small">
+        <span className="hidden">{t('Quantity of {name}', { name })}</span>
+        <span aria-hidden="true">×</span>
+        <input
+          className="input"
+          type="number"
+          min={1}
+          step={1}
+          value={quantity}
+          onChange={({ target }) => {
+            const next = Math.max(1, Math.round(Number(target.value)) || 1);
+            change(set.map((one) => (one === item ? { identifier, quantity: next } : one)));
+          }}
+        />
+      </label>
+      <IconButton
+        icon="cross"
+        label={t('Remove {identifier}', { identifier })}
+        onClick={() => change(set.filter((one) => one !== item))}
+      />
+    </li>
+  );
+}
+
+function Picture({ identifier, product }: { identifier: string; product: Product | undefined }) {
+  if (product === undefined) {
+    return <ProductChip isPlanned product={{ identifier, name: t('not in the catalog') }} />;
+  }
+  return (
+    <ProductChip
+      product={{ identifier, name: product.name, thumbnail: findMainImage(product.images) ?? '' }}
+    />
+  );
+}
+
+function Alternatives({ answer, products, set, change }: Shape & { answer: FitAnswer; products: Products }) {
+  const found = answer.alternatives.filter((one) => one.products.length > 0);
+  const without = answer.alternatives.filter((one) => one.products.length === 0);
+  if (answer.alternatives.length === 0) return null;
+  return (
+    <Card title={t('What would fit instead')}>
+      <div className="stack">
+        {found.map(({ insteadOf, products: others }) => (
+          <div key={insteadOf} className="stack">
+            <h3>{t('Instead of {name}', { name: products.get(insteadOf)?.name ?? insteadOf })}</h3>
+            <ul className="products-strip">
+              {others.map(({ identifier, name, image }) => (
+                <li key={identifier} className="stack">
+                  <ProductChip product={{ identifier, name, thumbnail: image }} />
+                  <Button onClick={() => change(replaceIn(set, insteadOf, identifier))}>
+                    {t('Take {identifier}', { identifier })}
+                  </Button>
+                </li>
+              ))}
+            </ul>
+          </div>
+        ))}
+        {without.map(({ insteadOf, reason }) => (
+          <p key={insteadOf} className="soft small">
+            {t('Nothing instead of {name}: {reason}', {
+              name: products.get(insteadOf)?.name ?? insteadOf,
+              reason: sayReason(reason),
+            })}
+          </p>
+        ))}
+      </div>
+    </Card>
+  );
+}
+
+/** The sentences of the service, for those who read another language. */
+function sayReason(reason = ''): string {
+  const known: Readonly<Record<string, string>> = {
+    'it has no category, whose products could be looked through': t('it has no category'),
+    'the catalog is too large to be looked through': t('the catalog is too large to look through'),
+    'the time was over before all products of its category were looked at': t('the time was over'),
+    'no other product of its category fits everything else': t(
+      'no other product of its category fits everything else',
+    ),
+  };
+  return known[reason] ?? reason;
+}
+
+const ORDER = ['does_not_fit', 'unknown', 'fits'];
+
+/** Every pair and every total with its reason, what does not fit first. */
+function Judged({ answer: { pairs, totals }, products }: { answer: FitAnswer; products: Products }) {
+  const judged = [
+    ...pairs.map((pair) => ({ ...pair, reasons: listReasons(pair.match), others: [pair.target] })),
+    ...totals.map((total) => ({
+      ...total,
+      reasons: [{ verdict: total.verdict, words: sayTotal(total) }],
+      others: total.total.parts.map(({ identifier }) => identifier),
+    })),
+  ].sort((a, b) => ORDER.indexOf(a.verdict) - ORDER.indexOf(b.verdict));
+  if (judged.length === 0) return null;
+  return (
+    <Card title={t('What each rule says')}>
+      <ul className="fit-judged">
+        {judged.map(({ relation, verdict, source, others, reasons, missing }) => (
+          <li key={JSON.stringify([relation.id, source, others])}>
+            <div className="row">
+              <Verdict of={verdict} />
+              <RelationLink relation={relation} />
+            </div>
+            <div className="row">
+              {[source, ...others].map((identifier) => (
+                <Small key={identifier} identifier={identifier} product={products.get(identifier)} />
+              ))}
+            </div>
+            <Reasons list={reasons} />
+            <Missing list={missing} products={products} />
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function Verdict({ of }: { of: FitReason['verdict'] }) {
+  const [look, words] = sayWord(of);
+  return <span className={`badge ${look}`}>{words}</span>;
+}
+
+function RelationLink({ relation: { id, name } }: { relation: { id: number; name: string } }) {
+  const project = useProject();
+  return <a href={linkTo('projects', project.id, 'relations', id)}>{name}</a>;
+}
+
+function Small({ identifier, product }: { identifier: string; product: Product | undefined }) {
+  return (
+    <span className="row small">
+      <Thumb url={product && findMainImage(product.images)} />
+      {product?.name ?? identifier}
+    </span>
+  );
+}
+
+function Reasons({ list }: { list: readonly FitReason[] }) {
+  return (
+    <ul className="fit-reasons small">
+      {list.map(({ words, verdict, inner }, at) => (
+        <li key={at} className={verdict}>
+          {words}
+          <span className="hidden">: {sayWord(verdict)[1]}</span>
+          {inner && <Reasons list={inner} />}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Each leads to what the ontology knows of the attribute. */
+function Missing({ list, products }: { list: FitAnswer['pairs'][number]['missing']; products: Products }) {
+  const project = useProject();
+  const ontology = linkTo('projects', project.id, 'ontology');
+  return list.map(({ identifier, attribute }) => (
+    <p key={`${identifier} ${attribute}`} className="small">
+      {rich('<link>{attribute}</link> of {name} is missing.', {
+        attribute,
+        name: products.get(identifier)?.name ?? identifier,
+        link: (words) => <a href={linkWith(ontology, { contains: attribute })}>{words}</a>,
+      })}
+    </p>
+  ));
+}
+
+/** So many are shown. */
+const PAIRS = 50;
+
+function Unjudged({ answer: { withoutRule }, products }: { answer: FitAnswer; products: Products }) {
+  if (withoutRule.length === 0) return null;
+  const nameOf = (identifier: string) => products.get(identifier)?.name ?? identifier;
+  return (
+    <details>
+      <summary>
+        {t('{count, plural, one {# pair} other {# pairs}} that no rule is about', {
+          count: withoutRule.length,
+        })}
+      </summary>
+      <ul className="small soft">
+        {withoutRule.slice(0, PAIRS).map((pair) => (
+          <li key={pair.join(' ')}>{pair.map(nameOf).join(' – ')}</li>
+        ))}
+      </ul>
+    </details>
+  );
+}

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { listReasons, readSet, replaceIn, sayTerm, sayTotal, writeSet } from './fit.ts';
+
+test('a set is read from its address, whatever somebody made of it, and written as short as it can be', () => {
+  const set = [
+    { identifier: 'A,1', quantity: 1 },
+    { identifier: 'B', quantity: 3 },
+  ];
+  assert.equal(writeSet(set), '["A,1",["B",3]]');
+  assert.deepEqual(readSet(writeSet(set)), set);
+  assert.equal(writeSet([]), '');
+  assert.deepEqual(readSet('["A","A",["A",2],["B",0],["C",1.5],7,null,""]'), [
+    { identifier: 'A', quantity: 4 },
+  ]);
+  for (const broken of ['', '["A"', '{"A":1}', '7']) assert.deepEqual(readSet(broken), []);
+  assert.equal(readSet(JSON.stringify(Array.from({ length: 200 }, (_, at) => `P${at}`))).length, 100);
+});
+
+test('a product takes the place of another, or is added to itself', () => {
+  const set = readSet('["A","B"]');
+  assert.equal(writeSet(replaceIn(set, 'A', 'C')), '["C","B"]');
+  assert.equal(writeSet(replaceIn(set, 'A', 'B')), '[["B",2]]');
+});
+
+test('what a rule computes is said in words', () => {
+  assert.equal(sayTerm('its TDP', { times: 1.2, plus: '100 W' }), '1.2 times its TDP plus 100 W');
+  assert.equal(sayTerm('its width', { plus: '-10 mm' }), 'its width minus 10 mm');
+  assert.equal(sayTerm('its width', {}), 'its width');
+});
+
+const match = {
+  ...{ target: 'Width', operator: 'lessOrEqual', source: 'Clearance', holds: false },
+  ...{ targetValues: ['62 mm'], sourceValues: ['50 mm'] },
+};
+
+test('reasons say the values that decided, and the matches within an element', () => {
+  assert.deepEqual(listReasons([{ ...match, verdict: 'does_not_fit' }]), [
+    { verdict: 'does_not_fit', words: 'Width would have to be at most 50 mm; Width is 62 mm' },
+  ]);
+  const inner = { ...match, targetValues: [], verdict: 'unknown' as const, sourceTerm: { plus: '-10 mm' } };
+  assert.deepEqual(listReasons([{ holds: false, verdict: 'unknown', any: [inner] }]), [
+    {
+      ...{ verdict: 'unknown', words: 'one of these' },
+      inner: [{ verdict: 'unknown', words: 'Width would have to be at most 50 mm minus 10 mm' }],
+    },
+  ]);
+  const holds = { ...match, holds: true, targetValues: ['47 mm'], verdict: 'fits' as const };
+  assert.equal(listReasons([holds])[0]?.words, 'Width 47 mm is at most Clearance 50 mm');
+  const same = {
+    ...match,
+    operator: 'equals',
+    targetValues: ['28 in'],
+    sourceValues: ['28 in'],
+    table: 'Wheels',
+  };
+  assert.equal(listReasons([{ ...same, verdict: 'fits' }])[0]?.words, 'Width: 28 in, or by the table Wheels');
+});
+
+test('a total says its sum and its limit', () => {
+  const total = { attribute: 'TDP', times: 1.2, plus: '100 W', sum: '355 W', parts: [] };
+  assert.equal(
+    sayTotal({
+      ...{ source: 'P', relation: { id: 1, name: 'Power', tag: 'power' }, verdict: 'fits', missing: [] },
+      ...{ total, operator: 'lessOrEqual', limit: { attribute: 'Wattage', values: ['650 W'] } },
+    }),
+    '1.2 times the sum of TDP (355 W) plus 100 W is at most Wattage 650 W',
+  );
+});

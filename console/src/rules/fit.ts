@@ -1,0 +1,143 @@
+import type { FitAnswer } from '@relata/client';
+import { t } from '../languages/text.ts';
+import { sayComparison } from './filters.ts';
+import { mirror, sayNeed } from './verdicts.ts';
+
+/** Products that are put together, and what is said of them. Source: docs/interface.md §12.10. */
+
+export interface SetItem {
+  readonly identifier: string;
+  readonly quantity: number;
+}
+
+export type Pair = FitAnswer['pairs'][number];
+export type Total = FitAnswer['totals'][number];
+type Word = Pair['verdict'];
+
+/** As many as are judged at once. */
+export const MOST_ITEMS = 100;
+
+/** Reads the address; what somebody cut short or wrote by hand is left out. */
+export function readSet(text: string): SetItem[] {
+  const quantities = new Map<string, number>();
+  for (const one of parse(text)) {
+    const [identifier, quantity = 1] = Array.isArray(one) ? one : [one];
+    if (typeof identifier !== 'string' || identifier === '' || !Number.isInteger(quantity) || quantity < 1)
+      continue;
+    quantities.set(identifier, (quantities.get(identifier) ?? 0) + quantity);
+  }
+  return [...quantities].slice(0, MOST_ITEMS).map(([identifier, quantity]) => ({ identifier, quantity }));
+}
+
+function parse(text: string): unknown[] {
+  try {
+    const read: unknown = JSON.parse(text);
+    return Array.isArray(read) ? read : [];
+  } catch {
+    return [];
+  }
+}
+
+/** @returns the text for the address; empty for no products */
+export const writeSet = (set: readonly SetItem[]): string =>
+  set.length === 0
+    ? ''
+    : JSON.stringify(
+        set.map(({ identifier, quantity }) => (quantity === 1 ? identifier : [identifier, quantity])),
+      );
+
+/** @returns the verdict of the whole set in words, with the look of its note */
+export const sayVerdict = (
+  verdict: FitAnswer['verdict'],
+): readonly [look: string, words: string, why: string] =>
+  ({
+    fits: ['good', t('They fit together'), t('Every rule that is about them holds.')] as const,
+    does_not_fit: ['bad', t('They do not fit together'), t('At least one rule does not hold.')] as const,
+    unknown: ['warn', t('Nobody knows'), t('A value that a rule needs is missing.')] as const,
+    no_rule: [
+      '',
+      t('No rule is about these products'),
+      t('Only relations that are constraints judge.'),
+    ] as const,
+  })[verdict];
+
+export const sayWord = (verdict: Word): readonly [look: string, words: string] =>
+  ({
+    fits: ['good', t('fits')] as const,
+    does_not_fit: ['bad', t('does not fit')] as const,
+    unknown: ['warn', t('unknown')] as const,
+  })[verdict];
+
+/** An element of a rule with the values of two products, in words. */
+export interface FitReason {
+  readonly words: string;
+  readonly verdict: Word;
+  readonly inner?: readonly FitReason[];
+}
+
+type Element = Pair['match'][number];
+type Match = NonNullable<Element['any']>[number];
+
+export function listReasons(match: Pair['match']): FitReason[] {
+  return match.map((element) => {
+    const { any, together, verdict } = element;
+    if (any) return { verdict, words: t('one of these'), inner: any.map(sayMatch) };
+    if (together) return { verdict, words: t('in one row'), inner: together.map(sayMatch) };
+    return sayMatch(element as Match);
+  });
+}
+
+function sayMatch({ verdict, ...match }: Match): FitReason {
+  const words = verdict === 'fits' ? sayHolding(match) : sayWanting(match);
+  return {
+    verdict,
+    words: match.table ? t('{words}, or by the table {table}', { words, table: match.table }) : words,
+  };
+}
+
+type Values = Omit<Match, 'verdict'>;
+const list = (values: readonly string[]) => values.join(` ${t('or')} `);
+
+function sayHolding({ target, operator, source, ...match }: Values): string {
+  const [left, right] = [list(match.targetValues), list(match.sourceValues)];
+  if (operator === 'equals' && left === right) return `${target}: ${left}`;
+  const say = (name: string, values: string, term: Term | undefined) =>
+    sayTerm(`${name} ${values || t('no value')}`, term);
+  return sayComparison(say(target, left, match.targetTerm), operator, say(source, right, match.sourceTerm));
+}
+
+/** What would have to be, of the side that has no value, else of the target. */
+function sayWanting({ target, operator, source, ...match }: Values): string {
+  const [left, right] = [list(match.targetValues), list(match.sourceValues)];
+  const [ofTarget, ofSource] = [sayTerm(target, match.targetTerm), sayTerm(source, match.sourceTerm)];
+  if (right === '' && left === '') return sayComparison(ofTarget, operator, ofSource);
+  if (right === '') return sayNeed(ofSource, mirror(operator), sayTerm(left, match.targetTerm));
+  const need = sayNeed(ofTarget, operator, sayTerm(right, match.sourceTerm));
+  return left === '' ? need : t('{need}; {attribute} is {value}', { need, attribute: target, value: left });
+}
+
+interface Term {
+  readonly times?: number | undefined;
+  readonly plus?: number | string | undefined;
+}
+
+/** @returns `1.2 times its TDP plus 100 W` */
+export function sayTerm(what: string, { times, plus }: Term = {}): string {
+  const product = times === undefined ? what : t('{times} times {what}', { times: String(times), what });
+  if (plus === undefined) return product;
+  const text = String(plus);
+  return text.startsWith('-')
+    ? t('{what} minus {number}', { what: product, number: text.slice(1) })
+    : t('{what} plus {number}', { what: product, number: text });
+}
+
+/** @returns `1.2 times the sum of TDP (355 W) plus 0.1 kW is at most Wattage 650 W` */
+export function sayTotal({ total, operator, limit }: Total): string {
+  const sum = t('the sum of {attribute} ({sum})', { attribute: total.attribute, sum: total.sum });
+  const most = `${limit.attribute} ${limit.values.join(', ') || t('no value')}`;
+  return sayComparison(sayTerm(sum, total), operator, sayTerm(most, limit));
+}
+
+/** @returns the set with one product in place of another */
+export const replaceIn = (set: readonly SetItem[], former: string, next: string): SetItem[] =>
+  readSet(writeSet(set.map((one) => (one.identifier === former ? { ...one, identifier: next } : one))));
