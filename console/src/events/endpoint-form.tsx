@@ -14,7 +14,7 @@ import { Ago, Code } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import type { PartNames } from '../rules/changes.ts';
 import { useProject } from '../state/project.ts';
-import { goTo, linkTo } from '../state/route.ts';
+import { goFromHere, linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 
 /** Source: docs/interface.md §6.2. */
@@ -195,8 +195,9 @@ export function EndpointMenu({
     await reread();
   };
   const remove = async () => {
+    const go = goFromHere();
     await relata.webhookEndpoints.delete(endpoint.id);
-    goTo(linkTo('projects', project.id, 'events'));
+    go(linkTo('projects', project.id, 'events'));
     await reread();
   };
   return (

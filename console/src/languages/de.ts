@@ -1089,6 +1089,8 @@ export const de: Readonly<Record<string, string>> = {
   'This project has no relations yet.': 'Dieses Projekt hat noch keine Beziehungen.',
   'This project has no relations yet. <relations>Make one</relations>, or see what the data <suggestions>suggests</suggestions>.':
     'Dieses Projekt hat noch keine Beziehungen. <relations>Legen Sie eine an</relations>, oder sehen Sie, was die Daten <suggestions>vorschlagen</suggestions>.',
+  'This relation has no condition: it relates every product to every other one. Save it all the same?':
+    'Diese Beziehung hat keine Bedingung: Sie verknüpft jedes Produkt mit jedem anderen. Trotzdem speichern?',
   'This relation is misconfigured and returns nothing.': 'Diese Beziehung ist fehlerhaft und liefert nichts.',
   'This {what} is not saved: it was changed meanwhile. Compare both versions first.':
     '{what, select, relation {Diese Beziehung} pipeline {Diese Pipeline} attribute {Dieses Attribut} project {Dieses Projekt} endpoint {Dieser Endpunkt} other {Dieser Kanal}} ist nicht gespeichert: Es gab inzwischen eine Änderung. Vergleichen Sie zuerst beide Fassungen.',
@@ -1368,8 +1370,8 @@ export const de: Readonly<Record<string, string>> = {
   'it has no category': 'es hat keine Kategorie',
   'its group': 'seine Gruppe',
   'just now': 'gerade eben',
-  'keys that lead to the list, as data.products; $ for the root; default: the first list of objects':
-    'Schlüssel, die zur Liste führen, zum Beispiel data.products; $ für die Wurzel; sonst die erste Liste von Objekten',
+  'keys that lead to the list, also through other lists, as data.products; $ for the root; default: the list whose elements look most like products':
+    'Schlüssel, die zur Liste führen, auch durch andere Listen, wie data.products; $ für die Wurzel; Vorgabe: die Liste, deren Elemente am ehesten wie Produkte aussehen',
   'largest <b>{attribute}</b> first': '<b>{attribute}</b> absteigend',
   'largest first': 'größte zuerst',
   'leads here': 'führt hierher',
@@ -1489,6 +1491,7 @@ export const de: Readonly<Record<string, string>> = {
   'to this product': 'zu diesem Produkt',
   'true or false': 'true oder false',
   unchanged: 'unverändert',
+  unfinished: 'unvollständig',
   unknown: 'unbekannt',
   'unknown address': 'unbekannte Adresse',
   'unknown browser': 'unbekannter Browser',
@@ -1586,6 +1589,8 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# Wert} other {# Werte}} anzusehen.',
   '{count, plural, one {# variant} other {# variants}}':
     '{count, plural, one {# Variante} other {# Varianten}}',
+  '{count, plural, one {A part of the sentence is unfinished and left out: finish it or remove it.} other {# parts of the sentence are unfinished and left out: finish them or remove them.}}':
+    '{count, plural, one {Ein Teil des Satzes ist unvollständig und wird ausgelassen: Vervollständigen oder entfernen Sie ihn.} other {# Teile des Satzes sind unvollständig und werden ausgelassen: Vervollständigen oder entfernen Sie sie.}}',
   '{count, plural, one {The last commit or deletion is kept and can be undone.} other {The last # commits and deletions are kept and can be undone.}}':
     '{count, plural, one {Die letzte Übernahme oder Löschung wird aufbewahrt und lässt sich rückgängig machen.} other {Die letzten # Übernahmen und Löschungen werden aufbewahrt und lassen sich rückgängig machen.}}',
   '{count, plural, one {The last commit or deletion is kept} other {The last # commits and deletions are kept}} for {days, plural, one {# day} other {# days}} and can be undone.':

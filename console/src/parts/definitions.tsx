@@ -5,7 +5,7 @@ import { t } from '../languages/text.ts';
 import { listChanged, type PartNames } from '../rules/changes.ts';
 import { MistakesContext, readMistakes } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
-import { goTo, linkTo, useRoute } from '../state/route.ts';
+import { goFromHere, linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { Button, LinkButton } from './button.tsx';
 import { FormDialog } from './dialog.tsx';
@@ -49,6 +49,8 @@ export interface Kind<Value extends Definition & Named, Definition extends objec
   isBusy(value: Value): boolean;
   /** Whether a save can be taken back: not where it holds secrets, which nobody reads. */
   readonly canUndo?: true;
+  /** @returns what somebody is asked before it is saved; undefined: nothing */
+  findDoubt?(definition: Definition): string | undefined;
   /** What is said beside that it is saved. */
   sayState?(saved: Value): string;
 }
@@ -160,9 +162,10 @@ export function DeleteButton<Value extends Named>({
   const refresh = useRefresh(`${what}s`);
   const [isOpen, setOpen] = useState(false);
   const submit = async () => {
+    const go = goFromHere();
     await kind.delete({ relata, projectId, id });
     await refresh();
-    setTimeout(() => goTo(listOf(what, projectId)));
+    setTimeout(() => go(listOf(what, projectId)));
   };
   return (
     <>
@@ -305,14 +308,15 @@ export function useEditor<Value extends Definition & Named, Definition extends o
   }
 
   async function save() {
-    const from = location.hash;
+    const doubt = kind.findDoubt?.(edited.draft);
+    if (doubt !== undefined && !confirm(doubt)) return;
+    const go = goFromHere();
     setBusy(true);
     setError(undefined);
     await write().then(
       async (saved) => {
         edited.adopt(saved);
-        // Whoever has gone elsewhere meanwhile stays there.
-        if (location.hash === from) goTo(`${listOf(what, projectId)}/${saved.id}`);
+        go(`${listOf(what, projectId)}/${saved.id}`);
         await refresh();
       },
       (reason: unknown) => {

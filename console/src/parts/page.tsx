@@ -1,7 +1,8 @@
 import { RelataError } from '@relata/client';
-import { createContext, type ReactNode, useContext, useEffect } from 'react';
+import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { readDetail, sayRefusal } from '../state/mistakes.ts';
+import { useSession } from '../state/session.tsx';
 import { Icon, type IconName } from './icon.tsx';
 
 /** What stands in the head of every page, after its own actions. */
@@ -101,7 +102,8 @@ export function Empty({ icon, title, children }: { icon: IconName; title: string
 
 /** What went wrong, in the words of the service and with what it says to do. */
 export function ErrorNote({ error }: { error: unknown }) {
-  if (!error) return null;
+  const isBack = useIsBack(error);
+  if (!error || isBack) return null;
   const message = sayRefusal(error);
   const details = error instanceof RelataError ? error.details : [];
   const requestId = error instanceof RelataError ? error.requestId : undefined;
@@ -115,9 +117,22 @@ export function ErrorNote({ error }: { error: unknown }) {
           ))}
         </ul>
       )}
-      {requestId && <span className="soft small">{t('Request {requestId}', { requestId })}</span>}
+      {requestId && (
+        <details className="soft small">
+          <summary>{t('Details')}</summary>
+          {t('Request {requestId}', { requestId })}
+        </details>
+      )}
     </div>
   );
+}
+
+/** Whether a call was refused for want of a session, and its user has signed in since. */
+function useIsBack(error: unknown): boolean {
+  const { isOver } = useSession();
+  const [ended, setEnded] = useState<unknown>();
+  if (isOver && ended !== error) setEnded(error);
+  return !isOver && ended === error && error instanceof RelataError && error.status === 401;
 }
 
 export function Loading({ words = t('Loading …') }: { words?: string }) {

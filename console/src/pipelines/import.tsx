@@ -12,7 +12,7 @@ import { useTell } from '../parts/toasts.tsx';
 import { formatCount, formatPercent, formatTypeIn } from '../rules/format.ts';
 import { droppedFile } from '../state/handover.ts';
 import { useProject } from '../state/project.ts';
-import { goTo, linkTo } from '../state/route.ts';
+import { goFromHere, linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 import { EMPTY_PIPELINE, guessFormat } from './pipeline-draft.ts';
 import { MappingCard } from './pipeline-mapping.tsx';
@@ -155,6 +155,7 @@ function useImport(file: File, definition: PipelineDefinition) {
   }
 
   async function run() {
+    const go = goFromHere();
     const place = { projectId: project.id, pipelineId: await store() };
     const accepted = await relata.pipelines.upload(place, file, { name: file.name });
     let seen = accepted;
@@ -169,7 +170,7 @@ function useImport(file: File, definition: PipelineDefinition) {
       t('The products are in'),
       t('“{name}” is a pipeline now: send the next file there.', { name: definition.name }),
     );
-    goTo(linkTo('projects', project.id, 'products'));
+    go(linkTo('projects', project.id, 'products'));
   }
 
   async function begin() {
@@ -250,9 +251,11 @@ interface ShownProduct {
 }
 
 function FirstProducts({ rows }: Pick<PipelinePreview, 'rows'>) {
-  const products = rows
+  const read = rows
     .filter(({ problems = [] }) => problems.length === 0)
     .flatMap(({ product }) => (product === undefined ? [] : [product as unknown as ShownProduct]));
+  // Of rows with one identifier the last one is the product.
+  const products = [...new Map(read.map((product) => [product.identifier, product])).values()];
   return (
     <Card title={t('First products')}>
       <div className="products-strip">

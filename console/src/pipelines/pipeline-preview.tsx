@@ -1,5 +1,5 @@
 import type { Mapping, PipelineDefinition, PipelinePreview } from '@relata/client';
-import { type UseQueryResult, useQuery } from '@tanstack/react-query';
+import { type UseQueryResult, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
@@ -52,8 +52,10 @@ export function usePipelinePreview(
   const { format, mapping, mode } = draft;
   const present = JSON.stringify({ format, mapping, mode });
   const wanted = useSettled(present);
+  const queries = useQueryClient();
+  const keyOf = (tried: string) => ['pipeline-preview', project.id, pipelineId, reading?.number, tried];
   const preview = useQuery({
-    queryKey: ['pipeline-preview', project.id, pipelineId, reading?.number, wanted],
+    queryKey: keyOf(wanted),
     queryFn: ({ signal }) => {
       if (reading === undefined) throw new Error('no source was read');
       const { source, file } = reading;
@@ -78,7 +80,12 @@ export function usePipelinePreview(
   useSuggestion(draft, {
     suggested: isCurrent ? preview.data?.suggestion.mapping : undefined,
     isNew: pipelineId === undefined,
-    onChange,
+    onChange(changed) {
+      // Rows were read by the suggestion already: with it, the file need not be sent again.
+      const taken = JSON.stringify({ format, mapping: changed.mapping, mode });
+      if (mapping === undefined) queries.setQueryData(keyOf(taken), preview.data);
+      onChange(changed);
+    },
   });
   return {
     preview,

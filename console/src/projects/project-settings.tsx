@@ -17,7 +17,7 @@ import { Card, ErrorNote, Page } from '../parts/page.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { isSame, type PartNames } from '../rules/changes.ts';
 import { useGroups, useProject } from '../state/project.ts';
-import { goTo, linkTo } from '../state/route.ts';
+import { goFromHere, linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 
 export function ProjectSettings() {
@@ -210,8 +210,9 @@ function DeleteProject({ project }: { project: ManagedProject }) {
   const [isOpen, setOpen] = useState(false);
   const [name, setName] = useState('');
   const remove = async () => {
+    const go = goFromHere();
     await relata.projects.delete(project.id, name);
-    goTo(linkTo('projects'));
+    go(linkTo('projects'));
     await queries.invalidateQueries();
     tell.undoable(t('{name} is deleted', { name: project.name }), async () => {
       await relata.projects.restore(project.id);

@@ -2,6 +2,7 @@ import type { Relation, RelationDefinition } from '@relata/client';
 import { t } from '../languages/text.ts';
 import type { Kind } from '../parts/definitions.tsx';
 import type { PartNames } from '../rules/changes.ts';
+import { isEveryPair } from '../rules/filters.ts';
 
 /** What a new one begins with. */
 export const EMPTY: RelationDefinition = {
@@ -41,6 +42,12 @@ export const RELATION: Kind<Relation, RelationDefinition> = {
   nameParts,
   isBusy: ({ state }) => state === 'building',
   canUndo: true,
+  findDoubt: (definition) =>
+    definition.kind !== 'links' && definition.enabled !== false && isEveryPair(definition)
+      ? t(
+          'This relation has no condition: it relates every product to every other one. Save it all the same?',
+        )
+      : undefined,
   sayState: ({ state }) =>
     state === 'building' ? t('It returns results as soon as its index is built.') : '',
 };

@@ -5,7 +5,9 @@ import { t } from '../languages/text.ts';
 import { SelectField } from '../parts/forms/field.tsx';
 import { AttributeField } from '../parts/forms/suggest-field.tsx';
 import {
+  countUnfinished,
   EVERY_PRODUCT,
+  isWholeMatch,
   listDirections,
   listMatchOperators,
   nameMatched,
@@ -31,6 +33,7 @@ export function RelationSentence({ draft, attributes, onChange, onOpenForm }: Sh
   const box = useRef<HTMLParagraphElement>(null);
   const { source = EVERY_PRODUCT, target = EVERY_PRODUCT, match = [], sort = [] } = draft;
   const side = { attributes, onOpenForm };
+  const unfinished = countUnfinished(draft);
   return (
     <OpenChipContext value={{ place, box, open }}>
       <p ref={box} className="sentence">
@@ -59,6 +62,14 @@ export function RelationSentence({ draft, attributes, onChange, onOpenForm }: Sh
           },
         )}
       </p>
+      {unfinished > 0 && (
+        <p className="note warn" role="status">
+          {t(
+            '{count, plural, one {A part of the sentence is unfinished and left out: finish it or remove it.} other {# parts of the sentence are unfinished and left out: finish them or remove them.}}',
+            { count: unfinished },
+          )}
+        </p>
+      )}
     </OpenChipContext>
   );
 }
@@ -79,6 +90,7 @@ function Matches({ match, attributes, onChange }: ListShape<Match> & { match: re
         label={t('What must match')}
         words={sayMatch(one)}
         isBlank={one.target === '' && one.source === ''}
+        isUnfinished={!isWholeMatch(one)}
         onRemove={() => onChange(match.toSpliced(at, 1))}
       >
         <AttributeField
@@ -149,6 +161,7 @@ function Order({ sort, attributes, onChange }: ListShape<Sort> & { sort: readonl
         label={t('Sort order')}
         words={saySort(one)}
         isBlank={one.attribute === ''}
+        isUnfinished={one.attribute === ''}
         onRemove={() => onChange(sort.toSpliced(at, 1))}
       >
         <AttributeField

@@ -8,7 +8,7 @@ import { Reason } from '../parts/explanation.tsx';
 import { Card, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
 import { ProductChip, ProductLink, ProductLinks } from '../parts/product-chip.tsx';
 import { Figure, Meter } from '../parts/show.tsx';
-import { EVERY_PRODUCT, pruneFilter } from '../rules/filters.ts';
+import { EVERY_PRODUCT, isEveryPair, isWholeMatch, pruneFilter } from '../rules/filters.ts';
 import { formatCount, formatPercent } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
@@ -19,7 +19,6 @@ const LIVE_MS = 5_000;
 /** Most previews take a tenth of a second. */
 const REST_MS = 150;
 const SHOWN = 6;
-const EVERY = JSON.stringify(EVERY_PRODUCT);
 
 /** What the definition finds, as it is being built. */
 export function RelationSurveyCard({ draft }: { draft: RelationDefinition }) {
@@ -78,9 +77,6 @@ function usePreview(draft: RelationDefinition) {
 const isEmptyRule = (definition: RelationDefinition): boolean =>
   definition.kind !== 'links' && isEveryPair(complete(definition));
 
-const isEveryPair = ({ source, target, match }: RelationDefinition) =>
-  [source, target].every((side) => JSON.stringify(side) === EVERY) && match?.length === 0;
-
 /** A name and a tag are needed to be stored, not to be tried; half a row is left out. */
 function complete(draft: RelationDefinition): RelationDefinition {
   return {
@@ -89,7 +85,7 @@ function complete(draft: RelationDefinition): RelationDefinition {
     tag: draft.tag || 'preview',
     source: pruneFilter(draft.source ?? EVERY_PRODUCT),
     target: pruneFilter(draft.target ?? EVERY_PRODUCT),
-    match: draft.match?.filter(({ source, target }) => source !== '' && target !== '') ?? [],
+    match: draft.match?.filter(isWholeMatch) ?? [],
     sort: draft.sort?.filter(({ attribute }) => attribute !== '') ?? [],
     names: [],
   };

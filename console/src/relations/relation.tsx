@@ -8,6 +8,7 @@ import { Explanation } from '../parts/explanation.tsx';
 import type { Draft } from '../parts/forms/draft.tsx';
 import { ProductField } from '../parts/forms/product-field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
+import { countUnfinished } from '../rules/filters.ts';
 import type { Pair } from '../rules/verdicts.ts';
 import { draftedRelation } from '../state/handover.ts';
 import { useProject } from '../state/project.ts';
@@ -32,7 +33,7 @@ function Builder({ stored }: { stored: Tagged<Relation> | undefined }) {
       stored={stored}
       editor={editor}
       about={relation && <Marks relation={relation} />}
-      canSave={draft.name !== '' && draft.tag !== ''}
+      canSave={draft.name !== '' && draft.tag !== '' && countUnfinished(draft) === 0}
       actions={
         relation && (
           <DeleteButton kind={RELATION} value={relation}>

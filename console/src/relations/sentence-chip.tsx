@@ -28,12 +28,23 @@ interface Shape {
   title?: string | undefined;
   /** Nothing is chosen yet: it goes when it is left like that. */
   isBlank?: boolean;
+  /** It is not written to its end: what the rule finds is found without it. */
+  isUnfinished?: boolean;
   onRemove?: (() => void) | undefined;
   children: ReactNode;
 }
 
 /** A part of a sentence that is edited where it stands. */
-export function SentenceChip({ place, label, words, title, isBlank = false, onRemove, children }: Shape) {
+export function SentenceChip({
+  place,
+  label,
+  words,
+  title,
+  isBlank = false,
+  isUnfinished = false,
+  onRemove,
+  children,
+}: Shape) {
   const { place: opened, box, open } = useContext(OpenChipContext);
   const isLocked = useLocked();
   const chip = useRef<HTMLButtonElement>(null);
@@ -57,8 +68,13 @@ export function SentenceChip({ place, label, words, title, isBlank = false, onRe
   if (isLocked) return <span title={title}>{words}</span>;
   return (
     <Popover.Root open={opened === place} onOpenChange={(isOpen) => (isOpen ? open(place) : close())}>
-      <Popover.Trigger ref={chip} className="sentence-chip" title={title}>
+      <Popover.Trigger
+        ref={chip}
+        className={isUnfinished ? 'sentence-chip unfinished' : 'sentence-chip'}
+        title={title}
+      >
         {words}
+        {isUnfinished && <span className="hidden"> ({t('unfinished')})</span>}
       </Popover.Trigger>
       <Popover.Portal>
         <Popover.Positioner

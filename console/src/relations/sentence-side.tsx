@@ -6,7 +6,7 @@ import { Button } from '../parts/button.tsx';
 import { SelectField } from '../parts/forms/field.tsx';
 import { ConditionFields, PathField } from '../parts/forms/filter-editor.tsx';
 import { ProductsField } from '../parts/forms/product-field.tsx';
-import { asGroup, describeFilter, isCondition, readGroup, writeGroup } from '../rules/filters.ts';
+import { asGroup, describeFilter, isCondition, isWhole, readGroup, writeGroup } from '../rules/filters.ts';
 import { AddChip, SentenceChip } from './sentence-chip.tsx';
 import { joinList } from './sentence-lists.tsx';
 
@@ -55,6 +55,7 @@ export function saySide({ side, filter, attributes, onChange, onOpenForm }: Side
       words={sayCondition(one, at === head)}
       title={describeFilter(one)}
       isBlank={isBlank(one)}
+      isUnfinished={!isWhole(one)}
       onRemove={() => write(group.filters.toSpliced(at, 1))}
     >
       <ConditionEditor

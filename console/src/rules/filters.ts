@@ -91,8 +91,9 @@ export function pruneFilter(filter: Filter): Filter {
   return writeGroup({ ...group, filters });
 }
 
-function isWhole(filter: Filter): boolean {
+export function isWhole(filter: Filter): boolean {
   if ('category' in filter) return filter.category.length > 0;
+  if ('identifiers' in filter) return filter.identifiers.length > 0;
   if (!isCondition(filter)) return true;
   const { attribute, operator, value } = filter;
   if (attribute === '') return false;
@@ -100,7 +101,32 @@ function isWhole(filter: Filter): boolean {
   return operator === 'exists' || value !== '';
 }
 
+/** Whether both sides of a match are chosen, in all of them where it has several. */
+export const isWholeMatch = (one: NonNullable<RelationDefinition['match']>[number]): boolean =>
+  listMatches([one]).every(({ target, source }) => nameMatched(target) !== '' && nameMatched(source) !== '');
+
+/** @returns how many parts of a rule are not written to their end: what it finds is found without them */
+export function countUnfinished({ source, target, match = [], sort = [] }: RelationDefinition): number {
+  const rows = [source, target].flatMap((side) => (side ? listRows(side) : []));
+  return [
+    ...rows.filter((row) => !isWhole(row)),
+    ...match.filter((one) => !isWholeMatch(one)),
+    ...sort.filter(({ attribute }) => attribute === ''),
+  ].length;
+}
+
+const listRows = (filter: Filter): Filter[] => readGroup(filter)?.filters.flatMap(listRows) ?? [filter];
+
 export const EVERY_PRODUCT: Filter = { all: [] };
+
+/** Whether a rule relates every product to every other one: it has no condition and no match. */
+export const isEveryPair = ({
+  source = EVERY_PRODUCT,
+  target = EVERY_PRODUCT,
+  match = [],
+}: RelationDefinition) =>
+  match.length === 0 &&
+  [source, target].every((side) => JSON.stringify(side) === JSON.stringify(EVERY_PRODUCT));
 
 /** What a match can compare beside attributes. */
 export const OWN_FIELDS = ['identifier', 'groupIdentifier', 'name'];

@@ -93,6 +93,14 @@ export function goTo(link: string): void {
   location.hash = link;
 }
 
+/** @returns what goes on from the present view; whoever has left it by then stays where they are */
+export function goFromHere(): (link: string) => void {
+  const here = current.parts.join('/');
+  return (link) => {
+    if (current.parts.join('/') === here) goTo(link);
+  };
+}
+
 /** Changes the address without a step in the history. */
 export function replaceWith(link: string): void {
   history.replaceState(history.state, '', link);

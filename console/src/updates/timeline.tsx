@@ -19,7 +19,7 @@ import { Ago } from '../parts/show.tsx';
 import { formatAgo, formatMoment } from '../rules/format.ts';
 import { placeMarks } from '../rules/marks.ts';
 import { useProject } from '../state/project.ts';
-import { goTo, linkTo, useFilters } from '../state/route.ts';
+import { goFromHere, linkTo, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
 
@@ -311,13 +311,14 @@ export function TakeBack({ title, commitId, isOpen, onClose }: Shape) {
   });
   const restore = async () => {
     const last = preview.data?.last;
+    const go = goFromHere();
     const { task } = await relata.products.restore({
       projectId: project.id,
       ...(commitId !== undefined && { commit: commitId }),
       ...(last !== undefined && { ifLast: last }),
     });
     await queries.invalidateQueries({ queryKey: ['tasks', project.id] });
-    setTimeout(() => goTo(linkTo('projects', project.id, 'updates', task.id)));
+    setTimeout(() => go(linkTo('projects', project.id, 'updates', task.id)));
   };
   return (
     <FormDialog

@@ -10,7 +10,7 @@ import { Ago, Figure, Meter, TaskStatus } from '../parts/show.tsx';
 import { Older, Table } from '../parts/table.tsx';
 import { formatCount, formatDuration, formatTenths, nameTask } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
-import { goTo, linkTo, useFilters } from '../state/route.ts';
+import { goFromHere, linkTo, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { TakeBack, Timeline, useCommits } from './timeline.tsx';
 
@@ -313,10 +313,11 @@ function CommitDialog({ shown, isOpen, onClose }: { shown: Shown; isOpen: boolea
   const { session, accepted, preview } = shown;
   const deletes = preview.deleted.count;
   const commit = async () => {
+    const go = goFromHere();
     // What was shown is what may happen: another session, more batches and any other number are refused.
     const { data } = await relata.products.start({ ...session, ...accepted, allowDeletes: deletes });
     await queries.invalidateQueries({ queryKey: ['full-update', project.id] });
-    setTimeout(() => goTo(linkTo('projects', project.id, 'updates', data.task.id)));
+    setTimeout(() => go(linkTo('projects', project.id, 'updates', data.task.id)));
   };
   return (
     <FormDialog

@@ -221,6 +221,17 @@ test('a preview says what the catalog would be, and a run makes it so (§13.5 ru
   );
 });
 
+test('rows of one identifier are one product of the catalog, the last one (§13.5)', async () => {
+  const rows = 'sku;title;category;Colour\nA;First;Old;red\nB;Second;New;blue\nA;Last;New;green\n';
+  const { catalog } = await preview({ type: 'csv' }, rows, { catalog: true });
+  assert.equal(catalog.products, 2);
+  assert.deepEqual(catalog.categories, [{ path: ['New'], products: 2 }]);
+  assert.deepEqual(
+    catalog.attributes.map(({ name, products }: { name: string; products: number }) => [name, products]),
+    [['Colour', 2]],
+  );
+});
+
 test('the beginning of a file is read up to where it was cut (§13.5 rule 10)', async () => {
   const rows = Array.from({ length: 300 }, (_, at) => ({ identifier: `B${at}`, name: `Bicycle ${at}` }));
   const whole = JSON.stringify(rows);

@@ -10,7 +10,7 @@ import { ProductLinks } from '../../parts/product-chip.tsx';
 import { useTell } from '../../parts/toasts.tsx';
 import { deleteProducts, makeIdempotencyKey } from '../../state/delete-products.ts';
 import { useProject } from '../../state/project.ts';
-import { goTo, linkTo } from '../../state/route.ts';
+import { goFromHere, linkTo } from '../../state/route.ts';
 import { useRelata } from '../../state/session.tsx';
 import type { ProductFilters } from '../finding/product-filters.ts';
 import { MOST_CHOSEN, useChosen, useSelection } from '../grid/selection.ts';
@@ -119,12 +119,13 @@ function useStart({ act }: Bulk) {
   const [idempotencyKey] = useState(makeIdempotencyKey);
   return async (identifiers: readonly string[]) => {
     const count = identifiers.length;
+    const go = goFromHere();
     if (act === 'reprocess') {
       const { task } = await relata.products.change(
         identifiers.map((identifier) => ({ identifier })),
         { projectId, idempotencyKey },
       );
-      setTimeout(() => goTo(linkTo('projects', projectId, 'updates', task.id)));
+      setTimeout(() => go(linkTo('projects', projectId, 'updates', task.id)));
       return;
     }
     const undo = await deleteProducts(identifiers, { relata, queries, projectId, idempotencyKey });

@@ -20,7 +20,7 @@ import { formatMoment, formatType, nameTask, safeUrl } from '../../rules/format.
 import { readingOf } from '../../rules/reading.ts';
 import { deleteProducts, makeIdempotencyKey } from '../../state/delete-products.ts';
 import { useProject } from '../../state/project.ts';
-import { goTo, linkTo, linkWith, useRoute } from '../../state/route.ts';
+import { goFromHere, linkTo, linkWith, useRoute } from '../../state/route.ts';
 import { useRelata, useRights } from '../../state/session.tsx';
 import { findMainImage } from '../grid/product-rows.ts';
 import { useProduct } from './around.ts';
@@ -182,8 +182,9 @@ function DeleteProduct({ identifier }: { identifier: string }) {
   const remove = async () => {
     if (idempotencyKey === undefined) return;
     const deletion = { relata, queries, projectId: project.id, idempotencyKey };
+    const go = goFromHere();
     const undo = await deleteProducts([identifier], deletion);
-    setTimeout(() => goTo(linkTo('projects', project.id, 'products')));
+    setTimeout(() => go(linkTo('projects', project.id, 'products')));
     tell.undoable(t('{identifier} is deleted', { identifier }), async () => {
       await undo();
       tell.good(t('{identifier} is back', { identifier }));

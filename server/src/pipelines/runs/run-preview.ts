@@ -272,13 +272,19 @@ const EXAMPLES = 3;
 const EXAMPLE_CHARACTERS = 100;
 const REJECTED_EXAMPLES = 5;
 
+interface CountedNames {
+  readonly categories: readonly string[];
+  readonly attributes: readonly string[];
+}
+
 /** Counts products as they are mapped, and keeps none. */
 class CatalogSketch {
   private rows = 0;
   private filtered = 0;
   private rejected = 0;
   private readonly refused: { readonly row: number; readonly reason: string }[] = [];
-  private readonly identifiers = new Set<string>();
+  /** What the last row of each was counted under. */
+  private readonly identifiers = new Map<string, CountedNames>();
   private readonly categories = new Map<string, number>();
   private readonly attributes = new Map<string, SeenAttribute>();
 
@@ -299,16 +305,26 @@ class CatalogSketch {
 
   addProduct({ identifier, categories = [], attributes = [] }: MappedProduct): void {
     this.rows += 1;
-    this.identifiers.add(identifier);
-    for (const { path } of categories) {
-      const key = JSON.stringify(path);
-      if (hasRoom(this.categories, key)) this.categories.set(key, (this.categories.get(key) ?? 0) + 1);
-    }
+    this.dropReplaced(identifier);
+    const paths = new Set(categories.map(({ path }) => JSON.stringify(path)));
+    const counted = [...paths].filter((path) => hasRoom(this.categories, path));
+    for (const path of counted) this.categories.set(path, (this.categories.get(path) ?? 0) + 1);
     const seen = new Set<string>();
     for (const { key, value } of attributes) {
       if (value === null || isBlank(value) || !hasRoom(this.attributes, key)) continue;
       this.addValue(key, value, !seen.has(key));
       seen.add(key);
+    }
+    this.identifiers.set(identifier, { categories: counted, attributes: [...seen] });
+  }
+
+  /** Of rows with one identifier the last one stays: the one before is no part of the catalog. */
+  private dropReplaced(identifier: string): void {
+    const { categories = [], attributes = [] } = this.identifiers.get(identifier) ?? {};
+    for (const path of categories) this.categories.set(path, (this.categories.get(path) ?? 1) - 1);
+    for (const key of attributes) {
+      const known = this.attributes.get(key);
+      if (known !== undefined) known.products -= 1;
     }
   }
 
@@ -333,11 +349,13 @@ class CatalogSketch {
       ...{ rows, isWhole, products: this.identifiers.size, filtered },
       rejected: { count: this.rejected, examples: this.refused },
       categories: [...categories]
+        .filter(([, products]) => products > 0)
         .sort(([, a], [, b]) => b - a)
         .slice(0, SHOWN_CATEGORIES)
         .map(([path, products]) => ({ path: JSON.parse(path) as string[], products })),
       hasMoreCategories: categories.size > SHOWN_CATEGORIES,
       attributes: [...attributes]
+        .filter(([, { products }]) => products > 0)
         .sort(([, a], [, b]) => b.products - a.products)
         .slice(0, SHOWN_ATTRIBUTES)
         .map(([name, seen]) => describeAttribute(name, seen, settings)),
