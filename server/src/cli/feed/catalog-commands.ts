@@ -3,19 +3,9 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { UploadProduct } from '@relata/client';
-import {
-  ask,
-  type Connection,
-  type ConnectionFlags,
-  chooseProject,
-  connect,
-  countOf,
-  isInteractive,
-  print,
-  say,
-  UsageError,
-} from './connection.ts';
+import { type Connection, type ConnectionFlags, chooseProject, connect, UsageError } from './connection.ts';
 import { measureFiles, readProducts, writeWhole } from './product-files.ts';
+import { ask, countOf, isInteractive, print, say } from './terminal.ts';
 
 /** How many identifiers a request may name. Source: docs/interface.md §8. */
 const IDENTIFIERS = 10_000;

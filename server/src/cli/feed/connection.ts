@@ -3,11 +3,10 @@ import http from 'node:http';
 import https from 'node:https';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { createInterface } from 'node:readline/promises';
-import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { createRelata, type Relata } from '@relata/client';
 import { readClientSettings } from '../../config.ts';
+import { askSecret } from './terminal.ts';
 
 /** Of every command that talks to a service. */
 export interface ConnectionFlags {
@@ -144,11 +143,9 @@ function readProfile(name: string | undefined): Profile {
 /** `relata login`: keeps where a service is, and the key, after trying them. */
 export async function login({ url, key, project, profile = DEFAULT }: ConnectionFlags): Promise<number> {
   if (url === undefined) throw new UsageError('relata login needs --url');
-  const stored = {
-    url,
-    key: key ?? (await promptSecret('API key: ')),
-    ...(project !== undefined && { project }),
-  };
+  const typed = key ?? (await askSecret('API key: '));
+  if (typed === '') throw new UsageError('no key was given');
+  const stored = { url, key: typed, ...(project !== undefined && { project }) };
   await createRelata({ url, key: stored.key, retries: 1 }).tasks.list({ limit: 1, ...choose(project) });
   const path = pathOf();
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -168,54 +165,3 @@ const choose = (project: string | undefined) => (project === undefined ? {} : { 
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
-
-export const isInteractive = (): boolean => process.stdin.isTTY === true && process.stderr.isTTY === true;
-
-/** @returns what a person types */
-export async function ask(question: string): Promise<string> {
-  using prompt = createInterface({ input: process.stdin, output: process.stderr });
-  return (await prompt.question(question)).trim();
-}
-
-export const confirm = async (question: string): Promise<boolean> =>
-  /^y(es)?$/i.test(await ask(`${question} [y/N] `));
-
-/** The same without showing it; from a pipe, its first line. */
-async function promptSecret(question: string): Promise<string> {
-  if (process.stdin.isTTY) process.stderr.write(question);
-  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const prompt = createInterface({
-    input: process.stdin,
-    output: silent,
-    terminal: process.stdin.isTTY === true,
-  });
-  try {
-    const [line = ''] = [await prompt.question('')];
-    if (line.trim() === '') throw new UsageError('no key was given');
-    return line.trim();
-  } finally {
-    prompt.close();
-    if (process.stdin.isTTY) process.stderr.write('\n');
-  }
-}
-
-/** @param rows of equal length, the first one the heads @returns them in columns */
-export function writeTable(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]?.map((_, at) => Math.max(...rows.map((row) => (row[at] ?? '').length))) ?? [];
-  return rows
-    .map((row) =>
-      row
-        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
-}
-
-export const print = (value: unknown): void => console.log(JSON.stringify(value, null, 2));
-
-/** @param noun in the singular, with a plural in -s */
-export const countOf = (count: number, noun: string): string =>
-  `${say(count)} ${noun}${count === 1 ? '' : 's'}`;
-
-export const say = (count: number): string => count.toLocaleString('en-US');

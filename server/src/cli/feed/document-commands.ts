@@ -1,16 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type Ontology, RelataError, type RelationDefinition } from '@relata/client';
 import { type Recognisable, recognise } from '../../kernel/recognise.ts';
-import {
-  type Connection,
-  type ConnectionFlags,
-  chooseProject,
-  confirm,
-  connect,
-  isInteractive,
-  print,
-  UsageError,
-} from './connection.ts';
+import { type Connection, type ConnectionFlags, chooseProject, connect, UsageError } from './connection.ts';
+import { confirm, isInteractive, print } from './terminal.ts';
 
 /** Relations and the ontology as files of a repository: exported, compared, applied. */
 

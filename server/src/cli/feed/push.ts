@@ -6,20 +6,15 @@ import { type FullUpdatePreview, RelataError, TaskError } from '@relata/client';
 import { readClientSettings } from '../../config.ts';
 import { ProgressLine } from '../progress-line.ts';
 import {
-  ask,
   type Connection,
   type ConnectionFlags,
-  confirm,
   connect,
   connectWith,
-  countOf,
-  isInteractive,
   PATIENT_RETRIES,
-  print,
-  say,
   UsageError,
 } from './connection.ts';
 import { type FileProgress, measureFiles, readProducts } from './product-files.ts';
+import { ask, confirm, countOf, isInteractive, print, say } from './terminal.ts';
 
 export interface PushFlags extends ConnectionFlags {
   readonly full?: boolean;

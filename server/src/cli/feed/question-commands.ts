@@ -7,15 +7,8 @@ import {
   type Task,
   UnreachableError,
 } from '@relata/client';
-import {
-  type Connection,
-  type ConnectionFlags,
-  chooseProject,
-  connect,
-  print,
-  UsageError,
-  writeTable,
-} from './connection.ts';
+import { type Connection, type ConnectionFlags, chooseProject, connect, UsageError } from './connection.ts';
+import { print, writeTable } from './terminal.ts';
 
 /** `relata related ID`: what goes with a product in every relation, and why. */
 export async function related(

@@ -1,0 +1,53 @@
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+
+/** What is asked and shown on a terminal. */
+
+export const isInteractive = (): boolean => process.stdin.isTTY === true && process.stderr.isTTY === true;
+
+/** @returns what a person types */
+export async function ask(question: string): Promise<string> {
+  using prompt = createInterface({ input: process.stdin, output: process.stderr });
+  return (await prompt.question(question)).trim();
+}
+
+export const confirm = async (question: string): Promise<boolean> =>
+  /^y(es)?$/i.test(await ask(`${question} [y/N] `));
+
+/** The same without showing it; from a pipe, its first line. */
+export async function askSecret(question: string): Promise<string> {
+  if (process.stdin.isTTY) process.stderr.write(question);
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const prompt = createInterface({
+    input: process.stdin,
+    output: silent,
+    terminal: process.stdin.isTTY === true,
+  });
+  try {
+    return (await prompt.question('')).trim();
+  } finally {
+    prompt.close();
+    if (process.stdin.isTTY) process.stderr.write('\n');
+  }
+}
+
+/** @param rows of equal length, the first one the heads @returns them in columns */
+export function writeTable(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]?.map((_, at) => Math.max(...rows.map((row) => (row[at] ?? '').length))) ?? [];
+  return rows
+    .map((row) =>
+      row
+        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+export const print = (value: unknown): void => console.log(JSON.stringify(value, null, 2));
+
+/** @param noun in the singular, with a plural in -s */
+export const countOf = (count: number, noun: string): string =>
+  `${say(count)} ${noun}${count === 1 ? '' : 's'}`;
+
+export const say = (count: number): string => count.toLocaleString('en-US');
