@@ -11,16 +11,7 @@ import { PIPELINE_SECRETS } from '../pipelines/definitions/definitions.ts';
 import { inspectPostgres, type PostgresFacts } from '../storage/postgres/postgres.ts';
 import { countUnreadable, type Secrets } from '../storage/secrets/secrets.ts';
 import { checkSqliteFile, listMarked } from '../storage/sqlite/sqlite.ts';
-import {
-  catalogPath,
-  type DataFolder,
-  dataFolderAt,
-  findLastBackup,
-  listExposedPaths,
-  newestOf,
-  openControl,
-  readVersion,
-} from '../storage/storage.ts';
+import * as storage from '../storage/storage.ts';
 import { findMissingIn } from '../transfer/transfer.ts';
 
 /** `relata doctor`: what is wrong with an installation, and what to do. @returns 1 when there are problems, 0 with warnings alone */
@@ -109,7 +100,7 @@ export async function* checkInstallation(config: Config): Findings {
 
 /** @returns whether its control database can be read as one of this program */
 async function* checkFolder({ dataDir }: Config): AsyncGenerator<Finding, boolean> {
-  const folder = dataFolderAt(dataDir);
+  const folder = storage.dataFolderAt(dataDir);
   if (!existsSync(folder.control)) {
     const action =
       'Set RELATA_DATA_DIR to the data directory of the service; a new one is made by relata serve.';
@@ -134,8 +125,8 @@ async function* checkFolder({ dataDir }: Config): AsyncGenerator<Finding, boolea
 
 const SHOWN_PATHS = 3;
 
-async function* checkPermissions(folder: DataFolder): Findings {
-  const exposed = listExposedPaths(folder);
+async function* checkPermissions(folder: storage.DataFolder): Findings {
+  const exposed = storage.listExposedPaths(folder);
   const shown = exposed.slice(0, SHOWN_PATHS).join(', ');
   if (exposed.length > 0)
     yield warning(
@@ -163,7 +154,7 @@ function isWritable(path: string): boolean {
   }
 }
 
-const listDatabases = ({ control, catalogs }: DataFolder): string[] => [
+const listDatabases = ({ control, catalogs }: storage.DataFolder): string[] => [
   control,
   ...listNames(catalogs)
     .filter((name) => /^\d+\.db$/.test(name))
@@ -172,15 +163,15 @@ const listDatabases = ({ control, catalogs }: DataFolder): string[] => [
 
 const listNames = (path: string): string[] => (existsSync(path) ? readdirSync(path) : []);
 
-const listFiles = (folder: DataFolder): string[] =>
+const listFiles = (folder: storage.DataFolder): string[] =>
   [folder.root, folder.catalogs, folder.payloads, ...listDatabases(folder)].filter((path) =>
     existsSync(path),
   );
 
 /** @returns whether control.db is whole and of this program */
-async function* checkFiles(folder: DataFolder): AsyncGenerator<Finding, boolean> {
+async function* checkFiles(folder: storage.DataFolder): AsyncGenerator<Finding, boolean> {
   const databases = listDatabases(folder);
-  const marked = new Set(listMarked(folder.catalogs).map((id) => catalogPath(folder, id)));
+  const marked = new Set(listMarked(folder.catalogs).map((id) => storage.catalogPath(folder, id)));
   const fine: string[] = [];
   for (const path of databases) {
     const found = checkDatabase(path, folder, marked);
@@ -189,12 +180,12 @@ async function* checkFiles(folder: DataFolder): AsyncGenerator<Finding, boolean>
   }
   if (fine.length > 0)
     yield ok('integrity', `${fine.length} of ${databases.length} databases read by quick_check, no damage`);
-  const old = fine.filter((path) => readVersion(path) < newestFor(path, folder));
+  const old = fine.filter((path) => storage.readVersion(path) < newestFor(path, folder));
   if (old.length > 0) yield warning('schema', `${old.length} databases have an older one`, OLD_ACTION);
   else if (fine.length > 0)
     yield ok(
       'schema',
-      `control.db ${newestOf('control')}, catalogs ${newestOf('catalog')}: the newest known`,
+      `control.db ${storage.newestOf('control')}, catalogs ${storage.newestOf('catalog')}: the newest known`,
     );
   const isReadable = fine.includes(folder.control) && !old.includes(folder.control);
   if (isReadable) yield* checkMissing(folder);
@@ -204,15 +195,19 @@ async function* checkFiles(folder: DataFolder): AsyncGenerator<Finding, boolean>
 const OLD_ACTION =
   'Nothing: the service brings each up to date when it opens it. Start it if it does not run.';
 
-const newestFor = (path: string, { control }: DataFolder): number =>
-  newestOf(path === control ? 'control' : 'catalog');
+const newestFor = (path: string, { control }: storage.DataFolder): number =>
+  storage.newestOf(path === control ? 'control' : 'catalog');
 
 /** @param marked  the service looks further than `quick_check` */
-function checkDatabase(path: string, folder: DataFolder, marked: ReadonlySet<string>): Finding | undefined {
+function checkDatabase(
+  path: string,
+  folder: storage.DataFolder,
+  marked: ReadonlySet<string>,
+): Finding | undefined {
   const [own] = checkSqliteFile(path).problems;
   const damage = own ?? (marked.has(path) ? describeMark(path) : undefined);
   if (damage !== undefined) return problem(path, `it is damaged: ${damage}`, restoreAction(path, folder));
-  const [version, newest] = [readVersion(path), newestFor(path, folder)];
+  const [version, newest] = [storage.readVersion(path), newestFor(path, folder)];
   return version > newest
     ? problem(
         path,
@@ -225,14 +220,14 @@ function checkDatabase(path: string, folder: DataFolder, marked: ReadonlySet<str
 const describeMark = (path: string) =>
   `the service found so, and does not serve it (${basename(path, '.db')}.damaged beside it says why)`;
 
-function restoreAction(path: string, { control }: DataFolder): string {
+function restoreAction(path: string, { control }: storage.DataFolder): string {
   const [, id] = /(\d+)\.db$/.exec(path) ?? [];
   return path === control || id === undefined
     ? 'Restore everything from a backup into an empty data directory (docs/operating.md, "Backup and restore").'
     : `Stop the service and bring the project back from a backup: relata restore DIR --project ${id}. Without one load its catalog again.`;
 }
 
-async function* checkMissing(folder: DataFolder): Findings {
+async function* checkMissing(folder: storage.DataFolder): Findings {
   const { problems } = findMissingIn(folder);
   for (const { path, problem: what } of problems)
     yield problem(join(folder.root, path), what, restoreAction(path, folder));
@@ -255,7 +250,7 @@ async function* checkPostgres({ database }: Config): AsyncGenerator<Finding, boo
   yield checkServer(facts);
   yield checkSchema(facts);
   for (const url of database.replicaUrls) yield await checkReplica({ ...database, url }, facts);
-  return facts.schema === newestOf('postgres');
+  return facts.schema === storage.newestOf('postgres');
 }
 
 function checkServer({ version, major, isReplica }: PostgresFacts): Finding {
@@ -267,7 +262,7 @@ function checkServer({ version, major, isReplica }: PostgresFacts): Finding {
 }
 
 function checkSchema({ schema }: PostgresFacts): Finding {
-  const newest = newestOf('postgres');
+  const newest = storage.newestOf('postgres');
   if (schema === newest) return ok('schema', `${schema}: the newest known`);
   if (schema > newest)
     return problem(
@@ -319,7 +314,7 @@ async function* findSecrets(config: Config): AsyncGenerator<Finding, Secrets | u
 }
 
 async function* checkKeys(config: Config, secrets: Secrets | undefined): Findings {
-  const control = openControl(config);
+  const control = storage.openControl(config);
   try {
     const count = await countAccountKeys(control.read, systemClock.now());
     yield count > 0
@@ -334,7 +329,10 @@ async function* checkKeys(config: Config, secrets: Secrets | undefined): Finding
 const LOST_KEY =
   'Add the key that encrypted them to RELATA_SECRET_KEYS or the key file, or enter the secrets again (docs/operating.md, "Secrets").';
 
-async function checkSecrets(secrets: Secrets, control: ReturnType<typeof openControl>): Promise<Finding> {
+async function checkSecrets(
+  secrets: Secrets,
+  control: ReturnType<typeof storage.openControl>,
+): Promise<Finding> {
   let unreadable = 0;
   for (const { column } of [PIPELINE_SECRETS, CHANNEL_SECRETS])
     unreadable += await countUnreadable(control, secrets, column);
@@ -358,7 +356,7 @@ async function* checkDisk({ dataDir, database }: Config): Findings {
   const free = bavail * bsize;
   const sizes =
     database === undefined
-      ? listDatabases(dataFolderAt(dataDir)).map(
+      ? listDatabases(storage.dataFolderAt(dataDir)).map(
           (path) => statSync(path, { throwIfNoEntry: false })?.size ?? 0,
         )
       : [];
@@ -383,8 +381,8 @@ async function* checkBackups({ dataDir, database }: Config): Findings {
     );
     return;
   }
-  if (!existsSync(dataFolderAt(dataDir).control)) return;
-  const last = findLastBackup(dataFolderAt(dataDir));
+  if (!existsSync(storage.dataFolderAt(dataDir).control)) return;
+  const last = storage.findLastBackup(storage.dataFolderAt(dataDir));
   const action = 'Make one: relata backup DIR. With systemd see journalctl -u relata-backup.';
   if (last === undefined) {
     yield warning('backup', 'there was none by relata backup', action);

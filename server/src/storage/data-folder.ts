@@ -1,16 +1,4 @@
-import {
-  chmodSync,
-  chownSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -43,7 +31,7 @@ export function dataFolderAt(root: string): DataFolder {
 export function makeDataFolder(root: string): void {
   try {
     makeFolders(root);
-    if (statSync(root).isDirectory()) return;
+    if (fs.statSync(root).isDirectory()) return;
   } catch (error) {
     throw refuseRoot(root, `cannot be made (${(error as Error).message})`);
   }
@@ -53,7 +41,7 @@ export function makeDataFolder(root: string): void {
 /** For commands that need an existing store: none of them creates one. @throws Error that names the setting */
 export function existingDataFolder(root: string): DataFolder {
   const folder = dataFolderAt(root);
-  if (existsSync(folder.control)) return folder;
+  if (fs.existsSync(folder.control)) return folder;
   throw refuseRoot(resolve(root), 'holds no store, there is no control.db');
 }
 
@@ -79,27 +67,27 @@ function listExposed(
 ): string[] {
   // Windows has no such modes.
   if (process.getuid === undefined) return [];
-  const names = readdirSync(root);
+  const names = fs.readdirSync(root);
   const ours = names
     .filter((name) => OURS.test(name) && name !== 'lost+found')
     .map((name) => join(root, name));
-  const inside = [catalogs, payloads].flatMap((path) => readdirSync(path).map((name) => join(path, name)));
+  const inside = [catalogs, payloads].flatMap((path) => fs.readdirSync(path).map((name) => join(path, name)));
   const open = [...ours, ...inside].filter((path) => !isClosed(path));
   const isRootOurs = names.every((name) => OURS.test(name));
   return (isRootOurs ? isClosed(root) : !isOpenToOthers(root)) ? open : [root, ...open];
 }
 
 function isOpenToOthers(path: string): boolean {
-  return ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & OTHERS) !== 0;
+  return ((fs.statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & OTHERS) !== 0;
 }
 
 /** Files of another owner are left alone, also by root. Some file systems have no modes. */
 function tighten(path: string): boolean {
-  const found = statSync(path, { throwIfNoEntry: false });
+  const found = fs.statSync(path, { throwIfNoEntry: false });
   if (found === undefined || (found.mode & OTHERS) === 0) return true;
   if (found.uid !== process.getuid?.()) return false;
   try {
-    chmodSync(path, found.mode & 0o700);
+    fs.chmodSync(path, found.mode & 0o700);
   } catch {
     return false;
   }
@@ -126,8 +114,8 @@ export interface LastBackup {
 export function recordBackup({ root, lastBackup }: DataFolder, made: LastBackup): boolean {
   try {
     writeOwnFile(lastBackup, `${JSON.stringify(made)}\n`, 'w');
-    const { uid, gid } = statSync(root);
-    if (process.getuid?.() === 0) chownSync(lastBackup, uid, gid);
+    const { uid, gid } = fs.statSync(root);
+    if (process.getuid?.() === 0) fs.chownSync(lastBackup, uid, gid);
     return true;
   } catch {
     return false;
@@ -137,7 +125,7 @@ export function recordBackup({ root, lastBackup }: DataFolder, made: LastBackup)
 /** @returns undefined: none was made, or the file says none */
 export function findLastBackup({ lastBackup }: DataFolder): LastBackup | undefined {
   try {
-    const { at, directory } = JSON.parse(readFileSync(lastBackup, 'utf8'));
+    const { at, directory } = JSON.parse(fs.readFileSync(lastBackup, 'utf8'));
     return Number.isSafeInteger(at) ? { at, directory: String(directory) } : undefined;
   } catch {
     return undefined;
@@ -173,11 +161,11 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 function syncFolderNow(path: string): void {
-  const folder = openSync(path, 'r');
+  const folder = fs.openSync(path, 'r');
   try {
-    fsyncSync(folder);
+    fs.fsyncSync(folder);
   } finally {
-    closeSync(folder);
+    fs.closeSync(folder);
   }
 }
 
@@ -187,7 +175,7 @@ function syncFolderNow(path: string): void {
  */
 export function makeFolders(path: string, mode = 0o700): void {
   const missing: string[] = [];
-  for (let above = resolve(path); !existsSync(above); above = dirname(above)) missing.unshift(above);
+  for (let above = resolve(path); !fs.existsSync(above); above = dirname(above)) missing.unshift(above);
   for (const folder of missing) {
     makeFolder(folder, mode);
     syncFolderNow(dirname(folder));
@@ -197,7 +185,7 @@ export function makeFolders(path: string, mode = 0o700): void {
 /** Another process may create it at the same time. */
 function makeFolder(path: string, mode: number): void {
   try {
-    mkdirSync(path, { mode });
+    fs.mkdirSync(path, { mode });
   } catch (error) {
     if ((error as { code?: string }).code !== 'EEXIST') throw error;
   }
@@ -205,6 +193,6 @@ function makeFolder(path: string, mode: number): void {
 
 /** A file for the service's own user, durable when it returns. @throws Error when it must be new and is there */
 export function writeOwnFile(path: string, text: string, flag: 'w' | 'wx'): void {
-  writeFileSync(path, text, { mode: 0o600, flag, flush: true });
+  fs.writeFileSync(path, text, { mode: 0o600, flag, flush: true });
   syncFolderNow(dirname(path));
 }

@@ -16,20 +16,7 @@ import {
   tabled,
   text,
 } from '../../storage/storage.ts';
-import type {
-  AppliedProducts,
-  ChangeCounts,
-  ChangeOrder,
-  CommitOrder,
-  CommitResult,
-  ComparedUpdate,
-  DeletedPage,
-  Difference,
-  FollowedProducts,
-  ListedRow,
-  StagedDocument,
-  Stale,
-} from '../port.ts';
+import type * as port from '../port.ts';
 import { type KeyedRow, type PackedProducts, packHashes, sortedRows } from '../products/products.ts';
 import { isGuarded } from '../updates/updates.ts';
 import { announceEntry, announceFollowed, announceProducts, describeCommit } from './change-events-store.ts';
@@ -55,14 +42,14 @@ import {
 import { type CatalogState, insertAttributes, planForParts, planForWholeTables } from './state-store.ts';
 import { discard, openUndo, type Undo } from './undo-store.ts';
 
-type Order = ChangeOrder & CommitOrder;
-type Written = ChangeOrder & { readonly revision: number };
+type Order = port.ChangeOrder & port.CommitOrder;
+type Written = port.ChangeOrder & { readonly revision: number };
 
 /** The difference of staged and present products, batch by batch, in one transaction. Source: docs/interface.md §4.4. */
 export function* commit(
   state: CatalogState,
   order: Order,
-): Program<{ result: CommitResult; isDone: boolean }> {
+): Program<{ result: port.CommitResult; isDone: boolean }> {
   const isReady = (yield* isPrepared(state, order)) && !(yield* dropOutdated(state, order));
   if (!isReady) return { result: { kind: 'stale' }, isDone: false };
   const compared = yield* compareCounts(order.fullUpdateId);
@@ -208,9 +195,9 @@ function* insertCreated(part: StagedPart, order: Written, undo: Undo): Program<n
 /** Writes what an incremental or partial update changed. */
 export function* applyProducts(
   state: CatalogState,
-  order: ChangeOrder & AppliedProducts,
+  order: port.ChangeOrder & port.AppliedProducts,
   documents: DocumentWriter,
-): Program<{ result: ChangeCounts | Stale; isDone: boolean }> {
+): Program<{ result: port.ChangeCounts | port.Stale; isDone: boolean }> {
   const { packed, revision, derivationRevision } = order;
   const isStale =
     state.ontologyRevision !== revision ||
@@ -248,7 +235,7 @@ export function* applyProducts(
 /** Notes which ontology products follow that still have the documents that were read. */
 export function* followOntology(
   state: CatalogState,
-  { revision, products, documents, changed, at, taskNumber }: ChangeOrder & FollowedProducts,
+  { revision, products, documents, changed, at, taskNumber }: port.ChangeOrder & port.FollowedProducts,
 ): Program<void> {
   const cells = products.map((id, row) => [id, documents[row] ?? 0, Number(changed[row] ?? false)]);
   const followed = tabled('w', { id: 'bigint', document: 'bigint', changed: 'bigint' }, cells);
@@ -294,7 +281,10 @@ function* arePresentAsFound(
 const PREVIEWED = 100;
 
 /** Counts what a commit would do; with the first identifiers of each kind when asked. */
-export function* compareStaged({ fullUpdateId, withIdentifiers }: ComparedUpdate): Program<Difference> {
+export function* compareStaged({
+  fullUpdateId,
+  withIdentifiers,
+}: port.ComparedUpdate): Program<port.Difference> {
   yield* planForWholeTables();
   const compared = yield* compareCounts(fullUpdateId);
   const { present, staged } = compared;
@@ -302,19 +292,19 @@ export function* compareStaged({ fullUpdateId, withIdentifiers }: ComparedUpdate
   const [created, changed] = [yield* count(kinds.created), yield* count(kinds.changed)];
   // A product may have gone since the batches were staged.
   const counts = { created, changed, unchanged: staged - changed, deleted: Math.max(present - staged, 0) };
-  const described: [string, Difference['created']][] = [];
+  const described: [string, port.Difference['created']][] = [];
   for (const [kind, of] of Object.entries(counts)) {
     const identifiers = withIdentifiers ? yield* listFirst(kinds[kind as keyof typeof kinds]) : [];
     described.push([kind, { count: of, identifiers }]);
   }
-  return { present, ...(Object.fromEntries(described) as Omit<Difference, 'present'>) };
+  return { present, ...(Object.fromEntries(described) as Omit<port.Difference, 'present'>) };
 }
 
 /** Selects the identifiers of each kind. */
 function selectKinds(
   fullUpdateId: number,
   byBatch: ReadonlyMap<number, readonly number[]>,
-): Record<keyof Omit<Difference, 'present'>, Sql> {
+): Record<keyof Omit<port.Difference, 'present'>, Sql> {
   const repeated = [...byBatch].flatMap(([batch, ids]) => ids.map((id) => [id, batch]));
   const isLast = sql`(s.value, s.batch) not in
     (select l.id, l.batch from ${tabled('l', { id: 'bigint', batch: 'bigint' }, repeated)})`;
@@ -344,7 +334,7 @@ function* listFirst(kind: Sql): Program<string[]> {
   return found.map(({ identifier }) => identifier);
 }
 
-export function* listDeleted({ fullUpdateId, after, limit }: DeletedPage): Program<ListedRow[]> {
+export function* listDeleted({ fullUpdateId, after, limit }: port.DeletedPage): Program<port.ListedRow[]> {
   yield* planForWholeTables();
   const gone = yield* rows<{ identifier: string }>(
     sql`select p.identifier from ${absentProducts(fullUpdateId)} and p.identifier > ${after}
@@ -364,14 +354,14 @@ export function* listStagedDocuments({
 }: {
   fullUpdateId: number;
   batch: number;
-}): Program<StagedDocument[]> {
+}): Program<port.StagedDocument[]> {
   const { firstDocument, created, changed, present } = yield* openPart(fullUpdateId, batch);
   const raw = sql`${uploadText(true)} as raw`;
-  const fresh = yield* rows<StagedDocument>(
+  const fresh = yield* rows<port.StagedDocument>(
     sql`select d.product_id as product, 1 as "isFresh", ${raw} from document d
       where ${own('d')} and d.id >= ${firstDocument} and d.id < ${firstDocument + created + changed}`,
   );
-  const unchanged = yield* rows<StagedDocument>(
+  const unchanged = yield* rows<port.StagedDocument>(
     sql`select p.id as product, 0 as "isFresh", ${raw} from ${present}
       ${lookupJoin('product', 'p', sql`p.id = s.product_id`)} ${lookupJoin('document', 'd', sql`d.id = p.document_id`)}
       where not s.is_fresh`,

@@ -8,17 +8,7 @@ import {
   type Programs,
 } from '../../storage/storage.ts';
 import type { Operation, ThreadPool } from '../../storage/threads/threads.ts';
-import type {
-  CatalogChanges,
-  CatalogComparisons,
-  CatalogEventChanges,
-  CatalogReads,
-  CatalogRepeatables,
-  CatalogStateOperations,
-  CatalogStateReads,
-  CatalogTasks,
-  ChangeOrder,
-} from '../port.ts';
+import type * as port from '../port.ts';
 import { type PackedProducts, transferOf } from '../products/products.ts';
 import {
   applyProducts,
@@ -82,16 +72,16 @@ import { collectGarbage, deleteProducts } from './upkeep-store.ts';
  * among them.
  */
 
-const READS: Programs<CatalogReads> = {
+const READS: Programs<port.CatalogReads> = {
   ...{ readVersion: readCatalogVersion, countProducts, listRange, measureDocuments, hasAny, countKnown },
   ...{ getOntology: readOntology, listStagedBatches, listKeptCommits, listEvents: listCatalogEvents },
 };
 
-const STATE_READS: Programs<CatalogStateReads> = { findProduct };
+const STATE_READS: Programs<port.CatalogStateReads> = { findProduct };
 
-export const COMPARISONS: Programs<CatalogComparisons> = { compareStaged, listDeleted };
+export const COMPARISONS: Programs<port.CatalogComparisons> = { compareStaged, listDeleted };
 
-const OF_SNAPSHOT: Programs<CatalogStateOperations> = {
+const OF_SNAPSHOT: Programs<port.CatalogStateOperations> = {
   ...{ listRange, measureDocuments, findProduct, readOntology, readCatalogVersion, readPastOntology },
   ...{ findCategories: findCategoryIds, findPatched, listOutdated, countRange, listById, readLargestId },
   ...{ readSearchState, listHits, countHits, listPlaces, listWords, listTail, listDocuments },
@@ -117,16 +107,16 @@ type TaskPrograms<Table> = {
     : never;
 };
 
-const CHANGES: ChangePrograms<CatalogChanges> = { replaceOntology, followOntology };
+const CHANGES: ChangePrograms<port.CatalogChanges> = { replaceOntology, followOntology };
 
-const EVENT_CHANGES: Programs<CatalogEventChanges> = { dropEvents: dropCatalogEvents };
+const EVENT_CHANGES: Programs<port.CatalogEventChanges> = { dropEvents: dropCatalogEvents };
 
-const REPEATABLES: ChangePrograms<CatalogRepeatables> = {
+const REPEATABLES: ChangePrograms<port.CatalogRepeatables> = {
   ...{ stageBatch, dropOutdated, reviewBatch, keepSkipped, readStagedReports, reserveIds },
   ...{ collectGarbage, walkSearch },
 };
 
-const TASKS: TaskPrograms<CatalogTasks> = { commit, applyProducts, deleteProducts, restore };
+const TASKS: TaskPrograms<port.CatalogTasks> = { commit, applyProducts, deleteProducts, restore };
 
 /** Runs a program on a catalog. */
 export type Perform = <Result>(projectId: number, program: Program<Result>) => Promise<Result>;
@@ -155,10 +145,10 @@ export function createCatalogWrites(writers: ThreadPool) {
     return writers.run<never>(operation, order, { key: projectId, transfer });
   };
   return {
-    ...callsOfThreads<CatalogChanges>(CHANGES, write),
-    ...callsOfThreads<CatalogEventChanges>(EVENT_CHANGES, write),
-    ...callsOfThreads<CatalogRepeatables>(REPEATABLES, write),
-    ...callsOfThreads<CatalogTasks>(TASKS, write),
+    ...callsOfThreads<port.CatalogChanges>(CHANGES, write),
+    ...callsOfThreads<port.CatalogEventChanges>(EVENT_CHANGES, write),
+    ...callsOfThreads<port.CatalogRepeatables>(REPEATABLES, write),
+    ...callsOfThreads<port.CatalogTasks>(TASKS, write),
     removeCatalog: (projectId: number): Promise<void> => write('removeCatalog', projectId),
   };
 }
@@ -173,7 +163,7 @@ export type Transact = <Result>(
 export function programOperations(transaction: Transact, repeatable: Transact): Record<string, Operation> {
   type Changing = (state: CatalogState, input: never, documents: DocumentWriter) => Program<unknown>;
   type Ordered = (
-    ...given: [state: CatalogState, order: ChangeOrder, documents: DocumentWriter]
+    ...given: [state: CatalogState, order: port.ChangeOrder, documents: DocumentWriter]
   ) => Program<{ result: object; isDone: boolean }>;
   const changing = (transact: Transact) => (program: Changing) =>
     onCatalog<never>((projectId, input) =>
@@ -186,7 +176,7 @@ export function programOperations(transaction: Transact, repeatable: Transact): 
       onCatalog<never>((projectId, input) => transaction(projectId, () => program(input))),
     ),
     ...mapTable(TASKS, (program: Ordered) =>
-      onCatalog<ChangeOrder>((projectId, order) =>
+      onCatalog<port.ChangeOrder>((projectId, order) =>
         transaction(projectId, (documents) => applyOnce(order, (state) => program(state, order, documents))),
       ),
     ),

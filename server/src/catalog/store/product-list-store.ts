@@ -12,16 +12,7 @@ import {
   text,
 } from '../../storage/storage.ts';
 import { FRONT_END } from '../browse/browse.ts';
-import type {
-  FoundProduct,
-  IdentifierRange,
-  ListedPart,
-  ListedRange,
-  ListedRow,
-  MeasuredDocument,
-  OutdatedProduct,
-  PatchedProduct,
-} from '../port.ts';
+import type * as port from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import { findCategoryIds, planForParts, readOntology } from './state-store.ts';
 
@@ -54,7 +45,7 @@ const firstProducts = (where: Sql, order: Sql, limit: number): Sql =>
 export const listedColumns = (text: Sql): Sql =>
   sql`p.id, p.identifier, p.updated_at as "updatedAt", ${text} as text`;
 
-const within = ({ from, isAfter, to }: IdentifierRange): Sql =>
+const within = ({ from, isAfter, to }: port.IdentifierRange): Sql =>
   sql`p.identifier ${text(isAfter ? '>' : '>=')} ${from} ${to === undefined ? text('') : sql`and p.identifier < ${to}`}`;
 
 const BY_IDENTIFIER = text('p.identifier');
@@ -86,7 +77,7 @@ export const areCut = (fitting: readonly { readonly found: number }[]): boolean 
 export const pageBytes = (isWhole: boolean): number => (isWhole ? PAGE_BYTES.whole : PAGE_BYTES.front);
 
 /** Relies on the unique index of identifier. */
-export function* listRange({ isWhole, limit, ...range }: ListedRange): Program<ListedPart> {
+export function* listRange({ isWhole, limit, ...range }: port.ListedRange): Program<port.ListedPart> {
   const order = text('identifier');
   const columns = text('p.id, p.identifier, p.updated_at, p.document_id');
   const fitting = fittingRows(columns, firstProducts(within(range), BY_IDENTIFIER, limit), {
@@ -94,7 +85,7 @@ export function* listRange({ isWhole, limit, ...range }: ListedRange): Program<L
     order,
     bytes: pageBytes(isWhole),
   });
-  const found = yield* rows<ListedRow & { found: number }>(
+  const found = yield* rows<port.ListedRow & { found: number }>(
     sql`select p.found, ${listedColumns(uploadText(isWhole))} from ${fitting} ${DOCUMENT} order by p.identifier`,
   );
   return { rows: found, isCut: areCut(found) };
@@ -104,7 +95,7 @@ function* count(from: Sql): Program<number> {
   return (yield* row<{ count: number }>(sql`select count(*) as count from ${from}`))?.count ?? 0;
 }
 
-export const countRange = (range: IdentifierRange): Program<number> =>
+export const countRange = (range: port.IdentifierRange): Program<number> =>
   count(sql`product p where ${own('p')} and ${within(range)}`);
 
 export const countProducts = (): Program<number> => count(PRODUCTS);
@@ -119,7 +110,7 @@ export const countKnown = (identifiers: readonly string[]): Program<number> =>
   count(ofIdentifiers(identifiers));
 
 /** One whose document is gone, in a damaged file, has no bytes: to read it fails, where a join would call the product absent. */
-export const measureDocuments = (identifiers: readonly string[]): Program<MeasuredDocument[]> =>
+export const measureDocuments = (identifiers: readonly string[]): Program<port.MeasuredDocument[]> =>
   rows(
     sql`select p.identifier, p.document_id as document,
         coalesce((select ${UPLOAD_BYTES} from document d where ${own('d')} and d.id = p.document_id), 0) as bytes
@@ -140,7 +131,7 @@ export const listById = ({
   after: number;
   upTo: number;
   limit: number;
-}): Program<ListedRow[]> =>
+}): Program<port.ListedRow[]> =>
   rows(
     sql`select ${listedColumns(UPLOAD)}
       from ${firstProducts(sql`p.id > ${after} and p.id <= ${upTo}`, text('p.id'), limit)}`,
@@ -151,7 +142,7 @@ export function* listOutdated(page: {
   revision: number;
   after: number;
   limit: number;
-}): Program<OutdatedProduct[]> {
+}): Program<port.OutdatedProduct[]> {
   yield* planForParts();
   const where = sql`p.id > ${page.after} and p.ontology_revision < ${page.revision}`;
   return yield* rows(
@@ -161,7 +152,7 @@ export function* listOutdated(page: {
 }
 
 /** With their uploads. @returns those that are there, in no order */
-export const findPatched = (identifiers: readonly string[]): Program<PatchedProduct[]> =>
+export const findPatched = (identifiers: readonly string[]): Program<port.PatchedProduct[]> =>
   rows(
     sql`select p.identifier, p.id, ${HASH} as hash, p.document_id as document, ${UPLOAD} as raw
       from ${listed('w', 'text', identifiers)} ${lookupJoin('product', 'p', sql`p.identifier = w.value`)} ${DOCUMENT}`,
@@ -170,8 +161,8 @@ export const findPatched = (identifiers: readonly string[]): Program<PatchedProd
 const HASH = byEngine({ sqlite: text('lower(hex(p.hash))'), postgres: text(`encode(p.hash, 'hex')`) });
 
 /** A product whose document is gone, in a damaged file, is found without it. */
-export function* findProduct(identifier: string): Program<FoundProduct | undefined> {
-  const found = yield* row<Omit<FoundProduct, 'ontology' | 'categories'>>(
+export function* findProduct(identifier: string): Program<port.FoundProduct | undefined> {
+  const found = yield* row<Omit<port.FoundProduct, 'ontology' | 'categories'>>(
     sql`select p.id, p.identifier, p.updated_at as "updatedAt", p.updated_by as "updatedBy",
       (select ${UPLOAD} from document d where ${own('d')} and d.id = p.document_id) as raw
       from ${ofIdentifiers([identifier])}`,

@@ -13,19 +13,7 @@ import {
   sql,
   text,
 } from '../../storage/storage.ts';
-import type {
-  ChangeCounts,
-  ChangeOrder,
-  KeptChange,
-  KeptCommit,
-  KeptPage,
-  OtherLast,
-  ProductChange,
-  RestoreEffect,
-  RestoreOrder,
-  RestoreResult,
-  UndoOrder,
-} from '../port.ts';
+import type * as port from '../port.ts';
 import { announceEntry } from './change-events-store.ts';
 import { productsOf, uploadText } from './product-list-store.ts';
 import { type CatalogState, planForParts, planForWholeTables } from './state-store.ts';
@@ -49,7 +37,7 @@ export interface Undo {
   /** Products whose ids and documents run on; ids among them that no product got do no harm. */
   recordCreated(created: CreatedRange): Program<void>;
   /** Writes the entry, and drops what is beyond the limits. */
-  close(kind: KeptCommit['kind'], counts: Omit<ChangeCounts, 'unchanged'>): Program<void>;
+  close(kind: port.KeptCommit['kind'], counts: Omit<port.ChangeCounts, 'unchanged'>): Program<void>;
 }
 
 interface CreatedRange {
@@ -65,7 +53,11 @@ const ABOUT = `kind, author, catalog_version, ${COUNTS}`;
 const PRESENT = sql`p.document_id, p.hash, p.ontology_revision, p.updated_at, p.updated_by`;
 
 /** Opens the entry of a task; with `keptCommits` 0 nothing is recorded, unless an event will tell of it. */
-export function openUndo(state: CatalogState, order: ChangeOrder & UndoOrder, isAnnounced = false): Undo {
+export function openUndo(
+  state: CatalogState,
+  order: port.ChangeOrder & port.UndoOrder,
+  isAnnounced = false,
+): Undo {
   const { taskNumber, at, author } = order;
   const isKept = order.keptCommits > 0 || isAnnounced;
   const undoId = isKept ? state.nextUndoId++ : 0;
@@ -101,7 +93,7 @@ export function openUndo(state: CatalogState, order: ChangeOrder & UndoOrder, is
 }
 
 /** Drops the oldest entries; `collectGarbage` removes their changes. */
-function* dropUndoBeyond({ keptCommits, keptSince = 0 }: UndoOrder): Program<void> {
+function* dropUndoBeyond({ keptCommits, keptSince = 0 }: port.UndoOrder): Program<void> {
   yield* run(
     sql`delete from undo_log where ${own()} and (at < ${keptSince} or id not in
       (select id from undo_log where ${own()} order by id desc limit ${keptCommits}))`,
@@ -129,7 +121,7 @@ const listEntries = (): Program<UndoEntry[]> =>
       from undo_log where ${own()} order by id desc`,
   );
 
-interface UndoEntry extends Omit<KeptCommit, 'author'> {
+interface UndoEntry extends Omit<port.KeptCommit, 'author'> {
   /** In the log; given again after a restore. */
   readonly id: number;
   /** The number of its task, by which callers know it. */
@@ -138,13 +130,13 @@ interface UndoEntry extends Omit<KeptCommit, 'author'> {
   readonly author: string | null;
 }
 
-export function* listKeptCommits(): Program<KeptCommit[]> {
+export function* listKeptCommits(): Program<port.KeptCommit[]> {
   return (yield* listEntries()).map(toKeptCommit);
 }
 
-const toKeptCommit = ({ commit, author, ...entry }: UndoEntry): KeptCommit => ({
+const toKeptCommit = ({ commit, author, ...entry }: UndoEntry): port.KeptCommit => ({
   ...{ ...entry, id: commit },
-  author: author === null ? null : (JSON.parse(author) as KeptCommit['author']),
+  author: author === null ? null : (JSON.parse(author) as port.KeptCommit['author']),
 });
 
 /** Of later changes that a restore overwrites. */
@@ -153,8 +145,8 @@ const REPORTED = 100_000;
 /** @returns null when nothing is left to restore, or not what is wanted */
 export function* restore(
   state: CatalogState,
-  order: ChangeOrder & RestoreOrder,
-): Program<{ result: { result: RestoreResult | OtherLast | null }; isDone: boolean }> {
+  order: port.ChangeOrder & port.RestoreOrder,
+): Program<{ result: { result: port.RestoreResult | port.OtherLast | null }; isDone: boolean }> {
   yield* planForWholeTables();
   const entries = yield* listEntries();
   const [last] = entries;
@@ -163,7 +155,7 @@ export function* restore(
   if (last === undefined || oldest === -1) return { result: { result: null }, isDone: true };
   if (last.commit !== ifLast) return { result: { result: { last: last.commit } }, isDone: true };
   const isAnnounced = (yield* listSubscribed()).has('products.changed');
-  const restored: RestoreResult[] = [];
+  const restored: port.RestoreResult[] = [];
   for (const { id } of entries.slice(0, oldest + 1)) {
     if (isAnnounced) yield* announceEntry(order, id, true);
     restored.push(yield* playBack(state, id));
@@ -171,14 +163,14 @@ export function* restore(
   return { result: { result: joinRestored(restored) }, isDone: true };
 }
 
-const joinRestored = (all: readonly RestoreResult[]): RestoreResult => ({
+const joinRestored = (all: readonly port.RestoreResult[]): port.RestoreResult => ({
   restored: all.reduce((sum, { restored }) => sum + restored, 0),
   overwritten: [...new Set(all.flatMap(({ overwritten }) => overwritten))].sort().slice(0, REPORTED),
   needsExtraction: all.some(({ needsExtraction }) => needsExtraction),
 });
 
 /** Reverts the last entry, whose id in the log is `last`. */
-function* playBack({ ontologyRevision }: CatalogState, last: number): Program<RestoreResult> {
+function* playBack({ ontologyRevision }: CatalogState, last: number): Program<port.RestoreResult> {
   const ofEntry = sql`${own()} and undo_id = ${last}`;
   const replayed = sql`undo_change u left join product p on ${own('p')} and p.identifier = u.identifier
     where ${own('u')} and u.undo_id = ${last}`;
@@ -234,7 +226,7 @@ const LOGGED = text(`u.product_id as "productId", u.identifier, u.document_befor
   u.document_after as "after"`);
 
 /** @returns undefined for a commit that is not kept */
-export function* listKeptChanges(page: KeptPage): Program<KeptChange[] | undefined> {
+export function* listKeptChanges(page: port.KeptPage): Program<port.KeptChange[] | undefined> {
   const entries = yield* listEntries();
   const at = entries.findIndex(({ commit }) => commit === page.commit);
   const entry = entries[at];
@@ -246,18 +238,18 @@ export function* listKeptChanges(page: KeptPage): Program<KeptChange[] | undefin
 }
 
 /** @returns the changes of one product, the last one first */
-export function* listProductChanges(identifier: string): Program<ProductChange[]> {
+export function* listProductChanges(identifier: string): Program<port.ProductChange[]> {
   if (!isStorableText(identifier)) return [];
   const entries = yield* listEntries();
   yield* planForParts();
   const productId = yield* findProductId(identifier, entries);
   if (productId === undefined) return [];
-  const found: { commit: KeptCommit; change: LoggedChange }[] = [];
+  const found: { commit: port.KeptCommit; change: LoggedChange }[] = [];
   for (const entry of entries) {
     const change = yield* findLogged(entry.id, { productId, identifier });
     if (change !== undefined) found.push({ commit: toKeptCommit(entry), change });
   }
-  const changes: ProductChange[] = [];
+  const changes: port.ProductChange[] = [];
   // A change ends where the next one begins.
   for (const [at, { commit, change }] of found.entries()) {
     const next = found[at - 1]?.change.before;
@@ -302,7 +294,7 @@ const OF_KIND = {
 };
 
 /** Those that were there first, then those that the commit created. */
-function* listLogged(entry: number, later: readonly number[], page: KeptPage): Program<LoggedChange[]> {
+function* listLogged(entry: number, later: readonly number[], page: port.KeptPage): Program<LoggedChange[]> {
   const { kind, after, limit } = page;
   const found =
     after.part === 'created'
@@ -372,7 +364,10 @@ function* findNext(entry: number, changes: readonly LoggedChange[]): Program<Map
 }
 
 /** Reads the documents. One that a change left may be gone: then what came next stands for it. */
-function* settle(changes: readonly LoggedChange[], next: ReadonlyMap<number, number>): Program<KeptChange[]> {
+function* settle(
+  changes: readonly LoggedChange[],
+  next: ReadonlyMap<number, number>,
+): Program<port.KeptChange[]> {
   const present = new Map(
     (yield* rows<{ id: number; document: number }>(
       sql`select p.id, p.document_id as document from ${listed(
@@ -407,10 +402,10 @@ function* readDocuments(documents: readonly (number | null)[]): Program<Map<numb
 
 /** What a restore would do, counted without doing it: by the same rules as `playBack`. */
 
-type Counts = Pick<RestoreEffect, 'created' | 'changed' | 'deleted' | 'changedSince'>;
+type Counts = Pick<port.RestoreEffect, 'created' | 'changed' | 'deleted' | 'changedSince'>;
 
 /** @returns undefined for a commit that is not kept */
-export function* weighRestore(commit: number): Program<RestoreEffect | undefined> {
+export function* weighRestore(commit: number): Program<port.RestoreEffect | undefined> {
   const entries = yield* listEntries();
   const at = entries.findIndex((entry) => entry.commit === commit);
   const [last, oldest] = [entries[0], entries[at]];

@@ -3,15 +3,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { PartRequest, TaskDefinition, TaskFailure, TaskRun } from '../../tasks/tasks.ts';
 import { type DraftedAttribute, describeCreated } from '../ontology/ontology.ts';
 import type { CatalogParts, CatalogSettings } from '../parts.ts';
-import type {
-  ChangeAuthor,
-  ChangeCounts,
-  CommitResult,
-  DeleteLimit,
-  ReportPart,
-  ReportPlace,
-  UndoOrder,
-} from '../port.ts';
+import type * as port from '../port.ts';
 import { ReportPassage } from '../report-lines.ts';
 import { refuseDeletes } from './delete-guard.ts';
 import * as fullUpdateStore from './full-update-store.ts';
@@ -24,13 +16,13 @@ interface CommitPayload {
   /** Holds where it is stricter than the project's. */
   readonly maxDeletePercent?: number;
   /** Absent: accepted by an earlier version. */
-  readonly author?: ChangeAuthor;
+  readonly author?: port.ChangeAuthor;
 }
 
 /** Of a commit that a task makes. */
 export interface PartLimits {
   readonly maxDeletePercent: number;
-  readonly author: ChangeAuthor;
+  readonly author: port.ChangeAuthor;
 }
 
 /** A stored body passed its limit when it came. */
@@ -38,10 +30,10 @@ const ANY_SIZE_MIB = 1024;
 /** A commit is prepared again when the ontology changed meanwhile; more often than this, something is wrong. */
 const ATTEMPTS = 10;
 
-type CommitLimits = DeleteLimit & Omit<UndoOrder, 'keptSince'> & Pick<CatalogSettings, 'keptDays'>;
+type CommitLimits = port.DeleteLimit & Omit<port.UndoOrder, 'keptSince'> & Pick<CatalogSettings, 'keptDays'>;
 
 interface SettledCommit {
-  readonly result: Exclude<CommitResult, { kind: 'stale' }>;
+  readonly result: Exclude<port.CommitResult, { kind: 'stale' }>;
   readonly newAttributes: readonly DraftedAttribute[];
 }
 
@@ -161,11 +153,14 @@ export class FullUpdateCommits {
     throw new Error('the ontology changed again and again while a full update was committed');
   }
 
-  private async reportCommit(run: TaskRun, fullUpdateId: number, counts: ChangeCounts): Promise<void> {
+  private async reportCommit(run: TaskRun, fullUpdateId: number, counts: port.ChangeCounts): Promise<void> {
     const { store, onProductsWritten } = this.parts;
     const passage = new ReportPassage(run);
-    for (let next: ReportPlace | undefined = { batch: 0, at: 0 }; next !== undefined; ) {
-      const part: ReportPart = await store.readStagedReports(run.task.projectId, { fullUpdateId, ...next });
+    for (let next: port.ReportPlace | undefined = { batch: 0, at: 0 }; next !== undefined; ) {
+      const part: port.ReportPart = await store.readStagedReports(run.task.projectId, {
+        fullUpdateId,
+        ...next,
+      });
       await passage.pass(part.lines);
       next = part.next;
     }

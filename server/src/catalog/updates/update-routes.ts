@@ -24,15 +24,7 @@ import {
   UploadBody,
 } from '../products/products.ts';
 import type { ArrivingBatch, FailedBatch } from './full-update-store.ts';
-import {
-  InitiateAnswer,
-  type ProductsAccepted,
-  StartAnswer,
-  SUCCESS_TEXTS,
-  success,
-  TaskStarted,
-  UpdateAnswer,
-} from './update-answers.ts';
+import * as schemas from './update-answers.ts';
 
 interface UpdateRouteParts extends RouteTools {
   readonly catalog: Catalog;
@@ -146,17 +138,17 @@ function describeDelete({ caller, project: { id, name } }: FastifyRequest, ident
 
 const message = Type.String();
 const count = Type.Optional(Type.Integer({ description: 'left out for a body over 4 MiB or 20,000 pages' }));
-const Accepted = Type.Object({ message, status: success, nrOfSent: count, nrOfParsed: count });
+const Accepted = Type.Object({ message, status: schemas.success, nrOfSent: count, nrOfParsed: count });
 const ANSWERED = 'pages of a shop are answered and kept nowhere';
 
 /** What connectors send of the pages of a shop, with what they are answered. */
 const CONTENT_CALLS = [
-  ['POST /content', SUCCESS_TEXTS.update],
-  ['PUT /content', SUCCESS_TEXTS.update],
-  ['DELETE /content', SUCCESS_TEXTS.delete],
-  ['POST /content/batch/initiate', SUCCESS_TEXTS.initiate],
-  ['POST /content/batch/upload', SUCCESS_TEXTS.upload],
-  ['PUT /content/batch/upload', SUCCESS_TEXTS.upload],
+  ['POST /content', schemas.SUCCESS_TEXTS.update],
+  ['PUT /content', schemas.SUCCESS_TEXTS.update],
+  ['DELETE /content', schemas.SUCCESS_TEXTS.delete],
+  ['POST /content/batch/initiate', schemas.SUCCESS_TEXTS.initiate],
+  ['POST /content/batch/upload', schemas.SUCCESS_TEXTS.upload],
+  ['PUT /content/batch/upload', schemas.SUCCESS_TEXTS.upload],
 ] as const;
 
 const FullUpdateQuery = Type.Object({
@@ -187,7 +179,7 @@ const Counted = Type.Object({
   identifiers: Type.Array(Type.String(), { maxItems: 100 }),
 });
 const PreviewAnswer = Type.Object({
-  status: success,
+  status: schemas.success,
   created: Counted,
   changed: Counted,
   unchanged: Counted,
@@ -197,12 +189,12 @@ const PreviewAnswer = Type.Object({
 /** Source: docs/interface.md §4.4 rule 28. */
 const DeletedQuery = Type.Object({ ...FullUpdateQuery.properties, ...ListQuery.properties });
 const DeletedAnswer = Type.Object({
-  status: success,
+  status: schemas.success,
   products: Type.Array(TableProduct),
   nextCursor: orNull(Type.String()),
 });
 const Shown = Type.Object({
-  status: success,
+  status: schemas.success,
   fullUpdateId: Type.Integer(),
   batches: Type.Integer({ description: 'accepted uploads' }),
   products: Type.Integer({ description: 'the sum of their nrOfParsed' }),
@@ -213,7 +205,7 @@ const Shown = Type.Object({
 const Found = Type.Object({
   fullUpdate: orNull(Shown, 'null: none is open'),
 });
-const GivenUp = Type.Object({ status: success, fullUpdateId: Type.Integer() });
+const GivenUp = Type.Object({ status: schemas.success, fullUpdateId: Type.Integer() });
 
 /** Source: docs/interface.md §4.3, §4.4 and §4.6. */
 export const updateRoutes =
@@ -224,7 +216,7 @@ export const updateRoutes =
       hooks: { onRequest: readPartial, preParsing: storingBody(catalog) },
       config: { ...config, body: 'raw', maxBodyMib: uploadMaxMib },
       summary: 'Replace products (incremental update) or change some of their fields (partial update)',
-      ...{ query: UpdateQuery, body: UpdateBody, answer: { 200: UpdateAnswer } },
+      ...{ query: UpdateQuery, body: UpdateBody, answer: { 200: schemas.UpdateAnswer } },
     } as const;
     for (const method of SENDS)
       serve(server, `${method} /products`, {
@@ -232,7 +224,7 @@ export const updateRoutes =
         handle(request) {
           const { onInvalid } = request.query;
           const partial = request.query.partial === 'true';
-          const updating = answerOnce<ProductsAccepted>(request, (record) =>
+          const updating = answerOnce<schemas.ProductsAccepted>(request, (record) =>
             catalog.updates.update(request.project, rawBodyOf(request), { partial, onInvalid, record }),
           );
           return untilDone(request, updating);
@@ -244,7 +236,7 @@ export const updateRoutes =
       config: { ...config, ...takesIdentifiers },
       summary: 'Delete products by identifier',
       hooks: { preValidation: takeFromQuery } satisfies Endpoint['hooks'],
-      ...{ query: DeleteQuery, body: DeleteBody, answer: { 200: TaskStarted } },
+      ...{ query: DeleteQuery, body: DeleteBody, answer: { 200: schemas.TaskStarted } },
     } as const;
     for (const call of DELETE_CALLS)
       serve(server, call, {
@@ -277,7 +269,7 @@ export const updateRoutes =
     serveOnce(server, 'POST /products/batch/initiate', {
       ...step,
       summary: 'Full update, step 1: begin; an open one is discarded',
-      ...{ query: ProjectQuery, answer: { 200: InitiateAnswer }, answerOnce },
+      ...{ query: ProjectQuery, answer: { 200: schemas.InitiateAnswer }, answerOnce },
       handle: ({ project }, record) => fullUpdates.initiate(project, record),
     });
 
@@ -297,7 +289,7 @@ export const updateRoutes =
     const upload = {
       ...{ ...step, hooks },
       summary: 'Full update, step 2: send a batch, again and again',
-      ...{ query: UploadQuery, body: UploadBody, answer: { 200: UpdateAnswer } },
+      ...{ query: UploadQuery, body: UploadBody, answer: { 200: schemas.UpdateAnswer } },
     } as const;
     for (const method of SENDS)
       serve(server, `${method} /products/batch/upload`, {
@@ -305,7 +297,7 @@ export const updateRoutes =
         async handle(request) {
           const { fullUpdateId, onInvalid } = request.query;
           let isRepeated = true;
-          const uploading = answerOnce<ProductsAccepted>(request, (record) => {
+          const uploading = answerOnce<schemas.ProductsAccepted>(request, (record) => {
             isRepeated = false;
             const options = { fullUpdateId, arriving: arriving.get(request), onInvalid, record };
             return fullUpdates.upload(request.project, rawBodyOf(request), options);
@@ -350,7 +342,7 @@ export const updateRoutes =
     serveOnce(server, 'POST /products/batch/start', {
       ...step,
       summary: 'Full update, step 3: commit; products that no batch held are deleted',
-      ...{ query: StartQuery, answer: { 200: StartAnswer }, answerOnce },
+      ...{ query: StartQuery, answer: { 200: schemas.StartAnswer }, answerOnce },
       handle({ project, query, caller }, record) {
         const { fullUpdateId, allowDeletes, batches, products } = query;
         const options = { fullUpdateId, allowDeletes, batches, products, author: actorOf(caller) };
@@ -417,12 +409,12 @@ export const contentRoutes =
         },
       });
     serve(server, 'POST /content/batch/start', {
-      ...{ ...page, answer: { 200: Type.Object({ status: success, data: Accepted }) } },
+      ...{ ...page, answer: { 200: Type.Object({ status: schemas.success, data: Accepted }) } },
       async handle(request) {
         logOnce(request);
         return {
           status: 'success' as const,
-          data: { message: SUCCESS_TEXTS.start, status: 'success' as const },
+          data: { message: schemas.SUCCESS_TEXTS.start, status: 'success' as const },
         };
       },
     });

@@ -1,13 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import {
-  createReadStream,
-  createWriteStream,
-  lstatSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { pipeline, Readable, type Writable } from 'node:stream';
 import { pipeline as pump } from 'node:stream/promises';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
@@ -33,7 +25,7 @@ export function measureFiles(paths: readonly string[]): FileProgress {
 
 function sizeOf(path: string): number {
   try {
-    const stat = statSync(path);
+    const stat = fs.statSync(path);
     if (stat.isFile()) return stat.size;
   } catch (error) {
     throw new UsageError(`${path} cannot be read: ${(error as Error).message}`);
@@ -51,7 +43,7 @@ export async function* readProducts(
 
 async function* readFile(path: string, progress: FileProgress): AsyncGenerator<Buffer[]> {
   const source: Readable =
-    path === '-' ? process.stdin : createReadStream(path, { highWaterMark: CHUNK_BYTES });
+    path === '-' ? process.stdin : fs.createReadStream(path, { highWaterMark: CHUNK_BYTES });
   let splitter: Splitter | undefined;
   let head = Buffer.alloc(0);
   for await (const chunk of unpack(source, progress)) {
@@ -219,15 +211,15 @@ const NO_RENAME: readonly unknown[] = ['EACCES', 'EPERM', 'EBUSY', 'EXDEV'];
  * are, and so is what can have no part beside it.
  */
 export async function writeWhole(path: string, write: (file: Writable) => Promise<void>): Promise<void> {
-  const found = lstatSync(path, { throwIfNoEntry: false });
+  const found = fs.lstatSync(path, { throwIfNoEntry: false });
   // Another process may write the same file at this moment.
   const part = `${path}.${randomBytes(4).toString('hex')}.part`;
   const fd = found === undefined || found.isFile() ? openPart(part, found?.mode) : undefined;
-  if (fd === undefined) return write(createWriteStream(path));
+  if (fd === undefined) return write(fs.createWriteStream(path));
   try {
-    await write(createWriteStream(part, { fd, flush: true }));
+    await write(fs.createWriteStream(part, { fd, flush: true }));
   } catch (error) {
-    rmSync(part, { force: true });
+    fs.rmSync(part, { force: true });
     throw error;
   }
   await give(part, path);
@@ -236,7 +228,7 @@ export async function writeWhole(path: string, write: (file: Writable) => Promis
 /** @returns undefined where there can be none */
 function openPart(part: string, mode: number | undefined): number | undefined {
   try {
-    return openSync(part, 'wx', mode);
+    return fs.openSync(part, 'wx', mode);
   } catch (error) {
     if (NO_PART.includes(codeOf(error))) return undefined;
     throw error;
@@ -246,19 +238,20 @@ function openPart(part: string, mode: number | undefined): number | undefined {
 /** What was downloaded is never lost for want of its name. */
 async function give(part: string, path: string): Promise<void> {
   try {
-    if (!rename(part, path)) await pump(createReadStream(part), createWriteStream(path, { flush: true }));
+    if (!rename(part, path))
+      await pump(fs.createReadStream(part), fs.createWriteStream(path, { flush: true }));
   } catch (error) {
     const { message } = error as Error;
     throw new Error(`${path} cannot be replaced, what belongs there is in ${part}: ${message}`, {
       cause: error,
     });
   }
-  rmSync(part, { force: true });
+  fs.rmSync(part, { force: true });
 }
 
 function rename(part: string, path: string): boolean {
   try {
-    renameSync(part, path);
+    fs.renameSync(part, path);
     return true;
   } catch (error) {
     if (NO_RENAME.includes(codeOf(error))) return false;

@@ -1,15 +1,7 @@
 import { once } from 'node:events';
 import { Readable, type Transform } from 'node:stream';
 import { promisify } from 'node:util';
-import {
-  brotliCompress,
-  constants,
-  createBrotliCompress,
-  createGzip,
-  createZstdCompress,
-  gzip,
-  zstdCompress,
-} from 'node:zlib';
+import * as zlib from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { nameCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
@@ -30,21 +22,21 @@ const LONGEST_HEADER = 1_000;
 const TEXTS = /^(text\/(?!event-stream)|application\/(json|x-ndjson|javascript|xml)|image\/svg)/;
 
 // Quality 4 takes as long as gzip and packs better; the default, 11, takes fifty times as long.
-const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
+const BROTLI = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } };
 
 /** Best first: the order in which they are chosen where the caller has no wish. A stream is flushed with every part: it may show progress. */
 const ENCODINGS = {
   zstd: {
-    pack: (bytes: Uint8Array) => promisify(zstdCompress)(bytes),
-    stream: () => createZstdCompress({ flush: constants.ZSTD_e_flush }),
+    pack: (bytes: Uint8Array) => promisify(zlib.zstdCompress)(bytes),
+    stream: () => zlib.createZstdCompress({ flush: zlib.constants.ZSTD_e_flush }),
   },
   br: {
-    pack: (bytes: Uint8Array) => promisify(brotliCompress)(bytes, BROTLI),
-    stream: () => createBrotliCompress({ ...BROTLI, flush: constants.BROTLI_OPERATION_FLUSH }),
+    pack: (bytes: Uint8Array) => promisify(zlib.brotliCompress)(bytes, BROTLI),
+    stream: () => zlib.createBrotliCompress({ ...BROTLI, flush: zlib.constants.BROTLI_OPERATION_FLUSH }),
   },
   gzip: {
-    pack: (bytes: Uint8Array) => promisify(gzip)(bytes),
-    stream: () => createGzip({ flush: constants.Z_SYNC_FLUSH }),
+    pack: (bytes: Uint8Array) => promisify(zlib.gzip)(bytes),
+    stream: () => zlib.createGzip({ flush: zlib.constants.Z_SYNC_FLUSH }),
   },
 } as const;
 

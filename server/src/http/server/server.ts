@@ -10,22 +10,7 @@ import { nameCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { openRequestSpan, type RequestSpan } from '../../kernel/trace.ts';
 import { describeSchemaErrors, hasAlready, replyWithError } from '../answers/answers.ts';
-import {
-  brokeOff,
-  createBodyChecks,
-  createMemoryBudget,
-  createParameterChecks,
-  type HeldMemory,
-  JSON_LIMITS,
-  type JsonTerms,
-  jsonOperations,
-  type MemoryBudget,
-  MIB,
-  type ReadElsewhere,
-  readBody,
-  readJsonBody,
-  streamBody,
-} from '../bodies/bodies.ts';
+import * as bodies from '../bodies/bodies.ts';
 import {
   createGuardHook,
   createLateCheck,
@@ -111,13 +96,13 @@ function pathOf({ url, routeOptions }: FastifyRequest): string | undefined {
 }
 
 /** Without threads, as where the routes are only described. */
-const readHere: ReadElsewhere = async (input) => jsonOperations().readJson(input).output;
+const readHere: bodies.ReadElsewhere = async (input) => bodies.jsonOperations().readJson(input).output;
 
 /** The server with its checks and without routes. `readElsewhere`: the parsing threads. */
 export function createServer(
   settings: ServerSettings,
   guards: Guards,
-  readElsewhere: ReadElsewhere = readHere,
+  readElsewhere: bodies.ReadElsewhere = readHere,
 ): Server {
   const server: Server = Fastify({
     logger: {
@@ -157,13 +142,13 @@ export function createServer(
   server.addHook('onRoute', markProjectRoute);
   server.addHook('preParsing', createPathProjectHook(guards));
   readParameters(server);
-  readBodies(server, createMemoryBudget(settings.bodyBudgetMib * MIB), readElsewhere);
+  readBodies(server, bodies.createMemoryBudget(settings.bodyBudgetMib * bodies.MIB), readElsewhere);
   answerUnknownPaths(server);
   if (settings.corsOrigins.length > 0) allowOrigins(server, settings.corsOrigins);
   const cookie = createSessionCookie(settings.publicUrl);
   server.addHook('onRequest', createGuardHook(guards, cookie));
   server.addHook('preHandler', createLateCheck(guards));
-  const holdAnswer = createAnswerMemory(settings.bodyBudgetMib * MIB);
+  const holdAnswer = createAnswerMemory(settings.bodyBudgetMib * bodies.MIB);
   server.addHook('onSend', async (request, reply, payload) => {
     reply.header('x-request-id', request.id);
     if (request.isRepeated) reply.header('idempotency-replayed', 'true');
@@ -198,8 +183,8 @@ function endConnectionsOnClose(server: Server, closeMs: number): void {
 
 /** Values of bodies are strings by contract and stay what they are; parameters of a URL are text and are converted. */
 function readParameters(server: Server): void {
-  const compileParameters = createParameterChecks();
-  const compileBody = createBodyChecks();
+  const compileParameters = bodies.createParameterChecks();
+  const compileBody = bodies.createBodyChecks();
   server.setValidatorCompiler(({ schema, httpPart }) =>
     httpPart === 'body' ? compileBody(schema as object) : compileParameters(schema as object),
   );
@@ -221,7 +206,7 @@ function readParameters(server: Server): void {
 const DEFAULT_MIB = 1 / 2;
 
 /** One reader for every body: bounded in size, time and the memory that all of them share. */
-function readBodies(server: Server, budget: MemoryBudget, readElsewhere: ReadElsewhere): void {
+function readBodies(server: Server, budget: bodies.MemoryBudget, readElsewhere: bodies.ReadElsewhere): void {
   for (const name of [
     'checkCaller',
     'rawBody',
@@ -242,10 +227,12 @@ function readBodies(server: Server, budget: MemoryBudget, readElsewhere: ReadEls
     const memory = holdMemory(budget, request);
     const terms = { maxMib: maxBodyMib, memory, payload, findRefusal: () => findCallerRefusal(request) };
     if (payload !== undefined) afterAnswer(request, () => void payload.abandon());
-    if (body === 'stream') return streamBody(message, terms);
-    const raw = await readBody(message, terms);
+    if (body === 'stream') return bodies.streamBody(message, terms);
+    const raw = await bodies.readBody(message, terms);
     request.rawBody = raw;
-    return body === 'raw' ? raw : readJsonBody(raw, { ...terms, ...jsonTermsOf(request), readElsewhere });
+    return body === 'raw'
+      ? raw
+      : bodies.readJsonBody(raw, { ...terms, ...jsonTermsOf(request), readElsewhere });
   });
   // Bodies are JSON whatever they call themselves; Fastify refuses a media type that it cannot read.
   server.addHook('onRequest', async (request, reply) => {
@@ -257,7 +244,7 @@ function readBodies(server: Server, budget: MemoryBudget, readElsewhere: ReadEls
 }
 
 /** Strangers would keep it from those who have a key; what they may send is small. */
-function holdMemory(budget: MemoryBudget, request: FastifyRequest): HeldMemory | undefined {
+function holdMemory(budget: bodies.MemoryBudget, request: FastifyRequest): bodies.HeldMemory | undefined {
   const { caller } = request as Partial<FastifyRequest>;
   if (caller === undefined) return undefined;
   const memory = budget.open({ caller: nameCaller(caller), accountId: caller.accountId });
@@ -267,8 +254,10 @@ function holdMemory(budget: MemoryBudget, request: FastifyRequest): HeldMemory |
   return memory;
 }
 
-const jsonTermsOf = (request: FastifyRequest): Omit<JsonTerms, 'maxMib' | 'memory' | 'readElsewhere'> => ({
-  limits: { ...JSON_LIMITS, ...request.routeOptions.config.holds },
+const jsonTermsOf = (
+  request: FastifyRequest,
+): Omit<bodies.JsonTerms, 'maxMib' | 'memory' | 'readElsewhere'> => ({
+  limits: { ...bodies.JSON_LIMITS, ...request.routeOptions.config.holds },
   schema: request.routeOptions.schema?.body as object | undefined,
   owner: ownerOf(request),
   openSignal: () => signalOf(request),
@@ -282,7 +271,7 @@ function ownerOf(request: FastifyRequest): number {
 
 function signalOf(request: FastifyRequest): AbortSignal {
   const left = new AbortController();
-  afterAnswer(request, () => left.abort(brokeOff()));
+  afterAnswer(request, () => left.abort(bodies.brokeOff()));
   return left.signal;
 }
 

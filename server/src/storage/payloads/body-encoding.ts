@@ -1,13 +1,5 @@
 import { pipeline, type Transform } from 'node:stream';
-import {
-  brotliDecompressSync,
-  constants,
-  createBrotliDecompress,
-  createGunzip,
-  createZstdDecompress,
-  gunzipSync,
-  zstdDecompressSync,
-} from 'node:zlib';
+import * as zlib from 'node:zlib';
 import { ServiceError } from '../../kernel/errors.ts';
 
 /** How a body was packed by its sender. */
@@ -15,7 +7,7 @@ export type BodyEncoding = 'identity' | 'gzip' | 'zstd' | 'br';
 
 const MIB = 1024 * 1024;
 // A window of 8 MiB is what RFC 9659 allows on the way; Node would take one of 128 MiB.
-const ZSTD = { params: { [constants.ZSTD_d_windowLogMax]: 23 } };
+const ZSTD = { params: { [zlib.constants.ZSTD_d_windowLogMax]: 23 } };
 
 const NAMES: Readonly<Record<string, BodyEncoding>> = {
   '': 'identity',
@@ -38,9 +30,9 @@ export function readEncoding(header: string | undefined): BodyEncoding {
 export function unpackNow(bytes: Buffer, encoding: BodyEncoding, maxMib: number): Buffer {
   const limit = { maxOutputLength: maxMib * MIB };
   try {
-    if (encoding === 'gzip') return gunzipSync(bytes, limit);
-    if (encoding === 'br') return brotliDecompressSync(bytes, limit);
-    return encoding === 'zstd' ? zstdDecompressSync(bytes, { ...ZSTD, ...limit }) : bytes;
+    if (encoding === 'gzip') return zlib.gunzipSync(bytes, limit);
+    if (encoding === 'br') return zlib.brotliDecompressSync(bytes, limit);
+    return encoding === 'zstd' ? zlib.zstdDecompressSync(bytes, { ...ZSTD, ...limit }) : bytes;
   } catch (error) {
     throw refuseUnpacking(error, encoding, maxMib);
   }
@@ -53,11 +45,15 @@ const BEGINNING_BYTES = 64 * 1024;
 export function unpackBeginning(bytes: Uint8Array, encoding: BodyEncoding): Uint8Array | undefined {
   const limit = { maxOutputLength: BEGINNING_BYTES };
   try {
-    if (encoding === 'gzip') return gunzipSync(bytes, { ...limit, finishFlush: constants.Z_SYNC_FLUSH });
+    if (encoding === 'gzip')
+      return zlib.gunzipSync(bytes, { ...limit, finishFlush: zlib.constants.Z_SYNC_FLUSH });
     if (encoding === 'br')
-      return brotliDecompressSync(bytes, { ...limit, finishFlush: constants.BROTLI_OPERATION_FLUSH });
+      return zlib.brotliDecompressSync(bytes, {
+        ...limit,
+        finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH,
+      });
     if (encoding === 'identity') return bytes;
-    return zstdDecompressSync(bytes, { ...ZSTD, ...limit, finishFlush: constants.ZSTD_e_flush });
+    return zlib.zstdDecompressSync(bytes, { ...ZSTD, ...limit, finishFlush: zlib.constants.ZSTD_e_flush });
   } catch {
     // It is for the list of kept requests (§14.9): a body that cannot be unpacked is not shown there.
     return undefined;
@@ -84,9 +80,9 @@ export async function* unpackParts(
 }
 
 function createUnpacker(encoding: BodyEncoding): Transform | undefined {
-  if (encoding === 'zstd') return createZstdDecompress(ZSTD);
-  if (encoding === 'br') return createBrotliDecompress();
-  return encoding === 'gzip' ? createGunzip() : undefined;
+  if (encoding === 'zstd') return zlib.createZstdDecompress(ZSTD);
+  if (encoding === 'br') return zlib.createBrotliDecompress();
+  return encoding === 'gzip' ? zlib.createGunzip() : undefined;
 }
 
 /** Of what an unpacker throws. */
