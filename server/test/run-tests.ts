@@ -8,6 +8,7 @@ import { type PostgresServer, startPostgres } from './support/postgres/postgres-
 import { findRealCatalog } from './support/real-products.ts';
 import {
   findWork,
+  listCluster,
   listConsoleSmoke,
   listDeep,
   listFirst,
@@ -34,6 +35,8 @@ interface Pass {
   readonly files: readonly string[];
   /** The folder of PostgreSQL's programs; `npm`: those of the package; undefined: the embedded store. */
   readonly postgres?: string;
+  /** A coordinator of Citus, which runs already. */
+  readonly cluster?: string;
   /** Settings of its tests alone. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Scripts of package.json, one after the other. */
@@ -69,6 +72,7 @@ function listPasses(): Pass[] {
   const smoke = new Set([...listPostgresSmoke(), ...listConsoleSmoke()]);
   const without = (files: readonly string[]) => files.filter((file) => !smoke.has(file));
   const hasCatalog = findRealCatalog() !== undefined;
+  const cluster = process.env.RELATA_TEST_CITUS;
   const hasInstalled = installed !== undefined && existsSync(installed);
   return [
     { name: 'build', files: [], scripts: ['build', 'browser'] },
@@ -82,6 +86,7 @@ function listPasses(): Pass[] {
     ...(hasInstalled
       ? [{ name: 'installed', isDeep: true, files: listInstalled(), postgres: installed }]
       : []),
+    ...(cluster ? [{ name: 'citus', isDeep: true, files: listCluster(), cluster, settings: FEWER }] : []),
     ...(hasCatalog
       ? [{ name: 'generated', isDeep: true, files: listReadingCatalog(), settings: GENERATED }]
       : []),
@@ -115,13 +120,19 @@ interface RunningPass extends Pass {
 }
 
 async function openPass(pass: Pass): Promise<RunningPass> {
-  const { name, postgres, settings, files, scripts = [] } = pass;
+  const { name, postgres, cluster, settings, files, scripts = [] } = pass;
   const common = {
     ...pass,
     outcomes: new Map<string, Outcome>(),
     open: files.length + Math.sign(scripts.length),
   };
   const { RELATA_TEST_POSTGRES_BIN: _, ...env } = process.env;
+  if (cluster !== undefined)
+    return {
+      ...common,
+      title: 'PostgreSQL with Citus',
+      env: { ...env, RELATA_TEST_STORE: 'postgres', RELATA_TEST_DATABASE_URL: cluster, ...settings },
+    };
   if (postgres === undefined) {
     const title = name === 'embedded' ? 'embedded store' : name;
     return { ...common, title, env: { ...env, RELATA_TEST_STORE: 'embedded', ...settings } };
@@ -259,6 +270,8 @@ if (chosen.length === 0)
       .map(({ name }) => name)
       .join(' ')}.`,
   );
+if (named.includes('deep') && !process.env.RELATA_TEST_CITUS)
+  say('citus: not run, as RELATA_TEST_CITUS names no coordinator');
 const begun = performance.now();
 const { failures, unsteady, counts } = await runPasses(chosen);
 for (const line of unsteady) say(`⚠ ${line}`);

@@ -3,6 +3,7 @@ import { readConfig } from '../config.ts';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import {
   createBackup,
+  distributeStore,
   type MoveOptions,
   type MoveSummary,
   moveStore,
@@ -124,4 +125,24 @@ async function moveShown(options: MoveOptions): Promise<MoveSummary> {
   } finally {
     line.end();
   }
+}
+
+/** `relata distribute`: the projects of RELATA_DATABASE_URL over the workers of Citus, while it is not served. */
+export async function distributeCommand({
+  shards,
+  dryRun = false,
+}: {
+  shards: string;
+  dryRun?: boolean | undefined;
+}): Promise<number> {
+  const { database } = readConfig();
+  if (database === undefined)
+    throw new Error(
+      'relata distribute is of PostgreSQL with Citus: set RELATA_DATABASE_URL to its coordinator.',
+    );
+  const done = await distributeStore({ url: database.url, shards: Number(shards), isDryRun: dryRun });
+  if (dryRun) for (const statement of done.statements) console.log(`${statement};`);
+  const state = done.statements.length === 0 ? 'are distributed already' : dryRun ? 'would lie' : 'lie now';
+  console.log(`projects ${state} in ${done.shards} shards on ${done.workers} workers`);
+  return 0;
 }

@@ -178,7 +178,18 @@ function addStores(program: Command, act: Act): void {
     .requiredOption('--from <STORE>', 'a data directory or postgres://…')
     .requiredOption('--to <STORE>', 'postgres://… or a data directory')
     .option('--force', 'do not look for processes that use PostgreSQL, e.g. right after a crash')
-    .action(act(async (flags) => (await import('./backup-commands.ts')).migrateStoreCommand(flags)));
+    .action(act(async (flags) => (await loadBackup()).migrateStoreCommand(flags)));
+  program
+    .command('distribute')
+    .description('spread the projects of PostgreSQL over the workers of Citus, while nothing is served')
+    .option(
+      '--shards <COUNT>',
+      'parts that projects are cut into; it cannot be changed later',
+      countTo(1_000),
+      '32',
+    )
+    .option('--dry-run', 'print what would be run, and run nothing')
+    .action(act(async (flags) => (await loadBackup()).distributeCommand(flags)));
 }
 
 /** @returns a command that talks to a service */
@@ -288,6 +299,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'migrate-store --from ./data --to postgres://relata@localhost/relata',
     'migrate-store --from postgres://relata@localhost/relata --to ./data',
   ],
+  distribute: ['distribute --dry-run', 'distribute --shards 64'],
   doctor: ['doctor', 'doctor --json'],
   openapi: ['openapi > openapi.json'],
   help: ['help push', 'help relations apply'],

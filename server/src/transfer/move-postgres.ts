@@ -13,6 +13,19 @@ import { addToCopy, type MovedRow, quoted, sizeOfRow } from './move-tables.ts';
 /** As sessions of a move are named, beside those of the service, which are `relata` and the id of their process. */
 export const MOVE_SESSION = 'relata-migrate-store';
 
+export function nameSession(url: string): string {
+  const named = new URL(url);
+  named.searchParams.set('application_name', MOVE_SESSION);
+  return named.href;
+}
+
+export function hidePassword(url: string): string {
+  const shown = new URL(url);
+  shown.password = '';
+  shown.search = '';
+  return shown.href;
+}
+
 /** A process that serves says something more often than this. */
 const SERVED_MS = 10_000;
 

@@ -20,7 +20,7 @@ import {
   type Unit,
   type UnitSize,
 } from './move-end.ts';
-import { createPostgresDriver, MOVE_SESSION, refuseServed } from './move-postgres.ts';
+import { createPostgresDriver, hidePassword, nameSession, refuseServed } from './move-postgres.ts';
 import { describeMove, type MovedRow, RowDigest } from './move-tables.ts';
 
 /**
@@ -199,19 +199,6 @@ async function openEnds({ from, to, isForced = false }: MoveOptions): Promise<En
     await close();
     throw error;
   }
-}
-
-function nameSession(url: string): string {
-  const named = new URL(url);
-  named.searchParams.set('application_name', MOVE_SESSION);
-  return named.href;
-}
-
-function hidePassword(url: string): string {
-  const shown = new URL(url);
-  shown.password = '';
-  shown.search = '';
-  return shown.href;
 }
 
 /** A source is never made. */

@@ -4,5 +4,6 @@
  */
 export { createBackup, openBackup, restoreBackup } from './backup.ts';
 export { findMissingIn } from './backup-manifest.ts';
+export { type DistributionOptions, distributeStore } from './distribute.ts';
 export { type MoveOptions, type MoveSummary, moveStore } from './move.ts';
 export { restoreCatalog } from './restore-catalog.ts';

@@ -251,7 +251,7 @@ function openChanged(state: CatalogState): ChangedCatalog {
 
 /** For statements that compare whole tables: no nested loops. Compiling a plan takes longer than it saves. */
 export function* planForWholeTables(): Program<void> {
-  yield* rows(WHOLE_TABLES);
+  yield* run(WHOLE_TABLES);
 }
 
 /**
@@ -259,18 +259,23 @@ export function* planForWholeTables(): Program<void> {
  * for a short one.
  */
 export function* planForParts(): Program<void> {
-  yield* rows(PARTS);
+  yield* run(PARTS);
 }
 
 /** For statements that find documents by lexemes: their index has no other scan, and a new table no statistics that show its use. */
 export function* planForLexemes(): Program<void> {
-  yield* rows(LEXEMES);
+  yield* run(LEXEMES);
 }
 
-function set(settings: Record<string, string>): Sql {
-  const calls = Object.entries(settings).map(([name, value]) => `set_config('${name}', '${value}', true)`);
-  return byEngine({ sqlite: sql`select 1 where false`, postgres: text(`select ${calls.join(', ')}`) });
+/** By `set local` alone, which a coordinator of Citus passes on to its workers (transfer/distribute.ts). */
+function set(settings: Record<string, string>, more = ''): Sql {
+  const texts = Object.entries(settings).map(([name, value]) => `set local ${name} = '${value}'`);
+  return byEngine({ sqlite: sql`select 1 where false`, postgres: text(`${texts.join('; ')}${more}`) });
 }
+
+/** A coordinator finds the worker by the values of a statement, which a generic plan does not know. */
+const GENERIC = `; select set_config('plan_cache_mode',
+  case when current_setting('citus.version', true) is null then 'force_generic_plan' else 'force_custom_plan' end, true)`;
 
 const WHOLE_TABLES = set({
   ...{ enable_nestloop: 'off', enable_hashjoin: 'on', enable_mergejoin: 'on', enable_seqscan: 'on' },
@@ -280,12 +285,13 @@ const LEXEMES = set({
   ...{ enable_nestloop: 'on', enable_hashjoin: 'off', enable_mergejoin: 'off', enable_seqscan: 'off' },
   ...{ enable_bitmapscan: 'on' },
 });
-const PARTS = set({
-  ...{ enable_nestloop: 'on', enable_hashjoin: 'off', enable_mergejoin: 'off', enable_seqscan: 'off' },
-  enable_sort: 'off',
-  enable_bitmapscan: 'off',
-  plan_cache_mode: 'force_generic_plan',
-});
+const PARTS = set(
+  {
+    ...{ enable_nestloop: 'on', enable_hashjoin: 'off', enable_mergejoin: 'off', enable_seqscan: 'off' },
+    ...{ enable_sort: 'off', enable_bitmapscan: 'off' },
+  },
+  GENERIC,
+);
 
 /** Attributes, categories and their permanent ids; call these in a transaction that holds the catalog's lock. */
 

@@ -62,12 +62,34 @@ export async function listFollowing(read: Rows, projectId: number, now: number):
  * in the embedded store that is in a file of its own, so all of them may be.
  */
 export async function listUnnoticed({ read, isShared }: Database): Promise<number[]> {
-  const differs = sql`and definition::json #>> '{trigger,type}' = 'change' and built_version is distinct from
-    coalesce((select catalog_version from catalog where catalog.project_id = channel.project_id), 0)`;
-  const follows = sql`and definition ->> '$.trigger.type' = 'change'`;
-  const found = await sql<{ id: number }>`select distinct project_id as id from channel
-    where next_build_at is null ${isShared ? differs : follows}`.execute(read);
-  return found.rows.map(({ id }) => Number(id));
+  const trigger = isShared
+    ? sql`definition::json #>> '{trigger,type}'`
+    : sql`definition ->> '$.trigger.type'`;
+  const waiting = await read
+    .selectFrom('channel')
+    .select(['project_id', 'built_version'])
+    .distinct()
+    .where('next_build_at', 'is', null)
+    .where(sql<boolean>`${trigger} = 'change'`)
+    .execute();
+  const versions = isShared ? await readVersions(read, waiting) : undefined;
+  const isBehind = ({ project_id: id, built_version: built }: (typeof waiting)[number]) =>
+    versions === undefined || built !== (versions.get(id) ?? 0);
+  return [...new Set(waiting.filter(isBehind).map(({ project_id: id }) => id))];
+}
+
+/** A statement of its own: a distributed database joins none of the service's tables with those of catalogs. */
+async function readVersions(
+  read: Rows,
+  projects: readonly { project_id: number }[],
+): Promise<Map<number, number>> {
+  const ids = [...new Set(projects.map(({ project_id: id }) => id))];
+  const { rows } = await sql<{
+    id: number;
+    version: number;
+  }>`select project_id as id, catalog_version as version
+    from catalog where project_id = any(${ids})`.execute(read);
+  return new Map(rows.map(({ id, version }) => [id, version]));
 }
 
 /** @returns false when the definition was changed, or the channel deleted, since it was built */

@@ -71,12 +71,19 @@ const KEEPALIVE = `set tcp_keepalives_idle = ${KEEPALIVE_MS / 1_000}; set tcp_ke
  */
 const GAP_MS = 120_000;
 
-/** In one round trip, and for the transaction alone: a proxy lends the session to others. */
-const begin = (mode: string, ...more: string[]) =>
-  [`begin${mode}`, `set local idle_in_transaction_session_timeout = ${GAP_MS}`, ...more].join('; ');
-const PATIENTLY = `set local statement_timeout = ${WRITE_TIMEOUT_MS}`;
+/**
+ * In one round trip, and for the transaction alone: a proxy lends the session to others. Not by `set local`, with which a coordinator
+ * of Citus would pass all of the text on to its workers.
+ */
+function begin(mode: string, settings: Readonly<Record<string, number | string>> = {}): string {
+  const all = { idle_in_transaction_session_timeout: GAP_MS, ...settings };
+  const calls = Object.entries(all).map(([name, value]) => `set_config('${name}', '${value}', true)`);
+  return `begin${mode}; select ${calls.join(', ')}`;
+}
+
+const PATIENTLY = { statement_timeout: WRITE_TIMEOUT_MS };
 const WRITE = begin('', PATIENTLY);
-const REPEATABLE = begin('', PATIENTLY, 'set local synchronous_commit = off');
+const REPEATABLE = begin('', { ...PATIENTLY, synchronous_commit: 'off' });
 const READ = begin(' isolation level repeatable read read only');
 const DRAFT = begin(' isolation level repeatable read', PATIENTLY);
 /** Of the service's own tables, where no statement takes long. */
@@ -214,6 +221,9 @@ async function keepAliveThere(client: ClientBase): Promise<void> {
   });
 }
 
+/** How a text of settings for a transaction begins; it may have several. */
+const SETTINGS = 'set local ';
+
 /** `timeout` in ms: then the client gives up. */
 function sessionOn(
   client: PoolClient,
@@ -221,9 +231,11 @@ function sessionOn(
   { timeout, signal }: { timeout?: number; signal: AbortSignal | undefined },
 ): SqlTransaction {
   const query = (sql: string, values: readonly SqlValue[] = []) =>
-    cancelOn(signal, client, () =>
-      client.query({ ...prepare(sql, values), ...(timeout && { query_timeout: timeout }) }),
-    );
+    cancelOn(signal, client, () => {
+      // Several statements in one round trip, which are never prepared.
+      const order = sql.startsWith(SETTINGS) ? { text: sql } : prepare(sql, values);
+      return client.query({ ...order, ...(timeout && { query_timeout: timeout }) });
+    });
   return {
     rows: async <Row>(sql: string, values?: readonly SqlValue[]) => (await query(sql, values)).rows as Row[],
     run: async (sql, values) => (await query(sql, values)).rowCount ?? 0,

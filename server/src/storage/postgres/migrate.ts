@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { type Migration, readMigrations, refuseNewer } from '../migrate.ts';
 import { chooseCompression } from './compression.ts';
 import { openPostgres, type Postgres, type PostgresSettings, type SqlTransaction } from './connections.ts';
+import { distributeNew } from './distribution.ts';
 
 /** A process that shows no sign for this long is gone; the same time as the lease of a task. */
 export const GONE_MS = 10_000;
@@ -63,6 +64,7 @@ ${older.join('; ')}. Stop all older processes, then start this one again (docs/o
       [needed ?? null, newest],
     );
   await chooseCompression(tx);
+  await distributeNew(tx);
   return undefined;
 }
 

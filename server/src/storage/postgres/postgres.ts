@@ -16,6 +16,13 @@ export {
 } from './connections.ts';
 export { openPostgresDatabase } from './control-database.ts';
 export { CopyRows, copyInto } from './copy-rows.ts';
+export {
+  type Cluster,
+  DISTRIBUTED,
+  inspectCluster,
+  planDistribution,
+  runDistribution,
+} from './distribution.ts';
 export { GONE_MS, inspectPostgres, migratePostgres, type PostgresFacts } from './migrate.ts';
 export { createReaders, type Readers } from './replicas.ts';
 export { tryWrites } from './trial-writes.ts';

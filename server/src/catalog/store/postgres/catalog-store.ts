@@ -2,6 +2,7 @@ import { isStorableText } from '../../../kernel/storable-text.ts';
 import {
   CopyRows,
   copyInto,
+  DISTRIBUTED,
   type Postgres,
   type SqlSession,
   type SqlTransaction,
@@ -233,16 +234,9 @@ const writeTo = (tx: SqlTransaction, projectId: number, derivation: BatchDerivat
   removeDerived: (documents) => derivation.remove(tx, projectId, documents),
 });
 
-const CATALOG_TABLES = [
-  ...['document', 'product', 'attribute', 'attribute_id', 'past_ontology', 'category'],
-  ...['staged_batch', 'undo_created', 'search_document', 'search_walk', 'search_word'],
-  ...['undo_log', 'undo_change', 'garbage_document', 'catalog_event', 'relation', 'relation_build'],
-  ...['relation_document', 'relation_member', 'relation_link_source', 'relation_link', 'payload', 'catalog'],
-];
-
 /** Removes all rows of a project's catalog, also those that a running change is about to write. */
 function* removeRows(): Program<void> {
-  for (const table of CATALOG_TABLES) yield* run(sql`delete from ${text(table)} where ${own()}`);
+  for (const table of DISTRIBUTED) yield* run(sql`delete from ${text(table)} where ${own()}`);
 }
 
 /** A change by another room. */

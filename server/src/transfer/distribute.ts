@@ -1,0 +1,65 @@
+import {
+  type Cluster,
+  inspectCluster,
+  migratePostgres,
+  openPostgres,
+  planDistribution,
+  runDistribution,
+} from '../storage/postgres/postgres.ts';
+import { hidePassword, nameSession, refuseServed } from './move-postgres.ts';
+
+export interface DistributionOptions {
+  readonly url: string;
+  /** The most parts that the projects are cut into; a project is in one. */
+  readonly shards: number;
+  /** Nothing is changed. */
+  readonly isDryRun?: boolean;
+}
+
+export interface DistributionSummary {
+  readonly workers: number;
+  readonly shards: number;
+  /** What was run, or would be: nothing when all is distributed already. */
+  readonly statements: readonly string[];
+}
+
+/**
+ * Distributes the projects of a database over the workers of Citus, in one transaction. Again it changes nothing.
+ * @throws Error without Citus or workers, or when the database is served
+ */
+export async function distributeStore({
+  url,
+  shards,
+  isDryRun = false,
+}: DistributionOptions): Promise<DistributionSummary> {
+  const postgres = openPostgres({ url: nameSession(url), connections: 1, prepares: false });
+  try {
+    const cluster = await inspectCluster(postgres);
+    refuseAlone(cluster, hidePassword(url));
+    const planned = planDistribution(cluster, shards);
+    // Sessions read it when they begin: planners of workers are told what `planForParts` and the like say (state-store.ts).
+    const [present] = await postgres.rows<{ name: string; mode: string }>(
+      `select current_database() as name, current_setting('citus.propagate_set_commands') as mode`,
+    );
+    const settings =
+      present?.mode === 'local'
+        ? []
+        : [`alter database "${present?.name}" set citus.propagate_set_commands = 'local'`];
+    const statements = [...settings, ...planned];
+    if (statements.length > 0 && !isDryRun) {
+      await migratePostgres(postgres);
+      await refuseServed(postgres, hidePassword(url));
+      await postgres.transaction((tx) => runDistribution(tx, statements));
+    }
+    const known = [...cluster.distributed.values()][0];
+    return { workers: cluster.workers, shards: known ?? shards, statements };
+  } finally {
+    await postgres.close();
+  }
+}
+
+function refuseAlone({ version, workers }: Cluster, name: string): void {
+  if (version === undefined)
+    throw new Error(`${name} has no Citus: create extension citus there and on each worker first`);
+  if (workers === 0) throw new Error(`${name} has no workers: add them with citus_add_node first`);
+}

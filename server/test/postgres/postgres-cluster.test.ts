@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { DISTRIBUTED } from '../../src/storage/postgres/distribution.ts';
+import { createProject } from '../support/catalogs/catalog-caller.ts';
+import { findWorker, killWorker } from '../support/postgres/cluster.ts';
+import { query } from '../support/postgres/postgres-server.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { runRelataWith } from '../support/relata-command.ts';
+import { type ProcessCall, type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { createTestStore, embeddedStoreAt, findServer, makeTestStore } from '../support/test-store.ts';
+
+/** Projects on the workers of Citus (docs/operating.md, "Sharding"). RELATA_TEST_CITUS names a coordinator that runs. */
+
+const coordinator = process.env.RELATA_TEST_CITUS;
+const isClustered = coordinator !== undefined && process.env.RELATA_TEST_DATABASE_URL === coordinator;
+const onCluster = {
+  skip: !isClustered && 'RELATA_TEST_CITUS names no coordinator, or this pass is of another server',
+};
+
+const PRODUCTS_OF_BATCH = 500;
+const BATCHES = 12;
+const LOADS = 3;
+
+test('without Citus relata distribute says what is missing, and changes nothing', {
+  skip: isClustered,
+}, async (t) => {
+  const store = await createTestStore(t);
+  if (store.kind === 'embedded') return t.skip('of PostgreSQL');
+  const { code, said } = await distribute(store.settings.RELATA_DATABASE_URL ?? '', store.dataDir);
+  assert.equal(code, 1);
+  assert.match(said, /has no Citus: create extension citus there and on each worker first$/);
+});
+
+test(
+  'relata distribute spreads a fresh store by project, says before what it would do, and does it once',
+  onCluster,
+  async (t) => {
+    const { url, drop } = await createDatabase(await findServer(), { isEmpty: true });
+    t.after(drop);
+    const dataDir = await makeFolder(t);
+    const dry = await distribute(url, dataDir, '--shards', '4', '--dry-run');
+    assert.equal(dry.code, 0, dry.said);
+    for (const table of DISTRIBUTED)
+      assert.match(dry.said, new RegExp(`create_distributed_table\\('${table}', 'project_id'`));
+    assert.deepEqual(await listDistributed(url), []);
+
+    const done = await distribute(url, dataDir, '--shards', '4');
+    assert.match(done.said, /^projects lie now in 4 shards on \d+ workers$/m);
+    assert.deepEqual(await listDistributed(url), [...DISTRIBUTED].sort());
+    const again = await distribute(url, dataDir);
+    assert.match(again.said, /^projects are distributed already in 4 shards/m);
+  },
+);
+
+test('a store that was moved is distributed with all that is in it', onCluster, async (t) => {
+  const from = await mkdtemp(join(tmpdir(), 'relata-test-'));
+  t.after(() => rm(from, { recursive: true, force: true }));
+  const { url, drop } = await createDatabase(await findServer(), { isEmpty: true });
+  t.after(drop);
+  const embedded = embeddedStoreAt(from);
+  const before = await startProcess(embedded);
+  const projectId = await createProject(before);
+  await load(before, projectId, 1);
+  assert.equal(await before.stop(), 0);
+  const moved = await runRelataWith({}, from, 'migrate-store', '--from', from, '--to', url);
+  assert.equal(moved.code, 0, moved.said);
+  const done = await distribute(url, from, '--shards', '4');
+  assert.equal(done.code, 0, done.said);
+
+  const service = await startProcess({
+    ...embedded,
+    settings: { ...embedded.settings, RELATA_DATABASE_URL: url },
+  });
+  try {
+    assert.deepEqual(await countProducts(url, projectId), [PRODUCTS_OF_BATCH, PRODUCTS_OF_BATCH]);
+    await load(service, projectId, 2);
+    assert.deepEqual(await countProducts(url, projectId), [2 * PRODUCTS_OF_BATCH, 2 * PRODUCTS_OF_BATCH]);
+  } finally {
+    await service.stop();
+  }
+});
+
+test(
+  'a worker that is killed and started again during uploads loses nothing that was accepted (§3.3)',
+  onCluster,
+  async (t) => {
+    const store = await createTestStore(t);
+    const url = store.settings.RELATA_DATABASE_URL ?? '';
+    const service = await startProcess(store);
+    store.onRemove(() => service.stop());
+    const projectId = await createProject(service);
+    const worker = await findWorker(url, projectId);
+    let isLoading = true;
+    const kills = (async () => {
+      let killed = 0;
+      for (; isLoading || killed === 0; killed += 1) {
+        await delay(700);
+        const restart = await killWorker(worker);
+        await delay(500);
+        await restart();
+      }
+      return killed;
+    })();
+    for (let times = 0; times < LOADS; times += 1) await load(service, projectId, BATCHES);
+    isLoading = false;
+    t.diagnostic(`${await kills} kills`);
+    const products = BATCHES * PRODUCTS_OF_BATCH;
+    assert.deepEqual(await countProducts(url, projectId), [products, products]);
+  },
+);
+
+/** A full update of so many batches, which has to take effect. */
+async function load(service: ServiceProcess, projectId: number, batches: number): Promise<void> {
+  const path = (step: string) => `/products/batch/${step}?projectId=${projectId}`;
+  await insist(service, path('initiate'));
+  for (let batch = 0; batch < batches; batch += 1)
+    await insist(service, path('upload'), { body: { products: productsOf(batch) } });
+  const started = await insist(service, path('start'));
+  for (;;) {
+    const { body, status } = await service.call('GET', `/tasks/${started.body.data.task.id}?wait=60`);
+    if (status === 200 && body.task.taskStatus === 'FINISHED') return;
+    assert.ok(status === 503 || ['PENDING', 'RUNNING'].includes(body.task?.taskStatus), JSON.stringify(body));
+  }
+}
+
+/** @returns how many there are, and how many with their documents */
+async function countProducts(url: string, projectId: number): Promise<number[]> {
+  const [counted] = await query<{ products: string; documents: string }>(
+    url,
+    `select count(*) as products, (select count(*) from product p join document d on d.project_id = p.project_id
+       and d.id = p.document_id where p.project_id = $1) as documents from product where project_id = $1`,
+    [projectId],
+  );
+  return [Number(counted?.products), Number(counted?.documents)];
+}
+
+const productsOf = (batch: number) =>
+  Array.from({ length: PRODUCTS_OF_BATCH }, (_, at) => ({
+    identifier: `P-${batch}-${at}`,
+    name: `Product ${at} of batch ${batch}`,
+    attributes: [
+      { key: 'Colour', value: at % 2 === 0 ? 'red' : 'blue' },
+      { key: 'Length', value: `${at} mm` },
+    ],
+  }));
+
+/** As a connector does: 503 is tried again. */
+async function insist(service: ServiceProcess, path: string, call?: ProcessCall) {
+  for (let tries = 0; ; tries += 1) {
+    const answer = await service.call('POST', path, call);
+    if (answer.status === 200) return answer;
+    assert.ok(answer.status === 503 && tries < 200, answer.text);
+    await delay(200);
+  }
+}
+
+const distribute = (url: string, dataDir: string, ...flags: string[]) =>
+  runRelataWith({ RELATA_DATABASE_URL: url }, dataDir, 'distribute', ...flags);
+
+async function listDistributed(url: string): Promise<string[]> {
+  const rows = await query<{ name: string }>(
+    url,
+    "select logicalrelid::text as name from pg_dist_partition where partmethod = 'h' order by 1",
+  );
+  return rows.map(({ name }) => name).sort();
+}
+
+async function makeFolder(t: { after(work: () => Promise<void>): void }): Promise<string> {
+  const store = await makeTestStore();
+  t.after(store.remove);
+  return store.dataDir;
+}

@@ -1,0 +1,200 @@
+import ts from 'typescript';
+import { COORDINATED, DISTRIBUTED } from '../../../src/storage/postgres/distribution.ts';
+
+/**
+ * Finds in a source what a distributed database refuses or answers by asking every worker, without one at hand. It reads the
+ * literals of SQL as they are written, so a statement is judged part by part: what names a table of catalogs also says of which
+ * project. Source: docs.citusdata.com, "SQL Support and Workarounds", and what 13.2.2 answered.
+ */
+export interface RefusedSql {
+  readonly line: number;
+  readonly rule: string;
+  readonly text: string;
+}
+
+const distributed = new Set<string>(DISTRIBUTED);
+const coordinated = new Set<string>(COORDINATED);
+
+/** A table in a statement, with its alias. */
+const NAMED =
+  /\b(from|join|update|into|copy)\s+(\w+)(?:\s+(?:as\s+)?(?!where\b|set\b|on\b|order\b|cross\b|join\b|left\b|limit\b|values\b|select\b|union\b|group\b|for\b)(\w+))?/g;
+/** Whether a file is worth the time that it takes to parse. */
+const MENTIONS = new RegExp(
+  `(?:\\b(?:from|join|update|into|copy|table)\\s|From|Into|Table|Join)\\W*(?:${DISTRIBUTED.join('|')})\\b|force_generic_plan|set_config`,
+);
+const VOLATILE = /\b(?:clock_timestamp|now|random|gen_random_uuid|nextval)\(/;
+const CHANGES = /^\s*(?:update|delete from|insert into)\b/;
+
+export function findRefused(path: string, source: string): RefusedSql[] {
+  if (!MENTIONS.test(source)) return [];
+  const file = ts.createSourceFile(path, source, ts.ScriptTarget.Latest, true);
+  const conditions = listConditions(file);
+  const found: RefusedSql[] = [];
+  const visit = (node: ts.Node): void => {
+    // Statements of files are their own.
+    if (ts.isPropertyAssignment(node) && node.name.getText(file) === 'sqlite') return;
+    const { rules, text } = judgeNode(node, file, conditions);
+    const line = file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1;
+    found.push(...rules.map((rule) => ({ line, rule, text })));
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return found;
+}
+
+function judgeNode(node: ts.Node, file: ts.SourceFile, conditions: ReadonlyMap<string, string>) {
+  if (ts.isTemplateLiteral(node) || ts.isStringLiteral(node)) {
+    const text = writeLiteral(node, file, conditions);
+    return { text, rules: judge(text) };
+  }
+  const table = ts.isCallExpression(node) ? findBuilderTable(node, file) : undefined;
+  const isOfCatalog = table !== undefined && distributed.has(table);
+  return {
+    text: table ?? '',
+    rules: isOfCatalog ? [`${table} is read or written by the builder of the service's own tables`] : [],
+  };
+}
+
+/** The text as the statement has it: `own('p')` is a condition on the project. */
+function writeLiteral(
+  node: ts.TemplateLiteral | ts.StringLiteral,
+  file: ts.SourceFile,
+  conditions: ReadonlyMap<string, string>,
+): string {
+  if (!ts.isTemplateExpression(node)) return node.getText(file).slice(1, -1);
+  const holes = node.templateSpans.map(({ expression, literal }) => {
+    const hole = expression.getText(file);
+    const named = conditions.get(/^\w+/.exec(hole)?.[0] ?? '') ?? '';
+    // What a nested literal says is judged by itself.
+    return `${hole === 'PROJECT' ? '$1' : `$0 ${readConditions(hole)}${named}`}${literal.text}`;
+  });
+  return node.head.text + holes.join('');
+}
+
+/** @returns what a text says of the project of rows */
+const readConditions = (text: string): string =>
+  [...text.matchAll(/\bown\((?:'(\w+)')?\)|\b(?:(\w+)\.)?project_id (?:=|in\b)/g)]
+    .map(([, own, alias]) => ` ${own ?? alias ?? ''}${(own ?? alias) ? '.' : ''}project_id = `)
+    .join('');
+
+/** @returns by the name of each constant and function of a file its conditions, which a statement takes over with it */
+function listConditions(file: ts.SourceFile): Map<string, string> {
+  const declared: (readonly [string, string])[] = [];
+  const visit = (node: ts.Node): void => {
+    if ((ts.isVariableDeclaration(node) || ts.isFunctionDeclaration(node)) && node.name !== undefined)
+      declared.push([node.name.getText(file), node.getText(file)]);
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  const found = new Map<string, string>();
+  if (!/\bown\(|project_id/.test(file.text)) return found;
+  // Declarations take conditions over from each other.
+  for (let before = -1; before < found.size; ) {
+    before = found.size;
+    for (const [name, text] of declared) {
+      if (found.has(name)) continue;
+      const taken = [...text.matchAll(/(?:\$\{|[?:=] )(\w+)/g)].map(
+        ([, other = '']) => found.get(other) ?? '',
+      );
+      const said = readConditions(text) + taken.join('');
+      if (said !== '') found.set(name, said);
+    }
+  }
+  return found;
+}
+
+/** A statement, with the tables that it names. */
+interface Statement {
+  readonly text: string;
+  readonly rows: readonly NamedTable[];
+  readonly other: NamedTable | undefined;
+}
+
+interface NamedTable {
+  readonly word: string;
+  readonly table: string;
+  readonly alias: string | undefined;
+}
+
+/** Shapes of any text. */
+const OF_TEXTS: readonly (readonly [string, (text: string) => boolean])[] = [
+  [
+    'a plan without values does not know the worker',
+    (text) => text.includes('force_generic_plan') && !text.includes('citus.version'),
+  ],
+  ['workers are told settings by `set local` alone', (text) => text.includes("set_config('enable_")],
+];
+
+/** Shapes of statements with rows of catalogs; `table` is one of those. */
+const OF_STATEMENTS: readonly ((statement: Statement, table: string) => string | false | undefined)[] = [
+  ({ other }, table) => other && `${table} is joined with ${other.table}, whose rows lie on the coordinator`,
+  ({ text }, table) => /\bskip locked\b/.test(text) && `rows of ${table} are locked with skip locked`,
+  ({ text }, table) =>
+    CHANGES.test(text) &&
+    !/\bvalues\s*\(/.test(text) &&
+    VOLATILE.test(text) &&
+    `${table} is changed by a function whose value differs from call to call`,
+  ({ text }, table) =>
+    /\bvalues\s*\((?:[^()]|\([^()]*\))*\(\s*select\b/.test(text) && `a query is among the values of ${table}`,
+  ({ text }, table) =>
+    /\b(?:lock table|truncate|declare|listen)\b/.test(text) && `${table} is locked or emptied as a whole`,
+];
+
+function judge(text: string): string[] {
+  const named = [...text.matchAll(NAMED)].map(([, word = '', table = '', alias]) => ({ word, table, alias }));
+  const rows = named.filter(({ table }) => distributed.has(table));
+  const found = OF_TEXTS.flatMap(([rule, has]) => (has(text) ? rule : []));
+  const [row] = rows;
+  if (row === undefined) return found;
+  const statement = { text, rows, other: named.find(({ table }) => coordinated.has(table)) };
+  return [
+    ...found,
+    ...rows.flatMap((one) =>
+      isOfProject(text, one) ? [] : `${one.table} is named without a condition on its project_id`,
+    ),
+    ...OF_STATEMENTS.map((rule) => rule(statement, row.table)).filter((rule) => typeof rule === 'string'),
+  ];
+}
+
+function isOfProject(text: string, { word, alias }: NamedTable): boolean {
+  if (word === 'into' || word === 'copy') return /\(\s*project_id\b/.test(text) || text.includes('$0');
+  const names = `(?<![\\w.])(?:${alias ?? '\\w+'}\\.)?`;
+  return new RegExp(`${names}project_id (?:=|in\\b)|= ${names}project_id\\b`).test(text);
+}
+
+const BUILDERS = /\.(?:selectFrom|insertInto|updateTable|deleteFrom|innerJoin|leftJoin)$/;
+
+/** @returns the table of a call of Kysely */
+function findBuilderTable(node: ts.CallExpression, file: ts.SourceFile): string | undefined {
+  const [first] = node.arguments;
+  if (!BUILDERS.test(node.expression.getText(file)) || first === undefined || !ts.isStringLiteral(first))
+    return undefined;
+  return first.text.split(' ')[0];
+}
+
+/** Finds the same in the statements of migrations that make tables, unless a later one drops them. */
+export function findRefusedTables(migrations: string): string[] {
+  const tables = [...migrations.matchAll(/^create table (\w+) \(\n(.*?)^\)/gms)].map(
+    ([, name = '', body = '']) => ({
+      ...{ name, body },
+    }),
+  );
+  const isDropped = (name: string) => new RegExp(`^drop table ${name};`, 'm').test(migrations);
+  const unlisted = tables.filter(
+    ({ name }) => !distributed.has(name) && !coordinated.has(name) && !isDropped(name),
+  );
+  const spread = tables.filter(({ name }) => distributed.has(name));
+  const alone = spread.filter(({ body }) => /\b(?:identity|serial|references)\b/.test(body));
+  const keyed = spread.filter(
+    ({ body }) => !/primary key \(project_id\b|project_id bigint primary key/.test(body),
+  );
+  const unique = [...migrations.matchAll(/^create unique index \w+ on (\w+) \((\w+)/gm)].filter(
+    ([, name = '', column]) => distributed.has(name) && column !== 'project_id',
+  );
+  return [
+    ...unlisted.map(({ name }) => `${name} is in no list of distribution.ts`),
+    ...alone.map(({ name }) => `${name} counts by itself or refers to a table`),
+    ...keyed.map(({ name }) => `the key of ${name} does not begin with project_id`),
+    ...unique.map(([, name]) => `${name} has a unique index that does not begin with project_id`),
+  ];
+}
