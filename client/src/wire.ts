@@ -649,6 +649,17 @@ export type FitQuestion = {
   alternatives?: number | null;
 };
 
+export type FoundList = {
+  /** the part of the mapping, as attributes.Socket */
+  field: string;
+  column: string;
+  /** for split; of targets, for separator */
+  separator: string;
+  /** different ones */
+  values: number;
+  message: string;
+};
+
 export type FoundProduct = {
   id: number;
   identifier: string;
@@ -1491,6 +1502,8 @@ export type PipelinePreview = {
       reason: string;
     };
   };
+  /** columns that the mapping takes as single values and whose cells look like lists */
+  lists: Array<FoundList>;
   /** what a person would notice in the products of the first 1,000 rows */
   warnings: Array<{
     field: string;

@@ -913,6 +913,8 @@ export const de: Readonly<Record<string, string>> = {
   'Source of the file': 'Quelle der Datei',
   'Source of {name}': 'Quelle von {name}',
   'Source: the product that lists others': 'Quelle: das Produkt, das andere aufführt',
+  'Split at line breaks': 'An Zeilenumbrüchen trennen',
+  'Split at {separator}': 'An {separator} trennen',
   Start: 'Start',
   Started: 'Gestartet',
   State: 'Zustand',

@@ -7,6 +7,7 @@ import {
   type Pipeline,
   type PipelineDefinition,
   type PipelineFormat,
+  type PipelinePreview,
   type RunCounts,
 } from '@relata/client';
 import { t } from '../languages/text.ts';
@@ -164,4 +165,27 @@ export function readAttributes({ attributes }: Mapping): { chosen: MappedAttribu
 export function writeAttributes(chosen: MappedAttributes, hasRest: boolean): Mapping['attributes'] {
   if (Object.keys(chosen).length === 0) return hasRest ? '*' : undefined;
   return hasRest ? { ...chosen, '*': '*' } : chosen;
+}
+
+type FoundList = PipelinePreview['lists'][number];
+
+/** @returns the mapping with the values of a column divided by what stands between them */
+export function splitList(mapping: Mapping, { field, column, separator }: FoundList): Mapping {
+  if (field === 'targets') return withField(mapping, 'separator', separator);
+  const split = { column, split: separator, trim: true };
+  const divide = <Spec>(spec: Spec): Spec | typeof split => {
+    if (spec === column) return split;
+    const isOfColumn = typeof spec === 'object' && (spec as { column?: string }).column === column;
+    return isOfColumn ? { ...spec, ...split } : spec;
+  };
+  if (field === 'categories') {
+    const paths = [mapping.categories ?? []].flat();
+    return { ...mapping, categories: paths.map((path) => ({ ...path, from: divide(path.from) })) };
+  }
+  const key = field.slice('attributes.'.length);
+  const { chosen, hasRest } = readAttributes(mapping);
+  const specs = [chosen[key] ?? column].flat().map(divide);
+  const spec = specs.length === 1 && specs[0] !== undefined ? specs[0] : specs;
+  const attributes = writeAttributes({ ...chosen, [key]: spec } as MappedAttributes, hasRest);
+  return withField(mapping, 'attributes', attributes);
 }

@@ -14,7 +14,7 @@ import { Card } from '../parts/page.tsx';
 import { useMistake, useMistakeOf } from '../state/mistakes.ts';
 import { MappedAttributesFields } from './pipeline-attributes.tsx';
 import { ColumnField, ColumnsField } from './pipeline-column.tsx';
-import { nameFormat, needOfMapping, withField } from './pipeline-draft.ts';
+import { nameFormat, needOfMapping, splitList, withField } from './pipeline-draft.ts';
 import type { PipelineShape } from './pipeline-form.tsx';
 import { LinkFields } from './pipeline-links.tsx';
 
@@ -50,6 +50,7 @@ export function MappingCard({ draft, onChange, preview }: PipelineShape & Previe
     >
       {refused && <p className="mistake small">{refused}</p>}
       <OtherFormat preview={preview} onChange={onChange} />
+      <FoundLists preview={preview} mapping={mapping} onChange={put} />
       {isSuggested && <Reasons reasons={preview?.suggestion.reasons} />}
       {preview === undefined && (
         <p className="soft">{t('Read the source, or a file to try, to choose columns.')}</p>
@@ -79,6 +80,26 @@ function OtherFormat({ preview, onChange }: Pick<PipelineShape, 'onChange'> & Pr
       <Button onClick={read}>{t('Read it as {format}', { format: nameFormat(format) })}</Button>
     </div>
   );
+}
+
+/** Columns whose cells look like lists, each divided by one click. */
+function FoundLists({
+  preview,
+  mapping = NO_MAPPING,
+  onChange,
+}: Previewed & { mapping: Mapping | undefined } & Pick<FieldsShape, 'onChange'>) {
+  return preview?.lists.map((list) => (
+    <div key={list.field} className="note warn small">
+      <span>
+        <strong>{list.field}</strong>: {list.message}.
+      </span>
+      <Button onClick={() => onChange(splitList(mapping, list))}>
+        {list.separator === '\n'
+          ? t('Split at line breaks')
+          : t('Split at {separator}', { separator: list.separator })}
+      </Button>
+    </div>
+  ));
 }
 
 /** What was taken for what, and why; what is not sure stands out. */

@@ -386,6 +386,17 @@ test('a pipeline of the mode links replaces the links of a relation by those of 
   assert.equal(await exported(catalog, relation.id), listOf(line('A1', 'B2', 'B1', 'C1', 'B3')));
   const runs = await service().call('GET', `${pipelines}/${pipeline.id}/runs`);
   assert.deepEqual([runs.body.items[0].counts.products, runs.body.items[0].counts.created], [3, 4]);
+  const { body: unsplit } = await create({
+    ...{ relationId: relation.id, format: { type: 'csv' }, maxDeletePercent: 100 },
+    mapping: { source: 'sku', targets: 'fits' },
+  });
+  const lists = await upload(unsplit.id, 'sku,fits\nA1,B1|B2\nA2,B2|B3\nA3,B1\n');
+  const { body: report } = await service().call('GET', `/tasks/${lists.id}/report`);
+  assert.match(
+    String(report),
+    /"code":"list_unsplit","column":"fits","message":"3 different values stand in this column, separated by \|/,
+  );
+  assert.equal((await upload(pipeline.id, MAGENTO)).taskStatus, 'FINISHED');
   const shrunk = await upload(pipeline.id, 'sku,related_skus,upsell_skus\nA1,B2,\n');
   assert.equal(shrunk.taskStatus, 'FAILED');
   assert.match(JSON.stringify(shrunk), /would delete 3 of 4 pairs .* maxDeletePercent/);

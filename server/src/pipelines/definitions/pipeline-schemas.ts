@@ -263,6 +263,18 @@ const WirePreviewCatalog = Type.Object(
   { title: 'PreviewCatalog' },
 );
 
+/** Source: docs/interface.md §13.5 rule 11. */
+const FoundListSchema = Type.Object(
+  {
+    field: Type.String({ description: 'the part of the mapping, as attributes.Socket' }),
+    column: Type.String(),
+    separator: Type.String({ description: 'for split; of targets, for separator' }),
+    values: Type.Integer({ description: 'different ones' }),
+    message: Type.String(),
+  },
+  { title: 'FoundList' },
+);
+
 /** Source: docs/interface.md §13.5. */
 export const WirePreview = Type.Object(
   {
@@ -299,6 +311,9 @@ export const WirePreview = Type.Object(
           { description: 'the file is written in another format than the one it was read as' },
         ),
       ),
+    }),
+    lists: Type.Array(FoundListSchema, {
+      description: 'columns that the mapping takes as single values and whose cells look like lists',
     }),
     warnings: Type.Array(Type.Object({ field: Type.String(), message: Type.String() }), {
       description: 'what a person would notice in the products of the first 1,000 rows',

@@ -115,6 +115,8 @@ class ReadProgress {
     await logEnd(run, step, total);
     for (const [path, count] of step.unread)
       run.report({ code: 'element_unread', column: path, count, message: describeUnread(path, count) });
+    for (const { column, message } of step.unsplit)
+      run.report({ code: 'list_unsplit', column, message: `${message}, and the mapping has no separator` });
     if (typeof onRejectedRow === 'number' && total.rejected > onRejectedRow * total.rows)
       throw refuseRows(total, report);
     return { ...total, stamp: step.stamp, report, unreported };

@@ -23,6 +23,9 @@ import {
   weighRow,
 } from '../mapping/mapping.ts';
 import {
+  type FoundList,
+  findUnsplit,
+  listLinkColumns,
   listMissing,
   listWarnings,
   type PreviewWarning,
@@ -108,17 +111,15 @@ async function previewRows(reading: SourceReading, pieces: Pieces, order: Previe
     const shown = rows
       .slice(0, SHOWN)
       .map((row, at) => ({ ...showRow(row), ...showOutcome(outcomes[at], order) }));
+    const lists = findLists(tried, rows, columns);
     const warnings = [
       ...listMissingParts(tried),
-      ...warnOfSheets(found),
-      ...[...reading.unread]
-        .slice(0, SHOWN)
-        .map(([path, count]) => ({ field: path, message: describeUnread(path, count) })),
+      ...warnOfFile(reading, lists, order),
       ...(order.mode === 'links' ? [] : listWarnings(productsOf(outcomes))),
     ];
     const settings = format === undefined && plan?.hasExpressions === false ? order.catalog : undefined;
     return {
-      ...{ found, columns, rows: shown, warnings },
+      ...{ found, columns, rows: shown, lists, warnings },
       suggestion: { ...suggestion, ...(format && { format }) },
       ...(settings &&
         plan && { catalog: await sketchCatalog({ outcomes, rest, pieces, plan, settings }, order) }),
@@ -130,7 +131,7 @@ async function previewRows(reading: SourceReading, pieces: Pieces, order: Previe
 
 function suggestFor({ mode, format }: PreviewOrder, columns: readonly string[], rows: readonly SourceRow[]) {
   const products = suggestMapping(columns, rows, findDefaultMapping(format.type));
-  return mode === 'links' ? suggestLinks(columns, products) : products;
+  return mode === 'links' ? suggestLinks(columns, rows, products) : products;
 }
 
 interface Counting {
@@ -189,6 +190,28 @@ function warnOfSheets({ sheet, otherSheets }: Readonly<Record<string, string>>):
     { field: 'sheet', message: `Only the sheet ${sheet} is read. The workbook also has ${otherSheets}` },
   ];
 }
+
+const findLists = (order: PreviewOrder, rows: readonly SourceRow[], columns: readonly string[]) =>
+  isMapped(order) ? findUnsplit(order.mapping ?? {}, rows, columns) : [];
+
+/** What the file itself shows, whatever is made of it. */
+const warnOfFile = (
+  { found, columns, unread }: SourceReading,
+  lists: readonly FoundList[],
+  { mode }: PreviewOrder,
+): PreviewWarning[] => [
+  ...lists.map(({ field, message }) => ({ field, message })),
+  ...listLinkColumns(mode, columns).map(warnOfLinks),
+  ...warnOfSheets(found),
+  ...[...unread]
+    .slice(0, SHOWN)
+    .map(([path, count]) => ({ field: path, message: describeUnread(path, count) })),
+];
+
+const warnOfLinks = (column: string): PreviewWarning => ({
+  field: `attributes.${column}`,
+  message: `${column} seems to name other products. A pipeline of the mode links makes relations of it`,
+});
 
 const productsOf = (outcomes: readonly RowOutcome[]): MappedProduct[] =>
   outcomes.flatMap((outcome) => ('product' in outcome ? [outcome.product] : []));

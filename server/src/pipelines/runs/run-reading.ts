@@ -22,6 +22,7 @@ import {
   type PipelineMode,
   type RowOutcome,
 } from '../mapping/mapping.ts';
+import { type FoundList, findUnsplit } from '../mapping/suggestions/suggestions.ts';
 import {
   type OpenedSource,
   type Source,
@@ -30,6 +31,8 @@ import {
   type SourceStamp,
   type Sources,
 } from '../sources/sources.ts';
+
+const SAMPLE_ROWS = 1_000;
 
 /** What a thread reads for a run. */
 export interface ReadOrder {
@@ -65,6 +68,8 @@ export type ReadEvent =
       readonly missing: readonly string[];
       /** Paths of elements that made no value, and how many there were. */
       readonly unread: ReadonlyMap<string, number>;
+      /** Lists that the mapping takes as single targets of links. */
+      readonly unsplit: readonly FoundList[];
     };
 
 /**
@@ -99,19 +104,22 @@ async function* readFiles(
   const meter = new ByteMeter(files);
   const batch = new BatchBuilder(order);
   const readings: SourceReading[] = [];
+  /** Of links: the first rows, which show whether their targets are lists. */
+  const sample: SourceRow[] = [];
   try {
     for (const file of files) {
       const reading = openReading(parts, order, { ...file, bytes: meter.count(file.bytes) });
       readings.push(reading);
       const label = files.length > 1 ? file.name : undefined;
-      for await (const full of gather(mapFile(reading, order, { plan, label }), batch, label))
+      for await (const full of gather(mapFile(reading, order, { plan, label, sample }), batch, label))
         yield { kind: 'batch', batch: full, percent: meter.percent };
     }
     yield { kind: 'batch', batch: batch.take(), percent: meter.percent };
     const seen = new Set(readings.flatMap(({ columns }) => columns));
     const missing = plan.columns.filter((name) => !seen.has(name));
     const unread = sumUnread(readings);
-    yield { kind: 'end', stamp, found: readings[0]?.found ?? {}, missing, unread };
+    const unsplit = findUnsplit(order.mapping ?? {}, sample, []);
+    yield { kind: 'end', stamp, found: readings[0]?.found ?? {}, missing, unread, unsplit };
   } finally {
     await plan.close();
   }
@@ -140,16 +148,23 @@ async function* gather(
   }
 }
 
-/** @param label  names the file where there are several */
+interface FileMapping {
+  readonly plan: MappingPlan;
+  /** Names the file where there are several. */
+  readonly label: string | undefined;
+  readonly sample: SourceRow[];
+}
+
 async function* mapFile(
   reading: SourceReading,
-  { format }: ReadOrder,
-  { plan, label }: { readonly plan: MappingPlan; readonly label: string | undefined },
+  { format, mode }: ReadOrder,
+  { plan, label, sample }: FileMapping,
 ): AsyncGenerator<RowOutcome> {
   let isChecked = getFormat(format.type).isTable !== true;
   for await (const rows of reading) {
     if (!isChecked) plan.checkColumns(reading.columns, label);
     isChecked = true;
+    if (mode === 'links') sample.push(...rows.slice(0, SAMPLE_ROWS - sample.length));
     yield* await plan.mapRows(rows);
   }
 }

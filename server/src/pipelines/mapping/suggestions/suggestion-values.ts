@@ -52,11 +52,71 @@ export function findNumberFormat(values: readonly string[]): NumberFormat | unde
   return isGrouped && values.every((value) => point(value) !== undefined) ? { decimal: 'point' } : undefined;
 }
 
+/** Several values in one cell, as the cells of a column show them. */
+export interface ListEvidence {
+  /** What stands between them. */
+  readonly separator: string;
+  /** Different ones. */
+  readonly values: number;
+}
+
+/** How sure a sign is: a comma also stands in texts and numbers, so that its parts have to come again in other cells. */
+export const LIST_SIGNS = [
+  { separator: '|', cells: 2, reused: 0 },
+  { separator: '\n', cells: 2, reused: 0.2 },
+  { separator: ';', cells: 2, reused: 0.3 },
+  { separator: ',', cells: 3, reused: 0.5 },
+] as const;
+/** Of a value of a list; longer ones are sentences. */
+const PART_LENGTH = 60;
+const PART_WORDS = 5;
+/** Of the cells, those that hold the sign. */
+const SHARE = 0.05;
+
+const splitCell = (cell: string, separator: string): string[] => {
+  const parts = cell.split(separator).map((part) => part.trim());
+  return parts.at(-1) === '' ? parts.slice(0, -1) : parts;
+};
+
+const isPart = (part: string) =>
+  part !== '' &&
+  part.length <= PART_LENGTH &&
+  part.split(/\s+/).length <= PART_WORDS &&
+  !/[<>{}=]|&\w+$/.test(part);
+
+/** @returns undefined where the cells are single values, as far as they show */
+export function findList(cells: readonly string[]): ListEvidence | undefined {
+  if (cells.some(isUrl) || findNumberFormat(cells) !== undefined) return undefined;
+  for (const sign of LIST_SIGNS) {
+    const values = countListed(cells, sign);
+    if (values > 0) return { separator: sign.separator, values };
+  }
+  return undefined;
+}
+
+/** @returns how many different values the cells list with a sign; 0 where it is not what it stands for */
+function countListed(
+  cells: readonly string[],
+  { separator, cells: least, reused }: (typeof LIST_SIGNS)[number],
+): number {
+  const all = cells.map((cell) => splitCell(cell, separator));
+  const several = all.filter(({ length }) => length > 1);
+  const listed = several.flat();
+  if (several.length < Math.max(least, SHARE * cells.length) || !listed.every(isPart)) return 0;
+  const counts = new Map<string, number>();
+  for (const part of all.flat()) counts.set(part, (counts.get(part) ?? 0) + 1);
+  const again = listed.filter((part) => (counts.get(part) ?? 0) > 1).length;
+  return again >= reused * listed.length ? counts.size : 0;
+}
+
+export const describeList = ({ values, separator }: ListEvidence): string =>
+  `${values} different values stand in this column, separated by ${separator === '\n' ? 'line breaks' : separator}`;
+
 /** low: a person should check it before anything is imported. */
 export type Confidence = 'high' | 'medium' | 'low';
 
 export interface SuggestionReason {
-  readonly field: SuggestedField | 'keyValues' | 'source' | 'targets';
+  readonly field: SuggestedField | 'keyValues' | 'source' | 'targets' | `attributes.${string}`;
   readonly column: string;
   /** Whether the format says so, the name of the column, or what is in it. */
   readonly by: 'format' | 'name' | 'values';
@@ -173,6 +233,8 @@ export function findPathFormat(cells: readonly string[]): PathFormat {
 
 /** Of flat categories: a sign that may mean something makes it uncertain. */
 function describeFlat(values: readonly string[]): PathFormat {
+  const list = findList(values);
+  if (list !== undefined) return { split: list.separator, confidence: 'medium', reason: describeList(list) };
   const sign = LEVEL_SIGNS.find((one) => values.some((value) => value.includes(one)));
   if (sign === undefined) return { confidence: 'high', reason: 'each value is one category' };
   return { confidence: 'low', reason: `${show(sign)} is taken as part of the names` };

@@ -1,9 +1,12 @@
-import { DEFAULT_MAPPINGS, type DefaultMapping, type SourceRow } from '../../formats/formats.ts';
+import { DEFAULT_MAPPINGS, type DefaultMapping, isSelector, type SourceRow } from '../../formats/formats.ts';
 import type { Mapping } from '../mapping-schemas.ts';
+import { findTargetSeparator, namesLinks } from './suggestion-lists.ts';
 import {
   COLUMN_NAMES,
   type Confidence,
+  describeList,
   findImageSplit,
+  findList,
   findListSplit,
   findNumberFormat,
   findPathFormat,
@@ -19,6 +22,7 @@ import {
   type SuggestionReason,
 } from './suggestion-values.ts';
 
+export { type FoundList, findUnsplit, listLinkColumns } from './suggestion-lists.ts';
 export {
   listMissing,
   listWarnings,
@@ -50,7 +54,7 @@ export function suggestMapping(
 ): SuggestedMapping {
   const count = Math.min(ROWS, Math.ceil(CELLS / Math.max(1, columns.length)));
   const sampled = rows.slice(0, count);
-  const samples = columns.map((name) => sampleColumn(name, sampled));
+  const samples = columns.filter((name) => !isSelector(name)).map((name) => sampleColumn(name, sampled));
   const chooser = new Chooser(samples);
   const { brand, categories, images, ...texts } = chooseColumns(chooser, own);
   const keyValues = chooseKeyValues(chooser);
@@ -59,7 +63,7 @@ export function suggestMapping(
     ...Object.fromEntries(fields.map(([field, sample]) => [field, sample?.name])),
     ...(images.length > 0 && { images: images.map(suggestImage) }),
     ...(categories && { categories: suggestCategories(categories, columns, own) }),
-    attributes: suggestAttributes(chooser.rest(), { ...nameBrand(brand), ...listAttributes(columns, own) }),
+    attributes: suggestAttributes(chooser, { ...nameBrand(brand), ...listAttributes(columns, own) }),
     ...(keyValues.length > 0 && { keyValues: keyValues.map(suggestKeyValues) }),
   };
   return { mapping, reasons: chooser.reasons };
@@ -123,29 +127,35 @@ function suggestCategories(
   return separator === undefined ? { from } : { from, separator };
 }
 
-/** Of Magento, where several values stand between pipes. */
+/** Of Magento, where several values stand between pipes; behind a pipe that a key follows a new row begins. */
 function suggestKeyValues({ name, values }: ColumnSample) {
-  return { column: name, ...(values.some((value) => value.includes('|')) && { split: '|' }) };
+  const isSplit = values.some((value) => /\|(?![^|=,]{1,100}=)/.test(value));
+  return { column: name, ...(isSplit && { split: '|' }) };
 }
 
 /** All that is left, and what the service would not read as it is written: numbers and lists. */
 function suggestAttributes(
-  rest: readonly ColumnSample[],
+  chooser: Chooser,
   named: Record<string, string>,
 ): NonNullable<Mapping['attributes']> {
-  const special = rest.flatMap((sample) => {
-    const spec = suggestAttribute(sample);
-    return spec === undefined || sample.name.length > 255 ? [] : [[sample.name, spec] as const];
+  const special = chooser.rest().flatMap((sample) => {
+    const spec = sample.name.length > 255 ? undefined : suggestAttribute(sample, chooser);
+    return spec === undefined ? [] : [[sample.name, spec] as const];
   });
   const all = [...Object.entries(named), ...special];
   return all.length === 0 ? '*' : { ...Object.fromEntries(all), '*': '*' };
 }
 
-function suggestAttribute({ name, values }: ColumnSample) {
+function suggestAttribute({ name, values, isList }: ColumnSample, { reasons }: Chooser) {
   const number = findNumberFormat(values);
   if (number !== undefined) return { column: name, number };
-  const split = LIST_NAMES.has(plainName(name)) ? findListSplit(values) : undefined;
-  return split === undefined ? undefined : { column: name, split, trim: true };
+  const named = LIST_NAMES.has(plainName(name)) ? findListSplit(values) : undefined;
+  if (named !== undefined) return { column: name, split: named, trim: true };
+  const list = isList || namesLinks(name) ? undefined : findList(values);
+  if (list === undefined) return undefined;
+  const choice = { by: 'values', confidence: 'medium', reason: describeList(list) } as const;
+  reasons.push({ field: `attributes.${name}`, column: name, ...choice });
+  return { column: name, split: list.separator, trim: true };
 }
 
 /** How the column of each field is chosen: by its name if that says so, otherwise by what is in it. */
@@ -325,6 +335,8 @@ interface ColumnSample {
   readonly rows: number;
   /** Every row has a value and no two the same. */
   readonly isUnique: boolean;
+  /** Some row has several values, told apart by the file itself. */
+  readonly isList: boolean;
 }
 
 /** Behind the names that are listed come the columns that formats map by themselves. */
@@ -350,7 +362,8 @@ function sampleColumn(name: string, rows: readonly SourceRow[]): ColumnSample {
   const values = cells.flat();
   const distinct = new Set(values).size;
   const isUnique = cells.every(({ length }) => length === 1) && distinct === rows.length;
-  return { name, values, distinct, rows: rows.length, isUnique: rows.length > 0 && isUnique };
+  const isList = cells.some(({ length }) => length > 1);
+  return { name, values, distinct, rows: rows.length, isUnique: rows.length > 0 && isUnique, isList };
 }
 
 interface Choice {
@@ -417,22 +430,20 @@ interface Suggested {
   readonly reasons: readonly SuggestionReason[];
 }
 
-/** Columns of links: Magento's related, upsell and cross-sell products, WooCommerce's, and BMEcat's references. */
-const LINK_COLUMNS = /^(related|upsell|crosssell)_skus$|^(upsells|cross-sells)$|^REFERENCE\./i;
-
 /** Guesses a mapping of links: the identifier of the products, and the columns that name others. */
 export function suggestLinks(
   columns: readonly string[],
+  rows: readonly SourceRow[],
   { mapping: { identifier }, reasons }: Suggested,
 ): Suggested {
-  const targets = columns.filter((name) => LINK_COLUMNS.test(name));
+  const targets = columns.filter(namesLinks);
   const [first] = targets;
   const isList = targets.some((name) => !name.startsWith('REFERENCE.'));
   return {
     mapping: {
       ...(identifier !== undefined && { source: identifier }),
       ...(first !== undefined && { targets: targets.length === 1 ? first : targets }),
-      ...(first !== undefined && isList && { separator: ',' }),
+      ...(first !== undefined && isList && { separator: findTargetSeparator(rows, targets) }),
     },
     reasons: [
       ...reasons

@@ -1,0 +1,94 @@
+import type { SourceRow } from '../../formats/formats.ts';
+import type { Mapping, PipelineMode } from '../mapping-schemas.ts';
+import { describeList, findList, LIST_SIGNS, type ListEvidence } from './suggestion-values.ts';
+
+/** A column whose cells look like lists and that the mapping takes as single values. */
+export interface FoundList extends ListEvidence {
+  /** The part of the mapping, as `attributes.Socket`. */
+  readonly field: string;
+  readonly column: string;
+  readonly message: string;
+}
+
+/** The parts of a mapping that may take a list as one value: attributes, flat categories, targets of links. */
+function listParts(mapping: Partial<Mapping>, columns: readonly string[]): [field: string, spec: unknown][] {
+  const { attributes = {}, categories, targets, separator, ignore = [], ...fields } = mapping;
+  const named = typeof attributes === 'string' ? [] : Object.entries(attributes);
+  const takesRest = attributes === '*' || named.some(([key, spec]) => key === '*' && spec === '*');
+  const used = new Set([
+    ...ignore,
+    ...listColumns([...named.map(([, spec]) => spec), categories, ...Object.values(fields)]),
+  ]);
+  const rest = takesRest ? columns.filter((column) => !used.has(column)) : [];
+  const flat = [categories ?? []].flat().filter((path) => path.separator === undefined);
+  return [
+    ...named.map(([key, spec]): [string, unknown] => [`attributes.${key}`, spec]),
+    ...rest.map((column): [string, unknown] => [`attributes.${column}`, column]),
+    ...flat.map(({ from }): [string, unknown] => ['categories', from]),
+    ['targets', separator === undefined ? targets : undefined],
+  ];
+}
+
+/** Columns that a part of a mapping names. */
+function listColumns(spec: unknown): string[] {
+  if (Array.isArray(spec)) return spec.flatMap(listColumns);
+  if (typeof spec === 'string') return [spec];
+  const {
+    column,
+    columns = [],
+    from,
+  } = (spec ?? {}) as { column?: string; columns?: string[]; from?: unknown };
+  return [
+    ...(column === undefined ? [] : [column]),
+    ...columns,
+    ...(from === undefined ? [] : listColumns(from)),
+  ];
+}
+
+/** Of these, the ones that nothing divides. */
+const plainOf = (spec: unknown): string[] =>
+  [spec ?? []].flat().flatMap((one) => (isDivided(one) ? [] : listColumns(one)));
+
+const isDivided = (spec: unknown): boolean =>
+  typeof spec === 'object' && spec !== null && ('split' in spec || 'columns' in spec || 'expression' in spec);
+
+/** More rows say little more. */
+const ROWS = 1_000;
+
+/** @returns what a mapping takes as single values and looks like lists */
+export function findUnsplit(
+  mapping: Partial<Mapping>,
+  rows: readonly SourceRow[],
+  columns: readonly string[],
+): FoundList[] {
+  const sampled = rows.slice(0, ROWS);
+  const plain = listParts(mapping, columns).flatMap(([field, spec]) =>
+    plainOf(spec).map((column) => ({ field, column })),
+  );
+  return plain.flatMap(({ field, column }) => {
+    const cells = sampled
+      .map(({ values }) => values[column])
+      .filter((cell) => cell !== undefined && cell !== '');
+    const texts = cells.filter((cell) => typeof cell === 'string');
+    const found = texts.length < cells.length ? undefined : findList(texts);
+    return found === undefined ? [] : [{ field, column, ...found, message: describeList(found) }];
+  });
+}
+
+/** Columns of links: Magento's related, upsell and cross-sell products, WooCommerce's, BMEcat's references, and what is called so. */
+const LINK_COLUMNS =
+  /^(upsells|cross-sells)$|^REFERENCE\.|^(linked|related|up_?sell|cross_?sell|accessory|accessories|compatible|associated|similar|recommended|spare_?part)[ _-]?(skus?|ids?|products?|articles?|identifiers?)$/i;
+
+export const namesLinks = (column: string): boolean => LINK_COLUMNS.test(column);
+
+/** @returns what stands between the identifiers in the cells of columns of links; a comma where nothing shows it */
+export function findTargetSeparator(rows: readonly SourceRow[], targets: readonly string[]): string {
+  const cells = rows.slice(0, ROWS).flatMap(({ values }) => targets.flatMap((name) => values[name] ?? []));
+  const counts = LIST_SIGNS.map(({ separator }) => cells.filter((cell) => cell.includes(separator)).length);
+  const most = Math.max(...counts);
+  return most === 0 ? ',' : (LIST_SIGNS[counts.indexOf(most)]?.separator ?? ',');
+}
+
+/** A mapping of products leaves links to a pipeline of their own. */
+export const listLinkColumns = (mode: PipelineMode, columns: readonly string[]) =>
+  mode === 'full' || mode === 'incremental' ? columns.filter(namesLinks) : [];
