@@ -9,9 +9,16 @@ const Verdict = Type.String({ description: 'fits, does_not_fit, unknown: a value
 const REASONS = 6;
 const MISSING = 10;
 /** Of the tokens of an answer: the rest of it. */
-const REST = 600;
+const REST = 900;
 
 const { items, tags } = FitQuestion.properties;
+const Judged = Type.Object({
+  source: Type.String(),
+  relation: Type.String(),
+  verdict: Verdict,
+  why: Type.Array(Type.String()),
+  missing: Type.Array(Type.String(), { description: 'values that nobody entered' }),
+});
 
 export const checkFit = defineTool({
   name: 'check_fit',
@@ -21,16 +28,8 @@ export const checkFit = defineTool({
   input: Type.Object({ items, tags }, closed),
   output: Type.Object({
     verdict: Verdict,
-    pairs: Type.Array(
-      Type.Object({
-        source: Type.String(),
-        target: Type.String(),
-        relation: Type.String(),
-        verdict: Verdict,
-        why: Type.Array(Type.String()),
-        missing: Type.Array(Type.String(), { description: 'values that nobody entered' }),
-      }),
-    ),
+    pairs: Type.Array(Type.Object({ target: Type.String(), ...Judged.properties })),
+    totals: Type.Array(Judged, { description: 'sums over all products' }),
     morePairs: Type.Integer({ description: 'that had no room; what does not fit comes first' }),
     withoutRule: Type.Array(Type.Array(Type.String()), { description: 'pairs that no rule is about' }),
     unknownIdentifiers: Type.Array(Type.String()),
@@ -42,11 +41,12 @@ export const checkFit = defineTool({
     const order = ['does_not_fit', 'unknown', 'fits'];
     const pairs = answer.pairs
       .toSorted((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict))
-      .map(describePair);
+      .map(({ target, ...pair }) => ({ target, ...describeJudged(pair) }));
     const shown = fitPage(pairs, REST);
     return {
       verdict: answer.verdict,
       pairs: [...shown],
+      totals: [...fitPage(answer.totals.map(describeTotal), TOKENS - REST / 2)],
       morePairs: pairs.length - shown.length,
       withoutRule: [...fitPage(answer.withoutRule, TOKENS - REST / 2)],
       unknownIdentifiers: [...fitPage(answer.unknownIdentifiers, TOKENS - REST / 2)],
@@ -55,8 +55,10 @@ export const checkFit = defineTool({
   },
 });
 
-const describePair = ({ source, target, relation, verdict, match, missing }: FitAnswer['pairs'][number]) => ({
-  ...{ source, target, relation: shorten(relation.name), verdict },
+type Pair = FitAnswer['pairs'][number];
+
+const describeJudged = ({ source, relation, verdict, match, missing }: Omit<Pair, 'target'>) => ({
+  ...{ source, relation: shorten(relation.name), verdict },
   why: match
     .filter((one) => one.verdict === verdict)
     .slice(0, REASONS)
@@ -65,3 +67,16 @@ const describePair = ({ source, target, relation, verdict, match, missing }: Fit
     .slice(0, MISSING)
     .map(({ identifier, attribute }) => `${shortenValue(attribute)} of ${shortenValue(identifier)}`),
 });
+
+/** As a match of its sum. */
+const describeTotal = ({ operator, total, limit, ...judged }: FitAnswer['totals'][number]) =>
+  describeJudged({
+    ...judged,
+    match: [
+      {
+        ...{ operator, verdict: judged.verdict, holds: judged.verdict === 'fits' },
+        ...{ target: `sum of ${total.attribute}`, targetValues: [total.sum], targetTerm: total },
+        ...{ source: limit.attribute, sourceValues: limit.values, sourceTerm: limit },
+      },
+    ],
+  });

@@ -103,6 +103,23 @@ test('an agent asks whether products fit, and hears what does not, why, and what
     },
   ]);
   assert.deepEqual([fit.withoutRule, fit.unknownIdentifiers], [[['T10', 'T62']], ['gone']]);
+  const width = { attribute: 'Tyre width', times: 0.5 };
+  await service().call('POST', path.replace(/[/][0-9]+$/, ''), {
+    body: {
+      ...{ kind: 'total', name: 'Widths', tag: 'widths', source: RULE.source, target: RULE.target },
+      ...{ total: width, operator: 'lessOrEqual', limit: { attribute: 'Maximum tyre width' } },
+    },
+  });
+  const total = await ask(client, 'check_fit', {
+    items: [{ identifier: 'B1' }, { identifier: 'T40', quantity: 3 }],
+    tags: ['widths'],
+  });
+  assert.deepEqual(total.totals, [
+    {
+      ...{ source: 'B1', relation: 'Widths', verdict: 'does_not_fit', missing: [] },
+      why: ['0.5 × sum of Tyre width 120 mm ≤ Maximum tyre width 50 mm'],
+    },
+  ]);
   const many = Array.from({ length: 100 }, (_, at) => tyre(1_000 + at));
   await shop.update(...many);
   const items = ['B1', ...many.slice(1).map(({ identifier }) => identifier)].map((identifier) => ({

@@ -192,6 +192,7 @@ export const DEMO_RELATIONS = [
     description:
       'Of its wheel size and kind, as wide as the frame allows; asked for a tyre, the bicycles it fits.',
     twoWay: true,
+    constraint: true,
     source: bicycles,
     target: tyres,
     match: [
@@ -205,6 +206,7 @@ export const DEMO_RELATIONS = [
   {
     name: 'Inner tubes for this tyre',
     tag: 'accessories',
+    constraint: true,
     source: tyres,
     target: category('Bicycle parts', 'Inner tubes'),
     match: [
@@ -217,6 +219,7 @@ export const DEMO_RELATIONS = [
   {
     name: 'Brake pads for this bicycle',
     tag: 'spare parts',
+    constraint: true,
     source: bicycles,
     target: category('Bicycle parts', 'Brake pads'),
     match: [shares('Brake standard')],
@@ -225,7 +228,17 @@ export const DEMO_RELATIONS = [
   {
     name: 'Chains for this bicycle',
     tag: 'spare parts',
+    constraint: true,
     source: bicycles,
+    target: category('Bicycle parts', 'Chains'),
+    match: [shares('Speeds')],
+    sort: byPrice,
+  },
+  {
+    name: 'Chains for this cassette',
+    tag: 'spare parts',
+    constraint: true,
+    source: category('Bicycle parts', 'Cassettes'),
     target: category('Bicycle parts', 'Chains'),
     match: [shares('Speeds')],
     sort: byPrice,
@@ -235,6 +248,7 @@ export const DEMO_RELATIONS = [
     tag: 'accessories',
     description: 'With its mount; asked for a lens, the cameras that take it.',
     twoWay: true,
+    constraint: true,
     source: cameras,
     target: category('Photo', 'Lenses'),
     match: [shares('Mount')],
@@ -243,6 +257,7 @@ export const DEMO_RELATIONS = [
   {
     name: 'Memory cards for this camera',
     tag: 'accessories',
+    constraint: true,
     source: cameras,
     target: category('Photo', 'Memory cards'),
     match: [shares('Card type')],
@@ -251,6 +266,7 @@ export const DEMO_RELATIONS = [
   {
     name: 'Batteries for this camera',
     tag: 'spare parts',
+    constraint: true,
     source: cameras,
     target: category('Photo', 'Batteries'),
     match: [shares('Battery type')],
@@ -263,6 +279,18 @@ export const DEMO_RELATIONS = [
     target: sleepingBags,
     match: [{ target: 'Comfort temperature', operator: 'less', source: 'Comfort temperature' }],
     sort: [{ attribute: 'Comfort temperature', direction: 'desc' }, ...byPrice],
+  },
+  {
+    kind: 'total',
+    name: 'What this backpack carries',
+    tag: 'load',
+    description: 'Tents, sleeping bags and mats together weigh at most what it is made for.',
+    source: category('Backpacks'),
+    target: category('Camping'),
+    match: [],
+    total: { attribute: 'Weight' },
+    operator: 'lessOrEqual',
+    limit: { attribute: 'Maximum load' },
   },
 ] as const;
 

@@ -74,9 +74,20 @@ type ExplainedElement = Side['results'][number]['explain']['match'][number];
 function describeMatch({ any, together, ...match }: ExplainedElement): string {
   if (any !== undefined) return any.map(describeMatch).join(' or ');
   if (together !== undefined) return together.map(describeMatch).join(' and ');
-  const { source, sourceValues, operator, target, targetValues } = match as ExplainedMatch;
-  return `${target} ${targetValues.join(', ')} ${operator} ${source} ${sourceValues.join(', ')}`;
+  const { source, sourceValues, operator, target, targetValues, ...computed } = match as ExplainedMatch;
+  const say = (name: string, values: readonly string[], { times, plus }: Term = {}) =>
+    [
+      ...(times === undefined ? [] : [`${times} ×`]),
+      `${name} ${values.join(', ')}`,
+      ...(plus === undefined ? [] : [`+ ${plus}`]),
+    ].join(' ');
+  const [left, right] = [
+    say(target, targetValues, computed.targetTerm),
+    say(source, sourceValues, computed.sourceTerm),
+  ];
+  return `${left} ${operator} ${right}`;
 }
+type Term = ExplainedMatch['targetTerm'];
 
 /** Nothing was refused, but nobody knows, or no rule says. */
 const UNDECIDED = 4;
@@ -89,9 +100,15 @@ export async function fit(identifiers: readonly string[], flags: ConnectionFlags
   const answer = await relata.relations.fit({ items }, { projectId });
   if (flags.json) print(answer);
   else {
-    const { pairs, unknownIdentifiers, withoutRule, verdict } = answer;
+    const { pairs, totals, unknownIdentifiers, withoutRule, verdict } = answer;
     const lines = [
       ...pairs.map((pair) => [pair.source, pair.target, pair.verdict, describePair(pair)]),
+      ...totals.map((total) => [
+        total.source,
+        total.total.parts.map(({ identifier }) => identifier).join(' + '),
+        total.verdict,
+        describePair({ ...total, match: [toMatch(total)] }),
+      ]),
       ...withoutRule.map(([one = '', other = '']) => [one, other, 'no_rule', '']),
       ...unknownIdentifiers.map((one) => [one, '', 'unknown', 'not in the catalog']),
     ];
@@ -101,8 +118,22 @@ export async function fit(identifiers: readonly string[], flags: ConnectionFlags
   return FIT_CODES[answer.verdict];
 }
 
+type Judged = FitAnswer['pairs'][number];
+
+/** A total as a match of its sum. */
+const toMatch = ({ operator, verdict, total, limit }: FitAnswer['totals'][number]) => ({
+  ...{ operator, verdict, holds: verdict === 'fits', targetTerm: total, sourceTerm: limit },
+  ...{ target: `sum of ${total.attribute}`, targetValues: [total.sum] },
+  ...{ source: limit.attribute, sourceValues: limit.values },
+});
+
 /** What fails or lacks says most. */
-function describePair({ relation, match, verdict, missing }: FitAnswer['pairs'][number]): string {
+function describePair({
+  relation,
+  match,
+  verdict,
+  missing,
+}: Pick<Judged, 'relation' | 'match' | 'verdict' | 'missing'>): string {
   const decisive = match.filter((one) => one.verdict === verdict).map(describeMatch);
   const lacking = missing.map(({ identifier, attribute }) => `${identifier} has no ${attribute}`);
   return [relation.name, (verdict === 'unknown' ? lacking : decisive).join('; ')].filter(Boolean).join(': ');

@@ -147,6 +147,8 @@ function planBackpack(ordinal: number, random: SeededRandom): GroupPlan {
       euros: groupEuros + volume / 2,
       facts: {
         Volume: measure(volume, 'L'),
+        // Of those for cycling nobody says it.
+        ...(kind !== 'Cycling backpack' && { 'Maximum load': measure(volume / 5, 'kg') }),
         Colour: colour,
         Weight: measure(350 + 22 * volume, 'g'),
       },
