@@ -465,6 +465,8 @@ export type DescribedValue = {
   /** as uploaded */
   value: string;
   userGroups?: Array<string>;
+  /** as uploaded */
+  row?: string | number;
   /** null: the ontology does not know it */
   attribute: string | null;
   fact: {
@@ -583,6 +585,8 @@ export type Fact = {
   value: string;
   type: string;
   userGroups?: Array<string>;
+  /** as uploaded */
+  row?: string | number;
 };
 
 export type FieldProblem = {
@@ -1758,6 +1762,8 @@ export type RelatedProducts = {
         link: string;
         /** 1,000,000 for the best, one less for each behind it */
         relevance: number;
+        /** attributes without a value that it is there by (§12.3) */
+        assumed?: Array<string>;
         explain?: RelatedReason;
       }>;
     }>;
@@ -1792,6 +1798,8 @@ export type RelatedProductsOfMany = {
         head: boolean;
         /** 1,000,000 for the best, one less for each behind it */
         relevance: number;
+        /** attributes without a value that it is there by (§12.3) */
+        assumed?: Array<string>;
         explain?: RelatedReason;
       }>>;
     }>;
@@ -2621,6 +2629,8 @@ export type ProductInAFullOrIncrementalUpdate = {
     key: string;
     value: string | null;
     userGroups?: Array<string> | null;
+    /** values of one product with the same row belong together */
+    row?: string | number | null;
   }> | null;
 };
 
@@ -2646,13 +2656,19 @@ export type ProductInAPartialUpdate = {
   attributes?: Record<string, string | {
     value: string | null;
     userGroups?: Array<string> | null;
+    /** values of one product with the same row belong together */
+    row?: string | number | null;
   } | Array<string | {
     value: string | null;
     userGroups?: Array<string> | null;
+    /** values of one product with the same row belong together */
+    row?: string | number | null;
   } | null> | null> | Array<{
     key: string;
     value: string | null;
     userGroups?: Array<string> | null;
+    /** values of one product with the same row belong together */
+    row?: string | number | null;
   }> | null;
 };
 
@@ -3536,12 +3552,12 @@ export interface Operations {
   };
   /** Related products of many products */
   getSearchRelationsBulkResults: {
-    query?: { projectId?: number; identifiers?: string | Array<string>; includeRelations?: string; includeTags?: string; explain?: boolean; };
+    query?: { projectId?: number; identifiers?: string | Array<string>; includeRelations?: string; includeTags?: string; explain?: boolean; assumed?: boolean; };
     answer: Record<string, RelatedProductsOfMany>;
   };
   /** Related products of many products, without the limits of a URL */
   postSearchRelationsBulkResults: {
-    query?: { projectId?: number; identifiers?: string | Array<string>; includeRelations?: string; includeTags?: string; explain?: boolean; };
+    query?: { projectId?: number; identifiers?: string | Array<string>; includeRelations?: string; includeTags?: string; explain?: boolean; assumed?: boolean; };
     body: {
       identifiers?: Array<string>;
       /** the project; not needed by a key that reaches exactly one */
@@ -3557,17 +3573,18 @@ export interface Operations {
         limitPerRelation?: number;
       }> | null;
       explain?: boolean | null;
+      assumed?: boolean | null;
     };
     answer: Record<string, RelatedProductsOfMany>;
   };
   /** Related products of one product */
   getSearchRelationsResult: {
-    query: { projectId?: number; identifier: string; includeRelations?: string; includeTags?: string; explain?: boolean; };
+    query: { projectId?: number; identifier: string; includeRelations?: string; includeTags?: string; explain?: boolean; assumed?: boolean; };
     answer: RelatedProducts;
   };
   /** Related products of one product, without the limits of a URL */
   postSearchRelationsResult: {
-    query?: { projectId?: number; identifier?: string; includeRelations?: string; includeTags?: string; explain?: boolean; };
+    query?: { projectId?: number; identifier?: string; includeRelations?: string; includeTags?: string; explain?: boolean; assumed?: boolean; };
     body: {
       identifier?: string;
       /** the project; not needed by a key that reaches exactly one */
@@ -3583,6 +3600,7 @@ export interface Operations {
         limitPerRelation?: number;
       }> | null;
       explain?: boolean | null;
+      assumed?: boolean | null;
     };
     answer: RelatedProducts;
   };

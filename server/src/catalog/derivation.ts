@@ -38,7 +38,7 @@ export interface OpenDerivation {
 /** What of an upload is derived from. */
 export interface DerivedFrom extends Pick<UploadedProduct, OwnField> {
   readonly categories: readonly Pick<UploadedProduct['categories'][number], 'path'>[];
-  readonly attributes: readonly Pick<AttributeValue, 'key' | 'value'>[];
+  readonly attributes: readonly Pick<AttributeValue, 'key' | 'value' | 'row'>[];
 }
 
 /** @returns a product with the attributes of these keys at least: to read all of one takes five times as long */

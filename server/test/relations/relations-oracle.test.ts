@@ -9,7 +9,9 @@ import {
   cutBulk,
   cutSingle,
   type Definition,
+  type Element,
   type Filter,
+  type Match,
   type OracleAttribute,
   type OracleProduct,
   type Related,
@@ -299,7 +301,7 @@ async function consult(
   products: readonly OracleProduct[],
 ): Promise<Checked[]> {
   const { body } = await service().call('GET', `/management/projects/${catalog.projectId}/ontology`);
-  const oracle = new RelationOracle(products, body.attributes);
+  const oracle = new RelationOracle(products, body.attributes, TABLES);
   return made.map((one) => ({ ...one, relate: oracle.relate(one.definition) }));
 }
 
@@ -507,9 +509,15 @@ const attribute = fc
   .constantFrom(...Object.entries(KINDS))
   .chain(([key, { values }]) => fc.record({ key: fc.constant(key), value: fc.constantFrom(...values) }));
 const attributes = fc.array(attribute, { maxLength: 16, size: 'max' });
+/** Values of some products belong to rows, of which a value has one or none. */
+const rowed = fc
+  .tuple(attributes, fc.array(fc.constantFrom(undefined, 1, 2, 'b', '1'), { minLength: 16, maxLength: 16 }))
+  .map(([list, rows]) =>
+    list.map((one, at) => (rows[at] === undefined ? one : { ...one, row: rows[at] as string | number })),
+  );
 const product = fc
   .record(
-    { identifier: identifiers, groupIdentifier: groups, categories, attributes },
+    { identifier: identifiers, groupIdentifier: groups, categories, attributes: fc.oneof(attributes, rowed) },
     { requiredKeys: ['identifier', 'attributes'] },
   )
   .map((fields) => ({ name: fields.identifier, ...fields }));
@@ -576,12 +584,58 @@ function filterOf(depth: number): fc.Arbitrary<Filter> {
 }
 
 const filter = fc.oneof(fc.constant(all()), filterOf(3));
-const match = fc.constantFrom(...Object.values(KINDS)).chain(({ comparable, operators }) =>
-  fc.record({
-    target: fc.constantFrom(...comparable),
-    operator: fc.constantFrom(...operators),
-    source: fc.constantFrom(...comparable),
-  }),
+const match: fc.Arbitrary<Match> = fc
+  .constantFrom(...Object.values(KINDS))
+  .chain(({ comparable, operators }) =>
+    fc.record({
+      target: fc.constantFrom(...comparable),
+      operator: fc.constantFrom(...operators),
+      source: fc.constantFrom(...comparable),
+    }),
+  );
+const computation = fc.record(
+  { times: fc.constantFrom(2, 0.5, 1.1, -1), plus: fc.constantFrom(1, -1, 0.5) },
+  { requiredKeys: [] },
+);
+const richMatch: fc.Arbitrary<Match> = fc
+  .record({
+    match,
+    missing: fc.constantFrom(undefined, 'fails' as const, 'passes' as const, 'passes' as const),
+    table: fc.constant<boolean>(false),
+    terms: fc.record({ target: computation, source: computation }, { requiredKeys: [] }),
+  })
+  .map(({ match: plain, missing, table, terms }) => {
+    const attribute = String(plain.target);
+    const isNumber = KINDS[attribute]?.operators === COMPARISONS;
+    const compute = (side: 'target' | 'source') =>
+      isNumber && terms[side] !== undefined
+        ? { attribute: String(plain[side]), ...(terms[side] as object) }
+        : plain[side];
+    return {
+      ...{ target: compute('target'), operator: plain.operator, source: compute('source') },
+      ...(missing && { missing }),
+      ...(table && plain.operator === 'equals' && { table: tableOf(attribute) }),
+    };
+  });
+const TABLES = {
+  colours: [
+    ['red', 'blue'],
+    ['red', 'Red'],
+    ['10', 'äther'],
+  ],
+  numbers: [
+    ['1 mm', '2 mm'],
+    ['1', '3'],
+    ['0.1 cm', '10 mm'],
+    ['2 €', '3 €'],
+  ],
+} as const;
+const tableOf = (attribute: string) => (TEXTS.includes(attribute) ? 'colours' : 'numbers');
+const element: fc.Arbitrary<Element> = fc.oneof(
+  { weight: 3, arbitrary: match },
+  { weight: 3, arbitrary: richMatch },
+  { weight: 2, arbitrary: fc.record({ any: fc.array(richMatch, { minLength: 2, maxLength: 3 }) }) },
+  { weight: 2, arbitrary: fc.record({ together: fc.array(richMatch, { minLength: 2, maxLength: 3 }) }) },
 );
 const sort = fc.record({
   attribute: fc.constantFrom(...ATTRIBUTES),
@@ -592,7 +646,7 @@ const definition: fc.Arbitrary<Definition> = fc
     {
       source: filter,
       target: filter,
-      match: fc.array(match, { maxLength: 3 }),
+      match: fc.array(element, { maxLength: 3 }),
       sort: fc.uniqueArray(sort, { maxLength: 2, selector: (one) => one.attribute }),
       twoWay: fc.boolean(),
       excludeSameGroup: fc.boolean(),

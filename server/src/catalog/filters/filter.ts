@@ -29,6 +29,8 @@ export interface ProductView {
   readonly identifier: string;
   readonly categories: readonly (readonly string[])[];
   valuesOf(attribute: ComparedAttribute): readonly Comparable[];
+  /** @returns the rows of these values, by their places; undefined: none has one */
+  rowsOf?(attribute: ComparedAttribute): readonly (string | undefined)[] | undefined;
 }
 
 export type ProductTest = Test<ProductView>;

@@ -174,9 +174,10 @@ export function sourceOfScanned({ products, keys }: ScannedBody): ProductSource 
     read: (row) => products.read(row),
     readDerivedFrom(row, of) {
       if (read?.of !== of) read = { of, isRead: keys.map(({ name }) => of.has(name)) };
-      const attributes: { key: string; value: string }[] = [];
-      products.visitValues(row, read.isRead, (key, value) => {
-        attributes.push({ key: (keys[key] as ScannedKey).name, value });
+      const attributes: DerivedFrom['attributes'][number][] = [];
+      products.visitValues(row, read.isRead, (number, value, ofRow) => {
+        const key = (keys[number] as ScannedKey).name;
+        attributes.push(ofRow === undefined ? { key, value } : { key, value, row: ofRow });
       });
       return { ...products.readOwn(row), attributes };
     },

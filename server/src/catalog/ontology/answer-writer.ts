@@ -9,6 +9,7 @@ const LINK = ',"productUrl":';
 const CATEGORIES = ',"categories":[';
 const ATTRIBUTES = ',"attributes":[';
 const USER_GROUPS = ',"userGroups":[';
+const ROW = ',"row":';
 const KEY = '{"key":"';
 const VALUE = '","value":"';
 const ANSWERED_GROUP = Buffer.from(',"groupId":');
@@ -88,7 +89,7 @@ export class AnswerWriter {
     const { identifier, groupIdentifier: groupId, name, productUrl: link, images } = product;
     const fields = JSON.stringify({ identifier, groupId, name, link, images }).slice(1, -1);
     const categories = describeCategories(product.categories, (path) => this.categoryIdOf(path) ?? 0);
-    const facts = describeFacts(listFacts(product.attributes, this.byKey));
+    const facts = describeFacts(listFacts(product.attributes, this.byKey, true));
     return Buffer.from(`${fields},"categories":[${categories}],"facts":[${facts}]`);
   }
 
@@ -100,7 +101,7 @@ export class AnswerWriter {
     const categories = text.indexOf(CATEGORIES, link);
     const attributes = text.indexOf(ATTRIBUTES, categories);
     if (group < 0 || link < 0 || categories < 0 || attributes < 0) return false;
-    if (text.includes(USER_GROUPS, attributes)) return false;
+    if (text.includes(USER_GROUPS, attributes) || text.includes(ROW, attributes)) return false;
     answers.copy(bytes, 1, group);
     answers.add(ANSWERED_GROUP);
     answers.copy(bytes, group + GROUP.length, link);

@@ -136,23 +136,31 @@ export interface Fact {
   readonly attribute: Attribute;
   readonly value: string;
   readonly userGroups?: readonly string[] | undefined;
+  readonly row?: string | number | undefined;
 }
 
-/** @returns the facts of raw attributes by `indexByKey`; equal strings of one attribute are one, for all their groups */
+/**
+ * @param areRowsApart whether equal strings of several rows are several facts, each with its row
+ * @returns the facts of raw attributes by `indexByKey`; equal strings of one attribute are one, for all their groups
+ */
 export function listFacts(
   values: readonly AttributeValue[],
   byKey: ReadonlyMap<string, Attribute>,
+  areRowsApart = false,
 ): readonly Fact[] {
   const facts = new Map<string, Fact>();
-  for (const { key, value, userGroups } of values) {
+  for (const { key, value, userGroups, ...uploaded } of values) {
+    const row = areRowsApart ? uploaded.row : undefined;
     const attribute = byKey.get(key);
     if (attribute === undefined || !isFact(value, attribute)) continue;
-    const id = `${attribute.id} ${value}`;
+    const id =
+      row === undefined ? `${attribute.id} ${value}` : JSON.stringify([attribute.id, value, `${row}`]);
     const first = facts.get(id);
     facts.set(id, {
       attribute,
       value,
       userGroups: first === undefined ? userGroups : joinGroups(first.userGroups, userGroups),
+      row,
     });
   }
   return [...facts.values()];
@@ -165,10 +173,11 @@ const joinGroups = (a: Fact['userGroups'], b: Fact['userGroups']): Fact['userGro
 /** @returns facts as answers have them, JSON with commas between */
 export const describeFacts = (facts: readonly Fact[]): string =>
   facts
-    .map(({ attribute: { id, name, type }, value, userGroups }) =>
+    .map(({ attribute: { id, name, type }, value, userGroups, row }) =>
       JSON.stringify({
         ...{ attributeId: id, attribute: name, valueId: computeValueId(id, value), value, type },
         ...(userGroups && { userGroups }),
+        ...(row !== undefined && { row }),
       }),
     )
     .join(',');

@@ -2,6 +2,10 @@ import { Type } from 'typebox';
 import { ListQuery, oneOf, orNull, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
 import { WireTaskSchema } from '../../tasks/tasks.ts';
 
+const UploadedRow = Type.Optional(
+  Type.Union([Type.String(), Type.Integer()], { description: 'as uploaded' }),
+);
+
 /** Source: docs/interface.md §2.2. */
 const Fact = Type.Object(
   {
@@ -11,6 +15,7 @@ const Fact = Type.Object(
     value: Type.String({ description: 'as uploaded' }),
     type: Type.String(),
     userGroups: Type.Optional(Type.Array(Type.String())),
+    row: UploadedRow,
   },
   { title: 'Fact' },
 );
@@ -198,6 +203,7 @@ const DescribedValue = Type.Object(
     key: Type.String(),
     value: Type.String({ description: 'as uploaded' }),
     userGroups: Type.Optional(Type.Array(Type.String())),
+    row: UploadedRow,
     attribute: orNull(Type.String(), 'null: the ontology does not know it'),
     fact: orNull(
       Type.Object({

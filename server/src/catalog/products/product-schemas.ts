@@ -13,6 +13,7 @@ export const IMAGES = 200;
 const CATEGORIES = 100;
 const CATEGORY_LEVELS = 20;
 const USER_GROUPS = 1_000;
+const ROW_LENGTH = 64;
 
 /** `isText` refuses NUL and unpaired surrogates: no store keeps them and no JSON of ours could hold them. */
 const text = (minLength: number, maxLength: number) => Type.String({ minLength, maxLength, isText: true });
@@ -40,11 +41,20 @@ export const CategorySchema = Type.Object(
   closed,
 );
 
+const Row = Type.Optional(
+  Type.Unsafe<string | number | null>({
+    ...{ ...text(1, ROW_LENGTH), type: ['string', 'integer', 'null'] },
+    ...{ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
+    description: 'values of one product with the same row belong together',
+  }),
+);
+
 export const ValueSchema = Type.Object(
   {
     key: text(1, KEY_LENGTH),
     value: Type.Unsafe({ ...text(0, VALUE_LENGTH), type: ['string', 'null'] }),
     userGroups: orNull(UserGroups),
+    row: Row,
   },
   closed,
 );
@@ -83,7 +93,7 @@ const PatchValue = Type.Unsafe({
   maxLength: VALUE_LENGTH,
   isText: true,
   required: ['value'],
-  properties: { value: ValueSchema.properties.value, userGroups: orNull(UserGroups) },
+  properties: { value: ValueSchema.properties.value, userGroups: orNull(UserGroups), row: Row },
   additionalProperties: false,
 });
 

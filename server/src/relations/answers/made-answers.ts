@@ -1,8 +1,7 @@
-import type { Operator } from '../../catalog/filters/filters.ts';
 import { type AnswerForm, makeItem } from '../../catalog/lookup/lookup.ts';
 import { type Attribute, indexByKey } from '../../catalog/ontology/ontology.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
-import { type BoundRule, compileRule, isListed } from '../definitions/definitions.ts';
+import { type BoundRule, isListed } from '../definitions/definitions.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
 import {
   type CatalogMark,
@@ -14,6 +13,7 @@ import {
   type RelationView,
   type SearchedRelation,
   searchRelated,
+  toSearchedRule,
 } from '../search/search.ts';
 /** What is to be answered for each product, in this order. */
 export interface RequestedTag {
@@ -27,6 +27,8 @@ export interface RelateInput {
   readonly tags: readonly RequestedTag[];
   readonly form: AnswerForm;
   readonly explain: boolean;
+  /** Whether entries name the attributes without a value that they are there by. */
+  readonly assumed: boolean;
   readonly brandAttribute: string;
 }
 
@@ -168,12 +170,14 @@ export class CatalogRelations {
     relation: AnsweringRelation,
     { requested, found, input }: { requested: Requested; found: FoundGroups; input: RelateInput },
   ): string {
-    const { matchType, groups } = found;
+    const { matchType, groups, assumed } = found;
     let relevance = HIGHEST_RELEVANCE;
     const now = { version: this.version, findDocument: view.findDocument };
     const describe = (productId: number) => {
       const known = this.items.find(input, productId, now);
-      const item = `${known ?? this.describeProduct(view, productId, input)}${relevance--}`;
+      const missing = input.assumed ? assumed?.get(productId) : undefined;
+      const said = missing === undefined ? '' : `,"assumed":${JSON.stringify(missing)}`;
+      const item = `${known ?? this.describeProduct(view, productId, input)}${relevance--}${said}`;
       if (!input.explain) return `${item}}`;
       const explained = explainItem(view, relation, { ...requested, productId, matchType });
       return `${item},"explain":${JSON.stringify(explained)}}`;
@@ -230,7 +234,7 @@ const toAnswering = ({ id, definition, ...relation }: ServedRelation): Answering
   isListed: isListed(definition),
   twoWay: relation.twoWay,
   excludeSameGroup: relation.excludeSameGroup,
-  operators: compileRule(relation.bound).comparisons.map(({ operator }): Operator => operator),
+  ...toSearchedRule(relation.bound),
   head: `{"name":${JSON.stringify(definition.name)},"id":${id},"matchType":`,
   localization: `"localization":${JSON.stringify({ names: definition.names })},`,
 });

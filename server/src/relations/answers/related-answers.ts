@@ -25,6 +25,7 @@ export interface RelatedRequest extends IncludedRelations {
   readonly identifiers: readonly string[];
   readonly form: AnswerForm;
   readonly explain: boolean;
+  readonly assumed?: boolean | undefined;
 }
 
 /** A part of an answer. */
@@ -69,11 +70,11 @@ export function createRelatedAnswers({ store, cache, recallSettings }: RelatedAn
     request: RelatedRequest,
     signal: AbortSignal,
   ): Promise<RelatedSteps> => {
-    const { identifiers, form, explain } = request;
+    const { identifiers, form, explain, assumed = false } = request;
     const { brandAttribute } = await recallSettings(project.id);
     const { mark, relations } = await store.open(project.id);
     const tags = planAnswer(request, relations);
-    const input = { projectId: project.id, identifiers, tags, form, explain, brandAttribute };
+    const input = { projectId: project.id, identifiers, tags, form, explain, assumed, brandAttribute };
     const read = (missing: RelateInput, met: CatalogMark) => store.relate({ ...missing, ...met }, signal);
     return answerInSteps(input, {
       memory,
@@ -269,8 +270,8 @@ class AnswerMemory {
     return { bytes: buffer.subarray(0, length), release };
   }
 
-  private numberOf({ tags, form, explain, brandAttribute }: RelateInput): number {
-    const signature = JSON.stringify([tags, form, explain, brandAttribute]);
+  private numberOf({ tags, form, explain, assumed, brandAttribute }: RelateInput): number {
+    const signature = JSON.stringify([tags, form, explain, assumed, brandAttribute]);
     const known = this.signatures.get(signature);
     if (known !== undefined) return known;
     if (this.signatures.size >= SIGNATURES) this.signatures.clear();

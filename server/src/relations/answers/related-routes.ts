@@ -61,7 +61,7 @@ export const relatedRoutes =
     serveRaw(server, 'GET /search/relations/bulk-results', {
       ...{ ...ofMany, ...common, summary: 'Related products of many products', query: BulkQuery },
       async handle({ project, query }, reply) {
-        const requested = { ...readIncluded(query), form: 'bulk' as const, explain: query.explain === true };
+        const requested = { ...readIncluded(query), form: 'bulk' as const, ...readFlags(query) };
         const identifiers = checkSources(readIdentifierList(query.identifiers));
         await refuseCommas(query.identifiers, (some) => catalog.store.hasAny(project.id, some));
         return answer(project, reply, { ...requested, identifiers });
@@ -84,11 +84,7 @@ export const relatedRoutes =
     serveRaw(server, 'GET /search/relations/result', {
       ...{ ...ofOne, ...common, summary: 'Related products of one product', query: SingleQuery },
       async handle({ project, query }, reply) {
-        const requested = {
-          ...readIncluded(query),
-          form: 'single' as const,
-          explain: query.explain === true,
-        };
+        const requested = { ...readIncluded(query), form: 'single' as const, ...readFlags(query) };
         return answer(project, reply, { ...requested, identifiers: [query.identifier] });
       },
     });
@@ -142,12 +138,22 @@ function readIncluded(query: { includeRelations?: string; includeTags?: string }
   };
 }
 
+interface Flags {
+  readonly explain?: boolean | undefined;
+  readonly assumed?: boolean | undefined;
+}
+
+const readFlags = ({ explain, assumed }: Flags) => ({ explain: explain === true, assumed: assumed === true });
+
 /** @throws bad_request for nothing, query_invalid where query and body ask for something else */
 function joinParameters(
-  query: Parameters<typeof readIncluded>[0] & { explain?: boolean },
-  body: Pick<Static<typeof SingleBody>, 'includeRelations' | 'includeTags' | 'explain'>,
-): IncludedRelations & { explain: boolean } {
-  const { explain } = joinTwins({ explain: query.explain }, { explain: body.explain ?? undefined });
+  query: Parameters<typeof readIncluded>[0] & Flags,
+  body: Pick<Static<typeof SingleBody>, 'includeRelations' | 'includeTags' | 'explain' | 'assumed'>,
+): IncludedRelations & Required<Flags> {
+  const flags = joinTwins(
+    { explain: query.explain, assumed: query.assumed },
+    { explain: body.explain ?? undefined, assumed: body.assumed ?? undefined },
+  );
   const { includeRelations, includeTags } = body;
   const sent: IncludedRelations = {
     includeRelations: includeRelations ?? undefined,
@@ -155,7 +161,7 @@ function joinParameters(
   };
   const included = joinTwins(readIncluded(query), sent);
   checkIncluded(included);
-  return { ...included, explain: explain === true };
+  return { ...included, ...readFlags(flags) };
 }
 
 /** What the schemas say, written out. */
@@ -243,6 +249,9 @@ const included = {
   explain: Type.Optional(
     Type.Boolean({ description: 'adds to each product which conditions held, by which values' }),
   ),
+  assumed: Type.Optional(
+    Type.Boolean({ description: 'adds to a product the attributes without a value that it is there by' }),
+  ),
 };
 
 const BulkQuery = Type.Object({
@@ -266,6 +275,7 @@ const sent = {
   includeRelations: Type.Optional(orNull(IncludeRelations)),
   includeTags: Type.Optional(orNull(IncludeTags)),
   explain: Type.Optional(orNull(Type.Boolean())),
+  assumed: Type.Optional(orNull(Type.Boolean())),
 };
 const BulkBody = Type.Object({ identifiers: Type.Optional(Type.Array(Type.String())), ...sent });
 const Identifier = Type.String({ minLength: 1, maxLength: 255 });
@@ -295,7 +305,12 @@ const DataPoint = Type.Object(
   },
   { title: 'DataPoint' },
 );
-const explained = { explain: Type.Optional(RelatedReason) };
+const explained = {
+  assumed: Type.Optional(
+    Type.Array(Type.String(), { description: 'attributes without a value that it is there by (§12.3)' }),
+  ),
+  explain: Type.Optional(RelatedReason),
+};
 const { relevance } = SingleProduct.properties;
 
 const SingleItem = Type.Object({ ...SingleProduct.properties, ...explained });

@@ -6,6 +6,7 @@ export {
   isPair,
   type Judgement,
   judgeElement,
+  listRows,
   type ReadValues,
   type RowedValue,
 } from './match-truth.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { type Comparable, compareValues } from '../../catalog/filters/filters.ts';
-import { encodeKey, encodeRank, encodeValue, RANK_TEXT_BYTES, UNMATCHED_KEY } from './membership.ts';
+import { encodeKey, encodeRank, encodeValue, RANK_TEXT_BYTES, UNMATCHED_KEY } from './index-key.ts';
 
 const number = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0);
 /** No value of a catalog holds a NUL or an unpaired surrogate (docs/interface.md §2.3). */

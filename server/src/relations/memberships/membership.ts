@@ -1,10 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { DerivedFrom, PlacedDocument } from '../../catalog/catalog.ts';
 import {
   COMPARISONS,
   type Comparable,
   type ComparedAttribute,
-  compareValues,
   type Operator,
   type OwnField,
   type ProductView,
@@ -14,11 +12,25 @@ import {
   attributeOf,
   type BoundRule,
   COMPARISONS_PER_RULE,
-  type CompiledMatch,
   type CompiledRule,
   compileRule,
+  judgeElement,
+  type ReadValues,
   type Side,
 } from '../definitions/definitions.ts';
+import { encodeKey, encodeRank, encodeValue, UNMATCHED_KEY } from './index-key.ts';
+import {
+  ENTRIES_PER_PRODUCT,
+  extremeOf,
+  type IndexEntry,
+  listEntries,
+  listKeyed,
+  listProbes,
+  type Probe,
+  pickDecisive,
+  planIndex,
+  type RuleIndex,
+} from './rule-index.ts';
 
 /**
  * On which sides of which relations a product stands, and what the join index must know of it there. Pure: the same
@@ -36,6 +48,11 @@ export interface Membership {
   readonly compared: readonly (string | null)[];
   /** Bytes in base64, one for each combination of values of the equalities; none: it can match nothing. */
   readonly keys: readonly string[];
+  /**
+   * Of a rule with an index of its own: what it compares, JSON in base64. `compared` then has the columns of each
+   * key, one behind another.
+   */
+  readonly values?: string;
 }
 
 /** A rule whose index is there or is being made. */
@@ -44,11 +61,6 @@ export interface BuildRule {
   readonly bound: BoundRule;
 }
 
-/**
- * Combinations of several values in several equalities; beyond it a product's further ones are left out. One product
- * with 2,000 values of two attributes would otherwise make four million rows.
- */
-const KEYS_PER_PRODUCT = 2_000;
 const CACHED_VALUES = 20_000;
 
 /** An attribute that rules use, with what its values were read as: most values of a catalog repeat. */
@@ -70,7 +82,10 @@ export class Memberships {
     const shared = new Map<string, ComparedAttribute>();
     this.rules = builds.map(({ build, bound }) => ({
       build,
-      rule: compileRule({ ...bound, attributes: bound.attributes.map((one) => shareAttribute(shared, one)) }),
+      ...compileIndexed({
+        ...bound,
+        attributes: bound.attributes.map((one) => shareAttribute(shared, one)),
+      }),
       ...{ ranks: new Map(), compared: new Map(), keys: new Map() },
     }));
     const matched = this.rules.flatMap(({ rule }) =>
@@ -112,29 +127,44 @@ export class Memberships {
     const values = new Map(
       this.own.map((own): [ComparedAttribute, Comparable[]] => [own, [product[own.field]]]),
     );
-    for (const { key, value } of attributes) {
-      for (const one of this.byKey.get(key) ?? []) addValue(values, one.attribute, readCached(one, value));
+    const rows = new Map<ComparedAttribute, (string | undefined)[]>();
+    for (const { key, value, row } of attributes) {
+      for (const one of this.byKey.get(key) ?? []) {
+        const count = addValue(values, one.attribute, readCached(one, value));
+        if (row === undefined || count === 0) continue;
+        const known = rows.get(one.attribute) ?? [];
+        known[count - 1] = String(row);
+        rows.set(one.attribute, known);
+      }
     }
     return {
       identifier,
       categories: categories.map(({ path }) => path),
       valuesOf: (attribute) => values.get(attribute) ?? [],
+      rowsOf: (attribute) => rows.get(attribute),
     };
   }
 }
 
+/** @returns how many the attribute has by now; 0 for a text that is no value of it */
 function addValue(
   values: Map<ComparedAttribute, Comparable[]>,
   attribute: ComparedAttribute,
   value: Comparable | undefined,
-): void {
-  if (value === undefined) return;
+): number {
+  if (value === undefined) return 0;
   const known = values.get(attribute);
-  if (known === undefined) values.set(attribute, [value]);
-  else known.push(value);
+  if (known !== undefined) return known.push(value);
+  values.set(attribute, [value]);
+  return 1;
 }
 
 const SIDES = ['source', 'target'] as const;
+
+function compileIndexed(bound: BoundRule): Pick<EncodedRule, 'rule' | 'index'> {
+  const rule = compileRule(bound);
+  return { rule, index: planIndex(rule) };
+}
 
 /** Rules that use the same attribute in the same way share what was read of it. */
 function shareAttribute(
@@ -160,6 +190,7 @@ function readCached({ read, attribute }: ReadAttribute, value: string): Comparab
 interface EncodedRule {
   readonly build: number;
   readonly rule: CompiledRule;
+  readonly index: RuleIndex | undefined;
   readonly ranks: KnownBytes;
   readonly compared: KnownBytes;
   readonly keys: KnownBytes;
@@ -193,9 +224,12 @@ function describeMember(encoded: EncodedRule, side: Side, view: ProductView): Me
   const rank = encodeOnce(encoded.ranks, best, () =>
     encodeRank(best.map((value, at) => ({ value, direction: sort[at]?.direction ?? 'asc' }))),
   );
+  if (encoded.index !== undefined) return describeIndexed(encoded, encoded.index, { side, rank, view });
   const isMatchable = matches.every((match) => view.valuesOf(attributeOf(match, side)).length > 0);
   if (!isMatchable) return { build, side, rank, compared: [], keys: [] };
-  const combined = combine(equalities.map((match) => listKeyed(match, side, view)));
+  const combined = combine(
+    equalities.map((match) => listKeyed(match, side, view.valuesOf(attributeOf(match, side)))),
+  );
   return {
     ...{ build, side, rank },
     compared: comparisons.map((match) => {
@@ -206,31 +240,113 @@ function describeMember(encoded: EncodedRule, side: Side, view: ProductView): Me
   };
 }
 
-/** @returns the values that equal ones of the other side; those of a table stand with the source */
-function listKeyed(match: CompiledMatch, side: Side, view: ProductView): readonly Comparable[] {
-  const { partners } = match;
-  const values = view.valuesOf(attributeOf(match, side));
-  if (side === 'target' || partners === undefined) return listDistinct(values);
-  return listDistinct(values.flatMap((value) => [value, ...(partners.get(value) ?? [])]));
+function describeIndexed(
+  encoded: EncodedRule,
+  index: RuleIndex,
+  { side, rank, view }: { side: Side; rank: string; view: ProductView },
+): Membership {
+  const read: ReadValues = (attribute) => {
+    const rows = view.rowsOf?.(attribute);
+    return view.valuesOf(attribute).map((comparable, at) => ({ comparable, row: rows?.[at] }));
+  };
+  const entries = listEntries(index, side, read).map((entry) => encodeEntry(index, entry, encoded));
+  return {
+    ...{ build: encoded.build, side, rank },
+    compared: entries.flatMap(({ compared }) => compared),
+    keys: entries.map(({ key }) => key),
+    values: packValues(index, side, read),
+  };
 }
 
-const listDistinct = <Value>(values: readonly Value[]) => (values.length < 2 ? values : [...new Set(values)]);
-
-function extremeOf(values: readonly Comparable[], direction: 'asc' | 'desc'): Comparable | undefined {
-  let [best] = values;
-  for (const value of values) {
-    if (best === undefined) return undefined;
-    const order = compareValues(value, best);
-    if (direction === 'asc' ? order < 0 : order > 0) best = value;
-  }
-  return best;
+/** @param known what values were encoded as */
+function encodeEntry(
+  { width }: RuleIndex,
+  { key, columns }: IndexEntry,
+  known: Pick<EncodedRule, 'keys' | 'compared'>,
+) {
+  return {
+    key: encodeOnce(known.keys, key, () => encodeKey(key)),
+    compared: Array.from({ length: width }, (_, at) => {
+      const value = columns[at] ?? null;
+      return value === null ? null : encodeOnce(known.compared, [value], () => encodeValue(value));
+    }),
+  };
 }
 
-/** Of several values the one that any pair could hold with, if one does. */
-function pickDecisive(values: readonly Comparable[], operator: Operator, side: Side): Comparable | undefined {
-  if (operator === 'notEquals') return new Set(values).size === 1 ? values[0] : undefined;
-  const wantsLess = operator === 'less' || operator === 'lessOrEqual';
-  return extremeOf(values, wantsLess === (side === 'target') ? 'asc' : 'desc');
+/** A value alone, or with its row. */
+type PackedValue = Comparable | readonly [Comparable, string];
+
+function packValues({ attributes }: RuleIndex, side: Side, read: ReadValues): string {
+  const values = attributes[side].map((attribute) =>
+    read(attribute).map(
+      ({ comparable, row }): PackedValue => (row === undefined ? comparable : [comparable, row]),
+    ),
+  );
+  return Buffer.from(JSON.stringify(values)).toString('base64');
+}
+
+/** @returns the values of a membership, as they were when it was derived */
+function readValuesOf({ attributes }: RuleIndex, { side, values = '' }: Membership): ReadValues {
+  const packed = JSON.parse(Buffer.from(values, 'base64').toString()) as PackedValue[][];
+  return (attribute) =>
+    (packed[attributes[side].indexOf(attribute)] ?? []).map((one) =>
+      typeof one === 'object' ? { comparable: one[0], row: one[1] } : { comparable: one },
+    );
+}
+
+/** How a source and a target stand, both on their sides already. */
+export interface PairJudgement {
+  readonly holds: boolean;
+  /** Attributes without a value that it holds by. */
+  readonly assumed: readonly string[];
+}
+
+/** @returns a function that judges members of the other side; what the product itself has is read once */
+export function createJudge(index: RuleIndex, member: Membership): (other: Membership) => PairJudgement {
+  const own = readValuesOf(index, member);
+  return (other) => {
+    const across = readValuesOf(index, other);
+    const read = member.side === 'source' ? { source: own, target: across } : { source: across, target: own };
+    const assumed = new Set<string>();
+    for (const element of index.rule.elements) {
+      const judged = judgeElement(element, read);
+      if (judged.truth < 1) return FAILS;
+      for (const name of judged.assumed) assumed.add(name);
+    }
+    return { holds: true, assumed: [...assumed] };
+  };
+}
+
+const FAILS: PairJudgement = { holds: false, assumed: [] };
+
+/** Something to look for in the index: as if a product stood opposite that had this key alone. */
+export interface EncodedProbe {
+  readonly opposite: Membership;
+  readonly operators: readonly Operator[];
+}
+
+interface EncodedProbes {
+  readonly strict: readonly EncodedProbe[];
+  readonly loose: readonly EncodedProbe[];
+}
+
+const probed = new WeakMap<Membership, EncodedProbes>();
+
+/** @returns what finds the members that match, see `Probes`; the same for the same membership */
+export function findProbes(index: RuleIndex, member: Membership): EncodedProbes {
+  const known = probed.get(member) ?? encodeProbes(index, member);
+  probed.set(member, known);
+  return known;
+}
+
+function encodeProbes(index: RuleIndex, { build, side, rank, ...member }: Membership): EncodedProbes {
+  const known = { keys: new Map(), compared: new Map() };
+  const { strict, loose } = listProbes(index, side, readValuesOf(index, { build, side, rank, ...member }));
+  const encode = (probe: Probe): EncodedProbe => {
+    const { key, compared } = encodeEntry(index, probe, known);
+    return { opposite: { build, side, rank, compared, keys: [key] }, operators: probe.operators };
+  };
+  return { strict: strict.map(encode), loose: loose.map(encode) };
 }
 
 function combine(lists: readonly (readonly Comparable[])[]): (readonly Comparable[])[] {
@@ -239,7 +355,7 @@ function combine(lists: readonly (readonly Comparable[])[]): (readonly Comparabl
   for (const values of lists) {
     const longer: (readonly Comparable[])[] = [];
     for (const start of combined) for (const value of values) longer.push([...start, value]);
-    combined = longer.slice(0, KEYS_PER_PRODUCT);
+    combined = longer.slice(0, ENTRIES_PER_PRODUCT);
   }
   return combined;
 }
@@ -263,13 +379,17 @@ export function packMemberships(memberships: readonly Membership[]): string {
   return JSON.stringify(memberships.map(packMembership));
 }
 
-export const packMembership = ({ build, side, rank, compared, keys }: Membership): PackedMembership => [
+export const packMembership = ({
   build,
-  side === 'source' ? 0 : 1,
+  side,
   rank,
   compared,
   keys,
-];
+  values,
+}: Membership): PackedMembership => {
+  const packed = [build, side === 'source' ? 0 : 1, rank, compared, keys] as const;
+  return values === undefined ? packed : [...packed, values];
+};
 
 /** PostgreSQL reads it too: the statements of `postgres/search-store.ts` know the places of its parts. */
 export type PackedMembership = readonly [
@@ -278,17 +398,19 @@ export type PackedMembership = readonly [
   string,
   readonly (string | null)[],
   readonly string[],
+  string?,
 ];
 
 export const unpackMemberships = (packed: string): Membership[] =>
   (JSON.parse(packed) as PackedMembership[]).map(toMembership);
 
-const toMembership = ([build, side, rank, compared, keys]: PackedMembership): Membership => ({
+const toMembership = ([build, side, rank, compared, keys, values]: PackedMembership): Membership => ({
   build,
   side: side === 0 ? 'source' : 'target',
   rank,
   compared,
   keys,
+  ...(values !== undefined && { values }),
 });
 
 /** @returns one membership; of a text only its part is parsed: no brackets stand within base64 */
@@ -304,71 +426,9 @@ export function unpackMember(
   }
   const start = packed.indexOf(`[${build},${place},`);
   if (start < 0) return undefined;
-  return toMembership(JSON.parse(packed.slice(start, packed.indexOf(']]', start) + 2)) as PackedMembership);
-}
-
-/**
- * Values as bytes that a store compares from the left: equal keys are equal values, ranks and compared values sort as
- * the values do. Numbers take 8 bytes; text is UTF-8 up to a NUL, which no value holds (docs/interface.md §2.3). What an
- * index holds is bounded: a row of PostgreSQL's takes 2,704 bytes in all (nbtree, a third of a page).
- */
-
-const PRESENT = Buffer.from([0]);
-const MISSING = Buffer.from([1]);
-
-/** The key of a product that is on the side but that no other product can match. */
-export const UNMATCHED_KEY = Buffer.from([0]);
-const MATCHED = Buffer.from([1]);
-const HASHED = Buffer.from([2]);
-
-/** A longer key is its SHA-256: keys are compared for equality and nothing else. */
-const KEY_BYTES = 512;
-
-/** Of a text, so much decides where a product stands; 8 sorts and the longest key then fit an index row. */
-export const RANK_TEXT_BYTES = 256;
-
-/** Of one value for each equality of a rule. */
-export function encodeKey(values: readonly Comparable[]): Buffer {
-  const key = Buffer.concat([MATCHED, ...values.map(encodeValue)]);
-  if (key.length <= KEY_BYTES) return key;
-  return Buffer.concat([HASHED, createHash('sha256').update(key).digest()]);
-}
-
-/** Where a product stands among others: its value for each sort; without one it is last, whatever the direction. */
-export function encodeRank(
-  values: readonly { readonly value: Comparable | undefined; readonly direction: 'asc' | 'desc' }[],
-): Buffer {
-  return Buffer.concat(
-    values.flatMap(({ value, direction }) => {
-      if (value === undefined) return [MISSING];
-      const bytes = typeof value === 'number' ? encodeNumber(value) : encodeStart(value);
-      if (direction === 'desc') for (let at = 0; at < bytes.length; at += 1) bytes[at] = ~(bytes[at] ?? 0);
-      return [PRESENT, bytes];
-    }),
-  );
-}
-
-/** @returns bytes that sort as values of one kind do */
-export function encodeValue(value: Comparable): Buffer {
-  return typeof value === 'number' ? encodeNumber(value) : Buffer.from(`${value}\0`);
-}
-
-/** A character may be cut: bytes are compared, and never read. */
-function encodeStart(text: string): Buffer {
-  const bytes = encodeValue(text);
-  if (bytes.length <= RANK_TEXT_BYTES + 1) return bytes;
-  const cut = Buffer.from(bytes.subarray(0, RANK_TEXT_BYTES + 1));
-  cut[RANK_TEXT_BYTES] = 0;
-  return cut;
-}
-
-/** IEEE 754 sorts like its bits once the sign is turned round, and all bits of a negative number. */
-function encodeNumber(value: number): Buffer {
-  const bytes = Buffer.allocUnsafe(8);
-  bytes.writeDoubleBE(value);
-  if (value < 0) for (let at = 0; at < 8; at += 1) bytes[at] = ~(bytes[at] ?? 0);
-  else bytes[0] = (bytes[0] ?? 0) | 0x80;
-  return bytes;
+  // Behind the values that are compared, the keys and the rest.
+  const end = [1, 2, 3].reduce((at) => packed.indexOf(']', at) + 1, start);
+  return toMembership(JSON.parse(packed.slice(start, end)) as PackedMembership);
 }
 
 /** The rows of the join index that stand for a document, whichever store keeps them. */
@@ -412,6 +472,13 @@ export function listMembers(placed: readonly PlacedRow[]): MemberRow[] {
   return index.list();
 }
 
+/** @returns what is compared of the entry with the key at the place */
+export function comparedAt({ compared, keys, values }: Membership, at: number): Membership['compared'] {
+  if (values === undefined) return compared;
+  const width = compared.length / Math.max(1, keys.length);
+  return compared.slice(at * width, (at + 1) * width);
+}
+
 /** Rows by the list in which they lie: the members of a side that have the same key. */
 class IndexRows {
   private readonly lists = new Map<string, { readonly row: MemberRow; readonly order: string }[]>();
@@ -421,9 +488,9 @@ class IndexRows {
     const { build, side, keys } = membership;
     const rank = Buffer.from(membership.rank, 'base64');
     const order = rank.toString('latin1');
-    const compared = membership.compared.map(decode);
-    for (const name of keys.length === 0 ? [UNMATCHED] : keys) {
+    for (const [at, name] of (keys.length === 0 ? [UNMATCHED] : keys).entries()) {
       const key = this.decodeKey(name);
+      const compared = comparedAt(membership, at).map(decode);
       const row = { build, side: sideNumber(side), key, rank, productId, document, group, compared };
       const list = `${build} ${side} ${name}`;
       const known = this.lists.get(list);

@@ -1,22 +1,27 @@
 /**
  * The door of memberships: which products stand on which side of which relation, by keys that sort as values do.
  */
+export { UNMATCHED_KEY } from './index-key.ts';
 export {
   type BuildRule,
   COMPARED_COLUMNS,
+  comparedAt,
+  createJudge,
+  type EncodedProbe,
+  findProbes,
   isMatch,
   listMembers,
   type MemberRow,
   type Membership,
   Memberships,
   type PackedMembership,
+  type PairJudgement,
   type PlacedMemberships,
   type PlacedRow,
   packDerived,
   packMembership,
   packMemberships,
   sideNumber,
-  UNMATCHED_KEY,
   unpackDerived,
   unpackMember,
   unpackMemberships,
@@ -41,3 +46,4 @@ export {
   type WalkedDocument,
 } from './relation-plan.ts';
 export { createRelationBuilds } from './relation-tasks.ts';
+export { planIndex, type RuleIndex } from './rule-index.ts';

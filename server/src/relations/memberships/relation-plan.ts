@@ -4,8 +4,6 @@ import type { UploadedProduct } from '../../catalog/products/products.ts';
 import {
   type BoundRule,
   bindRule,
-  compileRule,
-  isIndexed,
   type Relation,
   type RelationDefinition,
   type RelationState,
@@ -95,17 +93,6 @@ export type Binding =
       readonly excludeSameGroup: 0 | 1;
     };
 
-/** Alternatives, rows and missing values that pass have no index yet. */
-const refuseUnindexed = (result: ReturnType<typeof bindRule>): ReturnType<typeof bindRule> =>
-  'problem' in result || compileRule(result.bound).isPlain
-    ? result
-    : { problem: 'alternatives, rows and missing values that pass cannot be answered yet' };
-
-const bind = (definition: RelationDefinition, attributes: readonly Attribute[]) => {
-  const result = bindRule(ruleOf(definition), attributes);
-  return isIndexed(definition) ? refuseUnindexed(result) : result;
-};
-
 /** `builds`: those that the relation has now. */
 export function planBinding(
   { definition: text, problem, active, next }: RelationRow,
@@ -113,7 +100,7 @@ export function planBinding(
   builds: readonly { readonly id: number; readonly rule: string }[],
 ): Binding {
   const definition = JSON.parse(text) as RelationDefinition;
-  const result = bind(definition, attributes);
+  const result = bindRule(ruleOf(definition), attributes);
   if ('problem' in result) {
     return result.problem === problem ? { kind: 'same' } : { kind: 'problem', problem: result.problem };
   }

@@ -37,11 +37,14 @@ export class CatalogColumns {
   /** Of equal lists of paths the first one stands for all. */
   private readonly pathLists = new Map<string, Paths>();
   private readonly keys = new Map<string, number>();
+  private readonly keyNames: string[] = [];
   private readonly texts: string[] = [];
   private numbers = new Map<string, number>();
   /** Where the values of each product begin. */
   private readonly starts: number[] = [0];
   private values = new Uint32Array(1024);
+  /** By the place of the value in `values`. */
+  private readonly rows = new Map<number, string>();
 
   get count(): number {
     return this.ids.length;
@@ -66,9 +69,10 @@ export class CatalogColumns {
     this.paths.push(this.sharePaths(categories.map(({ path }) => path)));
     const start = this.starts[place] as number;
     this.reserve(start, attributes.length * 2);
-    for (const [at, { key, value }] of attributes.entries()) {
+    for (const [at, { key, value, row }] of attributes.entries()) {
       this.values[start + at * 2] = this.numberKey(key);
       this.values[start + at * 2 + 1] = this.numberText(value);
+      if (row !== undefined) this.addRow(start + at * 2, String(row));
     }
     this.starts.push(start + attributes.length * 2);
   }
@@ -130,6 +134,28 @@ export class CatalogColumns {
     return (place) => this.readValues(place, needed, (text) => this.readText(text, attribute, known));
   }
 
+  /** @returns the rows of these values of a product, see `readerOf` */
+  rowsAt(place: number, attribute: ComparedAttribute): readonly (string | undefined)[] | undefined {
+    if (this.rows.size === 0 || attribute.field !== undefined) return undefined;
+    const isOf = (at: number) => {
+      const key = this.keyNames[this.values[at] as number] as string;
+      return attribute.keys.includes(key) && this.isValue(at, attribute);
+    };
+    const found: (string | undefined)[] = [];
+    for (let at = this.starts[place] as number; at < (this.starts[place + 1] as number); at += 2)
+      if (isOf(at)) found.push(this.rows.get(at));
+    return found;
+  }
+
+  private isValue(at: number, attribute: ComparedAttribute): boolean {
+    return readComparable(this.texts[this.values[at + 1] as number] as string, attribute) !== undefined;
+  }
+
+  private addRow(at: number, row: string): void {
+    this.rows.set(at, row);
+    this.bytes += weigh(row) + ENTRY_BYTES;
+  }
+
   private readValues(
     place: number,
     needed: Uint8Array,
@@ -184,7 +210,7 @@ export class CatalogColumns {
     if (known !== undefined) return known;
     this.bytes += weigh(key) + ENTRY_BYTES;
     this.keys.set(key, this.keys.size);
-    return this.keys.size - 1;
+    return this.keyNames.push(key) - 1;
   }
 
   private numberText(text: string): number {
@@ -250,6 +276,10 @@ class ColumnProduct implements MovingView {
       this.readers.set(attribute, read);
     }
     return read(this.place);
+  }
+
+  rowsOf(attribute: ComparedAttribute): readonly (string | undefined)[] | undefined {
+    return this.columns.rowsAt(this.place, attribute);
   }
 }
 

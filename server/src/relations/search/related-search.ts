@@ -1,8 +1,25 @@
 import type { Operator } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
-import type { Side } from '../definitions/definitions.ts';
-import { isMatch, type Membership, unpackMember } from '../memberships/memberships.ts';
-import type { Candidate, CandidateSearch, FoundSource, RelationView, Variant } from './related-view.ts';
+import { type BoundRule, compileRule, type Side } from '../definitions/definitions.ts';
+import {
+  createJudge,
+  type EncodedProbe,
+  findProbes,
+  isMatch,
+  type Membership,
+  type PairJudgement,
+  planIndex,
+  type RuleIndex,
+  unpackMember,
+} from '../memberships/memberships.ts';
+import {
+  type Candidate,
+  type CandidateSearch,
+  type FoundSource,
+  mergeRanked,
+  type RelationView,
+  type Variant,
+} from './related-view.ts';
 
 export type MatchType = 'FIRST_WAY' | 'SECOND_WAY';
 
@@ -10,6 +27,8 @@ export type MatchType = 'FIRST_WAY' | 'SECOND_WAY';
 export interface FoundGroups {
   readonly matchType: MatchType;
   readonly groups: readonly (readonly number[])[];
+  /** Products that match only by assumption, with the attributes that have no value. */
+  readonly assumed?: ReadonlyMap<number, readonly string[]>;
 }
 
 /** A relation as the search needs it. */
@@ -20,6 +39,14 @@ export interface SearchedRelation {
   readonly twoWay: boolean;
   readonly excludeSameGroup: boolean;
   readonly operators: readonly Operator[];
+  /** Of a rule that is not plain. */
+  readonly index?: RuleIndex | undefined;
+}
+
+/** @returns what the search needs of a rule */
+export function toSearchedRule(bound: BoundRule): Pick<SearchedRelation, 'operators' | 'index'> {
+  const rule = compileRule(bound);
+  return { operators: rule.comparisons.map(({ operator }) => operator), index: planIndex(rule) };
 }
 
 /** A product that is asked about. */
@@ -39,10 +66,12 @@ export function searchRelated(
   relation: SearchedRelation,
   searched: SearchedProduct,
 ): FoundGroups {
-  const groups = searchSide(view, relation, { ...searched, side: 'target' });
-  if (groups.length > 0 || !relation.twoWay) return { matchType: 'FIRST_WAY', groups };
+  const found = searchSide(view, relation, { ...searched, side: 'target' });
+  if (found.groups.length > 0 || !relation.twoWay) return { matchType: 'FIRST_WAY', ...found };
   const back = searchSide(view, relation, { ...searched, side: 'source' });
-  return back.length > 0 ? { matchType: 'SECOND_WAY', groups: back } : { matchType: 'FIRST_WAY', groups: [] };
+  return back.groups.length > 0
+    ? { matchType: 'SECOND_WAY', ...back }
+    : { matchType: 'FIRST_WAY', groups: [] };
 }
 
 /** `side`: where the related products stand. */
@@ -50,16 +79,18 @@ export function searchSide(
   view: RelationView,
   relation: SearchedRelation,
   { source, identifier, limit, side }: SearchedProduct & { side: Side },
-): (readonly number[])[] {
-  if (relation.isListed) return searchLinked(view, relation, { identifier, limit, side });
-  return source === undefined ? [] : searchRule(view, relation, { source, limit, side });
+): Omit<FoundGroups, 'matchType'> {
+  if (relation.isListed) return { groups: searchLinked(view, relation, { identifier, limit, side }) };
+  const listed = source === undefined ? [] : searchRule(view, relation, { source, limit, side });
+  const assumed = new Map(listed.flatMap((group) => group.assumed));
+  return { groups: listed.map(({ products }) => products), ...(assumed.size > 0 && { assumed }) };
 }
 
 function searchRule(
   view: RelationView,
   relation: SearchedRelation,
   searched: { source: FoundSource; limit: number; side: Side },
-): (readonly number[])[] {
+): readonly ListedGroup[] {
   const { source, limit, side } = searched;
   const query = toSearch(relation, searched);
   if (query === undefined) return [];
@@ -69,32 +100,36 @@ function searchRule(
     source.memberships.some((one) => one.build === relation.build && one.side === side);
   const listed =
     isAmong || view.share === undefined ? listGroups(view, query, source.productId) : share(view, query);
-  return listed
-    .filter(({ group }) => group !== query.excluded)
-    .slice(0, limit)
-    .map(({ products }) => products);
+  return listed.filter(({ group }) => group !== query.excluded).slice(0, limit);
+}
+
+/** A search of a side, of a rule that is plain or has an index of its own. */
+interface SideSearch extends CandidateSearch {
+  readonly index: RuleIndex | undefined;
 }
 
 /** @returns undefined for a product that is not on the other side, or matches nothing there */
 function toSearch(
-  { build, excludeSameGroup, operators }: SearchedRelation,
+  { build, excludeSameGroup, operators, index }: SearchedRelation,
   { source, limit, side }: { source: FoundSource; limit: number; side: Side },
-): CandidateSearch | undefined {
+): SideSearch | undefined {
   const own = side === 'target' ? 'source' : 'target';
   const opposite = source.memberships.find((one) => one.build === build && one.side === own);
   if (opposite === undefined || opposite.keys.length === 0) return undefined;
   const excluded = excludeSameGroup ? source.group : undefined;
-  return { build, side, opposite, operators, limit, excluded };
+  return { build, side, opposite, operators, limit, excluded, index };
 }
 
 interface ListedGroup {
   readonly group: string;
   /** Ids. */
   readonly products: readonly number[];
+  /** Those that match by assumption, with the attributes that have no value. */
+  readonly assumed: readonly (readonly [number, readonly string[]])[];
 }
 
 /** The same list for all products with these values: one group more, as each of them leaves its own out. */
-function share(view: RelationView, query: CandidateSearch): readonly ListedGroup[] {
+function share(view: RelationView, query: SideSearch): readonly ListedGroup[] {
   const all = { ...query, limit: query.limit + 1, excluded: undefined };
   const make = () => listGroups(view, all, undefined);
   return view.share?.(describeSearch(query), make, ({ products }) => 100 + 8 * products.length) ?? [];
@@ -103,40 +138,98 @@ function share(view: RelationView, query: CandidateSearch): readonly ListedGroup
 /** @returns a key that all products with these values have */
 function describeSearch({ build, side, limit, opposite }: CandidateSearch): string {
   const compared = opposite.compared.map((value) => value ?? '-');
+  if (opposite.values !== undefined) return `${build} ${side} ${limit} ${opposite.values}`;
   return `${build} ${side} ${limit} ${opposite.keys.join()} ${compared.join()}`;
 }
 
 /** `asked`: the product that is left out. */
-function listGroups(view: RelationView, query: CandidateSearch, searched: number | undefined): ListedGroup[] {
+function listGroups(view: RelationView, query: SideSearch, searched: number | undefined): ListedGroup[] {
   const groups = new Set<string>();
-  for (const { productId, group } of view.listCandidates(query)) {
+  for (const { productId, group } of listMatching(view, query)) {
     if (productId === searched || group === query.excluded) continue;
     groups.add(group);
     if (groups.size === query.limit) break;
   }
   const isOther = ({ productId }: Variant) => productId !== searched;
+  const judge = toJudge(query);
   return [...groups].map((group) => ({
     group,
-    products: sortVariants(view.listVariants(group).filter(isOther), query),
+    ...sortVariants(view.listVariants(group).filter(isOther), query, judge),
   }));
 }
 
-/** @returns the ids of those that match, by rank, then id */
+type Judge = (member: Membership) => PairJudgement;
+
+function toJudge({ side, opposite, operators, index }: SideSearch): Judge {
+  if (index !== undefined) return createJudge(index, opposite);
+  return (member) => ({
+    holds: side === 'target' ? isMatch(opposite, member, operators) : isMatch(member, opposite, operators),
+    assumed: [],
+  });
+}
+
+/** @returns the ids of those that match, by assumption last, then by rank, then id */
 function sortVariants(
   variants: readonly Variant[],
-  { build, side, opposite, operators }: CandidateSearch,
-): number[] {
-  const matches = (member: Membership) =>
-    side === 'target' ? isMatch(opposite, member, operators) : isMatch(member, opposite, operators);
-  return variants
+  { build, side }: SideSearch,
+  judge: Judge,
+): Omit<ListedGroup, 'group'> {
+  const matching = variants
     .flatMap(({ productId, packed }) => {
       const member = unpackMember(packed, build, side);
-      return member !== undefined && matches(member)
-        ? [{ productId, rank: Buffer.from(member.rank, 'base64') }]
-        : [];
+      const judged = member && judge(member);
+      if (member === undefined || !judged?.holds) return [];
+      return [{ productId, rank: Buffer.from(member.rank, 'base64'), assumed: judged.assumed }];
     })
-    .sort((a, b) => Buffer.compare(a.rank, b.rank) || a.productId - b.productId)
-    .map(({ productId }) => productId);
+    .sort(
+      (a, b) =>
+        Number(a.assumed.length > 0) - Number(b.assumed.length > 0) ||
+        Buffer.compare(a.rank, b.rank) ||
+        a.productId - b.productId,
+    );
+  return {
+    products: matching.map(({ productId }) => productId),
+    assumed: matching.flatMap(({ productId, assumed }) =>
+      assumed.length > 0 ? [[productId, assumed] as const] : [],
+    ),
+  };
+}
+
+/**
+ * @returns matching products in the order of the relation, those that match by assumption behind all others; some several
+ * times
+ */
+function* listMatching(view: RelationView, query: SideSearch): Generator<Candidate, void> {
+  const { index, opposite } = query;
+  if (index === undefined) return yield* view.listCandidates(query);
+  const { strict, loose } = findProbes(index, opposite);
+  const judge = createJudge(index, opposite);
+  // What is not fetched yet is taken for a match: whatever is made of it is made again.
+  for (const candidate of listProbed(view, query, strict))
+    if (index.isExact || judgeCandidate(view, query, { candidate, judge }) !== 'other') yield candidate;
+  for (const candidate of listProbed(view, query, loose))
+    if (judgeCandidate(view, query, { candidate, judge, isAssumed: true }) !== 'other') yield candidate;
+}
+
+function listProbed(view: RelationView, query: SideSearch, probes: readonly EncodedProbe[]) {
+  const isMerged = probes.length > 1;
+  return mergeRanked(probes.map((probe) => view.listCandidates({ ...query, ...probe, isMerged })));
+}
+
+/** @returns whether a candidate matches, by assumption or without any as is asked; `other` for the excluded group, too */
+function judgeCandidate(
+  view: RelationView,
+  { build, side, excluded }: SideSearch,
+  { candidate, judge, isAssumed = false }: { candidate: Candidate; judge: Judge; isAssumed?: boolean },
+): 'match' | 'other' | undefined {
+  if (candidate.group === excluded) return 'other';
+  const variant = view
+    .listVariants(candidate.group)
+    .find(({ productId }) => productId === candidate.productId);
+  const member = variant && unpackMember(variant.packed, build, side);
+  if (member === undefined) return undefined;
+  const { holds, assumed } = judge(member);
+  return holds && assumed.length > 0 === isAssumed ? 'match' : 'other';
 }
 
 /**
@@ -204,7 +297,7 @@ function listBest(
   }
   const query = source && toSearch(relation, { source, limit, side });
   if (query === undefined) return [];
-  if (view.share === undefined) return nameBest(view, view.listCandidates(query), { source, query });
+  if (view.share === undefined) return nameBest(view, listMatching(view, query), { source, query });
   const first = view.share(`first ${describeSearch(query)}`, () => [listFirst(view, query)], weighFirst)[0];
   if (first === undefined) return [];
   const isAmong = first.candidates.some(
@@ -228,9 +321,9 @@ interface FirstCandidates {
 /** Bytes, with texts. */
 const weighFirst = ({ candidates }: FirstCandidates) => 200 + 150 * candidates.length;
 
-function listFirst(view: RelationView, query: CandidateSearch): FirstCandidates {
+function listFirst(view: RelationView, query: SideSearch): FirstCandidates {
   const all = { ...query, limit: query.limit + 1, excluded: undefined };
-  const first = takeFirst(view.listCandidates(all), all.limit);
+  const first = takeFirst(listMatching(view, all), all.limit);
   const candidates = first.map(
     ({ productId, group }): NamedCandidate => ({
       ...{ productId, group },

@@ -57,6 +57,8 @@ export interface FoundSource {
 export interface Candidate {
   readonly productId: number;
   readonly group: string;
+  /** Where it stands, as text that sorts so; those of lists that are merged have it. */
+  readonly rank?: string;
 }
 
 /** What is looked for in a list: those on `side` that stand with the identifier on the other one. */
@@ -85,6 +87,34 @@ export interface CandidateSearch {
   readonly limit: number;
   /** A group that is left out. */
   readonly excluded: string | undefined;
+  /** Whether other lists are read in turn with it. */
+  readonly isMerged?: boolean;
+}
+
+/** @returns what all lists have, by rank, then id */
+export function* mergeRanked<Ranked extends Candidate>(
+  lists: readonly Iterable<Ranked>[],
+): Generator<Ranked, void> {
+  const [only] = lists;
+  // A statement that is read row by row is open until its list ends, or its reader does.
+  if (only !== undefined && lists.length === 1) return yield* only;
+  const heads = lists.flatMap((list) => {
+    const rest = list[Symbol.iterator]();
+    const { value: next } = rest.next();
+    return next === undefined ? [] : [{ rest, next: next as Ranked }];
+  });
+  while (heads.length > 0) {
+    const best = heads.reduce((first, head) => (compareRanked(head.next, first.next) < 0 ? head : first));
+    yield best.next;
+    const { value: next } = best.rest.next();
+    if (next === undefined) heads.splice(heads.indexOf(best), 1);
+    else best.next = next as Ranked;
+  }
+}
+
+function compareRanked({ rank: a = '', ...one }: Candidate, { rank: b = '', ...other }: Candidate): number {
+  if (a === b) return one.productId - other.productId;
+  return a < b ? -1 : 1;
 }
 
 export interface Variant {

@@ -25,7 +25,13 @@ import {
   type Side,
 } from '../definitions/definitions.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
-import { type MatchType, type SearchedRelation, searchRelated, searchSide } from './related-search.ts';
+import {
+  type MatchType,
+  type SearchedRelation,
+  searchRelated,
+  searchSide,
+  toSearchedRule,
+} from './related-search.ts';
 import type { RelationView } from './related-view.ts';
 
 /** Why two products are related or are not. Source: docs/interface.md §12.6. */
@@ -279,10 +285,9 @@ export function explainRelation(
 ): RelationExplanation | { readonly unknown: string } {
   const [from, to] = [view.findUpload(source), view.findUpload(target)];
   if (from === undefined || to === undefined) return { unknown: from === undefined ? source : target };
-  const operators = compileRule(bound).comparisons.map(({ operator }) => operator);
   const { matchType, groups } = searchRelated(
     view,
-    { build, isListed: isListed(definition), twoWay, excludeSameGroup, operators },
+    { build, isListed: isListed(definition), twoWay, excludeSameGroup, ...toSearchedRule(bound) },
     { identifier: source, source: view.findSource(source), limit: SEARCHED_GROUPS },
   );
   const place = groups.flat().indexOf(to.productId);
@@ -346,9 +351,8 @@ const OPPOSITE: Readonly<Record<Side, Side>> = { source: 'target', target: 'sour
 
 /** As the search has it: for a view that fetches what will be looked for. */
 export function toSearched({ build, bound, definition, excludeSameGroup }: ServedRelation): SearchedRelation {
-  const operators = compileRule(bound).comparisons.map(({ operator }) => operator);
   // Both ways are looked for, whatever the relation answers: that is what a two-way one does where it finds nothing.
-  return { build, isListed: isListed(definition), twoWay: true, excludeSameGroup, operators };
+  return { build, isListed: isListed(definition), twoWay: true, excludeSameGroup, ...toSearchedRule(bound) };
 }
 
 /** @returns undefined when the product is not there */
@@ -368,7 +372,9 @@ export function relateProduct(
     const stands = searched.isListed
       ? view.listLinked({ build: searched.build, side: across, identifier }).length > 0
       : (source?.memberships.some((one) => one.build === searched.build && one.side === side) ?? false);
-    const groups = stands ? searchSide(view, searched, { identifier, source, limit, side: across }) : [];
+    const groups = stands
+      ? searchSide(view, searched, { identifier, source, limit, side: across }).groups
+      : [];
     const explain = (productId: number, other: UploadedProduct) => {
       if (searched.isListed) {
         const matchType = side === 'source' ? 'FIRST_WAY' : 'SECOND_WAY';

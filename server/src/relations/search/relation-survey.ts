@@ -11,7 +11,7 @@ import {
   type RelationDefinition,
   type Side,
 } from '../definitions/definitions.ts';
-import { type FoundGroups, type SearchedRelation, searchRelated } from './related-search.ts';
+import { type FoundGroups, type SearchedRelation, searchRelated, toSearchedRule } from './related-search.ts';
 import type { RelationView, StoredUpload } from './related-view.ts';
 import { explainPair, type PairExplanation } from './relation-explain.ts';
 import { isTooLong, type WorkLimit } from './work-limit.ts';
@@ -118,8 +118,7 @@ export async function surveyRelation(
   const every = Math.max(1, Math.ceil(sources / SAMPLE));
   const identifiers = await catalog.sampleMembers(build, 'source', every);
   const targets = await catalog.countMembers(build, 'target');
-  const operators = compileRule(bound).comparisons.map(({ operator }) => operator);
-  const relation = { build, isListed, twoWay, excludeSameGroup, operators };
+  const relation = { build, isListed, twoWay, excludeSameGroup, ...toSearchedRule(bound) };
   const tally = new Tally(identifiers);
   await searchSources(catalog, { relation, tally, limit: limit.within(searchMs) });
   const isEarly = tally.looked < identifiers.length;

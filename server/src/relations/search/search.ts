@@ -9,6 +9,7 @@ export {
   type RelatedSearch,
   type SearchedRelation,
   searchRelated,
+  toSearchedRule,
 } from './related-search.ts';
 export {
   type Candidate,
@@ -21,6 +22,7 @@ export {
   LINKED_AT_MOST,
   type LinkedProduct,
   type LinkSearch,
+  mergeRanked,
   type RankedPlace,
   type RelationView,
   type ShareLists,

@@ -1,12 +1,13 @@
 import { COMPARISONS, type Operator } from '../../catalog/filters/filters.ts';
 import type { BoundRule, Side } from '../definitions/definitions.ts';
-import { type Membership, Memberships, packMembership } from '../memberships/memberships.ts';
+import { comparedAt, type Membership, Memberships, packMembership } from '../memberships/memberships.ts';
 import { type CatalogColumns, findEdge } from './catalog-columns.ts';
 import {
   type Candidate,
   type CandidateSearch,
   FetchedView,
   type FoundSource,
+  mergeRanked,
   type RelationView,
   type ShareLists,
   SORTED_AT_MOST,
@@ -167,6 +168,13 @@ interface Member extends Candidate {
   readonly membership: Membership;
 }
 
+/** A member with one of its keys. */
+interface KeyedMember {
+  readonly member: Member;
+  /** The place of the key. */
+  readonly at: number;
+}
+
 /** Bytes as text that sorts as they do. */
 interface ReadMember extends Candidate {
   readonly rank: string;
@@ -184,7 +192,7 @@ interface KeyedList {
 class MemberLists {
   private readonly members: Readonly<Record<Side, readonly Member[]>>;
   /** By key; made when they are needed first, as most rules are asked one way only. */
-  private readonly byKey = new Map<Side, Map<string, Member[]>>();
+  private readonly byKey = new Map<Side, Map<string, KeyedMember[]>>();
   private readonly lists = new Map<string, KeyedList>();
   private readonly decoded = new Map<string, string>();
 
@@ -195,8 +203,7 @@ class MemberLists {
   *listCandidates({ side, opposite, operators }: CandidateSearch): Generator<Candidate, void> {
     const conditions = this.describeConditions(opposite, operators, side);
     const found = opposite.keys.map((key) => listInReach(this.listOf(side, key), conditions));
-    if (found.length === 1) yield* found[0] as Iterable<ReadMember>;
-    else yield* merge(found);
+    yield* mergeRanked(found);
   }
 
   private listOf(side: Side, key: string): KeyedList {
@@ -209,25 +216,25 @@ class MemberLists {
     return made;
   }
 
-  private keysOf(side: Side): Map<string, Member[]> {
+  private keysOf(side: Side): Map<string, KeyedMember[]> {
     const known = this.byKey.get(side);
     if (known !== undefined) return known;
-    const made = new Map<string, Member[]>();
+    const made = new Map<string, KeyedMember[]>();
     for (const member of this.members[side]) {
-      for (const key of member.membership.keys) {
+      for (const [at, key] of member.membership.keys.entries()) {
         const list = made.get(key);
-        if (list === undefined) made.set(key, [member]);
-        else list.push(member);
+        if (list === undefined) made.set(key, [{ member, at }]);
+        else list.push({ member, at });
       }
     }
     this.byKey.set(side, made);
     return made;
   }
 
-  private readMember({ productId, group, membership: { rank, compared } }: Member): ReadMember {
+  private readMember({ member: { productId, group, membership }, at }: KeyedMember): ReadMember {
     return {
-      ...{ productId, group, rank: this.decode(rank) },
-      compared: compared.map((value) => (value === null ? null : this.decode(value))),
+      ...{ productId, group, rank: this.decode(membership.rank) },
+      compared: comparedAt(membership, at).map((value) => (value === null ? null : this.decode(value))),
     };
   }
 
@@ -292,20 +299,6 @@ function findNear(list: KeyedList, { at, holds, reach }: Condition): ReadMember[
 }
 
 const firstOf = ({ compared }: ReadMember): string => compared[0] ?? '';
-
-function* merge(lists: readonly Generator<ReadMember, void>[]): Generator<ReadMember, void> {
-  const heads = lists.flatMap((rest) => {
-    const { value: next } = rest.next();
-    return next === undefined ? [] : [{ rest, next }];
-  });
-  while (heads.length > 0) {
-    const best = heads.reduce((first, head) => (byRank(head.next, first.next) < 0 ? head : first));
-    yield best.next;
-    const { value: next } = best.rest.next();
-    if (next === undefined) heads.splice(heads.indexOf(best), 1);
-    else best.next = next;
-  }
-}
 
 const byRank = (a: ReadMember, b: ReadMember): number => compare(a.rank, b.rank) || a.productId - b.productId;
 

@@ -4,7 +4,6 @@ import type { CatalogRelations, MetRelateInput } from '../answers/answers.ts';
 import {
   type BoundRule,
   bindRule,
-  compileRule,
   isIndexed,
   isListed,
   type RelationDefinition,
@@ -33,6 +32,7 @@ import {
   surveyRelation,
   type TriedCatalog,
   toSearched,
+  toSearchedRule,
   tryOnColumns,
   WorkLimit,
 } from '../search/search.ts';
@@ -248,7 +248,7 @@ export const toPassed = (relations: readonly ServedRelation[]): PassedRelation[]
       ...{ id, tag: definition.tag },
       searched: {
         ...{ build, twoWay, excludeSameGroup, isListed: isListed(definition) },
-        operators: compileRule(bound).comparisons.map(({ operator }) => operator),
+        ...toSearchedRule(bound),
       },
     }));
 

@@ -55,7 +55,7 @@ const createKey = (name: string, number: number): ScannedKey => ({
   ...{ observed: undefined, measure: undefined, isText: false, hasBlank: false },
 });
 
-const { key: KeySchema, value: TextSchema } = ValueSchema.properties;
+const { key: KeySchema, value: TextSchema, row: RowSchema } = ValueSchema.properties;
 const [KEY, VALUE] = [sizesOf(KeySchema), sizesOf(TextSchema)];
 const SPACE = 0x20;
 const ASCII = 0x80;
@@ -71,6 +71,8 @@ export class AttributeScan {
   readonly distinct: ScannedKey[] = [];
   /** Of each value the number of its key, where it begins and where it ends; those that are null are left out. */
   readonly values = new IntList();
+  /** Where the rows of values begin and end, by the place of the value in `values`. */
+  private readonly rows = new Map<number, readonly [start: number, end: number]>();
   private readonly bytes: Buffer;
   private readonly table: SpanTable;
   private readonly keys: ScannedKey[] = [];
@@ -81,14 +83,24 @@ export class AttributeScan {
   private keyEnd = UNCERTAIN;
   private valueAt = UNCERTAIN;
   private irregularBefore = 0;
+  private row: readonly [start: number, end: number] | undefined;
   private readonly readAny: Reader;
 
   constructor(bytes: Buffer) {
     this.bytes = bytes;
     this.table = new SpanTable(bytes);
+    const readRow = readerOf(bytes, { ...RowSchema, type: ['string', 'integer'] }, new Map());
     const noting = new Map<object, Reader>([
       [KeySchema, (at) => this.afterKey(at)],
       [TextSchema, (at) => this.afterTextOf(at)],
+      [
+        RowSchema,
+        (at) => {
+          const end = readRow(at);
+          if (end >= 0) this.row = [at, end];
+          return end;
+        },
+      ],
     ]);
     this.readAny = readerOf(bytes, ValueSchema, noting);
   }
@@ -132,6 +144,7 @@ export class AttributeScan {
 
   private afterAny(at: number): number {
     const before = irregularities.count;
+    this.row = undefined;
     const end = this.readAny(at);
     if (end < 0) return UNCERTAIN;
     const { found, keyEnd, valueAt } = this;
@@ -139,8 +152,16 @@ export class AttributeScan {
       found.lead = { start: at, length: valueAt - at, irregularities: this.irregularBefore - before };
       this.goTo(found);
     } else this.key = found;
-    if (this.bytes[valueAt] === QUOTE) this.afterValue(valueAt);
+    if (this.bytes[valueAt] !== QUOTE) return end;
+    if (this.row !== undefined) this.rows.set(this.values.length, this.row);
+    this.afterValue(valueAt);
     return end;
+  }
+
+  /** @returns the row of the value at a place of `values` */
+  rowAt(place: number): string | number | undefined {
+    const span = this.rows.size === 0 ? undefined : this.rows.get(place);
+    return span && (JSON.parse(this.bytes.toString('utf8', ...span)) as string | number);
   }
 
   private afterKey(at: number): number {

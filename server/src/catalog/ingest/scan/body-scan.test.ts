@@ -104,6 +104,7 @@ test('the scan takes what is as long as it may be, in characters, and nothing lo
     [255, (count, unit) => ({ attributes: [{ key: unit.repeat(count), value: '' }] })],
     [65_536, (count, unit) => ({ attributes: [{ key: 'k', value: unit.repeat(count) }] })],
     [255, (count, unit) => ({ attributes: [{ key: 'k', value: '', userGroups: [unit.repeat(count)] }] })],
+    [64, (count, unit) => ({ attributes: [{ key: 'k', value: '', row: unit.repeat(count) }] })],
     [255, (count, unit) => ({ settings: { includeUserGroups: [unit.repeat(count)] } })],
     [1_000, (count, unit) => ({ categories: [{ path: [unit.repeat(count)] }] })],
     [20, (count, unit) => ({ categories: [{ path: repeat(count, unit) }] })],

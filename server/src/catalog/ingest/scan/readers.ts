@@ -178,7 +178,8 @@ function createReader(bytes: Buffer, schema: ProductSchema, noting: NotingReader
   const { items, properties = {}, required = [], minItems = 0, maxItems = 0 } = schema;
   switch ([schema.type].flat()[0]) {
     case 'string':
-      return schema.enum ? oneOf(bytes, schema.enum) : text(bytes, sizesOf(schema));
+      if (schema.enum) return oneOf(bytes, schema.enum);
+      return schema.type.includes('integer') ? textOrInteger(bytes, schema) : text(bytes, sizesOf(schema));
     case 'integer':
       return integer(bytes, { least: schema.minimum ?? 0, most: schema.maximum ?? 0 });
     case 'array':
@@ -193,6 +194,12 @@ function createReader(bytes: Buffer, schema: ProductSchema, noting: NotingReader
     default:
       throw new Error(`no reader of the type ${schema.type}`);
   }
+}
+
+function textOrInteger(bytes: Buffer, schema: ProductSchema): Reader {
+  const { minimum: least = 0, maximum: most = 0 } = schema;
+  const [readText, readInteger] = [text(bytes, sizesOf(schema)), integer(bytes, { least, most })];
+  return (at) => (bytes[at] === QUOTE ? readText(at) : readInteger(at));
 }
 
 export function sizesOf(schema: object): Sizes {

@@ -101,14 +101,20 @@ export class ScannedProducts {
     return known;
   }
 
-  /** Calls for each value of a product of one of these keys, with the number of the key. */
-  visitValues(row: number, isVisited: readonly boolean[], visit: (key: number, value: string) => void): void {
+  /** Calls for each value of a product of one of these keys, with the number of the key and the row that it belongs to. */
+  visitValues(
+    row: number,
+    isVisited: readonly boolean[],
+    visit: (key: number, value: string, ofRow: string | number | undefined) => void,
+  ): void {
     const { values } = this.attributes;
     const next = (row + 1) * INTS;
     const end = next < this.ints.length ? this.ints.at(next + VALUES) : values.length;
     for (let at = this.ints.at(row * INTS + VALUES); at < end; at += 3) {
       const key = values.at(at);
-      if (isVisited[key]) visit(key, decodeText(this.bytes, values.at(at + 1), values.at(at + 2)));
+      if (!isVisited[key]) continue;
+      const value = decodeText(this.bytes, values.at(at + 1), values.at(at + 2));
+      visit(key, value, this.attributes.rowAt(at));
     }
   }
 

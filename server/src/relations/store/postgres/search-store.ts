@@ -119,7 +119,8 @@ async function fetchMissing(
   { session, projectId, scale, prefetch = NO_PREFETCH }: ReadOrder,
 ): Promise<number> {
   const { missing } = view;
-  const rules = prefetch.searches.filter(({ relation }) => !relation.isListed);
+  // What is looked for by an index of its own is known only when the source is.
+  const rules = prefetch.searches.filter(({ relation }) => !relation.isListed && !relation.index);
   const lists = missing.sources.size === 0 ? [] : rules.flatMap((one) => describeLists(one, prefetch));
   const pages = [...missing.pages.values()];
   const comparisons = Math.max(0, ...[...lists, ...pages].map(({ operators }) => operators.length));
@@ -210,8 +211,13 @@ function addPages(view: FetchedView, pages: readonly VariantSearch[], rows: read
 
 function readPage(row: FetchedRow | undefined): { page: Candidate[]; last: RankedPlace | undefined } {
   if (row === undefined) return { page: [], last: undefined };
-  const [products, groups] = JSON.parse(row.b) as [number[], string[]];
-  const page = products.map((productId, at) => ({ productId, group: groups[at] as string }));
+  const [products, groups, ranks] = JSON.parse(row.b) as [number[], string[], string[] | null];
+  const page = products.map(
+    (productId, at): Candidate => ({
+      ...{ productId, group: groups[at] as string },
+      ...(ranks && { rank: ranks[at] as string }),
+    }),
+  );
   return { page, last: { rank: row.c, productId: products.at(-1) as number } };
 }
 
@@ -234,7 +240,7 @@ const FETCHED = {
   version: 0,
   /** id: of the product; its identifier, group and memberships. */
   source: 1,
-  /** Of a source, id; a: `build side`; b: JSON of product ids and of groups; c: the last rank. */
+  /** Of a source, id; a: `build side`; b: JSON of product ids, of groups and, of a page, of ranks; c: the last rank. */
   sourceList: 2,
   /** id: the index of the requested page; the rest as above. */
   page: 3,
@@ -343,7 +349,8 @@ select ${FETCHED.version} as kind, catalog_version as id, null as a, null as b, 
 union all
 select ${FETCHED.source}, id, identifier, group_identifier, memberships from source
 union all
-select c.kind, c.id, c.build || ' ' || c.side, json_build_array(json_agg(c.product_id), json_agg(c.group_identifier))::text,
+select c.kind, c.id, c.build || ' ' || c.side, json_build_array(json_agg(c.product_id), json_agg(c.group_identifier),
+    case c.kind when ${FETCHED.page} then json_agg(encode(c.rank, 'hex')) end)::text,
   encode((array_agg(c.rank))[count(*)], 'hex')
 from (select * from candidate c order by c.no, c.place) c
 group by c.no, c.kind, c.id, c.build, c.side

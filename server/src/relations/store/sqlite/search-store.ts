@@ -8,6 +8,7 @@ import {
   expectCandidates,
   type FoundSource,
   growPage,
+  mergeRanked,
   type RelationView,
   type ShareLists,
   SORTED_AT_MOST,
@@ -114,12 +115,11 @@ function* listCandidates(
   search: CandidateSearch,
   limit: WorkLimit | undefined,
 ): Generator<RankedCandidate, void> {
-  const isAlone = search.opposite.keys.length === 1;
+  const isAlone = search.opposite.keys.length === 1 && search.isMerged !== true;
   const lists = search.opposite.keys.map((key) =>
     listOfKey(file, search, { key: Buffer.from(key, 'base64'), isAlone, limit }),
   );
-  if (isAlone) yield* lists[0] as Generator<RankedCandidate, void>;
-  else yield* mergeLists(lists);
+  yield* mergeRanked(lists);
 }
 
 function* listOfKey(
@@ -230,21 +230,6 @@ function isNear(file: CatalogFile, place: readonly [number, number, Uint8Array],
     .get(...place, seek.value);
   return Number(found?.count) < SORTED_AT_MOST;
 }
-
-function* mergeLists(lists: readonly Generator<RankedCandidate, void>[]): Generator<RankedCandidate, void> {
-  const heads = lists.map((list) => ({ list, next: list.next().value }));
-  for (;;) {
-    const [best] = heads
-      .filter((head): head is { list: typeof head.list; next: RankedCandidate } => head.next !== undefined)
-      .sort((a, b) => compare(a.next, b.next));
-    if (best === undefined) return;
-    yield best.next;
-    (best as { next: RankedCandidate | undefined }).next = best.list.next().value ?? undefined;
-  }
-}
-
-const compare = (a: RankedCandidate, b: RankedCandidate) =>
-  a.rank === b.rank ? a.productId - b.productId : a.rank < b.rank ? -1 : 1;
 
 function listVariants(file: CatalogFile, group: string): Variant[] {
   return file

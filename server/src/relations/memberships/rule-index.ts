@@ -1,0 +1,313 @@
+import {
+  type Comparable,
+  type ComparedAttribute,
+  compareValues,
+  type Operator,
+} from '../../catalog/filters/filters.ts';
+import {
+  attributeOf,
+  type CompiledElement,
+  type CompiledMatch,
+  type CompiledRule,
+  compiledOf,
+  listRows,
+  type ReadValues,
+  type Side,
+} from '../definitions/definitions.ts';
+
+/**
+ * How the join index holds a rule with alternatives, rows or missing values that pass. A branch is the rule with one choice of its
+ * alternatives. A product has an entry for each combination of its values, whose key says which values are missing:
+ * so a search knows what it finds by which assumption. Pure. What the index cannot say is judged by the values themselves.
+ */
+export interface RuleIndex {
+  readonly rule: CompiledRule;
+  readonly branches: readonly Branch[];
+  /** Columns of an entry. */
+  readonly width: number;
+  /** Whether what a search without assumptions finds always holds. */
+  readonly isExact: boolean;
+  /** Whether something may be assumed that keys say nothing of. */
+  readonly hidesAssumptions: boolean;
+  /** Those whose values are kept with a membership, in this order. */
+  readonly attributes: Readonly<Record<Side, readonly ComparedAttribute[]>>;
+}
+
+/** The matches of a branch, each in its place: what is independent alone, what is of one row together. */
+interface Branch {
+  readonly no: number;
+  readonly factors: readonly (readonly CompiledMatch[])[];
+  /** Of all factors. */
+  readonly slots: readonly Slot[];
+  /** Of the columns, read from the target. */
+  readonly operators: readonly Operator[];
+}
+
+/**
+ * `key`: its value is in the key. `optional`: too, or that it is missing, and an entry more says that whatever it is counts.
+ * A number: its column, of a comparison. `none`: the index says nothing of it.
+ */
+interface Slot {
+  readonly match: CompiledMatch;
+  readonly place: 'key' | 'optional' | 'none' | number;
+}
+
+/** What stands for a match in an entry: null for several values of which one differs from whatever it is compared with. */
+type Held = Comparable | null | undefined;
+
+/** A row of the join index. */
+export interface IndexEntry {
+  readonly key: readonly Comparable[];
+  readonly columns: readonly (Comparable | null)[];
+}
+
+/** What is looked for on the other side; a column without a value may have any. */
+export interface Probe extends IndexEntry {
+  readonly operators: readonly Operator[];
+}
+
+/** Each multiplies the entries of a product. */
+const MOST_BRANCHES = 16;
+/** Missing values that keys tell apart beside the optional one: each doubles the searches by assumption. */
+const MARKED_COLUMNS = 3;
+/** Further entries of a product are left out, and health says so. */
+export const ENTRIES_PER_PRODUCT = 2_000;
+
+const planned = new WeakMap<CompiledRule, RuleIndex>();
+
+/** @returns undefined for a rule whose equalities and comparisons say everything */
+export function planIndex(rule: CompiledRule): RuleIndex | undefined {
+  if (rule.isPlain) return undefined;
+  const known = planned.get(rule) ?? createIndex(rule);
+  planned.set(rule, known);
+  return known;
+}
+
+function createIndex(rule: CompiledRule): RuleIndex {
+  let choices: (readonly CompiledMatch[])[][] = [[]];
+  const open: CompiledElement[] = [];
+  for (const element of rule.elements) {
+    const factors = 'any' in element ? element.any.map((match) => [match]) : [compiledOf(element)];
+    if (choices.length * factors.length > MOST_BRANCHES) open.push(element);
+    else choices = choices.flatMap((before) => factors.map((factor) => [...before, factor]));
+  }
+  const branches = choices.map(createBranch);
+  const hidden = [
+    ...open.flatMap(compiledOf),
+    ...branches.flatMap(({ slots }) =>
+      slots.filter(({ place }) => place === 'none').map(({ match }) => match),
+    ),
+  ];
+  return {
+    ...{ rule, branches, isExact: hidden.length === 0 && !branches.some(comparesRows) },
+    width: Math.max(...branches.map(({ operators }) => operators.length)),
+    hidesAssumptions: hidden.some(({ passes }) => passes),
+    attributes: { source: listOf(rule, 'source'), target: listOf(rule, 'target') },
+  };
+}
+
+/** One entry then stands for several rows with the same key. */
+const comparesRows = ({ factors }: Branch) =>
+  factors.some((factor) => factor.length > 1 && factor.some(({ operator }) => operator !== 'equals'));
+
+const listOf = ({ matches }: CompiledRule, side: Side) => [
+  ...new Set(matches.map((match) => attributeOf(match, side))),
+];
+
+/** Those that an index seek can answer come first, and those that must have a value. */
+function createBranch(factors: readonly (readonly CompiledMatch[])[], no: number): Branch {
+  const matches = factors.flat();
+  const optional = matches.find(({ operator, passes }) => operator === 'equals' && passes);
+  const weigh = ({ operator, passes }: CompiledMatch) => (passes ? 2 : 0) + Number(operator === 'notEquals');
+  const compared = matches
+    .filter(({ operator }) => operator !== 'equals')
+    .sort((a, b) => weigh(a) - weigh(b));
+  const strict = compared.filter(({ passes }) => !passes).length;
+  const columns = compared.slice(0, strict + MARKED_COLUMNS);
+  const placeOf = (match: CompiledMatch): Slot['place'] => {
+    if (match === optional) return 'optional';
+    if (match.operator === 'equals') return match.passes ? 'none' : 'key';
+    const column = columns.indexOf(match);
+    return column < 0 ? 'none' : column;
+  };
+  return {
+    ...{ no, factors, slots: matches.map((match) => ({ match, place: placeOf(match) })) },
+    operators: columns.map(({ operator }) => operator),
+  };
+}
+
+/** @returns what stands for a product in the index, each key once */
+export function listEntries({ branches }: RuleIndex, side: Side, read: ReadValues): IndexEntry[] {
+  return branches
+    .flatMap((branch) =>
+      joinKeys(
+        listHeld(branch, side, read).flatMap((held) => describeEntries(branch, held)),
+        branch,
+        side,
+      ),
+    )
+    .slice(0, ENTRIES_PER_PRODUCT);
+}
+
+/** @returns a value for each slot, in each combination; none where a value is missing that must be there */
+function listHeld({ factors }: Branch, side: Side, read: ReadValues): Held[][] {
+  let combined: Held[][] = [[]];
+  for (const factor of factors) {
+    const [only] = factor;
+    const held =
+      factor.length === 1 ? listAlone(only as CompiledMatch, side, read) : listTogether(factor, side, read);
+    combined = combined
+      .flatMap((start) => held.map((one) => [...start, ...one]))
+      .slice(0, ENTRIES_PER_PRODUCT);
+  }
+  return combined;
+}
+
+function listAlone(match: CompiledMatch, side: Side, read: ReadValues): Held[][] {
+  const values = read(attributeOf(match, side)).map(({ comparable }) => comparable);
+  if (values.length === 0) return match.passes ? [[undefined]] : [];
+  if (match.operator === 'equals') return listKeyed(match, side, values).map((value) => [value]);
+  return [[pickDecisive(values, match.operator, side) ?? null]];
+}
+
+function listTogether(matches: readonly CompiledMatch[], side: Side, read: ReadValues): Held[][] {
+  const isWhole = (row: readonly Held[]) =>
+    matches.every(({ passes }, at) => passes || row[at] !== undefined);
+  const expand = (value: Held, at: number): Held[] =>
+    value === undefined || value === null
+      ? [value]
+      : [...listKeyed(matches[at] as CompiledMatch, side, [value])];
+  return listRows(matches, side, read)
+    .filter(isWhole)
+    .flatMap((row) =>
+      row.reduce<Held[][]>(
+        (rows, value, at) => rows.flatMap((start) => expand(value, at).map((one) => [...start, one])),
+        [[]],
+      ),
+    );
+}
+
+/** @returns the values that equal ones of the other side, each once; those of a table stand with the source */
+export function listKeyed(
+  { partners }: CompiledMatch,
+  side: Side,
+  values: readonly Comparable[],
+): readonly Comparable[] {
+  if (side === 'target' || partners === undefined) return values.length < 2 ? values : [...new Set(values)];
+  return [...new Set(values.flatMap((value) => [value, ...(partners.get(value) ?? [])]))];
+}
+
+/** @returns the smallest value, or descending the largest; undefined when there is none */
+export function extremeOf(values: readonly Comparable[], direction: 'asc' | 'desc'): Comparable | undefined {
+  let [best] = values;
+  for (const value of values) {
+    if (best === undefined) return undefined;
+    const order = compareValues(value, best);
+    if (direction === 'asc' ? order < 0 : order > 0) best = value;
+  }
+  return best;
+}
+
+/** Of several values the one that any pair could hold with, if one does. */
+export function pickDecisive(
+  values: readonly Comparable[],
+  operator: Operator,
+  side: Side,
+): Comparable | undefined {
+  if (operator === 'notEquals') return new Set(values).size === 1 ? values[0] : undefined;
+  const wantsLess = operator === 'less' || operator === 'lessOrEqual';
+  return extremeOf(values, wantsLess === (side === 'target') ? 'asc' : 'desc');
+}
+
+/** Of the optional match: `v` with a value, `m` missing, `a` any. */
+type State = 'v' | 'm' | 'a' | '';
+
+function describeEntries(branch: Branch, held: readonly Held[]): IndexEntry[] {
+  const { slots } = branch;
+  const marks = slots
+    .flatMap((slot, at) => (isMarked(slot) ? [held[at] === undefined ? '0' : '1'] : []))
+    .join('');
+  const columns = listColumns(branch, held);
+  const optional = slots.findIndex(({ place }) => place === 'optional');
+  const states: State[] = optional < 0 ? [''] : [held[optional] === undefined ? 'm' : 'v', 'a'];
+  return states.map((state) => ({ key: describeKey(branch, held, `${state}${marks}`), columns }));
+}
+
+const isMarked = ({ match: { passes }, place }: Slot) => passes === true && typeof place === 'number';
+
+const listColumns = ({ slots, operators }: Branch, held: readonly Held[]): (Comparable | null)[] =>
+  operators.map((_, column) => held[slots.findIndex(({ place }) => place === column)] ?? null);
+
+/** @param pattern says which values follow it, so that no key is another's */
+const describeKey = ({ no, slots }: Branch, held: readonly Held[], pattern: string): Comparable[] => [
+  `${no} ${pattern}`,
+  ...slots.flatMap(({ place }, at) =>
+    place === 'key' || (place === 'optional' && pattern.startsWith('v')) ? [held[at] as Comparable] : [],
+  ),
+];
+
+/** What a product looks for. */
+export interface Probes {
+  /** They find whatever holds without assumptions. */
+  readonly strict: readonly Probe[];
+  /** They find whatever holds by assumptions, and perhaps more. */
+  readonly loose: readonly Probe[];
+}
+
+/** @param side where the product stands that looks for those of the other side */
+export function listProbes(index: RuleIndex, side: Side, read: ReadValues): Probes {
+  const probes = index.branches.flatMap((branch) =>
+    joinKeys(
+      listHeld(branch, side, read).flatMap((held) => describeProbes(branch, held)),
+      branch,
+      side,
+    ),
+  );
+  return {
+    strict: probes.filter(({ isStrict }) => isStrict),
+    loose: index.hidesAssumptions ? probes : probes.filter(({ isStrict }) => !isStrict),
+  };
+}
+
+function describeProbes(branch: Branch, held: readonly Held[]): (Probe & { isStrict: boolean })[] {
+  const { slots, operators } = branch;
+  const optional = slots.findIndex(({ place }) => place === 'optional');
+  const marked = slots.flatMap((slot, at) => (isMarked(slot) ? [at] : []));
+  const isWhole = slots.every((_, at) => held[at] !== undefined);
+  const states = (optional < 0 ? [''] : held[optional] === undefined ? ['a'] : ['v', 'm']) as State[];
+  const columns = listColumns(branch, held);
+  return states.flatMap((state) =>
+    listMarks(marked.length).map((marks) => ({
+      key: describeKey(branch, held, `${state}${marks}`),
+      // Where the other side has no value there is nothing to compare.
+      columns: columns.map((value, column) => {
+        const mark = marked.findIndex((at) => slots[at]?.place === column);
+        return marks[mark] === '0' ? null : value;
+      }),
+      operators,
+      isStrict: isWhole && state !== 'm' && !marks.includes('0'),
+    })),
+  );
+}
+
+/** @returns `['11', '10', '01', '00']` for two */
+const listMarks = (count: number): string[] =>
+  Array.from({ length: 2 ** count }, (_, at) => (2 ** count - 1 - at).toString(2).padStart(count, '0')).map(
+    (marks) => (count === 0 ? '' : marks),
+  );
+
+/** @returns one for each key, whose columns are those of all that have it: what any of them could hold with */
+function joinKeys<Entry extends IndexEntry>(
+  entries: readonly Entry[],
+  { operators }: Branch,
+  side: Side,
+): Entry[] {
+  if (entries.length < 2) return [...entries];
+  return [...Map.groupBy(entries, ({ key }) => JSON.stringify(key)).values()].map((same) => ({
+    ...(same[0] as Entry),
+    columns: operators.map((operator, at) => {
+      const values = same.flatMap(({ columns }) => columns[at] ?? []);
+      return values.length < same.length ? null : (pickDecisive(values, operator, side) ?? null);
+    }),
+  }));
+}
