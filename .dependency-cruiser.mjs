@@ -44,6 +44,7 @@ const lines = {
   ],
   'server/src/pipelines/mapping': ['expressions', 'suggestions'],
   'server/src/channels': ['formats', 'mapping', 'destinations', 'definitions', 'builds'],
+  'server/src/transfer': ['timeline'],
   'server/src/app': ['threads'],
   'server/src/cli': ['demo', 'feed'],
   bench: [

@@ -74,6 +74,21 @@ const Environment = Type.Object(
     RELATA_BODY_BUDGET_MIB: Type.Integer({ default: 256, minimum: 1, maximum: 1_048_576 }),
     /** 0: nothing is cached. */
     RELATA_CACHE_MIB: Type.Integer({ default: defaultCacheMib(), minimum: 0, maximum: 1_048_576 }),
+    /** Where the data directory is backed up continuously; unset: nowhere. */
+    RELATA_BACKUP_URL: Type.Optional(checked(isBackupUrl, 'must be file:///… or s3://bucket/prefix')),
+    /** Encrypts the backup. */
+    RELATA_BACKUP_KEY: Type.Optional(
+      checked((key) => readSecretKey(key) !== undefined, 'must be 32 bytes in base64 (openssl rand -base64 32)'),
+    ),
+    RELATA_BACKUP_KEEP_SECONDS_H: Type.Integer({ default: 24, minimum: 1, maximum: 8_760 }),
+    RELATA_BACKUP_KEEP_HOURS_D: Type.Integer({ default: 30, minimum: 1, maximum: 3_650 }),
+    /** What may wait on the disk for a target that is away. */
+    RELATA_BACKUP_BACKLOG_MIB: Type.Integer({ default: 1_024, minimum: 1, maximum: 1_048_576 }),
+    RELATA_BACKUP_S3_ENDPOINT: Type.Optional(checked(isBaseUrl, 'must be an http:// or https:// URL')),
+    RELATA_BACKUP_S3_REGION: Type.Optional(Type.String({ minLength: 1 })),
+    RELATA_BACKUP_S3_ACCESS_KEY_ID: Type.Optional(Type.String({ minLength: 1 })),
+    RELATA_BACKUP_S3_SECRET_ACCESS_KEY: Type.Optional(Type.String({ minLength: 1 })),
+    RELATA_BACKUP_S3_FORCE_PATH_STYLE: Type.Optional(Type.Enum(['true', 'false'])),
     /** Of the commands that talk to a service: a service itself does not look at them. */
     RELATA_URL: Type.Optional(Type.String()),
     RELATA_API_KEY: Type.Optional(Type.String()),
@@ -162,12 +177,18 @@ function listProblems(settings: unknown): string[] {
 }
 
 /** Of settings that others need. */
-function listMissing({ RELATA_OIDC_ISSUER: issuer, ...settings }: Partial<Environment>): string[] {
-  const needed = ['RELATA_OIDC_CLIENT_ID', 'RELATA_OIDC_ROLES'] as const;
-  if (issuer === undefined) return [];
-  return needed
-    .filter((name) => settings[name] === undefined)
-    .map((name) => `RELATA_OIDC_ISSUER needs ${name}`);
+function listMissing(settings: Partial<Environment>): string[] {
+  const needs = (name: keyof Environment, needed: readonly (keyof Environment)[]) =>
+    settings[name] === undefined
+      ? []
+      : needed.filter((one) => settings[one] === undefined).map((one) => `${name} needs ${one}`);
+  return [
+    ...needs('RELATA_OIDC_ISSUER', ['RELATA_OIDC_CLIENT_ID', 'RELATA_OIDC_ROLES']),
+    ...needs('RELATA_BACKUP_S3_ENDPOINT', [
+      'RELATA_BACKUP_S3_ACCESS_KEY_ID',
+      'RELATA_BACKUP_S3_SECRET_ACCESS_KEY',
+    ]),
+  ];
 }
 
 function toConfig(settings: Environment) {
@@ -204,7 +225,31 @@ function toConfig(settings: Environment) {
     relationSeconds: settings.RELATA_RELATION_SECONDS,
     bodyBudgetMib: settings.RELATA_BODY_BUDGET_MIB,
     cacheMib: settings.RELATA_CACHE_MIB,
+    backup: toBackup(settings),
   });
+}
+
+/** Of the continuous backup. */
+function toBackup(settings: Environment) {
+  const {
+    RELATA_BACKUP_S3_ENDPOINT: endpoint,
+    RELATA_BACKUP_S3_ACCESS_KEY_ID: accessKeyId = '',
+    RELATA_BACKUP_S3_SECRET_ACCESS_KEY: secretAccessKey = '',
+    RELATA_BACKUP_S3_FORCE_PATH_STYLE: pathStyle,
+  } = settings;
+  const s3 = endpoint !== undefined && {
+    ...{ endpoint, accessKeyId, secretAccessKey, region: settings.RELATA_BACKUP_S3_REGION },
+    forcePathStyle: pathStyle === undefined ? undefined : pathStyle === 'true',
+  };
+  return {
+    /** undefined: there is none. */
+    url: settings.RELATA_BACKUP_URL,
+    s3: s3 || undefined,
+    key: readSecretKey(settings.RELATA_BACKUP_KEY ?? ''),
+    keepSecondsHours: settings.RELATA_BACKUP_KEEP_SECONDS_H,
+    keepHoursDays: settings.RELATA_BACKUP_KEEP_HOURS_D,
+    backlogBytes: settings.RELATA_BACKUP_BACKLOG_MIB * 1024 * 1024,
+  };
 }
 
 function toDatabase(settings: Environment) {
@@ -259,6 +304,12 @@ function checkedList(isGood: (part: string) => boolean, message: string): TStrin
 function isDatabaseUrl(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && /^postgres(?:ql)?:$/.test(url.protocol) && url.pathname.length > 1;
+}
+
+function isBackupUrl(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || url.search !== '' || url.hash !== '') return false;
+  return url.protocol === 'file:' ? url.host === '' && url.pathname.length > 1 : url.protocol === 's3:' && url.host !== '';
 }
 
 function splitList(text: string): string[] {

@@ -24,7 +24,7 @@ export async function createApp(options: AppOptions) {
   let traces: Traces | undefined;
   const parts = await openParts(options, () => isReady);
   const { server, storage, readers, logger, version, watch, metrics, threads } = parts;
-  const { access, statistics, tasks, catalog, pipelines, channels, webhooks } = parts;
+  const { backup, access, statistics, tasks, catalog, pipelines, channels, webhooks } = parts;
 
   await options.onServer?.(server);
   measureRequests(
@@ -36,7 +36,10 @@ export async function createApp(options: AppOptions) {
     ],
     statistics.keepRequest,
   );
-  addHealthRoutes(server, async () => isReady && (await storage.isReachable()), watch.listProblems);
+  addHealthRoutes(server, async () => isReady && (await storage.isReachable()), async () => [
+    ...(await watch.listProblems()),
+    ...(backup?.listProblems() ?? []),
+  ]);
   serveMetrics(server, metrics);
   if (role !== 'worker') addRoutes(parts, options.consoleFolder);
   await server.ready();
@@ -58,11 +61,19 @@ export async function createApp(options: AppOptions) {
     upkeep.start();
   }
 
+  /** Hands running tasks back, and begins none. */
+  async function stopWork(): Promise<void> {
+    upkeep.stop();
+    for (const part of [...schedules, channels.changes, tasks, webhooks])
+      await part.close().catch((error) => logger.warn({ err: error }, 'stopping was not complete'));
+  }
+
   return {
     ...parts,
     /** Takes over what a former process left, then serves. @returns the address */
     async start(): Promise<string> {
       traces = await openTraces(config.traces, { logger, version });
+      await backup?.start(logger, stopWork);
       await beginWork();
       watch.start();
       const address = await listenOn(server, config);

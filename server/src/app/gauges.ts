@@ -4,7 +4,9 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Readers } from '../storage/postgres/postgres.ts';
 import { readNow, type Storage } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
+import { STATE } from '../transfer/timeline/timeline.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
+import type { Backup } from './backup.ts';
 import type { StoreWatch } from './store-watch.ts';
 
 interface GaugeParts {
@@ -15,11 +17,12 @@ interface GaugeParts {
   readonly watch: StoreWatch;
   readonly tasks: Pick<Tasks, 'countWaiting' | 'findOldest'>;
   readonly webhooks: Pick<Webhooks, 'countTroubled'>;
+  readonly backup: Backup | undefined;
 }
 
 /** Read when the metrics are: no request pays for them. */
 export function listGauges(parts: GaugeParts): WatchedGauge[] {
-  const { version, clock, storage, readers, watch, tasks, webhooks } = parts;
+  const { version, clock, storage, readers, watch, tasks, webhooks, backup } = parts;
   const { database, postgres } = storage;
   const gauges: readonly (WatchedGauge | false | undefined)[] = [
     {
@@ -78,6 +81,38 @@ export function listGauges(parts: GaugeParts): WatchedGauge[] {
       read: () =>
         Object.fromEntries(readers.listDelaysMs().map((delayMs, at) => [String(at + 1), delayMs / 1000])),
     },
+    ...listBackupGauges(backup),
   ];
   return gauges.filter((gauge) => !!gauge);
+}
+
+function listBackupGauges(backup: Backup | undefined): WatchedGauge[] {
+  if (backup === undefined) return [];
+  const count = (place: keyof typeof STATE) => () => backup.read(STATE[place]);
+  return [
+    {
+      name: 'relata_backup_lag_seconds',
+      help: 'By how much the target of the backup is behind; 0: it has everything.',
+      read: backup.readLagSeconds,
+    },
+    {
+      name: 'relata_backup_last_instant_seconds',
+      help: 'Unix time of the last instant that can be restored; 0: none since the start.',
+      read: () => backup.read(STATE.sentAt) / 1_000,
+    },
+    {
+      name: 'relata_backup_base_seconds',
+      help: 'Unix time of the last base copy; 0: there is none that is whole, so nothing can be restored.',
+      read: () => backup.read(STATE.basedAt) / 1_000,
+    },
+    {
+      name: 'relata_backup_unsent_bytes',
+      help: 'Bytes of write-ahead logs that wait for a target that is away.',
+      read: count('unsentBytes'),
+    },
+    { name: 'relata_backup_sent_bytes', help: 'Bytes sent since the start.', read: count('sentBytes') },
+    { name: 'relata_backup_segments', help: 'Segments sent since the start.', read: count('segments') },
+    { name: 'relata_backup_failures', help: 'Failed attempts since the start.', read: count('failures') },
+    { name: 'relata_backup_away', help: '1 while the target cannot be reached.', read: count('isAway') },
+  ];
 }

@@ -77,6 +77,7 @@ export async function openParts(
   isReady: () => boolean,
 ) {
   const opened = await openOwnStorage(config, role);
+  const { backup } = opened;
   const storage = replace.storage?.(opened) ?? opened;
   const { database, payloads, postgres } = storage;
   const buffers = replace.buffers ?? new BufferPool();
@@ -111,6 +112,7 @@ export async function openParts(
 
   const place = threadPlaceOf(config, storage);
   const threads = openThreads(config, place, {
+    ...(backup && { refuseWrites: backup.refuseWrites }),
     accountOf: projects.accountOf,
     onCatalogWritten(projectId) {
       webhooks.wake(projectId);
@@ -162,11 +164,11 @@ export async function openParts(
   const suggestions = createSuggestions(rooms);
   const metrics = createMetrics({
     ...(storage.place.kind === 'embedded' && { dataDir: config.dataDir }),
-    gauges: listGauges({ version, clock, storage, readers, watch, tasks, webhooks }),
+    gauges: listGauges({ version, clock, storage, readers, watch, tasks, webhooks, backup }),
     ...{ listTaskKinds: () => tasks.listKinds(), isReady },
   });
   return {
-    ...{ ...rooms, version, server, threads, watch, metrics, access, statistics },
+    ...{ ...rooms, backup, version, server, threads, watch, metrics, access, statistics },
     ...{ pipelines, channels, webhooks, suggestions },
   };
 }

@@ -22,6 +22,7 @@ import {
 import { type CatalogFiles, createCatalogFiles } from '../storage/sqlite/sqlite.ts';
 import {
   type ByteCache,
+  type Database,
   dataFolderAt,
   lockDataFolder,
   openStorage,
@@ -35,12 +36,16 @@ import {
   type PoolSettings,
   type ThreadPool,
 } from '../storage/threads/threads.ts';
+import { type Backup, openBackup } from './backup.ts';
 
 /** What a process does: answer requests, run tasks, or both. */
 export type Role = 'api' | 'worker' | 'all';
 
+/** What of it sends or follows a backup; undefined: there is none. */
+export type OwnStorage = Storage & { readonly backup?: Backup };
+
 /** @throws Error for a role that the embedded store cannot have (one process holds its folder), and for newer files */
-export async function openOwnStorage(config: Config, role: Role): Promise<Storage> {
+export async function openOwnStorage(config: Config, role: Role): Promise<OwnStorage> {
   if (config.database !== undefined) return openStorage(config);
   if (role !== 'all') {
     throw new Error(`--role ${role} needs PostgreSQL: set RELATA_DATABASE_URL, or leave the role out.`);
@@ -48,11 +53,15 @@ export async function openOwnStorage(config: Config, role: Role): Promise<Storag
   const lock = lockDataFolder(config.dataDir);
   try {
     refuseNewerFiles(dataFolderAt(config.dataDir));
-    const storage = await openStorage(config);
+    const { url } = config.backup;
+    const backup = url === undefined ? undefined : await openBackup(config, url, threadEntry('backup-worker'));
+    const storage = await openStorage({ ...config, keepsLog: backup !== undefined });
     return {
       ...storage,
+      ...(backup && { backup, database: guardWrites(storage.database, backup) }),
       async close() {
         await storage.close();
+        await backup?.stop();
         lock.close();
       },
     };
@@ -61,6 +70,15 @@ export async function openOwnStorage(config: Config, role: Role): Promise<Storag
     throw error;
   }
 }
+
+/** Of a service in whose place another one writes. */
+const guardWrites = (database: Database, backup: Backup): Database => ({
+  ...database,
+  async write(work) {
+    backup.refuseWrites();
+    return database.write(work);
+  },
+});
 
 /**
  * The keys of the settings, then those of the data directory, so that a service can be moved from one to the other.
@@ -110,10 +128,14 @@ export function threadPlaceOf({ database }: Config, { place }: Storage): ThreadP
 }
 
 /** Says which project each ended operation was about: one that failed may have committed before it did. */
-const tellWrites = (threads: ThreadPool, onWritten: (projectId: number) => void): ThreadPool => ({
+const tellWrites = (
+  threads: ThreadPool,
+  { onCatalogWritten: onWritten, refuseWrites }: { onCatalogWritten(projectId: number): void; refuseWrites?(): void },
+): ThreadPool => ({
   ...threads,
   async run(operation, input, options) {
     try {
+      refuseWrites?.();
       return (await threads.run(operation, input, options)) as never;
     } finally {
       if (typeof options?.key === 'number') onWritten(options.key);
@@ -128,7 +150,11 @@ const UPDATE_YOUNG_MIB = 12;
 export function openThreads(
   { parserThreads, writerThreads, readerThreads }: Config,
   workerData: ThreadPlace,
-  on: { accountOf(projectId: number): number; onCatalogWritten(projectId: number): void },
+  on: {
+    accountOf(projectId: number): number;
+    onCatalogWritten(projectId: number): void;
+    refuseWrites?(): void;
+  },
 ) {
   const { accountOf } = on;
   const open = (name: string, size: number, settings: Partial<PoolSettings> = {}) =>
@@ -136,7 +162,7 @@ export function openThreads(
   const young = { youngMib: UPDATE_YOUNG_MIB };
   return {
     parsers: open('ingest-worker', parserThreads, young),
-    writers: tellWrites(open('store-worker', writerThreads, young), on.onCatalogWritten),
+    writers: tellWrites(open('store-worker', writerThreads, young), on),
     scanners: open('scan-worker', 1, { accountOf }),
     // One more than an account may hold, so that none keeps the others waiting.
     relationReaders: open('relation-worker', readerThreads + 1, { share: readerThreads, accountOf }),
@@ -165,7 +191,7 @@ export function openStores(
   const relationMs = relationSeconds * 1_000;
   const questions = { writers, readers: relationReaders, surveyors: relationSurveyors, relationMs };
   if (place.kind === 'embedded') {
-    const files = createCatalogFiles(place.catalogs, place.markMoves);
+    const files = createCatalogFiles(place.catalogs, place);
     return {
       catalogs: createSqliteCatalogStore({ files, writers, readers: parsers, ...lookups }),
       relations: createSqliteRelationStore({ files, ...questions }),
@@ -182,7 +208,7 @@ export function openStores(
 /** Opens the store for a thread that reads catalogs as they were at one moment, and derives what relations ask. */
 export function openSnapshots(place: ThreadPlace): { snapshots: CatalogSnapshots; files?: CatalogFiles } {
   if (place.kind === 'postgres') return { snapshots: snapshotsOfRows(openPostgres(place)) };
-  const files = createCatalogFiles(place.catalogs, place.markMoves);
+  const files = createCatalogFiles(place.catalogs, place);
   return { files, snapshots: snapshotsOfFiles(files, place) };
 }
 

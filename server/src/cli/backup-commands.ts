@@ -11,6 +11,7 @@ import {
   restoreBackup,
   restoreCatalog,
 } from '../transfer/transfer.ts';
+import { listBackups, openTarget, promote, restoreTimeline, verifyTimeline } from '../transfer/timeline/timeline.ts';
 import { ProgressLine } from './progress-line.ts';
 
 /** `relata backup DIR`: may run beside a serving process. */
@@ -26,6 +27,57 @@ export async function backupCommand(target: string): Promise<number> {
 interface RestoreFlags {
   readonly project?: string | undefined;
   readonly withoutManifest?: boolean | undefined;
+}
+
+/** `relata restore --from URL DIR`: the last instant of a continuous backup, or an earlier one, in a new data directory. */
+export async function restoreTimelineCommand(root: string, { from, at }: { from: string; at?: string }): Promise<number> {
+  const { key, s3 } = readConfig().backup;
+  const instant = at === undefined ? undefined : readInstant(at);
+  const restored = await restoreTimeline(openTarget({ url: from, s3 }), root, { key, at: instant, url: from });
+  console.log(`${restored.files} files are in ${resolve(root)} now, as of ${showInstant(restored.at)}`);
+  if (restored.lostAt === undefined) return 0;
+  console.error(
+    `The backup names instants up to ${showInstant(restored.lostAt)} that cannot be reached, because an object is missing: relata backups ${from} --verify`,
+  );
+  return 1;
+}
+
+/** `relata promote`: makes a data directory that was restored, or the standby that follows in it, the one that writes. */
+export async function promoteCommand({ dataDir }: { dataDir?: string }): Promise<number> {
+  const config = readConfig();
+  const root = dataDir ?? config.dataDir;
+  const { at } = await promote(root, config.backup);
+  console.log(`${resolve(root)} is the one that writes now, as of ${showInstant(at)}`);
+  return 0;
+}
+
+const showInstant = (at: number) => new Date(at).toISOString();
+
+function readInstant(text: string): number {
+  const at = Date.parse(text);
+  if (/^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(at)) return at;
+  throw new Error(`${text} is no instant: write it as 2026-11-23T10:15:00Z`);
+}
+
+/** `relata backups URL`: what of a continuous backup can be restored, or with `verify` whether all of it is whole. */
+export async function backupsCommand(
+  url: string,
+  { verify = false, json = false }: { verify?: boolean; json?: boolean },
+): Promise<number> {
+  const { key, s3 } = readConfig().backup;
+  const target = openTarget({ url, s3 });
+  const listing = await listBackups(target);
+  const checked = verify ? await verifyTimeline(target, key) : undefined;
+  if (json) console.log(JSON.stringify({ ...listing, ...(checked && { verified: checked }) }, null, 2));
+  else {
+    for (const { from, to, points, kind } of listing.ranges)
+      console.log(`${from} to ${to}: ${points} instants${kind === 'hours' ? ', hourly' : ''}`);
+    if (listing.ranges.length === 0) console.log('nothing can be restored: there is no base copy that is whole');
+    for (const problem of checked?.problems ?? []) console.error(problem);
+    if (checked?.problems.length === 0)
+      console.log(`${checked.objects} objects, ${checked.bytes} bytes: all as they were written`);
+  }
+  return (checked?.problems.length ?? 0) > 0 ? 1 : 0;
 }
 
 /** `relata restore DIR`: everything, into an empty data directory; with a project its catalog, beside a serving process. */

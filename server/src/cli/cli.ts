@@ -163,7 +163,28 @@ function addStores(program: Command, act: Act): void {
       countTo(Number.MAX_SAFE_INTEGER),
     )
     .option('--without-manifest', 'also a backup of an earlier version, which has no manifest')
-    .action(act(async (source, flags) => (await loadBackup()).restoreCommand(source, flags)));
+    .option('--from <URL>', 'of a continuous backup (file:///… or s3://…): DIR becomes a data directory')
+    .addOption(new Option('--at <INSTANT>', 'of a continuous backup, e.g. 2026-11-23T10:15:00Z; without it the last'))
+    .action(
+      act(async (source, flags) => {
+        const commands = await loadBackup();
+        return flags.from === undefined
+          ? commands.restoreCommand(source, flags)
+          : commands.restoreTimelineCommand(source, flags);
+      }),
+    );
+  program
+    .command('promote')
+    .description('make a standby, or a restored data directory, the one that writes to its backup')
+    .option('--data-dir <DIR>', 'of the standby (RELATA_DATA_DIR)')
+    .action(act(async (flags) => (await loadBackup()).promoteCommand(flags)));
+  program
+    .command('backups')
+    .description('list what a continuous backup can restore')
+    .argument('<URL>')
+    .option('--verify', 'read all of it')
+    .option('--json', 'JSON for programs in place of text for people')
+    .action(act(async (url, flags) => (await loadBackup()).backupsCommand(url, flags)));
   program
     .command('verify')
     .description('say whether a backup is whole; nothing is restored')

@@ -209,5 +209,9 @@ export const REFUSALS = {
     message:
       'A newer version of the service has taken over the database, this process writes nothing any more',
   },
+  superseded: {
+    status: 503,
+    message: 'Another service was promoted and writes in place of this one, send changes there',
+  },
   not_ready: { status: 503, message: 'Service Unavailable' },
 } satisfies Record<string, { readonly status: number; readonly message: string }>;

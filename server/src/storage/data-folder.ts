@@ -47,7 +47,7 @@ export function existingDataFolder(root: string): DataFolder {
 
 /** The contents of a data folder. With anything else in it, e.g. RELATA_IMPORT_DIR, other users may need access. */
 const OURS =
-  /^(?:control\.db.*|server\.lock.*|first-account-key|secret-keys|last-backup\.json|catalogs|payloads|temp|lost\+found)$/;
+  /^(?:control\.db.*|server\.lock.*|first-account-key|secret-keys|last-backup\.json|backup-state\.json.*|catalogs|payloads|temp|lost\+found)$/;
 const OTHERS = 0o077;
 
 /**

@@ -114,6 +114,8 @@ export type CatalogPlace =
       readonly payloads: string;
       /** Of the marks of damaged catalogs. */
       readonly markMoves: MarkMoves;
+      /** Whether only the continuous backup writes the logs of files back, once they are copied. */
+      readonly keepsLog: boolean;
     }
   | ({ readonly kind: 'postgres' } & PostgresSettings);
 
@@ -144,9 +146,10 @@ export interface Storage {
 export async function openStorage(settings: {
   readonly database: PostgresSettings | undefined;
   readonly dataDir: string;
+  readonly keepsLog?: boolean;
 }): Promise<Storage> {
   return settings.database === undefined
-    ? openEmbeddedStorage(settings.dataDir)
+    ? openEmbeddedStorage(settings.dataDir, settings.keepsLog)
     : openPostgresStorage(settings.database);
 }
 
@@ -169,7 +172,7 @@ export function openControl(settings: {
 }
 
 /** Creates the folder on first use and opens the control database with the newest schema. */
-function openEmbeddedStorage(root: string): Storage {
+function openEmbeddedStorage(root: string, keepsLog = false): Storage {
   const folder = dataFolderAt(root);
   for (const path of [folder.root, folder.catalogs, folder.payloads]) makeDataFolder(path);
   {
@@ -177,13 +180,14 @@ function openEmbeddedStorage(root: string): Storage {
     migrate(first, 'control');
     refuseUnfinishedMoveIn(first);
   }
-  const database = openControlDatabase(folder.control);
+  const database = openControlDatabase(folder.control, keepsLog);
   return {
     place: {
       kind: 'embedded',
       catalogs: folder.catalogs,
       payloads: folder.payloads,
       markMoves: createMarkMoves(),
+      keepsLog,
     },
     database,
     payloads: createPayloadFiles(folder.payloads),

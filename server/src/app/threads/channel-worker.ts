@@ -11,7 +11,7 @@ import { serveOperations } from '../../storage/threads/threads.ts';
 const { place, allow } = workerData as ChannelThreadData;
 const passes =
   place.kind === 'embedded'
-    ? createSqlitePasses(createCatalogFiles(place.catalogs, place.markMoves))
+    ? createSqlitePasses(createCatalogFiles(place.catalogs, place))
     : createPostgresPasses(openPostgres(place));
 
 serveOperations(channelThreadOperations({ passes, payloads: openPayloads(place), allow }));

@@ -13,7 +13,7 @@ serveOperations(openOperations(workerData as ThreadPlace), { isUrgent: true });
 
 function openOperations(place: ThreadPlace) {
   if (place.kind === 'embedded') {
-    const files = createCatalogFiles(place.catalogs, place.markMoves);
+    const files = createCatalogFiles(place.catalogs, place);
     return {
       ...relationReaderOperations(files, openPayloads(place)),
       ...searchThreadOperations(snapshotsOfFiles(files, place)),

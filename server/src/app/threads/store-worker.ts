@@ -14,7 +14,7 @@ import { serveOperations } from '../../storage/threads/threads.ts';
 
 const place = workerData as ThreadPlace;
 if (place.kind === 'embedded') {
-  const files = createCatalogFiles(place.catalogs, place.markMoves);
+  const files = createCatalogFiles(place.catalogs, place);
   serveOperations({
     ...writerOperations({ files, derivation: relationDerivation() }),
     ...relationWriterOperations(files),

@@ -32,8 +32,8 @@ export type S3 = ReturnType<typeof openS3>;
 export function openS3(place: S3Place, via: Outbound) {
   const requests = createS3Requests(place, via);
   return {
-    /** Objects whose keys begin with the prefix, in the order of the keys. @throws OutboundProblem */
-    list: (prefix: string) => listObjects(requests, prefix),
+    /** Objects whose keys begin with the prefix and come after another, in the order of the keys. @throws OutboundProblem */
+    list: (prefix: string, after?: string) => listObjects(requests, prefix, after),
 
     /**
      * @param match `ifNoneMatch`: an ETag that is known already; `ifMatch`: the only one to be read
@@ -60,12 +60,16 @@ export function openS3(place: S3Place, via: Outbound) {
       return undefined;
     },
 
-    /** Writes an object as a whole or not at all. @returns its size. @throws OutboundProblem */
+    /**
+     * Writes an object as a whole or not at all.
+     * @param options `isNew`: it must not be there, of one up to 16 MiB
+     * @returns its size. @throws OutboundProblem changed: there is one
+     */
     write: (
       key: string,
       bytes: AsyncIterable<Uint8Array>,
-      { contentType }: { readonly contentType?: string } = {},
-    ): Promise<number> => uploadToS3(requests, { key, contentType }, bytes),
+      options: Omit<S3Upload, 'key'> = {},
+    ): Promise<number> => uploadToS3(requests, { key, ...options }, bytes),
 
     /** One that is not there is removed already. @throws OutboundProblem */
     async remove(key: string): Promise<void> {
@@ -78,8 +82,9 @@ export function openS3(place: S3Place, via: Outbound) {
 async function* listObjects(
   { requestXml }: ReturnType<typeof createS3Requests>,
   prefix: string,
+  after: string | undefined,
 ): AsyncGenerator<S3Object, undefined> {
-  let place: Record<string, string> | undefined = {};
+  let place: Record<string, string> | undefined = after === undefined ? {} : { 'start-after': after };
   while (place !== undefined) {
     const page: XmlElement = await requestXml({
       query: { 'list-type': '2', 'encoding-type': 'url', prefix, ...place },
@@ -257,6 +262,7 @@ const PART_BYTES = 16 * 1024 * 1024;
 interface S3Upload {
   readonly key: string;
   readonly contentType?: string | undefined;
+  readonly isNew?: boolean;
 }
 
 /**
@@ -266,10 +272,10 @@ interface S3Upload {
  */
 async function uploadToS3(
   requests: ReturnType<typeof createS3Requests>,
-  { key, contentType = 'application/octet-stream' }: S3Upload,
+  { key, contentType = 'application/octet-stream', isNew = false }: S3Upload,
   bytes: AsyncIterable<Uint8Array>,
 ): Promise<number> {
-  const headers = { 'content-type': contentType };
+  const headers = { 'content-type': contentType, ...(isNew && { 'if-none-match': '*' }) };
   const parts = cutParts(bytes);
   try {
     const first = (await parts.next()).value ?? new Uint8Array();

@@ -1,3 +1,4 @@
+import { fstatSync, readSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -66,6 +67,15 @@ function readStored(name: string, stored: Buffer): Buffer {
   const isMarked = MARK.subarray(0, stored.length).equals(stored.subarray(0, MARK.length));
   if (isMarked) throw new ServiceError('payload_damaged', { values: [name] });
   return stored;
+}
+
+/** @param file  a descriptor. @returns whether all of a payload is there: its header is written last */
+export function isWholePayload(file: number): boolean {
+  const header = Buffer.alloc(HEADER_BYTES);
+  const read = readSync(file, header, 0, HEADER_BYTES, 0);
+  if (read < HEADER_BYTES || header.every((byte) => byte === 0)) return false;
+  const isMarked = header.subarray(0, MARK.length).equals(MARK);
+  return !isMarked || Number(header.readBigUInt64LE(MARK.length)) === fstatSync(file).size - HEADER_BYTES;
 }
 
 /** A sum of so many bytes takes 0.3 ms of the thread that answers. */

@@ -9,5 +9,5 @@ export {
   unpackParts,
 } from './body-encoding.ts';
 export type { PayloadWriter } from './payload-files.ts';
-export { createPayloadFiles, type PayloadFiles } from './payload-files.ts';
+export { createPayloadFiles, isWholePayload, type PayloadFiles } from './payload-files.ts';
 export { createPayloadRows } from './payload-rows.ts';

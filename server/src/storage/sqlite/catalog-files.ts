@@ -7,8 +7,8 @@ import { migrate } from '../migrate.ts';
 import { type Program, type ProgramSession, performNow } from '../program.ts';
 import { renderFor, type Sql } from '../sql-statement.ts';
 import { isReadOnly, translateSqliteError } from '../sqlite-errors.ts';
-import { createMarkMoves, DamageMarks } from './file-check.ts';
-import { openSqlite } from './open-sqlite.ts';
+import { createMarkMoves, DamageMarks, type MarkMoves } from './file-check.ts';
+import { KEEP_LOG, openSqlite } from './open-sqlite.ts';
 
 /**
  * page_size 16384: products of 1 to 4 KB then fill pages without overflow chains. cache_size in KiB. The WAL grows to
@@ -133,9 +133,15 @@ export interface CatalogFiles {
 /** Open files per thread: enough for a busy installation, few enough for memory and file handles. */
 const OPEN_CATALOGS = 64;
 
-/** The catalog files of one thread; the least recently used one is closed when there are too many. */
-export function createCatalogFiles(folder: string, moves = createMarkMoves()): CatalogFiles {
-  const marks = new DamageMarks(folder, moves);
+/**
+ * The catalog files of one thread; the least recently used one is closed when there are too many.
+ * @param how  `keepsLog`: another thread copies the logs, and writes them back then
+ */
+export function createCatalogFiles(
+  folder: string,
+  { markMoves = createMarkMoves(), keepsLog = false }: { markMoves?: MarkMoves; keepsLog?: boolean } = {},
+): CatalogFiles {
+  const marks = new DamageMarks(folder, markMoves);
   const files = new Map<number, CatalogFile>();
   const pathOf = (projectId: number) => join(folder, `${projectId}.db`);
   const control = openControlReader(folder);
@@ -155,6 +161,7 @@ export function createCatalogFiles(folder: string, moves = createMarkMoves()): C
       files.delete(projectId);
       const file = known ?? new CatalogFile(pathOf(projectId), control.readFor(projectId), projectId);
       files.set(projectId, file);
+      if (known === undefined && keepsLog) file.database.exec(KEEP_LOG);
       const oldest = files.keys().next().value;
       if (files.size > OPEN_CATALOGS && oldest !== undefined) close(oldest);
       return file;

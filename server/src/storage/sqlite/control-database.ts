@@ -29,14 +29,15 @@ export const CONTROL_PRAGMAS = `
 /**
  * The control database: reads on the calling thread, writes on a thread of their own, because a commit waits for the
  * disk (0.3 ms idle, 100 ms beside a bulk load) and lookups must not wait with it.
+ * @param keepsLog whether another thread copies its log, and writes it back then
  */
-export function openControlDatabase(path: string): Database {
+export function openControlDatabase(path: string, keepsLog = false): Database {
   const reader = openSqlite(path, CONTROL_PRAGMAS);
   const read = new Kysely<ControlSchema>({
     dialect: new ReadingDialect({ database: preparingOnce(reader) }),
   });
   const entry = new URL(`./control-writer${extname(import.meta.url)}`, import.meta.url);
-  const thread = createThreadPool(entry, { size: 1, workerData: { path } });
+  const thread = createThreadPool(entry, { size: 1, workerData: { path, keepsLog } });
   const writer = new Kysely<ControlSchema>({
     dialect: {
       createAdapter: () => new SqliteAdapter(),

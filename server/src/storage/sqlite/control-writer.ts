@@ -2,10 +2,11 @@ import type { SQLInputValue, StatementSync } from 'node:sqlite';
 import { workerData } from 'node:worker_threads';
 import { serveOperations } from '../threads/threads.ts';
 import { CONTROL_PRAGMAS, orRefuse } from './control-database.ts';
-import { openSqlite } from './open-sqlite.ts';
+import { KEEP_LOG, openSqlite } from './open-sqlite.ts';
 
 /** The thread that holds the one writing connection of the control database. */
-const database = openSqlite((workerData as { path: string }).path, CONTROL_PRAGMAS);
+const { path, keepsLog } = workerData as { path: string; keepsLog: boolean };
+const database = openSqlite(path, keepsLog ? CONTROL_PRAGMAS + KEEP_LOG : CONTROL_PRAGMAS);
 const prepared = new Map<string, StatementSync>();
 
 serveOperations({

@@ -1,6 +1,9 @@
 import { DatabaseSync } from 'node:sqlite';
 import { isBusy } from '../sqlite-errors.ts';
 
+/** Of a connection that writes, where only a backup writes logs back. */
+export const KEEP_LOG = 'pragma wal_autocheckpoint = 0;';
+
 const BUSY_TIMEOUT_MS = 10_000;
 /** Enough: the second attempt finds the file already switched. */
 const ATTEMPTS = 100;

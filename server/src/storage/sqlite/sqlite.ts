@@ -12,3 +12,12 @@ export {
   type MarkMoves,
 } from './file-check.ts';
 export { openSqlite } from './open-sqlite.ts';
+export {
+  closeUnused,
+  copyFrames,
+  findWalEnd,
+  openKept,
+  WalAppender,
+  type WalEnd,
+  WalReader,
+} from './wal-frames.ts';

@@ -1,0 +1,241 @@
+import { closeSync, existsSync, openSync, readSync, writeSync } from 'node:fs';
+
+/**
+ * The write-ahead log of a database file as bytes: what a backup copies, and what a standby appends. Source:
+ * https://www.sqlite.org/fileformat2.html#walformat and https://www.sqlite.org/walformat.html ("The WAL-Index File Format").
+ */
+
+const WAL_HEADER = 32;
+const FRAME_HEADER = 24;
+/** Two copies of the header of the wal-index; a reader takes it only when they agree. */
+const INDEX_BYTES = 96;
+const MAGIC = 0x377f0682;
+const VERSION = 3_007_000;
+
+/** Where a log ends: the last frame that is committed. */
+export interface WalEnd {
+  /** Of this generation of the log: a log that begins again has others. */
+  readonly salts: string;
+  /** How many frames it has. */
+  readonly frame: number;
+  /** Of all frames up to this one. */
+  readonly sum: string;
+  /** Of the database, in pages. */
+  readonly pageCount: number;
+  readonly pageSize: number;
+}
+
+export interface LoggedPage {
+  readonly page: number;
+  /** From 1. */
+  readonly frame: number;
+}
+
+/**
+ * Descriptors of main files and indexes, which are closed only when nobody in this process uses the database: to close one takes
+ * the locks of all connections of the process away, and another process would remove the log under them.
+ * Source: https://www.sqlite.org/howtocorrupt.html, section 2.2.
+ */
+const kept = new Map<string, number>();
+
+export function openKept(path: string, flags: 'r' | 'r+'): number {
+  const file = kept.get(path) ?? openSync(path, flags);
+  kept.set(path, file);
+  return file;
+}
+
+/** Closes what belongs to databases without a log: it goes with the last connection. */
+export function closeUnused(): void {
+  for (const [path, file] of kept) {
+    if (existsSync(`${path.replace(/-shm$/, '')}-wal`)) continue;
+    closeSync(file);
+    kept.delete(path);
+  }
+}
+
+/**
+ * Finds the end in the log itself, not in its index: see `openKept`.
+ * @param known where it ended before
+ * @returns undefined while there is no log
+ */
+export function findWalEnd(path: string, known?: WalEnd): WalEnd | undefined {
+  if (!existsSync(`${path}-wal`)) return undefined;
+  const file = openSync(`${path}-wal`, 'r');
+  try {
+    const header = Buffer.alloc(WAL_HEADER);
+    if (readSync(file, header, 0, WAL_HEADER, 0) < WAL_HEADER) return undefined;
+    const [salts, pageSize] = [header.toString('hex', 16, 24), header.readUInt32BE(8)];
+    const begin = { salts, frame: 0, sum: header.toString('hex', 24, 32), pageCount: 0, pageSize };
+    return findLastCommit(file, known?.salts === salts ? known : begin);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function findLastCommit(file: number, known: WalEnd): WalEnd {
+  const { salts, pageSize } = known;
+  const header = Buffer.alloc(FRAME_HEADER);
+  const frame = Buffer.alloc(FRAME_HEADER + pageSize);
+  let [end, before] = [known, known.sum];
+  for (let at = known.frame + 1; ; at += 1) {
+    const read = readSync(file, header, 0, FRAME_HEADER, frameAt(at, pageSize));
+    if (read < FRAME_HEADER || header.toString('hex', 8, 16) !== salts) return end;
+    const [sum, pageCount] = [header.toString('hex', 16, 24), header.readUInt32BE(4)];
+    if (pageCount > 0) {
+      // The header is written before the page, and frames one after another: the last one tells of all.
+      readSync(file, frame, 0, frame.length, frameAt(at, pageSize));
+      const found = addSum(addSum(readSum(before), frame.subarray(0, 8)), frame.subarray(FRAME_HEADER));
+      if (hexOf(found) !== sum) return end;
+      end = { salts, frame: at, sum, pageCount, pageSize };
+    }
+    before = sum;
+  }
+}
+
+type Sum = readonly [number, number];
+
+const hexOf = (sum: Sum) => sum.map((half) => half.toString(16).padStart(8, '0')).join('');
+
+const frameAt = (frame: number, pageSize: number) => WAL_HEADER + (frame - 1) * (FRAME_HEADER + pageSize);
+
+/** Reads frames of a log, or of a copy of its end. */
+export class WalReader {
+  private readonly file: number;
+  private readonly pageSize: number;
+  private readonly header = Buffer.alloc(FRAME_HEADER);
+
+  constructor(path: string, pageSize: number) {
+    this.file = openSync(path, 'r');
+    this.pageSize = pageSize;
+  }
+
+  close(): void {
+    closeSync(this.file);
+  }
+
+  /** @returns the sum that a frame was written with; undefined: it is of another generation, or not there */
+  sumOf(frame: number, salts: string): string | undefined {
+    return this.readHeader(frame, salts) ? this.header.toString('hex', 16) : undefined;
+  }
+
+  /** @returns each page once, as the last of the frames has it, in the order of the frames. @throws Error when the log began again */
+  listPages(from: number, to: number, salts: string): LoggedPage[] {
+    const last = new Map<number, number>();
+    for (let frame = from; frame <= to; frame += 1) {
+      if (!this.readHeader(frame, salts)) throw new Error('the write-ahead log began again while it was read');
+      last.set(this.header.readUInt32BE(0), frame);
+    }
+    return [...last].map(([page, frame]) => ({ page, frame })).sort((a, b) => a.frame - b.frame);
+  }
+
+  readPage(frame: number, into: Buffer): void {
+    readSync(this.file, into, 0, this.pageSize, frameAt(frame, this.pageSize) + FRAME_HEADER);
+  }
+
+  private readHeader(frame: number, salts: string): boolean {
+    const read = readSync(this.file, this.header, 0, FRAME_HEADER, frameAt(frame, this.pageSize));
+    return read === FRAME_HEADER && this.header.toString('hex', 8, 16) === salts;
+  }
+}
+
+/** Copies frames to the same place of another file, which is a log of those frames alone. */
+export function copyFrames(from: string, to: string, { frame, pageSize }: WalEnd, after: number): void {
+  const [source, target] = [openSync(from, 'r'), openSync(to, 'w', 0o600)];
+  try {
+    const bytes = Buffer.alloc(FRAME_HEADER + pageSize);
+    for (let at = after + 1; at <= frame; at += 1) {
+      readSync(source, bytes, 0, bytes.length, frameAt(at, pageSize));
+      writeSync(target, bytes, 0, bytes.length, frameAt(at, pageSize));
+    }
+  } finally {
+    closeSync(source);
+    closeSync(target);
+  }
+}
+
+/**
+ * Appends a transaction to a log that no connection writes to, page by page, while others read: they go on with what they have
+ * until `commit` voids the wal-index, which the next reader makes again from the log, as after a crash of a writer.
+ */
+export class WalAppender {
+  private readonly path: string;
+  private readonly file: number;
+  private readonly pageSize: number;
+  private readonly salts: Buffer;
+  private sum: Sum;
+  private end: number;
+  private held: { page: number; bytes: Buffer } | undefined;
+
+  constructor(path: string, pageSize: number, newSalts: Buffer) {
+    this.path = path;
+    this.pageSize = pageSize;
+    this.file = openSync(`${path}-wal`, 'r+');
+    const end = findWalEnd(path);
+    const isEmpty = end === undefined || end.frame === 0;
+    this.salts = isEmpty ? newSalts : Buffer.from(end.salts, 'hex');
+    this.end = isEmpty ? WAL_HEADER : frameAt(end.frame + 1, pageSize);
+    this.sum = isEmpty ? this.begin() : readSum(end.sum);
+  }
+
+  add(page: number, bytes: Buffer): void {
+    this.flush(0);
+    this.held = { page, bytes };
+  }
+
+  /** @param pageCount of the database from now on */
+  commit(pageCount: number): void {
+    this.flush(pageCount);
+    writeSync(openKept(`${this.path}-shm`, 'r+'), Buffer.alloc(INDEX_BYTES), 0, INDEX_BYTES, 0);
+  }
+
+  close(): void {
+    closeSync(this.file);
+  }
+
+  private begin(): Sum {
+    const header = Buffer.alloc(WAL_HEADER);
+    header.writeUInt32BE(MAGIC, 0);
+    header.writeUInt32BE(VERSION, 4);
+    header.writeUInt32BE(this.pageSize, 8);
+    this.salts.copy(header, 16);
+    const sum = addSum([0, 0], header.subarray(0, 24));
+    writeSum(header, 24, sum);
+    writeSync(this.file, header, 0, WAL_HEADER, 0);
+    return sum;
+  }
+
+  /** The last frame of a transaction has the size of the database, so one is held back. */
+  private flush(pageCount: number): void {
+    if (this.held === undefined) return;
+    const header = Buffer.alloc(FRAME_HEADER);
+    header.writeUInt32BE(this.held.page, 0);
+    header.writeUInt32BE(pageCount, 4);
+    this.salts.copy(header, 8);
+    this.sum = addSum(addSum(this.sum, header.subarray(0, 8)), this.held.bytes);
+    writeSum(header, 16, this.sum);
+    writeSync(this.file, header, 0, FRAME_HEADER, this.end);
+    writeSync(this.file, this.held.bytes, 0, this.pageSize, this.end + FRAME_HEADER);
+    this.end += FRAME_HEADER + this.pageSize;
+    this.held = undefined;
+  }
+}
+
+const readSum = (hex: string): Sum => [
+  Number.parseInt(hex.slice(0, 8), 16),
+  Number.parseInt(hex.slice(8), 16),
+];
+
+function writeSum(into: Buffer, at: number, [first, second]: Sum): void {
+  into.writeUInt32BE(first, at);
+  into.writeUInt32BE(second, at + 4);
+}
+
+/** The sum of a log whose magic number ends in 2: over words of 32 bits, the low byte first. */
+function addSum([first, second]: Sum, bytes: Buffer): Sum {
+  let [a, b] = [first, second];
+  for (let at = 0; at < bytes.length; at += 8) {
+    a = (a + bytes.readUInt32LE(at) + b) >>> 0;
+    b = (b + bytes.readUInt32LE(at + 4) + a) >>> 0;
+  }
+  return [a, b];
+}

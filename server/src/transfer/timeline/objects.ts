@@ -1,0 +1,151 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+/**
+ * An object of a backup: entries, each with a check of its own that is bound to the name of the object and to its place in it, and a
+ * last one that is empty, so that an object that was cut, changed or renamed is found.
+ */
+
+const MAGIC = Buffer.from('relata backup 1\n');
+const SALT = 16;
+const CHECK = 16;
+/** More is no entry of ours. */
+const MOST_BYTES = 16 * 1024 * 1024;
+/** What an entry holds of a file. */
+export const ENTRY_BYTES = 1024 * 1024;
+
+/** What is done to a file of the data directory, in order. */
+export type EntryHead = { readonly file: string } & (
+  | { readonly kind: 'begin' }
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'pages'; readonly pageSize: number; readonly pages: readonly number[] }
+  | { readonly kind: 'end'; readonly pageSize: number; readonly pageCount: number }
+  /** Bytes of a file that is no database. */
+  | { readonly kind: 'bytes'; readonly at: number }
+);
+
+export interface Entry {
+  readonly head: EntryHead;
+  readonly bytes: Uint8Array;
+}
+
+/** @param key undefined: nothing is encrypted */
+export async function* packObject(
+  name: string,
+  key: Uint8Array | undefined,
+  entries: AsyncIterable<Entry>,
+): AsyncGenerator<Uint8Array> {
+  const salt = randomBytes(SALT);
+  yield Buffer.concat([MAGIC, Buffer.of(key === undefined ? 0 : 1), salt]);
+  const seal = sealWith(name, key && deriveKey(key, salt));
+  let count = 0;
+  for await (const { head, bytes } of entries) {
+    const text = Buffer.from(JSON.stringify(head));
+    const length = Buffer.alloc(4);
+    length.writeUInt32LE(text.length);
+    yield* seal(count, Buffer.concat([length, text, bytes]));
+    count += 1;
+  }
+  yield* seal(count, new Uint8Array());
+}
+
+const deriveKey = (key: Uint8Array, salt: Uint8Array) =>
+  Buffer.from(hkdfSync('sha256', key, salt, 'relata backup', 32));
+
+/** No two entries of an object have the same place, and no two objects the same key. */
+function placeOf(count: number): Buffer {
+  const nonce = Buffer.alloc(12);
+  nonce.writeUIntLE(count, 0, 6);
+  return nonce;
+}
+
+const sumOf = (name: string, count: number, bytes: Uint8Array) =>
+  crc32(bytes, crc32(placeOf(count), crc32(name)));
+
+function sealWith(name: string, key: Uint8Array | undefined) {
+  return function* (count: number, bytes: Uint8Array): Generator<Uint8Array> {
+    const length = Buffer.alloc(4);
+    length.writeUInt32LE(bytes.length);
+    if (key === undefined) {
+      const check = Buffer.alloc(CHECK);
+      check.writeUInt32LE(sumOf(name, count, bytes));
+      yield Buffer.concat([length, bytes, check]);
+    } else {
+      const cipher = createCipheriv('aes-256-gcm', key, placeOf(count)).setAAD(Buffer.from(name));
+      yield Buffer.concat([length, cipher.update(bytes), cipher.final(), cipher.getAuthTag()]);
+    }
+  };
+}
+
+/** @throws Error that names the object when it is not as it was written, or the key is missing */
+export async function* unpackObject(
+  name: string,
+  key: Uint8Array | undefined,
+  bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Entry> {
+  const pieces = bytes[Symbol.asyncIterator]();
+  const take = takeFrom(pieces, () => refuseDamaged(name));
+  try {
+    const start = await take(MAGIC.length + 1 + SALT);
+    if (!start.subarray(0, MAGIC.length).equals(MAGIC)) throw refuseDamaged(name);
+    const isSealed = start[MAGIC.length] === 1;
+    if (isSealed && key === undefined) throw new Error(`${name} is encrypted: set RELATA_BACKUP_KEY`);
+    const own = isSealed && key !== undefined ? deriveKey(key, start.subarray(-SALT)) : undefined;
+    for (let count = 0; ; count += 1) {
+      const length = (await take(4)).readUInt32LE();
+      if (length > MOST_BYTES) throw refuseDamaged(name);
+      const packed = await take(length + CHECK);
+      const entry = open(packed.subarray(0, length), packed.subarray(length), { name, count, key: own });
+      if (entry === undefined) throw refuseDamaged(name);
+      if (entry.length === 0) return;
+      const text = entry.readUInt32LE();
+      yield {
+        head: JSON.parse(entry.toString('utf8', 4, 4 + text)) as EntryHead,
+        bytes: entry.subarray(4 + text),
+      };
+    }
+  } finally {
+    await pieces.return?.();
+  }
+}
+
+const refuseDamaged = (name: string) =>
+  new Error(`${name} is damaged, or was encrypted with another RELATA_BACKUP_KEY`);
+
+/** @returns undefined when the bytes are not those that were written */
+function open(
+  bytes: Buffer,
+  check: Buffer,
+  { name, count, key }: { name: string; count: number; key: Uint8Array | undefined },
+): Buffer | undefined {
+  if (key === undefined) {
+    const isRest = check.subarray(4).every((byte) => byte === 0);
+    return isRest && check.readUInt32LE() === sumOf(name, count, bytes) ? bytes : undefined;
+  }
+  const decipher = createDecipheriv('aes-256-gcm', key, placeOf(count)).setAAD(Buffer.from(name));
+  try {
+    return Buffer.concat([decipher.setAuthTag(check).update(bytes), decipher.final()]);
+  } catch {
+    return undefined;
+  }
+}
+
+/** @returns a reader of so many bytes; what it returns is overwritten by nothing */
+function takeFrom(pieces: AsyncIterator<Uint8Array>, refuse: () => Error) {
+  let rest: Uint8Array = new Uint8Array();
+  return async (length: number): Promise<Buffer> => {
+    const parts: Uint8Array[] = [];
+    for (let missing = length; missing > 0; ) {
+      if (rest.length === 0) {
+        const next = await pieces.next();
+        if (next.done) throw refuse();
+        rest = next.value;
+      }
+      const part = rest.subarray(0, missing);
+      parts.push(part);
+      missing -= part.length;
+      rest = rest.subarray(part.length);
+    }
+    return parts.length === 1 ? Buffer.from(parts[0] as Uint8Array) : Buffer.concat(parts);
+  };
+}

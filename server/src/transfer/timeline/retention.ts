@@ -1,0 +1,148 @@
+import { type Entry, packObject, unpackObject } from './objects.ts';
+import { listLeases } from './leases.ts';
+import { HOUR_MS, hourOf, KINDS, type Lease, nameOf, planRestore, readSpan, type Span, spansOf } from './spans.ts';
+import { type BackupTarget, readSmall } from './target.ts';
+
+/** What of a target is merged and removed as it becomes older. */
+
+export interface Retention {
+  readonly key: Uint8Array | undefined;
+  readonly keepSecondsHours: number;
+  readonly keepHoursDays: number;
+}
+
+const DAY_MS = 24 * HOUR_MS;
+/** An hour is merged when no segment of it can come any more. */
+const SETTLED_MS = 60_000;
+
+export async function listSpans(target: BackupTarget): Promise<Span[]> {
+  const spans: Span[] = [];
+  for (const kind of KINDS) spans.push(...(await target.list(kind)).flatMap((name) => readSpan(name) ?? []));
+  return spans;
+}
+
+/** @returns whether it is time for a new base copy */
+export async function keepHouse(target: BackupTarget, epoch: number, retention: Retention, now = Date.now()): Promise<{ wantsBase: boolean }> {
+  const leases: Lease[] = await listLeases(target);
+  const line = spansOf(await listSpans(target), leases, epoch);
+  for (const run of listUnmerged(line, now - SETTLED_MS)) line.push(await mergeRun(target, retention.key, run));
+  const { old, wantsBase } = sortOut(line, leases, { ...retention, now });
+  for (const span of old) {
+    const copy = span.kind === 'bases' ? (await readSmall(target, span.name))?.toString() : undefined;
+    await target.remove(span.name);
+    if (copy !== undefined) await target.remove(copy);
+  }
+  return { wantsBase };
+}
+
+/** @returns the segments of each hour that has ended, as far as one follows the other */
+function listUnmerged(line: readonly Span[], until: number): Span[][] {
+  const merged = new Set(line.filter(({ kind }) => kind === 'hours').map(({ at }) => hourOf(at)));
+  const runs: Span[][] = [];
+  const segments = line.filter(({ kind, at }) => kind === 'segments' && !merged.has(hourOf(at)));
+  for (const segment of segments.sort((a, b) => a.to - b.to || a.at - b.at)) {
+    if (hourOf(segment.at) >= hourOf(until)) continue;
+    const before = runs.at(-1)?.at(-1);
+    const follows = before !== undefined && segment.from <= before.to && hourOf(before.at) === hourOf(segment.at);
+    if (follows) runs.at(-1)?.push(segment);
+    else runs.push([segment]);
+  }
+  return runs.filter((run) => run.length > 1);
+}
+
+async function mergeRun(target: BackupTarget, key: Uint8Array | undefined, run: readonly Span[]): Promise<Span> {
+  const [first, last] = [run[0] as Span, run.at(-1) as Span];
+  const merged = { kind: 'hours' as const, from: first.from, to: last.to, epoch: last.epoch, at: last.at };
+  const name = nameOf(merged);
+  const read = (at: number) => readObject(target, (run[at] as Span).name, key);
+  await target.write(name, packObject(name, key, mergeObjects(read, run.length)));
+  return { ...merged, name };
+}
+
+/** @throws Error that names the object when it is missing or damaged */
+export async function* readObject(target: BackupTarget, name: string, key: Uint8Array | undefined): AsyncGenerator<Entry> {
+  const bytes = await target.read(name);
+  if (bytes === undefined) throw new Error(`${name} is missing`);
+  yield* unpackObject(name, key, bytes);
+}
+
+interface MergedFile {
+  /** The last object that has each page. */
+  last: Uint32Array;
+  /** The last object that says how large it is, that begins it and that ends it. */
+  end: number;
+  begin: number;
+  gone: number;
+}
+
+/** @returns what all of them do, one after another: of each page the last state. Memory: 4 bytes a page of the files that changed */
+export async function* mergeObjects(read: (at: number) => AsyncIterable<Entry>, count: number): AsyncGenerator<Entry> {
+  const files = new Map<string, MergedFile>();
+  for (let at = 0; at < count; at += 1)
+    for await (const { head } of read(at)) {
+      const file = files.get(head.file) ?? { last: new Uint32Array(64), end: -1, begin: -1, gone: -1 };
+      files.set(head.file, file);
+      if (head.kind === 'pages') notePages(file, head.pages, at);
+      else if (head.kind === 'end' || head.kind === 'gone') file[head.kind] = at;
+      else if (head.kind === 'begin' || head.at === 0) file.begin = at;
+    }
+  for (let at = 0; at < count; at += 1)
+    for await (const entry of read(at)) {
+      const file = files.get(entry.head.file);
+      const left = file && leaveLast(entry, file, at);
+      if (left !== undefined) yield left;
+    }
+}
+
+function notePages(file: MergedFile, pages: readonly number[], at: number): void {
+  const most = Math.max(...pages);
+  if (most >= file.last.length) {
+    const grown = new Uint32Array(Math.max(most + 1, 2 * file.last.length));
+    grown.set(file.last);
+    file.last = grown;
+  }
+  for (const page of pages) file.last[page] = at;
+}
+
+function leaveLast(entry: Entry, file: MergedFile, at: number): Entry | undefined {
+  const { head, bytes } = entry;
+  if (head.kind === 'gone') return entry;
+  if (at < file.begin || at < file.gone) return undefined;
+  if (head.kind === 'end') return at === file.end ? entry : undefined;
+  if (head.kind !== 'pages') return entry;
+  const { pageSize } = head;
+  const left = head.pages.flatMap((page, index) => (file.last[page] === at ? [{ page, index }] : []));
+  if (left.length === head.pages.length) return entry;
+  if (left.length === 0) return undefined;
+  const parts = left.map(({ index }) => bytes.subarray(index * pageSize, (index + 1) * pageSize));
+  return { head: { ...head, pages: left.map(({ page }) => page) }, bytes: Buffer.concat(parts) };
+}
+
+/** @returns what no instant that is kept needs */
+export function sortOut(
+  line: readonly Span[],
+  leases: readonly Lease[],
+  { keepSecondsHours, keepHoursDays, now }: Omit<Retention, 'key'> & { readonly now: number },
+): { old: Span[]; wantsBase: boolean } {
+  const of = (kind: Span['kind']) => line.filter((span) => span.kind === kind);
+  const bases = of('bases').sort((a, b) => a.at - b.at);
+  const last = bases.at(-1);
+  const first = bases.findLast(({ at }) => at <= now - keepHoursDays * DAY_MS);
+  const isBefore = ({ to }: Span) => first !== undefined && to <= first.from;
+  const isMerged = ({ from, to }: Span) => of('hours').some((hour) => hour.from <= from && to <= hour.to);
+  const secondsUntil = now - keepSecondsHours * HOUR_MS;
+  const old = line.filter((span) => {
+    if (isBefore(span)) return true;
+    return span.kind === 'segments' && span.at < secondsUntil && isMerged(span);
+  });
+  // A base between two others is needed only where nothing leads from the one before to it.
+  const rest = new Set(line.filter((span) => !old.includes(span)));
+  for (const base of bases.filter((one) => one !== first && one !== last && rest.has(one))) {
+    rest.delete(base);
+    const without = planRestore([...rest], leases, base.at);
+    if (without !== undefined && without.to >= base.to) old.push(base);
+    else rest.add(base);
+  }
+  const isNews = of('segments').some(({ at }) => last !== undefined && at > last.at);
+  return { old, wantsBase: last !== undefined && isNews && last.at < now - DAY_MS };
+}

@@ -1,0 +1,136 @@
+/**
+ * What a target holds, by the names of its objects. A segment is what was committed since the one before, in all files of the data
+ * directory, up to one instant; an hour is the segments of an hour in one; a base is a copy of every file. Names say all that a restore
+ * has to know before it reads.
+ */
+
+export const KINDS = ['bases', 'hours', 'segments'] as const;
+
+/** An object that leads from one state of the directory to another. */
+export interface Span {
+  readonly name: string;
+  readonly kind: (typeof KINDS)[number];
+  /** The number of the segment that it comes after; of a base: after which segments have to be applied, too. */
+  readonly from: number;
+  /** The number of its last segment; of a base: from which one on it is good. */
+  readonly to: number;
+  readonly epoch: number;
+  /** Of the last segment, in epoch milliseconds. */
+  readonly at: number;
+}
+
+/** Who writes: the holder of the lease with the highest epoch. Its segments follow the one numbered `from` of those before. */
+export interface Lease {
+  readonly epoch: number;
+  readonly holder: string;
+  readonly at: number;
+  readonly from: number;
+}
+
+export const HOUR_MS = 3_600_000;
+
+const digits = (value: number, width: number) => String(value).padStart(width, '0');
+
+export const hourOf = (at: number) => digits(Math.floor(at / HOUR_MS), 7);
+
+export function nameOf({ kind, from, to, epoch, at }: Omit<Span, 'name'>): string {
+  const name = [digits(from, 12), digits(to, 12), digits(epoch, 6), digits(at, 13)].join('-');
+  return `${kind}/${hourOf(at)}/${name}`;
+}
+
+const NAME = /^(bases|hours|segments)\/\d+\/(\d+)-(\d+)-(\d+)-(\d+)$/;
+
+/** @returns undefined for what is no object of a backup */
+export function readSpan(name: string): Span | undefined {
+  const found = NAME.exec(name);
+  if (found === null) return undefined;
+  const [from = 0, to = 0, epoch = 0, at = 0] = found.slice(2).map(Number);
+  return { name, kind: found[1] as Span['kind'], from, to, epoch, at };
+}
+
+export interface Plan {
+  /** In the order in which they are applied. */
+  readonly spans: readonly Span[];
+  readonly to: number;
+  readonly epoch: number;
+  readonly at: number;
+  /** The last instant that the target knows of, where objects between are missing. */
+  readonly lostAt?: number;
+}
+
+/**
+ * @param at the last instant that may be in it; undefined: all there is
+ * @returns undefined when nothing can be restored
+ */
+export function planRestore(spans: readonly Span[], leases: readonly Lease[], at = Infinity): Plan | undefined {
+  const lease = leases.filter((one) => one.at <= at).reduce(later, leases[0]);
+  if (lease === undefined) return undefined;
+  const line = spansOf(spans, leases, lease.epoch).filter((span) => span.at <= at);
+  const last = line.filter(({ kind }) => kind !== 'bases').reduce(furthest, undefined);
+  if (last === undefined) return undefined;
+  // One that cannot be reached, because an object is missing in between, leaves those before it.
+  for (const base of line
+    .filter(({ kind, to }) => kind === 'bases' && to <= last.to)
+    .sort((a, b) => b.from - a.from || b.to - a.to)) {
+    const path = findPath(line, base);
+    const end = path.at(-1);
+    if (end !== undefined && end.to >= base.to)
+      return {
+        ...{ spans: [base, ...path], to: end.to, epoch: lease.epoch, at: end.at },
+        ...(end.to < last.to && { lostAt: last.at }),
+      };
+  }
+  return undefined;
+}
+
+const later = (one: Lease | undefined, other: Lease): Lease =>
+  one === undefined || other.epoch > one.epoch ? other : one;
+
+/** Of the same number that with the later instant: it was written because nobody knew whether the other one was. */
+const furthest = (one: Span | undefined, other: Span): Span =>
+  one === undefined || other.to > one.to || (other.to === one.to && other.at > one.at) ? other : one;
+
+/** @returns what leads to the state of an epoch: nothing that a former writer wrote after it had lost the lease */
+export const spansOf = (spans: readonly Span[], leases: readonly Lease[], epoch: number): Span[] =>
+  spans.filter(
+    (span) =>
+      span.epoch <= epoch &&
+      leases.every((next) => next.epoch <= span.epoch || next.epoch > epoch || span.to <= next.from),
+  );
+
+function findPath(line: readonly Span[], base: Span): Span[] {
+  const path: Span[] = [];
+  const steps = line.filter(({ kind }) => kind !== 'bases').sort((a, b) => a.from - b.from);
+  let next: Span | undefined;
+  let position = base.from;
+  let at = 0;
+  do {
+    next = undefined;
+    for (; at < steps.length && (steps[at] as Span).from <= position; at += 1)
+      if ((steps[at] as Span).to > position) next = furthest(next, steps[at] as Span);
+    if (next !== undefined) {
+      path.push(next);
+      position = next.to;
+    }
+  } while (next !== undefined);
+  return path;
+}
+
+/** @returns the segments and hours at whose instants the directory can be restored, in order */
+export function listPoints(spans: readonly Span[], leases: readonly Lease[]): Span[] {
+  const points = new Set<Span>();
+  for (const { epoch } of leases) {
+    const next = leases.find((one) => one.epoch === epoch + 1)?.at ?? Number.POSITIVE_INFINITY;
+    const line = spansOf(spans, leases, epoch);
+    const steps = line.filter(({ kind }) => kind !== 'bases').sort((a, b) => a.to - b.to || a.at - b.at);
+    for (const base of line.filter(({ kind }) => kind === 'bases')) {
+      let reached = base.from;
+      for (const step of steps.filter(({ to }) => to > base.from)) {
+        if (step.from > reached) break;
+        reached = step.to;
+        if (reached >= base.to && step.at < next) points.add(step);
+      }
+    }
+  }
+  return [...points].sort((a, b) => a.at - b.at);
+}

@@ -1,0 +1,280 @@
+import { existsSync, readSync, rmSync, statSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { setImmediate } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { closeUnused, copyFrames, findWalEnd, openKept, type WalEnd, WalReader } from '../../storage/sqlite/sqlite.ts';
+import { ENTRY_BYTES, type Entry } from './objects.ts';
+
+/** What of a database file is in the target. */
+export interface Sent {
+  /** Where its log ended; undefined: it had none. */
+  readonly log?: WalEnd | undefined;
+  /** Of the main file when all that is sent was in it; another one was written to by somebody else. */
+  readonly main?: string | undefined;
+}
+
+/** What of it is to be sent. */
+export interface Change {
+  readonly file: WatchedFile;
+  readonly end: WalEnd | undefined;
+  /** Frames of the log that are in the target already; undefined: all of the file is sent. */
+  readonly after: number | undefined;
+  readonly next: Sent;
+}
+
+/** A log of 64 MiB is written back, as without a backup. */
+const CHECKPOINT_BYTES = 64 * 1024 * 1024;
+/** Then a writer has to wait. */
+const PATIENCE_BYTES = 4 * CHECKPOINT_BYTES;
+/** A file that nobody has changed for so long is let go of. */
+const IDLE_MS = 60_000;
+
+export const stampOf = (path: string): string => {
+  const found = statSync(path, { throwIfNoEntry: false, bigint: true });
+  return found === undefined ? '' : `${found.size}-${found.mtimeNs}`;
+};
+
+/**
+ * A database file whose log is copied. While it has a log, a connection is held open: the last one that is closed would write the
+ * log back and remove it. Nobody else writes it back, and here it happens only under the lock of writers and with what is
+ * not yet sent put aside, so no frame is lost.
+ */
+export class WatchedFile {
+  readonly name: string;
+  readonly path: string;
+  sent: Sent | undefined;
+  private connection: DatabaseSync | undefined;
+  /** The frames that a checkpoint took before they were sent: where the log before ended, and after which frame. */
+  private aside: { readonly end: WalEnd; readonly after: number } | undefined;
+  private changedAt = 0;
+  private end: WalEnd | undefined;
+
+  constructor(name: string, path: string, sent: Sent | undefined) {
+    this.name = name;
+    this.path = path;
+    this.sent = sent;
+  }
+
+  private get asidePath(): string {
+    return `${this.path}-unsent`;
+  }
+
+  get hasLog(): boolean {
+    return existsSync(`${this.path}-wal`);
+  }
+
+  /** Before others close theirs. */
+  hold(): void {
+    if (this.connection !== undefined || !this.hasLog) return;
+    this.connection = connect(this.path, 1_000);
+  }
+
+  /** Where its log ends now. */
+  private findEnd(): WalEnd | undefined {
+    this.end = findWalEnd(this.path, this.end ?? this.sent?.log);
+    return this.end;
+  }
+
+  /** @returns whether there may be something to send */
+  hasChanged = (): boolean => {
+    const end = this.findEnd();
+    if (this.aside !== undefined || this.sent === undefined) return true;
+    const { log, main } = this.sent;
+    if (end === undefined || end.frame === 0) return main !== stampOf(this.path);
+    return end.salts !== log?.salts || end.frame !== log.frame || end.sum !== log.sum;
+  };
+
+  /** @returns how many bytes of its log are not in the target */
+  countUnsent(): number {
+    const end = this.findEnd();
+    const sent = end?.salts === this.sent?.log?.salts ? (this.sent?.log?.frame ?? 0) : 0;
+    const aside = this.aside === undefined ? 0 : this.aside.end.frame - this.aside.after;
+    return ((end?.frame ?? 0) - sent + aside) * (end?.pageSize ?? 0);
+  }
+
+  /** @returns undefined: nothing changed, or there is nothing in it yet */
+  findChange(): Change | undefined {
+    this.hold();
+    const end = this.findEnd();
+    const main = stampOf(this.path);
+    const hasFrames = end !== undefined && end.frame > 0;
+    if (!hasFrames && (main === '' || main.startsWith('0-'))) return undefined;
+    const after = this.findSent(hasFrames ? end : undefined, main);
+    if (!hasFrames) {
+      if (after === 0 && this.aside === undefined) return undefined;
+      return { file: this, end: undefined, after, next: { main } };
+    }
+    if (after === end.frame && this.aside === undefined) return undefined;
+    // All of it is in the main file only right after a checkpoint.
+    return { file: this, end, after, next: after === end.frame ? { log: end, main } : { log: end } };
+  }
+
+  /** @returns all of its log, which is in the target already; undefined: there is none */
+  describeLog(): Change | undefined {
+    const end = this.findEnd();
+    if (end === undefined || end.frame === 0) return undefined;
+    return { file: this, end, after: end.frame, next: {} };
+  }
+
+  /** @returns whether it was written to after `findChange` returned this */
+  hasMovedSince(change: Change | undefined): boolean {
+    const { salts, frame = 0 } = change?.end ?? this.sent?.log ?? {};
+    const end = this.findEnd();
+    return (end?.frame ?? 0) !== 0 && (end?.salts !== salts || end?.frame !== frame);
+  }
+
+  /** @returns how many frames of the present log are sent; undefined when what is sent does not lead to it */
+  private findSent(end: WalEnd | undefined, main: string): number | undefined {
+    const { sent } = this;
+    if (sent === undefined) return undefined;
+    if (end !== undefined && end.salts === sent.log?.salts) {
+      const { frame, sum } = sent.log;
+      if (end.frame < frame) return undefined;
+      // After a loss of power the log may have gone on from an earlier frame.
+      const reader = new WalReader(`${this.path}-wal`, end.pageSize);
+      try {
+        return frame === 0 || reader.sumOf(frame, end.salts) === sum ? frame : undefined;
+      } finally {
+        reader.close();
+      }
+    }
+    // A log that began again: nothing was written back since all of the one before was.
+    return sent.main === main ? 0 : undefined;
+  }
+
+  /** @param how  `isBase`: also what is sent of the log; `isAfresh`: a base copies the main file */
+  async *readChange({ end, after }: Change, how: { isBase: boolean; isAfresh: boolean }): AsyncGenerator<Entry> {
+    const pageSize = end?.pageSize ?? readPageSize(this.path);
+    const isWhole = after === undefined && !how.isAfresh;
+    const stamp = stampOf(this.path);
+    if (isWhole) {
+      yield { head: { kind: 'begin', file: this.name }, bytes: new Uint8Array() };
+      yield* readMain(this.name, this.path, pageSize);
+    } else if (this.aside !== undefined) {
+      const { end: before, after: sent } = this.aside;
+      yield* this.readFrames(this.asidePath, before, sent);
+    }
+    if (end !== undefined) yield* this.readFrames(`${this.path}-wal`, end, how.isBase ? 0 : (after ?? 0));
+    if (isWhole && stampOf(this.path) !== stamp) throw new Error(`${this.name} changed while it was read`);
+    const pageCount = end?.pageCount ?? Math.floor(statSync(this.path).size / pageSize);
+    yield { head: { kind: 'end', file: this.name, pageSize, pageCount }, bytes: new Uint8Array() };
+  }
+
+  private async *readFrames(path: string, { salts, frame, pageSize }: WalEnd, after: number) {
+    const reader = new WalReader(path, pageSize);
+    try {
+      const pages = reader.listPages(after + 1, frame, salts);
+      const most = Math.max(1, Math.floor(ENTRY_BYTES / pageSize));
+      for (let at = 0; at < pages.length; at += most) {
+        const part = pages.slice(at, at + most);
+        const bytes = Buffer.allocUnsafe(part.length * pageSize);
+        for (const [index, one] of part.entries())
+          reader.readPage(one.frame, bytes.subarray(index * pageSize, (index + 1) * pageSize));
+        yield {
+          head: { kind: 'pages' as const, file: this.name, pageSize, pages: part.map(({ page }) => page) },
+          bytes,
+        };
+        await setImmediate();
+      }
+    } finally {
+      reader.close();
+    }
+  }
+
+  noteSent({ next }: Change): void {
+    this.sent = next;
+    this.changedAt = performance.now();
+    if (this.aside !== undefined) rmSync(this.asidePath, { force: true });
+    this.aside = undefined;
+  }
+
+  /** All of it is sent the next time, by a base. */
+  forget(): void {
+    this.sent = undefined;
+    if (this.aside !== undefined) rmSync(this.asidePath, { force: true });
+    this.aside = undefined;
+  }
+
+  /** Writes a log back that is long, or that nobody has added to for a while. */
+  tidy(): void {
+    const end = this.findEnd();
+    if (this.connection === undefined || this.aside !== undefined) return;
+    const bytes = (end?.frame ?? 0) * (end?.pageSize ?? 0);
+    const isIdle = performance.now() - this.changedAt > IDLE_MS && !this.hasChanged();
+    if (bytes > CHECKPOINT_BYTES || (isIdle && this.sent?.main === undefined))
+      this.checkpoint(bytes > PATIENCE_BYTES);
+    if (isIdle && this.sent?.main !== undefined) this.release();
+  }
+
+  private checkpoint(isUrgent: boolean): void {
+    const { connection } = this;
+    if (connection === undefined) return;
+    const lock = connect(this.path, isUrgent ? 10_000 : 50);
+    try {
+      lock?.exec('begin immediate');
+      const end = this.findEnd();
+      if (end === undefined || end.frame === 0) return;
+      const after = this.findSent(end, stampOf(this.path));
+      const isUnsent = after !== undefined && after < end.frame;
+      // Soon more of it is sent.
+      if (isUnsent && !isUrgent && (end.frame - after) * end.pageSize > CHECKPOINT_BYTES / 4) return;
+      if (isUnsent) copyFrames(`${this.path}-wal`, this.asidePath, end, after);
+      const { busy, log, checkpointed } = connection.prepare('pragma wal_checkpoint(passive)').get() as {
+        busy: number;
+        log: number;
+        checkpointed: number;
+      };
+      // A reader of an earlier state keeps the log as it is.
+      if (busy !== 0 || log !== checkpointed) return;
+      if (isUnsent) this.aside = { end, after };
+      this.sent = after === undefined ? undefined : { log: end, main: stampOf(this.path) };
+    } catch (error) {
+      if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error;
+    } finally {
+      if (this.aside === undefined) rmSync(this.asidePath, { force: true });
+      lock?.close();
+    }
+  }
+
+  release(): void {
+    this.connection?.close();
+    this.connection = undefined;
+    // The last connection has written its log back.
+    if (this.sent?.main === undefined && this.sent !== undefined && !this.hasLog)
+      this.sent = { main: stampOf(this.path) };
+  }
+}
+
+const SQLITE_BUSY = 5;
+
+/** @returns undefined when there is no such file: none is made, as SQLite would */
+function connect(path: string, timeout: number): DatabaseSync | undefined {
+  if (!existsSync(path)) return undefined;
+  const connection = new DatabaseSync(`${pathToFileURL(path).href}?mode=rw`, { timeout });
+  connection.exec('pragma wal_autocheckpoint = 0; pragma cache_size = -256');
+  connection.prepare('select 1 from sqlite_schema').get();
+  return connection;
+}
+
+function readPageSize(path: string): number {
+  const bytes = Buffer.alloc(2);
+  readSync(openKept(path, 'r'), bytes, 0, 2, 16);
+  const size = bytes.readUInt16BE();
+  return size === 1 ? 65_536 : size;
+}
+
+/** The main file as it is, also while its log is written back: what changes meanwhile is in the segments after. */
+export async function* readMain(name: string, path: string, pageSize = readPageSize(path)): AsyncGenerator<Entry> {
+  const file = openKept(path, 'r');
+  const most = Math.max(1, Math.floor(ENTRY_BYTES / pageSize));
+  for (let page = 1; ; page += most) {
+    const bytes = Buffer.allocUnsafe(most * pageSize);
+    const read = readSync(file, bytes, 0, bytes.length, (page - 1) * pageSize);
+    const count = Math.floor(read / pageSize);
+    if (count === 0) break;
+    const pages = Array.from({ length: count }, (_, at) => page + at);
+    yield { head: { kind: 'pages', file: name, pageSize, pages }, bytes: bytes.subarray(0, count * pageSize) };
+    await setImmediate();
+  }
+  closeUnused();
+}

@@ -1,0 +1,215 @@
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { isWholePayload } from '../../storage/payloads/payloads.ts';
+import { type DataFolder, dataFolderAt } from '../../storage/storage.ts';
+import { ENTRY_BYTES, type Entry } from './objects.ts';
+import { type Change, readMain, type Sent, WatchedFile } from './watched-file.ts';
+
+/** What of a data directory is in the target, as far as is known. */
+export interface SentFiles {
+  readonly databases: Readonly<Record<string, Sent | undefined>>;
+  /** Others, each with its state. */
+  readonly others: Readonly<Record<string, string>>;
+}
+
+/** All files of the directory at one instant, as far as they are news. */
+export interface Cut {
+  readonly at: number;
+  readonly changes: readonly Change[];
+  /** Open, so that they can be read after their task has ended. */
+  readonly opened: readonly { readonly name: string; readonly file: number; readonly stamp: string }[];
+  readonly gone: readonly string[];
+}
+
+const modifiedAt = (path: string) => String(statSync(path, { throwIfNoEntry: false, bigint: true })?.mtimeNs);
+
+/** The files of a data directory, watched for changes. */
+export class WatchedFolder {
+  private readonly folder: DataFolder;
+  private readonly control: WatchedFile;
+  private readonly catalogs = new Map<string, WatchedFile>();
+  private readonly others: Map<string, string>;
+  /** Files that changed while their folder did not: those with a log, and payloads that are being written. */
+  private active: WatchedFile[] = [];
+  private unfinished = 0;
+  private seen = '';
+  private readonly withSecretKeys: boolean;
+
+  /** @param withSecretKeys  whether the keys of secrets go out, too: only where all is encrypted */
+  constructor(root: string, sent: SentFiles, withSecretKeys: boolean) {
+    this.folder = dataFolderAt(root);
+    this.withSecretKeys = withSecretKeys;
+    const { control, catalogs } = this.folder;
+    this.control = new WatchedFile('control.db', control, sent.databases['control.db']);
+    for (const [name, state] of Object.entries(sent.databases))
+      if (name !== 'control.db')
+        this.catalogs.set(name, new WatchedFile(name, join(catalogs, name.slice('catalogs/'.length)), state));
+    this.others = new Map(Object.entries(sent.others));
+  }
+
+  get databases(): WatchedFile[] {
+    return [this.control, ...this.catalogs.values()];
+  }
+
+  get sent(): SentFiles {
+    const databases = this.databases.flatMap(({ name, sent }) => (sent ? [[name, sent] as const] : []));
+    return { databases: Object.fromEntries(databases), others: Object.fromEntries(this.others) };
+  }
+
+  /** Keeps the logs that are there, before others open and close their files. */
+  hold(): void {
+    this.listCatalogs();
+    for (const database of this.databases) database.hold();
+  }
+
+  hasChanged(): boolean {
+    const { control, active } = this;
+    return (
+      this.unfinished > 0 ||
+      this.stamp() !== this.seen ||
+      control.hasChanged() ||
+      active.some((file) => file.hasChanged())
+    );
+  }
+
+  countUnsent(): number {
+    return [this.control, ...this.active].reduce((sum, file) => sum + file.countUnsent(), 0);
+  }
+
+  /**
+   * The service writes what a change of the control database relies on before it, and what relies on the change after it. So all
+   * that is read while the control database does not change is of the instant of its last change.
+   */
+  findCut(): Cut {
+    for (;;) {
+      const seen = this.stamp();
+      const candidates = seen === this.seen ? () => this.active : () => [...this.catalogs.values()];
+      const control = this.control.findChange();
+      const { opened, gone: goneFiles } = this.openOthers();
+      const gone = [...goneFiles, ...this.listCatalogs()];
+      const changes = candidates().flatMap((file) => file.findChange() ?? []);
+      if (!this.control.hasMovedSince(control)) {
+        this.seen = seen;
+        this.active = candidates().filter(({ hasLog }) => hasLog);
+        // A task is seen as ended only with what it did.
+        return { at: Date.now(), changes: control ? [...changes, control] : changes, opened, gone };
+      }
+      for (const { file } of opened) closeSync(file);
+    }
+  }
+
+  /** All of it goes out again, by a base. */
+  forget(): void {
+    for (const database of this.databases) database.forget();
+    this.others.clear();
+    this.seen = '';
+  }
+
+  /** Of a base `isBase`: also what is sent of the logs, as it has the main files alone; `isAfresh`: no file is known. */
+  async *readCut({ changes, opened, gone }: Cut, how: { isBase: boolean; isAfresh: boolean }): AsyncGenerator<Entry> {
+    for (const file of gone) yield { head: { kind: 'gone', file }, bytes: new Uint8Array() };
+    for (const { name, file } of opened) yield* readWhole(name, file);
+    for (const change of changes) yield* change.file.readChange(change, how);
+    if (!how.isBase) return;
+    const changed = new Set(changes.map(({ file }) => file));
+    for (const file of this.databases) {
+      const change = changed.has(file) ? undefined : file.describeLog();
+      if (change !== undefined) yield* file.readChange(change, how);
+    }
+  }
+
+  noteSent({ changes, opened, gone }: Cut): void {
+    for (const change of changes) change.file.noteSent(change);
+    for (const { name, stamp } of opened) this.others.set(name, stamp);
+    for (const name of gone) {
+      this.others.delete(name);
+      this.catalogs.get(name)?.release();
+      this.catalogs.delete(name);
+    }
+  }
+
+  closeCut({ opened }: Cut): void {
+    for (const { file } of opened) closeSync(file);
+  }
+
+  /** Everything, as it is found: what changes meanwhile is in the segments. */
+  async *readAll(signal: AbortSignal): AsyncGenerator<Entry> {
+    for (const { name, path } of this.databases) {
+      try {
+        for await (const entry of readMain(name, path)) {
+          signal.throwIfAborted();
+          yield entry;
+        }
+      } catch (error) {
+        if ((error as { code?: string }).code !== 'ENOENT') throw error;
+      }
+    }
+    for (const name of this.others.keys()) {
+      try {
+        const file = openSync(join(this.folder.root, name), 'r');
+        try {
+          yield* readWhole(name, file);
+        } finally {
+          closeSync(file);
+        }
+      } catch (error) {
+        if ((error as { code?: string }).code !== 'ENOENT') throw error;
+      }
+    }
+  }
+
+  private stamp = () =>
+    [this.folder.catalogs, this.folder.payloads, this.folder.secretKeys].map(modifiedAt).join();
+
+  /** @returns those that are gone */
+  private listCatalogs(): string[] {
+    const { catalogs } = this.folder;
+    const present = new Set(
+      (existsSync(catalogs) ? readdirSync(catalogs) : [])
+        .filter((name) => /^\d+\.db$/.test(name))
+        .map((name) => `catalogs/${name}`),
+    );
+    for (const name of present)
+      if (!this.catalogs.has(name))
+        this.catalogs.set(name, new WatchedFile(name, join(this.folder.root, name), undefined));
+    return [...this.catalogs.keys()].filter((name) => !present.has(name));
+  }
+
+  private openOthers(): Pick<Cut, 'opened' | 'gone'> {
+    const payloads = readdirSync(this.folder.payloads).map((name) => `payloads/${name}`);
+    const present = new Set([...payloads, ...(this.withSecretKeys ? ['secret-keys'] : [])]);
+    const opened: { name: string; file: number; stamp: string }[] = [];
+    this.unfinished = 0;
+    for (const name of present) {
+      const path = join(this.folder.root, name);
+      const isKey = name === 'secret-keys';
+      const stamp = isKey ? modifiedAt(path) : '';
+      if (this.others.get(name) === stamp || stamp === 'undefined') continue;
+      let file: number;
+      try {
+        file = openSync(path, 'r');
+      } catch {
+        // Removed meanwhile: then the control database changes, too, or nobody needs it.
+        continue;
+      }
+      // A payload that is still being written belongs to no task yet.
+      if (isKey || isWholePayload(file)) opened.push({ name, file, stamp });
+      else {
+        closeSync(file);
+        this.unfinished += 1;
+      }
+    }
+    return { opened, gone: [...this.others.keys()].filter((name) => !present.has(name)) };
+  }
+}
+
+async function* readWhole(name: string, file: number): AsyncGenerator<Entry> {
+  const { size } = fstatSync(file);
+  for (let at = 0; at === 0 || at < size; at += ENTRY_BYTES) {
+    const bytes = Buffer.allocUnsafe(Math.min(ENTRY_BYTES, size - at));
+    const read = readSync(file, bytes, 0, bytes.length, at);
+    yield { head: { kind: 'bytes', file: name, at }, bytes: bytes.subarray(0, read) };
+    await setImmediate();
+  }
+}

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { createProject } from '../support/catalogs/catalog-caller.ts';
+import { createRandom } from '../support/catalogs/catalog-model.ts';
+import { runRelataWith } from '../support/relata-command.ts';
+import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { embeddedStoreAt, type TestStore } from '../support/test-store.ts';
+
+/**
+ * The data directory goes to a target while the service works, and comes back from it (docs/operating.md, "Continuous backup").
+ * RELATA_TEST_LOSSES says how often the directory is lost, RELATA_TEST_SEED repeats a run, RELATA_TEST_LAG_MS how far behind the target
+ * may be.
+ */
+
+const LOSSES = Number(process.env.RELATA_TEST_LOSSES ?? 4);
+const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+/** Usually half a second; a busy machine may take ten times as long. */
+const LAG_MS = Number(process.env.RELATA_TEST_LAG_MS ?? 10_000);
+const KEY = Buffer.alloc(32, 'backup').toString('base64');
+
+interface Place {
+  readonly store: TestStore;
+  readonly url: string;
+  readonly target: string;
+  readonly settings: Record<string, string>;
+}
+
+async function createPlace(t: TestContext, settings: Record<string, string> = {}): Promise<Place> {
+  const root = await mkdtemp(join(tmpdir(), 'relata-backup-'));
+  const store = embeddedStoreAt(join(root, 'data'));
+  t.after(async () => {
+    await store.remove();
+    await rm(root, { recursive: true, force: true });
+  });
+  const target = join(root, 'target');
+  const url = pathToFileURL(target).href;
+  return { store, target, url, settings: { RELATA_BACKUP_URL: url, ...settings } };
+}
+
+const relata = ({ store, settings }: Place, ...args: string[]) => runRelataWith(settings, store.dataDir, ...args);
+
+async function waitUntilSent(service: ServiceProcess): Promise<void> {
+  for (;;) {
+    const { text } = await service.call('GET', '/metrics');
+    const read = (name: string) => Number(new RegExp(`^relata_backup_${name} (.*)$`, 'm').exec(text)?.[1]);
+    if (read('lag_seconds') === 0 && read('base_seconds') > 0) return;
+    await delay(50);
+  }
+}
+
+/** Writes updates one after another, and knows when each was answered. */
+class Writer {
+  readonly answeredAt: number[] = [];
+  sent = 0;
+  private readonly projectId: number;
+
+  constructor(projectId: number) {
+    this.projectId = projectId;
+  }
+
+  async write(service: ServiceProcess): Promise<void> {
+    this.sent += 1;
+    const number = this.sent;
+    const products = [
+      { identifier: `P${number % 40}`, name: String(number) },
+      { identifier: 'last', name: String(number), attributes: [{ key: 'Text', value: 'x'.repeat(number % 9 === 0 ? 30_000 : 10) }] },
+    ];
+    const { status, text } = await service.call('POST', `/products?projectId=${this.projectId}`, { body: { products } });
+    assert.equal(status, 200, text);
+    this.answeredAt[number] = performance.now();
+  }
+
+  async writeUntilKilled(service: ServiceProcess): Promise<void> {
+    for (;;) {
+      try {
+        await this.write(service);
+      } catch (error) {
+        if (error instanceof assert.AssertionError) throw error;
+        return;
+      }
+    }
+  }
+
+  /** Everything that was accepted has taken effect, and is a beginning of what was sent. @returns its number */
+  async check(service: ServiceProcess): Promise<number> {
+    for (;;) {
+      const { body, text } = await service.call('GET', `/tasks?projectId=${this.projectId}&limit=1000`);
+      assert.ok(Array.isArray(body.tasks), text);
+      if (body.tasks.every(({ finishTime }: { finishTime: number | null }) => finishTime !== null)) break;
+      await delay(20);
+    }
+    const path = `/management/projects/${this.projectId}/products?format=ndjson`;
+    const { text, status } = await service.call('GET', path);
+    assert.equal(status, 200, text);
+    const names = new Map(
+      text
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line))
+        .map(({ identifier, name }) => [String(identifier), Number(name)]),
+    );
+    const last = names.get('last') ?? 0;
+    for (let number = Math.max(1, last - 39); number <= last; number += 1)
+      assert.equal(names.get(`P${number % 40}`), number, 'a product is of another update than the last one');
+    this.sent = last;
+    return last;
+  }
+}
+
+async function loseDirectory({ store }: Place): Promise<void> {
+  await rm(store.dataDir, { recursive: true });
+}
+
+async function bringBack(place: Place, ...args: string[]): Promise<void> {
+  const restored = await relata(place, 'restore', '--from', place.url, ...args, place.store.dataDir);
+  assert.equal(restored.code, 0, restored.said);
+  const doctor = await relata(place, 'doctor');
+  assert.equal(doctor.code, 0, doctor.said);
+}
+
+test(`a directory that is lost ${LOSSES} times comes back with all that was answered before (seed ${SEED})`, async (t) => {
+  const place = await createPlace(t, { RELATA_BACKUP_KEY: KEY });
+  const random = createRandom(SEED);
+  let service = await startProcess(place.store, place.settings);
+  const writer = new Writer(await createProject(service));
+  await writer.write(service);
+  await waitUntilSent(service);
+  let longest = 0;
+  for (let loss = 1; loss <= LOSSES; loss += 1) {
+    const writing = writer.writeUntilKilled(service);
+    await delay(500 + random() * 2_500);
+    const killedAt = performance.now();
+    await service.kill();
+    await writing;
+    // Some only crash: the directory stays, and the target goes on from there.
+    const isLost = random() < 0.8;
+    if (isLost) {
+      await loseDirectory(place);
+      await bringBack(place);
+      const promoted = await relata(place, 'promote');
+      assert.equal(promoted.code, 0, promoted.said);
+    }
+    const { answeredAt } = writer;
+    service = await startProcess(place.store, place.settings);
+    const last = await writer.check(service);
+    const lost = answeredAt.slice(last + 1).find((at) => at !== undefined);
+    if (lost !== undefined) longest = Math.max(longest, killedAt - lost);
+    if (!isLost) assert.equal(lost, undefined, 'a crash loses nothing');
+    assert.ok(longest <= LAG_MS, `loss ${loss}: an update was answered ${longest} ms before it was lost`);
+    answeredAt.length = last + 1;
+    await writer.write(service);
+    await waitUntilSent(service);
+  }
+  assert.equal(await service.stop(), 0);
+  const verified = await relata(place, 'backups', place.url, '--verify');
+  assert.equal(verified.code, 0, verified.said);
+  t.diagnostic(`the oldest update that was lost had been answered ${Math.round(longest)} ms before`);
+});
