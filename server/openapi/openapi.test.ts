@@ -77,11 +77,11 @@ async function startServer(
   await documentServer(server, '1.2.3');
   addBikeRoutes(server);
   addRoutes?.(server);
-  addHealthRoutes(
-    server,
-    async () => true,
-    async () => [],
-  );
+  addHealthRoutes(server, {
+    isReady: async () => true,
+    listProblems: async () => [],
+    describeBackup: () => undefined,
+  });
   serveDocs(server, folder, join(folder, 'openapi.json'));
   const origin = await server.listen({ host: '127.0.0.1', port: 0 });
   write(folder, server);

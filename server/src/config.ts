@@ -78,7 +78,10 @@ const Environment = Type.Object(
     RELATA_BACKUP_URL: Type.Optional(checked(isBackupUrl, 'must be file:///… or s3://bucket/prefix')),
     /** Encrypts the backup. */
     RELATA_BACKUP_KEY: Type.Optional(
-      checked((key) => readSecretKey(key) !== undefined, 'must be 32 bytes in base64 (openssl rand -base64 32)'),
+      checked(
+        (key) => readSecretKey(key) !== undefined,
+        'must be 32 bytes in base64 (openssl rand -base64 32)',
+      ),
     ),
     RELATA_BACKUP_KEEP_SECONDS_H: Type.Integer({ default: 24, minimum: 1, maximum: 8_760 }),
     RELATA_BACKUP_KEEP_HOURS_D: Type.Integer({ default: 30, minimum: 1, maximum: 3_650 }),
@@ -309,7 +312,9 @@ function isDatabaseUrl(text: string): boolean {
 function isBackupUrl(text: string): boolean {
   const url = URL.parse(text);
   if (url === null || url.search !== '' || url.hash !== '') return false;
-  return url.protocol === 'file:' ? url.host === '' && url.pathname.length > 1 : url.protocol === 's3:' && url.host !== '';
+  return url.protocol === 'file:'
+    ? url.host === '' && url.pathname.length > 1
+    : url.protocol === 's3:' && url.host !== '';
 }
 
 function splitList(text: string): string[] {

@@ -36,10 +36,11 @@ export async function createApp(options: AppOptions) {
     ],
     statistics.keepRequest,
   );
-  addHealthRoutes(server, async () => isReady && (await storage.isReachable()), async () => [
-    ...(await watch.listProblems()),
-    ...(backup?.listProblems() ?? []),
-  ]);
+  addHealthRoutes(server, {
+    isReady: async () => isReady && (await storage.isReachable()),
+    listProblems: async () => [...(await watch.listProblems()), ...(backup?.listProblems() ?? [])],
+    describeBackup: () => backup?.describe(),
+  });
   serveMetrics(server, metrics);
   if (role !== 'worker') addRoutes(parts, options.consoleFolder);
   await server.ready();

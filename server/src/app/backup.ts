@@ -14,7 +14,11 @@ const WATCH_MS = 500;
  * Holds the logs of the files that are there; nothing is sent before `start`.
  * @param entry of its thread
  */
-export async function openBackup({ dataDir, backup: { url, s3, ...options } }: Config, target: string, entry: URL) {
+export async function openBackup(
+  { dataDir, backup: { url, s3, ...options } }: Config,
+  target: string,
+  entry: URL,
+) {
   const state = createStreamState();
   const settings: StreamSettings = { dataDir, target: { url: target, s3 }, ...options };
   const thread = createThreadPool(entry, { size: 1, workerData: { settings, state } });
@@ -26,9 +30,16 @@ export async function openBackup({ dataDir, backup: { url, s3, ...options } }: C
 
   return {
     read,
+    /** For the health check. */
+    describe() {
+      const at = read(STATE.sentAt);
+      return {
+        behindSeconds: secondsSince(read(STATE.behindSince)),
+        lastInstant: at === 0 ? null : new Date(at).toISOString(),
+      };
+    },
     /** How far the target is behind the service. */
     readLagSeconds: () => secondsSince(read(STATE.behindSince)),
-    readBaseSeconds: () => secondsSince(read(STATE.basedAt)),
     /** @throws superseded */
     refuseWrites(): void {
       if (read(STATE.isSuperseded) === 1) throw new ServiceError('superseded');
@@ -44,24 +55,9 @@ export async function openBackup({ dataDir, backup: { url, s3, ...options } }: C
     async start(logger: Logger, onSuperseded: () => Promise<void>): Promise<void> {
       const refusal = await run<string | undefined>('start');
       if (refusal !== undefined) throw new Error(refusal);
-      let [wasAway, wasSuperseded] = [false, false];
-      const watch = async () => {
-        const [isAway, isSuperseded] = [read(STATE.isAway) === 1, read(STATE.isSuperseded) === 1];
-        if (isSuperseded && !wasSuperseded) {
-          wasSuperseded = true;
-          logger.error({ target }, 'another service was promoted: this one takes no changes any more');
-          await onSuperseded();
-        }
-        if (isSuperseded || isAway === wasAway) return;
-        wasAway = isAway;
-        if (isAway)
-          logger.error(
-            { target, reason: await run('describe') },
-            'the target of the backup cannot be reached: changes are kept on the disk and sent later',
-          );
-        else logger.info({ target }, 'the target of the backup is reached again');
-      };
-      timer = setInterval(() => void watch().catch(() => {}), WATCH_MS);
+      const describe = () => run<string>('describe');
+      const events = watchState({ read, describe, logger, target, onSuperseded });
+      timer = setInterval(() => void events().catch(() => {}), WATCH_MS);
       timer.unref();
     },
     /** Sends what is left: the last one to use the files. */
@@ -70,5 +66,32 @@ export async function openBackup({ dataDir, backup: { url, s3, ...options } }: C
       await run('stop');
       await thread.close();
     },
+  };
+}
+
+interface Watched {
+  read(place: number): number;
+  describe(): Promise<string>;
+  readonly logger: Logger;
+  readonly target: string;
+  onSuperseded(): Promise<void>;
+}
+
+/** @returns what tells the log once of what has become different */
+function watchState({ read, describe, logger, target, onSuperseded }: Watched) {
+  let before = { isAway: false, isSuperseded: false };
+  const tellTarget = async (isAway: boolean) => {
+    if (!isAway) return logger.info({ target }, 'the target of the backup is reached again');
+    const text = 'the target of the backup cannot be reached: changes are kept on the disk and sent later';
+    logger.error({ target, reason: await describe() }, text);
+  };
+  return async () => {
+    const now = { isAway: read(STATE.isAway) === 1, isSuperseded: read(STATE.isSuperseded) === 1 };
+    const last = before;
+    before = now;
+    if (now.isSuperseded && !last.isSuperseded) {
+      logger.error({ target }, 'another service was promoted: this one takes no changes any more');
+      await onSuperseded();
+    } else if (now.isAway !== last.isAway) await tellTarget(now.isAway);
   };
 }

@@ -54,7 +54,8 @@ export async function openOwnStorage(config: Config, role: Role): Promise<OwnSto
   try {
     refuseNewerFiles(dataFolderAt(config.dataDir));
     const { url } = config.backup;
-    const backup = url === undefined ? undefined : await openBackup(config, url, threadEntry('backup-worker'));
+    const backup =
+      url === undefined ? undefined : await openBackup(config, url, threadEntry('backup-worker'));
     const storage = await openStorage({ ...config, keepsLog: backup !== undefined });
     return {
       ...storage,
@@ -130,7 +131,10 @@ export function threadPlaceOf({ database }: Config, { place }: Storage): ThreadP
 /** Says which project each ended operation was about: one that failed may have committed before it did. */
 const tellWrites = (
   threads: ThreadPool,
-  { onCatalogWritten: onWritten, refuseWrites }: { onCatalogWritten(projectId: number): void; refuseWrites?(): void },
+  {
+    onCatalogWritten: onWritten,
+    refuseWrites,
+  }: { onCatalogWritten(projectId: number): void; refuseWrites?(): void },
 ): ThreadPool => ({
   ...threads,
   async run(operation, input, options) {

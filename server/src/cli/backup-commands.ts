@@ -2,6 +2,15 @@ import { resolve } from 'node:path';
 import { readConfig } from '../config.ts';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import {
+  type BackupListing,
+  type CheckedTimeline,
+  listBackups,
+  openTarget,
+  promote,
+  restoreTimeline,
+  verifyTimeline,
+} from '../transfer/timeline/timeline.ts';
+import {
   createBackup,
   distributeStore,
   type MoveOptions,
@@ -11,7 +20,6 @@ import {
   restoreBackup,
   restoreCatalog,
 } from '../transfer/transfer.ts';
-import { listBackups, openTarget, promote, restoreTimeline, verifyTimeline } from '../transfer/timeline/timeline.ts';
 import { ProgressLine } from './progress-line.ts';
 
 /** `relata backup DIR`: may run beside a serving process. */
@@ -30,10 +38,17 @@ interface RestoreFlags {
 }
 
 /** `relata restore --from URL DIR`: the last instant of a continuous backup, or an earlier one, in a new data directory. */
-export async function restoreTimelineCommand(root: string, { from, at }: { from: string; at?: string }): Promise<number> {
+export async function restoreTimelineCommand(
+  root: string,
+  { from, at }: { from: string; at?: string },
+): Promise<number> {
   const { key, s3 } = readConfig().backup;
   const instant = at === undefined ? undefined : readInstant(at);
-  const restored = await restoreTimeline(openTarget({ url: from, s3 }), root, { key, at: instant, url: from });
+  const restored = await restoreTimeline(openTarget({ url: from, s3 }), root, {
+    key,
+    at: instant,
+    url: from,
+  });
   console.log(`${restored.files} files are in ${resolve(root)} now, as of ${showInstant(restored.at)}`);
   if (restored.lostAt === undefined) return 0;
   console.error(
@@ -59,6 +74,20 @@ function readInstant(text: string): number {
   throw new Error(`${text} is no instant: write it as 2026-11-23T10:15:00Z`);
 }
 
+const describeRanges = ({ ranges }: BackupListing): string[] =>
+  ranges.length === 0
+    ? ['nothing can be restored: there is no base copy that is whole']
+    : ranges.map(
+        ({ from, to, points, kind }) =>
+          `${from} to ${to}: ${points} instants${kind === 'hours' ? ', hourly' : ''}`,
+      );
+
+function describeCheck(checked: CheckedTimeline | undefined): readonly string[] {
+  if (checked === undefined) return [];
+  if (checked.problems.length > 0) return checked.problems;
+  return [`${checked.objects} objects, ${checked.bytes} bytes: all as they were written`];
+}
+
 /** `relata backups URL`: what of a continuous backup can be restored, or with `verify` whether all of it is whole. */
 export async function backupsCommand(
   url: string,
@@ -69,14 +98,7 @@ export async function backupsCommand(
   const listing = await listBackups(target);
   const checked = verify ? await verifyTimeline(target, key) : undefined;
   if (json) console.log(JSON.stringify({ ...listing, ...(checked && { verified: checked }) }, null, 2));
-  else {
-    for (const { from, to, points, kind } of listing.ranges)
-      console.log(`${from} to ${to}: ${points} instants${kind === 'hours' ? ', hourly' : ''}`);
-    if (listing.ranges.length === 0) console.log('nothing can be restored: there is no base copy that is whole');
-    for (const problem of checked?.problems ?? []) console.error(problem);
-    if (checked?.problems.length === 0)
-      console.log(`${checked.objects} objects, ${checked.bytes} bytes: all as they were written`);
-  }
+  else for (const line of [...describeRanges(listing), ...describeCheck(checked)]) console.log(line);
   return (checked?.problems.length ?? 0) > 0 ? 1 : 0;
 }
 

@@ -164,7 +164,9 @@ function addStores(program: Command, act: Act): void {
     )
     .option('--without-manifest', 'also a backup of an earlier version, which has no manifest')
     .option('--from <URL>', 'of a continuous backup (file:///… or s3://…): DIR becomes a data directory')
-    .addOption(new Option('--at <INSTANT>', 'of a continuous backup, e.g. 2026-11-23T10:15:00Z; without it the last'))
+    .addOption(
+      new Option('--at <INSTANT>', 'of a continuous backup, e.g. 2026-11-23T10:15:00Z; without it the last'),
+    )
     .action(
       act(async (source, flags) => {
         const commands = await loadBackup();

@@ -42,7 +42,8 @@ async function createPlace(t: TestContext, settings: Record<string, string> = {}
   return { store, target, url, settings: { RELATA_BACKUP_URL: url, ...settings } };
 }
 
-const relata = ({ store, settings }: Place, ...args: string[]) => runRelataWith(settings, store.dataDir, ...args);
+const relata = ({ store, settings }: Place, ...args: string[]) =>
+  runRelataWith(settings, store.dataDir, ...args);
 
 async function waitUntilSent(service: ServiceProcess): Promise<void> {
   for (;;) {
@@ -68,9 +69,15 @@ class Writer {
     const number = this.sent;
     const products = [
       { identifier: `P${number % 40}`, name: String(number) },
-      { identifier: 'last', name: String(number), attributes: [{ key: 'Text', value: 'x'.repeat(number % 9 === 0 ? 30_000 : 10) }] },
+      {
+        identifier: 'last',
+        name: String(number),
+        attributes: [{ key: 'Text', value: 'x'.repeat(number % 9 === 0 ? 30_000 : 10) }],
+      },
     ];
-    const { status, text } = await service.call('POST', `/products?projectId=${this.projectId}`, { body: { products } });
+    const { status, text } = await service.call('POST', `/products?projectId=${this.projectId}`, {
+      body: { products },
+    });
     assert.equal(status, 200, text);
     this.answeredAt[number] = performance.now();
   }

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { ServiceError } from '../../kernel/errors.ts';
 import { ErrorAnswer } from '../answers/answers.ts';
 import { type Server, serve } from './endpoint.ts';
@@ -11,6 +11,17 @@ const ReadyAnswer = Type.Object(
       Type.Array(Type.String(), {
         description: 'what an operator has to mend; requests are served all the same',
       }),
+    ),
+    backup: Type.Optional(
+      Type.Object(
+        {
+          behindSeconds: Type.Number({ description: 'how far the target is behind; 0: it has everything' }),
+          lastInstant: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+            description: 'what was sent last, or what a standby has; null: nothing since the start',
+          }),
+        },
+        { description: 'of the continuous backup, if there is one' },
+      ),
     ),
   },
   { title: 'Readiness' },
@@ -27,8 +38,15 @@ const unready = {
 /** Source: docs/interface.md §10.3. */
 export function addHealthRoutes(
   server: Server,
-  isReady: () => Promise<boolean>,
-  listProblems: () => Promise<readonly string[]>,
+  {
+    isReady,
+    listProblems,
+    describeBackup,
+  }: {
+    isReady(): Promise<boolean>;
+    listProblems(): Promise<readonly string[]>;
+    describeBackup(): Static<typeof ReadyAnswer>['backup'];
+  },
 ): void {
   serve(server, 'GET /health/live', {
     ...{ config: { guard: 'none' }, answer: { 200: HealthAnswer } },
@@ -45,13 +63,18 @@ export function addHealthRoutes(
     ...{ config: { guard: 'none' }, answer: { 200: ReadyAnswer } },
     summary: 'Whether requests are served',
     description:
-      'Answers 503 while the service starts or stops, cannot reach its database, or is older than its database, which a newer version has migrated (schema_moved). Send it no requests then, but do not restart it. `problems` are of a full disk and of damaged catalogs.',
+      'Answers 503 while the service starts or stops, cannot reach its database, or is older than its database, which a newer version has migrated (schema_moved). Send it no requests then, but do not restart it. `problems` are of a full disk, of damaged catalogs and of a backup whose target is away.',
     failures: { 503: unready },
     async handle(_, reply) {
       reply.header('cache-control', 'no-store');
       if (!(await isReady())) throw new ServiceError('not_ready', { retryAfterSeconds: READY_RETRY_SECONDS });
       const problems = await listProblems();
-      return { status: 'ok' as const, ...(problems.length > 0 && { problems: [...problems] }) };
+      const backup = describeBackup();
+      return {
+        status: 'ok' as const,
+        ...(problems.length > 0 && { problems: [...problems] }),
+        ...(backup && { backup }),
+      };
     },
   });
 }

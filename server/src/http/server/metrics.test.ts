@@ -46,11 +46,11 @@ async function startServer(t: TestContext, isReady = () => true) {
   measureRequests(server, [metrics.measureRequest]);
   const schema = { params: Type.Object({ bikeId: Type.Integer() }) };
   server.get('/bikes/:bikeId/parts', { config: { guard: 'project' }, schema }, async () => ({ bikes: [] }));
-  addHealthRoutes(
-    server,
-    async () => isReady(),
-    async () => [],
-  );
+  addHealthRoutes(server, {
+    isReady: async () => isReady(),
+    listProblems: async () => [],
+    describeBackup: () => undefined,
+  });
   serveMetrics(server, metrics);
   const origin = await server.listen({ host: '127.0.0.1', port: 0 });
   const get = (path: string, key?: string) =>

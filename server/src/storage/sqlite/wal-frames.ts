@@ -122,7 +122,8 @@ export class WalReader {
   listPages(from: number, to: number, salts: string): LoggedPage[] {
     const last = new Map<number, number>();
     for (let frame = from; frame <= to; frame += 1) {
-      if (!this.readHeader(frame, salts)) throw new Error('the write-ahead log began again while it was read');
+      if (!this.readHeader(frame, salts))
+        throw new Error('the write-ahead log began again while it was read');
       last.set(this.header.readUInt32BE(0), frame);
     }
     return [...last].map(([page, frame]) => ({ page, frame })).sort((a, b) => a.frame - b.frame);
@@ -138,8 +139,12 @@ export class WalReader {
   }
 }
 
-/** Copies frames to the same place of another file, which is a log of those frames alone. */
-export function copyFrames(from: string, to: string, { frame, pageSize }: WalEnd, after: number): void {
+/** Copies the frames after one to the same place of another file, which is a log of those frames alone. */
+export function copyFrames(
+  { from, to }: { from: string; to: string },
+  { frame, pageSize }: WalEnd,
+  after: number,
+): void {
   const [source, target] = [openSync(from, 'r'), openSync(to, 'w', 0o600)];
   try {
     const bytes = Buffer.alloc(FRAME_HEADER + pageSize);

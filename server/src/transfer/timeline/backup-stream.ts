@@ -3,7 +3,15 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { closeUnused } from '../../storage/sqlite/sqlite.ts';
-import { type HeldLease, LEASE_MS, listLeases, readLease, RENEW_MS, renewLease, takeLease } from './leases.ts';
+import {
+  type HeldLease,
+  LEASE_MS,
+  listLeases,
+  RENEW_MS,
+  readLease,
+  renewLease,
+  takeLease,
+} from './leases.ts';
 import { packObject } from './objects.ts';
 import { keepHouse } from './retention.ts';
 import { nameOf, readSpan, spansOf } from './spans.ts';
@@ -201,14 +209,8 @@ export class BackupStream {
       this.seq = Math.max(last.from, ...own.map(({ to }) => to));
       this.lease = last;
     } else {
-      if (last !== undefined) await this.refuseForeign(last);
-      const holder = local?.holder ?? makeHolder();
-      const now = Date.now();
-      const from = local?.seq ?? 0;
-      const lease = { holder, epoch: (last?.epoch ?? 0) + 1, from, at: now, renewedAt: now };
-      if (!(await takeLease(target, lease))) throw new NotTheWriter(`Another service began to write to ${this.settings.target.url}`);
-      this.seq = from;
-      this.lease = lease;
+      this.lease = await this.takeNext(last);
+      this.seq = this.lease.from;
     }
     const { epoch } = this.lease;
     const bases = (await target.list('bases')).flatMap((name) => readSpan(name) ?? []);
@@ -216,6 +218,16 @@ export class BackupStream {
     this.state[STATE.basedAt] = Math.max(0, ...own.map(({ at }) => at));
     this.needsBase = own.length === 0;
     if (this.needsBase) this.forgetAll();
+  }
+
+  private async takeNext(last: HeldLease | undefined): Promise<HeldLease> {
+    const { target, local } = this;
+    if (last !== undefined) await this.refuseForeign(last);
+    const now = Date.now();
+    const next = { holder: local?.holder ?? makeHolder(), epoch: (last?.epoch ?? 0) + 1 };
+    const lease = { ...next, from: local?.seq ?? 0, at: now, renewedAt: now };
+    if (await takeLease(target, lease)) return lease;
+    throw new NotTheWriter(`Another service began to write to ${this.settings.target.url}`);
   }
 
   /** @throws NotTheWriter unless the directory has what the lease covers, and its holder is gone */
@@ -256,19 +268,18 @@ export class BackupStream {
     const hasChanged = needsBase || folder.hasChanged();
     if (!hasChanged) state[STATE.behindSince] = 0;
     else if (state[STATE.behindSince] === 0) state[STATE.behindSince] = Date.now();
-    if (!hasChanged) return false;
+    return hasChanged && this.sendCut(folder.findCut());
+  }
+
+  private async sendCut(cut: Cut): Promise<boolean> {
+    const { folder, state } = this;
     const begun = Date.now();
-    const cut = folder.findCut();
     try {
       const isEmpty = cut.changes.length + cut.opened.length + cut.gone.length === 0;
-      if (isEmpty && !needsBase) {
-        state[STATE.behindSince] = 0;
-        return false;
-      }
-      await this.send(cut);
+      if (!isEmpty || this.needsBase) await this.send(cut);
       state[STATE.behindSince] = folder.hasChanged() ? begun : 0;
       state[STATE.unsentBytes] = 0;
-      return true;
+      return !isEmpty;
     } finally {
       folder.closeCut(cut);
     }
@@ -306,7 +317,7 @@ export class BackupStream {
       const last = this.seq;
       while (this.seq === last && folder.hasChanged() && !this.stopped.signal.aborted) await delay(POLL_MS);
       const at = Math.max(1, state[STATE.sentAt] ?? 0);
-      await writeSmall(target, nameOf({ kind: 'bases', from, to: this.seq, epoch, at }), copy);
+      await writeSmall(target, nameOf({ kind: 'bases', from, to: this.seq, epoch, at }), { text: copy });
       state[STATE.basedAt] = at;
     })().catch((error: unknown) => {
       this.noteFailure(error);
@@ -350,12 +361,20 @@ export class BackupStream {
 
   private save(everyMs: number): void {
     const now = performance.now();
-    if (this.lease === undefined || now - this.savedAt < everyMs || !existsSync(this.settings.dataDir)) return;
+    if (this.lease === undefined || now - this.savedAt < everyMs || !existsSync(this.settings.dataDir))
+      return;
     this.savedAt = now;
     const { holder, epoch } = this.lease;
     const at = this.state[STATE.sentAt] ?? 0;
     const { url } = this.settings.target;
-    writeLocalState(this.settings.dataDir, { holder, epoch, seq: this.seq, at, files: this.folder.sent, url });
+    writeLocalState(this.settings.dataDir, {
+      holder,
+      epoch,
+      seq: this.seq,
+      at,
+      files: this.folder.sent,
+      url,
+    });
   }
 }
 

@@ -34,8 +34,10 @@ export async function listLeases(target: BackupTarget): Promise<HeldLease[]> {
 
 /** @returns whether nobody else took this epoch */
 export async function takeLease(target: BackupTarget, { epoch, ...lease }: HeldLease): Promise<boolean> {
-  return (await writeSmall(target, nameOf(epoch), JSON.stringify(lease), true)) !== undefined;
+  return (
+    (await writeSmall(target, nameOf(epoch), { text: JSON.stringify(lease), isNew: true })) !== undefined
+  );
 }
 
 export const renewLease = (target: BackupTarget, { epoch, ...lease }: HeldLease) =>
-  writeSmall(target, nameOf(epoch), JSON.stringify(lease));
+  writeSmall(target, nameOf(epoch), { text: JSON.stringify(lease) });

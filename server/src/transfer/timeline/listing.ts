@@ -18,6 +18,12 @@ export interface BackupListing {
   readonly objects: number;
 }
 
+export interface CheckedTimeline {
+  readonly objects: number;
+  readonly bytes: number;
+  readonly problems: readonly string[];
+}
+
 export async function listBackups(target: BackupTarget): Promise<BackupListing> {
   const spans = await listSpans(target);
   const leases = await listLeases(target);
@@ -33,15 +39,17 @@ export async function listBackups(target: BackupTarget): Promise<BackupListing> 
 }
 
 /** Reads everything. @returns what is wrong, by object; none: all of it is as it was written */
-export async function verifyTimeline(target: BackupTarget, key: Uint8Array | undefined): Promise<{ objects: number; bytes: number; problems: string[] }> {
+export async function verifyTimeline(
+  target: BackupTarget,
+  key: Uint8Array | undefined,
+): Promise<CheckedTimeline> {
   const spans = await listSpans(target);
   const problems: string[] = [];
   let bytes = 0;
   const count = async (span: Span) => {
     for await (const entry of readSpanObject(target, span, key)) bytes += entry.bytes.length;
   };
-  for (const span of spans)
-    await count(span).catch((error: Error) => problems.push(error.message));
+  for (const span of spans) await count(span).catch((error: Error) => problems.push(error.message));
   const plan = planRestore(spans, await listLeases(target));
   if (plan === undefined) problems.push('there is no base copy that is whole');
   else if (plan.lostAt !== undefined)

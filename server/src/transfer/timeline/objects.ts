@@ -84,29 +84,38 @@ export async function* unpackObject(
   bytes: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Entry> {
   const pieces = bytes[Symbol.asyncIterator]();
-  const take = takeFrom(pieces, () => refuseDamaged(name));
+  const read = readFrom(pieces);
+  const take = async (length: number) => {
+    const taken = length > MOST_BYTES ? undefined : await read(length);
+    if (taken === undefined) throw refuseDamaged(name);
+    return taken;
+  };
   try {
-    const start = await take(MAGIC.length + 1 + SALT);
-    if (!start.subarray(0, MAGIC.length).equals(MAGIC)) throw refuseDamaged(name);
-    const isSealed = start[MAGIC.length] === 1;
-    if (isSealed && key === undefined) throw new Error(`${name} is encrypted: set RELATA_BACKUP_KEY`);
-    const own = isSealed && key !== undefined ? deriveKey(key, start.subarray(-SALT)) : undefined;
+    const own = readStart(await take(MAGIC.length + 1 + SALT), name, key);
     for (let count = 0; ; count += 1) {
-      const length = (await take(4)).readUInt32LE();
-      if (length > MOST_BYTES) throw refuseDamaged(name);
-      const packed = await take(length + CHECK);
-      const entry = open(packed.subarray(0, length), packed.subarray(length), { name, count, key: own });
+      const packed = await take((await take(4)).readUInt32LE() + CHECK);
+      const entry = open(packed.subarray(0, -CHECK), packed.subarray(-CHECK), { name, count, key: own });
       if (entry === undefined) throw refuseDamaged(name);
       if (entry.length === 0) return;
-      const text = entry.readUInt32LE();
-      yield {
-        head: JSON.parse(entry.toString('utf8', 4, 4 + text)) as EntryHead,
-        bytes: entry.subarray(4 + text),
-      };
+      yield readEntry(entry);
     }
   } finally {
     await pieces.return?.();
   }
+}
+
+/** @returns the key of the object */
+function readStart(start: Buffer, name: string, key: Uint8Array | undefined): Uint8Array | undefined {
+  const [magic, isSealed] = [start.subarray(0, MAGIC.length), start[MAGIC.length] === 1];
+  if (!magic.equals(MAGIC)) throw refuseDamaged(name);
+  if (!isSealed) return undefined;
+  if (key === undefined) throw new Error(`${name} is encrypted: set RELATA_BACKUP_KEY`);
+  return deriveKey(key, start.subarray(-SALT));
+}
+
+function readEntry(entry: Buffer): Entry {
+  const end = 4 + entry.readUInt32LE();
+  return { head: JSON.parse(entry.toString('utf8', 4, end)) as EntryHead, bytes: entry.subarray(end) };
 }
 
 const refuseDamaged = (name: string) =>
@@ -130,22 +139,18 @@ function open(
   }
 }
 
-/** @returns a reader of so many bytes; what it returns is overwritten by nothing */
-function takeFrom(pieces: AsyncIterator<Uint8Array>, refuse: () => Error) {
+/** @returns a reader of so many bytes, which has undefined where fewer are left */
+function readFrom(pieces: AsyncIterator<Uint8Array>) {
   let rest: Uint8Array = new Uint8Array();
-  return async (length: number): Promise<Buffer> => {
+  return async (length: number): Promise<Buffer | undefined> => {
     const parts: Uint8Array[] = [];
     for (let missing = length; missing > 0; ) {
-      if (rest.length === 0) {
-        const next = await pieces.next();
-        if (next.done) throw refuse();
-        rest = next.value;
-      }
-      const part = rest.subarray(0, missing);
-      parts.push(part);
-      missing -= part.length;
-      rest = rest.subarray(part.length);
+      if (rest.length === 0) rest = (await pieces.next()).value ?? new Uint8Array();
+      if (rest.length === 0) return undefined;
+      parts.push(rest.subarray(0, missing));
+      rest = rest.subarray(missing);
+      missing = length - parts.reduce((sum, part) => sum + part.length, 0);
     }
-    return parts.length === 1 ? Buffer.from(parts[0] as Uint8Array) : Buffer.concat(parts);
+    return Buffer.concat(parts);
   };
 }

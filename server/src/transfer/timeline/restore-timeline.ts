@@ -48,9 +48,11 @@ export async function restoreTimeline(
   const files = new FileSet(root);
   try {
     for (const path of [dataFolderAt(root).catalogs, dataFolderAt(root).payloads]) makeFolders(path);
-    for (const span of plan.spans) for await (const entry of readSpanObject(target, span, key)) files.apply(entry);
+    for (const span of plan.spans)
+      for await (const entry of readSpanObject(target, span, key)) files.apply(entry);
     const count = files.close();
-    for (const path of [dataFolderAt(root).catalogs, dataFolderAt(root).payloads, root]) await syncFolder(path);
+    for (const path of [dataFolderAt(root).catalogs, dataFolderAt(root).payloads, root])
+      await syncFolder(path);
     writeLocalState(root, {
       ...{ holder: makeHolder(), epoch: plan.epoch, seq: plan.to, at: plan.at },
       ...{ files: files.describe(), url },
@@ -102,7 +104,10 @@ class FileSet {
     }
   }
 
-  private writePages({ file, pageSize, pages }: Extract<EntryHead, { kind: 'pages' }>, bytes: Uint8Array): void {
+  private writePages(
+    { file, pageSize, pages }: Extract<EntryHead, { kind: 'pages' }>,
+    bytes: Uint8Array,
+  ): void {
     const target = this.descriptor(file);
     for (let from = 0, to = 0; from < pages.length; from = to) {
       const first = pages[from] as number;

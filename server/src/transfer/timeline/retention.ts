@@ -1,6 +1,16 @@
-import { type Entry, packObject, unpackObject } from './objects.ts';
 import { listLeases } from './leases.ts';
-import { HOUR_MS, hourOf, KINDS, type Lease, nameOf, planRestore, readSpan, type Span, spansOf } from './spans.ts';
+import { type Entry, type EntryHead, packObject, unpackObject } from './objects.ts';
+import {
+  HOUR_MS,
+  hourOf,
+  KINDS,
+  type Lease,
+  nameOf,
+  planRestore,
+  readSpan,
+  type Span,
+  spansOf,
+} from './spans.ts';
 import { type BackupTarget, readSmall } from './target.ts';
 
 /** What of a target is merged and removed as it becomes older. */
@@ -22,10 +32,15 @@ export async function listSpans(target: BackupTarget): Promise<Span[]> {
 }
 
 /** @returns whether it is time for a new base copy */
-export async function keepHouse(target: BackupTarget, epoch: number, retention: Retention, now = Date.now()): Promise<{ wantsBase: boolean }> {
+export async function keepHouse(
+  target: BackupTarget,
+  epoch: number,
+  { now = Date.now(), ...retention }: Retention & { readonly now?: number },
+): Promise<{ wantsBase: boolean }> {
   const leases: Lease[] = await listLeases(target);
   const line = spansOf(await listSpans(target), leases, epoch);
-  for (const run of listUnmerged(line, now - SETTLED_MS)) line.push(await mergeRun(target, retention.key, run));
+  for (const run of listUnmerged(line, now - SETTLED_MS))
+    line.push(await mergeRun(target, retention.key, run));
   const { old, wantsBase } = sortOut(line, leases, { ...retention, now });
   for (const span of old) {
     const copy = span.kind === 'bases' ? (await readSmall(target, span.name))?.toString() : undefined;
@@ -43,14 +58,19 @@ function listUnmerged(line: readonly Span[], until: number): Span[][] {
   for (const segment of segments.sort((a, b) => a.to - b.to || a.at - b.at)) {
     if (hourOf(segment.at) >= hourOf(until)) continue;
     const before = runs.at(-1)?.at(-1);
-    const follows = before !== undefined && segment.from <= before.to && hourOf(before.at) === hourOf(segment.at);
+    const follows =
+      before !== undefined && segment.from <= before.to && hourOf(before.at) === hourOf(segment.at);
     if (follows) runs.at(-1)?.push(segment);
     else runs.push([segment]);
   }
   return runs.filter((run) => run.length > 1);
 }
 
-async function mergeRun(target: BackupTarget, key: Uint8Array | undefined, run: readonly Span[]): Promise<Span> {
+async function mergeRun(
+  target: BackupTarget,
+  key: Uint8Array | undefined,
+  run: readonly Span[],
+): Promise<Span> {
   const [first, last] = [run[0] as Span, run.at(-1) as Span];
   const merged = { kind: 'hours' as const, from: first.from, to: last.to, epoch: last.epoch, at: last.at };
   const name = nameOf(merged);
@@ -60,7 +80,11 @@ async function mergeRun(target: BackupTarget, key: Uint8Array | undefined, run: 
 }
 
 /** @throws Error that names the object when it is missing or damaged */
-export async function* readObject(target: BackupTarget, name: string, key: Uint8Array | undefined): AsyncGenerator<Entry> {
+export async function* readObject(
+  target: BackupTarget,
+  name: string,
+  key: Uint8Array | undefined,
+): AsyncGenerator<Entry> {
   const bytes = await target.read(name);
   if (bytes === undefined) throw new Error(`${name} is missing`);
   yield* unpackObject(name, key, bytes);
@@ -76,22 +100,26 @@ interface MergedFile {
 }
 
 /** @returns what all of them do, one after another: of each page the last state. Memory: 4 bytes a page of the files that changed */
-export async function* mergeObjects(read: (at: number) => AsyncIterable<Entry>, count: number): AsyncGenerator<Entry> {
+export async function* mergeObjects(
+  read: (at: number) => AsyncIterable<Entry>,
+  count: number,
+): AsyncGenerator<Entry> {
   const files = new Map<string, MergedFile>();
-  for (let at = 0; at < count; at += 1)
-    for await (const { head } of read(at)) {
-      const file = files.get(head.file) ?? { last: new Uint32Array(64), end: -1, begin: -1, gone: -1 };
-      files.set(head.file, file);
-      if (head.kind === 'pages') notePages(file, head.pages, at);
-      else if (head.kind === 'end' || head.kind === 'gone') file[head.kind] = at;
-      else if (head.kind === 'begin' || head.at === 0) file.begin = at;
-    }
+  for (let at = 0; at < count; at += 1) for await (const { head } of read(at)) noteHead(files, head, at);
   for (let at = 0; at < count; at += 1)
     for await (const entry of read(at)) {
       const file = files.get(entry.head.file);
       const left = file && leaveLast(entry, file, at);
       if (left !== undefined) yield left;
     }
+}
+
+function noteHead(files: Map<string, MergedFile>, head: EntryHead, at: number): void {
+  const file = files.get(head.file) ?? { last: new Uint32Array(64), end: -1, begin: -1, gone: -1 };
+  files.set(head.file, file);
+  if (head.kind === 'pages') notePages(file, head.pages, at);
+  else if (head.kind === 'end' || head.kind === 'gone') file[head.kind] = at;
+  else if (head.kind === 'begin' || head.at === 0) file.begin = at;
 }
 
 function notePages(file: MergedFile, pages: readonly number[], at: number): void {

@@ -62,7 +62,11 @@ export interface Plan {
  * @param at the last instant that may be in it; undefined: all there is
  * @returns undefined when nothing can be restored
  */
-export function planRestore(spans: readonly Span[], leases: readonly Lease[], at = Infinity): Plan | undefined {
+export function planRestore(
+  spans: readonly Span[],
+  leases: readonly Lease[],
+  at = Infinity,
+): Plan | undefined {
   const lease = leases.filter((one) => one.at <= at).reduce(later, leases[0]);
   if (lease === undefined) return undefined;
   const line = spansOf(spans, leases, lease.epoch).filter((span) => span.at <= at);
@@ -118,19 +122,24 @@ function findPath(line: readonly Span[], base: Span): Span[] {
 
 /** @returns the segments and hours at whose instants the directory can be restored, in order */
 export function listPoints(spans: readonly Span[], leases: readonly Lease[]): Span[] {
-  const points = new Set<Span>();
-  for (const { epoch } of leases) {
+  const points = leases.flatMap(({ epoch }) => {
     const next = leases.find((one) => one.epoch === epoch + 1)?.at ?? Number.POSITIVE_INFINITY;
     const line = spansOf(spans, leases, epoch);
     const steps = line.filter(({ kind }) => kind !== 'bases').sort((a, b) => a.to - b.to || a.at - b.at);
-    for (const base of line.filter(({ kind }) => kind === 'bases')) {
-      let reached = base.from;
-      for (const step of steps.filter(({ to }) => to > base.from)) {
-        if (step.from > reached) break;
-        reached = step.to;
-        if (reached >= base.to && step.at < next) points.add(step);
-      }
-    }
+    const bases = line.filter(({ kind }) => kind === 'bases');
+    return bases.flatMap((base) => listReached(base, steps)).filter(({ at }) => at < next);
+  });
+  return [...new Set(points)].sort((a, b) => a.at - b.at);
+}
+
+/** @param steps  in the order of their ends */
+function listReached(base: Span, steps: readonly Span[]): Span[] {
+  const reached: Span[] = [];
+  let position = base.from;
+  for (const step of steps.filter(({ to }) => to > base.from)) {
+    if (step.from > position) break;
+    position = step.to;
+    if (position >= base.to) reached.push(step);
   }
-  return [...points].sort((a, b) => a.at - b.at);
+  return reached;
 }

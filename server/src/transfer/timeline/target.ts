@@ -1,5 +1,6 @@
 import { type FileHandle, link, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { allowAddresses, createTimeouts, OutboundProblem } from '../../outbound/outbound.ts';
 import { openS3, type S3Place } from '../../outbound/s3/s3.ts';
@@ -26,7 +27,8 @@ export interface TargetSettings {
 export function openTarget({ url, s3 }: TargetSettings): BackupTarget {
   const { protocol, host, pathname } = new URL(url);
   if (protocol === 'file:') return openFolder(fileURLToPath(url));
-  if (protocol !== 's3:') throw new Error(`${url} is no place of a backup: name file:///… or s3://bucket/prefix`);
+  if (protocol !== 's3:')
+    throw new Error(`${url} is no place of a backup: name file:///… or s3://bucket/prefix`);
   if (s3 === undefined)
     throw new Error(
       'A backup in S3 needs RELATA_BACKUP_S3_ENDPOINT, RELATA_BACKUP_S3_ACCESS_KEY_ID and RELATA_BACKUP_S3_SECRET_ACCESS_KEY',
@@ -47,7 +49,11 @@ function openFolder(root: string): BackupTarget {
       );
       const names = found
         .filter((entry) => entry.isFile())
-        .map(({ parentPath, name }) => join(parentPath, name).slice(root.length + 1).replaceAll('\\', '/'));
+        .map(({ parentPath, name }) =>
+          join(parentPath, name)
+            .slice(root.length + 1)
+            .replaceAll('\\', '/'),
+        );
       return names.filter((name) => name > after).sort();
     },
     async read(name) {
@@ -152,11 +158,8 @@ export async function readSmall(target: BackupTarget, name: string): Promise<Buf
   return Buffer.concat(pieces);
 }
 
-export const writeSmall = (target: BackupTarget, name: string, text: string, isNew = false) =>
-  target.write(
-    name,
-    (async function* () {
-      yield Buffer.from(text);
-    })(),
-    isNew,
-  );
+export const writeSmall = (
+  target: BackupTarget,
+  name: string,
+  { text, isNew = false }: { text: string; isNew?: boolean },
+): Promise<number | undefined> => target.write(name, Readable.from([Buffer.from(text)]), isNew);

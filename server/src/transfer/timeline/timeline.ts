@@ -9,7 +9,7 @@ export {
   type StreamSettings,
   type StreamState,
 } from './backup-stream.ts';
-export { listBackups, verifyTimeline } from './listing.ts';
+export { type BackupListing, type CheckedTimeline, listBackups, verifyTimeline } from './listing.ts';
 export { promote } from './promote.ts';
 export { restoreTimeline } from './restore-timeline.ts';
 export { openTarget, type TargetSettings } from './target.ts';

@@ -2,7 +2,14 @@ import { existsSync, readSync, rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { closeUnused, copyFrames, findWalEnd, openKept, type WalEnd, WalReader } from '../../storage/sqlite/sqlite.ts';
+import {
+  closeUnused,
+  copyFrames,
+  findWalEnd,
+  openKept,
+  type WalEnd,
+  WalReader,
+} from '../../storage/sqlite/sqlite.ts';
 import { ENTRY_BYTES, type Entry } from './objects.ts';
 
 /** What of a database file is in the target. */
@@ -53,6 +60,8 @@ export class WatchedFile {
     this.name = name;
     this.path = path;
     this.sent = sent;
+    // Of a process that died: what it says was not sent.
+    rmSync(this.asidePath, { force: true });
   }
 
   private get asidePath(): string {
@@ -97,16 +106,19 @@ export class WatchedFile {
     this.hold();
     const end = this.findEnd();
     const main = stampOf(this.path);
-    const hasFrames = end !== undefined && end.frame > 0;
-    if (!hasFrames && (main === '' || main.startsWith('0-'))) return undefined;
-    const after = this.findSent(hasFrames ? end : undefined, main);
-    if (!hasFrames) {
-      if (after === 0 && this.aside === undefined) return undefined;
-      return { file: this, end: undefined, after, next: { main } };
-    }
+    if (end === undefined || end.frame === 0) return this.findChangeOfMain(main);
+    const after = this.findSent(end, main);
     if (after === end.frame && this.aside === undefined) return undefined;
     // All of it is in the main file only right after a checkpoint.
     return { file: this, end, after, next: after === end.frame ? { log: end, main } : { log: end } };
+  }
+
+  /** Without a log. */
+  private findChangeOfMain(main: string): Change | undefined {
+    if (main === '' || main.startsWith('0-')) return undefined;
+    const after = this.findSent(undefined, main);
+    if (after === 0 && this.aside === undefined) return undefined;
+    return { file: this, end: undefined, after, next: { main } };
   }
 
   /** @returns all of its log, which is in the target already; undefined: there is none */
@@ -143,21 +155,24 @@ export class WatchedFile {
   }
 
   /** @param how  `isBase`: also what is sent of the log; `isAfresh`: a base copies the main file */
-  async *readChange({ end, after }: Change, how: { isBase: boolean; isAfresh: boolean }): AsyncGenerator<Entry> {
+  async *readChange(
+    { end, after }: Change,
+    how: { isBase: boolean; isAfresh: boolean },
+  ): AsyncGenerator<Entry> {
     const pageSize = end?.pageSize ?? readPageSize(this.path);
-    const isWhole = after === undefined && !how.isAfresh;
-    const stamp = stampOf(this.path);
-    if (isWhole) {
-      yield { head: { kind: 'begin', file: this.name }, bytes: new Uint8Array() };
-      yield* readMain(this.name, this.path, pageSize);
-    } else if (this.aside !== undefined) {
-      const { end: before, after: sent } = this.aside;
-      yield* this.readFrames(this.asidePath, before, sent);
-    }
+    const { aside } = this;
+    if (after === undefined && !how.isAfresh) yield* this.readWhole(pageSize);
+    else if (aside !== undefined) yield* this.readFrames(this.asidePath, aside.end, aside.after);
     if (end !== undefined) yield* this.readFrames(`${this.path}-wal`, end, how.isBase ? 0 : (after ?? 0));
-    if (isWhole && stampOf(this.path) !== stamp) throw new Error(`${this.name} changed while it was read`);
     const pageCount = end?.pageCount ?? Math.floor(statSync(this.path).size / pageSize);
     yield { head: { kind: 'end', file: this.name, pageSize, pageCount }, bytes: new Uint8Array() };
+  }
+
+  private async *readWhole(pageSize: number): AsyncGenerator<Entry> {
+    const stamp = stampOf(this.path);
+    yield { head: { kind: 'begin', file: this.name }, bytes: new Uint8Array() };
+    yield* readMain(this.name, this.path, pageSize);
+    if (stampOf(this.path) !== stamp) throw new Error(`${this.name} changed while it was read`);
   }
 
   private async *readFrames(path: string, { salts, frame, pageSize }: WalEnd, after: number) {
@@ -184,56 +199,67 @@ export class WatchedFile {
   noteSent({ next }: Change): void {
     this.sent = next;
     this.changedAt = performance.now();
-    if (this.aside !== undefined) rmSync(this.asidePath, { force: true });
-    this.aside = undefined;
+    if (this.aside !== undefined) this.dropAside();
   }
 
   /** All of it is sent the next time, by a base. */
   forget(): void {
     this.sent = undefined;
-    if (this.aside !== undefined) rmSync(this.asidePath, { force: true });
-    this.aside = undefined;
+    if (this.aside !== undefined) this.dropAside();
+  }
+
+  /** What is known after a crash, too: frames that are put aside are not found again. */
+  get saved(): Sent | undefined {
+    return this.aside === undefined ? this.sent : undefined;
   }
 
   /** Writes a log back that is long, or that nobody has added to for a while. */
   tidy(): void {
-    const end = this.findEnd();
     if (this.connection === undefined || this.aside !== undefined) return;
-    const bytes = (end?.frame ?? 0) * (end?.pageSize ?? 0);
+    const end = this.findEnd();
+    const bytes = end === undefined ? 0 : end.frame * end.pageSize;
     const isIdle = performance.now() - this.changedAt > IDLE_MS && !this.hasChanged();
-    if (bytes > CHECKPOINT_BYTES || (isIdle && this.sent?.main === undefined))
-      this.checkpoint(bytes > PATIENCE_BYTES);
+    const isInMain = this.sent?.main !== undefined && end?.frame === this.sent.log?.frame;
+    if (!isInMain && (bytes > CHECKPOINT_BYTES || isIdle)) this.checkpoint(bytes > PATIENCE_BYTES);
     if (isIdle && this.sent?.main !== undefined) this.release();
   }
 
+  /** Under the lock of writers, so that what is not sent is all put aside before the log may begin again. */
   private checkpoint(isUrgent: boolean): void {
-    const { connection } = this;
-    if (connection === undefined) return;
     const lock = connect(this.path, isUrgent ? 10_000 : 50);
     try {
       lock?.exec('begin immediate');
       const end = this.findEnd();
-      if (end === undefined || end.frame === 0) return;
-      const after = this.findSent(end, stampOf(this.path));
-      const isUnsent = after !== undefined && after < end.frame;
-      // Soon more of it is sent.
-      if (isUnsent && !isUrgent && (end.frame - after) * end.pageSize > CHECKPOINT_BYTES / 4) return;
-      if (isUnsent) copyFrames(`${this.path}-wal`, this.asidePath, end, after);
-      const { busy, log, checkpointed } = connection.prepare('pragma wal_checkpoint(passive)').get() as {
-        busy: number;
-        log: number;
-        checkpointed: number;
-      };
-      // A reader of an earlier state keeps the log as it is.
-      if (busy !== 0 || log !== checkpointed) return;
-      if (isUnsent) this.aside = { end, after };
-      this.sent = after === undefined ? undefined : { log: end, main: stampOf(this.path) };
+      if (end !== undefined && end.frame > 0) this.writeBack(end, isUrgent);
     } catch (error) {
       if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error;
     } finally {
-      if (this.aside === undefined) rmSync(this.asidePath, { force: true });
       lock?.close();
     }
+  }
+
+  private writeBack(end: WalEnd, isUrgent: boolean): void {
+    const after = this.findSent(end, stampOf(this.path));
+    const unsent = end.frame - (after ?? end.frame);
+    // Soon more of it is sent.
+    if (!isUrgent && unsent * end.pageSize > CHECKPOINT_BYTES / 4) return;
+    const paths = { from: `${this.path}-wal`, to: this.asidePath };
+    if (unsent > 0) copyFrames(paths, end, end.frame - unsent);
+    const done = this.connection?.prepare('pragma wal_checkpoint(passive)').get();
+    // A reader of an earlier state keeps the log as it is.
+    const isDone = done?.busy === 0 && done.log === done.checkpointed;
+    if (!isDone) this.dropAside();
+    else this.noteInMain(end, after, unsent);
+  }
+
+  private noteInMain(end: WalEnd, after: number | undefined, unsent: number): void {
+    if (unsent > 0) this.aside = { end, after: end.frame - unsent };
+    this.sent = after === undefined ? undefined : { log: end, main: stampOf(this.path) };
+  }
+
+  private dropAside(): void {
+    rmSync(this.asidePath, { force: true });
+    this.aside = undefined;
   }
 
   release(): void {
@@ -264,7 +290,11 @@ function readPageSize(path: string): number {
 }
 
 /** The main file as it is, also while its log is written back: what changes meanwhile is in the segments after. */
-export async function* readMain(name: string, path: string, pageSize = readPageSize(path)): AsyncGenerator<Entry> {
+export async function* readMain(
+  name: string,
+  path: string,
+  pageSize = readPageSize(path),
+): AsyncGenerator<Entry> {
   const file = openKept(path, 'r');
   const most = Math.max(1, Math.floor(ENTRY_BYTES / pageSize));
   for (let page = 1; ; page += most) {
@@ -273,7 +303,10 @@ export async function* readMain(name: string, path: string, pageSize = readPageS
     const count = Math.floor(read / pageSize);
     if (count === 0) break;
     const pages = Array.from({ length: count }, (_, at) => page + at);
-    yield { head: { kind: 'pages', file: name, pageSize, pages }, bytes: bytes.subarray(0, count * pageSize) };
+    yield {
+      head: { kind: 'pages', file: name, pageSize, pages },
+      bytes: bytes.subarray(0, count * pageSize),
+    };
     await setImmediate();
   }
   closeUnused();

@@ -13,12 +13,18 @@ export interface SentFiles {
   readonly others: Readonly<Record<string, string>>;
 }
 
+interface Opened {
+  readonly name: string;
+  readonly file: number;
+  readonly stamp: string;
+}
+
 /** All files of the directory at one instant, as far as they are news. */
 export interface Cut {
   readonly at: number;
   readonly changes: readonly Change[];
   /** Open, so that they can be read after their task has ended. */
-  readonly opened: readonly { readonly name: string; readonly file: number; readonly stamp: string }[];
+  readonly opened: readonly Opened[];
   readonly gone: readonly string[];
 }
 
@@ -53,7 +59,7 @@ export class WatchedFolder {
   }
 
   get sent(): SentFiles {
-    const databases = this.databases.flatMap(({ name, sent }) => (sent ? [[name, sent] as const] : []));
+    const databases = this.databases.flatMap(({ name, saved }) => (saved ? [[name, saved] as const] : []));
     return { databases: Object.fromEntries(databases), others: Object.fromEntries(this.others) };
   }
 
@@ -107,7 +113,10 @@ export class WatchedFolder {
   }
 
   /** Of a base `isBase`: also what is sent of the logs, as it has the main files alone; `isAfresh`: no file is known. */
-  async *readCut({ changes, opened, gone }: Cut, how: { isBase: boolean; isAfresh: boolean }): AsyncGenerator<Entry> {
+  async *readCut(
+    { changes, opened, gone }: Cut,
+    how: { isBase: boolean; isAfresh: boolean },
+  ): AsyncGenerator<Entry> {
     for (const file of gone) yield { head: { kind: 'gone', file }, bytes: new Uint8Array() };
     for (const { name, file } of opened) yield* readWhole(name, file);
     for (const change of changes) yield* change.file.readChange(change, how);
@@ -135,28 +144,15 @@ export class WatchedFolder {
 
   /** Everything, as it is found: what changes meanwhile is in the segments. */
   async *readAll(signal: AbortSignal): AsyncGenerator<Entry> {
-    for (const { name, path } of this.databases) {
-      try {
-        for await (const entry of readMain(name, path)) {
-          signal.throwIfAborted();
-          yield entry;
-        }
-      } catch (error) {
-        if ((error as { code?: string }).code !== 'ENOENT') throw error;
+    const reads = [
+      ...this.databases.map(({ name, path }) => readMain(name, path)),
+      ...[...this.others.keys()].map((name) => readOther(name, join(this.folder.root, name))),
+    ];
+    for (const read of reads)
+      for await (const entry of unlessGone(read)) {
+        signal.throwIfAborted();
+        yield entry;
       }
-    }
-    for (const name of this.others.keys()) {
-      try {
-        const file = openSync(join(this.folder.root, name), 'r');
-        try {
-          yield* readWhole(name, file);
-        } finally {
-          closeSync(file);
-        }
-      } catch (error) {
-        if ((error as { code?: string }).code !== 'ENOENT') throw error;
-      }
-    }
   }
 
   private stamp = () =>
@@ -176,31 +172,55 @@ export class WatchedFolder {
     return [...this.catalogs.keys()].filter((name) => !present.has(name));
   }
 
+  /** A payload that is still being written belongs to no task yet. */
+  private sortOpened(one: Opened, opened: Opened[]): void {
+    if (one.name === 'secret-keys' || isWholePayload(one.file)) opened.push(one);
+    else {
+      closeSync(one.file);
+      this.unfinished += 1;
+    }
+  }
+
   private openOthers(): Pick<Cut, 'opened' | 'gone'> {
     const payloads = readdirSync(this.folder.payloads).map((name) => `payloads/${name}`);
     const present = new Set([...payloads, ...(this.withSecretKeys ? ['secret-keys'] : [])]);
-    const opened: { name: string; file: number; stamp: string }[] = [];
+    const opened: Opened[] = [];
     this.unfinished = 0;
     for (const name of present) {
-      const path = join(this.folder.root, name);
-      const isKey = name === 'secret-keys';
-      const stamp = isKey ? modifiedAt(path) : '';
-      if (this.others.get(name) === stamp || stamp === 'undefined') continue;
-      let file: number;
-      try {
-        file = openSync(path, 'r');
-      } catch {
-        // Removed meanwhile: then the control database changes, too, or nobody needs it.
-        continue;
-      }
-      // A payload that is still being written belongs to no task yet.
-      if (isKey || isWholePayload(file)) opened.push({ name, file, stamp });
-      else {
-        closeSync(file);
-        this.unfinished += 1;
-      }
+      const stamp = name === 'secret-keys' ? modifiedAt(this.folder.secretKeys) : '';
+      const file = this.others.get(name) === stamp ? undefined : openIfThere(join(this.folder.root, name));
+      if (file !== undefined) this.sortOpened({ name, file, stamp }, opened);
     }
     return { opened, gone: [...this.others.keys()].filter((name) => !present.has(name)) };
+  }
+}
+
+const isMissing = (error: unknown) => (error as { code?: string }).code === 'ENOENT';
+
+/** One that is removed meanwhile is needed by nobody: the control database changes before. */
+function openIfThere(path: string): number | undefined {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+async function* unlessGone(entries: AsyncIterable<Entry>): AsyncGenerator<Entry> {
+  try {
+    yield* entries;
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}
+
+async function* readOther(name: string, path: string): AsyncGenerator<Entry> {
+  const file = openSync(path, 'r');
+  try {
+    yield* readWhole(name, file);
+  } finally {
+    closeSync(file);
   }
 }
 
