@@ -33,6 +33,10 @@ test('without a variable every setting has its default', () => {
     relationSeconds: 20,
     bodyBudgetMib: 256,
     cacheMib: Math.max(64, Math.floor(memory / 8 / 1024 / 1024)),
+    backup: {
+      ...{ url: undefined, s3: undefined, key: undefined },
+      ...{ keepSecondsHours: 24, keepHoursDays: 30, backlogBytes: 1024 * 1024 * 1024 },
+    },
   });
 });
 
@@ -65,6 +69,26 @@ test('given values are read: numbers as numbers, lists by commas', () => {
   assert.equal(config.sourceMaxMib, 10);
   assert.equal(config.parserThreads, 2);
   assert.equal(config.cacheMib, 0);
+});
+
+test('a backup has a place, and a bucket what opens it', () => {
+  const { backup } = readConfig({
+    RELATA_BACKUP_URL: 's3://bucket/prefix',
+    RELATA_BACKUP_KEY: Buffer.alloc(32, 7).toString('base64'),
+    RELATA_BACKUP_S3_ENDPOINT: 'https://s3.example',
+    RELATA_BACKUP_S3_ACCESS_KEY_ID: 'id',
+    RELATA_BACKUP_S3_SECRET_ACCESS_KEY: 'secret',
+    RELATA_BACKUP_S3_FORCE_PATH_STYLE: 'true',
+  });
+  assert.deepEqual(backup.key, Buffer.alloc(32, 7));
+  assert.deepEqual(backup.s3, {
+    ...{ endpoint: 'https://s3.example', accessKeyId: 'id', secretAccessKey: 'secret', region: undefined },
+    forcePathStyle: true,
+  });
+  for (const url of ['/backup', 'https://s3.example/bucket', 'file://host/backup', 's3:bucket'])
+    assert.throws(() => readConfig({ RELATA_BACKUP_URL: url }), /RELATA_BACKUP_URL must be file:/, url);
+  const without = { RELATA_BACKUP_S3_ENDPOINT: 'https://s3.example' };
+  assert.throws(() => readConfig(without), /RELATA_BACKUP_S3_ENDPOINT needs RELATA_BACKUP_S3_ACCESS_KEY_ID/);
 });
 
 test('the settings cannot be changed afterwards', () => {

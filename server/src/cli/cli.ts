@@ -316,8 +316,11 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'restore /backup/2026-11-22',
     'restore /backup/2026-11-22 --project 3',
     'restore /backup/2025-01-31 --without-manifest',
+    'restore --from s3://company-backup/relata --at 2026-11-23T10:15:00Z /var/lib/relata',
   ],
   verify: ['verify /backup/2026-11-22', 'verify /backup/2025-01-31 --without-manifest'],
+  backups: ['backups s3://company-backup/relata --verify', 'backups file:///mnt/backup/relata --json'],
+  promote: ['promote --data-dir /var/lib/relata'],
   'migrate-store': [
     'migrate-store --from ./data --to postgres://relata@localhost/relata',
     'migrate-store --from postgres://relata@localhost/relata --to ./data',

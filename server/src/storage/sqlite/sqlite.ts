@@ -17,7 +17,6 @@ export {
   copyFrames,
   findWalEnd,
   openKept,
-  WalAppender,
   type WalEnd,
   WalReader,
 } from './wal-frames.ts';
