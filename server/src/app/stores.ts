@@ -75,9 +75,9 @@ export async function openOwnStorage(config: Config, role: Role): Promise<OwnSto
 /** Of a service in whose place another one writes. */
 const guardWrites = (database: Database, backup: Backup): Database => ({
   ...database,
-  async write(work) {
+  async write(of, work) {
     backup.refuseWrites();
-    return database.write(work);
+    return database.write(of, work);
   },
 });
 

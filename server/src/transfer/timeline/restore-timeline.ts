@@ -62,7 +62,7 @@ export async function restoreTimeline(
     files.drop();
     throw error;
   } finally {
-    lock.release();
+    lock.close();
   }
 }
 
