@@ -72,10 +72,7 @@ export async function insertTask(
 export const removeHeld = (tx: ControlTransaction, owner: string, { projectId, number }: TaskKey) =>
   tx
     .deleteFrom('task')
-    .where('project_id', '=', projectId)
-    .where('number', '=', number)
-    .where('status', '=', 'PENDING')
-    .where('leased_by', '=', owner)
+    .where((is) => is.and({ project_id: projectId, number, status: 'PENDING', leased_by: owner }))
     .execute();
 
 const selectTasks = (rows: Rows, projectId: number) =>
@@ -139,8 +136,7 @@ export async function listOpenTasks({ read }: Database, projectId?: number): Pro
 /** @returns the writes that a task accepted as parts of itself, in order of acceptance */
 export async function listParts(rows: Rows, { projectId, number }: TaskKey): Promise<Task[]> {
   const parts = await selectTasks(rows, projectId)
-    .where('parent', '=', number)
-    .where('is_ordered', '=', 1)
+    .where((is) => is.and({ parent: number, is_ordered: 1 }))
     .orderBy('number')
     .execute();
   return parts.map(readTask);
@@ -208,8 +204,7 @@ export async function endTask(
       lease_until: null,
       ...(status === 'FINISHED' && { progress: 100 }),
     })
-    .where('project_id', '=', projectId)
-    .where('number', '=', number)
+    .where((is) => is.and({ project_id: projectId, number }))
     .where(isOpen)
     .$if(guard !== undefined, (query) => query.where(guard ?? isOpen))
     .returningAll()
@@ -222,8 +217,7 @@ export async function listLogLines(database: Database, { projectId, number }: Ta
   return database.read
     .selectFrom('task_log')
     .select(['at', 'line'])
-    .where('project_id', '=', projectId)
-    .where('task_number', '=', number)
+    .where((is) => is.and({ project_id: projectId, task_number: number }))
     .orderBy('line_number')
     .execute();
 }
@@ -264,8 +258,7 @@ export async function saveReport(
 ): Promise<void> {
   await tx
     .deleteFrom('task_report')
-    .where('project_id', '=', projectId)
-    .where('task_number', '=', number)
+    .where((is) => is.and({ project_id: projectId, task_number: number }))
     .execute();
   const key = { project_id: projectId, task_number: number };
   const insert = (part: number, lines: readonly string[]) => {
@@ -287,9 +280,7 @@ export async function findReportPart(
   const row = await database.read
     .selectFrom('task_report')
     .select('lines')
-    .where('project_id', '=', projectId)
-    .where('task_number', '=', number)
-    .where('part', '=', part)
+    .where((is) => is.and({ project_id: projectId, task_number: number, part }))
     .executeTakeFirst();
   return row?.lines;
 }

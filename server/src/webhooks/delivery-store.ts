@@ -77,8 +77,7 @@ export async function countPending(
   const pending = tx
     .selectFrom('webhook_delivery')
     .select('id')
-    .where('endpoint_id', '=', endpointId)
-    .where('status', '=', 'pending')
+    .where((is) => is.and({ endpoint_id: endpointId, status: 'pending' }))
     .limit(limit);
   const { count } = await tx
     .selectFrom(pending.as('pending'))
@@ -111,8 +110,7 @@ function toDelivery(row: DeliveryRow): Delivery {
 /** @returns the delivery of a lane that goes out next */
 export async function findNext(rows: Rows, { endpointId, lane }: Lane): Promise<Delivery | undefined> {
   const row = await selectDeliveries(rows, endpointId)
-    .where('lane', '=', lane)
-    .where('status', '=', 'pending')
+    .where((is) => is.and({ lane, status: 'pending' }))
     .orderBy('delivery.id')
     .limit(1)
     .executeTakeFirst();
@@ -175,8 +173,7 @@ export async function stopDeliveries(tx: ControlTransaction, endpointId: number,
   await tx
     .updateTable('webhook_delivery')
     .set({ status: 'failed', finished_at: at })
-    .where('endpoint_id', '=', endpointId)
-    .where('status', '=', 'pending')
+    .where((is) => is.and({ endpoint_id: endpointId, status: 'pending' }))
     .where('lane', '<>', 0)
     .execute();
   await tx.deleteFrom('webhook_queue').where('endpoint_id', '=', endpointId).where('lane', '<>', 0).execute();
@@ -228,8 +225,7 @@ export async function claimLane(
     tx
       .updateTable('webhook_queue')
       .set({ leased_by: owner, lease_until: leaseUntil(database, LEASE_MS) })
-      .where('endpoint_id', '=', endpointId)
-      .where('lane', '=', lane)
+      .where((is) => is.and({ endpoint_id: endpointId, lane }))
       .where('due_at', '<=', now)
       .where(isFree(database))
       .returning('tries')
@@ -260,9 +256,7 @@ export async function saveLane(
       leased_by: isHeld ? owner : null,
       lease_until: isHeld ? leaseUntil(database, LEASE_MS) : null,
     })
-    .where('endpoint_id', '=', endpointId)
-    .where('lane', '=', lane)
-    .where('leased_by', '=', owner)
+    .where((is) => is.and({ endpoint_id: endpointId, lane, leased_by: owner }))
     .executeTakeFirst();
   return result.numUpdatedRows > 0n;
 }
@@ -277,17 +271,14 @@ export async function closeLane(
     const held = await tx
       .selectFrom('webhook_queue')
       .select('lane')
-      .where('endpoint_id', '=', endpointId)
-      .where('lane', '=', lane)
-      .where('leased_by', '=', owner)
+      .where((is) => is.and({ endpoint_id: endpointId, lane, leased_by: owner }))
       .$if(database.isShared, (query) => query.forUpdate())
       .executeTakeFirst();
     if (held === undefined) return true;
     if ((await findNext(tx, { endpointId, lane })) !== undefined) return false;
     await tx
       .deleteFrom('webhook_queue')
-      .where('endpoint_id', '=', endpointId)
-      .where('lane', '=', lane)
+      .where((is) => is.and({ endpoint_id: endpointId, lane }))
       .execute();
     return true;
   });

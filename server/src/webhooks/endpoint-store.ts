@@ -115,8 +115,7 @@ async function listEndpointsOf(tx: ControlTransaction, scope: PartScope): Promis
   const found = await tx
     .selectFrom('webhook_endpoint')
     .select('id')
-    .where('scope_type', '=', scope.type)
-    .where('scope_id', '=', scope.id)
+    .where((is) => is.and({ scope_type: scope.type, scope_id: scope.id }))
     .execute();
   return found.map(({ id }) => id);
 }

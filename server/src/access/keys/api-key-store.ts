@@ -61,8 +61,7 @@ export async function countAccountKeys(rows: Rows, now: number): Promise<number>
   const { count } = await rows
     .selectFrom('api_key')
     .select((row) => row.fn.countAll<number>().as('count'))
-    .where('scope_type', '=', 'account')
-    .where('access', '=', 'manage')
+    .where((is) => is.and({ scope_type: 'account', access: 'manage' }))
     .where((row) => row.or([row('expires_at', 'is', null), row('expires_at', '>', now)]))
     .executeTakeFirstOrThrow();
   return Number(count);
@@ -71,8 +70,7 @@ export async function countAccountKeys(rows: Rows, now: number): Promise<number>
 export async function removeKeysOf(tx: ControlTransaction, scope: PartScope): Promise<void> {
   await tx
     .deleteFrom('api_key')
-    .where('scope_type', '=', scope.type)
-    .where('scope_id', '=', scope.id)
+    .where((is) => is.and({ scope_type: scope.type, scope_id: scope.id }))
     .execute();
 }
 

@@ -200,8 +200,7 @@ export async function notePasskeyUse(
   const changed = await tx
     .updateTable('passkey')
     .set({ counter: used.counter, used_at: used.at })
-    .where('id', '=', id)
-    .where('counter', '=', counter)
+    .where((is) => is.and({ id, counter }))
     .executeTakeFirst();
   return changed.numUpdatedRows > 0n;
 }
@@ -271,8 +270,7 @@ export async function takeChallenge(
 ): Promise<number | undefined> {
   const taken = await tx
     .deleteFrom('passkey_challenge')
-    .where('hash', '=', hash)
-    .where('purpose', '=', purpose)
+    .where((is) => is.and({ hash, purpose }))
     .where('expires_at', '>', now)
     .returning('user_id')
     .executeTakeFirst();

@@ -230,8 +230,7 @@ export async function removeInvitationsTo(
 ): Promise<void> {
   await tx
     .deleteFrom('invitation')
-    .where('account_id', '=', filter.accountId)
-    .where('email', '=', filter.email)
+    .where((is) => is.and({ account_id: filter.accountId, email: filter.email }))
     .execute();
 }
 

@@ -19,8 +19,7 @@ export async function findAnswer(
   return database.read
     .selectFrom('idempotent_answer')
     .select(['request_hash as requestHash', 'answer'])
-    .where('caller', '=', key.caller)
-    .where('idempotency_key', '=', key.idempotencyKey)
+    .where((is) => is.and({ caller: key.caller, idempotency_key: key.idempotencyKey }))
     .where('created_at', '>', key.since)
     .executeTakeFirst();
 }
