@@ -130,17 +130,16 @@ export interface Change {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-export interface AuditLog {
-  /** Durable when it returns, or with `tx` when that is committed. */
-  recordChange(change: Change, tx?: ControlTransaction): Promise<void>;
-  /** Newest first. @throws scope_refused for a project out of reach */
-  listChanges(reach: Reach, filter: PageRequest & AuditFilter): Promise<ListPage<AuditEntry>>;
-}
+export type AuditLog = ReturnType<typeof createAuditLog>;
 
 /** Source: docs/interface.md §14.4. */
-export function createAuditLog(database: Database, clock: Clock): AuditLog {
+export function createAuditLog(database: Database, clock: Clock) {
   return {
-    async recordChange({ author, projectId, action, subject, details = {} }, tx) {
+    /** Durable when it returns, or with `tx` when that is committed. */
+    async recordChange(
+      { author, projectId, action, subject, details = {} }: Change,
+      tx?: ControlTransaction,
+    ): Promise<void> {
       const entry = {
         accountId: author.accountId,
         projectId: projectId ?? null,
@@ -153,7 +152,8 @@ export function createAuditLog(database: Database, clock: Clock): AuditLog {
       if (tx !== undefined) await insertEntry(tx, entry);
       else await database.write('rows', (own) => insertEntry(own, entry));
     },
-    async listChanges(reach, filter) {
+    /** Newest first. @throws scope_refused for a project out of reach */
+    async listChanges(reach: Reach, filter: PageRequest & AuditFilter): Promise<ListPage<AuditEntry>> {
       const { projectId } = filter;
       if (projectId !== undefined) await refuseUnreached(projectId, reach);
       const place = readPlace(filter);

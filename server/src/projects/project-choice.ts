@@ -2,29 +2,14 @@ import { type Caller, type ChosenProject, originOf } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Database } from '../storage/storage.ts';
-import { type Project, type ProjectSettings, type Reach, reachesProject } from './project.ts';
+import { type Project, type Reach, reachesProject } from './project.ts';
 import { findOnlyProject, findProject } from './project-store.ts';
 
 /** Projects remembered at a time: twice what an installation is planned for, at some 300 bytes each. */
 const REMEMBERED_PROJECTS = 20_000;
 
-export interface ProjectChoice {
-  /** @returns what a request about this project carries */
-  choose(project: Project, caller: Caller): ChosenProject;
-  /** Source: docs/interface.md §4.10. @throws project_required, scope_refused */
-  chooseProject(caller: Caller, projectId: number | undefined): Promise<ChosenProject>;
-  /** Unknown, deleted and out of reach are alike. */
-  reachesProject(reach: Reach, projectId: number): Promise<boolean>;
-  /** As they were within the last second: for answers, not for writes; also of a deleted project. @throws not_found */
-  recallSettings(projectId: number): Promise<ProjectSettings>;
-  /** The account of a project that was chosen lately; else a number that no other project has. */
-  accountOf(projectId: number): number;
-  /** To be called when a project was written. */
-  dropCache(): void;
-}
-
 /** On the way of every request: mostly answered from memory. */
-export function createProjectChoice(database: Database, clock: Clock): ProjectChoice {
+export function createProjectChoice(database: Database, clock: Clock) {
   const projects = createShortCache<number, Project>(clock, REMEMBERED_PROJECTS);
   const onlyProjects = createShortCache<string, Project>(clock, REMEMBERED_PROJECTS);
 
@@ -48,6 +33,7 @@ export function createProjectChoice(database: Database, clock: Clock): ProjectCh
     );
   }
 
+  /** @returns what a request about this project carries */
   function choose({ id, name, accountId }: Project, caller: Caller): ChosenProject {
     if (accounts.size >= REMEMBERED_PROJECTS) accounts.clear();
     accounts.set(id, accountId);
@@ -56,19 +42,25 @@ export function createProjectChoice(database: Database, clock: Clock): ProjectCh
 
   return {
     choose,
-    async chooseProject(caller, projectId) {
+    /** Source: docs/interface.md §4.10. @throws project_required, scope_refused */
+    async chooseProject(caller: Caller, projectId: number | undefined): Promise<ChosenProject> {
       const project = projectId === undefined ? await findOnly(caller) : await findInReach(caller, projectId);
       if (project === undefined)
         throw new ServiceError(projectId === undefined ? 'project_required' : 'scope_refused');
       return choose(project, caller);
     },
-    reachesProject: async (reach, projectId) => (await findInReach(reach, projectId)) !== undefined,
-    async recallSettings(projectId) {
+    /** Unknown, deleted and out of reach are alike. */
+    reachesProject: async (reach: Reach, projectId: number) =>
+      (await findInReach(reach, projectId)) !== undefined,
+    /** As they were within the last second: for answers, not for writes; also of a deleted project. @throws not_found */
+    async recallSettings(projectId: number) {
       const project = await recall(projectId);
       if (project === undefined) throw new ServiceError('not_found');
       return project.settings;
     },
-    accountOf: (projectId) => accounts.get(projectId) ?? -projectId,
+    /** The account of a project that was chosen lately; else a number that no other project has. */
+    accountOf: (projectId: number) => accounts.get(projectId) ?? -projectId,
+    /** To be called when a project was written. */
     dropCache() {
       projects.drop();
       onlyProjects.drop();

@@ -1,7 +1,7 @@
 import { ServiceError } from '../kernel/errors.ts';
 import type { Base, ControlTransaction, Database } from '../storage/storage.ts';
 import { type AuditLog, type Author, type Change, describeChange } from './audit-store.ts';
-import { type ListPage, type PageRequest, readPlace, toPage } from './list-page.ts';
+import { type PageRequest, readPlace, toPage } from './list-page.ts';
 import {
   DEFAULT_SETTINGS,
   isRestorable,
@@ -27,35 +27,23 @@ interface ProjectDeletion {
   readonly confirm: string | undefined;
 }
 
-/**
- * An unknown, deleted or unreached project is not_found alike. The key of a project reads its own and changes
- * none: scope_refused. Source: docs/interface.md §14.1 and §14.2.
- */
-export interface ProjectManagement {
-  /** `deleted` lists those that can be brought back instead. */
-  pageProjects(reach: Reach, page: PageRequest & { deleted?: boolean }): Promise<ListPage<Project>>;
-  /** @throws not_found */
-  getProject(reach: Reach, id: number): Promise<Project>;
-  /** @throws scope_refused, also for a group that is unknown or out of reach */
-  createProject(author: Author, given: NewProject, beside?: Beside<Project>): Promise<Project>;
-  /** Settings that are left out do not change. @throws not_found, scope_refused */
-  changeProject(author: Author, given: ProjectChange, beside?: Beside<Project>): Promise<Project>;
-  /** It can be brought back for 30 days. @throws not_found, scope_refused, confirm_missing */
-  deleteProject(author: Author, given: ProjectDeletion, beside?: Beside<Project>): Promise<Project>;
-  /** @throws not_found when it is not deleted or was deleted more than 30 days ago, scope_refused */
-  restoreProject(author: Author, id: number, beside?: Beside<Project>): Promise<Project>;
-}
-
 export interface ProjectManagementParts extends Pick<Base, 'clock' | 'database'> {
   readonly auditLog: AuditLog;
   /** Runs after a project was written. */
   readonly onWritten: () => void;
 }
 
-export function createProjectManagement(parts: ProjectManagementParts): ProjectManagement {
+export type ProjectManagement = ReturnType<typeof createProjectManagement>;
+
+/**
+ * An unknown, deleted or unreached project is not_found alike. The key of a project reads its own and changes
+ * none: scope_refused. Source: docs/interface.md §14.1 and §14.2.
+ */
+export function createProjectManagement(parts: ProjectManagementParts) {
   const { database, clock } = parts;
   return {
-    async pageProjects(reach, { deleted = false, ...page }) {
+    /** `deleted` lists those that can be brought back instead. */
+    async pageProjects(reach: Reach, { deleted = false, ...page }: PageRequest & { deleted?: boolean }) {
       const place = readPlace(page);
       const deletedAfter = deleted ? clock.now() - RESTORABLE_MS : undefined;
       return toPage(
@@ -63,11 +51,11 @@ export function createProjectManagement(parts: ProjectManagementParts): ProjectM
         place,
       );
     },
-    async getProject(reach, id) {
-      const project = await projectStore.findProject(database.read, id);
-      return refuseUnlessInUse(project, reach);
-    },
-    async createProject(author, given, beside) {
+    /** @throws not_found */
+    getProject: async (reach: Reach, id: number) =>
+      refuseUnlessInUse(await projectStore.findProject(database.read, id), reach),
+    /** @throws scope_refused, also for a group that is unknown or out of reach */
+    async createProject(author: Author, given: NewProject, beside?: Beside<Project>) {
       refuseProjectKey(author);
       return writeProject(parts, async (tx) => {
         await refuseUnreachedGroup(tx, author, given.projectGroupId);
@@ -82,7 +70,8 @@ export function createProjectManagement(parts: ProjectManagementParts): ProjectM
         return { project, change: projectChange(author, 'created', project), beside };
       });
     },
-    changeProject: (author, given, beside) =>
+    /** Settings that are left out do not change. @throws not_found, scope_refused */
+    changeProject: (author: Author, given: ProjectChange, beside?: Beside<Project>) =>
       writeProject(parts, async (tx) => {
         const before = await getToChange(tx, author, given.id);
         if (given.projectGroupId !== undefined) await refuseUnreachedGroup(tx, author, given.projectGroupId);
@@ -91,7 +80,8 @@ export function createProjectManagement(parts: ProjectManagementParts): ProjectM
         const details = describeChange(before, project);
         return { project, change: { ...projectChange(author, 'changed', project), details }, beside };
       }),
-    deleteProject: (author, { id, confirm }, beside) =>
+    /** It can be brought back for 30 days. @throws not_found, scope_refused, confirm_missing */
+    deleteProject: (author: Author, { id, confirm }: ProjectDeletion, beside?: Beside<Project>) =>
       writeProject(parts, async (tx) => {
         const before = await getToChange(tx, author, id);
         if (confirm !== before.name) throw new ServiceError('confirm_missing');
@@ -99,7 +89,8 @@ export function createProjectManagement(parts: ProjectManagementParts): ProjectM
         await projectStore.updateProject(tx, project);
         return { project, change: projectChange(author, 'deleted', project), beside };
       }),
-    restoreProject: (author, id, beside) =>
+    /** @throws not_found when it is not deleted or was deleted more than 30 days ago, scope_refused */
+    restoreProject: (author: Author, id: number, beside?: Beside<Project>) =>
       writeProject(parts, async (tx) => {
         refuseProjectKey(author);
         const before = await projectStore.findProject(tx, id);
@@ -183,27 +174,6 @@ function projectChange(author: Author, what: string, project: Project): Change {
 /** Runs in the transaction of a write, e.g. to keep its answer beside it. */
 export type Beside<Subject> = (tx: ControlTransaction, subject: Subject) => Promise<void>;
 
-export interface GroupManagement {
-  /** @throws scope_refused for the key of a project */
-  listGroups(reach: Reach, page: PageRequest): Promise<ListPage<ProjectGroup>>;
-  /**
-   * @throws not_found for an unknown group and one out of reach alike; scope_refused for the key of a project
-   */
-  getGroup(reach: Reach, id: number): Promise<ProjectGroup>;
-  /** @throws scope_refused, except for account keys */
-  createGroup(author: Author, given: { name: string }, beside?: Beside<ProjectGroup>): Promise<ProjectGroup>;
-  /** @throws as getGroup */
-  changeGroup(
-    author: Author,
-    given: { id: number; name?: string },
-    beside?: Beside<ProjectGroup>,
-  ): Promise<ProjectGroup>;
-  /**
-   * @throws as getGroup; group_not_empty while it holds projects, also deleted ones that can be brought back
-   */
-  deleteGroup(author: Author, id: number, beside?: Beside<ProjectGroup>): Promise<void>;
-}
-
 interface GroupManagementParts extends Pick<Base, 'clock' | 'database'> {
   readonly auditLog: AuditLog;
   /** Runs in the transaction that removes a group. */
@@ -211,20 +181,18 @@ interface GroupManagementParts extends Pick<Base, 'clock' | 'database'> {
 }
 
 /** Source: docs/interface.md §14.1 and §14.2. */
-export function createGroupManagement({
-  database,
-  clock,
-  auditLog,
-  onGroupRemoved,
-}: GroupManagementParts): GroupManagement {
+export function createGroupManagement({ database, clock, auditLog, onGroupRemoved }: GroupManagementParts) {
   return {
-    async listGroups(reach, page) {
+    /** @throws scope_refused for the key of a project */
+    async listGroups(reach: Reach, page: PageRequest) {
       refuseWithoutGroup(reach);
       const place = readPlace(page);
       return toPage(await projectStore.listGroupsInReach(database.read, reach, place), place);
     },
-    getGroup: (reach, id) => getGroupInReach(database.read, reach, id),
-    async createGroup(author, { name }, beside) {
+    /** @throws not_found for an unknown group and one out of reach alike; scope_refused for the key of a project */
+    getGroup: (reach: Reach, id: number) => getGroupInReach(database.read, reach, id),
+    /** @throws scope_refused, except for account keys */
+    async createGroup(author: Author, { name }: { name: string }, beside?: Beside<ProjectGroup>) {
       if (author.scope.type !== 'account') throw new ServiceError('scope_refused');
       return database.write('all', async (tx) => {
         const group = await projectStore.insertGroup(tx, {
@@ -237,7 +205,12 @@ export function createGroupManagement({
         return group;
       });
     },
-    async changeGroup(author, { id, name }, beside) {
+    /** @throws as getGroup */
+    async changeGroup(
+      author: Author,
+      { id, name }: { id: number; name?: string },
+      beside?: Beside<ProjectGroup>,
+    ) {
       return database.write('all', async (tx) => {
         const before = await getGroupInReach(tx, author, id);
         const group = { ...before, name: name ?? before.name };
@@ -248,7 +221,8 @@ export function createGroupManagement({
         return group;
       });
     },
-    async deleteGroup(author, id, beside) {
+    /** @throws as getGroup; group_not_empty while it holds projects, also deleted ones that can be brought back */
+    async deleteGroup(author: Author, id: number, beside?: Beside<ProjectGroup>) {
       await database.write('all', async (tx) => {
         const group = await getGroupInReach(tx, author, id);
         await refuseNotEmpty(tx, id);

@@ -4,16 +4,15 @@
  * never whether a key is good: that is access. It never touches a catalog; the code that purges a project is told
  * which one.
  */
-import type { Caller, ChosenProject, PartScope, Scope } from '../kernel/caller.ts';
+import type { Caller, PartScope, Scope } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Base, ControlTransaction } from '../storage/storage.ts';
 import { type AuditLog, type Author, commandAuthor, createAuditLog } from './audit-store.ts';
-import { type Project, type ProjectSettings, RESTORABLE_MS, type Reach, reachesGroup } from './project.ts';
-import { createProjectChoice, type ProjectChoice } from './project-choice.ts';
+import { type Project, RESTORABLE_MS, type Reach, reachesGroup } from './project.ts';
+import { createProjectChoice } from './project-choice.ts';
 import {
   createGroupManagement,
   createProjectManagement,
-  type GroupManagement,
   type ProjectManagement,
 } from './project-management.ts';
 import * as projectStore from './project-store.ts';
@@ -37,58 +36,23 @@ export { toWireScope, WirePartScope, WireScope } from './scope-schemas.ts';
 /** Runs in the transaction in which a project group or a project ceases to exist. */
 type GoneListener = (tx: ControlTransaction, gone: PartScope) => Promise<void>;
 
-export interface Projects
-  extends AuditLog,
-    Omit<ProjectChoice, 'choose' | 'dropCache'>,
-    GroupManagement,
-    ProjectManagement,
-    Accounts {
-  /**
-   * Every project in reach by id, or the one asked for. Source: docs/interface.md §4.1.
-   * @throws scope_refused when that one is out of reach
-   */
-  listProjects(caller: Caller, projectId?: number): Promise<projectStore.ReachedProject[]>;
-  /** The project of a path. An unknown, deleted or unreached one is not_found alike. @throws not_found */
-  choosePathProject(caller: Caller, projectId: number): Promise<ChosenProject>;
-  /** Also of a deleted project, whose tasks may still run. @throws not_found */
-  getSettings(projectId: number): Promise<ProjectSettings>;
-  /** As `de-DE`; also of a deleted project. @throws not_found */
-  getLocale(projectId: number): Promise<string>;
-  /**
-   * Whether the project or group of a scope exists within the reach; a lower key never reaches a higher
-   * scope.
-   */
-  reachesScope(reach: Reach, scope: Scope): Promise<boolean>;
-  /**
-   * Removes the projects that were deleted over 30 days ago, each after `onPurge`, which may run twice for
-   * one.
-   */
-  purgeDeleted(onPurge: (projectId: number) => Promise<void>): Promise<void>;
-  /** What others keep for a group or a project can go with it. */
-  whenGone(listener: GoneListener): void;
-}
-
-interface Accounts {
-  /** @throws Error when the name is taken */
-  createAccount(name: string): Promise<projectStore.Account>;
-  /** The same within a transaction that also creates other rows. */
-  addAccount(tx: ControlTransaction, name: string, command: string): Promise<projectStore.Account>;
-  /** @throws not_found */
-  getAccount(id: number): Promise<projectStore.Account>;
-  /** By id. */
-  findAccounts(tx?: ControlTransaction): Promise<projectStore.Account[]>;
-}
+export type Projects = ReturnType<typeof createProjects>;
 
 export type ProjectsParts = Pick<Base, 'clock' | 'database'>;
 
-export function createProjects({ database, clock }: ProjectsParts): Projects {
+export function createProjects({ database, clock }: ProjectsParts) {
   const listeners: GoneListener[] = [];
   const tellGone: GoneListener = async (tx, gone) => {
     for (const listener of listeners) await listener(tx, gone);
   };
   const auditLog = createAuditLog(database, clock);
-  const { dropCache, ...choice } = createProjectChoice(database, clock);
-  const management = createProjectManagement({ database, clock, auditLog, onWritten: dropCache });
+  const { choose, dropCache, ...choice } = createProjectChoice(database, clock);
+  const management: ProjectManagement = createProjectManagement({
+    database,
+    clock,
+    auditLog,
+    onWritten: dropCache,
+  });
   const onGroupRemoved = (tx: ControlTransaction, id: number) => tellGone(tx, { type: 'project-group', id });
 
   async function getProject(projectId: number): Promise<Project> {
@@ -103,24 +67,33 @@ export function createProjects({ database, clock }: ProjectsParts): Projects {
     ...createAccounts({ database, clock }, auditLog),
     ...createGroupManagement({ database, clock, auditLog, onGroupRemoved }),
     ...management,
-    whenGone: (listener) => void listeners.push(listener),
-    async listProjects(caller, projectId) {
+    /** What others keep for a group or a project can go with it. */
+    whenGone: (listener: GoneListener) => void listeners.push(listener),
+    /**
+     * Every project in reach by id, or the requested one. Source: docs/interface.md §4.1.
+     * @throws scope_refused when that one is out of reach
+     */
+    async listProjects(caller: Caller, projectId?: number) {
       const found = await projectStore.findReachedProjects(database.read, caller, projectId);
       if (projectId !== undefined && found.length === 0) throw new ServiceError('scope_refused');
       return found;
     },
-    async choosePathProject(caller, projectId) {
-      return choice.choose(await management.getProject(caller, projectId), caller);
-    },
-    getSettings: async (projectId) => (await getProject(projectId)).settings,
-    getLocale: async (projectId) => (await getProject(projectId)).locale,
-    async reachesScope(reach, scope) {
+    /** The project of a path. An unknown, deleted or unreached one is not_found alike. @throws not_found */
+    choosePathProject: async (caller: Caller, projectId: number) =>
+      choose(await management.getProject(caller, projectId), caller),
+    /** Also of a deleted project, whose tasks may still run. @throws not_found */
+    getSettings: async (projectId: number) => (await getProject(projectId)).settings,
+    /** As `de-DE`; also of a deleted project. @throws not_found */
+    getLocale: async (projectId: number) => (await getProject(projectId)).locale,
+    /** Whether the project or group of a scope exists within the reach; a lower key never reaches a higher scope. */
+    async reachesScope(reach: Reach, scope: Scope): Promise<boolean> {
       if (scope.type === 'account') return reach.scope.type === 'account';
       if (scope.type === 'project') return choice.reachesProject(reach, scope.id);
       const group = await projectStore.findGroup(database.read, scope.id);
       return group !== undefined && reachesGroup(reach, group);
     },
-    async purgeDeleted(onPurge) {
+    /** Removes the projects that were deleted over 30 days ago, each after `onPurge`, which may run twice for one. */
+    async purgeDeleted(onPurge: (projectId: number) => Promise<void>): Promise<void> {
       for (const id of await projectStore.findDeletedUpTo(database.read, clock.now() - RESTORABLE_MS)) {
         await onPurge(id);
         await database.write('all', async (tx) => {
@@ -134,7 +107,8 @@ export function createProjects({ database, clock }: ProjectsParts): Projects {
 }
 
 /** Source: docs/interface.md §10.2 rule 3. */
-function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog): Accounts {
+function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog) {
+  /** The same within a transaction that also creates other rows. */
   async function addAccount(
     tx: ControlTransaction,
     name: string,
@@ -153,12 +127,16 @@ function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog):
 
   return {
     addAccount,
-    createAccount: (name) => database.write('all', (tx) => addAccount(tx, name, 'relata account create')),
-    async getAccount(id) {
+    /** @throws Error when the name is taken */
+    createAccount: (name: string) =>
+      database.write('all', (tx) => addAccount(tx, name, 'relata account create')),
+    /** @throws not_found */
+    async getAccount(id: number) {
       const account = await projectStore.findAccount(database.read, id);
       if (account === undefined) throw new ServiceError('not_found');
       return account;
     },
-    findAccounts: (tx) => projectStore.findAccounts(tx ?? database.read),
+    /** By id. */
+    findAccounts: (tx?: ControlTransaction) => projectStore.findAccounts(tx ?? database.read),
   };
 }
