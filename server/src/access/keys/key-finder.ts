@@ -12,19 +12,6 @@ import { createRateLimits } from './rate-limit.ts';
 /** Keys remembered at a time: one for each of 10,000 projects and as many more, at some 500 bytes each. */
 const REMEMBERED_KEYS = 20_000;
 
-export interface KeyFinder {
-  /**
-   * @throws scope_refused when the key is unknown, deleted or expired. Source: docs/interface.md §5.1 rule 8.
-   */
-  findCaller(presented: PresentedKey): Promise<KeyCaller>;
-  /** @returns undefined for a key without a limit. Source: docs/interface.md §5.3. */
-  countRequest(caller: KeyCaller): Promise<RateState | undefined>;
-  /** Removes counts of past windows; called from time to time. */
-  dropEndedWindows(): Promise<void>;
-  /** To be called when a key was written. */
-  dropCache(): void;
-}
-
 interface FoundKey {
   readonly hash: KeyHash;
   readonly expiresAt: number | null;
@@ -38,7 +25,7 @@ export interface KeyFinderParts extends Pick<Base, 'clock' | 'database'> {
 }
 
 /** On the way of every request: mostly answered from memory. */
-export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinderParts): KeyFinder {
+export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinderParts) {
   const keys = createShortCache<KeyHash, FoundKey>(clock, REMEMBERED_KEYS);
   /** The limits of the callers that were found; they go when their callers go. */
   const limits = new WeakMap<KeyCaller, number>();
@@ -53,7 +40,8 @@ export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinde
   }
 
   return {
-    async findCaller({ value, inUrl }) {
+    /** @throws scope_refused when the key is unknown, deleted or expired. Source: docs/interface.md §5.1 rule 8. */
+    async findCaller({ value, inUrl }: PresentedKey): Promise<KeyCaller> {
       const hash = hashKeyValue(value);
       const found = await keys.get(hash, () => read(hash));
       const now = clock.now();
@@ -63,11 +51,14 @@ export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinde
       lastUse.note({ id: found.caller.keyId, at: now, inUrlAt: inUrl ? now : null });
       return found.caller;
     },
-    async countRequest(caller) {
+    /** @returns undefined for a key without a limit. Source: docs/interface.md §5.3. */
+    async countRequest(caller: KeyCaller): Promise<RateState | undefined> {
       const limit = limits.get(caller);
       return limit === undefined ? undefined : rateLimits.count(caller.keyId, limit);
     },
+    /** Removes counts of past windows; called from time to time. */
     dropEndedWindows: rateLimits.dropEnded,
+    /** To be called when a key was written. */
     dropCache: () => keys.drop(),
   };
 }

@@ -4,16 +4,10 @@ import { type KeyUse, saveUses } from './api-key-store.ts';
 /** A write per request would cost a commit each; the console needs the instant to the minute at most. */
 const FLUSH_EVERY_MS = 10_000;
 
-export interface LastUse {
-  note(use: KeyUse): void;
-  /** @returns a use that is not written yet. */
-  find(keyId: number): KeyUse | undefined;
-  flush(): Promise<void>;
-  close(): Promise<void>;
-}
+export type LastUse = ReturnType<typeof createLastUse>;
 
 /** Remembers when keys were used; the first use after a write starts the time until the next. */
-export function createLastUse(database: Database): LastUse {
+export function createLastUse(database: Database) {
   let uses = new Map<number, KeyUse>();
   let timer: NodeJS.Timeout | undefined;
   let underWay: Promise<void> = Promise.resolve();
@@ -52,11 +46,12 @@ export function createLastUse(database: Database): LastUse {
   }
 
   return {
-    note(use) {
+    note(use: KeyUse): void {
       keep(use);
       timer ??= setTimeout(flushInBackground, FLUSH_EVERY_MS).unref();
     },
-    find: (keyId) => uses.get(keyId),
+    /** @returns a use that is not written yet. */
+    find: (keyId: number) => uses.get(keyId),
     flush,
     close: flush,
   };

@@ -6,24 +6,22 @@ import { countInWindow, dropEndedWindows, type RateWindow } from './rate-window-
 /** Source: docs/interface.md §5.3. */
 const WINDOW_SECONDS = 60;
 
-export interface RateLimits {
-  /** Counts one request; `remaining` is -1 when it is over the limit. */
-  count(keyId: number, requestsPerMinute: number): Promise<RateState>;
+interface Windows {
+  count(keyId: number): Promise<RateWindow>;
   /** Forgets windows that are over, where they do not go by themselves. */
   dropEnded(): Promise<void>;
 }
-
-type Windows = Omit<RateLimits, 'count'> & { count(keyId: number): Promise<RateWindow> };
 
 /**
  * A window begins with a key's first request and ends 60 s later. The limit is compared here and not where it is
  * counted, so that a changed limit holds at once, within the window that runs. Where several processes serve, they
  * count together, in their database.
  */
-export function createRateLimits(postgres: Postgres | undefined): RateLimits {
+export function createRateLimits(postgres: Postgres | undefined) {
   const windows = postgres === undefined ? countHere() : countTogether(postgres);
   return {
-    async count(keyId, requestsPerMinute) {
+    /** Counts one request; `remaining` is -1 when it is over the limit. */
+    async count(keyId: number, requestsPerMinute: number): Promise<RateState> {
       const { count, msLeft } = await windows.count(keyId);
       // A request that waited for another's count can find a window that began after it.
       const resetSeconds = Math.min(WINDOW_SECONDS, Math.max(1, Math.ceil(msLeft / 1000)));

@@ -3,14 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../../kernel/errors.ts';
 
 /** The cookie of a console session, and which requests it may come with. Source: docs/interface.md §5.6. */
-export interface SessionCookie {
-  /** @returns the value of the session that the request brings, good or not */
-  read(request: FastifyRequest): string | undefined;
-  write(reply: FastifyReply, value: string, maxAgeSeconds: number): void;
-  clear(reply: FastifyReply): void;
-  /** A browser says where a request comes from. @throws origin_refused when that is not here */
-  refuseForeign(request: FastifyRequest): void;
-}
+export type SessionCookie = ReturnType<typeof createSessionCookie>;
 
 const SESSION = 'relata_session';
 const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict';
@@ -20,7 +13,7 @@ const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
  * @param publicUrl  where browsers find the service; undefined: at whatever `Host` they name
  * @param plainName  of another cookie that is kept as carefully
  */
-export function createSessionCookie(publicUrl: string | undefined, plainName = SESSION): SessionCookie {
+export function createSessionCookie(publicUrl: string | undefined, plainName = SESSION) {
   const own = publicUrl === undefined ? undefined : new URL(publicUrl).origin;
   const isSecure = own?.startsWith('https:') ?? false;
   // With this prefix browsers take the cookie from this host alone, so that a neighbour under the same domain cannot
@@ -32,10 +25,12 @@ export function createSessionCookie(publicUrl: string | undefined, plainName = S
     void reply.header('set-cookie', `${name}=${value}; ${attributes}; Max-Age=${maxAgeSeconds}`);
 
   return {
-    read: ({ headers }) => pattern.exec(headers.cookie ?? '')?.[1],
+    /** @returns the value of the session that the request brings, good or not */
+    read: ({ headers }: FastifyRequest) => pattern.exec(headers.cookie ?? '')?.[1],
     write: set,
-    clear: (reply) => set(reply, '', 0),
-    refuseForeign(request) {
+    clear: (reply: FastifyReply) => set(reply, '', 0),
+    /** A browser says where a request comes from. @throws origin_refused when that is not here */
+    refuseForeign(request: FastifyRequest): void {
       const { origin } = request.headers;
       if (origin === undefined) return;
       const isOwn = own === undefined ? URL.parse(origin)?.host === request.host : origin === own;

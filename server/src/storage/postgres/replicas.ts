@@ -6,15 +6,7 @@ import { openPostgres, type Postgres, type PostgresSettings } from './connection
  * an old beat lags, whatever the reason, and is left out until it has caught up. Replication keeps the order of
  * commits, so a replica that shows a beat shows everything that was committed before it.
  */
-export interface Readers {
-  /** @returns the next replica, or the primary when all lag too much; a replica that fails is no longer used */
-  pick(): Postgres;
-  /** Waits until every replica that a process reads from shows everything committed so far. */
-  catchUp(): Promise<void>;
-  /** By their place in the settings; infinite while a replica does not answer. */
-  listDelaysMs(): number[];
-  close(): Promise<void>;
-}
+export type Readers = ReturnType<typeof createReaders>;
 
 export interface ReaderSettings {
   readonly primary: Postgres;
@@ -38,7 +30,7 @@ interface Replica {
   checking: boolean;
 }
 
-export function createReaders({ primary, replicas: settings, maxDelayMs }: ReaderSettings): Readers {
+export function createReaders({ primary, replicas: settings, maxDelayMs }: ReaderSettings) {
   const replicas = settings.map((one): Replica => {
     return { postgres: openPostgres(one), beat: 0, isNear: false, checking: false };
   });
@@ -77,13 +69,15 @@ export function createReaders({ primary, replicas: settings, maxDelayMs }: Reade
   const isUsable = ({ isNear, beat: shown }: Replica) => isNear && beat - shown <= maxDelayMs;
 
   return {
-    pick() {
+    /** @returns the next replica, or the primary when all lag too much; a replica that fails is no longer used */
+    pick(): Postgres {
       const near = replicas.filter(isUsable);
       turn += 1;
       const chosen = near[turn % Math.max(near.length, 1)];
       return chosen === undefined ? primary : withFallback(chosen, primary);
     },
-    async catchUp() {
+    /** Waits until every replica that a process reads from shows everything committed so far. */
+    async catchUp(): Promise<void> {
       if (replicas.length === 0) return;
       const newest = await raiseBeat(primary, 0);
       // By then every process has seen that a replica without this beat lags too much.
@@ -96,9 +90,10 @@ export function createReaders({ primary, replicas: settings, maxDelayMs }: Reade
         ]);
       }
     },
+    /** By their place in the settings; infinite while a replica does not answer. */
     listDelaysMs: () =>
       replicas.map(({ beat: shown }) => (shown === 0 ? Number.POSITIVE_INFINITY : Math.max(0, beat - shown))),
-    async close() {
+    async close(): Promise<void> {
       clearInterval(timer);
       await Promise.all(replicas.map(({ postgres }) => postgres.close()));
     },
