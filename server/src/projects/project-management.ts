@@ -180,6 +180,8 @@ interface GroupManagementParts extends Pick<Base, 'clock' | 'database'> {
   readonly onGroupRemoved: (tx: ControlTransaction, groupId: number) => Promise<void>;
 }
 
+export type GroupManagement = ReturnType<typeof createGroupManagement>;
+
 /** Source: docs/interface.md §14.1 and §14.2. */
 export function createGroupManagement({ database, clock, auditLog, onGroupRemoved }: GroupManagementParts) {
   return {

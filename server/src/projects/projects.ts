@@ -13,6 +13,7 @@ import { createProjectChoice } from './project-choice.ts';
 import {
   createGroupManagement,
   createProjectManagement,
+  type GroupManagement,
   type ProjectManagement,
 } from './project-management.ts';
 import * as projectStore from './project-store.ts';
@@ -54,6 +55,7 @@ export function createProjects({ database, clock }: ProjectsParts) {
     onWritten: dropCache,
   });
   const onGroupRemoved = (tx: ControlTransaction, id: number) => tellGone(tx, { type: 'project-group', id });
+  const groups: GroupManagement = createGroupManagement({ database, clock, auditLog, onGroupRemoved });
 
   async function getProject(projectId: number): Promise<Project> {
     const project = await projectStore.findProject(database.read, projectId);
@@ -65,7 +67,7 @@ export function createProjects({ database, clock }: ProjectsParts) {
     ...auditLog,
     ...choice,
     ...createAccounts({ database, clock }, auditLog),
-    ...createGroupManagement({ database, clock, auditLog, onGroupRemoved }),
+    ...groups,
     ...management,
     /** What others keep for a group or a project can go with it. */
     whenGone: (listener: GoneListener) => void listeners.push(listener),
