@@ -41,6 +41,7 @@ const lines = {
     'google-merchant',
     'shopify-csv',
     'woocommerce-csv',
+    'magento-csv',
   ],
   'server/src/pipelines/mapping': ['expressions', 'suggestions'],
   'server/src/channels': ['formats', 'mapping', 'destinations', 'definitions', 'builds'],

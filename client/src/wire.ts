@@ -1468,6 +1468,10 @@ export type PipelineFormat = {
   /** default: detected by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger */
   encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1250" | "windows-1251" | "windows-1252" | "iso-8859-1" | "iso-8859-2" | "iso-8859-15" | "macintosh" | "shift_jis" | "euc-jp" | "gb18030" | "big5" | "euc-kr";
 } | {
+  type: "magento-csv";
+  /** default: detected among ",", ";", "\t", "|" */
+  delimiter?: string;
+} | {
   type: "bmecat";
   /** as deu or de, for texts in several languages; default: the language of the catalog */
   language?: string;
@@ -3195,6 +3199,8 @@ export interface Operations {
       task: Task;
       nrOfSent: number;
       nrOfParsed: number;
+      /** of the form that Shopware 5 sends: its items */
+      nr_of_products?: number;
       /** with onInvalid=skip: the products that were left out */
       validation?: Array<{
         product: {
@@ -3218,6 +3224,8 @@ export interface Operations {
       task: Task;
       nrOfSent: number;
       nrOfParsed: number;
+      /** of the form that Shopware 5 sends: its items */
+      nr_of_products?: number;
       /** with onInvalid=skip: the products that were left out */
       validation?: Array<{
         product: {
@@ -3274,6 +3282,8 @@ export interface Operations {
       task: Task;
       nrOfSent: number;
       nrOfParsed: number;
+      /** of the form that Shopware 5 sends: its items */
+      nr_of_products?: number;
       /** with onInvalid=skip: the products that were left out */
       validation?: Array<{
         product: {
@@ -3297,6 +3307,8 @@ export interface Operations {
       task: Task;
       nrOfSent: number;
       nrOfParsed: number;
+      /** of the form that Shopware 5 sends: its items */
+      nr_of_products?: number;
       /** with onInvalid=skip: the products that were left out */
       validation?: Array<{
         product: {

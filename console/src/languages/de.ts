@@ -544,6 +544,7 @@ export const de: Readonly<Record<string, string>> = {
   Log: 'Protokoll',
   'Log and report': 'Protokoll und Bericht',
   'Look at the effect …': 'Wirkung ansehen …',
+  'Magento CSV': 'Magento CSV',
   'Main image': 'Hauptbild',
   'Make another owner link': 'Einen neuen Inhaber-Link erstellen',
   'Make it a relation …': 'Als Beziehung anlegen …',
@@ -1231,6 +1232,8 @@ export const de: Readonly<Record<string, string>> = {
     'eine Zeile ist ein Produkt aus BMEcat 1.01, 1.2 oder 2005; Namen von 2005, Merkmale nach ihren Namen mit Einheiten, Bilder, Kategorien',
   'a row is a product or a variation, in the group of its Parent; attributes by their names, Categories and Images as lists':
     'eine Zeile ist ein Produkt oder eine Variante, in der Gruppe ihres Parent; Attribute nach ihren Namen, Categories und Images als Listen',
+  'a row is a product, a variant in the group of its configurable product; additional_attributes by their keys, categories and images as lists':
+    'eine Zeile ist ein Produkt, eine Variante in der Gruppe ihres konfigurierbaren Produkts; additional_attributes nach ihren Schlüsseln, Kategorien und Bilder als Listen',
   'a row is a variant, in the group of its Handle':
     'eine Zeile ist eine Variante, in der Gruppe ihres Handle',
   'a row is an element; dotted names, attributes as @id, price.@currency; namespaces do not count':

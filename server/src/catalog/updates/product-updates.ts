@@ -43,6 +43,8 @@ interface UpdateOptions {
   readonly partial: boolean;
   /** Default: as the project says. */
   readonly onInvalid: OnInvalid | undefined;
+  /** How many items the form of an old plug-in had. */
+  readonly legacyItems?: number | undefined;
   readonly record: RecordAnswer<ProductsAccepted>;
 }
 
@@ -96,7 +98,7 @@ export class ProductUpdates {
   async update(
     project: ChosenProject,
     body: RawBody,
-    { partial, onInvalid, record }: UpdateOptions,
+    { partial, onInvalid, legacyItems, record }: UpdateOptions,
   ): Promise<ProductsAccepted> {
     const { onInvalid: usual } = await this.parts.getSettings(project.id);
     const { source, ...counts } = await this.parts.ingest.accept(project.id, body, {
@@ -105,7 +107,7 @@ export class ProductUpdates {
     });
     try {
       return await this.accept(this.updateTask, { project, payload: { source }, record }, (task) =>
-        answerToUpdate(SUCCESS_TEXTS.update, task, counts),
+        answerToUpdate(SUCCESS_TEXTS.update, task, { ...counts, legacyItems }),
       );
     } catch (error) {
       this.parts.ingest.release(source);

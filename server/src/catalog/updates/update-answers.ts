@@ -27,6 +27,9 @@ export const UpdateAnswer = Type.Object({
   ...TaskStarted.properties,
   nrOfSent: Type.Integer(),
   nrOfParsed: Type.Integer(),
+  nr_of_products: Type.Optional(
+    Type.Integer({ description: 'of the form that Shopware 5 sends: its items' }),
+  ),
   validation: Type.Optional(
     Type.Array(
       Type.Object({
@@ -43,15 +46,23 @@ export const UpdateAnswer = Type.Object({
 });
 export type ProductsAccepted = Sent<Static<typeof UpdateAnswer>>;
 
+interface AcceptedCounts {
+  readonly sent: number;
+  readonly parsed: number;
+  readonly validation: readonly ProductViolation[];
+  readonly legacyItems?: number | undefined;
+}
+
 export function answerToUpdate(
   message: string,
   task: Task,
-  { sent, parsed, validation }: { sent: number; parsed: number; validation: readonly ProductViolation[] },
+  { sent, parsed, validation, legacyItems }: AcceptedCounts,
 ): ProductsAccepted {
   return {
     ...answerToTask(message, task),
     nrOfSent: sent,
     nrOfParsed: parsed,
+    ...(legacyItems !== undefined && { nr_of_products: legacyItems }),
     ...(validation.length > 0 && { validation }),
   };
 }

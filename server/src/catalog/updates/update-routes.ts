@@ -24,6 +24,7 @@ import {
   UploadBody,
 } from '../products/products.ts';
 import type { ArrivingBatch, FailedBatch } from './full-update-store.ts';
+import { readLegacyForm } from './legacy-items.ts';
 import * as schemas from './update-answers.ts';
 
 interface UpdateRouteParts extends RouteTools {
@@ -224,8 +225,11 @@ export const updateRoutes =
         handle(request) {
           const { onInvalid } = request.query;
           const partial = request.query.partial === 'true';
+          const raw = rawBodyOf(request);
+          const legacy = readLegacyForm(raw);
+          const options = { partial, onInvalid, legacyItems: legacy?.items };
           const updating = answerOnce<schemas.ProductsAccepted>(request, (record) =>
-            catalog.updates.update(request.project, rawBodyOf(request), { partial, onInvalid, record }),
+            catalog.updates.update(request.project, legacy?.body ?? raw, { ...options, record }),
           );
           return untilDone(request, updating);
         },

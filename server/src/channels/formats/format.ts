@@ -94,6 +94,8 @@ export const text = (name: string, maxLength?: number): Field => ({
   ...{ name, kind: 'text' },
   ...(maxLength !== undefined && { maxLength }),
 });
+/** A text that means something else when it is cut: a number, a code, a measure. */
+export const code = (name: string, maxLength: number): Field => ({ name, kind: 'identifier', maxLength });
 export const choice = (name: string, ...choices: string[]): Field => ({ name, kind: 'choice', choices });
 export const required = (field: Field): Field => ({ ...field, isRequired: true });
 
@@ -188,6 +190,7 @@ function readPrice(text: string): ReadField {
   const currency = after ?? before;
   if (currency === undefined || (before !== undefined && after !== undefined))
     return no('has no currency; a price is written as 19.99 EUR');
+  if (Number(amount.replace(',', '.')) === 0) return no('is 0, which is no price to publish');
   return ok(`${amount.replace(',', '.')} ${CURRENCY_SIGNS[currency] ?? currency}`);
 }
 

@@ -3,6 +3,7 @@
 import {
   type ChannelFormat,
   choice,
+  code,
   type FeedRow,
   type Field,
   required,
@@ -69,18 +70,28 @@ function writeElement({ name, parts }: Field, value: string): string {
   return element(name, inner.join(''));
 }
 
+function writeItem(columns: WriterOptions['columns'], row: FeedRow): string {
+  let item = '<item>';
+  for (const [at, column] of columns.entries())
+    for (const value of row.values[at] as readonly string[]) item += writeElement(column, value);
+  for (const { as, identifier } of listRelated(row)) {
+    const parts = `${element('relationship_type', as)}${element('identifier_type', 'id')}${element('identifier', identifier)}`;
+    item += element('related_product', parts);
+  }
+  return `${item}</item>\n`;
+}
+
 function openXml({ columns, channelName }: WriterOptions) {
+  const name = escapeXml(channelName);
+  const linkAt = columns.findIndex(({ name: column }) => column === 'link');
+  let hasLink = false;
   return {
-    head: `<?xml version="1.0" encoding="UTF-8"?>\n<rss version="2.0" xmlns:g="http://base.google.com/ns/1.0">\n<channel>\n<title>${escapeXml(channelName)}</title>\n`,
+    head: `<?xml version="1.0" encoding="UTF-8"?>\n<rss version="2.0" xmlns:g="http://base.google.com/ns/1.0">\n<channel>\n<title>${name}</title>\n<description>${name}</description>\n`,
     write(row: FeedRow) {
-      let item = '<item>';
-      for (const [at, column] of columns.entries())
-        for (const value of row.values[at] as readonly string[]) item += writeElement(column, value);
-      for (const { as, identifier } of listRelated(row)) {
-        const parts = `${element('relationship_type', as)}${element('identifier_type', 'id')}${element('identifier', identifier)}`;
-        item += element('related_product', parts);
-      }
-      return `${item}</item>\n`;
+      // RSS needs the address of the shop, which the first product shows.
+      const shop = hasLink ? undefined : URL.parse(row.values[linkAt]?.[0] ?? '')?.origin;
+      hasLink ||= shop !== undefined;
+      return `${shop === undefined ? '' : `<link>${escapeXml(shop)}</link>\n`}${writeItem(columns, row)}`;
     },
     tail: '</channel>\n</rss>\n',
   };
@@ -107,19 +118,19 @@ const GOOGLE_FIELDS: readonly Field[] = [
   { name: 'mobile_link', kind: 'url' },
   { name: 'canonical_link', kind: 'url' },
   { name: 'virtual_model_link', kind: 'url' },
-  text('availability_date', 25),
-  text('expiration_date', 25),
+  code('availability_date', 25),
+  code('expiration_date', 25),
   price('sale_price'),
-  text('sale_price_effective_date', 51),
+  code('sale_price_effective_date', 51),
   price('cost_of_goods_sold'),
   price('maximum_retail_price'),
-  text('unit_pricing_measure', 50),
-  text('unit_pricing_base_measure', 50),
+  code('unit_pricing_measure', 50),
+  code('unit_pricing_base_measure', 50),
   text('google_product_category', 750),
   repeated(text('product_type', 750), 5),
   text('brand', 70),
   repeated({ name: 'gtin', kind: 'gtin' }, 10),
-  text('mpn', 70),
+  code('mpn', 70),
   choice('identifier_exists', 'yes', 'no', 'true', 'false'),
   choice('condition', 'new', 'refurbished', 'used'),
   choice('adult', 'yes', 'no'),
@@ -132,32 +143,32 @@ const GOOGLE_FIELDS: readonly Field[] = [
   text('pattern', 100),
   text('size', 100),
   repeated(choice('size_type', 'regular', 'petite', 'maternity', 'big', 'tall', 'plus'), 2),
-  text('size_system', 4),
+  code('size_system', 4),
   { name: 'item_group_id', kind: 'identifier', maxLength: 50 },
-  text('energy_efficiency_class', 5),
-  text('min_energy_efficiency_class', 5),
-  text('max_energy_efficiency_class', 5),
-  text('product_length', 30),
-  text('product_width', 30),
-  text('product_height', 30),
-  text('product_weight', 30),
+  code('energy_efficiency_class', 5),
+  code('min_energy_efficiency_class', 5),
+  code('max_energy_efficiency_class', 5),
+  code('product_length', 30),
+  code('product_width', 30),
+  code('product_height', 30),
+  code('product_weight', 30),
   repeated(text('product_highlight', 150), 100),
   group('product_detail', 1_000, 'section_name', 'attribute_name', 'attribute_value'),
   { name: 'ads_redirect', kind: 'url' },
   ...[0, 1, 2, 3, 4].map((at) => text(`custom_label_${at}`, 100)),
-  repeated(text('promotion_id', 50), 10),
+  repeated(code('promotion_id', 50), 10),
   { name: 'lifestyle_image_link', kind: 'url' },
-  text('external_seller_id', 50),
+  code('external_seller_id', 50),
   repeated(text('excluded_destination', 50), 10),
   repeated(text('included_destination', 50), 10),
   repeated({ name: 'shopping_ads_excluded_country', kind: 'country' }, 100),
   choice('pause', 'ads', 'all'),
   group('shipping', 100, 'country', 'region', 'service', 'price'),
   text('shipping_label', 100),
-  text('shipping_weight', 30),
-  text('shipping_length', 30),
-  text('shipping_width', 30),
-  text('shipping_height', 30),
+  code('shipping_weight', 30),
+  code('shipping_length', 30),
+  code('shipping_width', 30),
+  code('shipping_height', 30),
   { name: 'ships_from_country', kind: 'country' },
   text('transit_time_label', 100),
   { name: 'max_handling_time', kind: 'integer' },

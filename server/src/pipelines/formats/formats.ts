@@ -18,6 +18,7 @@ import {
 } from './format.ts';
 import { googleMerchant } from './google-merchant/google-merchant.ts';
 import { json, native, ndjson } from './json/json.ts';
+import { magentoCsv } from './magento-csv/magento-csv.ts';
 import { shopifyCsv } from './shopify-csv/shopify-csv.ts';
 import { woocommerceCsv } from './woocommerce-csv/woocommerce-csv.ts';
 import { xlsx } from './xlsx/xlsx.ts';
@@ -37,6 +38,7 @@ const FORMATS = [
   googleMerchant,
   shopifyCsv,
   woocommerceCsv,
+  magentoCsv,
   bmecat,
   native,
 ] as const;

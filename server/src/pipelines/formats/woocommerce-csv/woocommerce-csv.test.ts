@@ -54,3 +54,17 @@ test('a file is read the same in pieces of every size, and its delimiter is foun
   const semicolons = await readAll(woocommerce, 'SKU;Name\nA;Cap\n');
   assert.deepEqual([semicolons.found.delimiter, semicolons.columns], [';', ['SKU', 'Name']]);
 });
+
+test('a row without SKU has its ID, and a file that is paid for is never read (§13.7)', async () => {
+  const text =
+    'ID,Type,SKU,Name,Parent,Images,Download 1 name,Download 1 URL\n7,simple,,Song,,a.jpg,b.jpg,https://s.example/b.jpg\n8,simple,S8,Bag,,,,\n';
+  const { rows, columns } = await readAll({ type: 'woocommerce-csv' }, text);
+  assert.deepEqual(
+    rows.map(({ values }) => [values.SKU, values.Images]),
+    [
+      ['id:7', ['a.jpg']],
+      ['S8', undefined],
+    ],
+  );
+  assert.ok(!columns.some((name) => name.startsWith('Download')));
+});

@@ -1,7 +1,7 @@
 import type { TextStream } from '../chunks.ts';
 import { type CsvOptions, delimiter, readCsv } from '../csv/csv.ts';
 import { encoding } from '../decode.ts';
-import { type ColumnValue, defineFormat, ReadingNotes, RowValues, type SourceRow } from '../format.ts';
+import { defineFormat, ReadingNotes, RowValues, type SourceRow } from '../format.ts';
 
 /** Source: WooCommerce, "Product CSV Importer and Exporter", the schema of its columns. */
 export const woocommerceCsv = defineFormat({
@@ -24,6 +24,8 @@ export const woocommerceCsv = defineFormat({
 
 /** Lists of paths and addresses in one cell; a comma of a name is written `\,`. */
 const LISTS = new Set(['Categories', 'Tags', 'Images']);
+/** Files that customers pay for, and their names: never published. */
+const DOWNLOAD = /^Download \d+ (ID|name|URL)$/;
 /** `Attribute 1 name` names the column of `Attribute 1 value(s)`; whether it is visible or global says nothing of a product. */
 const ATTRIBUTE = /^Attribute (\d+) (name|value\(s\)|visible|global|default)$/;
 
@@ -43,10 +45,12 @@ function readProduct(row: SourceRow, notes: ReadingNotes): SourceRow {
   const textOf = (name: string): string => String(row.values[name] ?? '');
   const values = new RowValues();
   for (const name in row.values) if (!addColumn(values, name, textOf)) notes.noteUnread(name);
+  // As WooCommerce itself names a product without SKU in other rows.
+  const identifier = textOf('SKU') || (textOf('ID') && `id:${textOf('ID')}`);
+  if (identifier !== '') values.values.SKU = identifier;
   // The product that variations belong to names no parent; it is one of their group.
   if (textOf('Type').split(', ').includes('variable') && textOf('Parent') === '') {
-    const group: ColumnValue = textOf('SKU') || `id:${textOf('ID')}`;
-    values.values.Parent = group;
+    values.values.Parent = identifier;
   }
   return { ...row, values: values.values };
 }
@@ -54,6 +58,7 @@ function readProduct(row: SourceRow, notes: ReadingNotes): SourceRow {
 /** @returns false for values of an attribute without a name */
 function addColumn(values: RowValues, name: string, textOf: (name: string) => string): boolean {
   const [, number, part] = ATTRIBUTE.exec(name) ?? [];
+  if (DOWNLOAD.test(name)) return true;
   if (LISTS.has(name)) for (const value of splitList(textOf(name))) values.add(name, value, true);
   else if (number === undefined) values.add(name, textOf(name));
   else if (part === 'value(s)') return addAttribute(values, textOf(`Attribute ${number} name`), textOf(name));

@@ -144,6 +144,12 @@ const SIGNS: readonly Sign[] = [
     columns: [/^SKU$/, /^Attribute 1 value\(s\)$/],
     reason: 'its columns are those of a WooCommerce export',
   },
+  {
+    readAs: ['csv', 'tsv'],
+    type: 'magento-csv',
+    columns: [/^sku$/, /^product_type$/, /^additional_attributes$/, /^configurable_variations$/],
+    reason: 'its columns are those of a Magento export',
+  },
 ];
 
 /** @returns the format that a file is written in, where it was read as a more general one */

@@ -37,6 +37,9 @@ export interface SuggestedMapping {
   readonly reasons: readonly SuggestionReason[];
 }
 
+/** Never published, or not values of the product of the row: files that are paid for, the variants of a Magento product. */
+const IGNORED = /^Download \d+ (ID|name|URL)$|^configurable_variation(s|_labels)$/i;
+
 /** More rows say little more; in a file of very many columns fewer have to do. */
 const ROWS = 1_000;
 const CELLS = 1_000_000;
@@ -54,7 +57,10 @@ export function suggestMapping(
 ): SuggestedMapping {
   const count = Math.min(ROWS, Math.ceil(CELLS / Math.max(1, columns.length)));
   const sampled = rows.slice(0, count);
-  const samples = columns.filter((name) => !isSelector(name)).map((name) => sampleColumn(name, sampled));
+  const ignore = columns.filter((name) => IGNORED.test(name));
+  const samples = columns
+    .filter((name) => !isSelector(name) && !IGNORED.test(name))
+    .map((name) => sampleColumn(name, sampled));
   const chooser = new Chooser(samples);
   const { brand, categories, images, ...texts } = chooseColumns(chooser, own);
   const keyValues = chooseKeyValues(chooser);
@@ -65,6 +71,7 @@ export function suggestMapping(
     ...(categories && { categories: suggestCategories(categories, columns, own) }),
     attributes: suggestAttributes(chooser, { ...nameBrand(brand), ...listAttributes(columns, own) }),
     ...(keyValues.length > 0 && { keyValues: keyValues.map(suggestKeyValues) }),
+    ...(ignore.length > 0 && { ignore }),
   };
   return { mapping, reasons: chooser.reasons };
 }
