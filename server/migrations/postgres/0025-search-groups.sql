@@ -1,6 +1,30 @@
--- The index of search has groups, and words to forgive typing errors with: the next search makes it anew.
-truncate search_document, search_walk;
-alter table search_document add column group_key bigint not null;
+-- compatible
+-- The index of search has groups, and words to forgive typing errors with. In tables of its own, which the next search fills:
+-- programs of the schema before go on with search_document and search_walk, which a later release drops.
+create table search_entry (
+  project_id bigint not null,
+  document_id bigint not null,
+  product_id bigint not null,
+  group_key bigint not null,
+  lexemes tsvector not null,
+  primary key (project_id, document_id)
+);
+create index search_entry_lexemes on search_entry using gin (lexemes);
+-- As those of search_document (0009-search.sql).
+alter table search_entry alter column lexemes set statistics 0;
+alter table search_entry alter column project_id set statistics 0;
+
+create table search_progress (
+  project_id bigint not null,
+  id bigint not null, -- 1
+  last_document bigint not null,
+  version bigint not null, -- of the catalog, when nothing was missing
+  documents bigint not null,
+  untidied bigint not null,
+  tidied_up_to bigint not null,
+  primary key (project_id, id)
+);
+
 create table search_word (
   project_id bigint not null,
   word text collate "C" not null,

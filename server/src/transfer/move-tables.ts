@@ -30,8 +30,10 @@ export type ValueKind = 'integer' | 'number' | 'text' | 'bytes';
 export const NOT_MOVED: ReadonlyMap<string, string> = new Map([
   ['service', 'the version of the schema and the beat of running processes'],
   ['rate_window', 'counts of the last minute'],
-  ['search_document', 'the index of search, which the next search makes'],
-  ['search_walk', 'how far that is'],
+  ['search_entry', 'the index of search, which the next search makes'],
+  ['search_progress', 'how far that is'],
+  ['search_document', 'the same of programs of schema 24'],
+  ['search_walk', 'the same'],
   ['search_word', 'the words of that index'],
   ['payload', 'bodies, which are files in the embedded store'],
   [MOVE_PROGRESS, 'of the move itself'],

@@ -172,7 +172,10 @@ const ONLY_POSTGRES: readonly { readonly names: RegExp; readonly why: string }[]
     names: /^upload_process\.(?:schema_version|place|takes_batches)$/,
     why: 'an embedded store has one process',
   },
-  { names: /^search_(?:document|walk)\./, why: 'a catalog file makes its own at the first search' },
+  {
+    names: /^search_(?:document|walk|entry|progress|word)\./,
+    why: 'a catalog file makes its own at the first search',
+  },
   { names: /^service\./, why: '`user_version` of each file, and no other process to hear of' },
 ];
 

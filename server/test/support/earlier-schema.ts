@@ -80,8 +80,8 @@ const STEPS = {
 } satisfies Record<string, Step>;
 
 /** Of PostgreSQL alone, the newest: a file makes its own when somebody searches. */
-const SEARCH = 'drop table search_word; alter table search_document drop column group_key;';
-const SEARCH_ALL = 'drop table search_document; drop table search_walk; drop table search_word;';
+const SEARCH = 'drop table search_word; drop table search_entry; drop table search_progress;';
+const SEARCH_ALL = `${SEARCH} drop table search_document; drop table search_walk;`;
 const SEARCH_SINCE = 9;
 
 /** Of the service's own tables, which the embedded store keeps in another file. */

@@ -10,7 +10,7 @@ import { listLexemes } from './words.ts';
  * that are gone lead nowhere, and a restored product is found by its former document.
  */
 
-/** How the index grows and shrinks, a row of `search_walk`. */
+/** How the index grows and shrinks, a row of `search_progress`. */
 export interface SearchWalk {
   readonly lastDocument: number;
   readonly version: number;

@@ -59,10 +59,10 @@ const NOTHING = text('select 1 where false');
 const TABLES = [
   `create virtual table if not exists search_lexeme using fts5(lexemes, content='', contentless_delete=1, detail=none,
     tokenize='ascii', prefix='2 3 4 5 6 7 8')`,
-  `create table if not exists search_document (document_id integer primary key, product_id integer not null,
+  `create table if not exists search_entry (document_id integer primary key, product_id integer not null,
     group_key integer not null)`,
   `create table if not exists search_word (word text primary key) without rowid`,
-  `create table if not exists search_walk (id integer primary key, last_document integer not null,
+  `create table if not exists search_progress (id integer primary key, last_document integer not null,
     version integer not null, documents integer not null, untidied integer not null, tidied_up_to integer not null)`,
 ].map((table) => byEngine({ sqlite: text(table), postgres: NOTHING }));
 
@@ -73,7 +73,7 @@ const WRITE_AT_ONCE = byEngine({
 });
 
 const IS_MADE = byEngine({
-  sqlite: text(`select 1 from sqlite_schema where name = 'search_walk'`),
+  sqlite: text(`select 1 from sqlite_schema where name = 'search_progress'`),
   postgres: text('select 1'),
 });
 const PRESENT_VERSION = byEngine({
@@ -86,7 +86,7 @@ export function* readSearchState(): Program<SearchState | undefined> {
   if ((yield* row(IS_MADE)) === undefined) return undefined;
   return yield* row(
     sql`select w.last_document as "lastDocument", w.version, ${NEWEST} as "newestDocument",
-      ${PRESENT_VERSION} as "presentVersion" from search_walk w where ${own('w')} and w.id = 1`,
+      ${PRESENT_VERSION} as "presentVersion" from search_progress w where ${own('w')} and w.id = 1`,
   );
 }
 
@@ -127,13 +127,13 @@ interface Found {
 
 function foundBy(tier: SearchTier): Found {
   const [inFile, inPostgres] = [writeTier(tier, 'sqlite'), writeTier(tier, 'postgres')];
-  const documents = text('search_document s');
+  const documents = text('search_entry s');
   const every = { from: documents, index: documents, where: own('s'), order: text('s.document_id') };
   if (inFile === undefined || inPostgres === undefined) return every;
   const query = sql`replace(${inPostgres}, ${OF_PROJECT}, ${PROJECT}::bigint::text || '.')::tsquery`;
   return {
     from: byEngine({
-      sqlite: text('search_lexeme l cross join search_document s on s.document_id = l.rowid'),
+      sqlite: text('search_lexeme l cross join search_entry s on s.document_id = l.rowid'),
       postgres: documents,
     }),
     index: byEngine({ sqlite: text('search_lexeme l'), postgres: documents }),
@@ -219,7 +219,7 @@ export function* countHits({ tier, newer }: CountedTier): Program<CountedHits> {
 /** @returns how many rows of the index lead nowhere; infinity while it lacks a change */
 function* countIdle(): Program<number> {
   const idle = yield* row<{ rows: number }>(
-    sql`select w.documents - (select count(*) from ${PRODUCTS}) as rows from search_walk w
+    sql`select w.documents - (select count(*) from ${PRODUCTS}) as rows from search_progress w
       where ${own('w')} and w.id = 1 and w.version = ${PRESENT_VERSION}`,
   );
   return idle?.rows ?? Number.POSITIVE_INFINITY;
@@ -255,8 +255,8 @@ export function* findLiving({ lexemes, newer }: SoughtCategories): Program<strin
   // In a file the newest first, which seldom lead nowhere.
   const some = byEngine({
     sqlite: sql`(select l.rowid as document_id from search_lexeme l where l.search_lexeme match ${query}
-      order by l.rowid desc ${limit}) n cross join search_document s on s.document_id = n.document_id`,
-    postgres: sql`(select s.* from search_document s where ${OFTEN_OWN} and s.lexemes @@ ${query} ${limit}) s`,
+      order by l.rowid desc ${limit}) n cross join search_entry s on s.document_id = n.document_id`,
+    postgres: sql`(select s.* from search_entry s where ${OFTEN_OWN} and s.lexemes @@ ${query} ${limit}) s`,
   });
   const found = yield* rows<{ lexeme: string }>(
     sql`select k.value as lexeme from ${listed('k', 'text', lexemes)}
@@ -328,13 +328,13 @@ const place = (document: number, product: number, upload: UploadedProduct): Plac
 const readWalk = (): Program<SearchWalk | undefined> =>
   row(
     sql`select w.last_document as "lastDocument", w.version, w.documents, w.untidied, w.tidied_up_to as "tidiedUpTo"
-      from search_walk w where ${own('w')} and w.id = 1`,
+      from search_progress w where ${own('w')} and w.id = 1`,
   );
 
 const saveWalk = ({ lastDocument, version, documents, untidied, tidiedUpTo }: SearchWalk): Program<number> =>
   run(
     sql`${insertInto(
-      'search_walk',
+      'search_progress',
       'id, last_document, version, documents, untidied, tidied_up_to',
       sql`1, ${lastDocument}, ${version}, ${documents}, ${untidied}, ${tidiedUpTo}`,
     )} on conflict ${ownKey('id')} do update set last_document = excluded.last_document, version = excluded.version,
@@ -356,7 +356,7 @@ function* placeDocuments(placed: readonly PlacedDocument[]): Program<void> {
     byEngine({
       sqlite: () => placeInFile(placed),
       postgres: insertInto(
-        'search_document',
+        'search_entry',
         'document_id, product_id, group_key, lexemes',
         sql`n.document_id, n.product_id, n.group_key, array_to_tsvector((select array_agg(${PROJECT}::bigint::text || '.' || w)
           from unnest(string_to_array(n.lexemes, ' ')) w)) from ${from}`,
@@ -365,7 +365,7 @@ function* placeDocuments(placed: readonly PlacedDocument[]): Program<void> {
   );
   yield* run(
     byEngine({
-      sqlite: insertInto('search_document', 'document_id, product_id, group_key', sql`n.* from ${ids}`),
+      sqlite: insertInto('search_entry', 'document_id, product_id, group_key', sql`n.* from ${ids}`),
       postgres: NOTHING,
     }),
   );
@@ -385,7 +385,7 @@ function placeInFile(placed: readonly PlacedDocument[]): Sql {
 /** Removes rows of documents that are gone; those of the undo log may come back. */
 function* tidy(walk: SearchWalk): Program<SearchWalk> {
   const looked = yield* rows<{ id: number }>(
-    sql`select s.document_id as id from search_document s where ${own('s')} and s.document_id > ${walk.tidiedUpTo}
+    sql`select s.document_id as id from search_entry s where ${own('s')} and s.document_id > ${walk.tidiedUpTo}
       order by s.document_id limit ${TIDY_STEP}`,
   );
   const ids = looked.map(({ id }) => id);
@@ -395,7 +395,7 @@ function* tidy(walk: SearchWalk): Program<SearchWalk> {
   );
   const removed = among(gone.map(({ id }) => id));
   yield* run(byEngine({ sqlite: sql`delete from search_lexeme where rowid ${removed}`, postgres: NOTHING }));
-  yield* run(sql`delete from search_document where ${own()} and document_id ${removed}`);
+  yield* run(sql`delete from search_entry where ${own()} and document_id ${removed}`);
   const documents = walk.documents - gone.length;
   if (looked.length < TIDY_STEP) return { ...walk, documents, untidied: 0, tidiedUpTo: 0 };
   return { ...walk, documents, tidiedUpTo: ids.at(-1) ?? 0 };

@@ -9,7 +9,15 @@ import type { SqlTransaction } from './connections.ts';
 /** On the worker of their project, by `project_id`, so that a statement of a project is one of a single worker. */
 export const DISTRIBUTED = [
   ...['document', 'product', 'attribute', 'attribute_id', 'past_ontology', 'category'],
-  ...['staged_batch', 'undo_created', 'search_document', 'search_walk', 'search_word'],
+  ...[
+    'staged_batch',
+    'undo_created',
+    'search_entry',
+    'search_progress',
+    'search_word',
+    'search_document',
+    'search_walk',
+  ],
   ...['undo_log', 'undo_change', 'garbage_document', 'catalog_event', 'relation', 'relation_build'],
   ...['relation_document', 'relation_member', 'relation_link_source', 'relation_link', 'payload', 'catalog'],
 ] as const;
