@@ -6,11 +6,12 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DISTRIBUTED } from '../../src/storage/postgres/distribution.ts';
 import { createProject } from '../support/catalogs/catalog-caller.ts';
+import { countProducts, loadBatches, PRODUCTS_OF_BATCH } from '../support/catalogs/whole-loads.ts';
 import { findWorker, killWorker } from '../support/postgres/cluster.ts';
 import { query } from '../support/postgres/postgres-server.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { runRelataWith } from '../support/relata-command.ts';
-import { type ProcessCall, type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { startProcess } from '../support/service-process.ts';
 import { createTestStore, embeddedStoreAt, findServer, makeTestStore } from '../support/test-store.ts';
 
 /** Projects on the workers of Citus (docs/operating.md, "Sharding"). RELATA_TEST_CITUS names a coordinator that runs. */
@@ -21,7 +22,6 @@ const onCluster = {
   skip: !isClustered && 'RELATA_TEST_CITUS names no coordinator, or this pass is of another server',
 };
 
-const PRODUCTS_OF_BATCH = 500;
 const BATCHES = 12;
 const LOADS = 3;
 
@@ -64,7 +64,7 @@ test('a store that was moved is distributed with all that is in it', onCluster, 
   const embedded = embeddedStoreAt(from);
   const before = await startProcess(embedded);
   const projectId = await createProject(before);
-  await load(before, projectId, 1);
+  await loadBatches(before, { projectId, batches: 1 });
   assert.equal(await before.stop(), 0);
   const moved = await runRelataWith({}, from, 'migrate-store', '--from', from, '--to', url);
   assert.equal(moved.code, 0, moved.said);
@@ -77,7 +77,7 @@ test('a store that was moved is distributed with all that is in it', onCluster, 
   });
   try {
     assert.deepEqual(await countProducts(url, projectId), [PRODUCTS_OF_BATCH, PRODUCTS_OF_BATCH]);
-    await load(service, projectId, 2);
+    await loadBatches(service, { projectId, batches: 2 });
     assert.deepEqual(await countProducts(url, projectId), [2 * PRODUCTS_OF_BATCH, 2 * PRODUCTS_OF_BATCH]);
   } finally {
     await service.stop();
@@ -105,58 +105,14 @@ test(
       }
       return killed;
     })();
-    for (let times = 0; times < LOADS; times += 1) await load(service, projectId, BATCHES);
+    for (let times = 0; times < LOADS; times += 1)
+      await loadBatches(service, { projectId, batches: BATCHES });
     isLoading = false;
     t.diagnostic(`${await kills} kills`);
     const products = BATCHES * PRODUCTS_OF_BATCH;
     assert.deepEqual(await countProducts(url, projectId), [products, products]);
   },
 );
-
-/** A full update of so many batches, which has to take effect. */
-async function load(service: ServiceProcess, projectId: number, batches: number): Promise<void> {
-  const path = (step: string) => `/products/batch/${step}?projectId=${projectId}`;
-  await insist(service, path('initiate'));
-  for (let batch = 0; batch < batches; batch += 1)
-    await insist(service, path('upload'), { body: { products: productsOf(batch) } });
-  const started = await insist(service, path('start'));
-  for (;;) {
-    const { body, status } = await service.call('GET', `/tasks/${started.body.data.task.id}?wait=60`);
-    if (status === 200 && body.task.taskStatus === 'FINISHED') return;
-    assert.ok(status === 503 || ['PENDING', 'RUNNING'].includes(body.task?.taskStatus), JSON.stringify(body));
-  }
-}
-
-/** @returns how many there are, and how many with their documents */
-async function countProducts(url: string, projectId: number): Promise<number[]> {
-  const [counted] = await query<{ products: string; documents: string }>(
-    url,
-    `select count(*) as products, (select count(*) from product p join document d on d.project_id = p.project_id
-       and d.id = p.document_id where p.project_id = $1) as documents from product where project_id = $1`,
-    [projectId],
-  );
-  return [Number(counted?.products), Number(counted?.documents)];
-}
-
-const productsOf = (batch: number) =>
-  Array.from({ length: PRODUCTS_OF_BATCH }, (_, at) => ({
-    identifier: `P-${batch}-${at}`,
-    name: `Product ${at} of batch ${batch}`,
-    attributes: [
-      { key: 'Colour', value: at % 2 === 0 ? 'red' : 'blue' },
-      { key: 'Length', value: `${at} mm` },
-    ],
-  }));
-
-/** As a connector does: 503 is tried again. */
-async function insist(service: ServiceProcess, path: string, call?: ProcessCall) {
-  for (let tries = 0; ; tries += 1) {
-    const answer = await service.call('POST', path, call);
-    if (answer.status === 200) return answer;
-    assert.ok(answer.status === 503 && tries < 200, answer.text);
-    await delay(200);
-  }
-}
 
 const distribute = (url: string, dataDir: string, ...flags: string[]) =>
   runRelataWith({ RELATA_DATABASE_URL: url }, dataDir, 'distribute', ...flags);
