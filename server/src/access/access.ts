@@ -6,14 +6,7 @@
 import { commandAuthor, type Projects } from '../projects/projects.ts';
 import type { Postgres } from '../storage/postgres/postgres.ts';
 import type { Base } from '../storage/storage.ts';
-import {
-  createKeyFinder,
-  createKeyManagement,
-  createLastUse,
-  hasAnyKey,
-  makeKeyValue,
-  removeKeysOf,
-} from './keys/keys.ts';
+import * as keys from './keys/keys.ts';
 import type { ProviderSettings } from './oidc/oidc.ts';
 import { createUsers, removeRolesIn } from './users/users.ts';
 
@@ -28,13 +21,18 @@ export interface AccessParts extends Pick<Base, 'clock' | 'database'> {
 }
 
 export function createAccess({ database, postgres, clock, projects, oidc }: AccessParts) {
-  const lastUse = createLastUse(database);
-  const { dropCache, dropEndedWindows, ...finder } = createKeyFinder({ database, postgres, clock, lastUse });
+  const lastUse = keys.createLastUse(database);
+  const { dropCache, dropEndedWindows, ...finder } = keys.createKeyFinder({
+    database,
+    postgres,
+    clock,
+    lastUse,
+  });
   const parts = { database, clock, projects, lastUse, onWritten: dropCache };
-  const { addKey, ...management } = createKeyManagement(parts);
+  const { addKey, ...management } = keys.createKeyManagement(parts);
   const { dropEnded, forgetUsers, ...users } = createUsers({ database, clock, projects, oidc });
   projects.whenGone(async (tx, gone) => {
-    await removeKeysOf(tx, gone);
+    await keys.removeKeysOf(tx, gone);
     await removeRolesIn(tx, gone);
     dropCache();
     forgetUsers();
@@ -54,11 +52,11 @@ export function createAccess({ database, postgres, clock, projects, oidc }: Acce
         if ((await projects.findAccounts(tx)).length > 0) return undefined;
         const account = await projects.addAccount(tx, 'Main', 'first start');
         const author = commandAuthor(account.id, 'first start');
-        const value = accountKey ?? makeKeyValue();
+        const value = accountKey ?? keys.makeKeyValue();
         await addKey(tx, author, { name: 'First key', scope: { type: 'account' }, value });
         return { key: value };
       }),
-    hasKeys: () => hasAnyKey(database.read),
+    hasKeys: () => keys.hasAnyKey(database.read),
     /** Forgets sessions, links and counts that are over; done from time to time. */
     async dropEnded(): Promise<void> {
       await dropEndedWindows();

@@ -1,31 +1,14 @@
 import { resolve } from 'node:path';
 import { readConfig } from '../config.ts';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
-import {
-  type BackupListing,
-  type CheckedTimeline,
-  listBackups,
-  openTarget,
-  promote,
-  restoreTimeline,
-  verifyTimeline,
-} from '../transfer/timeline/timeline.ts';
-import {
-  createBackup,
-  distributeStore,
-  type MoveOptions,
-  type MoveSummary,
-  moveStore,
-  openBackup,
-  restoreBackup,
-  restoreCatalog,
-} from '../transfer/transfer.ts';
+import * as timeline from '../transfer/timeline/timeline.ts';
+import * as transfer from '../transfer/transfer.ts';
 import { ProgressLine } from './progress-line.ts';
 
 /** `relata backup DIR`: may run beside a serving process. */
 export async function backupCommand(target: string): Promise<number> {
   const dataDir = embeddedFolder('backup');
-  const { catalogs, payloads, isRecorded } = await createBackup(dataDir, target);
+  const { catalogs, payloads, isRecorded } = await transfer.createBackup(dataDir, target);
   console.log(`${catalogs} catalogs and ${payloads} bodies of open tasks were copied to ${resolve(target)}`);
   if (!isRecorded)
     console.error(`${dataDir} cannot be written: relata doctor and the metrics do not know of this backup`);
@@ -44,7 +27,7 @@ export async function restoreTimelineCommand(
 ): Promise<number> {
   const { key, s3 } = readConfig().backup;
   const instant = at === undefined ? undefined : readInstant(at);
-  const restored = await restoreTimeline(openTarget({ url: from, s3 }), root, {
+  const restored = await timeline.restoreTimeline(timeline.openTarget({ url: from, s3 }), root, {
     key,
     at: instant,
     url: from,
@@ -61,7 +44,7 @@ export async function restoreTimelineCommand(
 export async function promoteCommand({ dataDir }: { dataDir?: string }): Promise<number> {
   const config = readConfig();
   const root = dataDir ?? config.dataDir;
-  const { at } = await promote(root, config.backup);
+  const { at } = await timeline.promote(root, config.backup);
   console.log(`${resolve(root)} is the one that writes now, as of ${showInstant(at)}`);
   return 0;
 }
@@ -74,7 +57,7 @@ function readInstant(text: string): number {
   throw new Error(`${text} is no instant: write it as 2026-11-23T10:15:00Z`);
 }
 
-const describeRanges = ({ ranges }: BackupListing): string[] =>
+const describeRanges = ({ ranges }: timeline.BackupListing): string[] =>
   ranges.length === 0
     ? ['nothing can be restored: there is no base copy that is whole']
     : ranges.map(
@@ -82,7 +65,7 @@ const describeRanges = ({ ranges }: BackupListing): string[] =>
           `${from} to ${to}: ${points} instants${kind === 'hours' ? ', hourly' : ''}`,
       );
 
-function describeCheck(checked: CheckedTimeline | undefined): readonly string[] {
+function describeCheck(checked: timeline.CheckedTimeline | undefined): readonly string[] {
   if (checked === undefined) return [];
   if (checked.problems.length > 0) return checked.problems;
   return [`${checked.objects} objects, ${checked.bytes} bytes: all as they were written`];
@@ -94,9 +77,9 @@ export async function backupsCommand(
   { verify = false, json = false }: { verify?: boolean; json?: boolean },
 ): Promise<number> {
   const { key, s3 } = readConfig().backup;
-  const target = openTarget({ url, s3 });
-  const listing = await listBackups(target);
-  const checked = verify ? await verifyTimeline(target, key) : undefined;
+  const target = timeline.openTarget({ url, s3 });
+  const listing = await timeline.listBackups(target);
+  const checked = verify ? await timeline.verifyTimeline(target, key) : undefined;
   if (json) console.log(JSON.stringify({ ...listing, ...(checked && { verified: checked }) }, null, 2));
   else for (const line of [...describeRanges(listing), ...describeCheck(checked)]) console.log(line);
   return (checked?.problems.length ?? 0) > 0 ? 1 : 0;
@@ -109,13 +92,13 @@ export async function restoreCommand(
 ): Promise<number> {
   const dataDir = embeddedFolder('restore');
   if (project === undefined) {
-    const { catalogs, payloads, empty } = await restoreBackup(source, dataDir, { withoutManifest });
+    const { catalogs, payloads, empty } = await transfer.restoreBackup(source, dataDir, { withoutManifest });
     console.log(`${catalogs} catalogs and ${payloads} bodies of open tasks are in ${resolve(dataDir)} now`);
     tellEmpty(withoutManifest ? empty : []);
     return 0;
   }
   const options = { projectId: Number(project), withoutManifest };
-  const { products, waiting, damaged } = await restoreCatalog(source, dataDir, options);
+  const { products, waiting, damaged } = await transfer.restoreCatalog(source, dataDir, options);
   console.log(`the catalog of project ${project} holds the ${products} products of the backup now`);
   if (damaged !== undefined) console.log(`the damaged file is ${damaged} now: delete it when all is well`);
   if (waiting > 0) {
@@ -131,7 +114,7 @@ export async function verifyCommand(
   source: string,
   { withoutManifest = false }: Pick<RestoreFlags, 'withoutManifest'>,
 ): Promise<number> {
-  const { folder, files, bytes, madeAt, empty } = await openBackup(source, { withoutManifest });
+  const { folder, files, bytes, madeAt, empty } = await transfer.openBackup(source, { withoutManifest });
   const since = madeAt === undefined ? 'SQLite finds no damage' : `all as the backup of ${madeAt} has them`;
   console.log(`${folder.root}: ${files} files, ${bytes} bytes, ${since}`);
   tellEmpty(withoutManifest ? empty : []);
@@ -187,10 +170,10 @@ const WHAT: Partial<Record<FailureCode, string>> = {
   storage_failed: 'The disk reports errors',
 };
 
-async function moveShown(options: MoveOptions): Promise<MoveSummary> {
+async function moveShown(options: transfer.MoveOptions): Promise<transfer.MoveSummary> {
   const line = new ProgressLine(process.stderr);
   try {
-    return await moveStore({ ...options, onProgress: (progress) => line.show(progress) });
+    return await transfer.moveStore({ ...options, onProgress: (progress) => line.show(progress) });
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     const what = WHAT[error.code] ?? 'The database cannot be reached';
@@ -214,7 +197,11 @@ export async function distributeCommand({
     throw new Error(
       'relata distribute is of PostgreSQL with Citus: set RELATA_DATABASE_URL to its coordinator.',
     );
-  const done = await distributeStore({ url: database.url, shards: Number(shards), isDryRun: dryRun });
+  const done = await transfer.distributeStore({
+    url: database.url,
+    shards: Number(shards),
+    isDryRun: dryRun,
+  });
   if (dryRun) for (const statement of done.statements) console.log(`${statement};`);
   const state = done.statements.length === 0 ? 'are distributed already' : dryRun ? 'would lie' : 'lie now';
   console.log(`projects ${state} in ${done.shards} shards on ${done.workers} workers`);

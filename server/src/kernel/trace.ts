@@ -1,12 +1,4 @@
-import {
-  type Attributes,
-  context,
-  propagation,
-  ROOT_CONTEXT,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-} from '@opentelemetry/api';
+import * as api from '@opentelemetry/api';
 import { ServiceError } from './errors.ts';
 
 /**
@@ -15,18 +7,18 @@ import { ServiceError } from './errors.ts';
  */
 export interface SpanFacts {
   readonly name: string;
-  readonly attributes: Readonly<Attributes>;
+  readonly attributes: Readonly<api.Attributes>;
 }
 
-type Context = ReturnType<typeof context.active>;
-type Note = (attributes: Attributes) => void;
+type Context = ReturnType<typeof api.context.active>;
+type Note = (attributes: api.Attributes) => void;
 
-const tracer = trace.getTracer('relata');
+const tracer = api.trace.getTracer('relata');
 const FIRST_FAULT = 500;
 
 /** Does work as a span of the trace that the caller is in. `note` adds what only the work knows. */
 export const traced = <Result>(facts: SpanFacts, work: (note: Note) => Promise<Result>): Promise<Result> =>
-  runSpan(facts, context.active(), work);
+  runSpan(facts, api.context.active(), work);
 
 /**
  * Does work that outlives its cause.
@@ -37,14 +29,15 @@ export function tracedApart<Result>(
   facts: SpanFacts,
   work: (note: Note) => Promise<Result>,
 ): Promise<Result> {
-  const cause = traceparent === undefined ? ROOT_CONTEXT : propagation.extract(ROOT_CONTEXT, { traceparent });
+  const cause =
+    traceparent === undefined ? api.ROOT_CONTEXT : api.propagation.extract(api.ROOT_CONTEXT, { traceparent });
   return runSpan(facts, cause, work);
 }
 
 /** @returns the span that is under way, to be stored with what it causes; undefined when nothing is traced */
 export function currentTraceparent(): string | undefined {
   const carrier: { traceparent?: string } = {};
-  propagation.inject(context.active(), carrier);
+  api.propagation.inject(api.context.active(), carrier);
   return carrier.traceparent;
 }
 
@@ -58,7 +51,7 @@ function runSpan<Result>(
       return await work((added) => void span.setAttributes(added));
     } catch (error) {
       span.setAttribute('error.type', nameOf(error));
-      span.setStatus({ code: SpanStatusCode.ERROR });
+      span.setStatus({ code: api.SpanStatusCode.ERROR });
       throw error;
     } finally {
       span.end();
@@ -73,19 +66,19 @@ const nameOf = (error: unknown) =>
 export interface RequestSpan {
   /** Calls what serves it; that is within its span. */
   serve(next: () => void): void;
-  end(status: number, attributes: Attributes): void;
+  end(status: number, attributes: api.Attributes): void;
 }
 
 /** Begins the span of a request; it continues the trace that its headers name. */
 export function openRequestSpan(method: string, route: string, headers: object): RequestSpan {
-  const caller = propagation.extract(ROOT_CONTEXT, headers);
+  const caller = api.propagation.extract(api.ROOT_CONTEXT, headers);
   const attributes = { 'http.request.method': method, 'http.route': route };
-  const span = tracer.startSpan(`${method} ${route}`, { kind: SpanKind.SERVER, attributes }, caller);
+  const span = tracer.startSpan(`${method} ${route}`, { kind: api.SpanKind.SERVER, attributes }, caller);
   return {
-    serve: (next) => context.with(trace.setSpan(caller, span), next),
+    serve: (next) => api.context.with(api.trace.setSpan(caller, span), next),
     end(status, added) {
       span.setAttributes({ ...added, 'http.response.status_code': status });
-      if (status >= FIRST_FAULT) span.setStatus({ code: SpanStatusCode.ERROR });
+      if (status >= FIRST_FAULT) span.setStatus({ code: api.SpanStatusCode.ERROR });
       span.end();
     },
   };

@@ -3,16 +3,7 @@ import { createReadStream, existsSync, readdirSync, readFileSync, statSync } fro
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { checkSqliteFile } from '../storage/sqlite/sqlite.ts';
-import {
-  catalogPath,
-  type DataFolder,
-  isNewest,
-  migrate,
-  newestOf,
-  refuseNewer,
-  refuseNewerFiles,
-  writeOwnFile,
-} from '../storage/storage.ts';
+import * as storage from '../storage/storage.ts';
 import { findLostTask, listOwnedPayloads } from './owned-payloads.ts';
 
 /** What a backup says of itself, and whether that is true: files that are missing, cut or changed are found before they are served. */
@@ -54,17 +45,17 @@ export interface CheckedBackup {
 }
 
 /** The last file of a backup: one without it is not whole. */
-export async function writeManifest(folder: DataFolder, madeAt: Date): Promise<void> {
+export async function writeManifest(folder: storage.DataFolder, madeAt: Date): Promise<void> {
   const files: BackupFile[] = [];
   for (const path of listFiles(folder)) files.push({ path, ...(await digest(join(folder.root, path))) });
-  const [control, catalog] = [newestOf('control'), newestOf('catalog')];
+  const [control, catalog] = [storage.newestOf('control'), storage.newestOf('catalog')];
   const manifest: Manifest = {
     format: FORMAT,
     madeAt: madeAt.toISOString(),
     schema: { control, catalog },
     files,
   };
-  writeOwnFile(join(folder.root, NAME), `${JSON.stringify(manifest, null, 1)}\n`, 'wx');
+  storage.writeOwnFile(join(folder.root, NAME), `${JSON.stringify(manifest, null, 1)}\n`, 'wx');
 }
 
 /**
@@ -72,7 +63,10 @@ export async function writeManifest(folder: DataFolder, madeAt: Date): Promise<v
  * that its control database knows as filled. Nothing is written.
  * @throws Error that names each file that is not as it was, or says that there is no manifest
  */
-export async function checkBackup(folder: DataFolder, options: CheckOptions = {}): Promise<CheckedBackup> {
+export async function checkBackup(
+  folder: storage.DataFolder,
+  options: CheckOptions = {},
+): Promise<CheckedBackup> {
   const manifest = readManifest(folder, options.withoutManifest === true);
   const { projectId } = options;
   const isPart = ({ path }: { path: string }) =>
@@ -80,7 +74,7 @@ export async function checkBackup(folder: DataFolder, options: CheckOptions = {}
   const present = listFiles(folder).filter((path) => isPart({ path }));
   const named = manifest?.files.filter(isPart);
   const problems = await listChanges(folder, named, present);
-  if (problems.length === 0) refuseNewerFiles(folder);
+  if (problems.length === 0) storage.refuseNewerFiles(folder);
   const changed = new Set(problems.map(({ path }) => path));
   const databases = present.filter((path) => path.endsWith('.db') && !changed.has(path));
   for (const path of databases)
@@ -99,7 +93,7 @@ interface Problem {
 /** All problems of a medium that fails would be thousands. */
 const SHOWN_PROBLEMS = 20;
 
-function refuseDamaged({ root }: DataFolder, problems: readonly Problem[]): Error {
+function refuseDamaged({ root }: storage.DataFolder, problems: readonly Problem[]): Error {
   const shown = problems
     .slice(0, SHOWN_PROBLEMS)
     .map(({ path, problem }) => `  ${join(root, path)}: ${problem}`);
@@ -114,7 +108,7 @@ function refuseDamaged({ root }: DataFolder, problems: readonly Problem[]): Erro
   );
 }
 
-function readManifest(folder: DataFolder, mayBeMissing: boolean): Manifest | undefined {
+function readManifest(folder: storage.DataFolder, mayBeMissing: boolean): Manifest | undefined {
   const path = join(folder.root, NAME);
   if (!existsSync(path)) {
     if (mayBeMissing) return undefined;
@@ -126,7 +120,7 @@ function readManifest(folder: DataFolder, mayBeMissing: boolean): Manifest | und
   const manifest = parseManifest(path);
   if (manifest.format > FORMAT) throw new Error(`The file ${path} is of a newer program: use that one.`);
   for (const kind of ['control', 'catalog'] as const)
-    refuseNewer(`The backup ${folder.root}`, manifest.schema[kind], newestOf(kind));
+    storage.refuseNewer(`The backup ${folder.root}`, manifest.schema[kind], storage.newestOf(kind));
   return manifest;
 }
 
@@ -143,7 +137,7 @@ function parseManifest(path: string): Manifest {
 
 /** @param named by the manifest; undefined: there is none */
 async function listChanges(
-  { root }: DataFolder,
+  { root }: storage.DataFolder,
   named: readonly BackupFile[] | undefined,
   present: readonly string[],
 ): Promise<Problem[]> {
@@ -167,7 +161,7 @@ async function findChange(root: string, { path, bytes, sha256 }: BackupFile): Pr
 }
 
 /** @returns projects without a catalog @throws Error when one is missing that had products, or the body of an open task */
-function refuseIncomplete(folder: DataFolder): readonly number[] {
+function refuseIncomplete(folder: storage.DataFolder): readonly number[] {
   const { problems, empty } = findMissingIn(folder);
   if (problems.length > 0) throw refuseDamaged(folder, problems);
   return empty;
@@ -177,7 +171,7 @@ function refuseIncomplete(folder: DataFolder): readonly number[] {
  * What the control database of a backup or a data folder names and the folder does not have. A project gets its file with its
  * first product or reader, so one without may be a new one.
  */
-export function findMissingIn(folder: DataFolder): {
+export function findMissingIn(folder: storage.DataFolder): {
   problems: readonly Problem[];
   empty: readonly number[];
 } {
@@ -189,7 +183,7 @@ export function findMissingIn(folder: DataFolder): {
        from project p order by p.id`,
     )
     .all()
-    .filter(({ id }) => !existsSync(catalogPath(folder, Number(id))));
+    .filter(({ id }) => !existsSync(storage.catalogPath(folder, Number(id))));
   const problems: Problem[] = without
     .filter(({ wasFilled }) => wasFilled === 1)
     .map(({ id }) => ({ path: `catalogs/${id}.db`, problem: 'it is missing, and its project had products' }));
@@ -205,15 +199,15 @@ export function findMissingIn(folder: DataFolder): {
 
 /** With the newest schema: an older one is read into memory, as the backup is never changed. */
 function openControl(path: string): DatabaseSync {
-  if (isNewest(path, 'control')) return new DatabaseSync(path, { readOnly: true });
+  if (storage.isNewest(path, 'control')) return new DatabaseSync(path, { readOnly: true });
   const control = new DatabaseSync(':memory:');
   control.deserialize(readFileSync(path));
-  migrate(control, 'control');
+  storage.migrate(control, 'control');
   return control;
 }
 
 /** @returns what belongs to a backup, by paths below it, in order */
-function listFiles({ root, catalogs, payloads }: DataFolder): string[] {
+function listFiles({ root, catalogs, payloads }: storage.DataFolder): string[] {
   const below = [catalogs, payloads].flatMap((folder) =>
     existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name).slice(root.length + 1)) : [],
   );
@@ -261,7 +255,7 @@ const TAKE_END = `update task set status = o.status, progress = o.progress, fini
  */
 export function settleControl(
   control: DatabaseSync,
-  source: DataFolder,
+  source: storage.DataFolder,
   copied: { applied: ReadonlyMap<number, number>; missing: readonly string[] },
 ): void {
   const applied = JSON.stringify(Object.fromEntries(copied.applied));

@@ -3,19 +3,7 @@ import { copyFile, mkdir, mkdtemp, open, readdir, rename, rm } from 'node:fs/pro
 import { dirname, join, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { checkSqliteFile } from '../storage/sqlite/sqlite.ts';
-import {
-  catalogPath,
-  type DatabaseKind,
-  type DataFolder,
-  dataFolderAt,
-  existingDataFolder,
-  lockDataFolder,
-  makeFolders,
-  migrate,
-  recordBackup,
-  refuseNewerDatabase,
-  syncFolder,
-} from '../storage/storage.ts';
+import * as storage from '../storage/storage.ts';
 import {
   type CheckOptions,
   checkBackup,
@@ -49,13 +37,13 @@ export async function createBackup(
   target: string,
   afterControl: () => Promise<void> = async () => {},
 ): Promise<BackupSummary & { readonly isRecorded: boolean }> {
-  const source = existingDataFolder(root);
+  const source = storage.existingDataFolder(root);
   await refuseFilled(target);
   const place = resolve(target);
-  makeFolders(dirname(place), 0o777);
+  storage.makeFolders(dirname(place), 0o777);
   const draft = await mkdtemp(`${place}.part-`);
   try {
-    const copy = dataFolderAt(draft);
+    const copy = storage.dataFolderAt(draft);
     await makeFolder(copy);
     await copyDatabase(source.control, copy.control, 'control');
     await afterControl();
@@ -63,8 +51,8 @@ export async function createBackup(
     const at = new Date();
     await writeManifest(copy, at);
     await rename(draft, place);
-    await syncFolder(dirname(place));
-    const isRecorded = recordBackup(source, { at: at.getTime(), directory: place });
+    await storage.syncFolder(dirname(place));
+    const isRecorded = storage.recordBackup(source, { at: at.getTime(), directory: place });
     return { ...summary, isRecorded };
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
@@ -79,22 +67,22 @@ export async function restoreBackup(
   options: CheckOptions = {},
 ): Promise<BackupSummary & { readonly empty: readonly number[] }> {
   const { folder: source, empty } = await openBackup(from, options);
-  using _lock = lockDataFolder(root);
+  using _lock = storage.lockDataFolder(root);
   const others = (await readdir(root)).filter((name) => !/^(?:server\.lock|secret-keys$)/.test(name));
   if (others.length > 0)
     throw new Error(`The data directory ${resolve(root)} is not empty: ${others.join(', ')}`);
-  const draft = dataFolderAt(join(root, 'restore.part'));
+  const draft = storage.dataFolderAt(join(root, 'restore.part'));
   await makeFolder(draft);
   const catalogs = await copyFiles(source.catalogs, draft.catalogs);
   const payloads = await copyFiles(source.payloads, draft.payloads);
   await copyDurably(source.control, draft.control);
   // The control database last: without it nothing looks like data, also after a power cut in between.
-  const data = dataFolderAt(root);
+  const data = storage.dataFolderAt(root);
   for (const part of ['catalogs', 'payloads'] as const) await rename(draft[part], data[part]);
-  await syncFolder(root);
+  await storage.syncFolder(root);
   await rename(draft.control, data.control);
   await rm(draft.root, { recursive: true });
-  await syncFolder(root);
+  await storage.syncFolder(root);
   return { catalogs, payloads, empty };
 }
 
@@ -103,7 +91,7 @@ export async function restoreBackup(
  * @throws Error when there is no backup, or one that is damaged or that a server or a newer program has written to
  */
 export async function openBackup(from: string, options: CheckOptions = {}) {
-  const folder = dataFolderAt(resolve(from));
+  const folder = storage.dataFolderAt(resolve(from));
   if (!existsSync(folder.control)) throw new Error(`${folder.root} is no backup: no control.db is there`);
   if (existsSync(`${folder.control}-wal`)) {
     throw new Error(`${folder.root} is no backup any more: a server was started on it`);
@@ -117,24 +105,28 @@ async function refuseFilled(target: string): Promise<void> {
   }
 }
 
-async function copyRest(source: DataFolder, copy: DataFolder): Promise<BackupSummary> {
+async function copyRest(source: storage.DataFolder, copy: storage.DataFolder): Promise<BackupSummary> {
   using control = new DatabaseSync(copy.control);
   const names = listOwnedPayloads(control).map(({ name }) => name);
   const payloads = await copyPayloads(names, source, copy);
   const applied = new Map<number, number>();
   for (const projectId of listProjects(control)) {
-    if (!existsSync(catalogPath(source, projectId))) continue;
-    await copyDatabase(catalogPath(source, projectId), catalogPath(copy, projectId), 'catalog');
-    applied.set(projectId, settleCatalog(catalogPath(copy, projectId)));
+    if (!existsSync(storage.catalogPath(source, projectId))) continue;
+    await copyDatabase(
+      storage.catalogPath(source, projectId),
+      storage.catalogPath(copy, projectId),
+      'catalog',
+    );
+    applied.set(projectId, settleCatalog(storage.catalogPath(copy, projectId)));
   }
   settleControl(control, source, { applied, missing: payloads.missing });
-  for (const folder of [copy.catalogs, copy.payloads, copy.root]) await syncFolder(folder);
+  for (const folder of [copy.catalogs, copy.payloads, copy.root]) await storage.syncFolder(folder);
   return { catalogs: applied.size, payloads: payloads.copied };
 }
 
-async function copyDatabase(from: string, to: string, kind: DatabaseKind): Promise<void> {
+async function copyDatabase(from: string, to: string, kind: storage.DatabaseKind): Promise<void> {
   using source = new DatabaseSync(from, { timeout: 10_000 });
-  refuseNewerDatabase(source, kind);
+  storage.refuseNewerDatabase(source, kind);
   await backup(source, to, { rate: ALL_PAGES }).catch((error: Error) => {
     throw new Error(`${from} was not copied: ${error.message}`, { cause: error });
   });
@@ -143,7 +135,7 @@ async function copyDatabase(from: string, to: string, kind: DatabaseKind): Promi
   // One file without company: a copy of the copy is whole, and a medium that cannot be written can be read.
   copy.exec('pragma journal_mode = delete');
   // After an upgrade a catalog has its old schema until its first reader; what settles the copy knows the newest alone.
-  migrate(copy, kind);
+  storage.migrate(copy, kind);
 }
 
 /** A backup of a damaged file would take the place of an earlier one that is whole. */
@@ -162,7 +154,7 @@ const listProjects = (control: DatabaseSync): number[] =>
     .all()
     .map(({ id }) => Number(id));
 
-async function copyPayloads(names: readonly string[], source: DataFolder, copy: DataFolder) {
+async function copyPayloads(names: readonly string[], source: storage.DataFolder, copy: storage.DataFolder) {
   const missing: string[] = [];
   for (const name of names) {
     try {
@@ -175,7 +167,7 @@ async function copyPayloads(names: readonly string[], source: DataFolder, copy: 
   return { missing, copied: names.length - missing.length };
 }
 
-async function makeFolder(folder: DataFolder): Promise<void> {
+async function makeFolder(folder: storage.DataFolder): Promise<void> {
   for (const path of [folder.root, folder.catalogs, folder.payloads]) {
     await mkdir(path, { recursive: true, mode: 0o700 });
   }
@@ -185,7 +177,7 @@ async function makeFolder(folder: DataFolder): Promise<void> {
 async function copyFiles(from: string, to: string): Promise<number> {
   const names = existsSync(from) ? await readdir(from) : [];
   for (const name of names) await copyDurably(join(from, name), join(to, name));
-  await syncFolder(to);
+  await storage.syncFolder(to);
   return names.length;
 }
 

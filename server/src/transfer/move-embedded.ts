@@ -4,32 +4,22 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { createPayloadFiles } from '../storage/payloads/payloads.ts';
 import type { SqlValue } from '../storage/postgres/postgres.ts';
 import { CatalogFile, CONTROL_PRAGMAS, openSqlite } from '../storage/sqlite/sqlite.ts';
-import {
-  catalogPath,
-  type DataFolder,
-  findMoveIn,
-  MOVE_PROGRESS,
-  MOVE_ROW,
-  makeFolders,
-  migrate,
-  SERVICE,
-  translateSqliteError,
-} from '../storage/storage.ts';
+import * as storage from '../storage/storage.ts';
 import { CREATE_PROGRESS, type MoveDriver, type MoveTransaction, type Unit } from './move-end.ts';
 import { listed, type MovedRow, quoted, showCatalogRow } from './move-tables.ts';
 
 /** A data folder; its files are made and brought to the newest schema as they are opened. */
-export function openEmbeddedDriver(folder: DataFolder): MoveDriver {
-  for (const path of [folder.root, folder.catalogs, folder.payloads]) makeFolders(path);
+export function openEmbeddedDriver(folder: storage.DataFolder): MoveDriver {
+  for (const path of [folder.root, folder.catalogs, folder.payloads]) storage.makeFolders(path);
   const control = openSqlite(folder.control, CONTROL_PRAGMAS);
-  migrate(control, 'control');
+  storage.migrate(control, 'control');
   let catalog: { projectId: number; database: DatabaseSync } | undefined;
 
   function open(projectId: number): DatabaseSync {
-    if (projectId === SERVICE) return control;
+    if (projectId === storage.SERVICE) return control;
     if (catalog?.projectId !== projectId) {
       catalog?.database.close();
-      const { database } = new CatalogFile(catalogPath(folder, projectId));
+      const { database } = new CatalogFile(storage.catalogPath(folder, projectId));
       showCatalogRow(database);
       catalog = { projectId, database };
     }
@@ -47,13 +37,13 @@ export function openEmbeddedDriver(folder: DataFolder): MoveDriver {
     const database = open(projectId);
     database.exec('begin immediate');
     try {
-      if (projectId !== SERVICE) database.exec(CREATE_PROGRESS);
+      if (projectId !== storage.SERVICE) database.exec(CREATE_PROGRESS);
       const result = await work(sessionOf(database));
       database.exec('commit');
       return result;
     } catch (error) {
       if (database.isTransaction) database.exec('rollback');
-      throw translateSqliteError(error);
+      throw storage.translateSqliteError(error);
     }
   }
 
@@ -62,14 +52,14 @@ export function openEmbeddedDriver(folder: DataFolder): MoveDriver {
     async findPayloadBytes(_projectId, name) {
       return statSync(join(folder.payloads, name), { throwIfNoEntry: false })?.size;
     },
-    listPlaces: async () => [SERVICE, ...listCatalogs()],
+    listPlaces: async () => [storage.SERVICE, ...listCatalogs()],
     open: (projectId) => sessionOf(open(projectId)),
     async readCounters() {
       const rows = control.prepare('select name, seq from sqlite_sequence').all();
       return new Map(rows.map(({ name, seq }) => [String(name), Number(seq)]));
     },
     writeCounters: (counters) =>
-      transaction(SERVICE, async () => {
+      transaction(storage.SERVICE, async () => {
         for (const [table, last] of counters) {
           // Numbers go on above the last one given, also where its row is gone.
           control.prepare('delete from sqlite_sequence where name = ?').run(table);
@@ -77,13 +67,16 @@ export function openEmbeddedDriver(folder: DataFolder): MoveDriver {
             control.prepare('insert into sqlite_sequence (name, seq) values (?, ?)').run(table, last);
         }
       }),
-    findMove: async () => findMoveIn(control),
+    findMove: async () => storage.findMoveIn(control),
     settle: async () => {},
     /** The control database says first that the rest is done, and goes last: whatever ends this in between can go on. */
     async endMove() {
-      control.prepare(`update ${MOVE_PROGRESS} set is_done = 1 where table_name = ?`).run(MOVE_ROW);
-      for (const projectId of listCatalogs()) open(projectId).exec(`drop table if exists ${MOVE_PROGRESS}`);
-      control.exec(`drop table ${MOVE_PROGRESS}`);
+      control
+        .prepare(`update ${storage.MOVE_PROGRESS} set is_done = 1 where table_name = ?`)
+        .run(storage.MOVE_ROW);
+      for (const projectId of listCatalogs())
+        open(projectId).exec(`drop table if exists ${storage.MOVE_PROGRESS}`);
+      control.exec(`drop table ${storage.MOVE_PROGRESS}`);
     },
     async close() {
       catalog?.database.close();

@@ -2,14 +2,7 @@ import { hash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { migratePostgres, openPostgres, type Postgres } from '../storage/postgres/postgres.ts';
-import {
-  dataFolderAt,
-  lockDataFolder,
-  makeFolders,
-  refuseNewerFiles,
-  SERVICE,
-  unfinished,
-} from '../storage/storage.ts';
+import * as storage from '../storage/storage.ts';
 import { openEmbeddedDriver } from './move-embedded.ts';
 import {
   type Counters,
@@ -124,7 +117,7 @@ async function copyUnit(
 }
 
 async function identify(source: MoveEnd): Promise<string> {
-  if ((await source.findMove()) !== undefined) throw unfinished(source.name);
+  if ((await source.findMove()) !== undefined) throw storage.unfinished(source.name);
   const identity = await source.readIdentity();
   if (identity === undefined) throw new Error(`${source.name} holds nothing that could be moved`);
   return identity;
@@ -168,7 +161,7 @@ async function openEnds({ from, to, isForced = false }: MoveOptions): Promise<En
     );
   }
   const isFromPostgres = isUrl(from);
-  const folder = dataFolderAt(resolve(isFromPostgres ? to : from));
+  const folder = storage.dataFolderAt(resolve(isFromPostgres ? to : from));
   const url = isFromPostgres ? from : to;
   const name = hidePassword(url);
   if (!isFromPostgres && !existsSync(folder.control))
@@ -185,8 +178,8 @@ async function openEnds({ from, to, isForced = false }: MoveOptions): Promise<En
       await refuseStranger(postgres, name);
       refuseForeign(folder.root);
     }
-    opened.push(lockDataFolder(folder.root));
-    refuseNewerFiles(folder);
+    opened.push(storage.lockDataFolder(folder.root));
+    storage.refuseNewerFiles(folder);
     await migratePostgres(postgres);
     await refuseService();
     const tables = await describeMove(postgres);
@@ -209,7 +202,7 @@ async function refuseStranger(postgres: Postgres, name: string): Promise<void> {
 
 /** A data folder that holds something else, e.g. by a wrong path. */
 function refuseForeign(root: string): void {
-  makeFolders(root);
+  storage.makeFolders(root);
   const others = readdirSync(root).filter(
     (name) => !/^(control\.db|server\.lock|catalogs$|payloads$)/.test(name),
   );
@@ -299,7 +292,7 @@ export interface MoveProgress {
 }
 
 function describeUnit({ projectId, table }: Unit): string {
-  return projectId === SERVICE ? table.name : `project ${projectId}, ${table.name}`;
+  return projectId === storage.SERVICE ? table.name : `project ${projectId}, ${table.name}`;
 }
 
 /** Adds up what is done in one phase. */

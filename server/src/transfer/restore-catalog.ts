@@ -1,14 +1,7 @@
 import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { CatalogFile, checkSqliteFile, listMarked } from '../storage/sqlite/sqlite.ts';
-import {
-  catalogPath,
-  existingDataFolder,
-  isNewest,
-  lockDataFolder,
-  migrate,
-  refuseNewerDatabase,
-} from '../storage/storage.ts';
+import * as storage from '../storage/storage.ts';
 import { openBackup } from './backup.ts';
 import type { CheckOptions } from './backup-manifest.ts';
 
@@ -35,12 +28,12 @@ export async function restoreCatalog(
   { projectId, ...options }: CheckOptions & { readonly projectId: number },
 ): Promise<{ products: number; waiting: number; damaged: string | undefined }> {
   const { folder: backup } = await openBackup(from, { projectId, ...options });
-  const source = catalogPath(backup, projectId);
+  const source = storage.catalogPath(backup, projectId);
   if (!existsSync(source))
     throw new Error(`The backup ${backup.root} holds no catalog of a project ${projectId}`);
-  const folder = existingDataFolder(root);
+  const folder = storage.existingDataFolder(root);
   refuseUnknown(folder.control, projectId);
-  const live = catalogPath(folder, projectId);
+  const live = storage.catalogPath(folder, projectId);
   // The service looks further than `quick_check`, e.g. at keys in an index alone.
   const isDamaged =
     listMarked(folder.catalogs).includes(projectId) || checkSqliteFile(live).problems.length > 0;
@@ -68,7 +61,7 @@ function putAside(live: string, root: string): string {
 
 function lockDamaged(live: string, root: string) {
   try {
-    return lockDataFolder(root);
+    return storage.lockDataFolder(root);
   } catch {
     throw new Error(
       `The file ${live} is damaged, and a running service has it open: stop the service, then run this command again.`,
@@ -78,7 +71,7 @@ function lockDamaged(live: string, root: string) {
 
 function refuseUnknown(control: string, projectId: number): void {
   using database = new DatabaseSync(control, { timeout: 10_000 });
-  refuseNewerDatabase(database, 'control');
+  storage.refuseNewerDatabase(database, 'control');
   const statement = database.prepare('select 1 from project where id = ? and deleted_at is null');
   if (statement.get(projectId) === undefined)
     throw new Error(`There is no project ${projectId} here: only a known one is restored`);
@@ -94,10 +87,10 @@ function countWaiting(control: string, projectId: number): number {
 
 /** The backup itself is never changed. @returns it, or a copy of it with the newest schema */
 function migratedSource(source: string, draft: string): string {
-  if (isNewest(source, 'catalog')) return source;
+  if (storage.isNewest(source, 'catalog')) return source;
   copyFileSync(source, draft);
   using copy = new DatabaseSync(draft);
-  migrate(copy, 'catalog');
+  storage.migrate(copy, 'catalog');
   return draft;
 }
 

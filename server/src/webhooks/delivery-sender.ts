@@ -1,29 +1,20 @@
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
-import {
-  type AllowedAddresses,
-  createTimeouts,
-  OutboundProblem,
-  type Resolve,
-  readHttpUrl,
-  sendPinned,
-  type Timeouts,
-  type WaitLimits,
-} from '../outbound/outbound.ts';
+import * as outbound from '../outbound/outbound.ts';
 import type { Secrets } from '../storage/secrets/secrets.ts';
 import type { Attempt, Endpoint, Message } from './endpoint.ts';
 import { openSecret, sign } from './endpoint-secret.ts';
 
 export interface SenderSettings {
-  readonly allows: AllowedAddresses;
+  readonly allows: outbound.AllowedAddresses;
   readonly userAgent: string;
   /** Resolves a name; without it the system does. */
-  readonly resolve?: Resolve;
+  readonly resolve?: outbound.Resolve;
 }
 
 /** Shorter than the lease of a queue together. Standard Webhooks requires 15 to 30 s. Source: docs/interface.md §6.3. */
-const LIMITS: WaitLimits = { connectMs: 10_000, idleMs: 20_000, wholeMs: 20_000 };
+const LIMITS: outbound.WaitLimits = { connectMs: 10_000, idleMs: 20_000, wholeMs: 20_000 };
 /** What an endpoint answers is only shown. */
 const READ_BYTES = 16 * 1024;
 const SHOWN_CHARACTERS = 1_000;
@@ -49,7 +40,7 @@ export const createSender =
       return { at: now, durationMs, url: address, timestamp, ...what };
     };
     try {
-      const timeouts = createTimeouts(LIMITS, 'The endpoint');
+      const timeouts = outbound.createTimeouts(LIMITS, 'The endpoint');
       const bytes = Buffer.from(body);
       const headers = {
         'content-type': 'application/json',
@@ -61,14 +52,14 @@ export const createSender =
         ),
       };
       const request = { headers, allows, resolve, timeouts, signal: undefined, body: bytes };
-      const response = await sendPinned(readHttpUrl(address), request);
+      const response = await outbound.sendPinned(outbound.readHttpUrl(address), request);
       const status = response.statusCode ?? 0;
       const answer = await readStart(response, timeouts);
       return end({ status, answer, ...describeStatus(status) });
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'secret_unreadable')
         return end({ error: UNREADABLE });
-      if (error instanceof OutboundProblem) return end({ error: error.message });
+      if (error instanceof outbound.OutboundProblem) return end({ error: error.message });
       // The lane must go on, or it would be blocked until the fault is mended.
       logger.error({ err: error, endpointId }, 'a webhook could not be sent');
       return end({ error: 'The request could not be sent' });
@@ -89,7 +80,7 @@ function describeStatus(status: number): Pick<Attempt, 'error'> {
 }
 
 /** A status is an answer, whatever becomes of the rest. @returns what came of it */
-async function readStart(response: IncomingMessage, timeouts: Timeouts): Promise<string> {
+async function readStart(response: IncomingMessage, timeouts: outbound.Timeouts): Promise<string> {
   const pieces: Buffer[] = [];
   try {
     await timeouts.wait('piece', collect(response, pieces));

@@ -7,15 +7,7 @@ import { type Routes, sendRaw, serve, serveRaw } from '../../http/server/server.
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
 import type { CatalogStore } from '../port.ts';
-import {
-  CategoryListQuery,
-  CategoryPage,
-  type LookupProduct,
-  ProductDetail,
-  ProductListQuery,
-  ProductPage,
-  ProductParams,
-} from '../products/products.ts';
+import * as products from '../products/products.ts';
 import {
   type ListedPage,
   type ListForm,
@@ -38,7 +30,7 @@ export const productRoutes =
     serveRaw(server, 'GET /management/projects/:id/products', {
       ...about,
       summary: 'List, find or export the catalog of a project',
-      ...{ params: ProjectParams, query: ProductListQuery, answer: { 200: ProductPage } },
+      ...{ params: ProjectParams, query: products.ProductListQuery, answer: { 200: products.ProductPage } },
       why: 'uploads are sent as they are stored',
       async handle({ project, query }, reply) {
         const { limit = 100, cursor, format = 'json', identifierPrefix } = query;
@@ -65,7 +57,7 @@ export const productRoutes =
     serveRaw(server, 'GET /management/projects/:id/products/:identifier', {
       ...about,
       summary: 'Read one product: uploaded and extracted values side by side, and what changed it last',
-      ...{ params: ProductParams, answer: { 200: ProductDetail } },
+      ...{ params: products.ProductParams, answer: { 200: products.ProductDetail } },
       why: 'a large page is made as bytes, by another thread',
       handle: ({ project, params: { identifier } }, reply) =>
         whileCallerWaits(reply, async (signal) => {
@@ -74,13 +66,13 @@ export const productRoutes =
             throw new ServiceError('not_found', `no product ${JSON.stringify(identifier)}`);
           if (Array.isArray(page)) return sendRaw(reply, JSON_TYPE, page);
           // A stored answer, which was made to this schema.
-          return { ...page, product: page.product as Static<typeof LookupProduct> };
+          return { ...page, product: page.product as Static<typeof products.LookupProduct> };
         }),
     });
     serve(server, 'GET /management/projects/:id/categories', {
       ...about,
       summary: 'List the categories that products of a project stand in',
-      ...{ params: ProjectParams, query: CategoryListQuery, answer: { 200: CategoryPage } },
+      ...{ params: ProjectParams, query: products.CategoryListQuery, answer: { 200: products.CategoryPage } },
       handle({ project, query }, reply) {
         const { limit = 100, cursor, under } = query;
         const question = { under: under ? readCategory('under', under) : undefined, cursor, limit };
@@ -92,7 +84,7 @@ export const productRoutes =
   };
 
 /** @returns undefined where the list is in the order of identifiers @throws query_invalid */
-function readQuestion({ q, filter, category }: Static<typeof ProductListQuery>) {
+function readQuestion({ q, filter, category }: Static<typeof products.ProductListQuery>) {
   if (!q && !filter && !category) return undefined;
   return { q, filter, category: category ? readCategory('category', category) : undefined };
 }
