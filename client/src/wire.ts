@@ -538,7 +538,7 @@ export type Error = {
   /** the HTTP status */
   code: number;
   /** one word for programs; the list is closed */
-  reason: "answer_not_kept" | "answer_too_large" | "answers_unread" | "attempt_ended" | "bad_request" | "body_encoding" | "body_not_json" | "body_not_unpacked" | "body_slow" | "body_stalled" | "body_too_large" | "catalog_damaged" | "changed_meanwhile" | "channel_building" | "channel_busy" | "channel_rows_left_out" | "channel_shrunk" | "channel_undelivered" | "channel_unfit" | "company_sign_in_absent" | "confirm_missing" | "console_missing" | "csrf_refused" | "delete_guard" | "deletes_not_exact" | "email_taken" | "expectation_failed" | "format_unreadable" | "full_update_arriving" | "full_update_batch_failed" | "full_update_empty" | "full_update_in_doubt" | "full_update_incomplete" | "full_update_missing" | "full_update_other" | "full_update_started" | "group_not_empty" | "headers_too_large" | "idempotency_key_reused" | "key_beyond_own" | "last_owner" | "link_ended" | "links_of_rule" | "mapping_unfit" | "method_not_allowed" | "no_known_identifier" | "no_products" | "no_role" | "not_found" | "not_ready" | "not_signed_in" | "nothing_to_restore" | "origin_refused" | "passkey_refused" | "password_wrong" | "payload_damaged" | "pipeline_busy" | "pipeline_file_missing" | "pipeline_running" | "pipeline_too_soon" | "product_invalid" | "products_too_few" | "project_required" | "provider_refused" | "provider_unavailable" | "query_invalid" | "rate_limited" | "relation_not_ready" | "request_invalid" | "request_timeout" | "role_of_groups" | "role_refused" | "rows_rejected" | "schema_moved" | "scope_refused" | "search_absent" | "search_not_ready" | "search_too_broad" | "search_too_long" | "secret_key_missing" | "secret_unreadable" | "sign_in_limited" | "sign_in_refused" | "sign_in_unstored" | "source_unreadable" | "storage_failed" | "storage_full" | "superseded" | "task_ended" | "task_taking_effect" | "task_uploading" | "token_missing" | "too_many_identifiers" | "too_many_looks" | "too_many_pipelined" | "too_many_products" | "too_many_waits" | "unexpected" | "uri_too_long" | "webhook_refused" | "webhook_token_missing";
+  reason: "answer_not_kept" | "answer_too_large" | "answers_unread" | "attempt_ended" | "bad_request" | "body_encoding" | "body_not_json" | "body_not_unpacked" | "body_slow" | "body_stalled" | "body_too_large" | "catalog_damaged" | "changed_meanwhile" | "channel_building" | "channel_busy" | "channel_rows_left_out" | "channel_shrunk" | "channel_undelivered" | "channel_unfit" | "company_sign_in_absent" | "confirm_missing" | "console_missing" | "csrf_refused" | "delete_guard" | "deletes_not_exact" | "email_taken" | "expectation_failed" | "format_unreadable" | "full_update_arriving" | "full_update_batch_failed" | "full_update_empty" | "full_update_in_doubt" | "full_update_incomplete" | "full_update_missing" | "full_update_other" | "full_update_started" | "group_not_empty" | "headers_too_large" | "idempotency_key_reused" | "key_beyond_own" | "last_owner" | "link_ended" | "links_of_rule" | "mapping_unfit" | "method_not_allowed" | "no_known_identifier" | "no_products" | "no_role" | "not_found" | "not_ready" | "not_signed_in" | "nothing_to_restore" | "origin_refused" | "passkey_refused" | "password_wrong" | "payload_damaged" | "pipeline_busy" | "pipeline_file_missing" | "pipeline_running" | "pipeline_too_soon" | "product_invalid" | "products_too_few" | "project_required" | "provider_refused" | "provider_unavailable" | "query_invalid" | "rate_limited" | "relation_not_ready" | "request_invalid" | "request_timeout" | "role_of_groups" | "role_refused" | "rows_rejected" | "schema_moved" | "scope_refused" | "search_absent" | "search_not_ready" | "search_too_broad" | "search_too_long" | "secret_key_missing" | "secret_unreadable" | "sign_in_limited" | "sign_in_refused" | "sign_in_unstored" | "source_unreadable" | "storage_failed" | "storage_full" | "superseded" | "table_exists" | "table_in_use" | "task_ended" | "task_taking_effect" | "task_uploading" | "token_missing" | "too_many_identifiers" | "too_many_looks" | "too_many_pipelined" | "too_many_products" | "too_many_waits" | "unexpected" | "uri_too_long" | "webhook_refused" | "webhook_token_missing";
   message: string;
   requestId?: string;
   details?: Array<string>;
@@ -2556,6 +2556,24 @@ export type User = {
   passkeys: number;
 };
 
+export type ValueTable = {
+  name: string;
+  description?: string;
+  /** value of the source, value of the target; numbers with their unit */
+  pairs: Array<Array<string>>;
+  createdAt: number;
+  updatedAt: number;
+};
+
+export type ValueTableDefinition = {
+  name: string;
+  description?: string;
+  /** value of the source, value of the target; numbers with their unit */
+  pairs: Array<Array<string>>;
+  createdAt?: number;
+  updatedAt?: number;
+};
+
 export type WebhookDelivery = {
   id: number;
   /** the header webhook-id: the same for each attempt and replay */
@@ -3734,6 +3752,40 @@ export interface Operations {
       task: Task;
     };
   };
+  /** List the tables of a project, by name */
+  getManagementProjectsByIdTables: {
+    path: { id: number; };
+    query?: { limit?: number; cursor?: string; };
+    answer: {
+      items: Array<ValueTable>;
+      /** null when nothing follows */
+      nextCursor: string | null;
+    };
+  };
+  /** Create a table of values that go together */
+  postManagementProjectsByIdTables: {
+    path: { id: number; };
+    body: ValueTableDefinition;
+    answer: ValueTable;
+  };
+  /** Read a table; the ETag is for If-Match */
+  getManagementProjectsByIdTablesByName: {
+    path: { id: number; name: string; };
+    answer: ValueTable;
+  };
+  /** Replace a table; relations that use it are built anew */
+  putManagementProjectsByIdTablesByName: {
+    path: { id: number; name: string; };
+    body: ValueTableDefinition;
+    answer: ValueTable;
+  };
+  /** Delete a table that no relation uses */
+  deleteManagementProjectsByIdTablesByName: {
+    path: { id: number; name: string; };
+    answer: {
+      status: "success";
+    };
+  };
   /** What the data shows: relations, types of attributes, attributes that mean one */
   getManagementProjectsByIdSuggestions: {
     path: { id: number; };
@@ -4232,6 +4284,11 @@ export const operations = {
   getManagementProjectsByIdRelationsByRelationIdLinks: ['GET', '/management/projects/{id}/relations/{relationId}/links'],
   putManagementProjectsByIdRelationsByRelationIdLinks: ['PUT', '/management/projects/{id}/relations/{relationId}/links'],
   patchManagementProjectsByIdRelationsByRelationIdLinks: ['PATCH', '/management/projects/{id}/relations/{relationId}/links'],
+  getManagementProjectsByIdTables: ['GET', '/management/projects/{id}/tables'],
+  postManagementProjectsByIdTables: ['POST', '/management/projects/{id}/tables'],
+  getManagementProjectsByIdTablesByName: ['GET', '/management/projects/{id}/tables/{name}'],
+  putManagementProjectsByIdTablesByName: ['PUT', '/management/projects/{id}/tables/{name}'],
+  deleteManagementProjectsByIdTablesByName: ['DELETE', '/management/projects/{id}/tables/{name}'],
   getManagementProjectsByIdSuggestions: ['GET', '/management/projects/{id}/suggestions'],
   putManagementProjectsByIdSuggestionsBySuggestionIdDismissal: ['PUT', '/management/projects/{id}/suggestions/{suggestionId}/dismissal'],
   deleteManagementProjectsByIdSuggestionsBySuggestionIdDismissal: ['DELETE', '/management/projects/{id}/suggestions/{suggestionId}/dismissal'],

@@ -25,6 +25,7 @@ import { webhookRoutes } from '../pipelines/runs/webhook-routes.ts';
 import { projectRoutes } from '../projects/project-routes.ts';
 import { relatedRoutes } from '../relations/answers/related-routes.ts';
 import { relationRoutes } from '../relations/definitions/relation-routes.ts';
+import { tableRoutes } from '../relations/definitions/table-routes.ts';
 import { fitRoutes } from '../relations/fit/fit-routes.ts';
 import { linkRoutes } from '../relations/links/link-routes.ts';
 import { statisticsRoutes } from '../statistics/statistics-routes.ts';
@@ -49,6 +50,7 @@ const ROUTES = [
   fitRoutes,
   relationRoutes,
   linkRoutes,
+  tableRoutes,
   suggestionRoutes,
   productRoutes,
   searchRoutes,

@@ -110,6 +110,8 @@ export const REFUSALS = {
     message: 'The console is not built here: run npm ci && npm run build, then start the service again',
   },
   method_not_allowed: { status: 405, message: 'Method Not Allowed' },
+  table_exists: { status: 409, message: 'There is a table $1 already' },
+  table_in_use: { status: 409, message: 'Relations use the table $1, change or delete them first' },
   links_of_rule: { status: 409, message: 'The relation $1 is a rule, only a relation of links has links' },
   relation_not_ready: { status: 409, message: 'The relation answers nothing yet' },
   search_too_long: {

@@ -7,7 +7,7 @@
 import type { ChosenProject } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { type Recognisable, recognise } from '../kernel/recognise.ts';
-import { type Base, refuseOtherState } from '../storage/storage.ts';
+import { type Base, type ExpectedStates, refuseOtherState } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import { createRelatedAnswers, type RelatedAnswerParts } from './answers/answers.ts';
 import {
@@ -17,12 +17,13 @@ import {
   type RelationDefinition,
   type RemovedRelation,
   ruleOf,
+  type StoredTable,
 } from './definitions/definitions.ts';
 import type { AskedFit } from './fit/fit.ts';
 import { RelationLinks } from './links/links.ts';
 import { createRelationBuilds } from './memberships/memberships.ts';
 import type { ExplainInput, ProductRelationsInput, RelationExplanation } from './search/search.ts';
-import type { RelationStore } from './store/store.ts';
+import type { RelationStore, SavedTable } from './store/store.ts';
 
 export interface RelationParts
   extends Omit<RelatedAnswerParts, 'store'>,
@@ -38,9 +39,9 @@ export interface RelationParts
 export type Relations = ReturnType<typeof createRelations>;
 
 /** @throws not_found */
-function known(relation: Relation | undefined): Relation {
-  if (relation === undefined) throw new ServiceError('not_found');
-  return relation;
+function known<Found>(found: Found | undefined): Found {
+  if (found === undefined) throw new ServiceError('not_found');
+  return found;
 }
 
 export function createRelations(parts: RelationParts) {
@@ -66,6 +67,13 @@ export function createRelations(parts: RelationParts) {
     const relation = await find(projectId, id);
     refuseOtherState(expected, markOfRelation(relation));
     return relation;
+  }
+
+  /** Relations that use it are built anew. @throws not_found, table_exists, changed_meanwhile */
+  async function saveTable(project: ChosenProject, saved: Omit<SavedTable, 'at'>): Promise<StoredTable> {
+    const keep = () => store.saveTable(project.id, { ...saved, at: clock.now() });
+    const users = await store.listTableUsers(project.id, saved.table.name);
+    return known(await (users.length === 0 ? keep() : builds.changeAndBuild(project, keep)));
   }
 
   return {
@@ -107,6 +115,20 @@ export function createRelations(parts: RelationParts) {
 
     follow: builds.follow,
     links,
+    tables: {
+      /** @returns a page by name, from behind `after` */
+      list: store.listTables,
+      /** @throws not_found */
+      get: async (projectId: number, name: string) => known(await store.findTable(projectId, name)),
+      save: saveTable,
+      /** @throws not_found, table_in_use, changed_meanwhile */
+      async remove(
+        projectId: number,
+        removed: { readonly name: string; readonly expected?: ExpectedStates },
+      ) {
+        if (!(await store.deleteTable(projectId, removed))) throw new ServiceError('not_found');
+      },
+    },
     /** Tries a definition on the catalog as it is, and stores nothing. */
     tryDefinition: store.tryDefinition,
     /** @throws not_found, relation_not_ready while its index is made */

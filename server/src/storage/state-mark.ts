@@ -5,8 +5,8 @@ import { ServiceError } from '../kernel/errors.ts';
 export type ExpectedStates = readonly string[] | undefined;
 
 /** The resource that is to be changed, and the states in which it may be. */
-export interface Chosen {
-  readonly id: number;
+export interface Chosen<Id = number> {
+  readonly id: Id;
   readonly expected?: ExpectedStates;
 }
 

@@ -41,6 +41,8 @@ export interface Served<Resource, Place> {
   placeOf(request: FastifyRequest): Place;
   /** The parameter with the id, in the path of one. */
   readonly idName: string;
+  /** Of ids that are no numbers. */
+  readonly idSchema?: TSchema;
   /** Who may call, where it differs. */
   readonly config?: FastifyContextConfig;
   readonly tags: readonly string[];
@@ -81,7 +83,18 @@ const managed = { guard: 'management', access: 'manage' } as const;
 
 /** The endpoints of one kind. */
 export function serveKind<Resource, Place>(server: Server, served: Served<Resource, Place>) {
-  const { path, params, placeOf, idName, tags, answer, answerOnce, markOf, markOfAnswer } = served;
+  const {
+    path,
+    params,
+    placeOf,
+    idName,
+    idSchema = Id,
+    tags,
+    answer,
+    answerOnce,
+    markOf,
+    markOfAnswer,
+  } = served;
   const pathOfOne = `${path}/:${idName}`;
   const aboutList = (about: About) => ({
     ...{ tags, ...about, ...(Object.keys(params).length > 0 && { params: Type.Object(params) }) },
@@ -89,7 +102,7 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
   });
   const aboutOne = (about: About) => ({
     ...aboutList(about),
-    params: Type.Object({ ...params, [idName]: Id }),
+    params: Type.Object({ ...params, [idName]: idSchema }),
   });
   const idOf = (request: FastifyRequest) => (request.params as Readonly<Record<string, number>>)[idName] ?? 0;
 

@@ -49,4 +49,6 @@ export {
   type CompiledRule,
   compiledOf,
   compileRule,
+  listTables,
 } from './rule.ts';
+export { markOfTable, type SentTable, type StoredTable } from './table-schemas.ts';

@@ -2,7 +2,15 @@ import { createHash } from 'node:crypto';
 import type { Attribute } from '../../catalog/ontology/ontology.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { bindRule, isConstraint, markOfRelation, type Relation, ruleOf } from '../definitions/definitions.ts';
+import {
+  bindRule,
+  isConstraint,
+  listTables,
+  markOfRelation,
+  type Relation,
+  ruleOf,
+  type ValueTable,
+} from '../definitions/definitions.ts';
 import type { ColumnCache, TriedCatalog, WorkLimit } from '../search/search.ts';
 import { listAlternatives } from './alternatives.ts';
 import {
@@ -35,6 +43,8 @@ export interface AskedFit {
 export interface FitCatalog extends TriedCatalog {
   listAttributes(): Promise<readonly Attribute[]>;
   listRelations(): Promise<readonly Relation[]>;
+  /** @returns those that are there */
+  findTables(names: readonly string[]): Promise<readonly ValueTable[]>;
 }
 
 /** The constraints of one version of a catalog. */
@@ -55,7 +65,10 @@ export class ConstraintCache {
     const known = this.cached.get(projectId);
     if (known?.version === version) return known;
     const attributes = await catalog.listAttributes();
-    const constraints = (await catalog.listRelations()).flatMap((one) => toConstraint(one, attributes));
+    const relations = await catalog.listRelations();
+    const named = relations.flatMap(({ definition }) => listTables(ruleOf(definition)));
+    const tables = await catalog.findTables([...new Set(named)]);
+    const constraints = relations.flatMap((one) => toConstraint(one, attributes, tables));
     if (this.cached.size >= CACHED_CATALOGS) this.cached.clear();
     const read = { version, attributes, constraints };
     this.cached.set(projectId, read);
@@ -64,10 +77,14 @@ export class ConstraintCache {
 }
 
 /** By the ontology as it is, for nothing has to be built. @returns none for a relation that does not judge */
-function toConstraint(relation: Relation, attributes: readonly Attribute[]): Constraint[] {
+function toConstraint(
+  relation: Relation,
+  attributes: readonly Attribute[],
+  tables: readonly ValueTable[],
+): Constraint[] {
   const { id, definition } = relation;
   if (!definition.enabled || !isConstraint(definition)) return [];
-  const result = bindRule(ruleOf(definition), attributes);
+  const result = bindRule(ruleOf(definition), attributes, tables);
   if ('problem' in result) return [];
   const { name, tag, excludeSameGroup, total, operator, limit } = definition;
   return [

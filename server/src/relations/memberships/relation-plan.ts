@@ -8,6 +8,7 @@ import {
   type RelationDefinition,
   type RelationState,
   ruleOf,
+  type ValueTable,
 } from '../definitions/definitions.ts';
 import type { Membership, Memberships, PlacedMemberships } from './membership.ts';
 
@@ -96,11 +97,14 @@ export type Binding =
 /** `builds`: those that the relation has now. */
 export function planBinding(
   { definition: text, problem, active, next }: RelationRow,
-  attributes: readonly Attribute[],
+  {
+    attributes,
+    tables,
+  }: { readonly attributes: readonly Attribute[]; readonly tables: readonly ValueTable[] },
   builds: readonly { readonly id: number; readonly rule: string }[],
 ): Binding {
   const definition = JSON.parse(text) as RelationDefinition;
-  const result = bindRule(ruleOf(definition), attributes);
+  const result = bindRule(ruleOf(definition), attributes, tables);
   if ('problem' in result) {
     return result.problem === problem ? { kind: 'same' } : { kind: 'problem', problem: result.problem };
   }

@@ -1,7 +1,9 @@
 import type { ChangedCatalog } from '../../catalog/store/store.ts';
 import { announce } from '../../events/events.ts';
+import { ServiceError } from '../../kernel/errors.ts';
 import {
   byEngine,
+  type ExpectedStates,
   insertInto,
   own,
   type Program,
@@ -13,11 +15,16 @@ import {
 } from '../../storage/storage.ts';
 import {
   isIndexed,
+  listTables,
   markOfRelation,
+  markOfTable,
   type Relation,
   type RelationDefinition,
   type RemovedRelation,
+  ruleOf,
   type SavedRelation,
+  type SentTable,
+  type StoredTable,
 } from '../definitions/definitions.ts';
 import {
   type Binding,
@@ -31,7 +38,9 @@ import {
   toServed,
 } from '../memberships/memberships.ts';
 
-/** Definitions of relations; call those that change them in a transaction of the catalog. */
+import { findTable, findTables } from './table-store.ts';
+
+/** Definitions of relations, and their tables; call those that change them in a transaction of the catalog. */
 
 const RELATION = sql`select id, definition, problem, active_build as active, wanted_build as next,
   created_at as "createdAt", updated_at as "updatedAt" from relation where ${own()}`;
@@ -157,6 +166,64 @@ export function* bindRelations(catalog: ChangedCatalog, at: number): Program<num
   return unbuilt;
 }
 
+export interface SavedTable {
+  readonly table: SentTable;
+  /** Whether it is created; else one with its name is replaced. */
+  readonly isNew: boolean;
+  readonly expected?: ExpectedStates | undefined;
+  readonly at: number;
+}
+
+/**
+ * Creates or replaces a table, and binds the relations that name it anew.
+ * @returns undefined when the one to be replaced is not there @throws table_exists, changed_meanwhile
+ */
+export function* saveTable(
+  catalog: ChangedCatalog,
+  { table: { name, description, pairs }, isNew, expected, at }: SavedTable,
+): Program<StoredTable | undefined> {
+  const present = yield* findTable(name);
+  if (isNew && present !== undefined) throw new ServiceError('table_exists', { values: [name] });
+  if (!isNew && present === undefined) return undefined;
+  if (present !== undefined) refuseOtherState(expected, markOfTable(present));
+  const definition = JSON.stringify({ ...(description !== undefined && { description }), pairs });
+  yield* run(
+    isNew
+      ? insertInto(
+          'value_table',
+          'name, definition, created_at, updated_at',
+          sql`${name}, ${definition}, ${at}, ${at}`,
+        )
+      : sql`update value_table set definition = ${definition}, updated_at = ${at} where ${own()} and name = ${name}`,
+  );
+  for (const { id } of yield* listUsers(name)) yield* bindRelation(catalog, id, at);
+  catalog.affect('answers');
+  return yield* findTable(name);
+}
+
+/** @returns whether it was there @throws table_in_use, changed_meanwhile */
+export function* deleteTable(
+  catalog: ChangedCatalog,
+  { name, expected }: { readonly name: string; readonly expected?: ExpectedStates | undefined },
+): Program<boolean> {
+  const present = yield* findTable(name);
+  if (present === undefined) return false;
+  refuseOtherState(expected, markOfTable(present));
+  const users = yield* listUsers(name);
+  if (users.length > 0) {
+    const details = users.map(({ id, definition }) => `relation ${id}, ${definition.name}`);
+    throw new ServiceError('table_in_use', { values: [name], details: details.slice(0, 20) });
+  }
+  yield* run(sql`delete from value_table where ${own()} and name = ${name}`);
+  catalog.affect('answers');
+  return true;
+}
+
+/** @returns the relations whose matches name the table */
+export function* listUsers(name: string): Program<Relation[]> {
+  return (yield* listRelations()).filter(({ definition }) => listTables(ruleOf(definition)).includes(name));
+}
+
 /** @returns whether the relation's index must be built */
 function* bindRelation(catalog: ChangedCatalog, id: number, at: number): Program<boolean> {
   const relation = yield* findRow(id);
@@ -166,7 +233,8 @@ function* bindRelation(catalog: ChangedCatalog, id: number, at: number): Program
       order by id`,
   );
   const { attributes } = yield* catalog.readOntology();
-  const binding = planBinding(relation, attributes, builds);
+  const named = listTables(ruleOf(JSON.parse(relation.definition) as RelationDefinition));
+  const binding = planBinding(relation, { attributes, tables: yield* findTables(named) }, builds);
   switch (binding.kind) {
     case 'same':
       return false;

@@ -6,6 +6,7 @@ import {
   bindRule,
   isIndexed,
   isListed,
+  listTables,
   type RelationDefinition,
   ruleOf,
 } from '../definitions/definitions.ts';
@@ -98,7 +99,9 @@ export function readerOperations(catalogs: RelationCatalogs, cached: ColumnCache
         });
       }
       return catalogs.inspect({ projectId, limit: time.limit, isFresh: true }, async (catalog) => {
-        const result = bindRule(ruleOf(definition), await catalog.listAttributes());
+        const rule = ruleOf(definition);
+        const tables = await catalog.findTables(listTables(rule));
+        const result = bindRule(rule, await catalog.listAttributes(), tables);
         if ('problem' in result) return { output: result };
         const tried = { ...definition, bound: result.bound };
         const limit = readingLimit(time);

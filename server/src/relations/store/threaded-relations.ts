@@ -1,6 +1,6 @@
 import type { ChangeOrder } from '../../catalog/catalog.ts';
 import type { ChangedCatalog } from '../../catalog/store/store.ts';
-import type { Program } from '../../storage/storage.ts';
+import type { ExpectedStates, Program } from '../../storage/storage.ts';
 import type { Operation, ThreadPool } from '../../storage/threads/threads.ts';
 import type { MetRelateInput, RelateOutput } from '../answers/answers.ts';
 import type { RemovedRelation, SavedRelation } from '../definitions/definitions.ts';
@@ -18,16 +18,21 @@ import type { CatalogMark, ExplainInput, ProductRelationsInput } from '../search
 import {
   bindRelations,
   deleteRelation,
+  deleteTable,
   findRelation,
   type ListedRelations,
   listRelations,
   listUnbuilt,
+  listUsers,
   readListed,
+  type SavedTable,
   saveRelation,
+  saveTable,
 } from './definition-store.ts';
 import { applyLinks, beginLinks, freeLinks, readLinks, stageLinks } from './link-store.ts';
 import { buildPage, type ChangedIndex, dropBuilds, findUnusedBuild } from './membership-store.ts';
 import type { ReaderOperations, TriedRelation } from './relation-reader.ts';
+import { findTable, listTables } from './table-store.ts';
 
 /** How the serving thread reads. */
 export interface RelationReads {
@@ -81,6 +86,13 @@ const WRITES = {
     projectId: number,
     removed: RemovedRelation & { readonly at: number },
   ) => change(projectId, ({ catalog }) => deleteRelation(catalog, removed)),
+  saveTable: ({ change }: RelationWriter, projectId: number, saved: SavedTable) =>
+    change(projectId, ({ catalog }) => saveTable(catalog, saved)),
+  deleteTable: (
+    { change }: RelationWriter,
+    projectId: number,
+    removed: { readonly name: string; readonly expected?: ExpectedStates | undefined },
+  ) => change(projectId, ({ catalog }) => deleteTable(catalog, removed)),
   beginLinks: ({ change }: RelationWriter, projectId: number, relationId: number) =>
     change(projectId, ({ catalog }) => beginLinks(catalog, relationId)),
   stageLinks: ({ change }: RelationWriter, projectId: number, piece: StagedPiece) =>
@@ -149,6 +161,10 @@ export function createThreadedRelations(
     ...callWriters(writers),
     list: (projectId: number) => reads.read(projectId, listRelations()),
     find: (projectId: number, id: number) => reads.read(projectId, findRelation(id)),
+    findTable: (projectId: number, name: string) => reads.read(projectId, findTable(name)),
+    listTables: (projectId: number, after: string, limit: number) =>
+      reads.read(projectId, listTables(after, limit)),
+    listTableUsers: (projectId: number, name: string) => reads.read(projectId, listUsers(name)),
     listUnbuilt: (projectId: number) => reads.read(projectId, listUnbuilt()),
     /** @returns the relations for an answer, as old as answers may be; cached by catalog version: every answer needs them */
     async open(projectId: number) {

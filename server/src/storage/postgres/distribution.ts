@@ -19,7 +19,15 @@ export const DISTRIBUTED = [
     'search_walk',
   ],
   ...['undo_log', 'undo_change', 'garbage_document', 'catalog_event', 'relation', 'relation_build'],
-  ...['relation_document', 'relation_member', 'relation_link_source', 'relation_link', 'payload', 'catalog'],
+  ...[
+    'relation_document',
+    'relation_member',
+    'relation_link_source',
+    'relation_link',
+    'value_table',
+    'payload',
+    'catalog',
+  ],
 ] as const;
 
 /**

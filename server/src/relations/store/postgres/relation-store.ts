@@ -16,6 +16,7 @@ import {
   toPassed,
 } from '../relation-reader.ts';
 import { countMembers, findUploads, listTargetBuilds, listUploads, sampleMembers } from '../survey-store.ts';
+import { findTables } from '../table-store.ts';
 import {
   createThreadedRelations,
   type RelationStore,
@@ -162,6 +163,7 @@ async function openInspected(session: SqlSession, projectId: number): Promise<In
     findBuilt: async (id) => (await perform(listBuilt())).find((relation) => relation.id === id),
     listBuilt: () => perform(listBuilt()),
     listRelations: () => perform(listRelations()),
+    findTables: (names) => perform(findTables(names)),
     countList: (build) => perform(countList(build)),
   };
 }

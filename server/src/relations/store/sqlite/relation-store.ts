@@ -19,6 +19,7 @@ import {
   toPassed,
 } from '../relation-reader.ts';
 import { countMembers, findUploads, listTargetBuilds, listUploads, sampleMembers } from '../survey-store.ts';
+import { findTables } from '../table-store.ts';
 import {
   createThreadedRelations,
   type RelationReads,
@@ -99,6 +100,7 @@ function openCatalogs(files: CatalogFiles): RelationCatalogs {
           findBuilt: async (id) => file.perform(listBuilt()).find((relation) => relation.id === id),
           listBuilt: async () => file.perform(listBuilt()),
           listRelations: async () => file.perform(listRelations()),
+          findTables: async (names) => file.perform(findTables(names)),
           countList: async (build) => file.perform(countList(build)),
         }),
       );

@@ -1,0 +1,50 @@
+import { type Static, Type } from 'typebox';
+import type { Sent } from '../../http/server/server.ts';
+import { markOf } from '../../storage/storage.ts';
+import type { ValueTable } from './relation.ts';
+
+/** Source: docs/interface.md §12.9. */
+
+const closed = { additionalProperties: false } as const;
+const TableName = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
+/** Two texts each; a table is read as a whole. */
+export const PAIRS_PER_TABLE = 100_000;
+const Value = { type: 'string', minLength: 1, maxLength: 1_000, pattern: '^[^\\u0000]*$' };
+const table = {
+  name: TableName,
+  description: Type.Optional(Type.String({ maxLength: 4_096 })),
+  pairs: Type.Array(
+    Type.Unsafe<readonly [string, string]>({ type: 'array', minItems: 2, maxItems: 2, items: Value }),
+    {
+      maxItems: PAIRS_PER_TABLE,
+      description: 'value of the source, value of the target; numbers with their unit',
+    },
+  ),
+};
+
+export const SentTable = Type.Object(
+  { ...table, createdAt: Type.Optional(Type.Integer()), updatedAt: Type.Optional(Type.Integer()) },
+  { ...closed, title: 'ValueTableDefinition' },
+);
+export type SentTable = Static<typeof SentTable>;
+
+export const WireTable = Type.Object(
+  { ...table, createdAt: Type.Integer(), updatedAt: Type.Integer() },
+  { title: 'ValueTable' },
+);
+
+/** A table as it is stored. */
+export interface StoredTable extends ValueTable {
+  readonly description?: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export const toWireTable = ({ pairs, ...stored }: StoredTable) => ({
+  ...stored,
+  pairs: pairs.map(([source, target]) => [source, target] as [string, string]),
+});
+
+/** @returns the mark of what a person wrote */
+export const markOfTable = ({ name, description, pairs }: Omit<Sent<SentTable>, 'createdAt'>): string =>
+  markOf({ name, description, pairs });

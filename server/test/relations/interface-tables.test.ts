@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  createRelationCatalog,
+  product,
+  type RelationCatalog,
+  under,
+} from '../support/relations/relation-catalog.ts';
+import { assertRefused, shareService } from '../support/shared-service.ts';
+
+const service = shareService();
+
+const MOUNTS = {
+  name: 'lens-mounts',
+  pairs: [
+    ['Sony E', 'M42'],
+    ['Sony E', 'Leica M'],
+  ],
+};
+const FITS = {
+  source: under('Cameras'),
+  target: under('Lenses'),
+  match: [{ target: 'Mount', operator: 'equals', source: 'Mount', table: 'lens-mounts' }],
+};
+
+/** @param call method and path below the tables */
+function onTables(catalog: RelationCatalog, call: string, options: object = {}) {
+  const [method = '', path = ''] = call.split(' ');
+  return service().call(method, `/management/projects/${catalog.projectId}/tables${path}`, options);
+}
+
+async function createCameras(): Promise<RelationCatalog> {
+  const catalog = await createRelationCatalog(service());
+  await catalog.load(
+    product('C1', 'Cameras', { Mount: 'Sony E', Price: '600 W' }),
+    product('L1', 'Lenses', { Mount: 'Sony E' }),
+    product('L2', 'Lenses', { Mount: 'M42' }),
+    product('L3', 'Lenses', { Mount: 'Canon EF' }),
+  );
+  return catalog;
+}
+
+test('tables are created, read, listed, replaced and deleted by name (§12.9)', async () => {
+  const catalog = await createCameras();
+  const made = await onTables(catalog, 'POST', { body: MOUNTS });
+  assert.equal(made.status, 201);
+  const { createdAt, updatedAt, ...rest } = made.body;
+  assert.deepEqual(rest, MOUNTS);
+  assertRefused(await onTables(catalog, 'POST', { body: MOUNTS }), 409);
+  const second = { name: '7', description: 'by number', pairs: [] };
+  assert.equal((await onTables(catalog, 'POST', { body: second })).status, 201);
+  const { items, nextCursor } = (await onTables(catalog, 'GET')).body;
+  assert.deepEqual(
+    items.map(({ name }: { name: string }) => name),
+    ['7', 'lens-mounts'],
+  );
+  assert.equal(nextCursor, null);
+  const page = (await onTables(catalog, 'GET ?limit=1')).body;
+  assert.deepEqual([page.items.length, page.nextCursor], [1, '7']);
+  const read = await onTables(catalog, 'GET /lens-mounts');
+  assert.deepEqual(read.body, made.body);
+  const changed = { ...read.body, pairs: [['Sony E', 'M42']] };
+  const put = await onTables(catalog, 'PUT /lens-mounts', { body: changed });
+  assert.deepEqual([put.status, put.body.pairs], [200, [['Sony E', 'M42']]]);
+  const stale = { headers: { 'if-match': read.headers.get('etag') ?? '' } };
+  assertRefused(await onTables(catalog, 'DELETE /lens-mounts', stale), 412);
+  assertRefused(await onTables(catalog, 'PUT /lens-mounts', { body: second }), 400);
+  assertRefused(await onTables(catalog, 'PUT /no', { body: { name: 'no', pairs: [] } }), 404);
+  assert.equal((await onTables(catalog, 'DELETE /7')).status, 200);
+  assertRefused(await onTables(catalog, 'GET /7'), 404);
+  for (const pairs of [[['a']], [['a', 1]], [['a', 'b', 'c']], 'a', [['', 'b']]])
+    assertRefused(await onTables(catalog, 'POST', { body: { name: 'bad', pairs } }), 400);
+});
+
+test('a relation follows its table: misconfigured without, rebuilt when it changes, and it keeps it (§12.4, §12.9)', async () => {
+  const catalog = await createCameras();
+  const { id, state, problem } = await catalog.relate(FITS);
+  assert.deepEqual([state, problem], ['misconfigured', 'there is no table "lens-mounts"']);
+  await onTables(catalog, 'POST', { body: MOUNTS });
+  await catalog.settled();
+  const results = async () => (await catalog.related('C1', id))?.groups.flat();
+  assert.deepEqual(await results(), ['L1', 'L2']);
+  const refused = await onTables(catalog, 'DELETE /lens-mounts');
+  assertRefused(refused, 409);
+  assert.deepEqual(refused.body.details, [`relation ${id}, Goes with`]);
+  await onTables(catalog, 'PUT /lens-mounts', { body: { ...MOUNTS, pairs: [['Sony E', 'Canon EF']] } });
+  await catalog.settled();
+  assert.deepEqual(await results(), ['L1', 'L3']);
+  const preview = await catalog.manage('POST', '/preview', { name: 'n', tag: 't', ...FITS });
+  assert.deepEqual(preview.body.examples, [{ source: 'C1', results: [['L1'], ['L3']] }]);
+  const why = await catalog.manage('POST', `/${id}/explain`, { source: 'C1', target: 'L3' });
+  assert.deepEqual(
+    [why.body.related, why.body.match[0].table, why.body.match[0].targetValues],
+    [true, 'lens-mounts', ['Canon EF']],
+  );
+  await catalog.manage('DELETE', `/${id}`);
+  assert.equal((await onTables(catalog, 'DELETE /lens-mounts')).status, 200);
+});
+
+test('numbers in a table have their unit, any of the dimension (§12.9)', async () => {
+  const catalog = await createRelationCatalog(service());
+  await catalog.load(
+    product('S', 'Sources', { Output: '0.6 kW' }),
+    product('T1', 'Targets', { Input: '650 W' }),
+    product('T2', 'Targets', { Input: '600 W' }),
+    product('T3', 'Targets', { Input: '601 W' }),
+  );
+  await onTables(catalog, 'POST', {
+    body: {
+      name: 'powers',
+      pairs: [
+        ['600 W', '0.65 kW'],
+        ['600 m', '601 W'],
+      ],
+    },
+  });
+  const { id } = await catalog.relate({
+    ...{ source: under('Sources'), target: under('Targets') },
+    match: [{ target: 'Input', operator: 'equals', source: 'Output', table: 'powers' }],
+  });
+  assert.deepEqual((await catalog.related('S', id))?.groups.flat(), ['T1', 'T2']);
+});
