@@ -1,12 +1,14 @@
 import { readTagged } from './page.ts';
 import { choose, type ProjectChoice } from './project-choice.ts';
 import type { AnswerOf, BodyOf, CallOptions, Transport } from './transport.ts';
-import type { RelationDefinition } from './wire.ts';
+import type { RelationDefinition, ValueTableDefinition } from './wire.ts';
 
 export interface RelatedQuery extends ProjectChoice {
   readonly includeRelations?: readonly { id: number; limit?: number }[];
   readonly includeTags?: readonly { tag: string; limitPerRelation?: number }[];
   readonly explain?: boolean;
+  /** Names the attributes without a value that a product is there by. */
+  readonly assumed?: boolean;
 }
 
 /** Which products are to be used together. Source: docs/interface.md §12.10. */
@@ -21,6 +23,7 @@ export function createRelations(transport: Transport) {
     ...createDefinitions(transport),
     ...createQuestions(transport),
     ...createLinks(transport),
+    tables: createTables(transport),
   };
 }
 
@@ -30,6 +33,7 @@ function createAnswers({ sendJson, call }: Transport) {
     ...(query.includeRelations && { includeRelations: query.includeRelations }),
     ...(query.includeTags && { includeTags: query.includeTags }),
     ...(query.explain && { explain: true }),
+    ...(query.assumed && { assumed: true }),
   });
   return {
     /** @returns what goes with one product */
@@ -53,6 +57,34 @@ function createAnswers({ sendJson, call }: Transport) {
     /** @returns whether products can be used together, pair by pair, and why */
     fit: (question: FitQuestion, { projectId, ...options }: ProjectChoice = {}) =>
       call('postSearchRelationsFit', { query: choose(projectId), body: question }, options),
+  };
+}
+
+/** Tables of values that go together. Source: docs/interface.md §12.9. */
+function createTables({ call, request }: Transport) {
+  return {
+    list: (projectId: number, options: CallOptions = {}) =>
+      call('getManagementProjectsByIdTables', { path: { id: projectId } }, options),
+
+    get: (projectId: number, name: string, options: CallOptions = {}) =>
+      readTagged<AnswerOf<'getManagementProjectsByIdTablesByName'>>(
+        { request },
+        `/management/projects/${projectId}/tables/${encodeURIComponent(name)}`,
+        options,
+      ),
+
+    create: (projectId: number, table: ValueTableDefinition, options: CallOptions = {}) =>
+      call('postManagementProjectsByIdTables', { path: { id: projectId }, body: table }, options),
+
+    put: (projectId: number, table: ValueTableDefinition, options: CallOptions = {}) =>
+      call(
+        'putManagementProjectsByIdTablesByName',
+        { path: { id: projectId, name: table.name }, body: table },
+        options,
+      ),
+
+    delete: (projectId: number, name: string, options: CallOptions = {}) =>
+      call('deleteManagementProjectsByIdTablesByName', { path: { id: projectId, name } }, options),
   };
 }
 

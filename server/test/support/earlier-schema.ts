@@ -12,6 +12,7 @@ interface Step {
 
 /** Newest first. */
 const STEPS = {
+  tables: { ...{ catalog: 12, postgres: 25 }, undo: () => 'drop table value_table;' },
   oneIndex: {
     ...{ catalog: 10, postgres: 23 },
     undo: (isOwn) => {
