@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { type FitDefinition, FitOracle, type FitProduct } from '../support/relations/fit-oracle.ts';
+import { createRelationCatalog } from '../support/relations/relation-catalog.ts';
+import { shareService } from '../support/shared-service.ts';
+
+const service = shareService();
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
+type AnyBody = any;
+
+/** Few attributes and values, so that products meet, and some values that make no fact. */
+const NUMERIC = ['Width', 'Depth'];
+const TEXTS = ['Colour', 'Mount'];
+const NUMBERS = [-1, 0, 1, 1.5, 2, 3];
+const WORDS = ['red', 'Red', 'blue'];
+
+const identifiers = fc.nat({ max: 24 }).map((number) => `P${number}`);
+const paths = fc.constantFrom(['A'], ['A', 'B'], ['B']);
+const value = fc.oneof(
+  fc.record({
+    key: fc.constantFrom(...NUMERIC),
+    value: fc.constantFrom(...NUMBERS.map((one) => `${one} mm`), '2', 'wide'),
+  }),
+  fc.record({ key: fc.constantFrom(...TEXTS), value: fc.constantFrom(...WORDS) }),
+);
+const rowed = fc.tuple(value, fc.constantFrom<undefined | number>(undefined));
+const product: fc.Arbitrary<FitProduct & { name: string }> = fc
+  .record({
+    identifier: identifiers,
+    groupIdentifier: fc.constantFrom('G1', 'G2', 'G3', 'G4', 'G5'),
+    categories: fc.array(fc.record({ path: paths }), { maxLength: 2 }),
+    attributes: fc.array(
+      rowed.map(([one, row]) => (row === undefined ? one : { ...one, row })),
+      { maxLength: 6, size: 'max' },
+    ),
+  })
+  .map((fields) => ({ name: fields.identifier, ...fields }));
+
+const ORDERINGS = ['less', 'lessOrEqual', 'greater', 'greaterOrEqual'] as const;
+const COMPARISONS = ['equals', 'notEquals', ...ORDERINGS] as const;
+const condition = fc.oneof(
+  fc.record({
+    attribute: fc.constantFrom(...NUMERIC),
+    operator: fc.constantFrom(...COMPARISONS),
+    value: fc.constantFrom(...NUMBERS),
+  }),
+  fc.record({
+    attribute: fc.constantFrom(...TEXTS),
+    operator: fc.constantFrom('equals', 'notEquals'),
+    value: fc.constantFrom(...WORDS),
+  }),
+  fc.record({ attribute: fc.constantFrom(...NUMERIC, ...TEXTS), operator: fc.constant('exists') }),
+  fc.record({ category: paths }),
+  fc.record({ identifiers: fc.array(identifiers, { minLength: 1, maxLength: 8 }) }),
+);
+type Filter = FitDefinition['source'];
+const filterOf = (depth: number): fc.Arbitrary<Filter> => {
+  if (depth === 0) return condition;
+  const inner = filterOf(depth - 1);
+  return fc.oneof(
+    condition,
+    fc.record({ all: fc.array(inner, { maxLength: 3 }) }),
+    fc.record({ any: fc.array(inner, { minLength: 1, maxLength: 3 }) }),
+    fc.record({ not: inner }),
+  );
+};
+const filter = fc.oneof(fc.constant({ all: [] }), filterOf(2));
+
+const term = fc.record(
+  {
+    attribute: fc.constantFrom(...NUMERIC),
+    times: fc.constantFrom(1.2, 0.5, 2, -1),
+    plus: fc.constantFrom(0.25, 1, -1.5),
+  },
+  { requiredKeys: ['attribute'] },
+);
+const side = fc.oneof(fc.constantFrom(...NUMERIC), term);
+const missing = fc.constantFrom('fails' as const, 'passes' as const);
+const match = fc.oneof(
+  fc.record(
+    { target: side, operator: fc.constantFrom(...COMPARISONS), source: side, missing },
+    { requiredKeys: ['target', 'operator', 'source'] },
+  ),
+  fc.record(
+    {
+      target: fc.constantFrom(...TEXTS),
+      operator: fc.constantFrom('equals', 'notEquals'),
+      source: fc.constantFrom(...TEXTS),
+      missing,
+    },
+    { requiredKeys: ['target', 'operator', 'source'] },
+  ),
+);
+const element = fc.oneof(
+  { weight: 3, arbitrary: match },
+  { weight: 1, arbitrary: fc.record({ any: fc.array(match, { minLength: 2, maxLength: 3 }) }) },
+  { weight: 1, arbitrary: fc.record({ together: fc.array(match, { minLength: 2, maxLength: 3 }) }) },
+);
+const sides = { source: filter, target: filter };
+const definition = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      ...{ ...sides, match: fc.array(element, { maxLength: 2 }), excludeSameGroup: fc.boolean() },
+      constraint: fc.constant(true),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      ...{ kind: fc.constant('total' as const), ...sides, match: fc.constant([]) },
+      total: fc.tuple(term, missing).map(([one, how]) => ({ ...one, missing: how })),
+      operator: fc.constantFrom(...ORDERINGS),
+      limit: term,
+    }),
+  },
+);
+const set = fc.array(
+  fc.record(
+    { identifier: identifiers, quantity: fc.integer({ min: 1, max: 3 }) },
+    { requiredKeys: ['identifier'] },
+  ),
+  { minLength: 1, maxLength: 8, size: 'max' },
+);
+
+const SETS_PER_CATALOG = 25;
+const SETS = Number(process.env.RELATA_TEST_SETS ?? 100);
+
+test('random sets are judged as a nested loop over products and rules judges them (§12.10)', () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.record({
+        products: fc.uniqueArray(product, {
+          ...{ minLength: 10, maxLength: 20, size: 'max' },
+          selector: ({ identifier }) => identifier,
+        }),
+        definitions: fc.array(definition, { minLength: 5, maxLength: 9, size: 'max' }),
+        sets: fc.array(set, { minLength: SETS_PER_CATALOG, maxLength: SETS_PER_CATALOG, size: 'max' }),
+      }),
+      async ({ products, definitions, sets }) => {
+        const catalog = await createRelationCatalog(service());
+        const millimetres = { type: 'NUMERIC_ATTRIBUTE', unitName: 'mm' };
+        await catalog.putOntology(
+          'own',
+          ...NUMERIC.map((name) => ({ name, ...millimetres })),
+          ...TEXTS.map((name) => ({ name, type: 'TEXT_ATTRIBUTE' })),
+        );
+        await catalog.load(...products.map((one) => ({ ...one })));
+        const made: FitDefinition[] = [];
+        for (const [at, one] of definitions.entries()) {
+          const { status, body } = await catalog.manage('POST', '', { name: `R${at}`, tag: 'fit', ...one });
+          assert.equal(status, 201, JSON.stringify(body));
+          made.push({ id: body.id, ...one });
+        }
+        const oracle = new FitOracle(products, NUMERIC);
+        for (const items of sets) {
+          const { status, body } = await catalog.post('/search/relations/fit', { items });
+          assert.equal(status, 200, JSON.stringify(body));
+          assert.deepEqual(describe(body), describeExpected(oracle.judge(made, items)));
+        }
+      },
+    ),
+    {
+      numRuns: Math.ceil(SETS / SETS_PER_CATALOG),
+      interruptAfterTimeLimit: 1_200_000,
+      markInterruptAsFailure: true,
+    },
+  ));
+
+function describe({ verdict, pairs, totals, withoutRule, unknownIdentifiers }: AnyBody) {
+  return {
+    ...{ verdict, withoutRule, unknownIdentifiers },
+    pairs: pairs.map(
+      ({ relation, source, target, verdict: word, match: elements, missing: lacking }: AnyBody) => {
+        // What is unknown says why.
+        if (word === 'unknown') assert.ok(lacking.length > 0, JSON.stringify({ source, target, relation }));
+        return {
+          id: relation.id,
+          source,
+          target,
+          verdict: word,
+          match: elements.map((one: AnyBody) => one.verdict),
+        };
+      },
+    ),
+    totals: totals.map(({ relation, source, verdict: word, total }: AnyBody) => ({
+      ...{ id: relation.id, source, verdict: word },
+      parts: total.parts.map(({ identifier }: AnyBody) => identifier),
+      sum: total.sum,
+    })),
+  };
+}
+
+function describeExpected({ totals, ...judged }: ReturnType<FitOracle['judge']>) {
+  return {
+    ...judged,
+    totals: totals.map(({ sum, ...total }) => ({ ...total, sum: `${Number(sum) / 10_000} mm` })),
+  };
+}

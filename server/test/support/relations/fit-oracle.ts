@@ -1,0 +1,285 @@
+/**
+ * Whether products fit a second time, as plainly as it can be put: every pair by every rule, in words for true, false and
+ * unknown. Nothing here knows how the service does it. Source: docs/interface.md §12.3, §12.10.
+ */
+
+type Truth = 'false' | 'unknown' | 'true';
+
+/** Of all kinds that a filter or a match can be, those that the test makes. */
+export type Filter =
+  | { readonly all: readonly Filter[] }
+  | { readonly any: readonly Filter[] }
+  | { readonly not: Filter }
+  | { readonly category: readonly string[] }
+  | { readonly identifiers: readonly string[] }
+  | { readonly attribute: string; readonly operator: string; readonly value?: unknown };
+
+export interface Term {
+  readonly attribute: string;
+  readonly times?: number;
+  readonly plus?: number;
+}
+
+export interface Match {
+  readonly target: string | Term;
+  readonly operator: string;
+  readonly source: string | Term;
+  readonly missing?: 'fails' | 'passes';
+}
+
+export interface FitDefinition {
+  readonly id: number;
+  readonly kind?: 'total';
+  readonly excludeSameGroup?: boolean;
+  readonly source: Filter;
+  readonly target: Filter;
+  readonly match: readonly (
+    | Match
+    | { readonly any: readonly Match[] }
+    | { readonly together: readonly Match[] }
+  )[];
+  readonly total?: Term & { readonly missing?: 'fails' | 'passes' };
+  readonly operator?: string;
+  readonly limit?: Term;
+}
+
+export interface FitProduct {
+  readonly identifier: string;
+  readonly groupIdentifier?: string;
+  readonly categories?: readonly { readonly path: readonly string[] }[];
+  readonly attributes?: readonly { readonly key: string; readonly value: string; readonly row?: number }[];
+}
+
+interface Read {
+  readonly value: string | bigint;
+  readonly row: number | undefined;
+}
+
+/** Numbers are counted in ten-thousandths: more digits than any here has. */
+const PARTS = 10_000n;
+const toParts = (number: string | number): bigint => {
+  const [, sign = '', whole = '0', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(String(number)) ?? [];
+  return BigInt(`${sign}${whole}${fraction.padEnd(4, '0')}`);
+};
+
+/** `numeric`: attributes with the unit mm; all others are text. */
+export class FitOracle {
+  private readonly numeric: ReadonlySet<string>;
+  private readonly products: ReadonlyMap<string, FitProduct>;
+
+  constructor(products: readonly FitProduct[], numeric: readonly string[]) {
+    this.products = new Map(products.map((product) => [product.identifier, product]));
+    this.numeric = new Set(numeric);
+  }
+
+  judge(definitions: readonly FitDefinition[], items: readonly { identifier: string; quantity?: number }[]) {
+    const quantities = new Map<string, number>();
+    for (const { identifier, quantity = 1 } of items)
+      quantities.set(identifier, (quantities.get(identifier) ?? 0) + quantity);
+    const named = [...quantities.keys()];
+    const known = named.flatMap((identifier) => this.products.get(identifier) ?? []);
+    const pairs = known.flatMap((source) =>
+      known.flatMap((target) =>
+        definitions.flatMap((one) => (one.kind === 'total' ? [] : this.judgePair(one, source, target))),
+      ),
+    );
+    const totals = definitions.flatMap((one) =>
+      one.kind === 'total' ? this.judgeTotal(one, known, quantities) : [],
+    );
+    const unknownIdentifiers = named.filter((identifier) => !this.products.has(identifier));
+    return {
+      verdict: join([...pairs, ...totals], unknownIdentifiers.length > 0),
+      ...{ pairs, totals, withoutRule: listUnjudged(known, pairs, totals), unknownIdentifiers },
+    };
+  }
+
+  private judgePair(definition: FitDefinition, source: FitProduct, target: FitProduct) {
+    if (source === target) return [];
+    const isOneGroup = groupOf(source) === groupOf(target);
+    if (isOneGroup && definition.excludeSameGroup !== false) return [];
+    const sides = [this.holds(definition.source, source), this.holds(definition.target, target)];
+    if (sides.includes('false')) return [];
+    const match = definition.match.map((element) => this.judgeElement(element, source, target));
+    const isUnknown = [...sides, ...match].includes('unknown');
+    const verdict = match.includes('false') ? 'does_not_fit' : isUnknown ? 'unknown' : 'fits';
+    const words = match.map((one) => WORDS[one]);
+    return [
+      { id: definition.id, source: source.identifier, target: target.identifier, verdict, match: words },
+    ];
+  }
+
+  private judgeTotal(
+    definition: FitDefinition,
+    set: readonly FitProduct[],
+    quantities: ReadonlyMap<string, number>,
+  ) {
+    const { total, operator = '', limit } = definition;
+    if (total === undefined || limit === undefined) return [];
+    const targets = set.filter((one) => this.holds(definition.target, one) !== 'false');
+    if (targets.length === 0) return [];
+    const wantsLess = operator.startsWith('less');
+    const isMissing = targets.some(
+      (one) => total.missing !== 'passes' && this.read(one, total.attribute).length === 0,
+    );
+    const sum = targets.reduce((before, one) => {
+      const values = this.read(one, total.attribute).map(({ value }) => value as bigint);
+      // With a negative factor the largest value makes the smallest sum.
+      values.sort((a, b) => Number(a - b) * Math.sign(total.times ?? 1) * (wantsLess ? 1 : -1));
+      return before + (values[0] ?? 0n) * BigInt(quantities.get(one.identifier) ?? 1);
+    }, 0n);
+    const standing = least(targets.map((one) => this.holds(definition.target, one)));
+    const judgeSource = (source: FitProduct, side: Truth): Truth => {
+      const limits = this.readTerm(source, limit);
+      const isHeld = limits.some(({ value }) => compare(compute(sum, total), operator, value));
+      if (limits.length === 0 || (isMissing && isHeld === wantsLess)) return 'unknown';
+      return isHeld ? least([side, standing]) : 'false';
+    };
+    return set.flatMap((source) => {
+      const side = this.holds(definition.source, source);
+      if (side === 'false') return [];
+      const parts = targets.map(({ identifier }) => identifier);
+      const verdict = WORDS[judgeSource(source, side)];
+      return [{ id: definition.id, source: source.identifier, verdict, parts, sum }];
+    });
+  }
+
+  private judgeElement(
+    element: FitDefinition['match'][number],
+    source: FitProduct,
+    target: FitProduct,
+  ): Truth {
+    const judge = (match: Match) =>
+      judgeMatch(match, this.readTerm(source, match.source), this.readTerm(target, match.target));
+    if ('any' in element) return greatest(element.any.map(judge));
+    if (!('together' in element)) return judge(element);
+    // The best of all rows of the one with all rows of the other.
+    const sources = this.listRows(
+      source,
+      element.together.map((one) => one.source),
+    );
+    const targets = this.listRows(
+      target,
+      element.together.map((one) => one.target),
+    );
+    return greatest(
+      sources.flatMap((from) =>
+        targets.map((to) =>
+          least(element.together.map((match, at) => judgeMatch(match, from[at] ?? [], to[at] ?? []))),
+        ),
+      ),
+    );
+  }
+
+  /** Each row that is named, or one, with one value of each attribute: of the row, or without one. */
+  private listRows(product: FitProduct, terms: readonly (string | Term)[]): (readonly Read[])[][] {
+    const names = [...new Set(terms.map(nameOf))];
+    const all = names.flatMap((name) => this.read(product, name));
+    const rows = [...new Set(all.flatMap(({ row }) => row ?? []))];
+    return (rows.length === 0 ? [undefined] : rows).flatMap((row) => {
+      let chosen: Map<string, Read>[] = [new Map()];
+      for (const name of names) {
+        const own = this.read(product, name).filter((one) => one.row === undefined || one.row === row);
+        if (own.length > 0)
+          chosen = chosen.flatMap((before) => own.map((one) => new Map(before).set(name, one)));
+      }
+      return chosen.map((values) =>
+        terms.map((term) => {
+          const read = values.get(nameOf(term));
+          return read === undefined ? [] : [{ ...read, value: compute(read.value, term) }];
+        }),
+      );
+    });
+  }
+
+  private readTerm(product: FitProduct, term: string | Term): Read[] {
+    return this.read(product, nameOf(term)).map((read) => ({ ...read, value: compute(read.value, term) }));
+  }
+
+  private read({ attributes = [] }: FitProduct, name: string): Read[] {
+    return attributes.flatMap(({ key, value, row }): Read[] => {
+      if (key !== name) return [];
+      if (!this.numeric.has(name)) return [{ value, row }];
+      const [, number] = /^(-?\d+(?:\.\d+)?) mm$/.exec(value) ?? [];
+      return number === undefined ? [] : [{ value: toParts(number), row }];
+    });
+  }
+
+  private holds(filter: Filter, product: FitProduct): Truth {
+    if ('all' in filter) return least(filter.all.map((one) => this.holds(one, product)));
+    if ('any' in filter) return greatest(filter.any.map((one) => this.holds(one, product)));
+    if ('not' in filter) return OPPOSITE[this.holds(filter.not, product)];
+    if ('identifiers' in filter) return `${filter.identifiers.includes(product.identifier)}`;
+    if ('category' in filter) {
+      const { categories = [] } = product;
+      return `${categories.some(({ path }) => filter.category.every((name, at) => path[at] === name))}`;
+    }
+    const values = this.read(product, filter.attribute);
+    if (filter.operator === 'exists') return `${values.length > 0}`;
+    if (values.length === 0) return 'unknown';
+    const wanted = typeof filter.value === 'number' ? toParts(filter.value) : String(filter.value);
+    return `${values.some(({ value }) => compare(value, filter.operator, wanted))}`;
+  }
+}
+
+interface Judged {
+  readonly verdict: string;
+}
+
+function join(judged: readonly Judged[], isAnyUnknown: boolean): string {
+  const words = judged.map(({ verdict }) => verdict);
+  if (words.includes('does_not_fit')) return 'does_not_fit';
+  if (isAnyUnknown || words.includes('unknown')) return 'unknown';
+  return words.length > 0 ? 'fits' : 'no_rule';
+}
+
+/** @returns the pairs of which neither a pair nor a total says anything */
+function listUnjudged(
+  known: readonly FitProduct[],
+  pairs: readonly { source: string; target: string }[],
+  totals: readonly { source: string; parts: readonly string[] }[],
+): string[][] {
+  const isSaid = (a: string, b: string) =>
+    pairs.some(({ source, target }) => source === a && target === b) ||
+    totals.some(({ source, parts }) => source === a && parts.includes(b));
+  const names = known.map(({ identifier }) => identifier);
+  return names.flatMap((a, at) =>
+    names.slice(at + 1).flatMap((b) => (isSaid(a, b) || isSaid(b, a) ? [] : [[a, b]])),
+  );
+}
+
+const WORDS = { false: 'does_not_fit', unknown: 'unknown', true: 'fits' } as const;
+const OPPOSITE = { false: 'true', unknown: 'unknown', true: 'false' } as const;
+const ORDER: readonly Truth[] = ['false', 'unknown', 'true'];
+const least = (truths: readonly Truth[]): Truth => ORDER.find((one) => truths.includes(one)) ?? 'true';
+const greatest = (truths: readonly Truth[]): Truth =>
+  ORDER.findLast((one) => truths.includes(one)) ?? 'false';
+
+const groupOf = ({ identifier, groupIdentifier }: FitProduct) => groupIdentifier ?? identifier;
+const nameOf = (term: string | Term) => (typeof term === 'string' ? term : term.attribute);
+
+function compute(value: string | bigint, term: string | Term): string | bigint {
+  if (typeof term === 'string' || typeof value === 'string') return value;
+  return (value * toParts(term.times ?? 1)) / PARTS + toParts(term.plus ?? 0);
+}
+
+function judgeMatch(match: Match, source: readonly Read[], target: readonly Read[]): Truth {
+  if (source.length === 0 || target.length === 0) return match.missing === 'passes' ? 'true' : 'unknown';
+  return `${target.some((a) => source.some((b) => compare(a.value, match.operator, b.value)))}`;
+}
+
+function compare(a: string | bigint, operator: string, b: string | bigint): boolean {
+  switch (operator) {
+    case 'equals':
+      return a === b;
+    case 'notEquals':
+      return a !== b;
+    case 'less':
+      return a < b;
+    case 'lessOrEqual':
+      return a <= b;
+    case 'greater':
+      return a > b;
+    default:
+      return a >= b;
+  }
+}
