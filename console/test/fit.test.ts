@@ -52,3 +52,64 @@ test('products are put together by their words, judged pair by pair, and one tha
   await page.getByRole('heading', { name: 'Ontology' }).waitFor();
   assert.equal(await page.getByLabel('Attribute contains').inputValue(), 'Shank');
 });
+
+test('the sentence says constraints, unknown values, what is reckoned, alternatives, and totals (§12.1, §12.3, §12.10)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const id = await makeExampleProject(service, 'Sentence');
+  const [relation] = await service.relata.relations.list(id);
+  const page = await enter(`#/projects/${id}/relations/${relation?.id}`);
+  await page.getByRole('switch', { name: 'Must hold to fit' }).click();
+  await page.getByRole('button', { name: /^Shank is the requested product/ }).click();
+  await page.getByText('Missing values and tables').click();
+  await page.getByRole('switch', { name: 'Or unknown' }).click();
+  await page.getByRole('button', { name: 'Or another match' }).click();
+  const fill = async (label: string, at: number, value: string) => {
+    await page.getByLabel(label, { exact: true }).nth(at).fill(value);
+    await page.keyboard.press('Enter');
+    await page.getByLabel(label, { exact: true }).first().waitFor({ state: 'detached' });
+  };
+  await page.getByLabel('Attribute of the result', { exact: true }).nth(1).fill('Diameter');
+  await page.getByLabel('Attribute of the requested product', { exact: true }).nth(1).fill('Diameter');
+  await page.getByText('Reckon: Attribute of the requested product').nth(1).click();
+  await page.getByLabel('Times', { exact: true }).last().fill('1.2');
+  await page.getByLabel('Plus', { exact: true }).last().fill('10 mm');
+  await page
+    .getByText(/, or unknown or Diameter is 1\.2 times its Diameter plus 10 mm/)
+    .first()
+    .waitFor();
+  await page.keyboard.press('Escape');
+  assert.deepEqual(await findBarriers(page), []);
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('The relation is saved').waitFor();
+  const stored = await service.relata.relations.get(id, relation?.id ?? 0);
+  assert.deepEqual(
+    [stored.value.constraint, stored.value.match],
+    [
+      true,
+      [
+        {
+          any: [
+            { target: 'Shank', operator: 'equals', source: 'Chuck', missing: 'passes' },
+            {
+              ...{ target: 'Diameter', operator: 'equals' },
+              source: { attribute: 'Diameter', times: 1.2, plus: '10 mm' },
+            },
+          ],
+        },
+      ],
+    ],
+  );
+
+  await page.goto(`${page.url().split('#')[0]}#/projects/${id}/relations/new`);
+  await page.getByLabel('Kind').selectOption('total');
+  await page.getByLabel('Name', { exact: true }).fill('Width of all');
+  await page.getByLabel('Tag', { exact: true }).fill('total');
+  await page.getByRole('button', { name: /^the sum of …/ }).click();
+  await fill('Attribute to add up', 0, 'Diameter');
+  await page.getByRole('button', { name: /^is at most its …/ }).click();
+  await fill('Attribute of the limit', 0, 'Voltage');
+  await page.getByRole('button', { name: 'Create the relation' }).click();
+  await page.getByRole('heading', { name: 'Width of all' }).waitFor();
+  const total = (await service.relata.relations.list(id)).find(({ kind }) => kind === 'total');
+  assert.deepEqual([total?.total, total?.limit], [{ attribute: 'Diameter' }, { attribute: 'Voltage' }]);
+});

@@ -93,6 +93,9 @@ export const de: Readonly<Record<string, string>> = {
     'Ein Lauf würde bei der ersten Zeile enden, die kein Produkt ergibt, und nichts ändern. Berichtigen Sie die Zuordnung oder die Datei, oder wählen Sie unten, solche Zeilen auszulassen.',
   'A server, by SFTP': 'Ein Server, über SFTP',
   'A test event is sent': 'Ein Testereignis ist gesendet',
+  'A total judges whole sets under “Does it fit?”. It relates no products.':
+    'Eine Summe urteilt über ganze Zusammenstellungen unter „Passt das?“. Sie verknüpft keine Produkte.',
+  'A total over a set of products': 'Eine Summe über zusammengestellte Produkte',
   'A value that a rule needs is missing.': 'Ein Wert, den eine Regel braucht, fehlt.',
   API: 'API',
   'API access': 'API-Zugriff',
@@ -154,9 +157,11 @@ export const de: Readonly<Record<string, string>> = {
   Attempts: 'Versuche',
   Attribute: 'Attribut',
   'Attribute contains': 'Attribut enthält',
+  'Attribute of the limit': 'Attribut der Grenze',
   'Attribute of the requested product': 'Attribut des angefragten Produkts',
   'Attribute of the result': 'Attribut des Ergebnisses',
   'Attribute or field': 'Attribut oder Feld',
+  'Attribute to add up': 'Attribut, das summiert wird',
   Attributes: 'Attribute',
   'Attributes of {identifier}': 'Attribute von {identifier}',
   'Attributes with their types and units: they say how uploaded values become facts.':
@@ -230,6 +235,7 @@ export const de: Readonly<Record<string, string>> = {
     'Wählen Sie den Namen, den andere sehen, und ein Passwort.',
   'Choose two products to see what relates them, and what is missing.':
     'Wählen Sie zwei Produkte, um zu sehen, was sie verbindet und was fehlt.',
+  'Choose what is added up, and the limit.': 'Wählen Sie, was summiert wird, und die Grenze.',
   'Choose {identifier}': '{identifier} wählen',
   'Choose …': 'Auswählen …',
   Clear: 'Leeren',
@@ -265,6 +271,7 @@ export const de: Readonly<Record<string, string>> = {
   'Copy the tag {tag}': 'Schlagwort {tag} kopieren',
   'Copy these identifiers': 'Diese Kennungen kopieren',
   'Copy: {label}': 'Kopieren: {label}',
+  'Count a missing value as nothing': 'Einen fehlenden Wert als nichts zählen',
   'Count again': 'Neu zählen',
   'Counted in a sample of {count, plural, one {# product} other {# products}}.':
     'Gezählt in einer Stichprobe von {count, plural, one {# Produkt} other {# Produkten}}.',
@@ -403,6 +410,7 @@ export const de: Readonly<Record<string, string>> = {
   Folder: 'Ordner',
   'Follow the new name': 'Folgen dem neuen Namen',
   'For developers': 'Für Entwickler',
+  'For {source}, {total} of {target} {limit}.': 'Für {source} gilt: {total} der Produkte {target} {limit}.',
   Format: 'Format',
   'Former secret': 'Früheres Geheimnis',
   Found: 'Gefunden',
@@ -448,10 +456,12 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# Produkt} other {# Produkte}} importieren',
   'Import …': 'Importieren …',
   Imported: 'Importiert',
+  'In one row with another match': 'In einer Zeile mit einer weiteren Übereinstimmung',
   'Incremental: products are added and replaced': 'Inkrementell: Produkte werden hinzugefügt und ersetzt',
   'Instead of {name}': 'Statt {name}',
   Invitations: 'Einladungen',
   'Invite somebody': 'Jemanden einladen',
+  'It also holds where one of the two has no value.': 'Sie gilt auch, wo eines der beiden keinen Wert hat.',
   'It cannot change once the relation is created.':
     'Sie kann nicht mehr geändert werden, wenn die Beziehung erstellt ist.',
   'It cannot work.': 'Sie kann nicht funktionieren.',
@@ -556,6 +566,7 @@ export const de: Readonly<Record<string, string>> = {
   'Minimum products': 'Mindestzahl Produkte',
   'Minute, hour, day of the month, month, day of the week.':
     'Minute, Stunde, Tag des Monats, Monat, Wochentag.',
+  'Missing values and tables': 'Fehlende Werte und Tabellen',
   Mode: 'Modus',
   Monday: 'Montag',
   'More than {most, number} products are found. So many are one commit, which can be undone: narrow the filters, or send a full update.':
@@ -564,6 +575,7 @@ export const de: Readonly<Record<string, string>> = {
     'Mehr: die Regel als Formular, mit Gruppen von Bedingungen',
   'Most frequent values:': 'Häufigste Werte:',
   'Move {name} up': '{name} nach oben',
+  'Must hold to fit': 'Muss gelten, damit es passt',
   NDJSON: 'NDJSON',
   Name: 'Name',
   'Name in this locale': 'Name in dieser Locale',
@@ -682,6 +694,9 @@ export const de: Readonly<Record<string, string>> = {
   'Open the navigation': 'Navigation öffnen',
   'Open the product': 'Produkt öffnen',
   'OpenAI product feed': 'OpenAI-Produktfeed',
+  'Or a pair of this table': 'Oder ein Paar dieser Tabelle',
+  'Or another match': 'Oder eine andere Übereinstimmung',
+  'Or unknown': 'Oder unbekannt',
   'Order of products': 'Reihenfolge der Produkte',
   'Other images': 'Weitere Bilder',
   'Other product': 'Anderes Produkt',
@@ -709,6 +724,7 @@ export const de: Readonly<Record<string, string>> = {
   Pipeline: 'Pipeline',
   Pipelines: 'Pipelines',
   'Please check': 'Bitte prüfen',
+  Plus: 'Plus',
   Port: 'Port',
   Preview: 'Vorschau',
   'Preview of the first rows': 'Vorschau der ersten Zeilen',
@@ -721,6 +737,8 @@ export const de: Readonly<Record<string, string>> = {
   'Products found': 'Gefundene Produkte',
   'Products of the last large change may be missing.': 'Produkte der letzten großen Änderung können fehlen.',
   'Products of the same group are not results.': 'Produkte derselben Gruppe sind keine Ergebnisse.',
+  'Products on its two sides must satisfy it to be used together.':
+    'Produkte auf ihren beiden Seiten müssen sie erfüllen, um zusammen verwendet zu werden.',
   'Products over time, at last {products}': 'Produkte im Zeitverlauf, zuletzt {products}',
   'Products that are not valid': 'Ungültige Produkte',
   'Products that go out': 'Ausgegebene Produkte',
@@ -753,6 +771,7 @@ export const de: Readonly<Record<string, string>> = {
   'Reading the attributes …': 'Attribute werden gelesen …',
   'Reasons for the suggestion': 'Gründe für den Vorschlag',
   'Recently deleted': 'Kürzlich gelöscht',
+  'Reckon: {label}': 'Rechnen: {label}',
   Region: 'Region',
   'Rejected rows': 'Abgelehnte Zeilen',
   Relata: 'Relata',
@@ -989,6 +1008,7 @@ export const de: Readonly<Record<string, string>> = {
     'Der Schlüssel wurde erstellt, aber sein Wert ging bei der Übertragung verloren. Löschen Sie ihn und erstellen Sie einen neuen.',
   'The key “First products” is shown only now. You can delete it under API access.':
     'Der Schlüssel „Erste Produkte“ wird nur jetzt angezeigt. Sie können ihn unter API-Zugriff löschen.',
+  'The limit': 'Die Grenze',
   'The link of the invitation': 'Der Link der Einladung',
   'The links were not stored.': 'Die Verknüpfungen wurden nicht gespeichert.',
   'The links were stored': 'Die Verknüpfungen wurden gespeichert',
@@ -1100,6 +1120,7 @@ export const de: Readonly<Record<string, string>> = {
   Thursday: 'Donnerstag',
   Time: 'Zeit',
   'Time zone': 'Zeitzone',
+  Times: 'Mal',
   To: 'Zu',
   'To be deleted: {count, plural, one {# product} other {# products}}':
     'Zu löschen: {count, plural, one {# Produkt} other {# Produkte}}',
@@ -1160,6 +1181,7 @@ export const de: Readonly<Record<string, string>> = {
   'What each relation says': 'Was jede Beziehung sagt',
   'What each rule says': 'Was jede Regel sagt',
   'What goes together': 'Was zusammengehört',
+  'What is added up': 'Was summiert wird',
   'What is missing': 'Was fehlt',
   'What it finds': 'Was sie findet',
   'What it gives': 'Was er liefert',
@@ -1224,6 +1246,12 @@ export const de: Readonly<Record<string, string>> = {
     'ein Produkt in der Form eines Uploads, in einer JSON-Liste oder eines pro Zeile; ohne Zuordnung',
   'a relation cannot work any more': 'eine Beziehung funktioniert nicht mehr',
   'a relation changed': 'eine Beziehung hat sich geändert',
+  'a row a group, which is a product of Shopify, by its Handle; complementary and related products as the metafields of Search & Discovery':
+    'eine Zeile je Gruppe, die ein Produkt von Shopify ist, nach ihrem Handle; ergänzende und verwandte Produkte als Metafelder von Search & Discovery',
+  'a row a product by its SKU, with its cross-sells and upsells by SKU':
+    'eine Zeile je Produkt nach seiner SKU, mit Cross-Sells und Upsells nach SKU',
+  'a row a product by its sku, with its related, cross-sell and up-sell products':
+    'eine Zeile je Produkt nach seiner sku, mit verwandten, Cross-Sell- und Up-Sell-Produkten',
   'a row is a line; columns by the header, or Column 1, … with headerRow 0':
     'eine Zeile der Datei ist eine Zeile; Spalten nach der Kopfzeile oder Column 1, … bei Kopfzeile 0',
   'a row is a line; columns by the header, separated by tabs':
@@ -1333,6 +1361,7 @@ export const de: Readonly<Record<string, string>> = {
   'first row that may hold the names of the columns; default: the first one that is no title; 0: none does, and they are Column 1, …':
     'erste Zeile, die die Namen der Spalten enthalten kann; sonst die erste, die kein Titel ist; 0: keine, die Spalten heißen dann Column 1, …',
   fits: 'passt',
+  'for example 100 W': 'zum Beispiel 100 W',
   'for {host}, {used}': 'für {host}, {used}',
   'found by itself': 'wird erkannt',
   'from this product': 'von diesem Produkt',
@@ -1354,11 +1383,13 @@ export const de: Readonly<Record<string, string>> = {
   'in 7 days': 'in 7 Tagen',
   'in a day': 'an einem Tag',
   'in one row': 'in einer Zeile',
+  'in one row {matches}': 'in einer Zeile {matches}',
   'in parts': 'in Teilen',
   'in place of a password, in the form of PEM or OpenSSH. Answers show *** in its place; ***, sent back, keeps it as long as host and port stay':
     'anstelle eines Passworts, als PEM oder im Format von OpenSSH. Antworten zeigen stattdessen ***; wird *** zurückgesendet, bleibt der Wert erhalten, solange Host und Port gleich bleiben',
   'in the host name': 'im Hostnamen',
   'in the path': 'im Pfad',
+  'in the same row': 'in derselben Zeile',
   invitation: 'Einladung',
   is: 'ist',
   'is at least': 'ist mindestens',
@@ -1374,6 +1405,7 @@ export const de: Readonly<Record<string, string>> = {
   'is there': 'ist vorhanden',
   'it has no category': 'es hat keine Kategorie',
   'its group': 'seine Gruppe',
+  'its {attribute}': 'sein {attribute}',
   'just now': 'gerade eben',
   'keys that lead to the list, also through other lists, as data.products; $ for the root; default: the list whose elements look most like products':
     'Schlüssel, die zur Liste führen, auch durch andere Listen, wie data.products; $ für die Wurzel; Vorgabe: die Liste, deren Elemente am ehesten wie Produkte aussehen',
@@ -1488,6 +1520,7 @@ export const de: Readonly<Record<string, string>> = {
   'the ontology does not know this key': 'die Ontologie kennt diesen Schlüssel nicht',
   'the product is one of {identifiers}': 'Produkt ist eines von {identifiers}',
   'the settings of the project': 'die Einstellungen des Projekts',
+  'the sum of {attribute}': 'die Summe von {attribute}',
   'the sum of {attribute} ({sum})': 'die Summe von {attribute} ({sum})',
   'the table with its columns, as CSV': 'die Tabelle mit ihren Spalten, als CSV',
   'the time was over': 'die Zeit war um',
@@ -1704,6 +1737,8 @@ export const de: Readonly<Record<string, string>> = {
   '{what} would need a value': '{what} bräuchte einen Wert',
   '{what}, {ago}, by {who}: {counts}': '{what}, {ago}, von {who}: {counts}',
   '{words}, or by the table {table}': '{words}, oder nach der Tabelle {table}',
+  '{words}, or one from the table <b>{table}</b>': '{words}, oder eines aus der Tabelle <b>{table}</b>',
+  '{words}, or unknown': '{words}, oder unbekannt',
   '“{name}” is a pipeline now: send the next file there.':
     '„{name}“ ist jetzt eine Pipeline: Senden Sie die nächste Datei dorthin.',
 };

@@ -10,6 +10,7 @@ import { useProject } from '../state/project.ts';
 import { RelationLinks } from './relation-links.tsx';
 import { RelationParts } from './relation-parts.tsx';
 import { RelationSentence } from './relation-sentence.tsx';
+import { TotalSentence } from './total-sentence.tsx';
 
 interface Shape {
   draft: RelationDefinition;
@@ -21,16 +22,29 @@ interface Shape {
 /** A rule as a sentence. */
 export function RelationRule({ draft, onChange, onOpenForm }: Shape & { onOpenForm(): void }) {
   const attributes = useAttributes();
+  const Sentence = draft.kind === 'total' ? TotalSentence : RelationSentence;
   return (
     <Fields>
       <Card title={t('What goes together')}>
-        <RelationSentence draft={draft} attributes={attributes} onChange={onChange} onOpenForm={onOpenForm} />
-        {['/source', '/target', '/match', '/sort'].map((place) => (
+        <Sentence draft={draft} attributes={attributes} onChange={onChange} onOpenForm={onOpenForm} />
+        {['/source', '/target', '/match', '/sort', '/total', '/limit'].map((place) => (
           <Refused key={place} place={place} />
         ))}
-        <div className="fields">
-          <Ways draft={draft} onChange={onChange} />
-        </div>
+        {draft.kind === 'total' ? (
+          <p className="soft small">
+            {t('A total judges whole sets under “Does it fit?”. It relates no products.')}
+          </p>
+        ) : (
+          <div className="fields">
+            <Ways draft={draft} onChange={onChange} />
+            <SwitchField
+              label={t('Must hold to fit')}
+              hint={t('Products on its two sides must satisfy it to be used together.')}
+              checked={draft.constraint ?? false}
+              onChange={(constraint) => onChange({ constraint })}
+            />
+          </div>
+        )}
       </Card>
     </Fields>
   );
@@ -89,10 +103,11 @@ function Basics({ draft, relationId, onChange }: Shape) {
         choices={[
           ['rule', t('A rule that finds products')],
           ['links', t('Links that you list')],
+          ['total', t('A total over a set of products')],
         ]}
         value={draft.kind ?? 'rule'}
         disabled={relationId !== undefined}
-        onChange={(event) => onChange(emptyOf(event.target.value as 'rule' | 'links'))}
+        onChange={(event) => onChange(emptyOf(event.target.value as 'rule'))}
       />
       <div className="fields">
         <TextField
@@ -152,10 +167,16 @@ function Ways({ draft, onChange }: Shape) {
   );
 }
 
-/** A relation of links has no filters, no matches and no sort. */
-const emptyOf = (kind: 'rule' | 'links'): Partial<RelationDefinition> => ({
+/** A relation of links has no filters, no matches and no sort; a total has a sum and a limit. */
+const emptyOf = (kind: NonNullable<RelationDefinition['kind']>): Partial<RelationDefinition> => ({
   ...{ kind, source: EVERY_PRODUCT, target: EVERY_PRODUCT, match: [], sort: [] },
+  ...(kind === 'total'
+    ? { total: { attribute: '' }, operator: 'lessOrEqual' as const, limit: { attribute: '' }, twoWay: false }
+    : NO_TOTAL),
 });
+
+/** Sent as JSON, they are left out. */
+const NO_TOTAL = { total: undefined, operator: undefined, limit: undefined, constraint: undefined } as object;
 
 /** Why a part was refused. */
 function Refused({ place }: { place: string }) {

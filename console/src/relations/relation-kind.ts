@@ -28,7 +28,8 @@ const nameParts = (): PartNames<RelationDefinition> => ({
   },
   ...{ twoWay: t('Both ways'), excludeSameGroup: t('Exclude variants') },
   ...{ source: t('From these products'), target: t('To these products'), match: t('What must match') },
-  ...{ sort: t('Sort order'), names: t('Names for shoppers') },
+  ...{ sort: t('Sort order'), names: t('Names for shoppers'), constraint: t('Must hold to fit') },
+  ...{ total: t('What is added up'), operator: t('Comparison'), limit: t('The limit') },
 });
 
 export const RELATION: Kind<Relation, RelationDefinition> = {
@@ -43,7 +44,7 @@ export const RELATION: Kind<Relation, RelationDefinition> = {
   isBusy: ({ state }) => state === 'building',
   canUndo: true,
   findDoubt: (definition) =>
-    definition.kind !== 'links' && definition.enabled !== false && isEveryPair(definition)
+    (definition.kind ?? 'rule') === 'rule' && definition.enabled !== false && isEveryPair(definition)
       ? t(
           'This relation has no condition: it relates every product to every other one. Save it all the same?',
         )

@@ -5,14 +5,9 @@ import { FilterEditor } from '../parts/forms/filter-editor.tsx';
 import { Rows } from '../parts/forms/rows.tsx';
 import { AttributeField } from '../parts/forms/suggest-field.tsx';
 import { Card } from '../parts/page.tsx';
-import {
-  EVERY_PRODUCT,
-  listDirections,
-  listMatchOperators,
-  nameMatched,
-  OWN_FIELDS,
-} from '../rules/filters.ts';
+import { EVERY_PRODUCT, listDirections, OWN_FIELDS } from '../rules/filters.ts';
 import { useAttributes } from '../state/attributes.ts';
+import { BLANK_MATCH, MatchEditor, type MatchElement } from './match-editor.tsx';
 
 interface Shape {
   draft: RelationDefinition;
@@ -38,8 +33,12 @@ export function RelationParts({ draft, onChange }: Shape) {
           onChange={(target) => onChange({ target })}
         />
       </Card>
-      <Matches draft={draft} onChange={onChange} attributes={attributes} />
-      <Sorts draft={draft} onChange={onChange} attributes={attributes} />
+      {draft.kind !== 'total' && (
+        <>
+          <Matches draft={draft} onChange={onChange} attributes={attributes} />
+          <Sorts draft={draft} onChange={onChange} attributes={attributes} />
+        </>
+      )}
     </Fields>
   );
 }
@@ -59,34 +58,12 @@ function Matches({ draft, onChange, attributes }: WithAttributes) {
       <Rows
         values={match}
         removing={t('Remove this match')}
-        kinds={{ [t('Match')]: { target: '', operator: 'equals' as const, source: '' } }}
+        kinds={{ [t('Match')]: BLANK_MATCH as MatchElement }}
         onChange={(next) => onChange({ match: [...next] })}
       >
         {({ value, change, remove }) => (
-          <div className="filter-row three">
-            <AttributeField
-              label={t('Attribute of the result')}
-              placeholder={t('Attribute of the result')}
-              isQuiet
-              value={nameMatched(value.target)}
-              choices={names}
-              onChange={(target) => change({ ...value, target })}
-            />
-            <SelectField
-              label={t('Comparison')}
-              isQuiet
-              choices={listMatchOperators()}
-              value={value.operator ?? 'equals'}
-              onChange={(event) => change({ ...value, operator: event.target.value as 'equals' })}
-            />
-            <AttributeField
-              label={t('Attribute of the requested product')}
-              placeholder={t('Attribute of the requested product')}
-              isQuiet
-              value={nameMatched(value.source)}
-              choices={names}
-              onChange={(source) => change({ ...value, source })}
-            />
+          <div className="filter-row">
+            <MatchEditor element={value} names={names} onChange={change} />
             {remove}
           </div>
         )}

@@ -9,15 +9,13 @@ import {
   EVERY_PRODUCT,
   isWholeMatch,
   listDirections,
-  listMatchOperators,
-  nameMatched,
   OWN_FIELDS,
 } from '../rules/filters.ts';
+import { BLANK_MATCH, MatchEditor, type MatchElement, sayElement } from './match-editor.tsx';
 import { AddChip, OpenChipContext, SentenceChip } from './sentence-chip.tsx';
 import { joinList } from './sentence-lists.tsx';
 import { saySide } from './sentence-side.tsx';
 
-type Match = NonNullable<RelationDefinition['match']>[number];
 type Sort = NonNullable<RelationDefinition['sort']>[number];
 
 interface Shape {
@@ -79,41 +77,25 @@ interface ListShape<Part> {
   onChange(parts: Part[]): void;
 }
 
-function Matches({ match, attributes, onChange }: ListShape<Match> & { match: readonly Match[] }) {
+function Matches({
+  match,
+  attributes,
+  onChange,
+}: ListShape<MatchElement> & { match: readonly MatchElement[] }) {
   const names = [...attributes.map(({ name }) => name), ...OWN_FIELDS];
-  const chips = match.map((one, at) => {
-    const change = (changed: Partial<Match>) => onChange(match.with(at, { ...one, ...changed }));
-    return (
-      <SentenceChip
-        key={at}
-        place={`match ${at}`}
-        label={t('What must match')}
-        words={sayMatch(one)}
-        isBlank={one.target === '' && one.source === ''}
-        isUnfinished={!isWholeMatch(one)}
-        onRemove={() => onChange(match.toSpliced(at, 1))}
-      >
-        <AttributeField
-          label={t('Attribute of the result')}
-          value={nameMatched(one.target)}
-          choices={names}
-          onChange={(target) => change({ target })}
-        />
-        <SelectField
-          label={t('Comparison')}
-          choices={listMatchOperators()}
-          value={one.operator ?? 'equals'}
-          onChange={(event) => change({ operator: event.target.value as 'equals' })}
-        />
-        <AttributeField
-          label={t('Attribute of the requested product')}
-          value={nameMatched(one.source)}
-          choices={names}
-          onChange={(source) => change({ source })}
-        />
-      </SentenceChip>
-    );
-  });
+  const chips = match.map((one, at) => (
+    <SentenceChip
+      key={at}
+      place={`match ${at}`}
+      label={t('What must match')}
+      words={sayElement(one)}
+      isBlank={one.target === '' && one.source === ''}
+      isUnfinished={!isWholeMatch(one)}
+      onRemove={() => onChange(match.toSpliced(at, 1))}
+    >
+      <MatchEditor element={one} names={names} onChange={(next) => onChange(match.with(at, next))} />
+    </SentenceChip>
+  ));
   return (
     <>
       {joinList(chips, 'conjunction')}
@@ -121,35 +103,13 @@ function Matches({ match, attributes, onChange }: ListShape<Match> & { match: re
         place={`match ${match.length}`}
         label={t('Add a match')}
         words={match.length === 0 ? t('with nothing to match') : undefined}
-        onAdd={() => onChange([...match, { target: '', operator: 'equals', source: '' }])}
+        onAdd={() => onChange([...match, BLANK_MATCH])}
       />
     </>
   );
 }
 
 const bold = (words: ReactNode) => <b>{words}</b>;
-
-/** A whole clause for each comparison: languages put the verb in other places. */
-function sayMatch({ target: left, operator = 'equals', source: right }: Match): ReactNode {
-  const [target, source] = [nameMatched(left) || '…', nameMatched(right) || '…'];
-  const parts = { b: bold, target, source };
-  if (operator === 'equals' && target === source && target !== '…')
-    return rich('<b>{target}</b> is the same', parts);
-  switch (operator) {
-    case 'equals':
-      return rich('<b>{target}</b> is the requested product’s <b>{source}</b>', parts);
-    case 'notEquals':
-      return rich('<b>{target}</b> is not the requested product’s <b>{source}</b>', parts);
-    case 'less':
-      return rich('<b>{target}</b> is less than the requested product’s <b>{source}</b>', parts);
-    case 'lessOrEqual':
-      return rich('<b>{target}</b> is at most the requested product’s <b>{source}</b>', parts);
-    case 'greater':
-      return rich('<b>{target}</b> is more than the requested product’s <b>{source}</b>', parts);
-    case 'greaterOrEqual':
-      return rich('<b>{target}</b> is at least the requested product’s <b>{source}</b>', parts);
-  }
-}
 
 function Order({ sort, attributes, onChange }: ListShape<Sort> & { sort: readonly Sort[] }) {
   const chips = sort.map((one, at) => {

@@ -8,7 +8,7 @@ import { Reason } from '../parts/explanation.tsx';
 import { Card, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
 import { ProductChip, ProductLink, ProductLinks } from '../parts/product-chip.tsx';
 import { Figure, Meter } from '../parts/show.tsx';
-import { EVERY_PRODUCT, isEveryPair, isWholeMatch, pruneFilter } from '../rules/filters.ts';
+import { EVERY_PRODUCT, isEveryPair, isWholeMatch, isWholeTotal, pruneFilter } from '../rules/filters.ts';
 import { formatCount, formatPercent } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
@@ -75,7 +75,9 @@ function usePreview(draft: RelationDefinition) {
 }
 
 const isEmptyRule = (definition: RelationDefinition): boolean =>
-  definition.kind !== 'links' && isEveryPair(complete(definition));
+  definition.kind === 'total'
+    ? !isWholeTotal(definition)
+    : definition.kind !== 'links' && isEveryPair(complete(definition));
 
 /** A name and a tag are needed to be stored, not to be tried; half a row is left out. */
 function complete(draft: RelationDefinition): RelationDefinition {

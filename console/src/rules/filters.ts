@@ -106,14 +106,20 @@ export const isWholeMatch = (one: NonNullable<RelationDefinition['match']>[numbe
   listMatches([one]).every(({ target, source }) => nameMatched(target) !== '' && nameMatched(source) !== '');
 
 /** @returns how many parts of a rule are not written to their end: what it finds is found without them */
-export function countUnfinished({ source, target, match = [], sort = [] }: RelationDefinition): number {
+export function countUnfinished(definition: RelationDefinition): number {
+  const { source, target, match = [], sort = [] } = definition;
   const rows = [source, target].flatMap((side) => (side ? listRows(side) : []));
   return [
     ...rows.filter((row) => !isWhole(row)),
     ...match.filter((one) => !isWholeMatch(one)),
     ...sort.filter(({ attribute }) => attribute === ''),
+    ...(isWholeTotal(definition) ? [] : [definition]),
   ].length;
 }
+
+/** Whether a total names what is added up and its limit; other kinds have neither. */
+export const isWholeTotal = ({ kind, total, limit }: RelationDefinition): boolean =>
+  kind !== 'total' || (Boolean(total?.attribute) && Boolean(limit?.attribute));
 
 const listRows = (filter: Filter): Filter[] => readGroup(filter)?.filters.flatMap(listRows) ?? [filter];
 

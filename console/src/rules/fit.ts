@@ -116,7 +116,7 @@ function sayWanting({ target, operator, source, ...match }: Values): string {
   return left === '' ? need : t('{need}; {attribute} is {value}', { need, attribute: target, value: left });
 }
 
-interface Term {
+export interface Term {
   readonly times?: number | undefined;
   readonly plus?: number | string | undefined;
 }

@@ -2,6 +2,7 @@ import type { Static } from 'typebox';
 import {
   type Comparable,
   type ComparedAttribute,
+  type ProductView,
   readComparables,
   toCompared,
 } from '../../catalog/filters/filters.ts';
@@ -61,7 +62,9 @@ async function findInPlaceOf(one: SetProduct, catalog: AlternativeCatalog, order
   if (path === undefined) return { products: [], reason: REASONS.category };
   if (catalog.columns === undefined) return { products: [], reason: REASONS.large };
   const products: SingleItem[] = [];
-  const candidates = sortByPrice(catalog, catalog.columns, { path, product: one.product });
+  const others = order.set.filter((other) => other !== one);
+  const mayFit = order.judge.createSieve(others);
+  const candidates = sortByPrice(catalog, catalog.columns, { path, product: one.product, mayFit });
   const suits = createTest(one, path, order);
   for await (const { productId, product } of readInTurn(catalog, candidates, order)) {
     if (product === undefined) return { products, reason: REASONS.late };
@@ -117,30 +120,40 @@ async function readProducts({ findUploads }: AlternativeCatalog, identifiers: re
   return products.sort((a, b) => placeOf(a.product.identifier) - placeOf(b.product.identifier));
 }
 
-/** @returns identifiers of products with the path, nearest in price first; those without a price last, ties by id */
+interface CandidateSearch {
+  readonly path: string;
+  readonly product: UploadedProduct;
+  mayFit(product: ProductView, group: string): boolean;
+}
+
+/** @returns identifiers of products with the path that may fit, nearest in price first; those without a price last, ties by id */
 function sortByPrice(
   { attributes, priceAttribute }: AlternativeCatalog,
   columns: CatalogColumns,
-  { path, product }: { readonly path: string; readonly product: UploadedProduct },
+  { path, product, mayFit }: CandidateSearch,
 ): string[] {
   const price = findPrice(attributes, priceAttribute);
   const own = price && leastOf(readComparables(product, price).map(({ comparable }) => comparable));
   const read = price && columns.readerOf(price);
+  const view = columns.view();
   const isPath = new Map<readonly (readonly string[])[], boolean>();
   const placed: { readonly place: number; readonly distance: number }[] = [];
   for (let place = 0; place < columns.count; place += 1) {
     const paths = columns.pathsAt(place);
     const known = isPath.get(paths) ?? paths.some((one) => JSON.stringify(one) === path);
     isPath.set(paths, known);
-    if (!known) continue;
+    view.place = place;
+    if (!known || !mayFit(view, columns.groupAt(place))) continue;
     const value = read && leastOf(read(place));
-    const distance = own === undefined || value === undefined ? Number.MAX_VALUE : Math.abs(value - own);
-    placed.push({ place, distance });
+    placed.push({ place, distance: distanceOf(own, value) });
   }
   return placed
     .sort((a, b) => a.distance - b.distance || a.place - b.place)
     .map(({ place }) => columns.identifierAt(place));
 }
+
+const distanceOf = (a: number | undefined, b: number | undefined) =>
+  a === undefined || b === undefined ? Number.MAX_VALUE : Math.abs(a - b);
 
 const leastOf = (values: readonly Comparable[]) =>
   values.length === 0 ? undefined : Math.min(...values.map(Number));

@@ -1,0 +1,247 @@
+import type { Match, MatchedValue, RelationDefinition } from '@relata/client';
+import type { ReactNode } from 'react';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
+import { Button, IconButton } from '../parts/button.tsx';
+import { NumberField, SelectField, SwitchField, TextField } from '../parts/forms/field.tsx';
+import { AttributeField } from '../parts/forms/suggest-field.tsx';
+import { listMatches, listMatchOperators, nameMatched, sayComparison } from '../rules/filters.ts';
+import { sayTerm, type Term } from '../rules/fit.ts';
+import { joinList } from './sentence-lists.tsx';
+
+export type MatchElement = NonNullable<RelationDefinition['match']>[number];
+
+export const BLANK_MATCH: Match = { target: '', operator: 'equals', source: '' };
+
+interface Shape {
+  element: MatchElement;
+  names: readonly string[];
+  onChange(element: MatchElement): void;
+}
+
+/** An element of a rule: a match, or several of which one must hold or all of one row. */
+export function MatchEditor({ element, names, onChange }: Shape) {
+  const kind = element.any ? 'any' : element.together ? 'together' : undefined;
+  const list = listMatches([element]);
+  const write = (next: readonly Match[], as = kind) => {
+    const [first = BLANK_MATCH] = next;
+    onChange(as === undefined || next.length < 2 ? { ...first } : { [as]: [...next] });
+  };
+  const add = (as: 'any' | 'together') => write([...list, BLANK_MATCH], as);
+  return (
+    <div className="stack">
+      {list.map((match, at) => (
+        <div key={at} className="stack">
+          {at > 0 && <strong className="small">{kind === 'any' ? t('or') : t('in the same row')}</strong>}
+          <MatchFields match={match} names={names} onChange={(next) => write(list.with(at, next))} />
+          {list.length > 1 && (
+            <IconButton
+              icon="cross"
+              label={t('Remove this match')}
+              onClick={() => write(list.toSpliced(at, 1))}
+            />
+          )}
+        </div>
+      ))}
+      <div className="row">
+        {kind !== 'together' && list.length < MOST.any && (
+          <Button look="quiet" onClick={() => add('any')}>
+            {t('Or another match')}
+          </Button>
+        )}
+        {kind !== 'any' && list.length < MOST.together && (
+          <Button look="quiet" onClick={() => add('together')}>
+            {t('In one row with another match')}
+          </Button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+const MOST = { any: 8, together: 6 } as const;
+
+function MatchFields({
+  match,
+  names,
+  onChange,
+}: {
+  match: Match;
+  names: readonly string[];
+  onChange(match: Match): void;
+}) {
+  const { missing, table, ...compared } = match;
+  const isAny = missing === 'passes' || table !== undefined;
+  return (
+    <>
+      <ValueFields
+        label={t('Attribute of the result')}
+        value={match.target}
+        names={names}
+        onChange={(target) => onChange({ ...match, target })}
+      />
+      <SelectField
+        label={t('Comparison')}
+        choices={listMatchOperators()}
+        value={match.operator}
+        onChange={(event) => {
+          const operator = event.target.value as Match['operator'];
+          onChange({
+            ...compared,
+            operator,
+            ...(missing && { missing }),
+            ...(operator === 'equals' && table && { table }),
+          });
+        }}
+      />
+      <ValueFields
+        label={t('Attribute of the requested product')}
+        value={match.source}
+        names={names}
+        onChange={(source) => onChange({ ...match, source })}
+      />
+      <details open={isAny}>
+        <summary>{t('Missing values and tables')}</summary>
+        <SwitchField
+          label={t('Or unknown')}
+          hint={t('It also holds where one of the two has no value.')}
+          checked={missing === 'passes'}
+          onChange={(passes) =>
+            onChange({ ...compared, ...(table && { table }), ...(passes && { missing: 'passes' }) })
+          }
+        />
+        {match.operator === 'equals' && (
+          <TextField
+            label={t('Or a pair of this table')}
+            value={table ?? ''}
+            onChange={({ target: { value } }) =>
+              onChange({ ...compared, ...(missing && { missing }), ...(value !== '' && { table: value }) })
+            }
+          />
+        )}
+      </details>
+    </>
+  );
+}
+
+/** An attribute, and what is reckoned with it. */
+function ValueFields({
+  label,
+  value,
+  names,
+  onChange,
+}: {
+  label: string;
+  value: MatchedValue;
+  names: readonly string[];
+  onChange(value: MatchedValue): void;
+}) {
+  const term = termOf(value);
+  return (
+    <>
+      <AttributeField
+        label={label}
+        value={nameMatched(value)}
+        choices={[...names]}
+        onChange={(attribute) => onChange(writeValue(attribute, term))}
+      />
+      <TermFields
+        label={label}
+        term={term}
+        onChange={(next) => onChange(writeValue(nameMatched(value), next))}
+      />
+    </>
+  );
+}
+
+const termOf = (value: MatchedValue): Term => (typeof value === 'string' ? {} : value);
+
+/** @returns the name alone, where nothing is reckoned with it */
+const writeValue = (attribute: string, { times, plus }: Term): MatchedValue =>
+  times === undefined && plus === undefined ? attribute : { attribute, ...writeTerm({ times, plus }) };
+
+const writeTerm = ({ times, plus }: Term) => ({
+  ...(times !== undefined && { times }),
+  ...(plus !== undefined && { plus }),
+});
+
+/** @param label of what is reckoned with */
+export function TermFields({
+  label,
+  term: { times, plus },
+  onChange,
+}: {
+  label: string;
+  term: Term;
+  onChange(term: Term): void;
+}) {
+  return (
+    <details open={times !== undefined || plus !== undefined}>
+      <summary>{t('Reckon: {label}', { label })}</summary>
+      <div className="fields">
+        <NumberField
+          label={t('Times')}
+          value={times}
+          onChange={(next) => onChange(writeTerm({ times: next, plus }))}
+        />
+        <TextField
+          label={t('Plus')}
+          value={plus ?? ''}
+          placeholder={t('for example 100 W')}
+          onChange={({ target: { value } }) => onChange(writeTerm({ times, plus: readPlus(value) }))}
+        />
+      </div>
+    </details>
+  );
+}
+
+const readPlus = (text: string): Term['plus'] => {
+  if (text === '') return undefined;
+  return /^[+-]?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text;
+};
+
+const bold = (words: ReactNode) => <b>{words}</b>;
+
+/** An element in the sentence: `Wattage is at least 1.2 times its TDP plus 100 W, or unknown`. */
+export function sayElement(element: MatchElement): ReactNode {
+  const parts = listMatches([element]).map((match, at) => <span key={at}>{sayMatch(match)}</span>);
+  if (element.any) return joinList(parts, 'disjunction');
+  return element.together
+    ? rich('in one row {matches}', { matches: joinList(parts, 'conjunction') })
+    : parts[0];
+}
+
+function sayMatch(match: Match): ReactNode {
+  const words = sayCompared(match);
+  const held = match.table
+    ? rich('{words}, or one from the table <b>{table}</b>', { words, table: match.table, b: bold })
+    : words;
+  return match.missing === 'passes' ? rich('{words}, or unknown', { words: held }) : held;
+}
+
+/** A whole clause for each comparison: languages put the verb in other places. */
+function sayCompared({ target: left, operator = 'equals', source: right }: Match): ReactNode {
+  const [target, source] = [nameMatched(left) || '…', nameMatched(right) || '…'];
+  const [ofTarget, ofSource] = [termOf(left), termOf(right)];
+  if ([ofTarget, ofSource].some(({ times, plus }) => times !== undefined || plus !== undefined)) {
+    const its = sayTerm(t('its {attribute}', { attribute: source }), ofSource);
+    return <b>{sayComparison(sayTerm(target, ofTarget), operator, its)}</b>;
+  }
+  const parts = { b: bold, target, source };
+  if (operator === 'equals' && target === source && target !== '…')
+    return rich('<b>{target}</b> is the same', parts);
+  switch (operator) {
+    case 'equals':
+      return rich('<b>{target}</b> is the requested product’s <b>{source}</b>', parts);
+    case 'notEquals':
+      return rich('<b>{target}</b> is not the requested product’s <b>{source}</b>', parts);
+    case 'less':
+      return rich('<b>{target}</b> is less than the requested product’s <b>{source}</b>', parts);
+    case 'lessOrEqual':
+      return rich('<b>{target}</b> is at most the requested product’s <b>{source}</b>', parts);
+    case 'greater':
+      return rich('<b>{target}</b> is more than the requested product’s <b>{source}</b>', parts);
+    case 'greaterOrEqual':
+      return rich('<b>{target}</b> is at least the requested product’s <b>{source}</b>', parts);
+  }
+}
