@@ -36,6 +36,7 @@ import { search } from './search/search.ts';
 import { crashes } from './service/crashes.ts';
 import { hostile } from './service/hostile.ts';
 import { soak } from './service/soak.ts';
+import { suggestions } from './suggestions/suggestions.ts';
 import { describeMachine } from './support/machine.ts';
 import { watchOthers } from './support/machine-load.ts';
 import type { Bench, Measurement, Sizes } from './support/measurement.ts';
@@ -65,6 +66,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   pipelines,
   channels,
   search,
+  suggestions,
   hostile,
   soak,
   crashes,

@@ -7,7 +7,7 @@ export interface Figure {
   readonly name: string;
   readonly spread: Spread;
   /** `×` for a ratio of things measured in turn. */
-  readonly unit: '×' | 'ms' | 's' | 'MiB' | 'bytes' | 'products/s' | 'mixtures' | 'faults';
+  readonly unit: '×' | 'of 1' | 'ms' | 's' | 'MiB' | 'bytes' | 'products/s' | 'mixtures' | 'faults';
   /** Absent: for information. */
   readonly target?: Target;
   /** Absolute numbers behind a ratio, true for this machine and hour only. */

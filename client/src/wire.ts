@@ -2050,6 +2050,8 @@ export type RelationSuggestion = {
       /** products that the relation would have results for */
       withPartner: number;
     };
+    /** what kind of constraint it seems to be: a limit (length up to the maximum length), a standard that both follow (DDR5), or values that are only equal */
+    constraint: "limit" | "standard" | "equal";
     /** on average, of sources with any */
     targetsPerSource: number;
     /** the most frequent that both sides have */

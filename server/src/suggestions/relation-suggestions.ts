@@ -19,12 +19,14 @@ import type { RelationDraft, RelationSuggestion, SharedValue } from './suggestio
 const SOURCES = 0.9;
 /** Of the targets. */
 const TARGETS = 0.6;
-/** Of all targets that one source may have. */
-const SPREAD = 0.5;
-/** By a limit that is named, nearly all may be within it: it excludes something. */
-const LIMIT_SPREAD = 0.99;
-/** What the names of a limit and of what it limits count for at least, beside what they exclude. */
+/**
+ * Of all targets that one source may have: most of them by a standard such as DDR5, which half of the products follow, and
+ * nearly all where products list several values. A rule that holds for all pairs tells nothing.
+ */
+const SPREAD = { plain: 0.5, standard: 0.75, listed: 0.9, limit: 0.97 } as const;
+/** What the names of a limit and of what it limits count for at least, unless the limit excludes hardly anything. */
 const NAMED = 0.8;
+const NEARLY_ALL = 0.96;
 /** Of the targets, what a match that is added may leave at most; a limit that is named needs less to be meant. */
 const NARROWS = { equals: 0.8, lessOrEqual: 0.98, greaterOrEqual: 0.98 } as const;
 /** Of the products with results, what it must leave at least. */
@@ -126,10 +128,33 @@ function tryMatches(pair: Pair, matches: readonly SuggestedMatch[]): Candidate |
     target.withPartner / to.products.length,
   ];
   const hasLimit = matches.some(({ operator }) => operator !== 'equals');
-  const widest = hasLimit ? LIMIT_SPREAD : SPREAD;
+  const widest = Math.max(...matches.map((match) => SPREAD[spreadKind(match, pair)]));
   if (ofSources < SOURCES || ofTargets < TARGETS || source.spread > widest) return undefined;
-  const selectivity = Math.max(1 - source.spread, hasLimit ? NAMED : 0);
+  const isNamed = hasLimit && source.spread <= NEARLY_ALL;
+  const selectivity = Math.max(1 - source.spread, isNamed ? NAMED : 0);
   return { pair, matches, source, target, score: Math.sqrt(ofSources * ofTargets) * selectivity };
+}
+
+function spreadKind({ operator, source, target }: SuggestedMatch, [from, to]: Pair): keyof typeof SPREAD {
+  if (operator !== 'equals') return 'limit';
+  if (isListed(from, source) || isListed(to, target)) return 'listed';
+  return isStandard(from, source) && isStandard(to, target) ? 'standard' : 'plain';
+}
+
+/** A product has several values on average. */
+function isListed({ values }: Category, attribute: Attribute): boolean {
+  const { products = 0, byValue } = values.get(attribute) ?? {};
+  const all = [...(byValue?.values() ?? [])].reduce((sum, count) => sum + count, 0);
+  return all >= 1.5 * products;
+}
+
+/** Letters with digits or capitals, as DDR5, M42, LGA 1700 and mATX: the names of standards, and no colours or materials. */
+const STANDARD = /^(?=.*\p{L})(?=.*(?:\d|\p{Lu}{2}))[\p{L}\d .,/+-]{2,30}$/u;
+
+function isStandard({ values }: Category, attribute: Attribute): boolean {
+  const byValue = [...(values.get(attribute)?.byValue.keys() ?? [])];
+  const named = byValue.filter((value) => typeof value === 'string' && STANDARD.test(value));
+  return byValue.length > 0 && named.length * 2 > byValue.length;
 }
 
 /** Within larger categories that do as well, or nearly, a suggestion for smaller ones says nothing. */
@@ -167,6 +192,7 @@ function describe({ pair, matches, source, target }: Candidate): RelationSuggest
     ...{ kind: 'relation', id: idOf('relation', [draft.source, draft.target, draft.match]), draft },
     evidence: {
       ...{ source: side(from, source), target: side(to, target) },
+      constraint: kindOf(pair, matches),
       targetsPerSource: Math.round(source.partners * 10) / 10,
       values: listShared(pair, matches),
       examples: listPairs(pair, matches, EXAMPLES),
@@ -176,6 +202,12 @@ function describe({ pair, matches, source, target }: Candidate): RelationSuggest
       })),
     },
   };
+}
+
+/** What a relation of these matches most likely is: a limit, a standard that both follow, or values that are equal. */
+function kindOf(pair: Pair, matches: readonly SuggestedMatch[]): 'limit' | 'standard' | 'equal' {
+  if (matches.some(({ operator }) => operator !== 'equals')) return 'limit';
+  return matches.some((match) => spreadKind(match, pair) === 'standard') ? 'standard' : 'equal';
 }
 
 function draftRelation([from, to]: Pair, matches: readonly SuggestedMatch[]): RelationDraft {
@@ -223,7 +255,11 @@ const GENERAL = 0.4;
 /** With fewer categories an attribute of all of them is one of every product; with even fewer there is no telling. */
 const MANY = 8;
 const FEW = 3;
-const DISTINCT = 60;
+/** Of the values of the side that has fewer, as many must be shared at least. */
+const SHARED = 0.3;
+/** Who made a thing, how it looks and whom it is for is often equal, and relates nothing. */
+const LOOKS =
+  /^(?:brand|marke|maker|manufacturer|hersteller|vendor|supplier|lieferant|colou?r|farbe|material|year|jahr|country|land|warranty|garantie|condition|zustand|suitable|for|gender|geschlecht|audience|zielgruppe|season|saison)$/;
 /** Things fit by size, thread, voltage or count; weight, price and power only happen to be equal. */
 const FITTING = new Set([undefined, 'length', 'voltage', 'angle']);
 
@@ -274,14 +310,38 @@ function listMatches(pair: Pair, profiles: Profiles): SuggestedMatch[] {
 }
 
 function listEqual([source, target]: Pair, profiles: Profiles): SuggestedMatch[] {
-  const others = profiles.get(target)?.often;
+  const others = [...(profiles.get(target)?.often ?? [])].filter(canFit);
   return [...(profiles.get(source)?.often ?? [])]
-    .filter((one) => others?.has(one) && canFit(one) && isSelective(one, [source, target]))
-    .map((one): SuggestedMatch => ({ target: one, operator: 'equals', source: one }));
+    .filter(canFit)
+    .flatMap((one) =>
+      others
+        .filter(
+          (other) => isSelective([one, other], [source, target]) && mayBeSame([one, other], [source, target]),
+        )
+        .map((other): SuggestedMatch => ({ target: other, operator: 'equals', source: one })),
+    );
 }
+
+/** One attribute, or two of which one says the same in fewer words (CPU socket, Socket), or whose values are the same codes. */
+function mayBeSame([a, b]: AttributePair, [source, target]: Pair): boolean {
+  if (a === b) return true;
+  if (!canCompare(a, b)) return false;
+  const [wordsOfA, wordsOfB] = [new Set(wordsOf(a.name)), new Set(wordsOf(b.name))];
+  if (wordsOfA.isSubsetOf(wordsOfB) || wordsOfB.isSubsetOf(wordsOfA)) return true;
+  const [ofSource, ofTarget] = [keysOf(source, a), keysOf(target, b)];
+  const shared = ofSource.intersection(ofTarget).size;
+  const isCode = isStandard(source, a) && isStandard(target, b);
+  return isCode && shared >= 3 && shared >= 0.8 * Math.max(ofSource.size, ofTarget.size);
+}
+
+type AttributePair = readonly [ofSource: Attribute, ofTarget: Attribute];
+
+const keysOf = ({ values }: Category, attribute: Attribute): ReadonlySet<Comparable> =>
+  new Set(values.get(attribute)?.byValue.keys());
 
 function canFit(attribute: Attribute): boolean {
   const { type, unitName, unitAliases, name } = attribute;
+  if (wordsOf(name).every((word) => LOOKS.test(word))) return false;
   if (type === 'TEXT_ATTRIBUTE' || type === 'UNTYPED_ATTRIBUTE') return true;
   if (type !== 'NUMERIC_ATTRIBUTE' || readLimit(name) !== undefined) return false;
   return unitName === undefined || FITTING.has(dimensionOf(unitName, unitAliases) ?? unitName);
@@ -298,7 +358,10 @@ function listLimits([source, target]: Pair, profiles: Profiles): SuggestedMatch[
   });
 }
 
-/** The attribute of that name; in the category of that name, its only one of such numbers: Maximum memory of Memory. */
+/**
+ * The attribute of that name, also where the limit names the category as well (Maximum GPU length, the Length of GPUs); in
+ * the category of that name, its only one of such numbers: Maximum memory of Memory, and not the memory of another category.
+ */
 function findLimited(
   { limiting, of }: { limiting: Attribute; of: string },
   target: Category,
@@ -307,11 +370,38 @@ function findLimited(
   const measured = [...(profiles.get(target)?.often ?? [])].filter(
     (one) => one.type === 'NUMERIC_ATTRIBUTE' && one !== limiting && canCompare(one, limiting),
   );
-  const named = measured.find(({ name }) => foldName(name) === of);
-  const isNamed = singular(foldName(target.path.at(-1) ?? '')) === singular(of);
+  const isNamed = nameOfCategory(target) === singular(of);
+  const isOthers = !isNamed && [...profiles.keys()].some((one) => nameOfCategory(one) === singular(of));
+  if (isOthers) return undefined;
+  const named =
+    measured.find(({ name }) => foldName(name) === of) ??
+    measured.find((one) => isLimitedPart({ one, of }, target, profiles));
   const hasUnit = limiting.unitName !== undefined;
   return named ?? (isNamed && hasUnit && measured.length === 1 ? measured[0] : undefined);
 }
+
+/** The other words of the limit are those of the category, or no category is called so and this one alone has the attribute. */
+function isLimitedPart(
+  { one, of }: { one: Attribute; of: string },
+  target: Category,
+  profiles: Profiles,
+): boolean {
+  const own = new Set(wordsOf(one.name));
+  const words = new Set(of.split(' '));
+  if (own.size === 0 || !own.isSubsetOf(words)) return false;
+  const others = [...words.difference(own)].map(singular);
+  const wordsOfTarget = new Set(target.path.flatMap(wordsOf).map(singular));
+  if (others.every((word) => wordsOfTarget.has(word))) return true;
+  const all = [...profiles].filter(([category]) => category.isLeaf);
+  const isCalled = all.some(([{ path }]) =>
+    wordsOf(path.at(-1) ?? '')
+      .map(singular)
+      .some((word) => others.includes(word)),
+  );
+  return !isCalled && all.filter(([, { often }]) => often.has(one)).length === 1;
+}
+
+const nameOfCategory = ({ path }: Category): string => singular(foldName(path.at(-1) ?? ''));
 
 const singular = (name: string) => name.replace(/s$/, '');
 
@@ -328,14 +418,14 @@ function areAlike([a, b]: Pair, profiles: Profiles): boolean {
   return ofA.lastWord === ofB.lastWord || (shared >= 2 && shared >= ALIKE * ofA.some.union(ofB.some).size);
 }
 
-/** Of a few values each has half of the products; of many hardly two have one in common. Years are no size. */
-function isSelective(attribute: Attribute, [source, target]: Pair): boolean {
-  const [ofSource, ofTarget] = [source, target].map(({ values }) => values.get(attribute)?.byValue);
-  if (ofSource === undefined || ofTarget === undefined) return false;
-  if (ofSource.size > DISTINCT && ofTarget.size > DISTINCT) return false;
-  const shared = [...ofSource.keys()].filter((value) => ofTarget.has(value));
+/** Of a few values each has half of the products, unless they are standards; of many some must be shared. Years are no size. */
+function isSelective([a, b]: AttributePair, [source, target]: Pair): boolean {
+  const [ofSource, ofTarget] = [keysOf(source, a), keysOf(target, b)];
+  const shared = [...ofSource.intersection(ofTarget)];
   const isYear = (value: Comparable) => typeof value === 'number' && value >= 1900 && value <= 2100;
-  return shared.length >= 3 && shared.length <= DISTINCT && !shared.every(isYear);
+  const least = isStandard(source, a) && isStandard(target, b) ? 2 : 3;
+  const isShared = shared.length >= least && shared.length >= SHARED * Math.min(ofSource.size, ofTarget.size);
+  return isShared && !shared.every(isYear);
 }
 
 /** How many products of two categories a match would relate. */

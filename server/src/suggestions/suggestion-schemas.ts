@@ -38,6 +38,10 @@ const RelationSuggestionSchema = Type.Object(
     evidence: Type.Object({
       source: Side,
       target: Side,
+      constraint: Type.Enum(['limit', 'standard', 'equal'], {
+        description:
+          'what kind of constraint it seems to be: a limit (length up to the maximum length), a standard that both follow (DDR5), or values that are only equal',
+      }),
       targetsPerSource: Type.Number({ description: 'on average, of sources with any' }),
       values: Type.Array(
         Type.Object({

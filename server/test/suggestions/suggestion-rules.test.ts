@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  type Attribute,
-  draftAttribute,
-  joinObserved,
-  observeValue,
-} from '../../src/catalog/ontology/ontology.ts';
+import type { Attribute } from '../../src/catalog/ontology/ontology.ts';
 import { DEMO_RELATIONS } from '../../src/cli/demo/demo.ts';
 import { foldName, isNear, readLimit } from '../../src/suggestions/attribute-names.ts';
 import { CatalogSample } from '../../src/suggestions/catalog-sample.ts';
@@ -13,26 +8,19 @@ import type { Suggestion } from '../../src/suggestions/suggestion-schemas.ts';
 import { suggestAll } from '../../src/suggestions/suggestions.ts';
 import { generateDemoCatalog } from '../support/demo-shop/demo-shop.ts';
 import { readCatalog } from '../support/real-products.ts';
+import {
+  createOntology,
+  plantRelations,
+  readDemoShop,
+  readLensfun,
+  scoreSuggestions,
+  type TruthCatalog,
+  type TruthProduct,
+} from '../support/suggestion-truth.ts';
 
-interface TestProduct {
-  readonly identifier: string;
-  readonly categories: readonly { readonly path: readonly string[] }[];
-  readonly attributes: readonly { readonly key: string; readonly value: string }[];
-}
+type TestProduct = TruthProduct;
 
 const LOCALE = 'en-US';
-
-/** Attributes as a full update in automatic mode makes them. */
-function createOntology(products: readonly TestProduct[]) {
-  const observed = new Map<string, ReturnType<typeof observeValue>>();
-  for (const { key, value } of products.flatMap(({ attributes }) => attributes))
-    observed.set(key, joinObserved(observed.get(key), observeValue(value)));
-  const attributes = [...observed].map(([name, seen], at): Attribute => {
-    const { decidedBy: _, ...drafted } = draftAttribute({ id: at + 1, name }, seen, { locale: LOCALE });
-    return drafted;
-  });
-  return { mode: 'automatic', revision: 1, attributes } as const;
-}
 
 function suggest(products: readonly TestProduct[], attributes?: readonly Attribute[]) {
   const sample = new CatalogSample();
@@ -225,6 +213,36 @@ test('of the demo shop the relations are suggested that it was made with, and ha
     found.join('\n'),
   );
   assert.ok(relations.length <= 15, found.join('\n'));
+});
+
+test('of the relations that are known of a catalog nearly all are suggested, and hardly one that is none (§17.2)', (t) => {
+  const lensfun = readLensfun();
+  if (lensfun === undefined) t.diagnostic('without lensfun, which is in RELATA_TEST_DATA');
+  const catalogs: readonly TruthCatalog[] = [lensfun ?? [], readDemoShop(), [1, 2].map(plantRelations)].flat(
+    2,
+  );
+  for (const catalog of catalogs) {
+    const { f1, precision, missed, wrong } = scoreSuggestions(catalog);
+    const about = `${catalog.name}: ${JSON.stringify({ missed, wrong })}`;
+    assert.ok(f1 >= 0.87, about);
+    assert.ok(precision >= 0.95, about);
+  }
+});
+
+test('a suggestion says which kind of constraint it seems to be (§17.2)', () => {
+  const limits = [
+    ...makeProducts('Cases', 60, (at) => ({ 'Max GPU length': String(220 + at * 3) })),
+    ...makeProducts('GPU', 60, (at) => ({ Length: String(160 + at * 4) })),
+  ];
+  const standards = [
+    ...makeProducts('Boards', 60, (at) => ({ 'Memory type': at % 20 < 11 ? 'DDR5' : `DDR${3 + (at % 2)}` })),
+    ...makeProducts('Memory', 60, (at) => ({ 'Memory type': at % 20 < 11 ? 'DDR5' : `DDR${3 + (at % 2)}` })),
+  ];
+  const found = suggest([...limits, ...standards, ...makeProducts('Rugs', 60, () => ({}))]).relations;
+  assert.deepEqual(found.map((one) => [one.evidence.constraint, ...describeMatches(one)]).sort(), [
+    ['limit', 'Length lessOrEqual Max GPU length'],
+    ['standard', 'Memory type equals Memory type'],
+  ]);
 });
 
 const describeComparison = (draft: { match: readonly object[] }) => describeMatches({ draft }).join(', ');
