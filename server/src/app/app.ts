@@ -74,8 +74,8 @@ export async function createApp(options: AppOptions) {
     /** Takes over what a former process left, then serves. @returns the address */
     async start(): Promise<string> {
       traces = await openTraces(config.traces, { logger, version });
-      await backup?.start(logger, stopWork);
-      await beginWork();
+      await backup?.start(logger, { superseded: stopWork, promoted: beginWork });
+      if (!backup?.isStandby()) await beginWork();
       watch.start();
       const address = await listenOn(server, config);
       isReady = true;

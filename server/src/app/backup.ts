@@ -1,9 +1,17 @@
 /** The continuous backup of the embedded store: its thread, and what the service says of it. */
+import { existsSync } from 'node:fs';
 import type { Config } from '../config.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { dataFolderAt } from '../storage/storage.ts';
 import { createThreadPool } from '../storage/threads/threads.ts';
-import { createStreamState, STATE, type StreamSettings } from '../transfer/timeline/timeline.ts';
+import {
+  createStreamState,
+  fillFolder,
+  openTarget,
+  STATE,
+  type StreamSettings,
+} from '../transfer/timeline/timeline.ts';
 
 export type Backup = Awaited<ReturnType<typeof openBackup>>;
 
@@ -15,13 +23,15 @@ const WATCH_MS = 500;
  * @param entry of its thread
  */
 export async function openBackup(
-  { dataDir, backup: { url, s3, ...options } }: Config,
-  target: string,
+  { dataDir, backup: { url: target = '', s3, ...options } }: Config,
   entry: URL,
+  isStandby: boolean,
 ) {
   const state = createStreamState();
   const settings: StreamSettings = { dataDir, target: { url: target, s3 }, ...options };
-  const thread = createThreadPool(entry, { size: 1, workerData: { settings, state } });
+  if (isStandby && !existsSync(dataFolderAt(dataDir).control))
+    await fillFolder(openTarget(settings.target), dataDir, { key: options.key, url: target });
+  const thread = createThreadPool(entry, { size: 1, workerData: { settings, state, isStandby } });
   const run = <Output>(operation: string) => thread.run<Output>(operation, {}, { key: 0 });
   await run('open');
   let timer: NodeJS.Timeout | undefined;
@@ -32,16 +42,21 @@ export async function openBackup(
     read,
     /** For the health check. */
     describe() {
-      const at = read(STATE.sentAt);
+      const follows = isStandby && read(STATE.isPromoted) === 0;
+      const at = read(follows ? STATE.followedAt : STATE.sentAt);
       return {
-        behindSeconds: secondsSince(read(STATE.behindSince)),
+        behindSeconds: secondsSince(follows ? at : read(STATE.behindSince)),
         lastInstant: at === 0 ? null : new Date(at).toISOString(),
       };
     },
     /** How far the target is behind the service. */
     readLagSeconds: () => secondsSince(read(STATE.behindSince)),
-    /** @throws superseded */
+    /** How far a standby is behind the one that writes. */
+    readStandbySeconds: () => secondsSince(read(STATE.followedAt)),
+    isStandby: () => isStandby && read(STATE.isPromoted) === 0,
+    /** @throws standby, superseded */
     refuseWrites(): void {
+      if (isStandby && read(STATE.isPromoted) === 0) throw new ServiceError('standby');
       if (read(STATE.isSuperseded) === 1) throw new ServiceError('superseded');
     },
     listProblems(): string[] {
@@ -51,12 +66,17 @@ export async function openBackup(
       const lag = Math.round(secondsSince(read(STATE.behindSince)));
       return [`the target of the backup cannot be reached: it is ${lag} s behind`];
     },
-    /** @param onSuperseded  called once somebody else writes. @throws Error when the target belongs to somebody else */
-    async start(logger: Logger, onSuperseded: () => Promise<void>): Promise<void> {
+    /** @param on  `superseded`: somebody else writes; `promoted`: this one does. @throws Error when the target belongs to somebody else */
+    async start(logger: Logger, on: RoleChanges): Promise<void> {
       const refusal = await run<string | undefined>('start');
       if (refusal !== undefined) throw new Error(refusal);
       const describe = () => run<string>('describe');
-      const events = watchState({ read, describe, logger, target, onSuperseded });
+      const promoted = async () => {
+        const reason = await run<string | undefined>('turn');
+        if (reason !== undefined) return logger.error({ reason }, 'a promoted standby sends nothing');
+        await on.promoted();
+      };
+      const events = watchState({ read, describe, logger, target, on: { ...on, promoted } });
       timer = setInterval(() => void events().catch(() => {}), WATCH_MS);
       timer.unref();
     },
@@ -69,29 +89,42 @@ export async function openBackup(
   };
 }
 
+/** What is done when a service begins or ends to be the one that writes. */
+interface RoleChanges {
+  superseded(): Promise<void>;
+  promoted(): Promise<void>;
+}
+
 interface Watched {
   read(place: number): number;
   describe(): Promise<string>;
   readonly logger: Logger;
   readonly target: string;
-  onSuperseded(): Promise<void>;
+  readonly on: RoleChanges;
 }
 
-/** @returns what tells the log once of what has become different */
-function watchState({ read, describe, logger, target, onSuperseded }: Watched) {
-  let before = { isAway: false, isSuperseded: false };
-  const tellTarget = async (isAway: boolean) => {
-    if (!isAway) return logger.info({ target }, 'the target of the backup is reached again');
-    const text = 'the target of the backup cannot be reached: changes are kept on the disk and sent later';
-    logger.error({ target, reason: await describe() }, text);
-  };
+const AWAY =
+  'the target of the backup cannot be reached: what changes is kept on the disk and sent later, and a standby waits';
+
+/** @returns what tells the log once of what has become different, and changes the role */
+function watchState({ read, describe, logger, target, on }: Watched) {
+  let before = { isAway: false, isSuperseded: false, isPromoted: false };
+  const tellTarget = async (isAway: boolean) =>
+    isAway
+      ? logger.error({ target, reason: await describe() }, AWAY)
+      : logger.info({ target }, 'the target of the backup is reached again');
   return async () => {
-    const now = { isAway: read(STATE.isAway) === 1, isSuperseded: read(STATE.isSuperseded) === 1 };
+    const is = (place: keyof typeof before) => read(STATE[place]) === 1;
+    const now = { isAway: is('isAway'), isSuperseded: is('isSuperseded'), isPromoted: is('isPromoted') };
     const last = before;
     before = now;
+    if (now.isPromoted && !last.isPromoted) {
+      logger.warn({ target }, 'this standby was promoted: it takes changes from now on');
+      await on.promoted();
+    }
     if (now.isSuperseded && !last.isSuperseded) {
       logger.error({ target }, 'another service was promoted: this one takes no changes any more');
-      await onSuperseded();
+      await on.superseded();
     } else if (now.isAway !== last.isAway) await tellTarget(now.isAway);
   };
 }

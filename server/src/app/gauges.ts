@@ -96,6 +96,11 @@ function listBackupGauges(backup: Backup | undefined): WatchedGauge[] {
       read: backup.readLagSeconds,
     },
     {
+      name: 'relata_backup_standby_lag_seconds',
+      help: 'By how much a standby is behind the one that writes; 0: this is none.',
+      read: () => (backup.isStandby() ? backup.readStandbySeconds() : 0),
+    },
+    {
       name: 'relata_backup_last_instant_seconds',
       help: 'Unix time of the last instant that can be restored; 0: none since the start.',
       read: () => backup.read(STATE.sentAt) / 1_000,

@@ -49,6 +49,8 @@ export interface AppOptions {
   readonly config: Config;
   /** Default: all, as the one process of an embedded store must. */
   readonly role?: Role;
+  /** Whether it follows the backup of another service. */
+  readonly isStandby?: boolean;
   readonly clock?: Clock;
   /** Where the log goes; default standard output. */
   readonly logTo?: { write(line: string): void };
@@ -73,10 +75,10 @@ export type Parts = Awaited<ReturnType<typeof openParts>>;
 
 /** Opens the stores and makes all rooms; nothing runs yet. @param isReady whether requests are served, for the metrics */
 export async function openParts(
-  { config, role = 'all', clock = systemClock, logTo, replace = {} }: AppOptions,
+  { config, role = 'all', isStandby, clock = systemClock, logTo, replace = {} }: AppOptions,
   isReady: () => boolean,
 ) {
-  const opened = await openOwnStorage(config, role);
+  const opened = await openOwnStorage(config, { role, isStandby });
   const { backup } = opened;
   const storage = replace.storage?.(opened) ?? opened;
   const { database, payloads, postgres } = storage;

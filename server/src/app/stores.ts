@@ -45,7 +45,10 @@ export type Role = 'api' | 'worker' | 'all';
 export type OwnStorage = Storage & { readonly backup?: Backup };
 
 /** @throws Error for a role that the embedded store cannot have (one process holds its folder), and for newer files */
-export async function openOwnStorage(config: Config, role: Role): Promise<OwnStorage> {
+export async function openOwnStorage(
+  config: Config,
+  { role, isStandby = false }: { role: Role; isStandby?: boolean | undefined },
+): Promise<OwnStorage> {
   if (config.database !== undefined) return openStorage(config);
   if (role !== 'all') {
     throw new Error(`--role ${role} needs PostgreSQL: set RELATA_DATABASE_URL, or leave the role out.`);
@@ -53,9 +56,8 @@ export async function openOwnStorage(config: Config, role: Role): Promise<OwnSto
   const lock = lockDataFolder(config.dataDir);
   try {
     refuseNewerFiles(dataFolderAt(config.dataDir));
-    const { url } = config.backup;
-    const backup =
-      url === undefined ? undefined : await openBackup(config, url, threadEntry('backup-worker'));
+    const entry = threadEntry('backup-worker');
+    const backup = config.backup.url === undefined ? undefined : await openBackup(config, entry, isStandby);
     const storage = await openStorage({ ...config, keepsLog: backup !== undefined });
     return {
       ...storage,

@@ -108,7 +108,8 @@ function addService(program: Command, act: Act): void {
       'serve the data directory or, with RELATA_DATABASE_URL, PostgreSQL (settings: docs/operating.md)',
     )
     .addOption(new Option('--role <ROLE>', 'requests, tasks, or both').choices(ROLES))
-    .action(act(async ({ role }) => (await import('./serve.ts')).serveCommand(role)));
+    .option('--standby <URL>', 'follow the continuous backup of another service, and serve reads')
+    .action(act(async (flags) => (await import('./serve.ts')).serveCommand(flags)));
   program
     .command('demo')
     .description('serve a demo catalog from a directory of its own')
@@ -306,7 +307,7 @@ function addDocuments(program: Command, act: Act, name: DocumentName): void {
 /** What the help of a command shows, by its words: every flag of its own is in one of them, except what leaves a check out. */
 const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   '': ['demo', 'serve', 'push --full catalog.ndjson.gz', 'help push', '--version'],
-  serve: ['serve', 'serve --role worker'],
+  serve: ['serve', 'serve --role worker', 'serve --standby s3://company-backup/relata'],
   demo: ['demo'],
   'account create': ['account create "Second shop"'],
   'key create': ['key create --scope account --account "Second shop" --name "Nightly import"'],

@@ -6,16 +6,24 @@ import { type Config, readConfig } from '../config.ts';
 import { dataFolderAt, tightenDataFolder, writeOwnFile } from '../storage/storage.ts';
 
 /** `relata serve`: until SIGTERM or SIGINT. */
-export async function serveCommand(role: Role = 'all'): Promise<number> {
-  const config = readConfig();
-  const app = await createApp({ config, role });
+export async function serveCommand({
+  role = 'all',
+  standby,
+}: {
+  role?: Role;
+  standby?: string;
+} = {}): Promise<number> {
+  const given = readConfig();
+  const isStandby = standby !== undefined;
+  const config = isStandby ? { ...given, backup: { ...given.backup, url: standby } } : given;
+  const app = await createApp({ config, role, isStandby });
   // A first key is shown once: it is not made for a start that fails.
   await refuseTakenAddress(config);
-  await makeFirstKey(app, config);
+  if (!isStandby) await makeFirstKey(app, config);
   warnOfReaders(app, config);
   const address = await app.start();
   app.startThreads();
-  if (role !== 'worker' && config.showsOwnerLink) await showOwnerLink(app, config);
+  if (role !== 'worker' && config.showsOwnerLink && !isStandby) await showOwnerLink(app, config);
   app.server.log.info({ address }, 'relata serves');
   await untilStopped(app);
   return 0;

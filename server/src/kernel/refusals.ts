@@ -211,6 +211,10 @@ export const REFUSALS = {
     message:
       'A newer version of the service has taken over the database, this process writes nothing any more',
   },
+  standby: {
+    status: 503,
+    message: 'This service is a standby and takes no changes, send them to the one that writes',
+  },
   superseded: {
     status: 503,
     message: 'Another service was promoted and writes in place of this one, send changes there',

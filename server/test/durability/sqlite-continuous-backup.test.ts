@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url';
 import { createProject } from '../support/catalogs/catalog-caller.ts';
 import { createRandom } from '../support/catalogs/catalog-model.ts';
 import { runRelataWith } from '../support/relata-command.ts';
-import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { type ServiceProcess, startProcess, startProgram } from '../support/service-process.ts';
 import { embeddedStoreAt, type TestStore } from '../support/test-store.ts';
 
 /**
@@ -58,7 +58,7 @@ async function waitUntilSent(service: ServiceProcess): Promise<void> {
 class Writer {
   readonly answeredAt: number[] = [];
   sent = 0;
-  private readonly projectId: number;
+  readonly projectId: number;
 
   constructor(projectId: number) {
     this.projectId = projectId;
@@ -119,6 +119,16 @@ class Writer {
   }
 }
 
+/** Sends changes until one is refused for a reason, or is accepted. */
+async function changeUntil(service: ServiceProcess, projectId: number, reason: string | undefined) {
+  const body = { products: [{ identifier: 'beside', name: 'beside' }] };
+  for (;;) {
+    const answer = await service.call('POST', `/products?projectId=${projectId}`, { body });
+    if (answer.status === 200 ? reason === undefined : answer.body.reason === reason) return;
+    await delay(50);
+  }
+}
+
 async function loseDirectory({ store }: Place): Promise<void> {
   await rm(store.dataDir, { recursive: true });
 }
@@ -167,4 +177,53 @@ test(`a directory that is lost ${LOSSES} times comes back with all that was answ
   const verified = await relata(place, 'backups', place.url, '--verify');
   assert.equal(verified.code, 0, verified.said);
   t.diagnostic(`the oldest update that was lost had been answered ${Math.round(longest)} ms before`);
+});
+
+test('a standby answers reads and refuses writes; promoted it takes them, and the former writer refuses', async (t) => {
+  const place = await createPlace(t);
+  const former = await startProcess(place.store, place.settings);
+  const writer = new Writer(await createProject(former));
+  for (let count = 0; count < 50; count += 1) await writer.write(former);
+  await waitUntilSent(former);
+
+  const other = embeddedStoreAt(`${place.store.dataDir}-standby`);
+  t.after(other.remove);
+  const standby = await startProgram({ store: other, standby: place.url });
+  const lookUp = async (service: ServiceProcess) => {
+    const path = `/product-service/products-by-sku?projectId=${writer.projectId}&identifiers=last`;
+    const { body, text, status } = await service.call('GET', path);
+    assert.equal(status, 200, text);
+    return Number(body.products?.[0]?.name ?? body[0]?.name);
+  };
+  for (let count = 0; count < 30; count += 1) {
+    await writer.write(former);
+    const { sent } = writer;
+    while ((await lookUp(standby)) !== sent) await delay(20);
+  }
+  await changeUntil(standby, writer.projectId, 'standby');
+  const { body: ready } = await standby.call('GET', '/health/ready');
+  assert.ok(ready.backup.behindSeconds < LAG_MS / 1_000, JSON.stringify(ready));
+
+  const begun = performance.now();
+  const promoted = await runRelataWith({}, other.dataDir, 'promote', '--data-dir', other.dataDir);
+  assert.equal(promoted.code, 0, promoted.said);
+  await changeUntil(standby, writer.projectId, undefined);
+  t.diagnostic(`promoted within ${Math.round(performance.now() - begun)} ms`);
+  await changeUntil(former, writer.projectId, 'superseded');
+  assert.ok((await lookUp(former)) > 0, 'the former one answers reads');
+  assert.equal(await former.stop(), 0);
+  const again = await relata(place, 'serve');
+  assert.equal(again.code, 1, 'what was left behind does not start as the writer');
+  assert.match(again.said, /left behind/);
+
+  await writer.write(standby);
+  await waitUntilSent(standby);
+  assert.equal(await standby.stop(), 0);
+  const restored = `${place.store.dataDir}-restored`;
+  const back = await relata(place, 'restore', '--from', place.url, restored);
+  assert.equal(back.code, 0, back.said);
+  const service = await startProcess(embeddedStoreAt(restored));
+  const { sent } = writer;
+  assert.equal(await writer.check(service), sent);
+  assert.equal(await service.stop(), 0);
 });

@@ -71,19 +71,22 @@ export const startProcess = (
   role: Role = 'all',
 ): Promise<ServiceProcess> => startProgram({ store, settings, role, program: main });
 
-/** `program`: this one or an earlier version, whose answers need not be as the document says. */
+/** `program`: this one or an earlier version, whose answers need not be as the document says; `standby`: the backup it follows. */
 export async function startProgram({
   store,
   settings = {},
   role = 'all',
-  program,
+  standby,
+  program = main,
 }: {
   readonly store: TestStore;
   readonly settings?: Record<string, string>;
   readonly role?: Role;
-  readonly program: string;
+  readonly standby?: string;
+  readonly program?: string;
 }): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [program, 'serve', ...(role === 'all' ? [] : ['--role', role])], {
+  const flags = [...(role === 'all' ? [] : ['--role', role]), ...(standby ? ['--standby', standby] : [])];
+  const child = spawn(process.execPath, [program, 'serve', ...flags], {
     env: processEnvironment(store, settings),
     stdio: ['ignore', 'pipe', 'pipe'],
   });

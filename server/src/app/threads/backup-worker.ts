@@ -1,20 +1,35 @@
 /** Entry of the thread that sends the data directory to the target of its backup, or follows it. */
 import { workerData } from 'node:worker_threads';
 import { serveOperations } from '../../storage/threads/threads.ts';
-import { BackupStream, type StreamSettings, type StreamState } from '../../transfer/timeline/timeline.ts';
+import {
+  BackupStream,
+  Standby,
+  type StreamSettings,
+  type StreamState,
+} from '../../transfer/timeline/timeline.ts';
 
-const { settings, state } = workerData as { settings: StreamSettings; state: StreamState };
-let stream: BackupStream | undefined;
+const { settings, state, isStandby } = workerData as {
+  settings: StreamSettings;
+  state: StreamState;
+  isStandby: boolean;
+};
+let stream: BackupStream | Standby | undefined;
 
 serveOperations({
   /** Before other threads open the files, and close them. */
   open() {
-    stream = new BackupStream(settings, state);
+    stream = isStandby ? new Standby(settings, state) : new BackupStream(settings, state);
     return {};
   },
-  /** @returns why it may not write; undefined: it does */
+  /** @returns why it may not write; undefined: it does, or follows */
   async start() {
     return { output: await stream?.start() };
+  },
+  /** After a promotion: what was followed is sent from now on. */
+  async turn() {
+    await stream?.stop();
+    stream = new BackupStream(settings, state);
+    return { output: await stream.start() };
   },
   describe: () => ({ output: stream?.lastError }),
   async stop() {

@@ -17,6 +17,7 @@ export {
   copyFrames,
   findWalEnd,
   openKept,
+  WalAppender,
   type WalEnd,
   WalReader,
 } from './wal-frames.ts';

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fdatasyncSync, openSync, readSync, writeSync } from 'node:fs';
 
 /**
  * The write-ahead log of a database file as bytes: what a backup copies, and what a standby appends. Source:
@@ -7,6 +7,10 @@ import { closeSync, existsSync, openSync, readSync, writeSync } from 'node:fs';
 
 const WAL_HEADER = 32;
 const FRAME_HEADER = 24;
+/** Two copies of the header of the wal-index; a reader takes it only when they agree. */
+const INDEX_BYTES = 96;
+const MAGIC = 0x377f0682;
+const VERSION = 3_007_000;
 
 /** Where a log ends: the last frame that is committed. */
 export interface WalEnd {
@@ -34,7 +38,7 @@ export interface LoggedPage {
  */
 const kept = new Map<string, number>();
 
-export function openKept(path: string, flags: 'r' | 'r+'): number {
+export function openKept(path: string, flags: 'r' | 'r+' = 'r+'): number {
   const file = kept.get(path) ?? openSync(path, flags);
   kept.set(path, file);
   return file;
@@ -154,10 +158,84 @@ export function copyFrames(
   }
 }
 
+/**
+ * Appends a transaction to a log that no connection writes to, page by page, while others read: they go on with what they have
+ * until `commit` voids the wal-index, which the next reader makes again from the log, as after a crash of a writer.
+ */
+export class WalAppender {
+  private readonly path: string;
+  private readonly file: number;
+  private readonly pageSize: number;
+  private readonly salts: Buffer;
+  private sum: Sum;
+  private end: number;
+  private held: { page: number; bytes: Buffer } | undefined;
+
+  constructor(path: string, pageSize: number, newSalts: Buffer) {
+    this.path = path;
+    this.pageSize = pageSize;
+    this.file = openSync(`${path}-wal`, 'r+');
+    const end = findWalEnd(path);
+    const isEmpty = end === undefined || end.frame === 0;
+    this.salts = isEmpty ? newSalts : Buffer.from(end.salts, 'hex');
+    this.end = isEmpty ? WAL_HEADER : frameAt(end.frame + 1, pageSize);
+    this.sum = isEmpty ? this.begin() : readSum(end.sum);
+  }
+
+  add(page: number, bytes: Buffer): void {
+    this.flush(0);
+    this.held = { page, bytes };
+  }
+
+  /** @param pageCount of the database from now on */
+  commit(pageCount: number): void {
+    this.flush(pageCount);
+    writeSync(openKept(`${this.path}-shm`, 'r+'), Buffer.alloc(INDEX_BYTES), 0, INDEX_BYTES, 0);
+  }
+
+  /** Makes it durable. */
+  close(): void {
+    fdatasyncSync(this.file);
+    closeSync(this.file);
+  }
+
+  private begin(): Sum {
+    const header = Buffer.alloc(WAL_HEADER);
+    header.writeUInt32BE(MAGIC, 0);
+    header.writeUInt32BE(VERSION, 4);
+    header.writeUInt32BE(this.pageSize, 8);
+    this.salts.copy(header, 16);
+    const sum = addSum([0, 0], header.subarray(0, 24));
+    writeSum(header, 24, sum);
+    writeSync(this.file, header, 0, WAL_HEADER, 0);
+    return sum;
+  }
+
+  /** The last frame of a transaction has the size of the database, so one is held back. */
+  private flush(pageCount: number): void {
+    if (this.held === undefined) return;
+    const header = Buffer.alloc(FRAME_HEADER);
+    header.writeUInt32BE(this.held.page, 0);
+    header.writeUInt32BE(pageCount, 4);
+    this.salts.copy(header, 8);
+    this.sum = addSum(addSum(this.sum, header.subarray(0, 8)), this.held.bytes);
+    writeSum(header, 16, this.sum);
+    writeSync(this.file, header, 0, FRAME_HEADER, this.end);
+    writeSync(this.file, this.held.bytes, 0, this.pageSize, this.end + FRAME_HEADER);
+    this.end += FRAME_HEADER + this.pageSize;
+    this.held = undefined;
+  }
+}
+
 const readSum = (hex: string): Sum => [
   Number.parseInt(hex.slice(0, 8), 16),
   Number.parseInt(hex.slice(8), 16),
 ];
+
+function writeSum(into: Buffer, at: number, [first, second]: Sum): void {
+  into.writeUInt32BE(first, at);
+  into.writeUInt32BE(second, at + 4);
+}
 
 /** The sum of a log whose magic number ends in 2: over words of 32 bits, the low byte first. */
 function addSum([first, second]: Sum, bytes: Buffer): Sum {

@@ -236,7 +236,6 @@ export class BackupStream {
     refuseForeign(last, this.local, url);
     for (const until = performance.now() + LEASE_MS; performance.now() < until; await delay(RENEW_MS / 4)) {
       const now = await readLease(this.target, last.epoch);
-      if (now?.isReleased) return;
       if (now?.renewedAt !== last.renewedAt)
         throw new NotTheWriter(
           `Another service writes to ${url}: stop it, or make this one the writer by relata promote`,

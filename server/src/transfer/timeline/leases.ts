@@ -10,8 +10,6 @@ export const RENEW_MS = 2_000;
 export interface HeldLease extends Lease {
   /** When its holder last said that it is there: a service without changes writes nothing else. */
   readonly renewedAt: number;
-  /** Whoever is to have it next: the holder ends its writes and sends what is left. */
-  readonly isReleased?: boolean;
 }
 
 const nameOf = (epoch: number) => `leases/${String(epoch).padStart(6, '0')}`;

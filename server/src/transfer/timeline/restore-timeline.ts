@@ -1,5 +1,13 @@
-import { closeSync, existsSync, fsyncSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import { dataFolderAt, lockDataFolder, makeFolders, syncFolder } from '../../storage/storage.ts';
 import { makeHolder, writeLocalState } from './backup-stream.ts';
@@ -38,21 +46,44 @@ export async function findPlan(target: BackupTarget, at: number | undefined): Pr
 export async function restoreTimeline(
   target: BackupTarget,
   root: string,
-  { key, at, url }: { key: Uint8Array | undefined; at?: number | undefined; url: string },
+  options: RestoreOptions,
 ): Promise<Restored> {
-  const others = existsSync(root) ? await readdir(root) : [];
-  if (others.length > 0)
+  const lock = lockEmpty(root);
+  try {
+    return await fillFolder(target, root, options);
+  } finally {
+    lock.close();
+  }
+}
+
+interface RestoreOptions {
+  readonly key: Uint8Array | undefined;
+  readonly at?: number | undefined;
+  /** Of the target, for whoever goes on with it. */
+  readonly url: string;
+}
+
+function lockEmpty(root: string): ReturnType<typeof lockDataFolder> {
+  if (existsSync(root) && readdirSync(root).length > 0)
     throw new Error(`${resolve(root)} is not empty: name a directory that is empty or not there yet`);
+  return lockDataFolder(root);
+}
+
+/** The same for whoever holds the lock of the directory. */
+export async function fillFolder(
+  target: BackupTarget,
+  root: string,
+  { key, at, url }: RestoreOptions,
+): Promise<Restored> {
   const plan = await findPlan(target, at);
-  const lock = lockDataFolder(root);
+  const { catalogs, payloads } = dataFolderAt(root);
   const files = new FileSet(root);
   try {
-    for (const path of [dataFolderAt(root).catalogs, dataFolderAt(root).payloads]) makeFolders(path);
+    for (const path of [catalogs, payloads]) makeFolders(path);
     for (const span of plan.spans)
       for await (const entry of readSpanObject(target, span, key)) files.apply(entry);
-    const count = files.close();
-    for (const path of [dataFolderAt(root).catalogs, dataFolderAt(root).payloads, root])
-      await syncFolder(path);
+    const count = files.close().length;
+    for (const path of [catalogs, payloads, root]) await syncFolder(path);
     writeLocalState(root, {
       ...{ holder: makeHolder(), epoch: plan.epoch, seq: plan.to, at: plan.at },
       ...{ files: files.describe(), url },
@@ -61,8 +92,6 @@ export async function restoreTimeline(
   } catch (error) {
     files.drop();
     throw error;
-  } finally {
-    lock.close();
   }
 }
 
@@ -74,7 +103,10 @@ export async function* readSpanObject(
 ): AsyncGenerator<Entry> {
   const copy = kind === 'bases' ? (await readSmall(target, name))?.toString() : name;
   if (copy === undefined || !/^[\w/-]{1,200}$/.test(copy)) throw new Error(`${name} is damaged`);
-  yield* readObject(target, copy, key);
+  for await (const entry of readObject(target, copy, key)) {
+    if (!FILES.test(entry.head.file)) throw new Error(`${entry.head.file} is no file of a data directory`);
+    yield entry;
+  }
 }
 
 /** Files of the directory that a span may name: never a path of somebody else's. */
@@ -84,17 +116,19 @@ const FILES = /^(?:control\.db|catalogs\/\d+\.db|payloads\/[\w.-]+|secret-keys)$
 const OPEN_FILES = 256;
 
 /** Writes what spans say, with nobody reading. */
-class FileSet {
+export class FileSet {
   private readonly root: string;
+  private readonly suffix: string;
   private readonly open = new Map<string, number>();
   private readonly names = new Set<string>();
 
-  constructor(root: string) {
+  /** @param suffix  of the names that the files have until they are whole */
+  constructor(root: string, suffix = '') {
     this.root = root;
+    this.suffix = suffix;
   }
 
   apply({ head, bytes }: Entry): void {
-    if (!FILES.test(head.file)) throw new Error(`${head.file} is no file of a data directory`);
     if (head.kind === 'begin' || head.kind === 'gone') this.remove(head.file);
     else if (head.kind === 'pages') this.writePages(head, bytes);
     else if (head.kind === 'end') ftruncateSync(this.descriptor(head.file), head.pageCount * head.pageSize);
@@ -121,7 +155,7 @@ class FileSet {
     if (known !== undefined) return known;
     const [oldest] = this.open.keys();
     if (this.open.size >= OPEN_FILES && oldest !== undefined) this.closeOne(oldest);
-    const file = openSync(join(this.root, name), this.names.has(name) ? 'r+' : 'w', 0o600);
+    const file = openSync(join(this.root, name + this.suffix), this.names.has(name) ? 'r+' : 'w', 0o600);
     this.open.set(name, file);
     this.names.add(name);
     return file;
@@ -138,13 +172,13 @@ class FileSet {
   private remove(name: string): void {
     this.closeOne(name);
     this.names.delete(name);
-    rmSync(join(this.root, name), { force: true });
+    rmSync(join(this.root, name + this.suffix), { force: true });
   }
 
-  /** @returns how many there are */
-  close(): number {
+  /** @returns the files that are there */
+  close(): string[] {
     for (const name of [...this.open.keys()]) this.closeOne(name);
-    return this.names.size;
+    return [...this.names];
   }
 
   drop(): void {

@@ -102,19 +102,20 @@ export const spansOf = (spans: readonly Span[], leases: readonly Lease[], epoch:
       leases.every((next) => next.epoch <= span.epoch || next.epoch > epoch || span.to <= next.from),
   );
 
-function findPath(line: readonly Span[], base: Span): Span[] {
+/** @returns what leads from a state on, as far as it goes */
+export function findPath(line: readonly Span[], { from: position }: Pick<Span, 'from'>): Span[] {
   const path: Span[] = [];
   const steps = line.filter(({ kind }) => kind !== 'bases').sort((a, b) => a.from - b.from);
   let next: Span | undefined;
-  let position = base.from;
+  let reached = position;
   let at = 0;
   do {
     next = undefined;
-    for (; at < steps.length && (steps[at] as Span).from <= position; at += 1)
-      if ((steps[at] as Span).to > position) next = furthest(next, steps[at] as Span);
+    for (; at < steps.length && (steps[at] as Span).from <= reached; at += 1)
+      if ((steps[at] as Span).to > reached) next = furthest(next, steps[at] as Span);
     if (next !== undefined) {
       path.push(next);
-      position = next.to;
+      reached = next.to;
     }
   } while (next !== undefined);
   return path;

@@ -11,5 +11,6 @@ export {
 } from './backup-stream.ts';
 export { type BackupListing, type CheckedTimeline, listBackups, verifyTimeline } from './listing.ts';
 export { promote } from './promote.ts';
-export { restoreTimeline } from './restore-timeline.ts';
+export { fillFolder, restoreTimeline } from './restore-timeline.ts';
+export { Standby } from './standby.ts';
 export { openTarget, type TargetSettings } from './target.ts';

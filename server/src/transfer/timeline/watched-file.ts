@@ -274,7 +274,7 @@ export class WatchedFile {
 const SQLITE_BUSY = 5;
 
 /** @returns undefined when there is no such file: none is made, as SQLite would */
-function connect(path: string, timeout: number): DatabaseSync | undefined {
+export function connect(path: string, timeout: number): DatabaseSync | undefined {
   if (!existsSync(path)) return undefined;
   const connection = new DatabaseSync(`${pathToFileURL(path).href}?mode=rw`, { timeout });
   connection.exec('pragma wal_autocheckpoint = 0; pragma cache_size = -256');
