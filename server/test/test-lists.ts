@@ -67,6 +67,7 @@ export const LONG_WORK: Readonly<Record<string, Work>> = {
   'test/durability/backup.test.ts': { kind: 'computes', seconds: 55 },
   'test/pipelines/pipeline-crash.test.ts': { kind: 'waits', seconds: 50 },
   'test/relations/relations-oracle.test.ts': { kind: 'computes', seconds: 50 },
+  'test/durability/sqlite-continuous-backup.test.ts': { kind: 'waits', seconds: 60 },
   'test/durability/disk-full.test.ts': { kind: 'waits', seconds: 40 },
   'test/durability/sqlite-failing-disk.test.ts': { kind: 'waits', seconds: 40 },
   'test/catalog/real-catalog.test.ts': { kind: 'computes', seconds: 35 },

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { createProject } from '../support/catalogs/catalog-caller.ts';
 import { createRandom } from '../support/catalogs/catalog-model.ts';
+import { S3_KEYS, S3_REGION, startS3Server } from '../support/outbound/s3-server.ts';
 import { runRelataWith } from '../support/relata-command.ts';
 import { type ServiceProcess, startProcess, startProgram } from '../support/service-process.ts';
 import { embeddedStoreAt, type TestStore } from '../support/test-store.ts';
@@ -226,4 +227,106 @@ test('a standby answers reads and refuses writes; promoted it takes them, and th
   const { sent } = writer;
   assert.equal(await writer.check(service), sent);
   assert.equal(await service.stop(), 0);
+});
+
+test('an earlier instant comes back; a changed byte is found, and said by a restore', async (t) => {
+  const place = await createPlace(t, { RELATA_BACKUP_KEY: KEY });
+  const service = await startProcess(place.store, place.settings);
+  const writer = new Writer(await createProject(service));
+  for (let count = 0; count < 5; count += 1) await writer.write(service);
+  await waitUntilSent(service);
+  assert.equal(await writer.check(service), 5);
+  await waitUntilSent(service);
+  const { body } = await service.call('GET', '/health/ready');
+  for (let count = 0; count < 5; count += 1) await writer.write(service);
+  assert.equal(await service.stop(), 0);
+
+  const listed = await relata(place, 'backups', place.url);
+  assert.match(listed.said, /^\d{4}-.*Z to \d{4}-.*Z: \d+ instants$/m);
+  const earlier = await relata(
+    place,
+    'restore',
+    '--from',
+    place.url,
+    '--at',
+    '2026-01-01T00:00:00Z',
+    `${place.target}-a`,
+  );
+  assert.match(earlier.said, /Nothing of that instant or before is there: the first one is 20/);
+  const filled = await relata(place, 'restore', '--from', place.url, place.target);
+  assert.match(filled.said, /is not empty/);
+  const keyless = await runRelataWith(
+    {},
+    place.store.dataDir,
+    'restore',
+    '--from',
+    place.url,
+    `${place.target}-b`,
+  );
+  assert.match(keyless.said, /is encrypted: set RELATA_BACKUP_KEY/);
+  const data = await readdir(place.target, { recursive: true, withFileTypes: true });
+  await loseDirectory(place);
+  await bringBack(place, '--at', body.backup.lastInstant);
+  const back = await startProcess(place.store);
+  assert.equal(await writer.check(back), 5, 'nothing after the instant is there');
+  assert.equal(await back.stop(), 0);
+
+  const segments = data.filter((entry) => entry.isFile() && entry.parentPath.includes('segments'));
+  const last = segments
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .sort()
+    .at(-1) as string;
+  const bytes = await readFile(last);
+  bytes[Math.floor(bytes.length / 2)] = (bytes[Math.floor(bytes.length / 2)] ?? 0) ^ 1;
+  await writeFile(last, bytes);
+  const verified = await relata(place, 'backups', place.url, '--verify');
+  assert.equal(verified.code, 1);
+  assert.match(verified.said, /^segments\/.* is damaged/m);
+  await loseDirectory(place);
+  const refused = await relata(place, 'restore', '--from', place.url, place.store.dataDir);
+  assert.equal(refused.code, 1);
+  assert.match(refused.said, /^segments\/.* is damaged/);
+  assert.deepEqual(
+    (await readdir(place.store.dataDir)).filter((name) => name === 'control.db'),
+    [],
+    'what is left looks like no store',
+  );
+});
+
+test('a target that is away stops no write, is said, and gets what it missed; in a bucket as in a directory', async (t) => {
+  const bucket = await startS3Server('backups');
+  t.after(bucket.close);
+  const place = await createPlace(t, {
+    RELATA_BACKUP_URL: 's3://backups/relata',
+    RELATA_BACKUP_S3_ENDPOINT: bucket.endpoint,
+    RELATA_BACKUP_S3_REGION: S3_REGION,
+    RELATA_BACKUP_S3_ACCESS_KEY_ID: S3_KEYS.accessKeyId,
+    RELATA_BACKUP_S3_SECRET_ACCESS_KEY: S3_KEYS.secretAccessKey,
+    RELATA_BACKUP_BACKLOG_MIB: '1',
+  });
+  const service = await startProcess(place.store, place.settings);
+  const writer = new Writer(await createProject(service));
+  await writer.write(service);
+  await waitUntilSent(service);
+  bucket.isAway = true;
+  const isAway = async () => (await service.call('GET', '/health/ready')).body.problems?.length === 1;
+  do await writer.write(service);
+  while (!(await isAway()));
+  for (let count = 0; count < 100; count += 1) await writer.write(service);
+  bucket.isAway = false;
+  while (await isAway()) await delay(50);
+  await writer.write(service);
+  assert.equal(await service.stop(), 0);
+  assert.match(service.log(), /the target of the backup cannot be reached/);
+  assert.match(service.log(), /the target of the backup is reached again/);
+
+  const restored = `${place.store.dataDir}-restored`;
+  const back = await relata(place, 'restore', '--from', 's3://backups/relata', restored);
+  assert.equal(back.code, 0, back.said);
+  const again = await startProcess(embeddedStoreAt(restored));
+  const { sent } = writer;
+  assert.equal(await writer.check(again), sent);
+  assert.equal(await again.stop(), 0);
+  const verified = await relata(place, 'backups', 's3://backups/relata', '--verify');
+  assert.equal(verified.code, 0, verified.said);
 });

@@ -209,7 +209,7 @@ export class BackupStream {
       this.seq = Math.max(last.from, ...own.map(({ to }) => to));
       this.lease = last;
     } else {
-      this.lease = await this.takeNext(last);
+      this.lease = await this.takeNext(leases);
       this.seq = this.lease.from;
     }
     const { epoch } = this.lease;
@@ -220,9 +220,10 @@ export class BackupStream {
     if (this.needsBase) this.forgetAll();
   }
 
-  private async takeNext(last: HeldLease | undefined): Promise<HeldLease> {
+  private async takeNext(leases: readonly HeldLease[]): Promise<HeldLease> {
     const { target, local } = this;
-    if (last !== undefined) await this.refuseForeign(last);
+    const last = leases.at(-1);
+    if (last !== undefined) await this.refuseForeign(last, leases);
     const now = Date.now();
     const next = { holder: local?.holder ?? makeHolder(), epoch: (last?.epoch ?? 0) + 1 };
     const lease = { ...next, from: local?.seq ?? 0, at: now, renewedAt: now };
@@ -231,9 +232,9 @@ export class BackupStream {
   }
 
   /** @throws NotTheWriter unless the directory has what the lease covers, and its holder is gone */
-  private async refuseForeign(last: HeldLease): Promise<void> {
+  private async refuseForeign(last: HeldLease, leases: readonly HeldLease[]): Promise<void> {
     const { url } = this.settings.target;
-    refuseForeign(last, this.local, url);
+    refuseForeign(leases, this.local, url);
     for (const until = performance.now() + LEASE_MS; performance.now() < until; await delay(RENEW_MS / 4)) {
       const now = await readLease(this.target, last.epoch);
       if (now?.renewedAt !== last.renewedAt)
@@ -377,13 +378,13 @@ export class BackupStream {
   }
 }
 
-/** @throws NotTheWriter unless the directory has what the lease covers */
-function refuseForeign(last: HeldLease, local: LocalState | undefined, url: string): void {
+/** @throws NotTheWriter unless the directory was restored, or follows: one that wrote before has changes of its own */
+function refuseForeign(leases: readonly HeldLease[], local: LocalState | undefined, url: string): void {
   if (local === undefined)
     throw new NotTheWriter(
       `${url} holds the backup of another data directory: restore it first (relata restore --from ${url} DIR), or name an empty place`,
     );
-  if (local.epoch < last.epoch && local.seq > last.from)
+  if (leases.some(({ holder }) => holder === local.holder))
     throw new NotTheWriter(
       `This data directory was left behind: another service was promoted and has written to ${url} since. Begin anew with an empty directory: relata serve --standby ${url}`,
     );

@@ -18,6 +18,8 @@ export interface S3TestServer {
   stallPart(number: number): void;
   /** Fails so many PUTs of whole objects with 500. */
   failPuts(count: number): void;
+  /** Answers everything with 503. */
+  isAway: boolean;
   close(): void;
 }
 
@@ -31,6 +33,7 @@ export async function startS3Server(bucket: string): Promise<S3TestServer> {
   const uploads = new Map<string, Map<number, Buffer>>();
   const requests: string[] = [];
   const failing = { part: 0, stalled: 0, puts: 0 };
+  const self = { isAway: false };
 
   const server = createServer((request, response) => {
     const pieces: Buffer[] = [];
@@ -38,6 +41,7 @@ export async function startS3Server(bucket: string): Promise<S3TestServer> {
     request.on('end', () => {
       requests.push(`${request.method} ${request.url}`);
       const body = Buffer.concat(pieces);
+      if (self.isAway) return refuse(response, 503, 'ServiceUnavailable');
       const code = checkSignature(request, body);
       if (code !== undefined) return refuse(response, 403, code);
       return answer({ request, response, body, bucket, objects, uploads, failing });
@@ -45,23 +49,23 @@ export async function startS3Server(bucket: string): Promise<S3TestServer> {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  return {
+  return Object.assign(self, {
     endpoint: `http://127.0.0.1:${port}`,
     ...{ port, objects, requests, uploads },
-    failPart(number) {
+    failPart(number: number) {
       failing.part = number;
     },
-    stallPart(number) {
+    stallPart(number: number) {
       failing.stalled = number;
     },
-    failPuts(count) {
+    failPuts(count: number) {
       failing.puts = count;
     },
     close() {
       server.closeAllConnections();
       server.close();
     },
-  };
+  });
 }
 
 interface Exchange {
@@ -95,7 +99,7 @@ function answer(exchange: Exchange): unknown {
 }
 
 function list({ response, objects }: Exchange, query: URLSearchParams): void {
-  const after = query.get('continuation-token') ?? '';
+  const after = query.get('continuation-token') ?? query.get('start-after') ?? '';
   const keys = [...objects.keys()]
     .sort()
     .filter((key) => key.startsWith(query.get('prefix') ?? '') && key > after);
@@ -123,7 +127,9 @@ function get({ request, response, objects }: Exchange, key: string): unknown {
   return response.writeHead(200, { etag, 'content-length': bytes.length }).end(bytes);
 }
 
-function put({ response, objects, body, failing }: Exchange, key: string): unknown {
+function put({ request, response, objects, body, failing }: Exchange, key: string): unknown {
+  if (request.headers['if-none-match'] === '*' && objects.has(key))
+    return refuse(response, 412, 'PreconditionFailed');
   if (failing.puts > 0) {
     failing.puts -= 1;
     return refuse(response, 500, 'InternalError');
