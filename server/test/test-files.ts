@@ -67,14 +67,11 @@ const INSTALLED = [
   'interface-relations',
 ];
 
-/** @returns every rule of the interface, what kills processes, the oracle of relations, and what is about a cluster */
+/** @returns every rule of the interface, what kills processes and workers, and the oracle of relations */
 export const listCluster = (): string[] =>
-  listPostgres().filter((path) => {
-    const name = basename(path);
-    return name.startsWith('interface-') || isAbout(path, 'cluster') || CLUSTER.has(name);
-  });
+  listPostgres().filter((path) => CLUSTER.some((start) => basename(path).startsWith(start)));
 
-const CLUSTER = new Set(['crash.test.ts', 'chaos.test.ts', 'relations-oracle.test.ts']);
+const CLUSTER = ['interface-', 'crash', 'chaos', 'relations-oracle', 'postgres-cluster'];
 
 /** @returns those that read the real catalog where it is at hand, and else the generated one */
 export const listReadingCatalog = (): string[] => listAll().filter((path) => leadsTo(path, REAL_PRODUCTS));

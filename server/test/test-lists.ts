@@ -71,6 +71,8 @@ export const LONG_WORK: Readonly<Record<string, Work>> = {
   'test/durability/disk-full.test.ts': { kind: 'waits', seconds: 40 },
   'test/durability/sqlite-failing-disk.test.ts': { kind: 'waits', seconds: 40 },
   'test/catalog/real-catalog.test.ts': { kind: 'computes', seconds: 35 },
+  // Kills a worker that other files of its pass use.
+  'test/postgres/postgres-cluster.test.ts': { kind: 'alone', seconds: 110 },
   // Measures how long a page does not answer.
   '../console/test/long-table.test.ts': { kind: 'alone', seconds: 25 },
   '../console/test/flows.test.ts': { kind: 'computes', seconds: 60 },

@@ -4,6 +4,7 @@ import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import {
+  listCluster,
   listConsoleSmoke,
   listDeep,
   listEmbedded,
@@ -29,6 +30,19 @@ const ONE_SIDED: Readonly<Record<string, string>> = {
 
 test('a test that touches a store gets it from test-store.ts, and so can run on both', () => {
   assert.deepEqual(shown(listOneSided()), Object.keys(ONE_SIDED));
+});
+
+test('on a cluster every file of the interface runs that runs on PostgreSQL, and what kills processes and workers', () => {
+  const cluster = shown(listCluster());
+  const interfaces = shown(listPostgres()).filter((path) => /\/interface-/.test(path));
+  for (const path of [
+    ...interfaces,
+    'test/durability/crash.test.ts',
+    'test/durability/chaos.test.ts',
+    'test/relations/relations-oracle.test.ts',
+    'test/postgres/postgres-cluster.test.ts',
+  ])
+    assert.ok(cluster.includes(path), path);
 });
 
 test('test files are found by what they import and by their names', () => {
