@@ -51,6 +51,8 @@ test('products are put together by their words, judged pair by pair, and one tha
   await page.getByRole('link', { name: 'Shank' }).click();
   await page.getByRole('heading', { name: 'Ontology' }).waitFor();
   assert.equal(await page.getByLabel('Attribute contains').inputValue(), 'Shank');
+  await page.getByRole('button', { name: 'Count missing values' }).click();
+  await page.getByRole('listitem').filter({ hasText: 'Shank: 1 product' }).waitFor();
 });
 
 test('the sentence says constraints, unknown values, what is reckoned, alternatives, and totals (§12.1, §12.3, §12.10)', async (t) => {

@@ -273,6 +273,7 @@ export const de: Readonly<Record<string, string>> = {
   'Copy: {label}': 'Kopieren: {label}',
   'Count a missing value as nothing': 'Einen fehlenden Wert als nichts zählen',
   'Count again': 'Neu zählen',
+  'Count missing values': 'Fehlende Werte zählen',
   'Counted in a sample of {count, plural, one {# product} other {# products}}.':
     'Gezählt in einer Stichprobe von {count, plural, one {# Produkt} other {# Produkten}}.',
   'Counting the effect …': 'Auswirkung wird gezählt …',
@@ -670,6 +671,8 @@ export const de: Readonly<Record<string, string>> = {
   'Nothing was dismissed': 'Nichts wurde verworfen',
   'Nothing was sent yet': 'Noch nichts gesendet',
   'Nothing yet.': 'Noch nichts.',
+  'Nothing: every product has what the constraints need.':
+    'Nichts: Jedes Produkt hat, was die Bedingungen brauchen.',
   'Nothing: every product of one side is related to every product of the other.':
     'Nichts: Jedes Produkt der einen Seite ist mit jedem der anderen verknüpft.',
   'Objects of a bucket, of Amazon S3 or a server that speaks its protocol':
@@ -740,6 +743,8 @@ export const de: Readonly<Record<string, string>> = {
   'Products on its two sides must satisfy it to be used together.':
     'Produkte auf ihren beiden Seiten müssen sie erfüllen, um zusammen verwendet zu werden.',
   'Products over time, at last {products}': 'Produkte im Zeitverlauf, zuletzt {products}',
+  'Products that a constraint is about and that lack a value it needs.':
+    'Produkte, von denen eine Bedingung handelt und denen ein Wert fehlt, den sie braucht.',
   'Products that are not valid': 'Ungültige Produkte',
   'Products that go out': 'Ausgegebene Produkte',
   'Products with a fact of {name}': 'Produkte mit einem Fakt von {name}',
@@ -1187,6 +1192,7 @@ export const de: Readonly<Record<string, string>> = {
   'What it gives': 'Was er liefert',
   'What it has published is deleted too, and its URL ends.':
     'Auch das Veröffentlichte wird gelöscht, und die URL gilt nicht mehr.',
+  'What leaves verdicts unknown': 'Was Urteile unbekannt lässt',
   'What must match': 'Was übereinstimmen muss',
   'What the data alone shows. Nothing changes before you have looked at it.':
     'Was die Daten allein zeigen. Nichts ändert sich, bevor Sie es angesehen haben.',

@@ -34,6 +34,7 @@ import {
   countProblems,
   useCoverage,
 } from './attribute-dialog.tsx';
+import { UnknownVerdicts } from './unknown-verdicts.tsx';
 
 /** So many rows a person reads; more are found by the filter. */
 const SHOWN_ATTRIBUTES = 300;
@@ -197,6 +198,7 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
         )}
       </Card>
       {coverage && <UnknownKeys coverage={coverage} />}
+      <UnknownVerdicts />
       {opened !== undefined && (
         <AttributeDialog
           opened={opened === 'new' ? undefined : opened}
