@@ -1093,6 +1093,8 @@ export type Mapping = {
   emptyCells?: "keep" | "remove";
   source?: MappedColumn;
   targets?: MappedTargets;
+  /** mode table: the value of the target */
+  target?: MappedColumn;
   /** mode links: between several targets of one cell */
   separator?: string;
 };
@@ -1372,11 +1374,13 @@ export type Pipeline = {
   name: string;
   source: PipelineSource;
   format: PipelineFormat;
-  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets and separator instead. */
+  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets and separator instead, mode table source and target. */
   mapping?: Mapping;
-  mode: "full" | "incremental" | "partial" | "delete" | "links";
+  mode: "full" | "incremental" | "partial" | "delete" | "links" | "table";
   /** mode links: the relation whose links are replaced */
   relationId?: number;
+  /** mode table: the table that is replaced, or made */
+  tableName?: string;
   trigger: PipelineTrigger;
   /** delete guard of the modes full, delete and links; default 30 */
   maxDeletePercent?: number;
@@ -1397,12 +1401,14 @@ export type PipelineDefinition = {
   name: string;
   source: PipelineSource;
   format: PipelineFormat;
-  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets and separator instead. */
+  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets and separator instead, mode table source and target. */
   mapping?: Mapping;
   /** default full: it creates the attributes of an automatic ontology */
-  mode?: "full" | "incremental" | "partial" | "delete" | "links";
+  mode?: "full" | "incremental" | "partial" | "delete" | "links" | "table";
   /** mode links: the relation whose links are replaced */
   relationId?: number;
+  /** mode table: the table that is replaced, or made */
+  tableName?: string;
   trigger: PipelineTrigger;
   /** delete guard of the modes full, delete and links; default 30 */
   maxDeletePercent?: number;
@@ -1493,7 +1499,7 @@ export type PipelinePreview = {
     isFiltered?: boolean;
   }>;
   suggestion: {
-    /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets and separator instead. */
+    /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets and separator instead, mode table source and target. */
     mapping: Mapping;
     reasons: Array<{
       field: string;
@@ -1533,12 +1539,14 @@ export type PipelineToTry = {
   name?: string;
   source: PipelineSource;
   format: PipelineFormat;
-  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets and separator instead. */
+  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets and separator instead, mode table source and target. */
   mapping?: Mapping;
   /** default full: it creates the attributes of an automatic ontology */
-  mode?: "full" | "incremental" | "partial" | "delete" | "links";
+  mode?: "full" | "incremental" | "partial" | "delete" | "links" | "table";
   /** mode links: the relation whose links are replaced */
   relationId?: number;
+  /** mode table: the table that is replaced, or made */
+  tableName?: string;
   trigger?: PipelineTrigger;
   /** delete guard of the modes full, delete and links; default 30 */
   maxDeletePercent?: number;
@@ -2088,6 +2096,11 @@ export type RelationSurvey = {
   sampledSources?: number;
   /** the time was used up before the whole sample was looked at */
   endedEarly?: true;
+  /** products with more combinations of values than count (§12.2 rule 11) */
+  cut?: {
+    count: number;
+    identifiers: Array<string>;
+  };
   withResults?: number;
   /** of the sources that were looked at, from 0 to 1 */
   share?: number;

@@ -1672,8 +1672,8 @@ export const de: Readonly<Record<string, string>> = {
   '{locale} · id {id}': '{locale} · ID {id}',
   '{low} to {high}': '{low} bis {high}',
   '{missing} not extracted': '{missing} nicht erkannt',
-  '{mode, select, full {full} incremental {incremental} partial {partial} delete {delete} other {links}}':
-    '{mode, select, full {vollständig} incremental {inkrementell} partial {teilweise} delete {löschen} other {Verknüpfungen}}',
+  '{mode, select, full {full} incremental {incremental} partial {partial} delete {delete} table {table} other {links}}':
+    '{mode, select, full {vollständig} incremental {inkrementell} partial {teilweise} delete {löschen} table {Tabelle} other {Verknüpfungen}}',
   '{moment} ({ago})': '{moment} ({ago})',
   '{moment} ({ago}) by {task}': '{moment} ({ago}) durch {task}',
   '{more} more': '{more} weitere',

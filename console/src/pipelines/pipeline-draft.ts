@@ -44,9 +44,12 @@ export const listModes = () =>
   ] as const;
 
 export const nameMode = (mode: PipelineDefinition['mode']): string =>
-  t('{mode, select, full {full} incremental {incremental} partial {partial} delete {delete} other {links}}', {
-    mode,
-  });
+  t(
+    '{mode, select, full {full} incremental {incremental} partial {partial} delete {delete} table {table} other {links}}',
+    {
+      mode,
+    },
+  );
 
 /** In a project without products it starts as a full update, which creates the attributes. */
 export const EMPTY_PIPELINE: PipelineDefinition = {

@@ -49,7 +49,7 @@ export interface PipelineParts extends Base {
   /** What fetches, reads and maps. */
   readonly threads: RunThreads;
   readonly catalog: Pick<Catalog, 'gatherWrites' | 'dropGathered'>;
-  readonly relations: Pick<Relations, 'links'>;
+  readonly relations: Pick<Relations, 'links' | 'tables'>;
   readonly projects: Pick<Projects, 'getLocale' | 'recordChange' | 'whenGone'>;
 }
 
@@ -74,6 +74,7 @@ export function createPipelines({
     ...{ database, payloads, tasks, threads },
     ...{ gatherWrites: catalog.gatherWrites, dropGathered: catalog.dropGathered },
     gatherLinks: (task, relationId) => relations.links.gather(task, relationId),
+    gatherTable: async (task, name) => relations.tables.gather(task, name),
     findPipeline: (projectId, id) => PIPELINES.find(database.read, { id: projectId }, id),
     openSource: (pipeline) => openDefinition(PIPELINE_SECRETS, pipeline, secrets).source,
   });

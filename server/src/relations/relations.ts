@@ -20,7 +20,7 @@ import {
   type StoredTable,
 } from './definitions/definitions.ts';
 import type { AskedFit } from './fit/fit.ts';
-import { RelationLinks } from './links/links.ts';
+import { createTableTasks, RelationLinks } from './links/links.ts';
 import { createRelationBuilds } from './memberships/memberships.ts';
 import type { ExplainInput, ProductRelationsInput, RelationExplanation } from './search/search.ts';
 import type { RelationStore, SavedTable } from './store/store.ts';
@@ -47,6 +47,10 @@ function known<Found>(found: Found | undefined): Found {
 export function createRelations(parts: RelationParts) {
   const { store, tasks, clock, logger, uploadMaxMib: maxMib } = parts;
   const builds = createRelationBuilds({ store, tasks, clock, logger });
+  const gather = createTableTasks({
+    ...{ tasks, payloads: parts.payloads, find: store.findTable, follow: builds.follow },
+    save: (projectId, saved) => store.saveTable(projectId, { ...saved, at: clock.now() }),
+  });
   const links = new RelationLinks({ ...parts, maxMib, dropOld: builds.dropOld });
 
   async function save(
@@ -121,6 +125,7 @@ export function createRelations(parts: RelationParts) {
       /** @throws not_found */
       get: async (projectId: number, name: string) => known(await store.findTable(projectId, name)),
       save: saveTable,
+      gather,
       /** @throws not_found, table_in_use, changed_meanwhile */
       async remove(
         projectId: number,

@@ -120,3 +120,50 @@ test('numbers in a table have their unit, any of the dimension (§12.9)', async 
   });
   assert.deepEqual((await catalog.related('S', id))?.groups.flat(), ['T1', 'T2']);
 });
+
+test('a pipeline of the mode table replaces a table, or makes it, and builds what uses it (§12.9 rule 4, §13.9)', async () => {
+  const catalog = await createCameras();
+  const { id } = await catalog.relate(FITS);
+  const pipelines = `/management/projects/${catalog.projectId}/pipelines`;
+  const pipeline = {
+    ...{ name: 'Mounts', source: { type: 'upload' }, format: { type: 'csv' }, trigger: { type: 'manual' } },
+    ...{ mode: 'table', tableName: 'lens-mounts', mapping: { source: 'camera', target: 'lens' } },
+  };
+  const made = await catalog.post(pipelines, pipeline);
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  const upload = async (body: string) => {
+    const task = await catalog.done(
+      await service().call('POST', `${pipelines}/${made.body.id}/upload`, { body }),
+    );
+    assert.equal(task.taskStatus, 'FINISHED', JSON.stringify(task));
+    return (await catalog.related('C1', id))?.groups.flat();
+  };
+  assert.deepEqual(await upload('camera,lens\nSony E,M42\nSony E,M42\n'), ['L1', 'L2']);
+  assert.deepEqual((await onTables(catalog, 'GET /lens-mounts')).body.pairs, [['Sony E', 'M42']]);
+  assert.deepEqual(await upload('camera,lens\nSony E,Canon EF\nNikon F,M42\n'), ['L1', 'L3']);
+  const { tableName, ...without } = pipeline;
+  const refused = await catalog.post(pipelines, { ...without, relationId: id });
+  assertRefused(refused, 400);
+  assert.deepEqual(refused.body.details.slice(0, 2), [
+    '/relationId: must be left out except in mode links',
+    '/tableName: is needed in mode table',
+  ]);
+});
+
+test('health and preview name products with more combinations of values than count (§12.2 rule 11)', async () => {
+  const catalog = await createRelationCatalog(service());
+  const many = Array.from({ length: 50 }, (_, at) => `v${at}`);
+  await catalog.load(
+    product('S', 'Sources', { A: many, B: many }),
+    product('T', 'Targets', { A: 'v1', B: 'v1' }),
+  );
+  const equal = (name: string) => ({ target: name, operator: 'equals', source: name });
+  const definition = {
+    ...{ name: 'n', tag: 't', source: under('Sources'), target: under('Targets') },
+    match: [equal('A'), equal('B')],
+  };
+  const { id } = await catalog.relate(definition);
+  const cut = { count: 1, identifiers: ['S'] };
+  assert.deepEqual((await catalog.manage('GET', `/${id}/health`)).body.cut, cut);
+  assert.deepEqual((await catalog.manage('POST', '/preview', definition)).body.cut, cut);
+});

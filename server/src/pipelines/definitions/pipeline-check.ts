@@ -6,6 +6,7 @@ import { getFormat } from '../formats/formats.ts';
 import type { CheckedTexts, TextProblems } from '../mapping/expressions/expressions.ts';
 import {
   type CompiledMapping,
+  isOfPairs,
   type Mapping,
   MappingProblem,
   type PipelineMode,
@@ -37,12 +38,12 @@ export async function checkPipeline(
   sent: SentPipeline,
   { now, checkTexts }: { readonly now: number; readonly checkTexts: CheckTexts },
 ): Promise<PipelineDefinition> {
-  const { name, source, format, mapping, mode = 'full', relationId } = sent;
+  const { name, source, format, mapping, mode = 'full', relationId, tableName } = sent;
   const trigger = readTrigger(sent.trigger);
   refuse([
     ...checkSource(source),
     ...checkNeedOfMapping(sent),
-    ...checkRelation(sent),
+    ...checkPlaces(sent),
     ...(await checkMapping(mapping, mode, checkTexts)),
     ...(trigger.type === 'schedule' ? checkSchedule(trigger, now) : []),
   ]);
@@ -53,6 +54,7 @@ export async function checkPipeline(
     ...(mapping !== undefined && { mapping }),
     mode,
     ...(relationId !== undefined && { relationId }),
+    ...(tableName !== undefined && { tableName }),
     trigger,
     maxDeletePercent: sent.maxDeletePercent ?? DEFAULT_DELETE_PERCENT,
     onRejectedRow: sent.onRejectedRow ?? 'stop',
@@ -101,7 +103,7 @@ function checkNeedOfMapping({
   mode,
 }: Pick<SentPipeline, 'format' | 'mapping' | 'mode'>): string[] {
   const need = getFormat(type).mapping;
-  if (mode === 'links') return checkNeedForLinks(need, { type, mapping });
+  if (isOfPairs(mode)) return checkNeedForPairs(need, { type, mapping, mode });
   if (need === 'none') {
     return mapping === undefined ? [] : [`/mapping: must be left out: a ${type} file holds products already`];
   }
@@ -109,18 +111,25 @@ function checkNeedOfMapping({
   return isNeeded ? [`/mapping: is needed for the format ${type}, which has none of its own`] : [];
 }
 
-function checkNeedForLinks(
+function checkNeedForPairs(
   need: ReturnType<typeof getFormat>['mapping'],
-  { type, mapping }: { type: string; mapping: unknown },
+  { type, mapping, mode }: { type: string; mapping: unknown; mode: 'links' | 'table' },
 ): string[] {
-  if (need === 'none') return [`/mode: a ${type} file holds products, links need a format with columns`];
-  return mapping === undefined ? ['/mapping: is needed in mode links, with source and targets'] : [];
+  const what = mode === 'links' ? 'links need' : 'a table needs';
+  if (need === 'none') return [`/mode: a ${type} file holds products, ${what} a format with columns`];
+  const parts = mode === 'links' ? 'source and targets' : 'source and target';
+  return mapping === undefined ? [`/mapping: is needed in mode ${mode}, with ${parts}`] : [];
 }
 
+const PLACES = { relationId: 'links', tableName: 'table' } as const;
+
 /** Whether there is such a relation is seen by a run: it may be made later. */
-function checkRelation({ mode, relationId }: Pick<SentPipeline, 'mode' | 'relationId'>): string[] {
-  if (mode === 'links') return relationId === undefined ? ['/relationId: is needed in mode links'] : [];
-  return relationId === undefined ? [] : ['/relationId: must be left out except in mode links'];
+function checkPlaces({ mode, ...sent }: Pick<SentPipeline, 'mode' | keyof typeof PLACES>): string[] {
+  return Object.entries(PLACES).flatMap(([name, own]) => {
+    const isThere = sent[name as keyof typeof PLACES] !== undefined;
+    if (mode === own) return isThere ? [] : [`/${name}: is needed in mode ${own}`];
+    return isThere ? [`/${name}: must be left out except in mode ${own}`] : [];
+  });
 }
 
 async function checkMapping(
@@ -129,7 +138,7 @@ async function checkMapping(
   checkTexts: CheckTexts,
 ): Promise<string[]> {
   if (mapping === undefined) return [];
-  if (mode !== 'links' && mapping.identifier === undefined)
+  if (!isOfPairs(mode) && mapping.identifier === undefined)
     return ['/mapping must have required properties identifier'];
   let planned: CompiledMapping;
   try {

@@ -57,7 +57,7 @@ export type Trigger =
   | Sent<Static<typeof ManualTrigger | typeof ScheduleTrigger>>
   | { readonly type: 'webhook'; readonly minSecondsBetween: number };
 
-const Mode = Type.Enum(['full', 'incremental', 'partial', 'delete', 'links']);
+const Mode = Type.Enum(['full', 'incremental', 'partial', 'delete', 'links', 'table']);
 
 /** Source: docs/interface.md §13.1. */
 const definition = {
@@ -70,6 +70,12 @@ const definition = {
     description: 'default full: it creates the attributes of an automatic ontology',
   }),
   relationId: Type.Optional({ ...Id, description: 'mode links: the relation whose links are replaced' }),
+  tableName: Type.Optional(
+    Type.String({
+      ...{ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' },
+      description: 'mode table: the table that is replaced, or made',
+    }),
+  ),
   trigger: PipelineTrigger,
   maxDeletePercent: Type.Optional(
     Type.Number({
@@ -338,6 +344,8 @@ export interface PipelineDefinition {
   readonly mode: PipelineMode;
   /** In mode links: whose links are replaced. */
   readonly relationId?: number | undefined;
+  /** In mode table: which one is replaced. */
+  readonly tableName?: string | undefined;
   readonly trigger: Trigger;
   readonly maxDeletePercent: number;
   readonly onRejectedRow: RejectedRowPolicy;

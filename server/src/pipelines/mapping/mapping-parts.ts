@@ -293,9 +293,9 @@ function readKeyValues(
 
 /** Links of rows: a source, and its targets in the order of the columns. Source: docs/interface.md §13.9. */
 
-/** What a mapping of links may have. */
-const PARTS = new Set(['source', 'targets', 'separator', 'filter']);
-const OWN_PARTS = ['source', 'targets', 'separator'] as const;
+/** What a mapping of pairs may have. */
+const PARTS = { links: ['source', 'targets', 'separator', 'filter'], table: ['source', 'target', 'filter'] };
+const OWN_PARTS = ['source', 'targets', 'target', 'separator'] as const;
 /** Source: docs/interface.md §12.8. Here they are checked by column, so that a report can name it. */
 const IDENTIFIER_LENGTH = 255;
 const TARGETS = 1_000;
@@ -305,14 +305,17 @@ export type Compile = (column: Column, field: string) => CompiledColumn;
 /** @throws MappingProblem */
 export function planLinks(
   mapping: Mapping,
+  mode: 'links' | 'table',
   compile: Compile,
 ): { readonly source: CompiledColumn; readonly part: MapPart } {
-  const { source, targets, separator } = mapping;
+  const { source, separator } = mapping;
+  const field = mode === 'links' ? 'targets' : 'target';
+  const targets = mapping[field];
   if (source === undefined || targets === undefined)
-    throw new MappingProblem('source and targets are needed in mode links');
-  const others = Object.keys(mapping).filter((name) => !PARTS.has(name));
-  if (others.length > 0) throw new MappingProblem(`${others.join(', ')}: must be left out in mode links`);
-  const columns = [targets].flat().map((column) => compile(splitBy(column, separator), 'targets'));
+    throw new MappingProblem(`source and ${field} are needed in mode ${mode}`);
+  const others = Object.keys(mapping).filter((name) => !PARTS[mode].includes(name));
+  if (others.length > 0) throw new MappingProblem(`${others.join(', ')}: must be left out in mode ${mode}`);
+  const columns = [targets].flat().map((column) => compile(splitBy(column, separator), field));
   return { source: compile(source, 'source'), part: mapTargets(columns) };
 }
 
@@ -320,7 +323,7 @@ export function planLinks(
 export function refuseLinks(mapping: Mapping, mode: string): void {
   const found = OWN_PARTS.filter((name) => mapping[name] !== undefined);
   if (found.length > 0)
-    throw new MappingProblem(`${found.join(', ')}: only for the mode links, this is mode ${mode}`);
+    throw new MappingProblem(`${found.join(', ')}: only for the modes links and table, this is mode ${mode}`);
 }
 
 function splitBy(column: Column, separator: string | undefined): Column {

@@ -174,7 +174,7 @@ const FilterSchema = Type.Unsafe<RowFilter>({
 });
 
 const ABOUT_MAPPINGS =
-  'Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets and separator instead.';
+  'Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets and separator instead, mode table source and target.';
 
 /** Of every mode except links. */
 export const MappingSchema = Type.Object(
@@ -228,6 +228,7 @@ export const SentMappingSchema = Type.Object(
     identifier: Type.Optional(ColumnSchema),
     source: Type.Optional(ColumnSchema),
     targets: Type.Optional(oneOrMore('MappedTargets', ColumnSchema, 100)),
+    target: Type.Optional({ ...ColumnSchema, description: 'mode table: the value of the target' }),
     separator: filledText(SIGN_LENGTH, 'mode links: between several targets of one cell'),
   },
   { ...closed, title: 'Mapping', description: ABOUT_MAPPINGS },
@@ -240,4 +241,8 @@ export type AttributeSpec = Static<typeof AttributeColumn>;
 export type PathSpec = Static<typeof Path>;
 export type KeyValuesSpec = Static<typeof KeyValues>;
 export type Mapping = Static<typeof SentMappingSchema>;
-export type PipelineMode = 'full' | 'incremental' | 'partial' | 'delete' | 'links';
+export type PipelineMode = 'full' | 'incremental' | 'partial' | 'delete' | 'links' | 'table';
+
+/** Whether rows are pairs of a source and what goes with it, and no products. */
+export const isOfPairs = (mode: PipelineMode | undefined): mode is 'links' | 'table' =>
+  mode === 'links' || mode === 'table';

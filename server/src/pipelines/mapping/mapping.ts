@@ -41,6 +41,7 @@ import {
   type Column,
   ColumnSchema,
   type ImageSpec,
+  isOfPairs,
   type Mapping,
   type PathSpec,
   type PipelineMode,
@@ -49,7 +50,13 @@ import {
 export { type CellProblem, type ExpressionResult, MappingProblem } from './mapping-columns.ts';
 export type { MappedProduct } from './mapping-parts.ts';
 
-export { type Mapping, MappingSchema, type PipelineMode, SentMappingSchema } from './mapping-schemas.ts';
+export {
+  isOfPairs,
+  type Mapping,
+  MappingSchema,
+  type PipelineMode,
+  SentMappingSchema,
+} from './mapping-schemas.ts';
 
 /** Of a mapping that has none. */
 export const NO_PATTERNS = new PatternList();
@@ -248,8 +255,8 @@ function planProduct(mapping: Mapping, { mode, texts }: PlanInput): ProductPlan 
     if (!compiled.isOptional) for (const name of compiled.uses) needs.add(name);
     return compiled;
   };
-  if (mode === 'links') {
-    const { source, part } = planLinks(mapping, compile);
+  if (isOfPairs(mode)) {
+    const { source, part } = planLinks(mapping, mode, compile);
     return { identifier: source, identifiedBy: 'source', parts: [part], uses, needs, takesRest: false };
   }
   refuseLinks(mapping, mode);

@@ -17,6 +17,7 @@ import {
   saveStamp,
   type UploadedFile,
 } from '../definitions/definitions.ts';
+import { isOfPairs } from '../mapping/mapping.ts';
 import { describeSource, type Source, takesFile } from '../sources/sources.ts';
 import type { RunThreads } from './run-client.ts';
 
@@ -34,6 +35,7 @@ export interface PipelineRunParts extends Pick<Base, 'database' | 'payloads'> {
   readonly threads: RunThreads;
   gatherWrites(task: Task, mode: WriteMode): Promise<GatheredWrites>;
   gatherLinks(task: Task, relationId: number): Promise<GatheredWrites>;
+  gatherTable(task: Task, name: string): Promise<GatheredWrites>;
   dropGathered(task: Task): Promise<void>;
   findPipeline(projectId: number, id: number): Promise<Pipeline | undefined>;
   /** @throws secret_unreadable */
@@ -136,7 +138,7 @@ export class PipelineRuns {
         run.count({ ...NO_COUNTS, nothingNew: true } satisfies RunCounts);
         return undefined;
       }
-      const things = mode === 'links' ? 'sources' : 'products';
+      const things = isOfPairs(mode) ? 'sources' : 'products';
       await run.log(`writing ${read.products} ${things}, mode ${mode}`);
       const note = (tx: ControlTransaction) => saveRead(tx, run.task, read);
       const parts = await run.passOn(() => acceptance.run(() => gathered.accept({ maxDeletePercent, note })));
@@ -147,7 +149,11 @@ export class PipelineRuns {
     }
   }
 
-  private gather(task: Task, { mode, relationId = 0 }: PipelineDefinition): Promise<GatheredWrites> {
+  private gather(
+    task: Task,
+    { mode, relationId = 0, tableName = '' }: PipelineDefinition,
+  ): Promise<GatheredWrites> {
+    if (mode === 'table') return this.parts.gatherTable(task, tableName);
     return mode === 'links' ? this.parts.gatherLinks(task, relationId) : this.parts.gatherWrites(task, mode);
   }
 

@@ -17,6 +17,7 @@ import {
 } from '../formats/formats.ts';
 import {
   type CellProblem,
+  isOfPairs,
   type MappedProduct,
   type Mapping,
   type RowOutcome,
@@ -115,7 +116,7 @@ async function previewRows(reading: SourceReading, pieces: Pieces, order: Previe
     const warnings = [
       ...listMissingParts(tried),
       ...warnOfFile(reading, lists, order),
-      ...(order.mode === 'links' ? [] : listWarnings(productsOf(outcomes))),
+      ...(isOfPairs(order.mode) ? [] : listWarnings(productsOf(outcomes))),
     ];
     const settings = format === undefined && plan?.hasExpressions === false ? order.catalog : undefined;
     return {

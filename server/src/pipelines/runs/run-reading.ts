@@ -16,6 +16,7 @@ import {
   type CompiledMapping,
   compileMapping,
   createRowMapper,
+  isOfPairs,
   type MappedProduct,
   type Mapping,
   MappingProblem,
@@ -315,7 +316,7 @@ export class BatchBuilder {
     if (this.report.length >= BATCH_LINES || this.counts.rows >= BATCH_ROWS) return true;
     return (
       this.texts.length >= PRODUCTS_PER_REQUEST ||
-      this.characters >= (this.mode === 'links' ? LINK_CHARACTERS : BATCH_CHARACTERS)
+      this.characters >= (isOfPairs(this.mode) ? LINK_CHARACTERS : BATCH_CHARACTERS)
     );
   }
 
@@ -377,14 +378,14 @@ export class BatchBuilder {
 
 /** @returns what the catalog would refuse; of deletes and links the mapping has checked all there is */
 export function listErrors(product: MappedProduct, mode: PipelineMode): readonly string[] {
-  if (mode === 'delete' || mode === 'links') return [];
+  if (mode === 'delete' || isOfPairs(mode)) return [];
   return listProductErrors(product, mode === 'partial' ? 'patches' : 'products');
 }
 
 /** @returns what is written of a product */
 export function toSent(product: MappedProduct, mode: PipelineMode): object | string {
   if (mode === 'delete') return product.identifier;
-  return mode === 'links' ? { source: product.identifier, targets: product.targets ?? [] } : product;
+  return isOfPairs(mode) ? { source: product.identifier, targets: product.targets ?? [] } : product;
 }
 
 /** A product that the source has in the shape of an upload. */

@@ -51,4 +51,4 @@ export {
   compileRule,
   listTables,
 } from './rule.ts';
-export { markOfTable, type SentTable, type StoredTable } from './table-schemas.ts';
+export { markOfTable, PAIRS_PER_TABLE, type SentTable, type StoredTable } from './table-schemas.ts';

@@ -298,6 +298,12 @@ export const Survey = Type.Object(
     endedEarly: Type.Optional(
       Type.Literal(true, { description: 'the time was used up before the whole sample was looked at' }),
     ),
+    cut: Type.Optional(
+      Type.Object(
+        { count: Type.Integer(), identifiers: Type.Array(Type.String()) },
+        { description: 'products with more combinations of values than count (§12.2 rule 11)' },
+      ),
+    ),
     withResults: Type.Optional(Type.Integer()),
     share: Type.Optional(Type.Number({ description: 'of the sources that were looked at, from 0 to 1' })),
     withoutResults: Type.Optional(

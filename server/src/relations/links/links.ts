@@ -21,3 +21,4 @@ export {
   type SentLinks,
   type StagedPiece,
 } from './link-tasks.ts';
+export { createTableTasks } from './table-tasks.ts';

@@ -46,4 +46,4 @@ export {
   type WalkedDocument,
 } from './relation-plan.ts';
 export { createRelationBuilds } from './relation-tasks.ts';
-export { planIndex, type RuleIndex } from './rule-index.ts';
+export { ENTRIES_PER_PRODUCT, planIndex, type RuleIndex } from './rule-index.ts';

@@ -25,6 +25,8 @@ export interface RelationSurvey {
   readonly sampledSources: number;
   /** Whether the time was used up before all sources of the sample were looked at. */
   readonly endedEarly?: true;
+  /** Products with more combinations of values than count (§12.2 rule 11). */
+  readonly cut?: { readonly count: number; readonly identifiers: readonly string[] };
   readonly withResults: number;
   /** Of the sources that were looked at, from 0 to 1. */
   readonly share: number;
@@ -50,6 +52,8 @@ export interface SurveyedCatalog {
     limit?: WorkLimit,
   ): Promise<Result>;
   countMembers(build: number, side: Side): Promise<number>;
+  /** @returns the products of which only the first combinations of values count, by id */
+  listCut(build: number): Promise<readonly string[]>;
   /** @returns identifiers of a side, one in `every`, by id */
   sampleMembers(build: number, side: Side, every: number): Promise<readonly string[]>;
 }
@@ -122,12 +126,14 @@ export async function surveyRelation(
   const tally = new Tally(identifiers);
   await searchSources(catalog, { relation, tally, limit: limit.within(searchMs) });
   const isEarly = tally.looked < identifiers.length;
+  const cut = await catalog.listCut(build);
   return {
     source: { products: sources },
     target: { products: targets },
     sampled: tally.looked < sources,
     sampledSources: tally.looked,
     ...(isEarly && { endedEarly: true }),
+    ...(cut.length > 0 && { cut: { count: cut.length, identifiers: cut.slice(0, EXAMPLES) } }),
     ...(await catalog.read((view) => tally.describe(view))),
     ...(hasCards && {
       resultCounts: tally.resultCounts,

@@ -1,6 +1,12 @@
 import { COMPARISONS, type Operator } from '../../catalog/filters/filters.ts';
 import type { BoundRule, Side } from '../definitions/definitions.ts';
-import { comparedAt, type Membership, Memberships, packMembership } from '../memberships/memberships.ts';
+import {
+  comparedAt,
+  ENTRIES_PER_PRODUCT,
+  type Membership,
+  Memberships,
+  packMembership,
+} from '../memberships/memberships.ts';
 import { type CatalogColumns, findEdge } from './catalog-columns.ts';
 import {
   type Candidate,
@@ -66,6 +72,12 @@ function surveyColumns(read: ReadCatalog, bound: BoundRule, whole: WorkLimit): S
       }
     },
     countMembers: async (_, side) => counts[side],
+    async listCut() {
+      const isCut = ({ membership }: Member) => membership.keys.length >= ENTRIES_PER_PRODUCT;
+      const cut = [...members.source, ...members.target].filter(isCut);
+      const ids = [...new Set(cut.map(({ productId }) => productId))].sort((a, b) => a - b);
+      return ids.map((id) => columns.identifierAt(columns.placeOfId(id)));
+    },
     async sampleMembers(_, side, every) {
       const step = Math.max(1, Math.round((every * members[side].length) / counts[side]));
       return members[side]

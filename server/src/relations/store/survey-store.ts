@@ -11,7 +11,7 @@ import {
   text,
 } from '../../storage/storage.ts';
 import type { Side } from '../definitions/definitions.ts';
-import { sideNumber } from '../memberships/memberships.ts';
+import { ENTRIES_PER_PRODUCT, sideNumber } from '../memberships/memberships.ts';
 import { LINKED_AT_MOST, type LinkedProduct, type PresentUpload } from '../search/search.ts';
 
 /** Reads whole sides of relations, and whole catalogs. */
@@ -51,6 +51,18 @@ export function* countMembers(build: number, side: Side): Program<number> {
   return (
     (yield* row<{ count: number }>(sql`select count(*) as count from ${productsOf(build, side)}`))?.count ?? 0
   );
+}
+
+/** @returns the products of which a build has as many entries as it takes: they may have more */
+export function* listCut(build: number): Program<string[]> {
+  const found = yield* rows<{ identifier: string }>(
+    sql`select p.identifier from (select m.product_id as id from relation_member m ${JOIN} product p
+        on ${own('p')} and p.id = m.product_id and p.document_id = m.document_id
+        where ${own('m')} and m.build_id = ${build}
+        group by m.side, m.product_id having count(*) >= ${ENTRIES_PER_PRODUCT}) s
+      join product p on ${own('p')} and p.id = s.id group by p.id, p.identifier order by p.id`,
+  );
+  return found.map(({ identifier }) => identifier);
 }
 
 /** @returns identifiers, one in `every`, by id */

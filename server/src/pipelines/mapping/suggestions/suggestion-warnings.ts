@@ -1,6 +1,6 @@
 import type { Format } from '../../formats/formats.ts';
 import type { MappedProduct } from '../mapping-parts.ts';
-import type { Mapping, PipelineMode } from '../mapping-schemas.ts';
+import { isOfPairs, type Mapping, type PipelineMode } from '../mapping-schemas.ts';
 import { isAmount, isFraction, isUrl, PRICE_NAME } from './suggestion-values.ts';
 
 /** What a person would notice in the products that a mapping makes. */
@@ -29,11 +29,11 @@ export function listWarnings(products: Products): PreviewWarning[] {
 
 /** @returns what a product of the mode needs and the mapping has no column for */
 export function listMissing(
-  { identifier, name, source, targets }: Partial<Mapping>,
+  { identifier, name, source, targets, target }: Partial<Mapping>,
   mode: PipelineMode,
 ): PreviewWarning[] {
-  if (mode === 'links') {
-    if (source !== undefined && targets !== undefined) return [];
+  if (isOfPairs(mode)) {
+    if (source !== undefined && (mode === 'links' ? targets : target) !== undefined) return [];
     return [{ field: 'targets', message: 'Choose the column of the source and those of its targets' }];
   }
   if (identifier === undefined)

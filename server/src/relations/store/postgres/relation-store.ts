@@ -15,7 +15,14 @@ import {
   readerOperations,
   toPassed,
 } from '../relation-reader.ts';
-import { countMembers, findUploads, listTargetBuilds, listUploads, sampleMembers } from '../survey-store.ts';
+import {
+  countMembers,
+  findUploads,
+  listCut,
+  listTargetBuilds,
+  listUploads,
+  sampleMembers,
+} from '../survey-store.ts';
 import { findTables } from '../table-store.ts';
 import {
   createThreadedRelations,
@@ -164,6 +171,7 @@ async function openInspected(session: SqlSession, projectId: number): Promise<In
     listBuilt: () => perform(listBuilt()),
     listRelations: () => perform(listRelations()),
     findTables: (names) => perform(findTables(names)),
+    listCut: (build) => perform(listCut(build)),
     countList: (build) => perform(countList(build)),
   };
 }

@@ -18,7 +18,14 @@ import {
   readerOperations,
   toPassed,
 } from '../relation-reader.ts';
-import { countMembers, findUploads, listTargetBuilds, listUploads, sampleMembers } from '../survey-store.ts';
+import {
+  countMembers,
+  findUploads,
+  listCut,
+  listTargetBuilds,
+  listUploads,
+  sampleMembers,
+} from '../survey-store.ts';
 import { findTables } from '../table-store.ts';
 import {
   createThreadedRelations,
@@ -101,6 +108,7 @@ function openCatalogs(files: CatalogFiles): RelationCatalogs {
           listBuilt: async () => file.perform(listBuilt()),
           listRelations: async () => file.perform(listRelations()),
           findTables: async (names) => file.perform(findTables(names)),
+          listCut: async (build) => file.perform(listCut(build)),
           countList: async (build) => file.perform(countList(build)),
         }),
       );
