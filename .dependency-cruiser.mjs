@@ -44,7 +44,7 @@ const lines = {
     'magento-csv',
   ],
   'server/src/pipelines/mapping': ['expressions', 'suggestions'],
-  'server/src/channels': ['formats', 'mapping', 'destinations', 'definitions', 'builds'],
+  'server/src/channels': ['formats', 'mapping', 'destinations', 'definitions', 'builds', 'ucp'],
   'server/src/transfer': ['timeline'],
   'server/src/app': ['threads'],
   'server/src/cli': ['demo', 'feed'],

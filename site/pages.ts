@@ -36,6 +36,7 @@ const REFERENCE = [
   'events',
   'connectors',
   'agents',
+  'ucp-compatibility',
   'operating',
   'glossary',
 ];

@@ -277,8 +277,8 @@ export type ChannelDefinition = {
 export type ChannelDestination = SftpDestination | S3Destination;
 
 export type ChannelFormat = {
-  type: "google-merchant" | "openai" | "shopify-csv" | "woocommerce-csv" | "magento-csv" | "csv" | "ndjson" | "json-ld";
-  /** google-merchant: tsv, xml; openai: jsonl, csv; shopify-csv: csv; woocommerce-csv: csv; magento-csv: csv; csv: csv; ndjson: ndjson; json-ld: jsonl; default the first */
+  type: "google-merchant" | "openai" | "shopify-csv" | "woocommerce-csv" | "magento-csv" | "csv" | "ndjson" | "json-ld" | "ucp";
+  /** google-merchant: tsv, xml; openai: jsonl, csv; shopify-csv: csv; woocommerce-csv: csv; magento-csv: csv; csv: csv; ndjson: ndjson; json-ld: jsonl; ucp: ndjson; default the first */
   variant?: string;
   /** default none; gzip for openai as jsonl */
   compression?: "gzip" | "none";
@@ -538,7 +538,7 @@ export type Error = {
   /** the HTTP status */
   code: number;
   /** one word for programs; the list is closed */
-  reason: "answer_not_kept" | "answer_too_large" | "answers_unread" | "attempt_ended" | "bad_request" | "body_encoding" | "body_not_json" | "body_not_unpacked" | "body_slow" | "body_stalled" | "body_too_large" | "catalog_damaged" | "changed_meanwhile" | "channel_building" | "channel_busy" | "channel_rows_left_out" | "channel_shrunk" | "channel_undelivered" | "channel_unfit" | "company_sign_in_absent" | "confirm_missing" | "console_missing" | "csrf_refused" | "delete_guard" | "deletes_not_exact" | "email_taken" | "expectation_failed" | "format_unreadable" | "full_update_arriving" | "full_update_batch_failed" | "full_update_empty" | "full_update_in_doubt" | "full_update_incomplete" | "full_update_missing" | "full_update_other" | "full_update_started" | "group_not_empty" | "headers_too_large" | "idempotency_key_reused" | "key_beyond_own" | "last_owner" | "link_ended" | "links_of_rule" | "mapping_unfit" | "method_not_allowed" | "no_known_identifier" | "no_products" | "no_role" | "not_found" | "not_ready" | "not_signed_in" | "nothing_to_restore" | "origin_refused" | "passkey_refused" | "password_wrong" | "payload_damaged" | "pipeline_busy" | "pipeline_file_missing" | "pipeline_running" | "pipeline_too_soon" | "product_invalid" | "products_too_few" | "project_required" | "provider_refused" | "provider_unavailable" | "query_invalid" | "rate_limited" | "relation_not_ready" | "request_invalid" | "request_timeout" | "role_of_groups" | "role_refused" | "rows_rejected" | "schema_moved" | "scope_refused" | "search_absent" | "search_not_ready" | "search_too_broad" | "search_too_long" | "secret_key_missing" | "secret_unreadable" | "sign_in_limited" | "sign_in_refused" | "sign_in_unstored" | "source_unreadable" | "standby" | "storage_failed" | "storage_full" | "superseded" | "table_exists" | "table_in_use" | "task_ended" | "task_taking_effect" | "task_uploading" | "token_missing" | "too_many_identifiers" | "too_many_looks" | "too_many_pipelined" | "too_many_products" | "too_many_waits" | "unexpected" | "uri_too_long" | "webhook_refused" | "webhook_token_missing";
+  reason: "answer_not_kept" | "answer_too_large" | "answers_unread" | "attempt_ended" | "bad_request" | "body_encoding" | "body_not_json" | "body_not_unpacked" | "body_slow" | "body_stalled" | "body_too_large" | "catalog_damaged" | "changed_meanwhile" | "channel_building" | "channel_busy" | "channel_rows_left_out" | "channel_served" | "channel_shrunk" | "channel_undelivered" | "channel_unfit" | "company_sign_in_absent" | "confirm_missing" | "console_missing" | "csrf_refused" | "delete_guard" | "deletes_not_exact" | "email_taken" | "expectation_failed" | "format_unreadable" | "full_update_arriving" | "full_update_batch_failed" | "full_update_empty" | "full_update_in_doubt" | "full_update_incomplete" | "full_update_missing" | "full_update_other" | "full_update_started" | "group_not_empty" | "headers_too_large" | "idempotency_key_reused" | "key_beyond_own" | "last_owner" | "link_ended" | "links_of_rule" | "mapping_unfit" | "method_not_allowed" | "no_known_identifier" | "no_products" | "no_role" | "not_found" | "not_ready" | "not_signed_in" | "nothing_to_restore" | "origin_refused" | "passkey_refused" | "password_wrong" | "payload_damaged" | "pipeline_busy" | "pipeline_file_missing" | "pipeline_running" | "pipeline_too_soon" | "product_invalid" | "products_too_few" | "project_required" | "provider_refused" | "provider_unavailable" | "query_invalid" | "rate_limited" | "relation_not_ready" | "request_invalid" | "request_timeout" | "role_of_groups" | "role_refused" | "rows_rejected" | "schema_moved" | "scope_refused" | "search_absent" | "search_not_ready" | "search_too_broad" | "search_too_long" | "secret_key_missing" | "secret_unreadable" | "sign_in_limited" | "sign_in_refused" | "sign_in_unstored" | "source_unreadable" | "standby" | "storage_failed" | "storage_full" | "superseded" | "table_exists" | "table_in_use" | "task_ended" | "task_taking_effect" | "task_uploading" | "token_missing" | "too_many_identifiers" | "too_many_looks" | "too_many_pipelined" | "too_many_products" | "too_many_waits" | "unexpected" | "uri_too_long" | "webhook_refused" | "webhook_token_missing";
   message: string;
   requestId?: string;
   details?: Array<string>;
@@ -2542,6 +2542,8 @@ export type TriggeredPipeline = {
   task: Task;
 };
 
+export type UcpAnswer = Record<string, unknown>;
+
 export type UploadSource = {
   type: "upload";
   /** which file to take out of a zip archive with several: a pattern with *, ? and ** */
@@ -4180,6 +4182,34 @@ export interface Operations {
     path: { token: string; fileName: string; };
     answer: string;
   };
+  /** Search by the Universal Commerce Protocol */
+  postChannelsByTokenUcpCatalogSearch: {
+    path: { token: string; };
+    body: unknown;
+    answer: UcpAnswer;
+  };
+  /** Products by id, by the Universal Commerce Protocol */
+  postChannelsByTokenUcpCatalogLookup: {
+    path: { token: string; };
+    body: unknown;
+    answer: UcpAnswer;
+  };
+  /** One product, by the Universal Commerce Protocol */
+  postChannelsByTokenUcpCatalogProduct: {
+    path: { token: string; };
+    body: unknown;
+    answer: UcpAnswer;
+  };
+  /** The profile that a shop puts at its own /.well-known/ucp */
+  getChannelsByTokenUcpProfile: {
+    path: { token: string; };
+    answer: UcpAnswer;
+  };
+  /** The schema of the compatibility extension */
+  getChannelsByTokenUcpCompatibilityJson: {
+    path: { token: string; };
+    answer: unknown;
+  };
   /** This interface as OpenAPI */
   getOpenapiJson: {
     answer: Record<string, unknown>;
@@ -4351,6 +4381,11 @@ export const operations = {
   postManagementProjectsByIdChannelsByChannelIdPreview: ['POST', '/management/projects/{id}/channels/{channelId}/preview'],
   postManagementProjectsByIdChannelsPreview: ['POST', '/management/projects/{id}/channels/preview'],
   getChannelsByTokenByFileName: ['GET', '/channels/{token}/{fileName}'],
+  postChannelsByTokenUcpCatalogSearch: ['POST', '/channels/{token}/ucp/catalog/search'],
+  postChannelsByTokenUcpCatalogLookup: ['POST', '/channels/{token}/ucp/catalog/lookup'],
+  postChannelsByTokenUcpCatalogProduct: ['POST', '/channels/{token}/ucp/catalog/product'],
+  getChannelsByTokenUcpProfile: ['GET', '/channels/{token}/ucp/profile'],
+  getChannelsByTokenUcpCompatibilityJson: ['GET', '/channels/{token}/ucp/compatibility.json'],
   getOpenapiJson: ['GET', '/openapi.json'],
   getDocsApi: ['GET', '/docs/api'],
   get: ['GET', '/'],

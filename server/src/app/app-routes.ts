@@ -14,6 +14,7 @@ import { contentRoutes, updateRoutes } from '../catalog/updates/update-routes.ts
 import { channelBuildRoutes } from '../channels/builds/build-routes.ts';
 import { feedRoutes } from '../channels/builds/feed-routes.ts';
 import { channelRoutes } from '../channels/definitions/channel-routes.ts';
+import { ucpRoutes } from '../channels/ucp/ucp-routes.ts';
 import type { Config } from '../config.ts';
 import { createAnswerOnce } from '../http/answers/answers.ts';
 import { createLookCount, createSessionCookie } from '../http/guards/guards.ts';
@@ -65,6 +66,7 @@ const ROUTES = [
   channelRoutes,
   channelBuildRoutes,
   feedRoutes,
+  ucpRoutes,
 ];
 
 /** Never from the `Host` header: the sender of a request would choose where a link leads. */

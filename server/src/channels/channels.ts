@@ -6,6 +6,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import { createDefinitions, removeRowsOf, type SentChange, type Shown } from '../definitions/definitions.ts';
 import type { ChosenProject } from '../kernel/caller.ts';
+import { ServiceError } from '../kernel/errors.ts';
 import { createTextChecks } from '../pipelines/mapping/expressions/expressions.ts';
 import { AccountPlaces } from '../pipelines/pipelines.ts';
 import type { Projects } from '../projects/projects.ts';
@@ -20,6 +21,7 @@ import {
   createChannelSchedule,
   dropPieces,
   findServedFile,
+  isToken,
 } from './builds/builds.ts';
 import {
   BUILDS,
@@ -32,12 +34,14 @@ import {
   type SentChannel,
   type Snapshot,
 } from './definitions/definitions.ts';
+import { getFormat } from './formats/formats.ts';
+import { createUcp, type UcpChannel } from './ucp/ucp.ts';
 
 export interface ChannelParts extends Base {
   readonly tasks: Tasks;
   readonly threads: BuildThreads;
-  readonly catalog: Pick<Catalog, 'countProducts' | 'store'>;
-  readonly relations: Pick<Relations, 'list'>;
+  readonly catalog: Pick<Catalog, 'countProducts' | 'store' | 'search'>;
+  readonly relations: Pick<Relations, 'list' | 'answer' | 'judgeFit'>;
   readonly projects: Pick<Projects, 'recordChange' | 'whenGone'>;
 }
 
@@ -83,9 +87,20 @@ export function createChannels(parts: ChannelParts) {
     ...createChangeNotices(scheduled),
     close: () => threads.close(),
 
-    /** @throws channel_building */
-    build: (channel: Channel, project: ChosenProject, alongside: BuildRequest['alongside']) =>
-      builds.start(channel, project, { startedBy: 'manual', ...(alongside && { alongside }) }),
+    /** @throws channel_building, channel_served */
+    build(channel: Channel, project: ChosenProject, alongside: BuildRequest['alongside']) {
+      const { type, servedAs } = getFormat(channel.definition.format.type);
+      if (servedAs !== undefined) throw new ServiceError('channel_served', { values: [type] });
+      return builds.start(channel, project, { startedBy: 'manual', ...(alongside && { alongside }) });
+    },
+
+    ucp: createUcp(parts),
+    /** @returns the channel with this token that is served by the protocol @throws not_found */
+    async findUcp(token: string): Promise<UcpChannel> {
+      const found = isToken(token) ? await CHANNELS.findBy(database.read, 'token', token) : undefined;
+      if (found?.resource.definition.format.type !== 'ucp') throw new ServiceError('not_found');
+      return { project: found.project, definition: found.resource.definition };
+    },
 
     /**
      * Makes the first rows, and stores nothing.

@@ -181,6 +181,10 @@ export const REFUSALS = {
   },
   channel_busy: { status: 409, message: 'The channel is being built, wait for the build or cancel it first' },
   channel_building: { status: 429, message: 'Too Many Requests' },
+  channel_served: {
+    status: 400,
+    message: 'A channel of the format $1 is served live, it is never built',
+  },
   channel_unfit: { status: 400, message: 'The channel does not fit the catalog, nothing was published' },
   channel_rows_left_out: {
     status: 400,

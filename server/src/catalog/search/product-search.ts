@@ -7,7 +7,7 @@ import type { CatalogStore } from '../port.ts';
 import type { CategoryPage, CategoryQuestion } from './category-list.ts';
 import type { IndexOrder } from './search-index.ts';
 import type { SearchQuestion } from './search-plan.ts';
-import type { IndexOutcome, SearchAnswer } from './search-run.ts';
+import type { FoundUploads, IndexOutcome, SearchAnswer } from './search-run.ts';
 import type { ShopAnswer, ShopQuestion } from './shop-search.ts';
 
 /** Search for products, as the serving thread sees it. */
@@ -20,6 +20,12 @@ export interface ProductSearch {
   ): Promise<SearchAnswer>;
   /** A search of a shop, or its suggestions: without an index, of a part of the catalog. @throws query_invalid, search_too_long */
   ask(projectId: number, question: Omit<ShopQuestion, 'locale'>, signal: AbortSignal): Promise<ShopAnswer>;
+  /** The same with the uploads of each group. @throws query_invalid */
+  findUploads(
+    projectId: number,
+    question: Partial<ShopQuestion> & Pick<ShopQuestion, 'offset' | 'limit'>,
+    signal: AbortSignal,
+  ): Promise<FoundUploads>;
   /**
    * A page of all products found, which lacks none of them: it waits for the index as long as a first search.
    * @throws query_invalid, search_not_ready
@@ -121,6 +127,10 @@ export function createProductSearch({
     async ask(projectId, asked, signal) {
       const question: ShopQuestion = { ...asked, locale: await getLocale(projectId) };
       return ask<ShopAnswer>('searchGroups', { projectId, question }, { signal, allows: 'most' });
+    },
+    findUploads(projectId, asked, signal) {
+      const question: ShopQuestion = { query: '', filters: [], sort: undefined, locale: '', ...asked };
+      return ask<FoundUploads>('findUploads', { projectId, question }, { signal, allows: 'most' });
     },
     async list(projectId, listed, signal) {
       const order = { projectId, ...listed };

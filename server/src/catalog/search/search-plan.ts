@@ -12,6 +12,7 @@ import {
 } from '../filters/filters.ts';
 import { type Attribute, indexByKey } from '../ontology/ontology.ts';
 import type { LexemeGroups } from '../port.ts';
+import { keyOfGroup } from './hit-groups.ts';
 import { planTiers, type SearchTiers, type WordedSearch } from './tiers.ts';
 import { lexemeOf, listWords } from './words.ts';
 
@@ -26,6 +27,8 @@ export interface SearchQuestion {
   readonly sort?: string | undefined;
   /** Which words may be the beginning of one; default: the last. */
   readonly begun?: WordedSearch['begun'];
+  /** Identifiers, or groups: only these products. */
+  readonly named?: readonly string[] | undefined;
   readonly limit: number;
   readonly cursor?: string | undefined;
 }
@@ -56,7 +59,8 @@ export function planSearch(question: SearchQuestion, attributes: readonly Attrib
     const filter = joinFilter(question, byKey);
     const test = compileFilter(filter, find);
     const { groups, isExact } = findLexemes(filter, find);
-    const worded = { words, narrowing: groups, begun: question.begun ?? 'last' };
+    const narrowing = [...groups, ...findNamed(question.named)];
+    const worded = { words, narrowing, begun: question.begun ?? 'last' };
     return {
       worded,
       tiers: planTiers(worded),
@@ -69,6 +73,11 @@ export function planSearch(question: SearchQuestion, attributes: readonly Attrib
     throw error;
   }
 }
+
+const findNamed = (named: readonly string[] | undefined): LexemeGroups =>
+  named === undefined
+    ? []
+    : [named.flatMap((one) => [lexemeOf.identifier(one), lexemeOf.group(keyOfGroup(one))])];
 
 const refuse = (detail: string) => new ServiceError('query_invalid', { details: [detail] });
 

@@ -44,6 +44,7 @@ import {
   listNamedCategories,
   planShopSearch,
   type ShopQuestion,
+  type Sorting,
 } from './shop-search.ts';
 import { holdsAll, isInTier, planTiers } from './tiers.ts';
 import { errorsOf, listForgivable, listMeant } from './typing-errors.ts';
@@ -56,6 +57,13 @@ export interface SearchOrder extends IndexOrder {
 /** The search of a shop connector. */
 export interface GroupOrder extends IndexOrder {
   readonly question: ShopQuestion;
+}
+
+/** Uploads as JSON, by their groups. */
+export interface FoundUploads {
+  readonly groups: readonly (readonly string[])[];
+  readonly total: number;
+  readonly isPartial: boolean;
 }
 
 /** A page of a listing, which has neither facets nor a total. Source: docs/interface.md §14.3 rule 6. */
@@ -164,26 +172,35 @@ export function searchOperations(
     const run = async (index: OpenIndex) => answer(new Search(index, await forgive(plan, index)));
     return { tiers: plan.tiers.counted, run };
   };
+  const groupBy = async <Answer>(
+    snapshot: CatalogSnapshot,
+    question: ShopQuestion,
+    answer: (search: Search, sorting: Sorting | undefined) => Promise<Answer>,
+  ): Promise<Work> => {
+    const byKey = indexByKey((await snapshot.readOntology()).attributes);
+    const categories = await listNamedCategories(snapshot, question);
+    const { sorting, question: planned } = planShopSearch(question, { byKey, categories });
+    return searchBy(snapshot, planned, (search) => answer(search, sorting));
+  };
   return {
     searchProducts: onIndex(({ question }: SearchOrder, snapshot) =>
       searchBy(snapshot, question, (search) => search.answer(question)),
     ),
-    searchGroups: onIndex(async ({ question }: GroupOrder, snapshot) => {
-      const { attributes } = await snapshot.readOntology();
-      const known = {
-        byKey: indexByKey(attributes),
-        categories: await listNamedCategories(snapshot, question),
-      };
-      const planned = planShopSearch(question, known);
-      return searchBy(snapshot, planned.question, async (search) => {
+    searchGroups: onIndex(({ question }: GroupOrder, snapshot) =>
+      groupBy(snapshot, question, async (search, sorting) => {
         const { suggested } = question;
-        if (suggested === undefined)
-          return answerShopSearch(question, planned.sorting, await search.group(question));
+        if (suggested === undefined) return answerShopSearch(question, sorting, await search.group(question));
         const read = { offset: 0, limit: Math.max(suggested.product, SUGGESTED_FROM) };
-        const found = await search.group(read);
-        return answerSuggestions({ ...question, suggested }, found);
-      });
-    }),
+        return answerSuggestions({ ...question, suggested }, await search.group(read));
+      }),
+    ),
+    findUploads: onIndex(({ question }: GroupOrder, snapshot) =>
+      groupBy(snapshot, question, async (search) => {
+        const { groups, rows, total, isPartial } = await search.group(question);
+        const texts = groups.map((documents) => documents.flatMap((one) => rows.get(one)?.text ?? []));
+        return { groups: texts, total, isPartial } satisfies FoundUploads;
+      }),
+    ),
     listFound: onIndex(async ({ question, form }: ListOrder, snapshot) => {
       const plan = await planOf(snapshot, question);
       return { run: (index) => new Search(index, plan).list(question, form) };

@@ -19,6 +19,10 @@ export interface ShopQuestion {
   readonly sort: string | undefined;
   /** Of the project: German names where it is German. */
   readonly locale: string;
+  /** Beside the filters: the language of filters as JSON. */
+  readonly filter?: string | undefined;
+  /** Identifiers, or groups: only these products. */
+  readonly named?: readonly string[] | undefined;
   /** How many suggestions of each kind; undefined: a search. */
   readonly suggested?: SuggestionLimits | undefined;
 }
@@ -114,7 +118,8 @@ export function planShopSearch(
   const sorting = findSorting(question.sort, known.byKey, question.locale);
   const words = question.query.trim();
   const category = words.startsWith('_#') ? words.slice(2).split(LEVEL).filter(Boolean) : [];
-  const filter: Filter = { all: question.filters.map((one) => toFilter(one, known)) };
+  const narrowed = question.filter === undefined ? [] : [JSON.parse(question.filter) as Filter];
+  const filter: Filter = { all: [...question.filters.map((one) => toFilter(one, known)), ...narrowed] };
   return {
     sorting,
     question: {
@@ -123,6 +128,7 @@ export function planShopSearch(
       filter: JSON.stringify(filter),
       sort: sorting?.key,
       begun: 'all',
+      named: question.named,
       limit: question.limit,
     },
   };
@@ -167,7 +173,7 @@ function findAttribute(name: string, byKey: ReadonlyMap<string, Attribute>): Att
   });
 }
 
-interface Sorting {
+export interface Sorting {
   /** As `sort` of §4.13. */
   readonly key: string;
   readonly name: string;

@@ -1,11 +1,12 @@
 import { keyOfCategory, visitCategories } from '../browse/browse.ts';
 import { isBlank } from '../ontology/ontology.ts';
 import { computeValueId, type UploadedProduct } from '../products/products.ts';
+import { keyOfGroup } from './hit-groups.ts';
 
 /**
  * What a product is found by: a set of lexemes, one kind by its first letter. `n` words of its identifier, name and brand,
  * `a` words of these and of all values, `i` its whole identifier; then numbers that stand for a key, a key with a value, a category
- * and those above it, the exact identifier. Letters, digits and signs beyond U+FFFF, so that both engines take them as they are.
+ * and those above it, the exact identifier, the group. Letters, digits and signs beyond U+FFFF, so that both engines take them as they are.
  */
 
 /** Longer words are cut, in products and in questions. */
@@ -98,6 +99,7 @@ function readLexemes(product: UploadedProduct): Lexemes {
   lexemes.addWords([...ofIdentifier, joined], true);
   lexemes.addWords(listWords(product.name), true);
   others.add(`i${joined}`).add(lexemeOf.identifier(product.identifier));
+  others.add(lexemeOf.group(keyOfGroup(product.groupIdentifier)));
   visitCategories(product, (key) => others.add(numberedLexeme('category', key)));
   for (const { key, value } of product.attributes) {
     if (isBlank(value)) continue;
@@ -163,9 +165,10 @@ export const lexemeOf = {
   value: (key: string, value: string) => numberedLexeme('value', computeValueId(2, `${key}\0${value}`)),
   identifier: (identifier: string) => numberedLexeme('identifier', computeValueId(3, identifier)),
   category: (path: readonly string[]) => numberedLexeme('category', keyOfCategory(path)),
+  group: (key: number) => numberedLexeme('group', key),
 };
 
-const KINDS = ['key', 'value', 'identifier', 'category'] as const;
+const KINDS = ['key', 'value', 'identifier', 'category', 'group'] as const;
 const BEYOND = 0x10000;
 
 /**

@@ -13,4 +13,4 @@ export {
   dropPieces,
 } from './channel-builds.ts';
 export { createChangeNotices, createChannelSchedule } from './schedule.ts';
-export { findServedFile } from './served-files.ts';
+export { findServedFile, isToken } from './served-files.ts';

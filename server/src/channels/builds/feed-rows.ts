@@ -23,6 +23,7 @@ import {
   type ChannelMapping,
   createRowMaker,
   type FieldProblem,
+  isForEverybody,
   suggestMapping,
 } from '../mapping/mapping.ts';
 
@@ -174,9 +175,6 @@ class GroupNames {
   nameAll = (lists: readonly (readonly string[])[]): string[][] =>
     lists.map((list) => [...new Set(list.map((one) => this.#groups.get(one) ?? one))]);
 }
-
-/** What goes out is for everybody: products for some groups of customers stay. */
-const isForEverybody = ({ settings }: UploadedProduct) => (settings?.includeUserGroups ?? []).length === 0;
 
 function openFilter(pass: CatalogPass, { filter }: ChannelDefinition): (product: UploadedProduct) => boolean {
   const test: ProductTest = refuseUnfit(() => compileChannelFilter(filter, pass.attributes));

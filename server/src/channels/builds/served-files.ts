@@ -19,14 +19,16 @@ const INDEX = 'index.json';
 /** 192 bits, which no two files share. */
 const ETAG_DIGITS = 48;
 
+/** Anything else is no token, and not every store takes it as a text. */
+export const isToken = (text: string): boolean => /^[\w-]{1,64}$/.test(text);
+
 /** @returns a file of the snapshot that the channel with this token serves now */
 export async function findServedFile(
   { database, payloads }: ServedParts,
   token: string,
   fileName: string,
 ): Promise<ServedFile | undefined> {
-  // Anything else is no token, and not every store takes it as a text.
-  if (!/^[\w-]{1,64}$/.test(token)) return undefined;
+  if (!isToken(token)) return undefined;
   const found = await CHANNELS.findBy(database.read, 'token', token);
   const snapshot = found && (await findPublished(database.read, found.resource));
   if (snapshot === undefined) return undefined;

@@ -63,6 +63,7 @@ export async function checkChannel(sent: SentChannel, checks: ChannelChecks): Pr
     ...checkRelations(relations, checks),
     ...checkIdentity(mapping, relations, format),
     ...checkTrigger(sent.trigger, checks.now),
+    ...checkServed(definition, format),
     ...checkDestinations(definition.destinations),
   ];
   if (problems.length === 0) return definition;
@@ -86,6 +87,22 @@ function readTrigger({ type, ...rest }: NonNullable<SentChannel['trigger']> = { 
   const { cron = '', timeZone = '', minSecondsBetween = DEFAULT_MIN_SECONDS } = rest;
   if (type === 'change') return { type, minSecondsBetween };
   return type === 'schedule' ? { type, cron, timeZone } : { type: 'manual' };
+}
+
+/** What is served has no builds, and answers too soon for expressions, which a process of their own evaluates. */
+function checkServed(
+  { mapping = {}, trigger, destinations }: ChannelDefinition,
+  { type, servedAs }: ChannelFormat,
+): string[] {
+  if (servedAs === undefined) return [];
+  const why = `${type} is served and not built`;
+  return [
+    ...(trigger.type === 'manual' ? [] : [`/trigger: ${why}`]),
+    ...(destinations.length === 0 ? [] : [`/destinations: ${why}`]),
+    ...Object.entries(mapping).flatMap(([field, source]) =>
+      'expression' in source ? [`/mapping/${field}/expression: ${why}: use a template`] : [],
+    ),
+  ];
 }
 
 const TRIGGER_NEEDS = { manual: [], schedule: ['cron', 'timeZone'], change: [] } as const;

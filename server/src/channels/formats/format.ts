@@ -61,6 +61,8 @@ export interface ChannelFormat {
   readonly identifiedBy?: string;
   /** What that field has; default its identifier. Of a group one row goes out, and related products are named by their group. */
   readonly identity?: 'groupIdentifier';
+  /** Where a channel is served below its address; it is never built. */
+  readonly servedAs?: string;
   readonly suggestions: Readonly<Record<string, SuggestedSource>>;
   /** Whether every attribute of the ontology is suggested, too. */
   readonly suggestsAttributes: boolean;

@@ -8,6 +8,7 @@ import { jsonLd } from './json-ld.ts';
 import { openai } from './openai.ts';
 import { csv, ndjson } from './plain-formats.ts';
 import { magentoCsv, shopifyCsv, woocommerceCsv } from './shop-lists.ts';
+import { ucp } from './ucp.ts';
 
 export {
   type ChannelFormat,
@@ -26,7 +27,7 @@ export {
 /** To add a format is a line here. */
 export const FORMATS: readonly ChannelFormat[] = [
   ...[googleMerchant, openai, shopifyCsv, woocommerceCsv, magentoCsv],
-  ...[csv, ndjson, jsonLd],
+  ...[csv, ndjson, jsonLd, ucp],
 ];
 
 /** A format as a definition names it. */
@@ -77,6 +78,7 @@ export function planFiles({ type, variant, compression }: ChosenFormat): FeedFil
     variant: chosen,
     isPacked,
     mediaType: isPacked ? 'application/gzip' : chosen.mediaType,
-    nameOf: (shard) => (shard === 1 ? `products.${ending}` : `products-${shard}.${ending}`),
+    nameOf: (shard) =>
+      format.servedAs ?? (shard === 1 ? `products.${ending}` : `products-${shard}.${ending}`),
   };
 }

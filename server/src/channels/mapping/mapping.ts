@@ -23,6 +23,10 @@ export interface FieldProblem {
   readonly message: string;
 }
 
+/** What goes out is for everybody: products for some groups of customers stay. */
+export const isForEverybody = ({ settings }: UploadedProduct): boolean =>
+  (settings?.includeUserGroups ?? []).length === 0;
+
 interface MadeRow {
   readonly values: readonly (readonly string[])[];
   readonly problems: readonly FieldProblem[];

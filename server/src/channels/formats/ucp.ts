@@ -1,0 +1,44 @@
+import { type ChannelFormat, type Field, type RelatedAs, required, text } from './format.ts';
+import { ndjson } from './plain-formats.ts';
+
+const many = (field: Field, most: number): Field => ({ ...field, most });
+
+/**
+ * Source: Universal Commerce Protocol, `source/schemas/shopping/types/variant.json`. Any other field is an option of a variant. The
+ * identifier is the variant's id and the group the product's, whatever the mapping says.
+ */
+export const ucp: ChannelFormat = {
+  type: 'ucp',
+  label: 'Universal Commerce Protocol',
+  description:
+    'not built but served: search, lookup and product for agents, with related products and fit as an extension',
+  fields: [
+    required(text('title')),
+    required(text('price')),
+    text('description'),
+    { name: 'url', kind: 'url' },
+    many({ name: 'media', kind: 'url' }, 20),
+    text('list_price'),
+    text('currency', 3),
+    { name: 'availability', kind: 'choice', choices: ['in_stock', 'out_of_stock', 'preorder', 'backorder'] },
+    { name: 'gtin', kind: 'gtin' },
+    many(text('tags'), 20),
+  ],
+  takesOthers: true,
+  servedAs: 'ucp',
+  suggestions: {
+    title: { field: 'name' },
+    price: { attributes: ['price', 'preis', 'saleprice'] },
+    description: { attributes: ['description', 'beschreibung', 'shortdescription'] },
+    url: { field: 'productUrl' },
+    media: { field: 'images' },
+    availability: { attributes: ['availability', 'verfugbarkeit'] },
+    gtin: { attributes: ['gtin', 'ean', 'upc', 'barcode'] },
+  },
+  suggestsAttributes: false,
+  rowsPerFile: undefined,
+  mostRelated: undefined,
+  reversed: new Set<RelatedAs>(),
+  variants: ndjson.variants,
+  defaultVariant: ndjson.defaultVariant,
+};

@@ -1,0 +1,264 @@
+import type { Attribute } from '../../catalog/ontology/ontology.ts';
+import { indexByKey, readMeasure } from '../../catalog/ontology/ontology.ts';
+import type { UploadedProduct } from '../../catalog/products/products.ts';
+import type { ChannelDefinition } from '../definitions/definitions.ts';
+import { getFormat, readField } from '../formats/formats.ts';
+import { createRowMaker, suggestMapping } from '../mapping/mapping.ts';
+
+/** Products of the Universal Commerce Protocol: one a group, with its variants. Pure. */
+
+export interface UcpPrice {
+  /** In minor units. */
+  readonly amount: number;
+  readonly currency: string;
+}
+
+export interface UcpOption {
+  readonly name: string;
+  readonly label: string;
+}
+
+export interface UcpVariant {
+  readonly id: string;
+  readonly sku: string;
+  readonly title: string;
+  readonly description: { readonly plain: string };
+  readonly url?: string;
+  readonly price: UcpPrice;
+  readonly list_price?: UcpPrice;
+  readonly availability?: { readonly available: boolean; readonly status: string };
+  readonly options?: readonly UcpOption[];
+  readonly media?: readonly UcpMedia[];
+  readonly barcodes?: readonly { readonly type: string; readonly value: string }[];
+  readonly categories?: readonly UcpCategory[];
+  readonly tags?: readonly string[];
+}
+
+interface UcpMedia {
+  readonly type: 'image';
+  readonly url: string;
+}
+interface UcpCategory {
+  readonly value: string;
+  readonly taxonomy: 'merchant';
+}
+
+export const CATEGORY_LEVEL = ' > ';
+/** Of a product that are answered. */
+const VARIANTS = 100;
+
+export type MakeVariant = (product: UploadedProduct) => UcpVariant | undefined;
+
+/** @returns a function that makes a variant; undefined for a product that lacks what the protocol requires */
+export function openVariants(
+  { mapping }: Pick<ChannelDefinition, 'mapping'>,
+  attributes: readonly Attribute[],
+): MakeVariant {
+  const format = getFormat('ucp');
+  const chosen = mapping ?? suggestMapping(format, attributes);
+  const { columns, make } = createRowMaker(format, chosen, attributes);
+  const known = new Set(format.fields?.map(({ name }) => name));
+  const optionNames = columns.map(({ name }) => name).filter((name) => !known.has(name));
+  const unitOf = openUnits(chosen, attributes);
+  return (product) => {
+    const { values, isLeftOut } = make(product);
+    if (isLeftOut) return undefined;
+    const valuesOf = (name: string) => values[columns.findIndex((column) => column.name === name)] ?? [];
+    const first = (name: string): string | undefined => valuesOf(name)[0];
+    const priceOf = (name: string) =>
+      readUcpPrice(first(name), { currency: first('currency'), unit: unitOf(name) });
+    const price = priceOf('price');
+    if (price === undefined) return undefined;
+    return describeVariant(product, {
+      first,
+      valuesOf,
+      optionNames,
+      price,
+      listPrice: priceOf('list_price'),
+    });
+  };
+}
+
+interface VariantValues {
+  first(name: string): string | undefined;
+  valuesOf(name: string): readonly string[];
+  readonly optionNames: readonly string[];
+  readonly price: UcpPrice;
+  readonly listPrice: UcpPrice | undefined;
+}
+
+function describeVariant(
+  { identifier, categories }: UploadedProduct,
+  { first, valuesOf, optionNames, price, listPrice }: VariantValues,
+): UcpVariant {
+  const title = first('title') ?? identifier;
+  const [url] = toUris([first('url') ?? '']);
+  const media = toUris(valuesOf('media')).map((one) => ({ type: 'image' as const, url: one }));
+  const options = optionNames.flatMap((name) =>
+    valuesOf(name)
+      .slice(0, 1)
+      .map((label) => ({ name, label })),
+  );
+  const status = first('availability');
+  const own = categories.map(({ path }) => ({
+    value: path.join(CATEGORY_LEVEL),
+    taxonomy: 'merchant' as const,
+  }));
+  return {
+    ...{ id: identifier, sku: identifier, title, description: { plain: first('description') ?? title } },
+    ...(url !== undefined && { url }),
+    price,
+    ...(listPrice !== undefined && listPrice.amount > price.amount && { list_price: listPrice }),
+    ...(status !== undefined && { availability: { available: status !== 'out_of_stock', status } }),
+    ...listed('options', options),
+    ...listed('media', media),
+    ...listed(
+      'barcodes',
+      valuesOf('gtin').map((value) => ({ type: 'GTIN', value })),
+    ),
+    ...listed('categories', own),
+    ...listed('tags', valuesOf('tags')),
+  };
+}
+
+/** A list that is empty is left out. */
+const listed = <Name extends string, One>(name: Name, list: readonly One[]) =>
+  (list.length === 0 ? {} : { [name]: list }) as Partial<Record<Name, readonly One[]>>;
+
+/** As RFC 3986 wants them: letters beyond ASCII are percent-encoded. */
+const toUris = (texts: readonly string[]): string[] =>
+  texts.flatMap((text) => (URL.canParse(text) ? [new URL(text).href.replaceAll('|', '%7C')] : []));
+
+/** Units of the attributes that prices come from: `99.00` of an attribute in EUR is a price. */
+function openUnits(
+  mapping: NonNullable<ChannelDefinition['mapping']>,
+  attributes: readonly Attribute[],
+): (field: string) => Attribute | undefined {
+  const byKey = indexByKey(attributes);
+  return (field) => {
+    const source = mapping[field];
+    return source !== undefined && 'attribute' in source ? byKey.get(source.attribute) : undefined;
+  };
+}
+
+const SIGNS: Readonly<Record<string, string>> = { '€': 'EUR', $: 'USD', '£': 'GBP', '¥': 'JPY' };
+const CURRENCY = /^[A-Z]{3}$/;
+
+/** @returns undefined for what is no price with a currency */
+export function readUcpPrice(
+  text: string | undefined,
+  { currency, unit }: { readonly currency?: string | undefined; readonly unit?: Attribute | undefined },
+): UcpPrice | undefined {
+  if (text === undefined) return undefined;
+  const whole = readField(text, { name: 'price', kind: 'price' });
+  const [amount = '', own] =
+    'value' in whole ? whole.value.split(' ') : [readAmount(text, unit), currency ?? unit?.unitName];
+  const code = SIGNS[own ?? ''] ?? own ?? '';
+  if (amount === '' || !CURRENCY.test(code)) return undefined;
+  const minor = toMinorUnits(amount, code);
+  return Number.isSafeInteger(minor) && minor >= 0 ? { amount: minor, currency: code } : undefined;
+}
+
+function readAmount(text: string, attribute: Attribute | undefined): string {
+  const measure = attribute?.type === 'NUMERIC_ATTRIBUTE' ? readMeasure(text, attribute) : undefined;
+  if (measure !== undefined) return 'plain' in measure ? measure.plain : '';
+  return /^\d+([.,]\d+)?$/.test(text.trim()) ? text.trim().replace(',', '.') : '';
+}
+
+/** By the digits that ISO 4217 gives a currency. */
+const toMinorUnits = (amount: string, currency: string): number => {
+  const { maximumFractionDigits: digits = 2 } = new Intl.NumberFormat('en', {
+    ...{ style: 'currency', currency },
+  }).resolvedOptions();
+  return Math.round(Number(amount) * 10 ** digits);
+};
+
+/** @param variants of one group, the best first; at least one */
+export function toUcpProduct(id: string, variants: readonly UcpVariant[]) {
+  const [featured] = variants as readonly [UcpVariant];
+  const { title, description, url, media, categories } = featured;
+  // A range has one currency: prices in another one stay out of it.
+  const ofCurrency = variants.filter(({ price }) => price.currency === featured.price.currency);
+  const amounts = ofCurrency.map(({ price }) => price.amount);
+  const priced = (amount: number): UcpPrice => ({ amount, currency: featured.price.currency });
+  const options = listOptions(variants);
+  return {
+    ...{ id, title, description },
+    ...(url !== undefined && { url }),
+    ...(categories && { categories }),
+    price_range: { min: priced(Math.min(...amounts)), max: priced(Math.max(...amounts)) },
+    ...(media && { media }),
+    ...(options.length > 0 && { options }),
+    variants: variants.slice(0, VARIANTS),
+  };
+}
+
+export type UcpProduct = ReturnType<typeof toUcpProduct>;
+
+interface ListedOption {
+  readonly name: string;
+  readonly values: readonly { readonly label: string }[];
+}
+
+function listOptions(variants: readonly UcpVariant[]): readonly ListedOption[] {
+  const labels = new Map<string, Set<string>>();
+  for (const { name, label } of variants.flatMap(({ options = [] }) => options))
+    labels.set(name, (labels.get(name) ?? new Set()).add(label));
+  return [...labels].map(([name, all]) => ({ name, values: [...all].map((label) => ({ label })) }));
+}
+
+const hasAll = ({ options = [] }: UcpVariant, selected: readonly UcpOption[]): boolean =>
+  selected.every(({ name, label }) => options.some((one) => one.name === name && one.label === label));
+
+/**
+ * A product as its page shows it: the variants with the selected options, and what can be selected beside them. Options give way
+ * from the end of the preferences where no variant has all.
+ */
+export function toDetail(
+  id: string,
+  variants: readonly UcpVariant[],
+  {
+    selected,
+    preferences,
+    variant,
+  }: {
+    readonly selected: readonly UcpOption[];
+    readonly preferences: readonly string[];
+    /** That was asked for itself; its options are the selection. */
+    readonly variant: UcpVariant | undefined;
+  },
+) {
+  const product = toUcpProduct(id, variants);
+  const wanted = variant?.options ?? selected;
+  const effective = relax(variants, wanted, preferences);
+  const matching = variants.filter((one) => hasAll(one, effective));
+  const shown = variant === undefined ? matching : [variant, ...matching.filter((one) => one !== variant)];
+  const options = product.options?.map(({ name, values }) => ({
+    name,
+    values: values.map(({ label }) => {
+      const others = effective.filter((one) => one.name !== name);
+      const found = variants.filter((one) => hasAll(one, [...others, { name, label }]));
+      const available = found.some(({ availability }) => availability?.available ?? true);
+      return { label, available, exists: found.length > 0 };
+    }),
+  }));
+  return {
+    ...product,
+    ...(options && { options, selected: effective }),
+    variants: shown.slice(0, VARIANTS),
+  };
+}
+
+function relax(
+  variants: readonly UcpVariant[],
+  selected: readonly UcpOption[],
+  preferences: readonly string[],
+): readonly UcpOption[] {
+  const rankOf = ({ name }: UcpOption) => {
+    const at = preferences.indexOf(name);
+    return at < 0 ? preferences.length : at;
+  };
+  let kept = selected.toSorted((a, b) => rankOf(a) - rankOf(b));
+  while (kept.length > 0 && !variants.some((one) => hasAll(one, kept))) kept = kept.slice(0, -1);
+  return selected.filter((one) => kept.includes(one));
+}

@@ -1,0 +1,210 @@
+import type { FastifyReply } from 'fastify';
+import { type Static, type TSchema, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { describeRefusal, ErrorAnswer } from '../../http/answers/answers.ts';
+import { whileCallerWaits } from '../../http/guards/guards.ts';
+import {
+  type RawAnswer,
+  type Routes,
+  type RouteTools,
+  sendRaw,
+  serve,
+  serveRaw,
+} from '../../http/server/server.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import type { Channels } from '../channels.ts';
+import type { UcpChannel, UcpFilters } from './ucp.ts';
+import { CAPABILITIES, describeProfile, EXTENSION, EXTENSION_SCHEMA, UCP_VERSION } from './ucp-schemas.ts';
+
+const Token = Type.Object({ token: Type.String({ maxLength: 64 }) });
+
+const Text = Type.String({ maxLength: 1_000 });
+const Amount = Type.Integer({ minimum: 0 });
+const Filters = Type.Object({
+  categories: Type.Optional(Type.Array(Text, { maxItems: 50 })),
+  price: Type.Optional(Type.Object({ min: Type.Optional(Amount), max: Type.Optional(Amount) })),
+});
+const SearchRequest = Type.Object({
+  query: Type.Optional(Type.String({ maxLength: 500 })),
+  filters: Type.Optional(Filters),
+  pagination: Type.Optional(
+    Type.Object({
+      cursor: Type.Optional(Type.String({ pattern: '^[0-9]{1,9}$' })),
+      limit: Type.Optional(Type.Integer({ minimum: 1 })),
+    }),
+  ),
+});
+/** Of what a caller may send; more are `request_too_large`. */
+const MOST_IDS = 100;
+const Ids = Type.Array(Text, { minItems: 1 });
+const LookupRequest = Type.Object({ ids: Ids, filters: Type.Optional(Filters) });
+const ProductRequest = Type.Object({
+  id: Text,
+  selected: Type.Optional(Type.Array(Type.Object({ name: Text, label: Text }), { maxItems: 50 })),
+  preferences: Type.Optional(Type.Array(Text, { maxItems: 50 })),
+  filters: Type.Optional(Filters),
+  compatibility: Type.Optional(Type.Object({ with: Type.Array(Text, { maxItems: 50 }) })),
+});
+
+/** The schemas are the protocol's own: this one says only what all answers have. */
+const UcpAnswer = Type.Record(Type.String(), Type.Unknown(), { title: 'UcpAnswer' });
+const failures = { '4xx': Type.Union([ErrorAnswer, UcpAnswer]) };
+const Sent = Type.Unknown({ description: 'a request of the protocol' });
+
+const WHY = 'what is refused is said in the words of the protocol';
+const sendJson = (reply: FastifyReply, answer: object): RawAnswer =>
+  sendRaw(reply, 'application/json; charset=utf-8', Buffer.from(JSON.stringify(answer)));
+
+const PAGE = 10;
+const LARGEST_PAGE = 50;
+
+/** Source: docs/interface.md §16.9. */
+export const ucpRoutes =
+  ({ channels, findBaseUrl }: { readonly channels: Channels } & Pick<RouteTools, 'findBaseUrl'>): Routes =>
+  (server) => {
+    const config = { guard: 'none', hasSecretPath: true } as const;
+    const about = { config, tags: ['Channels'], params: Token, answer: { 200: UcpAnswer }, failures };
+    const addressOf = (token: string) => `${findBaseUrl()}/channels/${token}/ucp`;
+
+    /** What the protocol refuses, it says in its own words. */
+    const answer =
+      <Body extends TSchema>(capability: keyof typeof CAPABILITIES, schema: Body, work: Work<Static<Body>>) =>
+      async ({ params: { token }, body }: UcpRequest, reply: FastifyReply) => {
+        const channel = await channels.findUcp(token);
+        const ucp = describeAnswer(capability);
+        try {
+          refuseInvalid(schema, body);
+          const found = await whileCallerWaits(reply, (signal) =>
+            work(channel, body as Static<Body>, signal),
+          );
+          return sendJson(reply, { ucp, ...found });
+        } catch (error) {
+          const refusal = readRefusal(error);
+          reply.code(400);
+          return sendJson(reply, toError(ucp, refusal));
+        }
+      };
+
+    serveRaw(server, 'POST /channels/:token/ucp/catalog/search', {
+      ...{ ...about, summary: 'Search by the Universal Commerce Protocol', body: Sent, why: WHY },
+      handle: answer('search', SearchRequest, async (channel, sent, signal) => {
+        const { query = '', filters = {}, pagination: { cursor = '0', limit = PAGE } = {} } = sent;
+        if (query.trim() === '' && Object.keys(filters).length === 0)
+          throw new UcpRefusal('invalid_request', 'send a query, filters or both');
+        const found = await channels.ucp.search(
+          channel,
+          {
+            ...{ query, filters: filters as UcpFilters, offset: Number(cursor) },
+            limit: Math.min(limit, LARGEST_PAGE),
+          },
+          signal,
+        );
+        const { products, nextOffset, isPartial } = found;
+        return {
+          products,
+          pagination:
+            nextOffset === undefined
+              ? { has_next_page: false }
+              : { has_next_page: true, cursor: String(nextOffset) },
+          ...(isPartial && { messages: [PARTIAL] }),
+        };
+      }),
+    });
+
+    serveRaw(server, 'POST /channels/:token/ucp/catalog/lookup', {
+      ...{ ...about, summary: 'Products by id, by the Universal Commerce Protocol', body: Sent, why: WHY },
+      handle: answer('lookup', LookupRequest, async (channel, sent, signal) => {
+        if (sent.ids.length > MOST_IDS)
+          throw new UcpRefusal('request_too_large', `at most ${MOST_IDS} ids are looked up at once`);
+        const asked = { ids: [...new Set(sent.ids)], filters: (sent.filters ?? {}) as UcpFilters };
+        const { products, unknown, isPartial } = await channels.ucp.lookup(channel, asked, signal);
+        const messages = [
+          ...unknown.map((content) => ({ type: 'info', code: 'not_found', content })),
+          ...(isPartial ? [PARTIAL] : []),
+        ];
+        return { products, ...(messages.length > 0 && { messages }) };
+      }),
+    });
+
+    serveRaw(server, 'POST /channels/:token/ucp/catalog/product', {
+      ...{ ...about, summary: 'One product, by the Universal Commerce Protocol', body: Sent, why: WHY },
+      handle: answer('lookup', ProductRequest, async (channel, sent, signal) => {
+        const { id, selected = [], preferences = [], filters = {}, compatibility } = sent;
+        const asked = { id, selected, preferences, filters: filters as UcpFilters };
+        const fitsWith = compatibility?.with ?? [];
+        const product = await channels.ucp.product(channel, { ...asked, fitsWith }, signal);
+        if (product !== undefined) return { product };
+        const content = `Product not found: ${id}`;
+        return toError(describeAnswer('lookup'), { code: 'not_found', content });
+      }),
+    });
+
+    serve(server, 'GET /channels/:token/ucp/profile', {
+      ...{ ...about, summary: 'The profile that a shop puts at its own /.well-known/ucp' },
+      async handle({ params: { token } }) {
+        await channels.findUcp(token);
+        return describeProfile(addressOf(token));
+      },
+    });
+    serve(server, 'GET /channels/:token/ucp/compatibility.json', {
+      ...{ ...about, summary: 'The schema of the compatibility extension' },
+      answer: { 200: Type.Unknown() },
+      async handle({ params: { token } }) {
+        await channels.findUcp(token);
+        return { ...EXTENSION_SCHEMA, $id: `${addressOf(token)}/compatibility.json` };
+      },
+    });
+  };
+
+const PARTIAL = {
+  type: 'info',
+  code: 'partial',
+  content: 'Only a part of the catalog was looked through yet.',
+};
+
+class UcpRefusal extends ServiceError {
+  readonly ucpCode: string;
+
+  constructor(code: string, content: string) {
+    super('query_invalid', { details: [content] });
+    this.ucpCode = code;
+  }
+}
+
+type Work<Body> = (channel: UcpChannel, sent: Body, signal: AbortSignal) => Promise<object>;
+
+interface UcpRequest {
+  readonly params: { readonly token: string };
+  readonly body: unknown;
+}
+
+/** @throws UcpRefusal */
+function refuseInvalid(schema: TSchema, body: unknown): void {
+  const [first] = Value.Errors(schema, body);
+  if (first !== undefined)
+    throw new UcpRefusal('invalid_request', `${first.instancePath} ${first.message}`.trim());
+}
+
+/** @throws whatever is no refusal of what was sent */
+function readRefusal(error: unknown): { readonly code: string; readonly content: string } {
+  if (!(error instanceof ServiceError) || describeRefusal(error).status !== 400) throw error;
+  const content = error.facts.details?.join('; ') ?? describeRefusal(error).message;
+  return { code: error instanceof UcpRefusal ? error.ucpCode : 'invalid_request', content };
+}
+
+interface UcpEnvelope {
+  readonly version: string;
+  readonly status: string;
+  readonly capabilities: object;
+}
+
+function describeAnswer(capability: keyof typeof CAPABILITIES): UcpEnvelope {
+  const named = capability === 'lookup' ? [CAPABILITIES.lookup, EXTENSION] : [CAPABILITIES[capability]];
+  const capabilities = Object.fromEntries(named.map((name) => [name, [{ version: UCP_VERSION }]]));
+  return { version: UCP_VERSION, status: 'success', capabilities };
+}
+
+const toError = (ucp: UcpEnvelope, { code, content }: { code: string; content: string }) => ({
+  ucp: { ...ucp, status: 'error' },
+  messages: [{ type: 'error', code, content, severity: 'unrecoverable' }],
+});

@@ -1,0 +1,335 @@
+/**
+ * The door of UCP: a channel that is not built but served, by the schemas of the Universal Commerce Protocol. Products come from
+ * the search of the catalog, what goes with them from relations.
+ */
+import type { Catalog } from '../../catalog/catalog.ts';
+import { viewUpload } from '../../catalog/filters/filters.ts';
+import type { Attribute } from '../../catalog/ontology/ontology.ts';
+import type { UploadedProduct } from '../../catalog/products/products.ts';
+import type { ChosenProject } from '../../kernel/caller.ts';
+import type { Relations } from '../../relations/relations.ts';
+import { type ChannelDefinition, compileChannelFilter } from '../definitions/definitions.ts';
+import { isForEverybody } from '../mapping/mapping.ts';
+import {
+  CATEGORY_LEVEL,
+  openVariants,
+  toDetail,
+  toUcpProduct,
+  type UcpOption,
+  type UcpProduct,
+  type UcpVariant,
+} from './ucp-product.ts';
+
+export interface UcpParts {
+  readonly catalog: Pick<Catalog, 'search' | 'store'>;
+  readonly relations: Pick<Relations, 'answer' | 'judgeFit'>;
+}
+
+/** A channel with the project that it publishes. */
+export interface UcpChannel {
+  readonly project: ChosenProject;
+  readonly definition: ChannelDefinition;
+}
+
+export interface UcpFilters {
+  /** Names, or paths with ` > ` between. */
+  readonly categories?: readonly string[];
+  /** In minor units. */
+  readonly price?: { readonly min?: number; readonly max?: number };
+}
+
+export interface UcpSearch {
+  readonly query: string;
+  readonly filters: UcpFilters;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** Of the compatibility extension. */
+export interface Compatibility {
+  readonly related?: readonly RelatedUcpProducts[];
+  readonly fit?: object;
+}
+
+interface RelatedUcpProducts {
+  readonly relation: string;
+  readonly name: string;
+  readonly products: readonly object[];
+}
+
+/** Groups that are read at a time, and how often, until a page is full: the rest comes with the next page. */
+const READ = 40;
+const ROUNDS = 10;
+/** Of a group that are looked at. */
+const MEMBERS = 100;
+
+export type Ucp = ReturnType<typeof createUcp>;
+
+export function createUcp({ catalog, relations }: UcpParts) {
+  async function open({ project, definition }: UcpChannel, signal: AbortSignal) {
+    const { attributes } = await catalog.store.getOntology(project.id);
+    const make = openMaker(definition, attributes);
+    const find = async ({ query = '', categories = [], named }: FoundBy, range: PageRange) => {
+      const values = categories.map((one) => one.replaceAll(CATEGORY_LEVEL, '#'));
+      const filters = values.length === 0 ? [] : [{ name: 'category', values }];
+      const asked = { query, filters, filter: JSON.stringify(definition.filter), named, ...range };
+      const { groups, ...found } = await catalog.search.findUploads(project.id, asked, signal);
+      return {
+        groups: groups.map((texts) => texts.map((text) => JSON.parse(text) as UploadedProduct)),
+        ...found,
+      };
+    };
+    return { make, find };
+  }
+
+  /** @returns variants by the products that these identifiers or groups name, whole groups */
+  async function resolve(channel: UcpChannel, ids: readonly string[], signal: AbortSignal) {
+    const { make, find } = await open(channel, signal);
+    const whole = { offset: 0, limit: MEMBERS };
+    const named = await find({ named: ids }, whole);
+    const groupIds = named.groups.map(([first]) => first?.groupIdentifier ?? '');
+    const { groups, isPartial } = groupIds.length === 0 ? named : await find({ named: groupIds }, whole);
+    const products = groups.flatMap((members) => {
+      const id = members[0]?.groupIdentifier ?? '';
+      const own = members.filter(({ groupIdentifier }) => groupIdentifier === id);
+      const variants = own.flatMap((one) => make(one) ?? []);
+      return variants.length === 0 ? [] : [{ id, variants }];
+    });
+    return { products, isPartial };
+  }
+
+  return {
+    async search(channel: UcpChannel, search: UcpSearch, signal: AbortSignal) {
+      const { make, find } = await open(channel, signal);
+      const toProduct = (members: readonly UploadedProduct[]): UcpProduct[] => {
+        const variants = members.flatMap((one) => make(one) ?? []).filter(isPriced(search.filters));
+        const id = members[0]?.groupIdentifier ?? '';
+        return variants.length === 0 ? [] : [toUcpProduct(id, variants)];
+      };
+      const page: { products: UcpProduct[]; nextOffset?: number | undefined; isPartial: boolean } = {
+        ...{ products: [], isPartial: false },
+      };
+      for await (const { members, ...place } of listGroups(find, search)) {
+        if (page.products.length === search.limit) break;
+        page.products.push(...toProduct(members));
+        Object.assign(page, place);
+      }
+      return page;
+    },
+
+    /** @returns products with the variant that an identifier named, or their best one, and by which identifiers */
+    async lookup(
+      channel: UcpChannel,
+      { ids, filters }: { readonly ids: readonly string[]; readonly filters: UcpFilters },
+      signal: AbortSignal,
+    ) {
+      const { products, isPartial } = await resolve(channel, ids, signal);
+      const found = products.flatMap(({ id, variants }) => {
+        const priced = variants.filter(isPriced(filters)).filter(isWithin(filters));
+        const named = priced.filter((one) => ids.includes(one.id));
+        const featured = ids.includes(id) && !named.some((one) => one.id === id) ? priced.slice(0, 1) : [];
+        const shown = [...new Set([...named, ...featured])].map((one) => ({
+          ...one,
+          inputs: [
+            ...(ids.includes(one.id) ? [{ id: one.id, match: 'exact' }] : []),
+            ...(featured.includes(one) ? [{ id, match: 'featured' }] : []),
+          ],
+        }));
+        return shown.length === 0 ? [] : [{ ...toUcpProduct(id, priced), variants: shown }];
+      });
+      const met = new Set(
+        found.flatMap(({ variants }) => variants.flatMap((one) => one.inputs.map((input) => input.id))),
+      );
+      return { products: found, unknown: ids.filter((id) => !met.has(id)), isPartial };
+    },
+
+    /** @returns undefined for what the channel does not have */
+    async product(
+      channel: UcpChannel,
+      asked: {
+        readonly id: string;
+        readonly selected: readonly UcpOption[];
+        readonly preferences: readonly string[];
+        readonly filters: UcpFilters;
+        /** Identifiers or groups that the product is to be used with. */
+        readonly fitsWith: readonly string[];
+      },
+      signal: AbortSignal,
+    ) {
+      const { id, filters, fitsWith } = asked;
+      const { products } = await resolve(channel, [id], signal);
+      const [found] = products;
+      const variants = found?.variants.filter(isPriced(filters)).filter(isWithin(filters)) ?? [];
+      if (found === undefined || variants.length === 0) return undefined;
+      const variant = variants.find((one) => one.id === id);
+      const detail = toDetail(found.id, variants, {
+        ...asked,
+        variant: found.id === id ? undefined : variant,
+      });
+      const [featured] = detail.variants;
+      const compatibility: Compatibility = {
+        related: await relate(channel, featured?.id ?? id, signal),
+        ...(fitsWith.length > 0 && { fit: await judge(channel, [featured?.id ?? id, ...fitsWith], signal) }),
+      };
+      return { ...detail, compatibility };
+    },
+  };
+
+  async function relate(
+    channel: UcpChannel,
+    identifier: string,
+    signal: AbortSignal,
+  ): Promise<readonly RelatedUcpProducts[]> {
+    const { project, definition } = channel;
+    if (definition.relations.length === 0) return [];
+    const steps = await relations.answer(
+      project,
+      {
+        identifiers: [identifier],
+        ...{ form: 'single', explain: false },
+        includeTags: definition.relations.flatMap(({ tag, limit }) =>
+          tag === undefined ? [] : [{ tag, limitPerRelation: limit }],
+        ),
+        includeRelations: definition.relations.flatMap(({ id, limit }) =>
+          id === undefined ? [] : [{ id, limit }],
+        ),
+      },
+      signal,
+    );
+    let text = '';
+    for await (const { bytes, release } of steps) {
+      text += bytes.toString();
+      release();
+    }
+    const { tags } = JSON.parse(text) as RelatedAnswer;
+    const listed = tags.flatMap(({ tag, relations: found }) => found.map((one) => ({ tag, ...one })));
+    const ids = [...new Set(listed.flatMap(({ searchResult }) => searchResult.map((one) => one.identifier)))];
+    const { products } =
+      ids.length === 0 ? { products: [] } : await resolve(channel, ids.slice(0, MEMBERS), signal);
+    const byId = new Map(
+      products.flatMap(({ id, variants }) => variants.map((one) => [one.id, { id, one }])),
+    );
+    return listed.flatMap(({ tag, id: relationId, name, searchResult }) => {
+      const kind = definition.relations.find((one) => one.tag === tag || one.id === relationId);
+      // What does not go out by this channel is not named.
+      const shown = searchResult.flatMap(({ identifier: related }) => {
+        const found = byId.get(related);
+        return found === undefined ? [] : [describeRelated(found.id, found.one)];
+      });
+      return shown.length === 0 ? [] : [{ relation: kind?.as ?? 'accessory', name, products: shown }];
+    });
+  }
+
+  /** Products that the channel does not have are unknown to whoever asks it. */
+  async function judge(channel: UcpChannel, ids: readonly string[], signal: AbortSignal): Promise<object> {
+    const { products } = await resolve(channel, ids, signal);
+    const items = ids.flatMap((id) => {
+      const product = products.find(
+        (one) => one.id === id || one.variants.some((variant) => variant.id === id),
+      );
+      const variant = product?.variants.find((one) => one.id === id) ?? product?.variants[0];
+      return variant === undefined ? [] : [{ identifier: variant.id, quantity: 1 }];
+    });
+    const unknown = ids.filter((id) => !products.some((one) => isNamed(one, id)));
+    const asked = { projectId: channel.project.id, items, tags: [], relations: [], alternatives: 0 };
+    const { buffer } = await relations.judgeFit(asked, signal);
+    const { verdict, pairs, receipt } = JSON.parse(Buffer.from(buffer).toString()) as JudgedFit;
+    return {
+      verdict: unknown.length > 0 && verdict !== 'does_not_fit' ? 'unknown' : verdict,
+      pairs: pairs.map(({ source, target, relation, verdict: ofPair, missing }) => ({
+        ...{ source, target, relation: relation.name, verdict: ofPair },
+        ...(missing.length > 0 && { missing }),
+      })),
+      ...(unknown.length > 0 && { unknown }),
+      receipt: receipt.hash,
+    };
+  }
+}
+
+type Find = (
+  question: FoundBy,
+  range: PageRange,
+) => Promise<{ readonly groups: readonly (readonly UploadedProduct[])[]; readonly isPartial: boolean }>;
+
+/** Groups from an offset on, each with the offset behind it; undefined behind the last one. */
+async function* listGroups(find: Find, { query, filters, offset }: UcpSearch) {
+  const { categories = [] } = filters;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const from = offset + round * READ;
+    const { groups, isPartial } = await find({ query, categories }, { offset: from, limit: READ });
+    for (const [at, members] of groups.entries()) {
+      const isLast = at === groups.length - 1 && groups.length < READ;
+      yield { members, isPartial, nextOffset: isLast ? undefined : from + at + 1 };
+    }
+    if (groups.length < READ) return;
+  }
+}
+
+interface PageRange {
+  readonly offset: number;
+  readonly limit: number;
+}
+
+interface FoundBy {
+  readonly query?: string;
+  readonly categories?: readonly string[];
+  readonly named?: readonly string[];
+}
+
+const isNamed = ({ id, variants }: { id: string; variants: readonly UcpVariant[] }, named: string) =>
+  id === named || variants.some((one) => one.id === named);
+
+interface RelatedAnswer {
+  readonly tags: readonly {
+    readonly tag: string;
+    readonly relations: readonly {
+      readonly id: number;
+      readonly name: string;
+      readonly searchResult: readonly { readonly identifier: string }[];
+    }[];
+  }[];
+}
+
+interface JudgedFit {
+  readonly verdict: string;
+  readonly pairs: readonly {
+    readonly source: string;
+    readonly target: string;
+    readonly relation: { readonly name: string };
+    readonly verdict: string;
+    readonly missing: readonly { readonly identifier: string; readonly attribute: string }[];
+  }[];
+  readonly receipt: { readonly hash: string };
+}
+
+const describeRelated = (id: string, { id: variant, title, url, price, media }: UcpVariant) => ({
+  ...{ id, variant, title, price },
+  ...(url !== undefined && { url }),
+  ...(media && { media: media.slice(0, 1) }),
+});
+
+function openMaker(definition: ChannelDefinition, attributes: readonly Attribute[]) {
+  const test = compileChannelFilter(definition.filter, attributes);
+  const make = openVariants(definition, attributes);
+  return (product: UploadedProduct): UcpVariant | undefined =>
+    isForEverybody(product) && test(viewUpload(product)) ? make(product) : undefined;
+}
+
+const isPriced =
+  ({ price: { min = 0, max = Number.POSITIVE_INFINITY } = {} }: UcpFilters) =>
+  ({ price: { amount } }: UcpVariant): boolean =>
+    amount >= min && amount <= max;
+
+/** A category by its path, or by the name of a level of it. */
+const isWithin =
+  ({ categories = [] }: UcpFilters) =>
+  ({ categories: own = [] }: UcpVariant): boolean =>
+    categories.length === 0 ||
+    own.some(({ value }) =>
+      categories.some(
+        (one) =>
+          value === one ||
+          value.startsWith(one + CATEGORY_LEVEL) ||
+          value.split(CATEGORY_LEVEL).includes(one),
+      ),
+    );

@@ -1,0 +1,26 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+
+const FOLDER = join(import.meta.dirname, 'schemas');
+const ROOT = 'https://ucp.dev/schemas';
+
+/** @returns the validator with the protocol's schemas, and those that are given */
+export function openUcpSchemas(...more: readonly object[]) {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  // The package is CommonJS: its function is the default of the default.
+  (addFormats as unknown as (one: Ajv2020) => void)(ajv);
+  for (const file of readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }))
+    if (file.endsWith('.json')) ajv.addSchema(JSON.parse(readFileSync(join(FOLDER, file), 'utf8')));
+  for (const schema of more) ajv.addSchema(schema);
+  return {
+    /** @param name path below the schemas, with the definition behind `#` */
+    list(name: string, value: unknown): readonly ErrorObject[] {
+      const url = name.startsWith('http') ? name : `${ROOT}/${name}`;
+      const validate = ajv.getSchema(url) as ValidateFunction | undefined;
+      if (validate === undefined) throw new Error(`no schema ${url}`);
+      return validate(value) ? [] : (validate.errors ?? []);
+    },
+  };
+}
