@@ -129,7 +129,11 @@ function createListings({ call, request, sendJson }: Transport) {
         ...(signal && { signal }),
       }),
 
-    /** Words in any order, with filters and facets, for shops. Source: docs/interface.md §4.13. */
+    /** Words in any order, with filters and facets. Source: docs/interface.md §4.13. */
+    search: (query: FindQuery, { projectId, ...options }: ProjectChoice = {}) =>
+      call('getSearchProducts', { query: { ...query, ...choose(projectId) } }, options),
+
+    /** @deprecated the name before `search` */
     find: (query: FindQuery, { projectId, ...options }: ProjectChoice = {}) =>
       call('getSearchProducts', { query: { ...query, ...choose(projectId) } }, options),
 

@@ -34,6 +34,8 @@ const Environment = Type.Object(
     RELATA_LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], { default: 'info' }),
     RELATA_TASK_RETENTION_DAYS: Type.Integer({ default: 30, minimum: 1, maximum: 36_500 }),
     RELATA_CORS_ORIGINS: checkedList(isOrigin, 'must list origins such as https://shop.example, by commas'),
+    /** Of pages that may speak MCP, beside the service's own. */
+    RELATA_MCP_ORIGINS: checkedList(isOrigin, 'must list origins such as https://agent.example, by commas'),
     RELATA_TRUSTED_PROXIES: checkedList(isAddressRange, 'must list IP addresses or CIDR ranges, by commas'),
     /** Has a folder for each project; unset: pipelines read no directories. */
     RELATA_IMPORT_DIR: Type.Optional(Type.String({ minLength: 1 })),
@@ -210,6 +212,7 @@ function toConfig(settings: Environment) {
     logLevel: settings.RELATA_LOG_LEVEL,
     taskRetentionDays: settings.RELATA_TASK_RETENTION_DAYS,
     corsOrigins: Object.freeze(splitList(settings.RELATA_CORS_ORIGINS)),
+    mcpOrigins: Object.freeze(splitList(settings.RELATA_MCP_ORIGINS)),
     trustedProxies: Object.freeze(splitList(settings.RELATA_TRUSTED_PROXIES)),
     /** undefined: pipelines read no directories. */
     importDir: settings.RELATA_IMPORT_DIR,

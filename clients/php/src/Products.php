@@ -211,6 +211,29 @@ final class Products
     }
 
     /**
+     * A page of products by words and filters, with total and facets (docs/interface.md §4.13).
+     *
+     * @param array<string, mixed>|string|null $filter
+     * @param list<string>|null $category the top of a category path
+     * @return array<string, mixed>
+     */
+    public function search(
+        ?string $q = null,
+        array|string|null $filter = null,
+        ?array $category = null,
+        ?string $sort = null,
+        ?int $limit = null,
+        ?string $cursor = null,
+        ?int $projectId = null,
+    ): array {
+        $filter = is_array($filter) ? json_encode($filter, JSON_THROW_ON_ERROR) : $filter;
+        $category = $category === null ? null : json_encode($category, JSON_THROW_ON_ERROR);
+        $query = compact('q', 'filter', 'category', 'sort', 'limit', 'cursor', 'projectId');
+
+        return $this->transport->read('GET', '/search/products', $query);
+    }
+
+    /**
      * The whole catalog in upload shape, as it arrives.
      *
      * @return Generator<int, array<string, mixed>>

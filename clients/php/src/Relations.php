@@ -62,6 +62,26 @@ final class Relations
     }
 
     /**
+     * Whether products can be used together (docs/interface.md §12.10).
+     *
+     * @param list<array{identifier: string, quantity?: int}> $items
+     * @param list<string> $tags
+     * @param list<int> $relations
+     * @return array<string, mixed> with verdict, pairs and totals
+     */
+    public function fit(
+        array $items,
+        array $tags = [],
+        array $relations = [],
+        int $alternatives = 0,
+        ?int $projectId = null,
+    ): array {
+        $question = compact('items', 'tags', 'relations', 'alternatives', 'projectId');
+
+        return $this->post('fit', array_filter($question, static fn (mixed $value): bool => $value !== null));
+    }
+
+    /**
      * @param list<array<string, mixed>> $includeTags
      * @param list<array<string, mixed>> $includeRelations
      * @return array<string, mixed>

@@ -97,6 +97,10 @@ run([
         $many = $relata->relations->relatedToMany($identifiers, includeRelations: $byId, projectId: $projectId);
         same($identifiers, array_map(strval(...), array_keys($many)), 'an answer for each of many');
         same('1', $many['249']['tags'][0]['relations'][0]['searchResult'][0][0]['identifier'], 'results of many');
+        $items = [['identifier' => '1'], ['identifier' => '3']];
+        same('no_rule', $relata->relations->fit($items, projectId: $projectId)['verdict'], 'no constraint judges');
+        $found = $relata->products->search('Bohrmaschine', 'Chuck = SDS-max', limit: 1, projectId: $projectId);
+        same([150, 1], [$found['total'], count($found['items'])], 'a search');
     },
 
     'tasks, and one exception for whatever goes wrong' => function (Relata $relata, int $projectId): void {

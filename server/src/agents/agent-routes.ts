@@ -25,11 +25,41 @@ const ProtocolError = Type.Object(
   { description: 'what the protocol itself refuses', title: 'McpError' },
 );
 
+interface AgentRouteParts extends ToolParts, RouteTools {
+  readonly version: string;
+  readonly config: ListenedAt;
+}
+
+/** Where the service listens, and which pages may speak MCP. */
+interface ListenedAt {
+  readonly host: string;
+  readonly mcpOrigins: readonly string[];
+}
+
+/**
+ * A page that a browser shows has no business here, unless it is one of ours: by a name that leads to this machine (DNS
+ * rebinding) it would reach a service that listens on loopback alone. @throws origin_refused, host_refused
+ */
+function refuseForeign(
+  { origin, host = '' }: FastifyRequest['headers'],
+  { host: listened, mcpOrigins }: ListenedAt,
+  baseUrl: string,
+): void {
+  const own = new URL(baseUrl);
+  if (origin !== undefined && origin !== own.origin && !mcpOrigins.includes(origin))
+    throw new ServiceError('origin_refused');
+  if (!LOOPBACK.test(listened) || host === own.host || LOOPBACK.test(host.replace(/:\d+$/, ''))) return;
+  throw new ServiceError('host_refused');
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i;
+
 /** Source: docs/interface.md §15. */
 export const agentRoutes =
-  ({ version, countLook, ...parts }: ToolParts & RouteTools & { readonly version: string }): Routes =>
+  ({ version, countLook, config, findBaseUrl, ...parts }: AgentRouteParts): Routes =>
   (server) =>
     serveRaw(server, 'POST /mcp', {
+      hooks: { onRequest: async ({ headers }) => refuseForeign(headers, config, findBaseUrl()) },
       config: { guard: 'project', access: 'read' },
       tags: ['Agents'],
       summary: 'Tools for agents, by the Model Context Protocol (Streamable HTTP, stateless)',

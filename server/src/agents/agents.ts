@@ -53,7 +53,9 @@ export function createAgentHandler(context: ToolContext, parts: AgentServerParts
 }
 
 function openServer(context: ToolContext, { version, describeFailure }: AgentServerParts): McpServer {
-  const server = new McpServer({ name: 'relata', version }, { instructions: INSTRUCTIONS });
+  // Nothing is sent that was not asked for: a list that changes is not announced.
+  const capabilities = { tools: { listChanged: false } };
+  const server = new McpServer({ name: 'relata', version }, { instructions: INSTRUCTIONS, capabilities });
   for (const { tool, config } of TOOLS) {
     if (!allows(context.access, tool.access)) continue;
     server.registerTool(tool.name, config, (input) =>

@@ -18,6 +18,10 @@ export const REFUSALS = {
     message:
       'A request with a console session needs the header X-CSRF-Token with the csrfToken of the session',
   },
+  host_refused: {
+    status: 403,
+    message: 'The request names another host: set RELATA_PUBLIC_URL where a proxy is in front of the service',
+  },
   origin_refused: { status: 403, message: 'The request comes from another origin' },
   role_refused: { status: 403, message: 'Your role does not allow this' },
   link_ended: { status: 400, message: 'The link is not valid: it was used or replaced, or has expired' },

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
+import { request } from 'node:http';
 import { after, test } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { countTokens } from '../../src/agents/tool.ts';
 import { assertRefused, createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
 
-const service = shareService();
+const service = shareService({ settings: { RELATA_MCP_ORIGINS: 'https://agent.example' } });
 const clients: Client[] = [];
 after(async () => {
   for (const client of clients) await client.close();
@@ -270,4 +271,42 @@ test('what an agent should not send is refused in words, and answers stay small 
     client.callTool({ name: 'delete_products', arguments: { identifiers: ['A'] } }),
     /delete_products/,
   );
+});
+
+test('pages of foreign origins, and foreign names of this machine, are refused (§15 rule 6)', async () => {
+  const key = await makeKey((await makeShop()).projectId);
+  const initialize = {
+    ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
+    params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'page', version: '1' } },
+  };
+  const send = (headers: Record<string, string>) => {
+    const sent = { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers };
+    const accept = 'application/json, text/event-stream';
+    const sending = request(`${service().address}/mcp`, { method: 'POST', headers: { ...sent, accept } });
+    sending.end(JSON.stringify(initialize));
+    return new Promise<{ status: number; body: string }>((resolve, reject) => {
+      sending.once('error', reject);
+      sending.once('response', async (response) => {
+        let body = '';
+        for await (const chunk of response) body += chunk;
+        resolve({ status: response.statusCode ?? 0, body });
+      });
+    });
+  };
+  const own = await send({});
+  assert.equal(own.status, 200);
+  assert.match(own.body, /"listChanged":false/, 'nothing is announced');
+  assert.equal(
+    (await send({ origin: 'https://agent.example' })).status,
+    200,
+    'an origin of RELATA_MCP_ORIGINS',
+  );
+  for (const [headers, reason] of [
+    [{ origin: 'https://evil.example' }, 'origin_refused'],
+    [{ host: 'evil.example' }, 'host_refused'],
+  ] as const) {
+    const { status, body } = await send(headers);
+    assert.deepEqual([status, JSON.parse(body).reason], [403, reason]);
+  }
+  assert.equal((await send({ host: 'localhost:1234' })).status, 200);
 });
