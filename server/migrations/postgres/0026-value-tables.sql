@@ -1,3 +1,4 @@
+-- compatible
 -- Tables of values that go together, which matches of relations name.
 create table value_table (
   project_id bigint not null,
