@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js';
-import type { Columns, ColumnValue } from '../formats/formats.ts';
+import type { Columns, ColumnValue, SourceRow } from '../formats/formats.ts';
 import type { Column, ColumnSpec } from './mapping-schemas.ts';
 
 /** Why a row makes no product, or which part of it did not make one. */
@@ -22,6 +22,8 @@ export type ExpressionResult =
 /** A row while it is mapped. */
 export interface RowView {
   readonly values: Columns<ColumnValue>;
+  /** Of values in lists of objects: the number of the object. */
+  readonly rows?: SourceRow['rows'];
   /** Of the expressions of the mapping, in their order. */
   readonly results: readonly ExpressionResult[];
   readonly problems: CellProblem[];

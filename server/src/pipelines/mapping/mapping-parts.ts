@@ -30,6 +30,8 @@ export interface MappedValue {
   /** null: the attribute is removed, in mode partial. */
   readonly value: string | null;
   readonly userGroups?: readonly string[];
+  /** Values of a product with the same row belong together. Source: docs/interface.md §13.8 rule 12. */
+  readonly row?: number;
 }
 
 /** Adds its part to a product, or notes why it cannot. */
@@ -195,12 +197,28 @@ interface Mapped {
 }
 
 function addValues(key: string, { column, userGroups }: ValueSource, { row, product }: Mapped): void {
-  for (const value of toList(column.read(row))) {
+  for (const { value, ...rest } of readValues(row, column)) {
     const reason = findTextProblem(value, VALUE_LENGTH);
     if (reason !== undefined) note(row, { field: `attributes.${key}`, column, reason });
-    push(product, userGroups === undefined ? { key, value } : { key, value, userGroups });
+    push(product, { key, value, ...(userGroups !== undefined && { userGroups }), ...rest });
   }
 }
+
+/** The values of a column, each of a list of objects by itself, with the number of its object. */
+function* readValues(row: RowView, column: CompiledColumn): Generator<{ value: string; row?: number }> {
+  const [name = '', ...others] = column.uses;
+  const numbers = others.length === 0 ? row.rows?.[name] : undefined;
+  if (numbers === undefined) {
+    for (const value of toList(column.read(row))) yield { value };
+    return;
+  }
+  for (const [at, text] of toList(row.values[name]).entries()) {
+    const values = Object.assign(Object.create(null), { [name]: text });
+    for (const value of toList(column.read({ ...row, values }))) yield { value, ...rowOf(numbers[at]) };
+  }
+}
+
+const rowOf = (row: number | undefined) => (row === undefined ? {} : { row });
 
 /** A column that the row does not have says nothing; one that is there and empty does. */
 function isPresent({ values }: RowView, { uses }: CompiledColumn): boolean {
@@ -221,11 +239,14 @@ export function mapRest(isUsed: (column: string) => boolean, removesEmpty: boole
 }
 
 function addRest(key: string, value: ColumnValue, mapped: Mapped): void {
-  if (typeof value === 'string') addCell(key, value, mapped);
-  else for (const text of value) addCell(key, text, mapped);
+  const numbers = mapped.row.rows?.[key];
+  if (typeof value === 'string') addCell({ key, value }, mapped);
+  else
+    for (const [at, text] of value.entries()) addCell({ key, value: text, ...rowOf(numbers?.[at]) }, mapped);
 }
 
-function addCell(key: string, value: string, { row, product }: Mapped): void {
+function addCell(cell: MappedValue & { readonly value: string }, { row, product }: Mapped): void {
+  const { key, value } = cell;
   if (value === '') return;
   const isLongKey = key.length > KEY_LENGTH && [...key].length > KEY_LENGTH;
   const longKey = `the name of the column is longer than ${KEY_LENGTH} characters`;
@@ -233,7 +254,7 @@ function addCell(key: string, value: string, { row, product }: Mapped): void {
   if (reason !== undefined)
     // Cut before it is put together: a part of a text keeps the whole of it, here one for each row.
     row.problems.push({ field: `attributes.${key.slice(0, SHOWN_LENGTH)}`, column: key, reason });
-  push(product, { key, value });
+  push(product, cell);
 }
 
 function push(product: MappedProduct, value: MappedValue): void {
@@ -249,26 +270,52 @@ export const checkAttributes: MapPart = (row, { attributes }) => {
 interface KeyValue {
   readonly key: string;
   readonly value: string;
+  readonly row?: number;
 }
 
 /** Attributes that a cell brings with their keys, as Magento's additional_attributes: `color=red,size=M`. */
 export function mapKeyValues(column: CompiledColumn, spec: KeyValuesSpec, removesEmpty: boolean): MapPart {
-  return (row, product) => {
-    for (const text of toList(column.read(row))) {
-      const pairs = readKeyValues(text, spec);
-      const reason = `${quote(text)} does not begin with a key`;
-      if (pairs === undefined) note(row, { field: 'keyValues', column, reason });
-      else for (const pair of pairs) addPair(pair, { ...spec, removesEmpty }, { row, product });
-    }
+  const addPart = (part: CellPart, mapped: Mapped) => {
+    const pairs = readKeyValues(part.text, spec);
+    const reason = `${quote(part.text)} does not begin with a key`;
+    if (pairs === undefined) note(mapped.row, { field: 'keyValues', column, reason });
+    for (const pair of pairs ?? [])
+      addPair({ ...pair, ...rowOf(part.row) }, { ...spec, removesEmpty }, mapped);
   };
+  return (row, product) => {
+    for (const text of toList(column.read(row)))
+      for (const part of splitRows(text, spec, product)) addPart(part, { row, product });
+  };
+}
+
+interface CellPart {
+  readonly text: string;
+  readonly row?: number;
+}
+
+const ROW_SIGN = '|';
+
+/** `a=1,b=2|a=3,b=4` has two rows, `color=red|blue` one value or two: behind the sign a key begins a row. */
+function splitRows(
+  text: string,
+  { split, assign = '=', separator = ',' }: KeyValuesSpec,
+  { attributes = [] }: MappedProduct,
+): CellPart[] {
+  const parts = text.split(ROW_SIGN);
+  const beginsRow = (part: string) =>
+    part.indexOf(assign) > 0 && !part.slice(0, part.indexOf(assign)).includes(separator);
+  const isRows = parts.length > 1 && split !== ROW_SIGN && separator !== ROW_SIGN && parts.every(beginsRow);
+  if (!isRows) return [{ text }];
+  const last = attributes.reduce((most, { row = 0 }) => Math.max(most, row), 0);
+  return parts.map((part, at) => ({ text: part, row: last + at + 1 }));
 }
 
 type PairSpec = KeyValuesSpec & { readonly removesEmpty: boolean };
 
-function addPair({ key, value }: KeyValue, { split, removesEmpty }: PairSpec, mapped: Mapped): void {
+function addPair({ key, value, ...rest }: KeyValue, { split, removesEmpty }: PairSpec, mapped: Mapped): void {
   if (removesEmpty && value === '') push(mapped.product, { key, value: null });
   const values = split === undefined ? [value] : value.split(split);
-  for (const one of values) addCell(key, one.trim(), mapped);
+  for (const one of values) addCell({ key, value: one.trim(), ...rest }, mapped);
 }
 
 /**

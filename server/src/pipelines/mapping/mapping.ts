@@ -110,7 +110,7 @@ export function planMapping(mapping: Mapping, mode: PipelineMode): CompiledMappi
     patterns,
     mapRow(row, results = []) {
       const problems = listRowProblems(row.problems, isRead);
-      const view: RowView = { values: row.values, results, problems };
+      const view: RowView = { values: row.values, rows: row.rows, results, problems };
       const product = problems.length === 0 ? mapSound(view, test, plan) : undefined;
       if (problems.length > 0) return { row: row.number, problems: problems.slice(0, PROBLEMS) };
       return product === undefined ? { row: row.number, isFiltered: true } : { row: row.number, product };
