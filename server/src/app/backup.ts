@@ -15,6 +15,9 @@ import {
 
 export type Backup = Awaited<ReturnType<typeof openBackup>>;
 
+/** It works on buffers, a quarter of a MiB each. */
+const YOUNG_MIB = 4;
+
 /** How often the log hears of a target that comes and goes. */
 const WATCH_MS = 500;
 
@@ -31,7 +34,11 @@ export async function openBackup(
   const settings: StreamSettings = { dataDir, target: { url: target, s3 }, ...options };
   if (isStandby && !existsSync(dataFolderAt(dataDir).control))
     await fillFolder(openTarget(settings.target), dataDir, { key: options.key, url: target });
-  const thread = createThreadPool(entry, { size: 1, workerData: { settings, state, isStandby } });
+  const thread = createThreadPool(entry, {
+    size: 1,
+    youngMib: YOUNG_MIB,
+    workerData: { settings, state, isStandby },
+  });
   const run = <Output>(operation: string) => thread.run<Output>(operation, {}, { key: 0 });
   await run('open');
   let timer: NodeJS.Timeout | undefined;

@@ -12,7 +12,7 @@ const CHECK = 16;
 /** More is no entry of ours. */
 const MOST_BYTES = 16 * 1024 * 1024;
 /** What an entry holds of a file. */
-export const ENTRY_BYTES = 1024 * 1024;
+export const ENTRY_BYTES = 256 * 1024;
 
 /** What is done to a file of the data directory, in order. */
 export type EntryHead = { readonly file: string } & (
