@@ -1,9 +1,9 @@
 import { type ComponentType, lazy, Suspense } from 'react';
 import { PageCallButton } from './calls/page-call-button.tsx';
 import { t } from './languages/text.ts';
-import { Overview } from './overview/overview.tsx';
 import { Answer, Card, Empty, Loading, Page, PageExtra } from './parts/page.tsx';
 import { loadFile } from './parts/safe.tsx';
+import { Home } from './projects/home.tsx';
 import { Projects } from './projects/projects.tsx';
 import { ProjectContext, useProjects } from './state/project.ts';
 import { linkTo } from './state/route.ts';
@@ -18,8 +18,9 @@ const load = <Name extends string>(
 };
 
 const VIEWS: Readonly<Record<string, ComponentType>> = {
-  '': Overview,
+  '': Home,
   projects: Projects,
+  operations: load(() => import('./overview/operations.tsx'), 'Operations'),
   'audit-log': load(() => import('./overview/audit-log.tsx'), 'AuditLog'),
   account: load(() => import('./account/account.tsx'), 'Account'),
 };
@@ -101,7 +102,7 @@ function Unknown() {
       <Card>
         <Empty icon="search" title={t('This address does not exist')}>
           <p>{t('It may have been deleted, or you may not have access.')}</p>
-          <a href={linkTo()}>{t('Go to the overview')}</a>
+          <a href={linkTo()}>{t('Go to the start')}</a>
         </Empty>
       </Card>
     </Page>

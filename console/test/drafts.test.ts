@@ -235,7 +235,7 @@ test('what somebody types is kept', async (t) => {
     async () => {
       const id = await makeExampleProject(console.service);
       const page = await console.enter(`#/projects/${id}`);
-      await page.getByText('Latest tasks').waitFor();
+      await page.getByText('What needs attention').waitFor();
       const away = /relations-.*\.js|\/console\/$/;
       await page.route(away, (route) => route.abort());
       await page.getByRole('link', { name: 'Relations' }).click();

@@ -26,6 +26,11 @@ test('an unfinished match is marked, left out of what is counted, and offers no 
   const editor = page.getByRole('dialog', { name: 'What must match' });
   await editor.getByLabel('Attribute of the result').fill('Shank');
   await page.getByRole('option', { name: 'Shank', exact: true }).click();
+  // The same attribute stands on the other side by itself.
+  const other = editor.getByLabel('Attribute of the requested product');
+  await other.and(page.locator('[value="Shank"]')).waitFor();
+  await other.fill('');
+  await page.keyboard.press('Tab');
   await editor.getByRole('button', { name: 'Done' }).click();
   await page.getByText('A part of the sentence is unfinished and left out').waitFor();
   assert.equal(await page.locator('.sentence-chip.unfinished').count(), 1);

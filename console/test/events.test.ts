@@ -16,7 +16,7 @@ test('an endpoint is created, tested and switched off, and a delivery is shown a
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/events`;
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/events`);
-  await page.getByText('Nobody is told what happens').waitFor();
+  await page.getByText('No system is told what happens yet').waitFor();
   await page.getByRole('button', { name: 'New endpoint' }).first().click();
   await page.getByLabel('URL', { exact: true }).fill(url);
   await page.getByLabel('task.failed').check();
@@ -49,5 +49,5 @@ test('an endpoint is created, tested and switched off, and a delivery is shown a
   await page.getByRole('button', { name: 'What can be done with the endpoint' }).click();
   await page.getByRole('menuitem', { name: 'Delete …' }).click();
   await page.getByRole('button', { name: 'Delete the endpoint' }).click();
-  await page.getByText('Nobody is told what happens').waitFor();
+  await page.getByText('No system is told what happens yet').waitFor();
 });

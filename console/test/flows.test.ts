@@ -14,7 +14,7 @@ test('from a fresh start to a related product (§14.5)', async (t) => {
   await page.getByRole('button', { name: 'Create the project' }).click();
   await page.getByRole('heading', { name: 'Hardware store DE' }).waitFor();
   await page.getByRole('button', { name: 'Load example products' }).click();
-  await page.getByText('Latest tasks').waitFor();
+  await page.getByText('What needs attention').waitFor();
   await untilBuilt(service.relata, 1);
 
   await page.getByRole('link', { name: 'Relations' }).click();
@@ -33,10 +33,9 @@ test('from a fresh start to a related product (§14.5)', async (t) => {
     .getByRole('link', { name: /Cordless drill 18 V, Hexagon/ })
     .first()
     .waitFor();
-  await page
-    .getByRole('link', { name: /Drill bit 4 mm, SDS-plus/ })
-    .first()
-    .click();
+  // A product of the picture would be walked to.
+  const related = page.locator('.card', { has: page.getByRole('heading', { name: 'Related products' }) });
+  await related.getByRole('link', { name: /Drill bit 4 mm, SDS-plus/ }).click();
   await page.getByRole('heading', { name: 'Drill bit 4 mm, SDS-plus' }).waitFor();
   await page.getByText('leads here').waitFor();
   await page.getByText('Shank: SDS-plus').first().waitFor();
@@ -344,9 +343,9 @@ test('an attribute gets another unit, and the products follow (§11.5)', async (
   const { value } = await service.relata.ontology.get(id);
   assert.equal(value.attributes.find(({ name }) => name === 'Voltage')?.unitName, 'kV');
   await untilBuilt(service.relata, id);
-  await page.getByRole('row').filter({ hasText: 'Voltage' }).getByText('not extracted').waitFor();
+  await page.getByRole('row').filter({ hasText: 'Voltage' }).getByText('not usable').waitFor();
   await page.goto(`${service.url}/console/#/projects/${id}/products/DRILL-118-BLUE`);
-  await page.getByText('1 not extracted').waitFor();
+  await page.getByText('1 not usable').waitFor();
 });
 
 test('an attribute gets another name, and what names it follows in one step that can be undone (§11.8)', async (t) => {
@@ -362,7 +361,7 @@ test('an attribute gets another name, and what names it follows in one step that
   const dialog = page.getByRole('dialog', { name: 'Shank' });
   await dialog.getByLabel('Name', { exact: true }).fill('Shank of the bit');
   await dialog.getByText('Follow the new name:').waitFor();
-  await dialog.getByText('Values that remain facts').waitFor();
+  await dialog.getByText('Values that stay usable').waitFor();
   await dialog.getByText('Follow the new name:').getByText('Bits for this drill');
   await dialog.getByRole('button', { name: 'Save', exact: true }).click();
   await dialog.waitFor({ state: 'detached' });

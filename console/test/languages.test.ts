@@ -73,7 +73,8 @@ test('who chooses German reads German on every page, also after a reload, and lo
     location.hash = to;
   }, `#/projects/${id}/settings`);
   await page.getByLabel('Tags').fill('not saved');
-  await page.getByLabel('Language', { exact: true }).selectOption({ label: 'Deutsch' });
+  await page.getByRole('button', { name: 'Your menu' }).click();
+  await page.getByRole('menuitem', { name: 'Deutsch' }).click();
   await page.getByRole('heading', { name: 'Einstellungen', level: 1 }).waitFor();
   assert.equal(await page.getByLabel('Schlagwörter').inputValue(), 'not saved');
   assert.equal(await page.locator('html').getAttribute('lang'), 'de');

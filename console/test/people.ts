@@ -31,7 +31,7 @@ export async function enterAsOwner({ open, service }: Place): Promise<{ page: Pa
   const page = await open(link.slice(link.indexOf('#')));
   await fill(page, { 'E-mail': 'ada@shop.example', Name: 'Ada', Password: PASSWORD });
   await page.getByRole('button', { name: 'Create the owner' }).click();
-  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.getByRole('button', { name: 'Your menu' }).waitFor();
   return { page, password: PASSWORD };
 }
 
@@ -40,6 +40,6 @@ export async function enterInvited({ open }: Pick<Place, 'open'>, link: string, 
   const page = await open(link.slice(link.indexOf('#')));
   await fill(page, { Name: name, Password: PASSWORD });
   await page.getByRole('button', { name: 'Accept the invitation' }).click();
-  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.getByRole('button', { name: 'Your menu' }).waitFor();
   return page;
 }

@@ -7,7 +7,7 @@ import { findBarriers, makeExampleProject, startConsole } from './harness.ts';
 /** Requests are added up every ten seconds, catalogs within a minute. Source: docs/interface.md §14.7. */
 const COUNTED_MS = 90_000;
 
-test('the overview draws requests and catalogs, API access the traffic of each key (§14.7)', async (t) => {
+test('the page of operations draws requests and catalogs, API access the traffic of each key (§14.7)', async (t) => {
   const { enter, service } = await startConsole(t);
   const { relata, url } = service;
   const id = await makeExampleProject(service);
@@ -28,7 +28,7 @@ test('the overview draws requests and catalogs, API access the traffic of each k
     return requests.length > 0 && catalogs.at(-1)?.products === 33;
   });
 
-  const page = await enter('#/');
+  const page = await enter('#/operations');
   const catalogs = page.getByRole('img', { name: /^33 products; in a day 33 created/ });
   assert.ok((await tallest(catalogs)) > 10, 'bars of the catalogs');
   const requests = page.getByRole('img', { name: /^\d+ requests in a day, \d/ });
@@ -63,7 +63,7 @@ test('the overview draws requests and catalogs, API access the traffic of each k
   // The last failed requests stand below: one is opened, read without its secret, and can be sent again.
   const kept = page.locator('section').filter({ hasText: 'Failed and slow requests' });
   assert.equal(await kept.getByRole('button', { name: 'GET /projects' }).count(), 5);
-  await kept.getByRole('button', { name: 'POST /products' }).press('Enter');
+  await kept.getByRole('button', { name: 'POST /products', exact: true }).press('Enter');
   const dialog = page.getByRole('dialog', { name: 'Request' });
   await dialog.getByText("A1: must have required property 'name'").waitFor();
   const sent = await dialog.getByRole('group', { name: 'The body of the request' }).textContent();

@@ -31,7 +31,8 @@ export async function listViews(relata: Relata, projectId: number): Promise<read
   const update = tasks.find(({ name }) => name === 'Api triggered full update');
   const webhook = pipelines.find(({ trigger }) => trigger.type === 'webhook');
   return [
-    { name: 'overview', address: '#/', heading: 'Overview' },
+    { name: 'start', address: '#/', heading: /./ },
+    { name: 'operations', address: '#/operations', heading: 'Operations' },
     { name: 'projects', address: '#/projects', heading: 'Projects' },
     { name: 'project-new', address: '#/projects/new', heading: 'New project' },
     { name: 'account', address: '#/account', heading: 'Account' },

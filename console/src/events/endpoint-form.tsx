@@ -22,7 +22,7 @@ const listEvents = (): readonly (readonly [EventType, string])[] => [
   ['task.finished', t('a task finished')],
   ['task.failed', t('a task failed')],
   ['catalog.committed', t('a full update took effect')],
-  ['catalog.commit_refused', t('the delete guard refused a commit')],
+  ['catalog.commit_refused', t('a full update was refused for deleting too much')],
   ['products.changed', t('products changed, with their identifiers')],
   ['relation.changed', t('a relation changed')],
   ['relation.unhealthy', t('a relation cannot work any more')],

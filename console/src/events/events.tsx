@@ -37,7 +37,7 @@ export function Events() {
       )}
       icon="events"
       list={endpoints}
-      empty={t('Nobody is told what happens')}
+      empty={t('No system is told what happens yet')}
       hint={t('Create an endpoint for each system that should hear of changes.')}
       create={create}
       above={<NewSecret secret={secret} onDone={() => setSecret(undefined)} />}

@@ -79,8 +79,8 @@ export const de: Readonly<Record<string, string>> = {
     'Eine öffentliche Adresse; sie erhält für jedes Ereignis einen POST',
   'A relation has two sides, for example drills and bits, and attributes that must match, for example the shank. The preview shows what it finds.':
     'Eine Beziehung hat zwei Seiten, zum Beispiel Bohrmaschinen und Bits, und Attribute, die übereinstimmen müssen, zum Beispiel den Schaft. Die Vorschau zeigt, was sie findet.',
-  'A relation is a rule that finds related products, or a list of links. Callers choose it by its id or its tag.':
-    'Eine Beziehung ist eine Regel, die verknüpfte Produkte findet, oder eine Liste von Verknüpfungen. Aufrufer wählen sie über ihre ID oder ihr Schlagwort.',
+  'A relation is a rule that finds related products, or a list of links. Shops ask for it by its id or its tag.':
+    'Eine Beziehung ist eine Regel, die verknüpfte Produkte findet, oder eine Liste von Verknüpfungen. Shops fragen sie nach ihrer Id oder ihrem Schlagwort ab.',
   'A relation “Bits for this drill” came with them.': 'Eine Beziehung „Bits for this drill“ kam mit ihnen.',
   'A role there counts where it is higher than that for the whole account.':
     'Eine Rolle gilt dort, wenn sie höher ist als die für das ganze Konto.',
@@ -109,6 +109,7 @@ export const de: Readonly<Record<string, string>> = {
   Account: 'Konto',
   Actions: 'Aktionen',
   'Actions ({count, number})': 'Aktionen ({count, number})',
+  Active: 'Aktiv',
   'Add a column': 'Spalte hinzufügen',
   'Add a condition of the requested product': 'Bedingung des angefragten Produkts hinzufügen',
   'Add a condition of the results': 'Bedingung der Ergebnisse hinzufügen',
@@ -131,18 +132,18 @@ export const de: Readonly<Record<string, string>> = {
   'All of these match': 'Alle treffen zu',
   'All other columns': 'Alle anderen Spalten',
   'All products of this commit': 'Alle Produkte dieser Übernahme',
+  'All updates': 'Alle Aktualisierungen',
   'An update changed it again: "After" is how the next commit found it, or how it is now.':
     'Eine Aktualisierung änderte es erneut: „Nachher“ ist, wie die nächste Übernahme es vorfand oder wie es jetzt ist.',
   'Another attribute, from the column': 'Weiteres Attribut, aus der Spalte',
   'Another field': 'Weiteres Feld',
   Answer: 'Antwort',
-  Answers: 'Aktiv',
   'Answers show *** in its place; ***, sent back, keeps it as long as host and port stay':
     'Antworten zeigen stattdessen ***; wird *** zurückgesendet, bleibt der Wert erhalten, solange Host und Port gleich bleiben',
   'Answers show *** in its place; ***, sent back, keeps it as long as the origin of the endpoint stays':
     'Antworten zeigen stattdessen ***; wird *** zurückgesendet, bleibt der Wert erhalten, solange der Ursprung des Endpunkts gleich bleibt',
-  'Answers show it at once; a task reports values without a fact.':
-    'Antworten zeigen es sofort; eine Aufgabe meldet Werte ohne Fakt.',
+  'Answers show it at once; a task reports values that cannot be used.':
+    'Antworten zeigen es sofort; eine Aufgabe meldet Werte, die nicht genutzt werden können.',
   'Anyone who has the URL can read the file, without a key. It stays the same from build to build.':
     'Wer die URL hat, kann die Datei ohne Schlüssel lesen. Sie bleibt bei jeder Erstellung gleich.',
   Apply: 'Anwenden',
@@ -164,13 +165,13 @@ export const de: Readonly<Record<string, string>> = {
   'Attribute to add up': 'Attribut, das summiert wird',
   Attributes: 'Attribute',
   'Attributes of {identifier}': 'Attribute von {identifier}',
-  'Attributes with their types and units: they say how uploaded values become facts.':
-    'Attribute mit Typen und Einheiten: Sie legen fest, wie hochgeladene Werte zu Fakten werden.',
+  'Attributes with their types and units: they say how values are read and compared.':
+    'Attribute mit ihren Typen und Einheiten: Sie sagen, wie Werte gelesen und verglichen werden.',
   'Audit log': 'Änderungsprotokoll',
-  Auto: 'Auto',
   BMEcat: 'BMEcat',
-  'Become facts': 'Werden Fakten',
+  'Become usable': 'Werden nutzbar',
   Before: 'Vorher',
+  'Begin with a project': 'Beginnen Sie mit einem Projekt',
   'Begin with a project: one catalog in one locale. Then send products, and define relations to get related products.':
     'Beginnen Sie mit einem Projekt: einem Katalog in einer Locale. Senden Sie dann Produkte und definieren Sie Beziehungen, um verknüpfte Produkte zu erhalten.',
   'Beside identifier and name': 'Neben Kennung und Name',
@@ -194,9 +195,7 @@ export const de: Readonly<Record<string, string>> = {
   CSV: 'CSV',
   'CSV, Excel, JSON, XML, BMEcat, or an export of a shop':
     'CSV, Excel, JSON, XML, BMEcat oder ein Shop-Export',
-  'Callers ask for all relations of a tag.': 'Aufrufer fragen nach allen Beziehungen eines Schlagworts.',
   'Calls that come earlier are refused with 429.': 'Frühere Aufrufe werden mit 429 abgelehnt.',
-  'Can be undone': 'Rückgängig möglich',
   Cancel: 'Abbrechen',
   Cancelled: 'Abgebrochen',
   Catalog: 'Katalog',
@@ -241,7 +240,9 @@ export const de: Readonly<Record<string, string>> = {
   Clear: 'Leeren',
   Close: 'Schließen',
   Code: 'Code',
-  'Colours:': 'Farben:',
+  'Colours: as the system': 'Farben: wie das System',
+  'Colours: dark': 'Farben: dunkel',
+  'Colours: light': 'Farben: hell',
   Column: 'Spalte',
   'Column of {key}': 'Spalte von {key}',
   Columns: 'Spalten',
@@ -279,14 +280,16 @@ export const de: Readonly<Record<string, string>> = {
   'Counting the effect …': 'Auswirkung wird gezählt …',
   'Counting …': 'Wird gezählt …',
   Counts: 'Ergebnis',
+  'Counts are of the first {count, number} products found.':
+    'Die Anzahlen gelten für die ersten {count, number} gefundenen Produkte.',
   Coverage: 'Abdeckung',
   'Coverage of a category': 'Abdeckung einer Kategorie',
   'Coverage of this category': 'Abdeckung dieser Kategorie',
   'Coverage of {category}': 'Abdeckung von {category}',
   'Create a key and use it in': 'Schlüssel erstellen und einsetzen',
   'Create a new URL': 'Neue URL erstellen',
-  'Create an attribute for a key, or add the key to the synonyms of one, and its values become facts.':
-    'Erstellen Sie ein Attribut für einen Schlüssel oder fügen Sie ihn den Synonymen eines Attributs hinzu, dann werden seine Werte zu Fakten.',
+  'Create an attribute for a key, or add the key to the synonyms of one, and its values can be used.':
+    'Erstellen Sie ein Attribut für einen Schlüssel, oder fügen Sie den Schlüssel den Synonymen eines Attributs hinzu: Dann sind seine Werte nutzbar.',
   'Create an endpoint for each system that should hear of changes.':
     'Erstellen Sie einen Endpunkt für jedes System, das von Änderungen erfahren soll.',
   'Create one for each shop or program, so that you can rotate or delete it separately.':
@@ -307,15 +310,11 @@ export const de: Readonly<Record<string, string>> = {
     'Erstellt einen neuen Wert mit demselben Geltungsbereich, Zugriff und Limit.',
   'Ctrl K': 'Strg K',
   'Current password': 'Aktuelles Passwort',
-  Dark: 'Dunkel',
   'Days for which they can be undone': 'Tage, für die das möglich ist',
   'Decimal sign': 'Dezimalzeichen',
   Definition: 'Definition',
   Delete: 'Löschen',
   'Delete all products found …': 'Alle gefundenen Produkte löschen …',
-  'Delete guard': 'Löschschutz',
-  'Delete guard (%)': 'Löschschutz (%)',
-  'Delete guard, in %': 'Löschschutz, in %',
   'Delete products': 'Produkte löschen',
   'Delete the endpoint': 'Endpunkt löschen',
   'Delete the key': 'Schlüssel löschen',
@@ -334,6 +333,8 @@ export const de: Readonly<Record<string, string>> = {
   'Deleted at most': 'Höchstens gelöscht',
   'Deleted: {names}': 'Gelöscht: {names}',
   'Deleted: {names} and {more} more': 'Gelöscht: {names} und {more} weitere',
+  'Deletion limit (%)': 'Löschgrenze (%)',
+  'Deletion limit, in %': 'Löschgrenze, in %',
   'Deletion of products': 'Löschung von Produkten',
   Delimiter: 'Trennzeichen',
   'Delivered to': 'Geliefert an',
@@ -342,6 +343,7 @@ export const de: Readonly<Record<string, string>> = {
   Destinations: 'Lieferziele',
   Details: 'Details',
   'Detected in the file: {found}': 'In der Datei erkannt: {found}',
+  'Did you mean {name}?': 'Meinten Sie {name}?',
   Direction: 'Richtung',
   Dismiss: 'Ausblenden',
   Documentation: 'Dokumentation',
@@ -411,6 +413,8 @@ export const de: Readonly<Record<string, string>> = {
   Folder: 'Ordner',
   'Follow the new name': 'Folgen dem neuen Namen',
   'For developers': 'Für Entwickler',
+  'For example:': 'Zum Beispiel:',
+  'For {source}, show {target} whose {match}.': 'Zeige zu {source} alle {target}, bei denen gilt: {match}.',
   'For {source}, {total} of {target} {limit}.': 'Für {source} gilt: {total} der Produkte {target} {limit}.',
   Format: 'Format',
   'Former secret': 'Früheres Geheimnis',
@@ -423,7 +427,7 @@ export const de: Readonly<Record<string, string>> = {
   'Full: the file is the whole catalog': 'Vollständig: Die Datei ist der ganze Katalog',
   'Go on with the former name, as a synonym': 'Behalten den früheren Namen als Synonym',
   'Go to sign-in': 'Zur Anmeldung',
-  'Go to the overview': 'Zur Übersicht',
+  'Go to the start': 'Zum Start',
   'Go to …': 'Gehe zu …',
   'Google Merchant': 'Google Merchant',
   'Google Merchant Center': 'Google Merchant Center',
@@ -465,6 +469,7 @@ export const de: Readonly<Record<string, string>> = {
   'It also holds where one of the two has no value.': 'Sie gilt auch, wo eines der beiden keinen Wert hat.',
   'It cannot change once the relation is created.':
     'Sie kann nicht mehr geändert werden, wenn die Beziehung erstellt ist.',
+  'It cannot work and returns nothing.': 'Sie funktioniert nicht und liefert nichts.',
   'It cannot work.': 'Sie kann nicht funktionieren.',
   'It disappears from lookups and relations at once. A restore brings it back.':
     'Es verschwindet sofort aus Abfragen und Beziehungen. Eine Wiederherstellung bringt es zurück.',
@@ -475,7 +480,6 @@ export const de: Readonly<Record<string, string>> = {
   'It is being built.': 'Sie wird gerade erstellt.',
   'It is kept as a pipeline, so the next file is one click.':
     'Der Import bleibt als Pipeline erhalten: Die nächste Datei ist ein Klick.',
-  'It is misconfigured and returns nothing.': 'Sie ist fehlerhaft und liefert nichts.',
   'It is not a result': 'Es ist kein Ergebnis',
   'It is not imported. It is used to detect columns and suggest a mapping.':
     'Sie wird nicht importiert. Sie dient dazu, Spalten zu erkennen und eine Zuordnung vorzuschlagen.',
@@ -485,6 +489,8 @@ export const de: Readonly<Record<string, string>> = {
     'Es wird nur jetzt angezeigt. Der Empfänger prüft damit, dass eine Anfrage von hier kommt.',
   'It may have been deleted, or you may not have access.':
     'Sie wurde vielleicht gelöscht, oder Sie haben keinen Zugriff.',
+  'It narrows {all} {category} to {each} for each product; {share} of {count} have some.':
+    'Aus {all} Produkten in {category} werden {each} je Produkt; {share} von {count} haben welche.',
   'It needs the access “manage”. It is kept only in this tab, until you reload.':
     'Er braucht den Zugriff „Verwalten“. Er wird nur in diesem Tab gehalten, bis Sie neu laden.',
   'It replaces all relations.': 'Sie ersetzt alle Beziehungen.',
@@ -499,13 +505,13 @@ export const de: Readonly<Record<string, string>> = {
   'Its coverage': 'Ihre Abdeckung',
   'Its deliveries are deleted too, also those that wait.':
     'Seine Zustellungen werden auch gelöscht, selbst die wartenden.',
-  'Its facts are removed, and relations that use it are misconfigured until you change them.':
-    'Seine Fakten werden entfernt, und Beziehungen, die es verwenden, sind fehlerhaft, bis Sie sie ändern.',
   'Its links name no other product with this one.':
     'Ihre Verknüpfungen nennen kein anderes Produkt zusammen mit diesem.',
   'Its related products, with reasons': 'Seine verknüpften Produkte, mit Gründen',
   'Its schedule or webhook ends. The products that it imported stay.':
     'Ihr Zeitplan oder Webhook endet. Die importierten Produkte bleiben.',
+  'Its values are no longer used, and relations that use it cannot work until you change them.':
+    'Seine Werte werden nicht mehr genutzt, und Beziehungen, die es verwenden, funktionieren nicht, bis Sie sie ändern.',
   JSON: 'JSON',
   'JSON-LD (schema.org)': 'JSON-LD (schema.org)',
   'Join Relata': 'Relata beitreten',
@@ -540,7 +546,6 @@ export const de: Readonly<Record<string, string>> = {
     'Ohne Speichern verlassen? Ihre Änderungen gehen verloren.',
   'Left out at most': 'Ausgelassen höchstens',
   'Left out at most, in %': 'Ausgelassen höchstens, in %',
-  Light: 'Hell',
   Limit: 'Limit',
   'Lines of the report': 'Zeilen des Berichts',
   Link: 'Link',
@@ -558,7 +563,6 @@ export const de: Readonly<Record<string, string>> = {
   'Magento CSV': 'Magento CSV',
   'Main image': 'Hauptbild',
   'Make another owner link': 'Einen neuen Inhaber-Link erstellen',
-  'Make it a relation …': 'Als Beziehung anlegen …',
   Manual: 'Manuell',
   Mapping: 'Zuordnung',
   Match: 'Übereinstimmung',
@@ -606,6 +610,7 @@ export const de: Readonly<Record<string, string>> = {
   'Next build': 'Nächste Erstellung',
   'Next run': 'Nächster Lauf',
   'Nightly catalog': 'Nächtlicher Katalog',
+  No: 'Nein',
   'No attributes yet': 'Noch keine Attribute',
   'No changes yet': 'Noch keine Änderungen',
   'No commit is kept, so nothing can be undone.':
@@ -614,7 +619,7 @@ export const de: Readonly<Record<string, string>> = {
   'No kept commit changed this product.': 'Keine aufbewahrte Übernahme änderte dieses Produkt.',
   'No key can access this project': 'Kein Schlüssel hat Zugriff auf dieses Projekt',
   'No links of {source}': 'Keine Verknüpfungen von {source}',
-  'No longer facts': 'Keine Fakten mehr',
+  'No longer usable': 'Nicht mehr nutzbar',
   'No match': 'Kein Treffer',
   'No match yet; still loading': 'Noch kein Treffer; wird noch geladen',
   'No open invitations.': 'Keine offenen Einladungen.',
@@ -636,6 +641,7 @@ export const de: Readonly<Record<string, string>> = {
   'No report lines about single products.': 'Keine Berichtszeilen zu einzelnen Produkten.',
   'No request has failed or was slow.': 'Keine Anfrage ist fehlgeschlagen oder war langsam.',
   'No rule is about these products': 'Keine Regel handelt von diesen Produkten',
+  'No system is told what happens yet': 'Noch erfährt kein System, was geschieht',
   'No task with this status': 'Keine Aufgabe mit diesem Status',
   'No task yet': 'Noch keine Aufgabe',
   'No tasks yet': 'Noch keine Aufgaben',
@@ -643,7 +649,6 @@ export const de: Readonly<Record<string, string>> = {
     'Noch keine Benutzer? Der Dienst schreibt beim Start einen Inhaber-Link ins Protokoll; <code>relata owner-link</code> erstellt einen weiteren.',
   'No {what} yet':
     '{what, select, relation {Noch keine Beziehung} pipeline {Noch keine Pipeline} other {Noch kein Kanal}}',
-  'Nobody is told what happens': 'Niemand erfährt, was geschieht',
   'Nobody knows': 'Das weiß niemand',
   None: 'Keine',
   'None of these match': 'Keine trifft zu',
@@ -675,6 +680,8 @@ export const de: Readonly<Record<string, string>> = {
     'Nichts: Jedes Produkt hat, was die Bedingungen brauchen.',
   'Nothing: every product of one side is related to every product of the other.':
     'Nichts: Jedes Produkt der einen Seite ist mit jedem der anderen verknüpft.',
+  'Nothing: every relation works, and no task has failed.':
+    'Nichts: Alle Beziehungen funktionieren, und keine Aufgabe ist fehlgeschlagen.',
   'Objects of a bucket, of Amazon S3 or a server that speaks its protocol':
     'Objekte eines Buckets, von Amazon S3 oder einem Server mit demselben Protokoll',
   Of: 'Objekt',
@@ -683,10 +690,10 @@ export const de: Readonly<Record<string, string>> = {
     'Von {count, plural, one {# Produkt} other {# Produkten}} würden {good} ausgegeben und {leftOut} ausgelassen.',
   'Often bought with it': 'Oft zusammen gekauft',
   'One moment …': 'Einen Moment …',
-  'Only if the delete guard refuses the file: the exact number that it names.':
-    'Nur wenn der Löschschutz die Datei ablehnt: genau die Zahl, die er nennt.',
-  'Only its facts changed, nothing that was sent.':
-    'Nur seine Fakten änderten sich, nichts von dem, was gesendet wurde.',
+  'Only how its values are read has changed, nothing that was sent.':
+    'Nur wie seine Werte gelesen werden, hat sich geändert, nichts von dem, was gesendet wurde.',
+  'Only if the file is refused for deleting too much: the exact number that the refusal names.':
+    'Nur wenn die Datei abgelehnt wird, weil sie zu viel löscht: genau die Zahl, die die Ablehnung nennt.',
   'Only relations that are constraints judge.': 'Nur Beziehungen, die Bedingungen sind, urteilen.',
   'Only the beginning of the body is kept: put the whole one in the file body.':
     'Nur der Anfang des Inhalts ist aufbewahrt: Legen Sie den ganzen in der Datei body ab.',
@@ -697,6 +704,7 @@ export const de: Readonly<Record<string, string>> = {
   'Open the navigation': 'Navigation öffnen',
   'Open the product': 'Produkt öffnen',
   'OpenAI product feed': 'OpenAI-Produktfeed',
+  Operations: 'Betrieb',
   'Or a pair of this table': 'Oder ein Paar dieser Tabelle',
   'Or another match': 'Oder eine andere Übereinstimmung',
   'Or unknown': 'Oder unbekannt',
@@ -707,11 +715,10 @@ export const de: Readonly<Record<string, string>> = {
     'Andere Systeme erfahren, was geschieht: signierte Anfragen, der Reihe nach, wiederholt bis zum Empfang.',
   'Other upload keys for this attribute, comma-separated':
     'Weitere Schlüssel für dieses Attribut, durch Komma getrennt',
-  'Otherwise its facts are lost, and what names it cannot work.':
-    'Sonst gehen seine Fakten verloren, und was es nennt, funktioniert nicht mehr.',
+  'Otherwise its values are no longer used, and what names it cannot work.':
+    'Sonst werden seine Werte nicht mehr genutzt, und was es nennt, funktioniert nicht mehr.',
   'Otherwise only those of the sources in the file.': 'Sonst nur die der Quellen in der Datei.',
   'Over time': 'Im Zeitverlauf',
-  Overview: 'Übersicht',
   'Packed with gzip': 'Mit gzip gepackt',
   'Page not found': 'Seite nicht gefunden',
   'Pairs that may be deleted': 'Paare, die gelöscht werden dürfen',
@@ -747,7 +754,7 @@ export const de: Readonly<Record<string, string>> = {
     'Produkte, von denen eine Bedingung handelt und denen ein Wert fehlt, den sie braucht.',
   'Products that are not valid': 'Ungültige Produkte',
   'Products that go out': 'Ausgegebene Produkte',
-  'Products with a fact of {name}': 'Produkte mit einem Fakt von {name}',
+  'Products with a usable {name}': 'Produkte mit nutzbarem Wert von {name}',
   'Products with results': 'Produkte mit Ergebnissen',
   'Products with {name}': 'Produkte mit {name}',
   Progress: 'Fortschritt',
@@ -785,6 +792,7 @@ export const de: Readonly<Record<string, string>> = {
   Relation: 'Beziehung',
   'Relation build': 'Aufbau einer Beziehung',
   Relations: 'Beziehungen',
+  'Relations that answer': 'Aktive Beziehungen',
   'Relations that use it: {relations}': 'Beziehungen, die es verwenden: {relations}',
   'Relations, types and duplicates are looked for anew when the catalog changes.':
     'Beziehungen, Typen und Dubletten werden neu gesucht, wenn sich der Katalog ändert.',
@@ -884,11 +892,10 @@ export const de: Readonly<Record<string, string>> = {
   'Set RELATA_URL and RELATA_API_KEY; the key of the request is not kept.':
     'Setzen Sie RELATA_URL und RELATA_API_KEY; der Schlüssel der Anfrage wird nicht aufbewahrt.',
   Settings: 'Einstellungen',
-  'Shares are of the first {count, number} products found.':
-    'Anteile gelten für die ersten {count, number} gefundenen Produkte.',
   Sheet: 'Blatt',
   'Shop connector': 'Shop-Konnektor',
   'Shopify CSV': 'Shopify-CSV',
+  'Shops ask for relations by their tag.': 'Shops fragen Beziehungen nach ihrem Schlagwort ab.',
   Show: 'Anzeigen',
   'Show all {count, plural, one {# field} other {# fields}}':
     '{count, plural, one {# Feld} other {Alle # Felder}} anzeigen',
@@ -1067,8 +1074,8 @@ export const de: Readonly<Record<string, string>> = {
   'The {of} has a new URL': '{of, select, webhook {Der Webhook} other {Der Kanal}} hat eine neue URL',
   'The {what} is saved':
     '{what, select, relation {Die Beziehung} pipeline {Die Pipeline} other {Der Kanal}} ist gespeichert',
-  'Their values are read by the present ontology once more. Nothing that was sent changes; the report names each value that makes no fact.':
-    'Ihre Werte werden noch einmal mit der jetzigen Ontologie gelesen. Nichts Gesendetes ändert sich; der Bericht nennt jeden Wert, der keinen Fakt ergibt.',
+  'Their values are read by the present ontology once more. Nothing that was sent changes; the report names each value that cannot be used.':
+    'Ihre Werte werden noch einmal nach der jetzigen Ontologie gelesen. Nichts Gesendetes ändert sich; der Bericht nennt jeden Wert, der nicht genutzt werden kann.',
   Theirs: 'Die andere Fassung',
   'There is no commit or deletion that can be undone.':
     'Es gibt keine Übernahme oder Löschung, die sich rückgängig machen lässt.',
@@ -1117,9 +1124,9 @@ export const de: Readonly<Record<string, string>> = {
   'This project has no relations yet.': 'Dieses Projekt hat noch keine Beziehungen.',
   'This project has no relations yet. <relations>Make one</relations>, or see what the data <suggestions>suggests</suggestions>.':
     'Dieses Projekt hat noch keine Beziehungen. <relations>Legen Sie eine an</relations>, oder sehen Sie, was die Daten <suggestions>vorschlagen</suggestions>.',
+  'This relation cannot work and returns nothing.': 'Diese Beziehung funktioniert nicht und liefert nichts.',
   'This relation has no condition: it relates every product to every other one. Save it all the same?':
     'Diese Beziehung hat keine Bedingung: Sie verknüpft jedes Produkt mit jedem anderen. Trotzdem speichern?',
-  'This relation is misconfigured and returns nothing.': 'Diese Beziehung ist fehlerhaft und liefert nichts.',
   'This {what} is not saved: it was changed meanwhile. Compare both versions first.':
     '{what, select, relation {Diese Beziehung} pipeline {Diese Pipeline} attribute {Dieses Attribut} project {Dieses Projekt} endpoint {Dieser Endpunkt} other {Dieser Kanal}} ist nicht gespeichert: Es gab inzwischen eine Änderung. Vergleichen Sie zuerst beide Fassungen.',
   Thursday: 'Donnerstag',
@@ -1135,6 +1142,7 @@ export const de: Readonly<Record<string, string>> = {
   'Tools > Drills': 'Werkzeug > Bohrmaschinen',
   Trigger: 'Auslöser',
   'Try again': 'Erneut versuchen',
+  'Try it': 'Ausprobieren',
   'Try it again': 'Noch einmal versuchen',
   Tuesday: 'Dienstag',
   Type: 'Typ',
@@ -1167,7 +1175,7 @@ export const de: Readonly<Record<string, string>> = {
   Values: 'Werte',
   'Values over time: {label}': 'Werte im Zeitverlauf: {label}',
   'Values that only one of them has': 'Werte, die nur eines von beiden hat',
-  'Values that remain facts': 'Werte, die Fakten bleiben',
+  'Values that stay usable': 'Werte, die nutzbar bleiben',
   Variant: 'Variante',
   Views: 'Ansichten',
   'Views are kept in this browser. Their links carry filters, columns and order: whoever opens one sees the same.':
@@ -1186,6 +1194,7 @@ export const de: Readonly<Record<string, string>> = {
   'What each relation says': 'Was jede Beziehung sagt',
   'What each rule says': 'Was jede Regel sagt',
   'What goes together': 'Was zusammengehört',
+  'What goes with …?': 'Was passt zu …?',
   'What is added up': 'Was summiert wird',
   'What is missing': 'Was fehlt',
   'What it finds': 'Was sie findet',
@@ -1194,8 +1203,12 @@ export const de: Readonly<Record<string, string>> = {
     'Auch das Veröffentlichte wird gelöscht, und die URL gilt nicht mehr.',
   'What leaves verdicts unknown': 'Was Urteile unbekannt lässt',
   'What must match': 'Was übereinstimmen muss',
+  'What needs attention': 'Was Aufmerksamkeit braucht',
+  'What speaks against it': 'Was dagegen spricht',
   'What the data alone shows. Nothing changes before you have looked at it.':
     'Was die Daten allein zeigen. Nichts ändert sich, bevor Sie es angesehen haben.',
+  'What the service does: tasks, requests and catalogs over time.':
+    'Was der Dienst tut: Aufgaben, Anfragen und Kataloge im Lauf der Zeit.',
   'What to do': 'Aktion',
   'What was sent': 'Was gesendet wurde',
   'What would fit instead': 'Was stattdessen passen würde',
@@ -1221,15 +1234,18 @@ export const de: Readonly<Record<string, string>> = {
   'Works for another 7 days': 'Gilt noch 7 Tage',
   'Works for another day': 'Gilt noch einen Tag',
   'Works for another hour': 'Gilt noch eine Stunde',
-  'Would make a fact': 'Ergäben einen Fakt',
-  'Would make no fact': 'Ergäben keinen Fakt',
+  'Would be usable': 'Wären nutzbar',
+  'Would not be usable': 'Wären nicht nutzbar',
   'Write the file': 'Datei schreiben',
   XML: 'XML',
+  Yes: 'Ja',
   'You are invited as {email}, {role}.': 'Sie sind eingeladen als {email}, {role}.',
   'You are the first user. The owner manages everything, including other users.':
     'Sie sind der erste Benutzer. Der Inhaber verwaltet alles, auch die anderen Benutzer.',
   'You see the catalog as it would be before anything is stored.':
     'Sie sehen den Katalog, wie er wäre, bevor etwas gespeichert wird.',
+  'Your menu': 'Ihr Menü',
+  'Your menu: {name}': 'Ihr Menü: {name}',
   'Your session has ended. Nothing was saved: try again once you are signed in.':
     'Ihre Sitzung ist beendet. Nichts wurde gespeichert: Versuchen Sie es erneut, wenn Sie angemeldet sind.',
   'Your session has ended. What you have changed on this page is kept, and can be saved when you are back.':
@@ -1242,6 +1258,8 @@ export const de: Readonly<Record<string, string>> = {
   'a channel was published': 'ein Kanal wurde veröffentlicht',
   'a file sent in': 'eine eingesandte Datei',
   'a full update took effect': 'eine vollständige Aktualisierung wurde wirksam',
+  'a full update was refused for deleting too much':
+    'eine vollständige Aktualisierung wurde abgelehnt, weil sie zu viel löscht',
   'a host name or an IP address': 'ein Hostname oder eine IP-Adresse',
   'a line a product with a header line; several values of a field have commas between':
     'eine Zeile pro Produkt mit einer Kopfzeile; mehrere Werte eines Feldes sind durch Komma getrennt',
@@ -1289,6 +1307,7 @@ export const de: Readonly<Record<string, string>> = {
   'a {made} with problems': '{made, select, list {eine Liste} other {ein Produkt}} mit Problemen',
   accepted: 'angenommen',
   account: 'Konto',
+  active: 'aktiv',
   'after changes, every {count, plural, one {# second} other {# seconds}} at most':
     'nach Änderungen, höchstens alle {count, plural, one {# Sekunde} other {# Sekunden}}',
   again: 'erneut',
@@ -1302,7 +1321,6 @@ export const de: Readonly<Record<string, string>> = {
   'and {count} more': 'und {count} weitere',
   'and {more} more': 'und {more} weitere',
   answered: 'beantwortet',
-  answers: 'aktiv',
   'any product': 'jedem Produkt',
   'api key': 'API-Schlüssel',
   'are ignored: I maintain the ontology': 'werden ignoriert: Ich pflege die Ontologie',
@@ -1327,10 +1345,12 @@ export const de: Readonly<Record<string, string>> = {
   'by webhook': 'durch Webhook',
   'by {who}: {counts}': 'von {who}: {counts}',
   cancelled: 'abgebrochen',
+  'cannot work': 'funktioniert nicht',
   'category {path}': 'Kategorie {path}',
   changed: 'geändert',
   'changed on the way: {changes}': 'unterwegs geändert: {changes}',
   channel: 'Kanal',
+  chosen: 'gewählt',
   'chosen by the endpoint': 'vom Endpunkt bestimmt',
   comma: 'Komma',
   contains: 'enthält',
@@ -1374,7 +1394,6 @@ export const de: Readonly<Record<string, string>> = {
   'from {low}': 'ab {low}',
   'goes out': 'wird ausgegeben',
   group: 'Gruppe',
-  'grows by itself': 'wächst von selbst',
   holds: 'trifft zu',
   'http:// or https://, without credentials': 'http:// oder https://, ohne Zugangsdaten',
   'https://s3.eu-central-1.amazonaws.com, https://minio.example:9000':
@@ -1425,7 +1444,6 @@ export const de: Readonly<Record<string, string>> = {
   'listed products': 'aufgeführte Produkte',
   'low, high': 'von, bis',
   'manage: everything its scope allows': 'Verwalten: alles, was sein Geltungsbereich erlaubt',
-  misconfigured: 'fehlerhaft',
   missing: 'fehlt',
   'must be a whole number': 'muss eine ganze Zahl sein',
   'must be at least {least}': 'muss mindestens {least} sein',
@@ -1440,7 +1458,6 @@ export const de: Readonly<Record<string, string>> = {
   'needs at least {count} {what}': 'braucht mindestens {count} {what}',
   never: 'nie',
   'never used': 'nie verwendet',
-  'no fact': 'kein Fakt',
   'no limit': 'kein Limit',
   'no other product of its category fits everything else':
     'kein anderes Produkt seiner Kategorie passt zu allem anderen',
@@ -1454,13 +1471,14 @@ export const de: Readonly<Record<string, string>> = {
   'not in the catalog': 'nicht im Katalog',
   'not packed': 'nicht gepackt',
   'not this': 'dies nicht',
+  'not usable': 'nicht nutzbar',
   nothing: 'nichts',
   'nothing new': 'nichts Neues',
   'nowhere else': 'nirgendwo sonst',
   number: 'Zahl',
-  'of a commit': 'einer Übernahme',
   'of an object, or of several with *, ? and ** for folders, as in export/*.csv. Several need the right to list the bucket':
     'eines Objekts oder mehrerer mit *, ? und ** für Ordner, wie in export/*.csv. Mehrere brauchen das Recht, den Bucket aufzulisten',
+  'of {count, number}': 'von {count, number}',
   off: 'aus',
   on: 'an',
   'one of these': 'eines davon',
@@ -1469,7 +1487,6 @@ export const de: Readonly<Record<string, string>> = {
   or: 'oder',
   'other sessions ended': 'andere Sitzungen beendet',
   'over their limit': 'über dem Limit',
-  'own ontology': 'eigene Ontologie',
   'owner link': 'Inhaber-Link',
   'owner: everything': 'Inhaber: alles',
   'passkey added': 'Passkey hinzugefügt',
@@ -1520,7 +1537,6 @@ export const de: Readonly<Record<string, string>> = {
   'the account': 'das Konto',
   'the catalog is too large to look through': 'der Katalog ist zu groß, um ihn durchzusehen',
   'the category is {path}': 'Kategorie ist {path}',
-  'the delete guard refused a commit': 'der Löschschutz hat eine Übernahme abgelehnt',
   'the header': 'Header',
   'the oldest first': 'die ältesten zuerst',
   'the ontology does not know this key': 'die Ontologie kennt diesen Schlüssel nicht',
@@ -1560,7 +1576,6 @@ export const de: Readonly<Record<string, string>> = {
   '{attribute}, at least': '{attribute}, mindestens',
   '{attribute}, at most': '{attribute}, höchstens',
   '{before}, then {next}': '{before}, dann {next}',
-  '{broken} misconfigured': '{broken} fehlerhaft',
   '{browser} on {system}': '{browser} unter {system}',
   '{bucket} at {endpoint}': '{bucket} bei {endpoint}',
   '{commits, plural, one {The last commit or deletion is undone:} other {The last # commits and deletions are undone, the last one first:}}':
@@ -1639,7 +1654,6 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {Die letzte Übernahme oder Löschung wird aufbewahrt und lässt sich rückgängig machen.} other {Die letzten # Übernahmen und Löschungen werden aufbewahrt und lassen sich rückgängig machen.}}',
   '{count, plural, one {The last commit or deletion is kept} other {The last # commits and deletions are kept}} for {days, plural, one {# day} other {# days}} and can be undone.':
     '{count, plural, one {Die letzte Übernahme oder Löschung lässt} other {Die letzten # Übernahmen und Löschungen lassen}} sich {days, plural, one {# Tag} other {# Tage}} lang rückgängig machen.',
-  '{count, plural, one {commit} other {commits}}': '{count, plural, one {Übernahme} other {Übernahmen}}',
   '{count, plural, one {every hour} other {every # hours}}':
     '{count, plural, one {jede Stunde} other {alle # Stunden}}',
   '{count, plural, one {every minute} other {every # minutes}}':
@@ -1669,9 +1683,8 @@ export const de: Readonly<Record<string, string>> = {
   '{identifier}: {needs}; it has no value.': '{identifier}: {needs}; es hat keinen Wert.',
   '{identifier}: {needs}; it is {has}.': '{identifier}: {needs}; es ist {has}.',
   '{key} in bucket {bucket}': '{key} im Bucket {bucket}',
-  '{locale} · id {id}': '{locale} · ID {id}',
   '{low} to {high}': '{low} bis {high}',
-  '{missing} not extracted': '{missing} nicht erkannt',
+  '{missing} not usable': '{missing} nicht nutzbar',
   '{mode, select, full {full} incremental {incremental} partial {partial} delete {delete} table {table} other {links}}':
     '{mode, select, full {vollständig} incremental {inkrementell} partial {teilweise} delete {löschen} table {Tabelle} other {Verknüpfungen}}',
   '{moment} ({ago})': '{moment} ({ago})',
@@ -1694,7 +1707,7 @@ export const de: Readonly<Record<string, string>> = {
   '{percent, number} % of those published': '{percent, number} % der veröffentlichten',
   '{percent} % of the catalog': '{percent} % des Katalogs',
   '{place}, folder {folder}': '{place}, Ordner {folder}',
-  '{problems} not extracted': '{problems} nicht erkannt',
+  '{problems} not usable': '{problems} nicht nutzbar',
   '{related, plural, =0 {None} other {#}} of {count, plural, one {# relation} other {# relations}} leads from {source} to {target}':
     '{related, plural, =0 {Keine} other {#}} von {count, plural, one {# Beziehung} other {# Beziehungen}} führt von {source} zu {target}',
   '{relation}, which is gone': '{relation}, gibt es nicht mehr',
@@ -1711,8 +1724,6 @@ export const de: Readonly<Record<string, string>> = {
   '{rows} loaded, more follow as you scroll': '{rows} geladen, beim Scrollen folgen weitere',
   '{share} lead to something': '{share} führen zu etwas',
   '{share} of {category}': '{share} von {category}',
-  '{share} of {count} products of {category} would have results, {each} each on average.':
-    '{share} von {count} Produkten in {category} hätten Ergebnisse, im Mittel je {each}.',
   '{share} of {values} values fit, on {products, plural, one {# product} other {# products}}.':
     '{share} von {values} Werten passen, bei {products, plural, one {# Produkt} other {# Produkten}}.',
   '{size} that cannot be shown.': '{size}, die nicht gezeigt werden können.',

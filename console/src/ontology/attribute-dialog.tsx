@@ -94,7 +94,7 @@ export function AttributeDialog({ opened, ontology, coverage, onClose, onSave }:
           {draft.name !== before.name && (
             <SwitchField
               label={t('Keep “{name}” as a synonym, and change what names it', { name: before.name })}
-              hint={t('Otherwise its facts are lost, and what names it cannot work.')}
+              hint={t('Otherwise its values are no longer used, and what names it cannot work.')}
               checked={follows}
               onChange={setFollows}
             />
@@ -241,7 +241,9 @@ function RemoveAttribute({ onRemove }: { onRemove(): void }) {
     );
   return (
     <div className="note warn" role="alert">
-      <p>{t('Its facts are removed, and relations that use it are misconfigured until you change them.')}</p>
+      <p>
+        {t('Its values are no longer used, and relations that use it cannot work until you change them.')}
+      </p>
       <div className="row">
         <Button onClick={() => setAsked(false)}>{t('Keep it')}</Button>
         <Button look="danger" onClick={onRemove}>
@@ -275,7 +277,7 @@ function Values({ coverage }: { coverage: AttributeCoverage }) {
       </div>
       {problems > 0 && (
         <div className="stack">
-          <h3>{t('{problems} not extracted', { problems: formatCount(problems) })}</h3>
+          <h3>{t('{problems} not usable', { problems: formatCount(problems) })}</h3>
           <ul className="stack small">
             {examples.slice(0, SHOWN_VALUES).map(({ identifier, value, code }) => (
               <li key={identifier + value} className="row">
@@ -324,17 +326,17 @@ export function Effect({ effect }: { effect: EffectAnswer }) {
           : t('Effect of saving')}
       </h3>
       <dl className="figures">
-        <Figure label={t('Values that remain facts')} value={formatCount(kept)} />
-        <Figure label={t('Become facts')} value={formatCount(gained.count)} />
-        <Figure label={t('No longer facts')} value={formatCount(lost.count)} />
+        <Figure label={t('Values that stay usable')} value={formatCount(kept)} />
+        <Figure label={t('Become usable')} value={formatCount(gained.count)} />
+        <Figure label={t('No longer usable')} value={formatCount(lost.count)} />
       </dl>
       <Uses title={t('Follow the new name')} list={uses.filter(({ isRenamed }) => isRenamed)} />
       <Uses
         title={t('Go on with the former name, as a synonym')}
         list={uses.filter(({ isRenamed }) => !isRenamed)}
       />
-      <Examples title={t('Become facts')} list={gained.examples} />
-      <Examples title={t('No longer facts')} list={lost.examples} />
+      <Examples title={t('Become usable')} list={gained.examples} />
+      <Examples title={t('No longer usable')} list={lost.examples} />
     </div>
   );
 }

@@ -52,7 +52,7 @@ export function OntologyView() {
     <Page
       title={t('Ontology')}
       crumbs={[[project.name, linkTo('projects', project.id)]]}
-      about={t('Attributes with their types and units: they say how uploaded values become facts.')}
+      about={t('Attributes with their types and units: they say how values are read and compared.')}
     >
       <Answer of={ontology}>{(read) => <Attributes read={read} />}</Answer>
     </Page>
@@ -94,7 +94,7 @@ function useSave() {
         await reread();
         recount();
       },
-      t('Answers show it at once; a task reports values without a fact.'),
+      t('Answers show it at once; a task reports values that cannot be used.'),
     );
     recount();
   };
@@ -275,11 +275,11 @@ function Share({ of, products }: { of: AttributeCoverage | undefined; products: 
         <span>{formatPercent(share)}</span>
         {problems > 0 && (
           <span className="badge warn">
-            {t('{problems} not extracted', { problems: formatCount(problems) })}
+            {t('{problems} not usable', { problems: formatCount(problems) })}
           </span>
         )}
       </span>
-      <Meter share={share} label={t('Products with a fact of {name}', { name: of.name })} />
+      <Meter share={share} label={t('Products with a usable {name}', { name: of.name })} />
     </span>
   );
 }
@@ -349,7 +349,7 @@ function Covered({ list, category, name }: Shape) {
                   <span className="small">
                     {t('{share} of {category}', { share: formatPercent(share), category: name })}
                   </span>
-                  <Meter share={share} label={t('Products with a fact of {name}', { name: attribute })} />
+                  <Meter share={share} label={t('Products with a usable {name}', { name: attribute })} />
                 </span>
               ),
             ],
@@ -397,7 +397,7 @@ export function UnknownKeys({ coverage: { answer } }: { coverage: Coverage }) {
     >
       <p className="soft">
         {t(
-          'Create an attribute for a key, or add the key to the synonyms of one, and its values become facts.',
+          'Create an attribute for a key, or add the key to the synonyms of one, and its values can be used.',
         )}
       </p>
       <ul className="bars">

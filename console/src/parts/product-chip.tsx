@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { useLookedUp } from '../state/looked-up.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { Thumb } from './show.tsx';
@@ -37,11 +38,23 @@ export function ProductChip({ product: { identifier, name, thumbnail }, note, is
   );
 }
 
+/** A product of which only the identifier is known yet. */
+export function FoundChip({ identifier }: { identifier: string }) {
+  const product = useLookedUp(identifier);
+  const images = product?.images ?? [];
+  const thumbnail = (images.find(({ type }) => type === 'SMALL' || type === 'THUMB') ?? images[0])?.url;
+  const name = product?.name ?? '';
+  return <ProductChip product={{ identifier, name, ...(thumbnail && { thumbnail }) }} />;
+}
+
+/** A product by its name; its identifier stands behind, in grey. */
 export function ProductLink({ identifier }: { identifier: string }) {
   const project = useProject();
+  const name = useLookedUp(identifier)?.name;
   return (
-    <a className="mono" href={linkTo('projects', project.id, 'products', identifier)}>
-      {identifier}
+    <a href={linkTo('projects', project.id, 'products', identifier)}>
+      {name && `${name} `}
+      <span className={name ? 'mono soft small' : 'mono'}>{identifier}</span>
     </a>
   );
 }

@@ -24,7 +24,7 @@ export function ProductDifference({
   const { before, after, changedSince } = change;
   const differences = listDifferences(before as ComparedProduct | null, after as ComparedProduct | null);
   if (differences.length === 0)
-    return <p className="soft">{t('Only its facts changed, nothing that was sent.')}</p>;
+    return <p className="soft">{t('Only how its values are read has changed, nothing that was sent.')}</p>;
   return (
     <>
       {changedSince && (

@@ -11,8 +11,6 @@ import {
   useState,
 } from 'react';
 
-/** As in tables.css. */
-const ROW_HEIGHT = 40;
 /** So near to the end of what is there, the next page is asked for. */
 const NEAR_ROWS = 60;
 
@@ -27,6 +25,8 @@ interface Grid<Row> {
   template: string;
   columns: readonly Column[];
   count: number;
+  /** In pixels, as the styles say. */
+  rowHeight: number;
   getRow(index: number): Row | undefined;
   /** One cell for each column, in their order; must not change between pictures. */
   renderCells(row: Row): ReactNode;
@@ -45,6 +45,7 @@ export function VirtualGrid<Row>({
   template,
   columns,
   count,
+  rowHeight,
   getRow,
   renderCells,
   onOpen,
@@ -57,7 +58,7 @@ export function VirtualGrid<Row>({
   const rows = useVirtualizer({
     count,
     getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_HEIGHT,
+    estimateSize: () => rowHeight,
     overscan: 12,
     useFlushSync: false,
   });
@@ -81,7 +82,7 @@ export function VirtualGrid<Row>({
       event.preventDefault();
       return act(row);
     }
-    const page = Math.floor((scroller.current?.clientHeight ?? 400) / ROW_HEIGHT) - 1;
+    const page = Math.floor((scroller.current?.clientHeight ?? 400) / rowHeight) - 1;
     const next = moveActive(event.key, { active, page, count });
     if (next === undefined) return;
     event.preventDefault();

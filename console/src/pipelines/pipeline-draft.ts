@@ -72,7 +72,7 @@ const nameParts = (): PartNames<PipelineDefinition> => ({
     format: t('Format'),
   },
   ...{ mapping: t('Mapping'), trigger: t('Runs start'), onRejectedRow: t('Rows that make no product') },
-  ...{ minProducts: t('Minimum products'), maxDeletePercent: t('Delete guard, in %') },
+  ...{ minProducts: t('Minimum products'), maxDeletePercent: t('Deletion limit, in %') },
 });
 
 export const isRunning = ({ lastRun }: Pick<Pipeline, 'lastRun'>) =>

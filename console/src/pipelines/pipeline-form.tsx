@@ -136,7 +136,7 @@ export function GuardsCard({ draft, onChange }: PipelineShape) {
           onChange={(minProducts) => onChange({ minProducts })}
         />
         <NumberField
-          label={t('Delete guard, in %')}
+          label={t('Deletion limit, in %')}
           hint={t('A run that would delete a larger share of the catalog changes nothing.')}
           value={draft.maxDeletePercent}
           mistake={mistake('/maxDeletePercent')}

@@ -40,7 +40,7 @@ const toSettings = ({ name, locale, projectGroupId, tags, settings }: ManagedPro
 
 const nameParts = (): PartNames<Settings> => ({
   ...{ name: t('Name'), locale: t('Locale'), projectGroupId: t('Project group'), tags: t('Tags') },
-  ...{ maxDeletePercent: t('Delete guard (%)'), keptCommits: t('Commits that can be undone') },
+  ...{ maxDeletePercent: t('Deletion limit (%)'), keptCommits: t('Commits that can be undone') },
   ...{ keptDays: t('Days for which they can be undone'), onInvalid: t('Products that are not valid') },
   ...{ brandAttribute: t('Brand attribute'), priceAttribute: t('Price attribute') },
 });
@@ -151,7 +151,7 @@ function CatalogFields({ draft, change }: FieldsShape) {
     <Card title={t('Catalog')}>
       <div className="fields">
         <NumberField
-          label={t('Delete guard (%)')}
+          label={t('Deletion limit (%)')}
           max={100}
           value={draft.maxDeletePercent}
           hint={t(

@@ -1,46 +1,48 @@
+import type { Relation } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
 import { t } from '../languages/text.ts';
-import { LinkButton } from '../parts/button.tsx';
+import { Button, LinkButton } from '../parts/button.tsx';
 import { FirstProducts } from '../parts/first-products.tsx';
-import { Answer, Card, Page } from '../parts/page.tsx';
+import { ProductField } from '../parts/forms/product-field.tsx';
+import { Answer, Card, Loading, Page } from '../parts/page.tsx';
 import { Figure } from '../parts/show.tsx';
-import { formatCount } from '../rules/format.ts';
+import { RelatedCard } from '../products/page/related-card.tsx';
+import { Walk } from '../products/page/related-graph.tsx';
+import { formatCount, nameTask } from '../rules/format.ts';
+import { useAttributes } from '../state/attributes.ts';
+import { UNTIL_INDEXED } from '../state/categories.ts';
 import { useProject } from '../state/project.ts';
-import { linkTo } from '../state/route.ts';
+import { useRelations } from '../state/relations.ts';
+import { linkTo, linkWith, useFilters } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
-import { TaskTable, useTasks } from '../updates/updates.tsx';
+import { useIsLate } from '../state/settled.ts';
+import { useTotal } from '../state/total.ts';
+import { useTasks } from '../updates/updates.tsx';
 
-const SHOWN_TASKS = 8;
-
-/** A project at a glance: what is in it, what happened last; or how to begin. */
+/** A project at a glance: what goes with what, how much of it there is, what needs attention; or how to begin. */
 export function ProjectStart() {
   const project = useProject();
   const relata = useRelata();
   const { id } = project;
   const first = useQuery({
     queryKey: ['products', id, 'any'],
-    queryFn: async ({ signal }) =>
-      (await relata.products.listTable(id, { limit: 1, signal })).items.length > 0,
+    queryFn: async ({ signal }) => (await relata.products.listTable(id, { limit: 1, signal })).items,
   });
   return (
-    <Page
-      title={project.name}
-      crumbs={[[t('Projects'), linkTo('projects')]]}
-      about={t('{locale} · id {id}', { locale: project.locale, id })}
-      actions={
-        <LinkButton icon="products" href={linkTo('projects', id, 'products')}>
-          {t('Products')}
-        </LinkButton>
-      }
-    >
+    <Page title={project.name} crumbs={[[t('Projects'), linkTo('projects')]]}>
       <Answer of={first}>
-        {(hasProducts) =>
-          hasProducts ? (
-            <Glance />
-          ) : (
+        {([any]) =>
+          any === undefined ? (
             <Card isBare>
               <FirstProducts />
             </Card>
+          ) : (
+            <>
+              <Question any={any.identifier} />
+              <Figures />
+              <Attention />
+            </>
           )
         }
       </Answer>
@@ -48,57 +50,160 @@ export function ProjectStart() {
   );
 }
 
-function Glance() {
+/** Before any product is shown in place of a fitting one. */
+const PATIENCE_MS = 300;
+const PARTS = ['product'] as const;
+const EXAMPLES = 3;
+
+const finds = ({ state, kind }: Relation) => state === 'ready' && kind !== 'links';
+
+/** The question that the service is there for, asked of a product of the catalog; which one stands in the address. */
+function Question({ any }: { any: string }) {
   const project = useProject();
-  const relata = useRelata();
-  const { id } = project;
-  const ontology = useQuery({
-    queryKey: ['ontology', id],
-    queryFn: ({ signal }) => relata.ontology.get(id, { signal }),
-  });
-  const relations = useQuery({
-    queryKey: ['relations', id],
-    queryFn: ({ signal }) => relata.relations.list(id, { signal }),
-  });
-  const tasks = useTasks(id, '', SHOWN_TASKS);
-  const broken = relations.data?.filter(({ misconfigured }) => misconfigured).length ?? 0;
+  const [{ product }, , step] = useFilters(PARTS);
+  const { data: relations, isPending } = useRelations();
+  const ready = relations?.filter(finds).slice(0, EXAMPLES) ?? [];
+  const standing = useStanding(product === '' ? ready[0] : undefined);
+  // While the catalog is being indexed any product will do.
+  const isLate = useIsLate(PATIENCE_MS);
+  const isFinding = product === '' && (isPending || (standing.isFetching && !isLate));
+  const identifier = product || standing.data || any;
+  const here = linkTo('projects', project.id);
   return (
     <>
-      <dl className="figures">
-        <Figure
-          label={t('Attributes')}
-          value={formatCount(ontology.data?.value.attributes.length ?? 0)}
-          more={ontology.data?.value.mode === 'own' ? t('own ontology') : t('grows by itself')}
-        />
-        <Figure
-          label={t('Relations')}
-          value={formatCount(relations.data?.length ?? 0)}
-          more={broken > 0 ? t('{broken} misconfigured', { broken }) : ''}
-        />
-        <Figure
-          label={t('Delete guard')}
-          value={
-            project.settings.maxDeletePercent === 100 ? t('off') : `${project.settings.maxDeletePercent} %`
-          }
-          more={project.settings.maxDeletePercent === 100 ? '' : t('of a commit')}
-        />
-        <Figure
-          label={t('Can be undone')}
-          value={formatCount(project.settings.keptCommits)}
-          more={t('{count, plural, one {commit} other {commits}}', { count: project.settings.keptCommits })}
-        />
-      </dl>
-      <Card
-        title={t('Latest tasks')}
-        isBare
-        actions={
-          <LinkButton look="quiet" href={linkTo('projects', id, 'updates')}>
-            {t('All')}
-          </LinkButton>
-        }
-      >
-        <Answer of={tasks}>{({ pages }) => <TaskTable tasks={pages[0]?.tasks ?? []} />}</Answer>
-      </Card>
+      <section className="card start" aria-label={t('What goes with …?')}>
+        <div className="start-ask">
+          <h2>{t('What goes with …?')}</h2>
+          <Asked key={product} onAsk={(next) => step({ product: next })} />
+          {ready.length > 0 && (
+            <p className="row small">
+              <span className="soft">{t('For example:')}</span>
+              {ready.map((relation) => (
+                <Example key={relation.id} relation={relation} onAsk={(next) => step({ product: next })} />
+              ))}
+            </p>
+          )}
+        </div>
+        {isFinding ? (
+          <Loading />
+        ) : (
+          <Walk way={[identifier]} linkOn={(next) => linkWith(here, { product: next })} />
+        )}
+      </section>
+      {!isFinding && <RelatedCard key={identifier} identifier={identifier} shown={3} />}
     </>
+  );
+}
+
+function Asked({ onAsk }: { onAsk(identifier: string): void }) {
+  const [text, setText] = useState('');
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (text.trim() !== '') onAsk(text.trim());
+      }}
+    >
+      <ProductField label={t('Product')} value={text} onChange={setText} onPick={onAsk} />
+    </form>
+  );
+}
+
+/** @returns the identifier of a product on the first side of a relation, once the catalog is indexed */
+function useStanding(relation: Relation | undefined, isWanted = true) {
+  const { id } = useProject();
+  const relata = useRelata();
+  return useQuery({
+    queryKey: ['products', id, 'standing', relation?.source],
+    queryFn: async ({ signal }) => {
+      const query = { filter: JSON.stringify(relation?.source), limit: 1 };
+      return (await relata.products.findManaged(id, query, { signal })).items[0]?.identifier ?? null;
+    },
+    enabled: isWanted && relation !== undefined,
+    staleTime: 60_000,
+    ...UNTIL_INDEXED,
+  });
+}
+
+/** Asks of a product that a relation leads on from. */
+function Example({ relation, onAsk }: { relation: Relation; onAsk(identifier: string): void }) {
+  const { data } = useStanding(relation);
+  if (!data) return null;
+  return (
+    <Button look="quiet" onClick={() => onAsk(data)}>
+      {relation.name}
+    </Button>
+  );
+}
+
+/** How much there is of everything; each leads to it. */
+function Figures() {
+  const { data: relations = [] } = useRelations();
+  const attributes = useAttributes();
+  const total = useTotal();
+  const answering = relations.filter(({ state, enabled }) => state === 'ready' && enabled !== false).length;
+  return (
+    <dl className="figures">
+      <Figure label={t('Products')} value={total === undefined ? '…' : formatCount(total)} />
+      <Figure
+        label={t('Relations that answer')}
+        value={formatCount(answering)}
+        more={t('of {count, number}', { count: relations.length })}
+      />
+      <Figure label={t('Attributes')} value={formatCount(attributes.length)} />
+    </dl>
+  );
+}
+
+const FAILED = 3;
+
+/** What somebody should look at, each with the page where it is mended. */
+function Attention() {
+  const { id } = useProject();
+  const { data: relations = [] } = useRelations();
+  const failed = useTasks(id, 'FAILED', FAILED).data?.pages[0]?.tasks ?? [];
+  const broken = relations.filter(({ misconfigured }) => misconfigured);
+  const items: readonly (readonly [key: string, words: ReactNode])[] = [
+    ...broken.map(
+      ({ id: relation, name, problem }) =>
+        [
+          `relation ${relation}`,
+          <>
+            <a href={linkTo('projects', id, 'relations', relation)}>{name}</a>: {problem}
+          </>,
+        ] as const,
+    ),
+    ...failed.map(
+      (task) =>
+        [
+          task.id,
+          <>
+            <a href={linkTo('projects', id, 'updates', task.id)}>{nameTask(task.name)}</a>:{' '}
+            {task.error?.message ?? t('failed')}
+          </>,
+        ] as const,
+    ),
+  ];
+  return (
+    <Card
+      title={t('What needs attention')}
+      actions={
+        <LinkButton look="quiet" href={linkTo('projects', id, 'updates')}>
+          {t('All updates')}
+        </LinkButton>
+      }
+    >
+      {items.length === 0 ? (
+        <p className="soft">{t('Nothing: every relation works, and no task has failed.')}</p>
+      ) : (
+        <ul className="stack">
+          {items.map(([key, words]) => (
+            <li key={key} className="note warn">
+              <span>{words}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
   );
 }

@@ -78,7 +78,8 @@ function MatchFields({
         label={t('Attribute of the result')}
         value={match.target}
         names={names}
-        onChange={(target) => onChange({ ...match, target })}
+        // Most matches compare an attribute with itself.
+        onChange={(target) => onChange({ ...match, target, ...(match.source === '' && { source: target }) })}
       />
       <SelectField
         label={t('Comparison')}

@@ -124,7 +124,7 @@ function Basics({ draft, relationId, onChange }: Shape) {
           mistake={mistake('/tag')}
           maxLength={255}
           placeholder="accessories"
-          hint={t('Callers ask for all relations of a tag.')}
+          hint={t('Shops ask for relations by their tag.')}
           onChange={(event) => onChange({ tag: event.target.value })}
         />
       </div>
@@ -137,7 +137,7 @@ function Basics({ draft, relationId, onChange }: Shape) {
       />
       <div className="fields">
         <SwitchField
-          label={t('Answers')}
+          label={t('Active')}
           checked={draft.enabled ?? true}
           onChange={(enabled) => onChange({ enabled })}
         />

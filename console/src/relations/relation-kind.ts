@@ -24,7 +24,7 @@ const nameParts = (): PartNames<RelationDefinition> => ({
     name: t('Name'),
     tag: t('Tag'),
     description: t('Description'),
-    enabled: t('Answers'),
+    enabled: t('Active'),
   },
   ...{ twoWay: t('Both ways'), excludeSameGroup: t('Exclude variants') },
   ...{ source: t('From these products'), target: t('To these products'), match: t('What must match') },

@@ -6,10 +6,10 @@ import { FormDialog } from '../parts/dialog.tsx';
 import { SwitchField, TextField } from '../parts/forms/field.tsx';
 import { ProductField } from '../parts/forms/product-field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
+import { ProductLink } from '../parts/product-chip.tsx';
 import { saveFile } from '../parts/save-file.ts';
 import { useTell } from '../parts/toasts.tsx';
 import { useProject } from '../state/project.ts';
-import { linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 
 /** The links of a relation: from a file, to a file, and those of one product. Source: docs/interface.md §12.8. */
@@ -89,7 +89,9 @@ function UploadLinks({ relationId }: { relationId: number }) {
         {replaces && (
           <TextField
             label={t('Pairs that may be deleted')}
-            hint={t('Only if the delete guard refuses the file: the exact number that it names.')}
+            hint={t(
+              'Only if the file is refused for deleting too much: the exact number that the refusal names.',
+            )}
             inputMode="numeric"
             pattern="[0-9]*"
             value={allowed}
@@ -139,9 +141,7 @@ function FindSource({ relationId }: { relationId: number }) {
           {found.targets.map((target, at) => (
             <span key={target}>
               {at > 0 && ', '}
-              <a className="mono" href={linkTo('projects', project.id, 'products', target)}>
-                {target}
-              </a>
+              <ProductLink identifier={target} />
             </span>
           ))}
         </p>

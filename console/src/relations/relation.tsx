@@ -46,7 +46,7 @@ function Builder({ stored }: { stored: Tagged<Relation> | undefined }) {
     >
       {relation?.problem && (
         <div className="note bad">
-          <strong>{t('This relation is misconfigured and returns nothing.')}</strong>
+          <strong>{t('This relation cannot work and returns nothing.')}</strong>
           <span>{relation.problem}</span>
         </div>
       )}

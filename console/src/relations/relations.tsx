@@ -26,7 +26,7 @@ export function Relations() {
       kind={RELATION}
       icon="relations"
       about={t(
-        'A relation is a rule that finds related products, or a list of links. Callers choose it by its id or its tag.',
+        'A relation is a rule that finds related products, or a list of links. Shops ask for it by its id or its tag.',
       )}
       hint={t(
         'A relation has two sides, for example drills and bits, and attributes that must match, for example the shank. The preview shows what it finds.',

@@ -86,7 +86,7 @@ export function saySide({ side, filter, attributes, onChange, onOpenForm }: Side
         place={`${side} ${group.filters.length}`}
         label={labels.add}
         words={isEvery ? labels.every : undefined}
-        onAdd={() => write([...group.filters, BLANK])}
+        onAdd={() => write([...group.filters, isEvery ? { category: [] } : BLANK])}
       />
     </>
   );
@@ -145,8 +145,8 @@ function ConditionEditor({
       <SelectField
         label={t('Condition')}
         choices={[
-          ['attribute', t('Attribute')],
           ['category', t('Category')],
+          ['attribute', t('Attribute')],
           ['products', t('Products')],
         ]}
         value={kindOf(condition)}

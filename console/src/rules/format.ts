@@ -7,6 +7,7 @@ function createFormats(language: Language) {
   const region = language === 'en' ? 'en-GB' : language;
   return {
     counts: new Intl.NumberFormat(language),
+    numbers: new Intl.NumberFormat(language, { maximumFractionDigits: 4 }),
     tenths: new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 }),
     percents: new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 1 }),
     relative: new Intl.RelativeTimeFormat(language, { numeric: 'auto' }),
@@ -46,6 +47,17 @@ export const formatHourOf = (at: number): string => formats().hours.format(at);
 export const formatShort = (count: number): string => formats().short.format(count);
 /** @returns `a, b and c` */
 export const formatAll = (list: readonly string[]): string => formats().allOf.format(list);
+
+/** `13.28` */
+export const formatNumber = (value: number): string => formats().numbers.format(value);
+
+const CURRENCIES = new Set(['EUR', 'USD', 'GBP', 'CHF', 'SEK', 'NOK', 'DKK', 'PLN', 'CZK', 'JPY']);
+
+/** @returns `€2,209.00`; undefined for what is no currency */
+export const formatMoney = (value: number, currency: string): string | undefined =>
+  CURRENCIES.has(currency)
+    ? new Intl.NumberFormat(presentLanguage(), { style: 'currency', currency }).format(value)
+    : undefined;
 
 const STEPS = [
   ['day', 86_400_000],
@@ -150,4 +162,6 @@ export function describeBrowser(userAgent: string | null): string {
 }
 
 /** Words as they begin a label, a title or a sentence. */
-export const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
+/** An address or a path begins as it is written. */
+export const capital = (words: string): string =>
+  /^\w+:\/\//.test(words) ? words : words.charAt(0).toUpperCase() + words.slice(1);

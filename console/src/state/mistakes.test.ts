@@ -26,7 +26,7 @@ test('what a body lacks of its form is told in words, at its place', () => {
   assert.deepEqual(Object.keys(told).map(sayMistake), Object.values(told));
   assert.equal(
     readDetail("/mapping must have required property 'identifier'"),
-    'mapping › identifier: is missing',
+    'Identifier (mapping): is missing',
   );
 });
 

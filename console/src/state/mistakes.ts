@@ -1,6 +1,7 @@
 import { RelataError, TaskError } from '@relata/client';
 import { createContext, useContext } from 'react';
 import { t } from '../languages/text.ts';
+import { capital } from '../rules/format.ts';
 
 /** What the service says of a body that does not have its form, with what it means. Source: docs/openapi.json. */
 const RULES: readonly (readonly [rule: RegExp, words: (...found: string[]) => string])[] = [
@@ -40,9 +41,12 @@ export function sayMistake(detail: string): string {
   return place === '' ? rule : `${place}: ${rule}`;
 }
 
-/** @returns the same to be read: `mapping › identifier: is missing` */
+/** @returns the same to be read: `Identifier (mapping): is missing`; the place within comes first, as people look for it */
 export const readDetail = (detail: string): string =>
-  sayMistake(detail).replace(/^\/[^:\s]+/, (place) => place.slice(1).replaceAll('/', ' › '));
+  sayMistake(detail).replace(/^\/[^:\s]+/, (place) => {
+    const [last = '', ...others] = place.slice(1).split('/').reverse();
+    return capital(last) + (others.length > 0 ? ` (${others.reverse().join(' › ')})` : '');
+  });
 
 /** What the service says to programs, as people are told; by the reason of the refusal. Source: docs/interface.md §7.7. */
 const nameRefusals = (): Readonly<Record<string, string>> => {

@@ -9,6 +9,7 @@ import type {
 } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
+import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Effect } from '../ontology/attribute-dialog.tsx';
 import { Button, LinkButton } from '../parts/button.tsx';
@@ -16,10 +17,17 @@ import { useRefresh } from '../parts/definitions.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { SwitchField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
-import { ProductLink, ProductLinks } from '../parts/product-chip.tsx';
+import { FoundChip, ProductLink, ProductLinks } from '../parts/product-chip.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { listMatches, nameMatched, sayComparison } from '../rules/filters.ts';
-import { formatCount, formatPercent, formatTenths, formatType, formatTypeIn } from '../rules/format.ts';
+import {
+  formatAll,
+  formatCount,
+  formatPercent,
+  formatTenths,
+  formatType,
+  formatTypeIn,
+} from '../rules/format.ts';
 import { draftedRelation } from '../state/handover.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo, useFilters } from '../state/route.ts';
@@ -192,8 +200,8 @@ export function AttributeItem({ item }: { item: AttributeSuggestion }) {
         {distinctMisfits > 0 &&
           t('{count, plural, one {# value} other {# values}} to look at.', { count: distinctMisfits })}
       </p>
-      <SeenValues title={t('Would make no fact')} values={misfits} />
-      <SeenValues title={t('Would make a fact')} values={examples} />
+      <SeenValues title={t('Would not be usable')} values={misfits} />
+      <SeenValues title={t('Would be usable')} values={examples} />
     </SuggestionCard>
   );
 }
@@ -282,59 +290,76 @@ function withDraft(ontology: Ontology, { attribute, deleted = [] }: AttributeDra
 
 const nameCategory = ({ category }: { readonly category: readonly string[] }) => category.at(-1) ?? '';
 
+const SHOWN_EXAMPLES = 3;
+
 /** Two categories whose products go together by their values; taken up in the editor of relations, with its preview. */
 export function RelationItem({ item }: { item: RelationSuggestion }) {
   const project = useProject();
   const { draft, evidence } = item;
   const { source, target, targetsPerSource, examples, withoutPartner, values } = evidence;
   const match = listMatches(draft.match).map((one) =>
-    sayComparison(nameMatched(one.target), one.operator, nameMatched(one.source)),
+    sayComparison(nameMatched(one.target), one.operator ?? 'equals', nameMatched(one.source)),
   );
+  const names = { source: nameCategory(source), target: nameCategory(target) };
   return (
     <SuggestionCard
       item={item}
-      title={t('{target} for {source}', { target: nameCategory(target), source: nameCategory(source) })}
+      title={t('{target} for {source}', names)}
       accept={
         <LinkButton
           look="primary"
           href={linkTo('projects', project.id, 'relations', 'new')}
           onClick={() => draftedRelation.give(draft)}
         >
-          {t('Make it a relation …')}
+          {t('Try it')}
         </LinkButton>
       }
     >
-      <p>
-        <strong>{match.join(', ')}</strong>
-      </p>
-      <p>
-        {t('{share} of {count} products of {category} would have results, {each} each on average.', {
-          share: formatPercent(source.withPartner / Math.max(1, source.products)),
-          count: formatCount(source.products),
-          category: nameCategory(source),
-          each: formatTenths(targetsPerSource),
+      <p className="suggested">
+        {rich('For {source}, show {target} whose {match}.', {
+          source: <b>{names.source}</b>,
+          target: <b>{names.target}</b>,
+          match: <b>{formatAll(match)}</b>,
         })}
       </p>
-      {values.length > 0 && (
-        <p className="soft small">
-          {t('Most frequent values:')} {values.map(({ value }) => value).join(', ')}
-        </p>
-      )}
-      <ul className="stack small">
-        {examples.map(({ source: from, target: to }) => (
+      <p className="soft">
+        {t('It narrows {all} {category} to {each} for each product; {share} of {count} have some.', {
+          all: formatCount(target.products),
+          category: names.target,
+          each: formatTenths(targetsPerSource),
+          share: formatPercent(source.withPartner / Math.max(1, source.products)),
+          count: formatCount(source.products),
+        })}
+      </p>
+      <ul className="suggested-pairs">
+        {examples.slice(0, SHOWN_EXAMPLES).map(({ source: from, target: to }) => (
           <li key={`${from} ${to}`}>
-            <ProductLink identifier={from} /> <span className="soft">→</span> <ProductLink identifier={to} />
-          </li>
-        ))}
-        {withoutPartner.map(({ identifier, values: has }) => (
-          <li key={identifier}>
-            <ProductLink identifier={identifier} />{' '}
-            <span className="soft">
-              → {t('nothing')} {has.length > 0 && `(${has.join(', ')})`}
+            <FoundChip identifier={from} />
+            <span className="soft" aria-hidden="true">
+              →
             </span>
+            <FoundChip identifier={to} />
           </li>
         ))}
       </ul>
+      <details className="small">
+        <summary>{t('What speaks against it')}</summary>
+        {values.length > 0 && (
+          <p className="soft">
+            {t('Most frequent values:')} {values.map(({ value }) => value).join(', ')}
+          </p>
+        )}
+        <ul className="stack">
+          {withoutPartner.map(({ identifier, values: has }) => (
+            <li key={identifier}>
+              <ProductLink identifier={identifier} />{' '}
+              <span className="soft">
+                → {t('nothing')} {has.length > 0 && `(${has.join(', ')})`}
+              </span>
+            </li>
+          ))}
+        </ul>
+      </details>
     </SuggestionCard>
   );
 }

@@ -1,6 +1,7 @@
 import { Autocomplete } from '@base-ui/react/autocomplete';
 import { type ReactNode, useId, useState } from 'react';
 import { t } from '../../languages/text.ts';
+import { findNearest } from '../../rules/nearest.ts';
 import { describe, FieldFrame, type Label } from './field.tsx';
 
 interface Suggest extends Label {
@@ -37,9 +38,28 @@ export function SuggestField({ label, isQuiet, hint, mistake, choices, empty, ..
 /** The name of an attribute: half of one is not told before the field is left. */
 export function AttributeField({ value, onChange, ...shape }: Suggest) {
   const [text, setText] = useState(value);
+  const [given, setGiven] = useState(value);
+  // What is chosen elsewhere, as on the other side of a match, is shown here.
+  if (value !== given) {
+    setGiven(value);
+    if (value !== '' && value !== text) setText(value);
+  }
+  const isUnknown = text !== '' && text === value && !shape.choices.includes(text);
+  const meant = isUnknown ? findNearest(text, shape.choices) : undefined;
+  const take = (name: string) => {
+    setText(name);
+    onChange(name);
+  };
   return (
     <SuggestField
       {...shape}
+      hint={
+        meant && (
+          <button type="button" className="text-button" onClick={() => take(meant)}>
+            {t('Did you mean {name}?', { name: meant })}
+          </button>
+        )
+      }
       value={text}
       onChange={(next) => {
         setText(next);

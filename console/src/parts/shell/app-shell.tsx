@@ -1,7 +1,8 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
-import { t } from '../../languages/text.ts';
+import { LANGUAGES, t } from '../../languages/text.ts';
 import mark from '../../mark.svg';
+import { type LanguageChoice, useLanguageChoice } from '../../state/language.ts';
 import { useProjects } from '../../state/project.ts';
 import { linkTo, useRoute } from '../../state/route.ts';
 import { useSession } from '../../state/session.tsx';
@@ -12,7 +13,6 @@ import { Menu } from '../menu.tsx';
 import { useTell } from '../toasts.tsx';
 import { Finder } from './finder.tsx';
 import { keepFocus } from './keep-focus.ts';
-import { LanguageField } from './language-field.tsx';
 import { listAccountPlaces, listProjectPlaces, type Place } from './places.ts';
 
 /** Navigation and content; the same for every view of somebody who is signed in. */
@@ -155,26 +155,41 @@ function NavLink({ entry: [icon, words, ...place] }: { entry: Place }) {
   );
 }
 
-const NEXT_THEME: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
+const listThemes = (): readonly (readonly [Theme, string])[] => [
+  ['system', t('Colours: as the system')],
+  ['light', t('Colours: light')],
+  ['dark', t('Colours: dark')],
+];
 
+/** Who is signed in, with what each sets for themselves. */
 function Foot() {
   const { who, signOut } = useSession();
   const [theme, setTheme] = useTheme();
+  const [language, choose] = useLanguageChoice();
   const tell = useTell();
   const name = who?.kind === 'user' ? who.session.user.name : t('Signed in by key');
+  const languages = [['auto', t('Language of the browser')], ...Object.entries(LANGUAGES)] as const;
   return (
     <div className="side-foot">
-      <span className="soft small cut nav-title">{name}</span>
-      <div className="row">
-        <Button icon="leave" look="quiet" onClick={() => void signOut().catch(tell.bad)}>
-          {t('Sign out')}
-        </Button>
-        <Button icon="theme" look="quiet" onClick={() => setTheme(NEXT_THEME[theme])}>
-          <span className="hidden">{t('Colours:')} </span>
-          {theme === 'system' ? t('Auto') : theme === 'light' ? t('Light') : t('Dark')}
-        </Button>
-      </div>
-      <LanguageField />
+      <Menu
+        label={t('Your menu')}
+        trigger={
+          <Button icon="users" look="quiet" aria-label={t('Your menu: {name}', { name })}>
+            <span className="cut">{name}</span>
+          </Button>
+        }
+        entries={[
+          ...languages.map(([value, words]) => ({
+            ...{ words, isChosen: value === language },
+            onSelect: () => void choose(value as LanguageChoice).catch(tell.bad),
+          })),
+          ...listThemes().map(([value, words]) => ({
+            ...{ words, isChosen: value === theme },
+            onSelect: () => setTheme(value),
+          })),
+          { words: t('Sign out'), onSelect: () => void signOut().catch(tell.bad) },
+        ]}
+      />
     </div>
   );
 }

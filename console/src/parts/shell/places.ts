@@ -5,8 +5,8 @@ import type { IconName } from '../icon.tsx';
 export type Place = readonly [icon: IconName, words: string, ...place: (string | number)[]];
 
 export const listAccountPlaces = (): readonly Place[] => [
-  ['overview', t('Overview')],
   ['projects', t('Projects'), 'projects'],
+  ['overview', t('Operations'), 'operations'],
   ['log', t('Audit log'), 'audit-log'],
 ];
 

@@ -183,7 +183,7 @@ function BulkEffect({ act, identifiers }: Pick<Bulk, 'act'> & { identifiers: rea
       ) : (
         <p className="soft">
           {t(
-            'Their values are read by the present ontology once more. Nothing that was sent changes; the report names each value that makes no fact.',
+            'Their values are read by the present ontology once more. Nothing that was sent changes; the report names each value that cannot be used.',
           )}
         </p>
       )}

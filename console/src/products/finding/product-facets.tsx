@@ -14,7 +14,7 @@ import {
   withRange,
   writeChosen,
 } from '../../rules/chosen-facets.ts';
-import { formatCount, formatPercent } from '../../rules/format.ts';
+import { formatCount } from '../../rules/format.ts';
 import { useProject } from '../../state/project.ts';
 import { linkTo, linkWith } from '../../state/route.ts';
 import { useRelata } from '../../state/session.tsx';
@@ -48,7 +48,7 @@ export function ProductFacets({ filters, onChange }: Shape) {
     <div className="facets">
       {isPart(data) && (
         <p className="soft small">
-          {t('Shares are of the first {count, number} products found.', { count: data.facetsOf })}
+          {t('Counts are of the first {count, number} products found.', { count: data.facetsOf })}
         </p>
       )}
       {facets.length === 0 && (
@@ -59,8 +59,7 @@ export function ProductFacets({ filters, onChange }: Shape) {
       {facets.map((facet, at) => (
         <details key={facet.attribute} open={at < open || isChosen(facet.attribute)}>
           <summary>
-            {facet.attribute}{' '}
-            <span className="soft small">{formatPercent(facet.count / Math.max(1, data.facetsOf))}</span>
+            {facet.attribute} <span className="soft small">{formatCount(facet.count)}</span>
           </summary>
           <OneFacet
             facet={facet}
@@ -115,7 +114,7 @@ function OneFacet(props: One) {
   return props.facet.type === 'NUMERIC_ATTRIBUTE' ? <Range {...props} /> : <Values {...props} />;
 }
 
-function Values({ facet: { attribute, values }, found, chosen, onChange }: One) {
+function Values({ facet: { attribute, values }, chosen, onChange }: One) {
   const ticked = findValues(chosen, attribute);
   const others = ticked.filter((one) => values.every(({ value }) => value !== one));
   return (
@@ -131,7 +130,7 @@ function Values({ facet: { attribute, values }, found, chosen, onChange }: One) 
             <span className="cut" title={value}>
               {value}
             </span>
-            {count !== undefined && <span className="soft small">{sayCount(count, found)}</span>}
+            {count !== undefined && <span className="soft small">{formatCount(count)}</span>}
           </label>
         </li>
       ))}
@@ -140,10 +139,6 @@ function Values({ facet: { attribute, values }, found, chosen, onChange }: One) 
 }
 
 const isPart = ({ facetsOf, total }: Facets): boolean => facetsOf > 0 && facetsOf < total;
-
-/** A count of a part would be read as one of all that are found. */
-const sayCount = (count: number, found: Facets): string =>
-  isPart(found) ? formatPercent(count / found.facetsOf) : formatCount(count);
 
 /** Applied when both fields are left, or by Enter: half of a range is another range. */
 function Range({ facet: { attribute, unitName = '', min, max }, chosen, onChange }: One) {

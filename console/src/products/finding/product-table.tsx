@@ -7,6 +7,7 @@ import { Empty, ErrorNote, Loading } from '../../parts/page.tsx';
 import { formatCount } from '../../rules/format.ts';
 import { useProject } from '../../state/project.ts';
 import { useRelata } from '../../state/session.tsx';
+import { useTotal } from '../../state/total.ts';
 import { ProductGrid } from '../grid/product-grid.tsx';
 import { bindPages, toRow } from '../grid/product-rows.ts';
 
@@ -22,7 +23,7 @@ export function ProductTable({ prefix }: { prefix: string }) {
   const { error, isReady, count, next, getRow, onNearEnd } = useProductPages(prefix, part);
   if (!isReady) return error ? <ErrorNote error={error} /> : <Loading />;
   if (count === 0) return <NoProducts isFiltered={prefix !== ''} />;
-  const total = part.before + count;
+  const loaded = part.before + count;
   return (
     <>
       <ProductGrid
@@ -33,16 +34,12 @@ export function ProductTable({ prefix }: { prefix: string }) {
         onNearEnd={onNearEnd}
       />
       <div className="grid-foot" role="status">
-        <span>
-          {next === undefined
-            ? t('{count, plural, one {# product} other {# products}}', { count: total })
-            : sayLoaded(part.before, total)}
-        </span>
+        <Length {...{ prefix, before: part.before, loaded, isWhole: next === undefined }} />
         <PartButtons
           back={parts.length > 1 ? () => setParts(parts.slice(0, -1)) : undefined}
           onward={
             next !== undefined && count >= PART_ROWS
-              ? () => setParts([...parts, { before: total, cursor: next }])
+              ? () => setParts([...parts, { before: loaded, cursor: next }])
               : undefined
           }
         />
@@ -67,6 +64,21 @@ function PartButtons({ back, onward }: Readonly<Record<'back' | 'onward', (() =>
       )}
     </>
   );
+}
+
+interface LengthShape {
+  prefix: string;
+  before: number;
+  loaded: number;
+  isWhole: boolean;
+}
+
+/** How many there are; of those with a prefix it is known at their end. */
+function Length({ prefix, before, loaded, isWhole }: LengthShape) {
+  const all = useTotal();
+  const total = isWhole ? loaded : prefix === '' ? all : undefined;
+  const words = t('{count, plural, one {# product} other {# products}}', { count: total ?? 0 });
+  return <span>{total === undefined ? sayLoaded(before, loaded) : words}</span>;
 }
 
 function sayLoaded(before: number, total: number): string {

@@ -16,8 +16,10 @@ const WIDTHS: Readonly<Record<Column, string>> = {
   group: 'minmax(0, 0.9fr)',
   changed: '7rem',
 };
-const WIDE = 'minmax(7rem, 1fr) minmax(0, 2.4fr)';
-const NARROW = 'minmax(0, 1fr) minmax(0, 1.4fr)';
+const WIDE = 'minmax(0, 3.4fr)';
+const NARROW = 'minmax(0, 2.4fr)';
+/** As in tables.css: on a phone a name has two lines. */
+const ROW_HEIGHTS = { wide: 44, narrow: 64 };
 
 /** On a phone there is room for one more. */
 const isWideOnly = (columns: readonly Column[], column: Column) =>
@@ -65,11 +67,11 @@ export function ProductGrid({
       columns={[
         ...(selection ? [{ words: '' }] : []),
         { words: '' },
-        { words: t('Identifier') },
-        { words: t('Name') },
+        { words: t('Product') },
         ...columns.map((column) => ({ words: nameColumn(column), isWideOnly: isWideOnly(columns, column) })),
       ]}
       count={count}
+      rowHeight={isNarrow ? ROW_HEIGHTS.narrow : ROW_HEIGHTS.wide}
       getRow={getRow}
       renderCells={renderCells}
       onOpen={open}
@@ -91,13 +93,10 @@ function Cells({ row, href, columns }: { row: ProductRow; href: string; columns:
       <span role="gridcell">
         <Thumb url={row.image} />
       </span>
-      <span role="gridcell" className="cut mono">
-        <a href={href} tabIndex={-1}>
-          {row.identifier}
+      <span role="gridcell" title={row.name}>
+        <a className="named" href={href} tabIndex={-1}>
+          <span>{row.name}</span> <span className="mono soft cut">{row.identifier}</span>
         </a>
-      </span>
-      <span role="gridcell" className="cut" title={row.name}>
-        {row.name}
       </span>
       {columns.map((column) => (
         <Cell key={column} isWideOnly={isWideOnly(columns, column)} {...showCell(row, column, values)} />

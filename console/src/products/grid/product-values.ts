@@ -1,74 +1,11 @@
-import type { Relata } from '@relata/client';
-import { useQuery } from '@tanstack/react-query';
-import { useProject } from '../../state/project.ts';
-import { useRelata } from '../../state/session.tsx';
+import { useMemo } from 'react';
+import { useLookedUp } from '../../state/looked-up.ts';
 import { type ProductRow, toValues, type Values } from './product-rows.ts';
-
-/** Rows that come into sight together are asked for in one call. */
-const GATHER_MS = 40;
-const MOST_AT_ONCE = 200;
 
 const NONE = toValues({ facts: [] });
 
 /** The values of a row in sight; nothing is read ahead, so that the length of the list does not count. */
 export function useValues({ identifier, lastUpdateTs }: ProductRow, isWanted: boolean): Values | undefined {
-  const relata = useRelata();
-  const { id } = useProject();
-  const { data } = useQuery({
-    queryKey: ['product-values', id, identifier, lastUpdateTs],
-    queryFn: ({ signal }) => gather(relata, id).read(identifier, signal),
-    enabled: isWanted,
-    refetchOnWindowFocus: false,
-    staleTime: 60_000,
-    gcTime: 60_000,
-  });
-  return data;
-}
-
-type Gatherer = ReturnType<typeof createGatherer>;
-const gatherers = new WeakMap<Relata, Map<number, Gatherer>>();
-
-function gather(relata: Relata, projectId: number): Gatherer {
-  const known = gatherers.get(relata) ?? new Map<number, Gatherer>();
-  const found = known.get(projectId) ?? createGatherer(relata, projectId);
-  gatherers.set(relata, known.set(projectId, found));
-  return found;
-}
-
-interface Waiting {
-  resolve(values: Values): void;
-  reject(reason: unknown): void;
-}
-
-function createGatherer(relata: Relata, projectId: number) {
-  let waiting = new Map<string, Waiting>();
-
-  async function send(batch: ReadonlyMap<string, Waiting>): Promise<void> {
-    const products = await relata.products.lookUp([...batch.keys()], { projectId });
-    const found = new Map(products.map((product) => [product.identifier, toValues(product)]));
-    for (const [identifier, { resolve }] of batch) resolve(found.get(identifier) ?? NONE);
-  }
-
-  function flush(): void {
-    const all = [...waiting];
-    waiting = new Map();
-    for (let at = 0; at < all.length; at += MOST_AT_ONCE) {
-      const batch = new Map(all.slice(at, at + MOST_AT_ONCE));
-      send(batch).catch((reason: unknown) => {
-        for (const { reject } of batch.values()) reject(reason);
-      });
-    }
-  }
-
-  return {
-    /** A row that leaves the sight before it was asked for is not. */
-    read: (identifier: string, signal: AbortSignal): Promise<Values> =>
-      new Promise((resolve, reject) => {
-        if (waiting.size === 0) setTimeout(flush, GATHER_MS);
-        waiting.set(identifier, { resolve, reject });
-        signal.addEventListener('abort', () => {
-          if (waiting.delete(identifier)) reject(signal.reason);
-        });
-      }),
-  };
+  const product = useLookedUp(identifier, { version: lastUpdateTs, isWanted });
+  return useMemo(() => (product === null ? NONE : product && toValues(product)), [product]);
 }

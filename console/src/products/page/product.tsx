@@ -17,6 +17,7 @@ import { Ago, OutLink, Thumb } from '../../parts/show.tsx';
 import { useTell } from '../../parts/toasts.tsx';
 import { writeSet } from '../../rules/fit.ts';
 import { formatMoment, formatType, nameTask, safeUrl } from '../../rules/format.ts';
+import { sayValue } from '../../rules/measures.ts';
 import { readingOf } from '../../rules/reading.ts';
 import { deleteProducts, makeIdempotencyKey } from '../../state/delete-products.ts';
 import { useProject } from '../../state/project.ts';
@@ -74,9 +75,9 @@ export function ProductView() {
         {(found) => (
           <>
             <Top page={found} />
-            <ProductFacts page={found} />
-            <RelatedCard key={`related ${identifier}`} identifier={identifier} />
             <RelatedGraph identifier={identifier} />
+            <RelatedCard key={`related ${identifier}`} identifier={identifier} />
+            <ProductFacts page={found} />
             <PairCard key={identifier} identifier={identifier} />
             <ProductCommits identifier={identifier} />
           </>
@@ -104,10 +105,12 @@ function Top({ page: { product, upload, lastChange } }: { page: ProductPage }) {
       )}
       <Card>
         <dl className="pairs">
-          <dt>{t('Identifier')}</dt>
-          <dd className="mono">{product.identifier}</dd>
-          <dt>{t('Group')}</dt>
-          <dd className="mono">{product.groupId}</dd>
+          {product.groupId !== product.identifier && (
+            <>
+              <dt>{t('Group')}</dt>
+              <dd className="mono">{product.groupId}</dd>
+            </>
+          )}
           <dt>{t('Product id')}</dt>
           <dd className="mono">{product.id}</dd>
           <dt>{t('Categories')}</dt>
@@ -258,7 +261,7 @@ export function ProductFacts({ page: { values } }: { page: ProductPage }) {
       title={t('Attributes')}
       actions={
         missing.length > 0 && (
-          <span className="badge warn">{t('{missing} not extracted', { missing: missing.length })}</span>
+          <span className="badge warn">{t('{missing} not usable', { missing: missing.length })}</span>
         )
       }
     >
@@ -275,7 +278,7 @@ function FactList({ list }: { list: readonly ExtractedValue[] }) {
         <div key={`${one.key} ${one.value}`}>
           <dt>{one.key}</dt>
           <dd>
-            {one.value}
+            <span title={one.value}>{sayValue(one)}</span>
             {one.userGroups?.map((group) => (
               <span key={group} className="tag">
                 {group}
@@ -293,7 +296,7 @@ function Became({ of: { key, value, attribute, fact, message } }: { of: Extracte
   if (fact === null)
     return (
       <>
-        <span className="badge warn">{t('no fact')}</span>
+        <span className="badge warn">{t('not usable')}</span>
         <span className="small">{message ?? t('the ontology does not know this key')}</span>
       </>
     );

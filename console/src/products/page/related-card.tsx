@@ -17,7 +17,7 @@ import { FIRST_GROUPS, MOST_GROUPS, useRelated } from './around.ts';
 const SHOWN = 6;
 
 /** What a product leads to and what leads to it, relation by relation, with the reason. */
-export function RelatedCard({ identifier }: { identifier: string }) {
+export function RelatedCard({ identifier, shown = SHOWN }: { identifier: string; shown?: number }) {
   const [limit, setLimit] = useState(FIRST_GROUPS);
   const related = useRelated(identifier, limit);
   return (
@@ -29,7 +29,7 @@ export function RelatedCard({ identifier }: { identifier: string }) {
               <WayCards
                 key={`${way.relation.id} ${way.isBack}`}
                 way={way}
-                {...{ limit, onMore: () => setLimit(MOST_GROUPS) }}
+                {...{ limit, shown, onMore: () => setLimit(MOST_GROUPS) }}
               />
             ))}
             <IdleRelations identifier={identifier} relations={relations} />
@@ -44,14 +44,16 @@ interface WayShape {
   way: Way;
   /** More groups than that are not known. */
   limit: number;
+  /** So many are seen at first. */
+  shown: number;
   onMore(): void;
 }
 
-function WayCards({ way, limit, onMore }: WayShape) {
+function WayCards({ way, limit, shown: first, onMore }: WayShape) {
   const [isWhole, setWhole] = useState(false);
   const { groups } = way;
   const mayHaveMore = groups.length === limit;
-  const shown = isWhole ? groups : groups.slice(0, SHOWN);
+  const shown = isWhole ? groups : groups.slice(0, first);
   const canShowMore = shown.length < groups.length || (mayHaveMore && limit < MOST_GROUPS);
   const showMore = () => {
     setWhole(true);
@@ -211,7 +213,7 @@ function IdleList({ identifier, relations }: Shape) {
 /** @returns undefined where the product stands on neither side */
 function sayIdle({ state, asSource, asTarget }: ProductRelation, isList: boolean): string | undefined {
   if (state === 'building') return t('It is being built.');
-  if (state === 'misconfigured') return t('It is misconfigured and returns nothing.');
+  if (state === 'misconfigured') return t('It cannot work and returns nothing.');
   if (isList) return t('Its links name no other product with this one.');
   if (asSource?.stands) return t('This product may have results, but no other product matches it.');
   return asTarget?.stands ? t('This product may be a result, but it matches no other product.') : undefined;

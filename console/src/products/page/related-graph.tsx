@@ -17,36 +17,50 @@ export function RelatedGraph({ identifier }: { identifier: string }) {
   const page = linkTo('projects', project.id, 'products', identifier);
   const way: [string, ...string[]] = [identifier, ...query.getAll('via')];
   const around = useAround(way.at(-1) ?? identifier);
-  const box = useRef<HTMLElement>(null);
   const linkOn = (to: string) => {
     const [, ...via] = walkTo(way, to);
     return via.length > 0 ? `${page}?${new URLSearchParams(via.map((one) => ['via', one]))}` : page;
   };
-  // Of a product that leads nowhere there is nothing to draw; the card above says why.
+  // Of a product that leads nowhere there is nothing to draw; the card of related products says why.
   if (way.length === 1 && around.data?.ways.length === 0) return null;
   return (
     <Card title={t('Walk from product to product')}>
       {way.length > 1 && <Way way={way} linkOn={linkOn} />}
-      <Answer of={around}>
-        {({ product, ways }) => (
-          <section
-            ref={box}
-            className="stack"
-            aria-label={t('Related products as a picture')}
-            aria-busy={around.isPlaceholderData}
-          >
-            <Picture
-              key={product.identifier}
-              {...{ product, ways, linkOn, cameFrom: way.at(-2) }}
-              onKeyDown={(event) => moveBy(event, box)}
-            />
-          </section>
-        )}
-      </Answer>
+      <Walk way={way} linkOn={linkOn} />
       <p className="soft small">
         {t('A click or Enter goes on to a product, the back button returns. Arrow keys move in the picture.')}
       </p>
     </Card>
+  );
+}
+
+interface WalkShape {
+  /** The last one is in the middle, the one before is marked. */
+  way: readonly [string, ...string[]];
+  linkOn(identifier: string): string;
+}
+
+/** The picture of a product and what is around it. */
+export function Walk({ way, linkOn }: WalkShape) {
+  const around = useAround(way.at(-1) ?? way[0]);
+  const box = useRef<HTMLElement>(null);
+  return (
+    <Answer of={around}>
+      {({ product, ways }) => (
+        <section
+          ref={box}
+          className="stack"
+          aria-label={t('Related products as a picture')}
+          aria-busy={around.isPlaceholderData}
+        >
+          <Picture
+            key={product.identifier}
+            {...{ product, ways, linkOn, cameFrom: way.at(-2) }}
+            onKeyDown={(event) => moveBy(event, box)}
+          />
+        </section>
+      )}
+    </Answer>
   );
 }
 

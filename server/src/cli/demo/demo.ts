@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
@@ -20,11 +20,9 @@ export async function demoCommand(): Promise<number> {
     const key = (await app.access.createFirstAccount(config.accountKey))?.key ?? '';
     const address = await app.start();
     const projectId = await loadDemoCatalog(address, key, config.publicUrl);
-    const feeds = await createDemoPipelines({ address, key, projectId }, importDir);
+    await createDemoPipelines({ address, key, projectId }, importDir);
     const consoleLink = (await makeFirstOwnerLink(app, config)) ?? '';
-    console.log(
-      describeDemo({ address: config.publicUrl ?? address, key, projectId, consoleLink, ...feeds }),
-    );
+    console.log(describeDemo({ address: config.publicUrl ?? address, key, projectId, consoleLink }));
     await untilStopped(app);
     return 0;
   } finally {
@@ -98,59 +96,33 @@ export async function createDemoPipelines(
   return { uploadPath: `${path}/${id}/upload`, webhookUrl: trigger.url };
 }
 
-interface DemoPlace extends DemoFeeds {
+interface DemoPlace {
   readonly address: string;
   readonly key: string;
   readonly projectId: number;
   readonly consoleLink: string;
 }
 
-/** @returns what the demo shows: where it is, and calls to paste into a shell */
-export function describeDemo(place: DemoPlace): string {
-  const { address, key, projectId, consoleLink, uploadPath, webhookUrl } = place;
-  const [first, second] = readDemoCatalog();
-  const header = `-H 'Authorization: Bearer ${key}'`;
-  const identifiers = encodeURIComponent(JSON.stringify([first?.identifier, second?.identifier]));
-  const tags = encodeURIComponent(JSON.stringify([{ tag: 'accessories', limitPerRelation: 2 }]));
-  const patch = JSON.stringify({
-    products: [{ identifier: first?.identifier, attributes: { Price: '999.00 EUR' } }],
-  });
+/** @returns what the demo shows: where to look, how to come in, and a question to paste into a shell */
+export function describeDemo({ address, key, projectId, consoleLink }: DemoPlace): string {
+  const [first] = readDemoCatalog();
   return `
-Relata serves the demo catalog at ${address}
-The documentation is at ${address}/docs/, the API reference at ${address}/docs/api
-The console is at ${address}/console/: sign in with the key, or sign up with the link
-Your key, for this demo only: ${key}
-Your owner link, valid for an hour: ${consoleLink}
+Relata serves the demo catalog. Open it in a browser and sign up, within the hour:
+   ${consoleLink}
 
-For the command line and the tutorial (${address}/docs/tutorial), in a second terminal:
+Ask what goes with a bicycle, in a second terminal:
    export RELATA_URL=${address} RELATA_API_KEY=${key} RELATA_PROJECT=${projectId}
+   ${RELATA} related ${first?.identifier}
 
-1. List the projects that the key can access:
-   curl -s ${header} '${address}/projects'
-
-2. Look up two products:
-   curl -s ${header} '${address}/product-service/products-by-sku?projectId=${projectId}&identifiers=${identifiers}'
-
-3. Change only the price of the first one (partial update):
-   curl -s ${header} -H 'Content-Type: application/json' -X POST '${address}/products?projectId=${projectId}&partial=true' -d '${patch}'
-
-4. Check the task of that update:
-   curl -s ${header} '${address}/tasks?projectId=${projectId}&limit=1'
-
-5. Get the related products of the first one, with the reasons:
-   curl -s ${header} '${address}/search/relations/result?projectId=${projectId}&identifier=${first?.identifier}&includeTags=${tags}&explain=true'
-
-6. Upload a price file to a pipeline (another pipeline runs every night):
-   printf 'sku;price\\n${first?.identifier};899,00\\n' | curl -s ${header} --data-binary @- '${address}${uploadPath}?name=prices.csv'
-
-7. Start a pipeline by webhook, wait for its task and look up the new product:
-   TASK=$(curl -s ${header} -X POST '${webhookUrl}' | grep -o '"id":"[0-9a-f]*"' | cut -d '"' -f 4)
-   curl -s ${header} "${address}/tasks/$TASK?wait=30"
-   curl -s ${header} '${address}/product-service/product-by-sku?projectId=${projectId}&identifier=NEW-0001'
-
+The tutorial asks more: ${address}/docs/tutorial
 Press Ctrl+C to stop; this deletes the demo catalog.
 `;
 }
+
+/** The command as it is called where this program stands: of a clone by npm. */
+const RELATA = existsSync(new URL('../../../../package/relata.js', import.meta.url))
+  ? 'npm run -s relata --'
+  : 'relata';
 
 /** A product in the shape of an upload request. Source: docs/interface.md §2.3. */
 export interface DemoProduct {

@@ -48,16 +48,16 @@ async function relationsOf(
 }
 
 type Side = NonNullable<ProductRelation['asSource']>;
+type Result = Side['results'][number];
 
 function listResults({ name, asSource, asTarget }: ProductRelation): string[][] {
   const list = (side: Side | null | undefined, label: string) =>
-    (side?.results ?? []).map(({ identifier, name: product, explain }, at) => [
-      label,
-      String(at + 1),
-      identifier,
-      product,
-      describeReason(explain),
-    ]);
+    [...Map.groupBy(side?.results ?? [], ({ groupId }) => groupId).values()].map((variants, at) => {
+      const [{ identifier, name: product, explain }] = variants as [Result];
+      const more =
+        variants.length > 1 ? ` +${variants.length - 1} ${variants.length > 2 ? 'variants' : 'variant'}` : '';
+      return [label, String(at + 1), identifier, `${product}${more}`, describeReason(explain)];
+    });
   return [...list(asSource, name), ...list(asTarget, `${name} (the other way)`)];
 }
 
@@ -85,9 +85,17 @@ function describeMatch({ any, together, ...match }: ExplainedElement): string {
     say(target, targetValues, computed.targetTerm),
     say(source, sourceValues, computed.sourceTerm),
   ];
-  return `${left} ${operator} ${right}`;
+  const isSame = say('', targetValues, computed.targetTerm) === say('', sourceValues, computed.sourceTerm);
+  // What is the same on both sides is said once.
+  if (operator === 'equals' && isSame) return left;
+  return `${left} ${SIGNS[operator] ?? operator} ${right}`;
 }
 type Term = ExplainedMatch['targetTerm'];
+
+/** As people write comparisons. */
+const SIGNS: Readonly<Record<string, string>> = {
+  ...{ equals: '=', notEquals: '≠', less: '<', lessOrEqual: '≤', greater: '>', greaterOrEqual: '≥' },
+};
 
 /** Nothing was refused, but nobody knows, or no rule says. */
 const UNDECIDED = 4;

@@ -9,7 +9,7 @@ import { nameAction } from '../rules/audit.ts';
 import { formatCount, nameTask } from '../rules/format.ts';
 import { useProjects } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
-import { useRelata, useRights } from '../state/session.tsx';
+import { useRelata } from '../state/session.tsx';
 import { Statistics } from './statistics.tsx';
 
 /** So many projects are asked what they do: each is a request. */
@@ -17,33 +17,11 @@ const ASKED_PROJECTS = 20;
 const TASKS_EACH = 5;
 const SHOWN_TASKS = 10;
 
-export function Overview() {
-  const projects = useProjects();
-  const { canChange } = useRights();
+/** What the service does and did: tasks, requests and catalogs over time. */
+export function Operations() {
   return (
-    <Page title={t('Overview')}>
-      <Answer of={projects}>
-        {(known) =>
-          known.length === 0 ? (
-            <Card isBare>
-              <Empty icon="projects" title={t('Welcome to Relata')}>
-                <p>
-                  {t(
-                    'Begin with a project: one catalog in one locale. Then send products, and define relations to get related products.',
-                  )}
-                </p>
-                {canChange && (
-                  <LinkButton icon="plus" look="primary" href={linkTo('projects', 'new')}>
-                    {t('Create the first project')}
-                  </LinkButton>
-                )}
-              </Empty>
-            </Card>
-          ) : (
-            <Account />
-          )
-        }
-      </Answer>
+    <Page title={t('Operations')} about={t('What the service does: tasks, requests and catalogs over time.')}>
+      <Answer of={useProjects()}>{() => <Account />}</Answer>
     </Page>
   );
 }
