@@ -127,15 +127,21 @@ function createDefinitions({ call, request }: Transport) {
     export: (projectId: number, options: CallOptions = {}) =>
       call('getManagementProjectsByIdRelationsExport', { path: { id: projectId } }, options),
 
-    /** The document becomes the whole list: what it does not hold is deleted. */
+    /** The document becomes the whole list: what it does not hold is deleted. Tables are made or replaced. */
     import: (
       projectId: number,
       relations: readonly (RelationDefinition & { id?: number })[],
-      options: CallOptions = {},
+      {
+        tables,
+        ...options
+      }: CallOptions & { readonly tables?: readonly ValueTableDefinition[] | undefined } = {},
     ) =>
       call(
         'postManagementProjectsByIdRelationsImport',
-        { path: { id: projectId }, body: { relations: [...relations] } },
+        {
+          path: { id: projectId },
+          body: { relations: [...relations], ...(tables && { tables: [...tables] }) },
+        },
         options,
       ),
   };

@@ -3690,6 +3690,8 @@ export interface Operations {
     path: { id: number; };
     answer: {
       relations: Array<RelationDefinition>;
+      /** those that the relations name */
+      tables?: Array<ValueTableDefinition>;
     };
   };
   /** Replace all relations of a project by those of a document */
@@ -3697,6 +3699,8 @@ export interface Operations {
     path: { id: number; };
     body: {
       relations: Array<RelationDefinition>;
+      /** those that the relations name */
+      tables?: Array<ValueTableDefinition>;
     };
     answer: {
       items: Array<Relation>;

@@ -12,11 +12,14 @@ import type { Tasks } from '../tasks/tasks.ts';
 import { createRelatedAnswers, type RelatedAnswerParts } from './answers/answers.ts';
 import {
   isIndexed,
+  listTables,
   markOfRelation,
+  markOfTable,
   type Relation,
   type RelationDefinition,
   type RemovedRelation,
   ruleOf,
+  type SentTable,
   type StoredTable,
 } from './definitions/definitions.ts';
 import type { AskedFit } from './fit/fit.ts';
@@ -126,6 +129,19 @@ export function createRelations(parts: RelationParts) {
       get: async (projectId: number, name: string) => known(await store.findTable(projectId, name)),
       save: saveTable,
       gather,
+      /** @returns those that the relations name, without the rest */
+      async listUsed(projectId: number, used: readonly Relation[]): Promise<StoredTable[]> {
+        const names = new Set(used.flatMap(({ definition }) => listTables(ruleOf(definition))));
+        const found: StoredTable[] = [];
+        for (const name of names) found.push(...[(await store.findTable(projectId, name)) ?? []].flat());
+        return found;
+      },
+      /** Creates it, or replaces the one of its name where that is another. */
+      async put(project: ChosenProject, table: SentTable): Promise<void> {
+        const present = await store.findTable(project.id, table.name);
+        if (present !== undefined && markOfTable(present) === markOfTable(table)) return;
+        await saveTable(project, { table, isNew: present === undefined });
+      },
       /** @throws not_found, table_in_use, changed_meanwhile */
       async remove(
         projectId: number,

@@ -167,3 +167,22 @@ test('health and preview name products with more combinations of values than cou
   assert.deepEqual((await catalog.manage('GET', `/${id}/health`)).body.cut, cut);
   assert.deepEqual((await catalog.manage('POST', '/preview', definition)).body.cut, cut);
 });
+
+test('an export of relations carries the tables that they name, and an import makes them (§12.9 rule 5)', async () => {
+  const catalog = await createCameras();
+  for (const table of [MOUNTS, { name: 'other', pairs: [] }])
+    await onTables(catalog, 'POST', { body: table });
+  await catalog.relate(FITS);
+  const { body: document } = await catalog.manage('GET', '/export');
+  assert.deepEqual(
+    document.tables.map(({ name, pairs }: typeof MOUNTS) => ({ name, pairs })),
+    [MOUNTS],
+  );
+  const elsewhere = await createCameras();
+  assert.equal((await elsewhere.manage('POST', '/import', document)).status, 200);
+  await elsewhere.settled();
+  const [{ id, state }] = (await elsewhere.manage('GET')).body.items;
+  assert.equal(state, 'ready');
+  assert.deepEqual((await elsewhere.related('C1', id))?.groups.flat(), ['L1', 'L2']);
+  assert.deepEqual((await onTables(elsewhere, 'GET')).body.items.length, 1);
+});

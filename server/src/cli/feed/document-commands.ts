@@ -1,5 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { type Ontology, RelataError, type RelationDefinition } from '@relata/client';
+import {
+  type Ontology,
+  RelataError,
+  type RelationDefinition,
+  type ValueTableDefinition,
+} from '@relata/client';
 import { type Recognisable, recognise } from '../../kernel/recognise.ts';
 import { type Connection, type ConnectionFlags, chooseProject, connect, UsageError } from './connection.ts';
 import { confirm, isInteractive, print } from './terminal.ts';
@@ -15,6 +20,8 @@ interface Part extends Recognisable {
   /** For people. */
   readonly label: string;
   readonly value: unknown;
+  /** Whether one that a file does not hold is left as it is. */
+  readonly stays?: true;
 }
 
 interface Place {
@@ -40,20 +47,32 @@ interface DocumentKind<Document> {
   share(document: Document): Document;
 }
 
-type Relations = { readonly relations: readonly (RelationDefinition & { readonly id?: number })[] };
+interface Relations {
+  readonly relations: readonly (RelationDefinition & { readonly id?: number })[];
+  /** Those that the relations name. */
+  readonly tables?: readonly ValueTableDefinition[];
+}
 
 const RELATIONS: DocumentKind<Relations> = {
   read: readRelations,
   // The import takes no If-Match: read again, a change can hide for a moment only, not as long as a question is open.
-  apply: async (place, { relations }, tag) => {
+  apply: async (place, { relations, tables }, tag) => {
     if ((await readRelations(place)).tag !== tag) return false;
-    await place.connection.relata.relations.import(place.projectId, relations);
+    await place.connection.relata.relations.import(place.projectId, relations, { tables });
     return true;
   },
   check: (document) => checkList<Relations>(document, 'relations'),
-  list: ({ relations }) => relations.map(partOf),
-  share: ({ relations }) => ({ relations: relations.map(definitionOf) }),
+  list: ({ relations, tables = [] }) => [...tables.map(partOfTable), ...relations.map(partOf)],
+  share: ({ relations, tables }) => ({
+    ...(tables && { tables: tables.map(({ createdAt: _, updatedAt: __, ...table }) => table) }),
+    relations: relations.map(definitionOf),
+  }),
 };
+
+function partOfTable({ createdAt: _, updatedAt: __, ...value }: ValueTableDefinition): Part {
+  const label = `table ${value.name}`;
+  return { id: undefined, name: label, label, value, stays: true };
+}
 
 /** A relation of the other kind is another one, whatever its id and name. */
 function partOf(one: Relations['relations'][number]): Part {
@@ -73,7 +92,7 @@ const DEFAULTS = { kind: 'rule', twoWay: false, enabled: true, excludeSameGroup:
 
 const DEFINITION = [
   ...['kind', 'name', 'tag', 'description', 'twoWay', 'enabled', 'source', 'target', 'match', 'sort'],
-  ...['names', 'excludeSameGroup'],
+  ...['names', 'excludeSameGroup', 'constraint', 'total', 'operator', 'limit'],
 ];
 
 function definitionOf(relation: object): RelationDefinition {
@@ -192,7 +211,7 @@ function compare(present: readonly Part[], sent: readonly Part[]): Plan {
     changed: labelsOf(
       sent.filter(({ value }, at) => met[at] !== undefined && write(met[at].value) !== write(value)),
     ),
-    deleted: labelsOf(missing),
+    deleted: labelsOf(missing.filter(({ stays }) => stays !== true)),
   };
 }
 

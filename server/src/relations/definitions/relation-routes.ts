@@ -31,6 +31,7 @@ import {
   toWireSurvey,
   WireRelation,
 } from './relation-schemas.ts';
+import { toWireTable } from './table-schemas.ts';
 
 interface RelationRouteParts extends RouteTools {
   readonly relations: Relations;
@@ -39,7 +40,7 @@ interface RelationRouteParts extends RouteTools {
 }
 
 const config = { guard: 'management', access: 'manage' } as const;
-/** 10,000 identifiers of 255 characters, most of which JSON may escape; and a document of many relations. */
+/** 10,000 identifiers of 255 characters, most of which JSON may escape; and a document of many relations, with tables. */
 const takesDefinition = { ...config, maxBodyMib: 16 } as const;
 /** Asked by POST, because it is long; nothing is changed. */
 const question = { ...config, role: 'viewer' } as const;
@@ -82,7 +83,11 @@ export const relationRoutes =
       answer: { 200: RelationDocument },
       async handle({ project }) {
         const listed = await relations.list(project.id);
-        return { relations: listed.map(({ id, definition }) => ({ id, ...definition })) };
+        const tables = await relations.tables.listUsed(project.id, listed);
+        return {
+          relations: listed.map(({ id, definition }) => ({ id, ...definition })),
+          ...(tables.length > 0 && { tables: tables.map(toWireTable) }),
+        };
       },
     });
 
@@ -91,7 +96,7 @@ export const relationRoutes =
       config: takesDefinition,
       summary: 'Replace all relations of a project by those of a document',
       description:
-        'Ids are matched first, then names with tags; other relations are made, those that are missing deleted.',
+        'Ids are matched first, then names with tags; other relations are made, those that are missing deleted. Tables of the document are made or replaced, others stay.',
       ...{ body: RelationDocument, answer: { 200: RelationPage } },
       async handle(request) {
         const { caller: author, project, body } = request;
@@ -100,6 +105,7 @@ export const relationRoutes =
           definition: checkDefinition(one, `/relations/${at}`),
         }));
         return answerOnce(request, async (record) => {
+          for (const table of body.tables ?? []) await relations.tables.put(project, table);
           const items = (await relations.importAll(project, sent)).map(toWireRelation);
           const answer = { items, nextCursor: null };
           const subject = { type: 'project', id: project.id };

@@ -8,6 +8,7 @@ import {
   type Relation,
   TOTAL_OPERATORS,
 } from './relation.ts';
+import { SentTable } from './table-schemas.ts';
 
 const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
 const AttributeName = Type.String({ minLength: 1, maxLength: 255 });
@@ -176,7 +177,12 @@ export const RelationListQuery = Type.Object({
   state: Type.Optional(Type.String({ maxLength: 32, description: 'those in this state' })),
 });
 export const RelationDocument = Type.Object(
-  { relations: Type.Array(SentRelation, { maxItems: 1_000 }) },
+  {
+    relations: Type.Array(SentRelation, { maxItems: 1_000 }),
+    tables: Type.Optional(
+      Type.Array(SentTable, { maxItems: 100, description: 'those that the relations name' }),
+    ),
+  },
   closed,
 );
 
