@@ -20,6 +20,7 @@ test('without a variable every setting has its default', () => {
     taskRetentionDays: 30,
     traces: undefined,
     corsOrigins: [],
+    mcpOrigins: [],
     trustedProxies: [],
     importDir: undefined,
     fetchAllow: [],
