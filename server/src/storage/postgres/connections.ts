@@ -389,9 +389,9 @@ const NETWORK = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'],
   ...['ENETUNREACH', 'ECONNABORTED', 'ENOENT'],
 ]);
-/** Messages without a code, from the driver, for a lost connection. */
+/** Messages without a code, from the driver, for a lost connection; the last one is Citus's, for that to a worker. */
 const GONE =
-  /connection terminated|connection error|timeout exceeded when trying to connect|query read timeout/i;
+  /connection terminated|connection error|timeout exceeded when trying to connect|query read timeout|connection marked as essential/i;
 const CANCELLED = '57014';
 /** A restart takes seconds, a failover up to a minute. */
 const RETRY_SECONDS = 2;
