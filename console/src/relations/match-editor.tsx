@@ -74,12 +74,15 @@ function MatchFields({
   const isAny = missing === 'passes' || table !== undefined;
   return (
     <>
-      <ValueFields
+      <AttributeField
         label={t('Attribute of the result')}
-        value={match.target}
-        names={names}
+        value={nameMatched(match.target)}
+        choices={[...names]}
         // Most matches compare an attribute with itself.
-        onChange={(target) => onChange({ ...match, target, ...(match.source === '' && { source: target }) })}
+        onChange={(name) => {
+          const target = writeValue(name, termOf(match.target));
+          onChange({ ...match, target, ...(match.source === '' && { source: target }) });
+        }}
       />
       <SelectField
         label={t('Comparison')}
@@ -95,11 +98,21 @@ function MatchFields({
           });
         }}
       />
-      <ValueFields
+      <AttributeField
         label={t('Attribute of the requested product')}
-        value={match.source}
-        names={names}
-        onChange={(source) => onChange({ ...match, source })}
+        value={nameMatched(match.source)}
+        choices={[...names]}
+        onChange={(name) => onChange({ ...match, source: writeValue(name, termOf(match.source)) })}
+      />
+      <TermFields
+        label={t('Attribute of the result')}
+        term={termOf(match.target)}
+        onChange={(term) => onChange({ ...match, target: writeValue(nameMatched(match.target), term) })}
+      />
+      <TermFields
+        label={t('Attribute of the requested product')}
+        term={termOf(match.source)}
+        onChange={(term) => onChange({ ...match, source: writeValue(nameMatched(match.source), term) })}
       />
       <details open={isAny}>
         <summary>{t('Missing values and tables')}</summary>
@@ -121,36 +134,6 @@ function MatchFields({
           />
         )}
       </details>
-    </>
-  );
-}
-
-/** An attribute, and what is reckoned with it. */
-function ValueFields({
-  label,
-  value,
-  names,
-  onChange,
-}: {
-  label: string;
-  value: MatchedValue;
-  names: readonly string[];
-  onChange(value: MatchedValue): void;
-}) {
-  const term = termOf(value);
-  return (
-    <>
-      <AttributeField
-        label={label}
-        value={nameMatched(value)}
-        choices={[...names]}
-        onChange={(attribute) => onChange(writeValue(attribute, term))}
-      />
-      <TermFields
-        label={label}
-        term={term}
-        onChange={(next) => onChange(writeValue(nameMatched(value), next))}
-      />
     </>
   );
 }
