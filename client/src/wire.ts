@@ -3913,7 +3913,7 @@ export interface Operations {
   /** The search of a shop connector, as JSON */
   postSearchV1ByProjectId: {
     path: { projectId: number; };
-    query?: { projectId?: number; query?: string; offset?: number; limit?: number; sort?: string; userGroup?: string; sessionId?: string; log?: string | boolean | number; filters?: string; sortComplex?: string; };
+    query?: { query?: string; offset?: number; limit?: number; sort?: string; userGroup?: string; sessionId?: string; log?: string | boolean | number; filters?: string; sortComplex?: string; };
     body: {
       /** words; * for all products, _#Tools#Drills for a category */
       query?: string;

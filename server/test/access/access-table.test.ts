@@ -206,7 +206,7 @@ async function askRoute(route: Route, { ask }: Credential): Promise<Answered & {
   let place = path;
   for (const [name, value] of Object.entries(values))
     place = place.replace(name, name.startsWith('/') ? name.replace('{id}', String(value)) : String(value));
-  place = place.replaceAll(/\{\w+\}/g, '999999');
+  place = place.replace('{projectId}', String(project.id)).replaceAll(/\{\w+\}/g, '999999');
   const query = takesProjectId ? `?projectId=${project.id}` : '';
   const own = route.path === '/management/sessions' ? '?others=true' : query;
   const body = (bodies() as Record<string, object>)[`${method} ${path}`];

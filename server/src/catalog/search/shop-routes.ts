@@ -26,12 +26,12 @@ const asked = {
   sort: text(300, 'key or name of a sorting option'),
   ...UNUSED,
 };
-const SearchQuery = Type.Object({
-  ...ProjectQuery.properties,
+const inQuery = {
   ...asked,
   filters: text(32_768, 'JSON list of {"name","values":[{"value"}]} or {"name","min","max"}'),
   sortComplex: text(1_000, 'JSON: {"key","direction"}'),
-});
+};
+const SearchQuery = Type.Object({ ...ProjectQuery.properties, ...inQuery });
 const SearchBody = Type.Object({
   ...asked,
   filters: Type.Optional(orNull(Type.Unknown())),
@@ -128,9 +128,9 @@ export const shopRoutes =
     serve(server, 'POST /search/v1/:projectId', {
       ...{ ...about, summary: 'The search of a shop connector, as JSON', body: SearchBody },
       params: Type.Object({ projectId: Type.Integer({ minimum: 1 }) }),
-      query: SearchQuery,
+      query: Type.Object(inQuery),
       answer: { 200: ShopAnswerSchema },
-      handle: ({ project, query: { projectId: _, ...query }, body }, reply) =>
+      handle: ({ project, query, body }, reply) =>
         search(project, joinTwins<Static<typeof SearchBody>>(query, body), reply) as Promise<never>,
     });
     serve(server, 'GET /search/suggestions', {
