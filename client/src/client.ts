@@ -10,6 +10,7 @@ import { createPipelines } from './pipelines.ts';
 import { createProducts } from './products.ts';
 import { createRelations } from './relations.ts';
 import { createSession, createUsers } from './session.ts';
+import { createShop } from './shop.ts';
 import { createSuggestions } from './suggestions.ts';
 import { createTasks } from './tasks.ts';
 import { type ClientOptions, createTransport } from './transport.ts';
@@ -41,6 +42,7 @@ export type {
 export { RelataError, TaskError, UnreachableError } from './relata-error.ts';
 export type { FitQuestion, RelatedQuery, RelationPlace } from './relations.ts';
 export type { PartRole, Role } from './session.ts';
+export type { ShopQuestion, SuggestionsQuery } from './shop.ts';
 export type { Suggestion, SuggestionKind, SuggestionQuery } from './suggestions.ts';
 export type { ReportLine, TaskListQuery } from './tasks.ts';
 export type { AnswerOf, BodyOf, CallOptions, ClientOptions, InputOf, OperationName } from './transport.ts';
@@ -64,6 +66,7 @@ export function createRelata(options: ClientOptions = {}) {
     tasks: createTasks(transport),
     ontology: createOntology(transport),
     relations: createRelations(transport),
+    shop: createShop(transport),
     suggestions: createSuggestions(transport),
     pipelines: createPipelines(transport),
     channels: createChannels(transport),

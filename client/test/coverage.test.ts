@@ -8,6 +8,7 @@ const BY_ANOTHER: Readonly<Record<string, string>> = {
   getProductServiceProductsBySku: 'lookUp sends a POST: no limit of a URL',
   postSearchRelationsResult: 'relatedTo sends a GET',
   getSearchRelationsBulkResults: 'relatedToMany sends a POST: no limit of a URL',
+  getSearch: 'shop.search sends a POST: no limit of a URL',
   getDocsApi: 'a page for people',
   postManagementSessionPasskey:
     'signIn sends it once an authenticator has signed: see session.test.ts of the console',
@@ -15,6 +16,12 @@ const BY_ANOTHER: Readonly<Record<string, string>> = {
   get: 'leads people to the console or the documentation',
   postMcp: 'of agents, by a protocol of its own',
   getChannelsByTokenByFileName: 'of whoever has the address, without a key',
+  postChannelsByTokenUcpCatalogSearch:
+    'of agents, by the address of a channel and without a key, as those that follow',
+  postChannelsByTokenUcpCatalogLookup: '',
+  postChannelsByTokenUcpCatalogProduct: '',
+  getChannelsByTokenUcpProfile: '',
+  getChannelsByTokenUcpCompatibilityJson: '',
   putProducts: 'replace sends a POST',
   putProductsBatchUpload: 'a full update sends a POST',
   postProductsDelete: 'delete sends a DELETE',
@@ -42,6 +49,7 @@ const ARGUMENTS: readonly (readonly unknown[])[] = [
   [{ projectId: 1, channelId: 1 }, {}],
   [{ projectId: 1, commitId: 1 }, {}],
   [['a'], { projectId: 1 }],
+  [1, { name: 'a' }],
   ['a', 'b', {}],
   [{}, {}, {}],
 ];
@@ -57,12 +65,16 @@ test('every operation of the document has a method of its own', async () => {
   };
   const relata = createRelata({ url: 'http://service', key: 'k', fetch: recording as typeof fetch });
   const { call: _, ...groups } = relata;
-  for (const method of Object.values(groups).flatMap((group) => Object.values(group))) {
+  for (const method of Object.values(groups).flatMap(listMethods)) {
     for (const given of ARGUMENTS) await tryOut(method as (...all: unknown[]) => unknown, given);
   }
   const missing = Object.keys(operations).filter((name) => !(name in BY_ANOTHER) && !asked.has(name));
   assert.deepEqual(missing, []);
 });
+
+/** Also those of a group within a group. */
+const listMethods = (group: object): unknown[] =>
+  Object.values(group).flatMap((one) => (typeof one === 'function' ? [one] : listMethods(one)));
 
 /** Waits for the first answer, or for a moment. */
 async function tryOut(method: (...given: unknown[]) => unknown, given: readonly unknown[]): Promise<void> {

@@ -1154,6 +1154,7 @@ export const de: Readonly<Record<string, string>> = {
   'Undo the last commit or deletion': 'Letzte Übernahme oder Löschung rückgängig machen',
   'Undo the last commit …': 'Letzte Übernahme rückgängig machen …',
   Unit: 'Einheit',
+  'Universal Commerce Protocol': 'Universal Commerce Protocol',
   Update: 'Aktualisierung',
   Updates: 'Aktualisierungen',
   'Updating …': 'Wird aktualisiert …',
@@ -1468,6 +1469,8 @@ export const de: Readonly<Record<string, string>> = {
   'none: only parts of the account': 'keine: nur Teile des Kontos',
   nor: 'noch',
   'not ({conditions})': 'nicht ({conditions})',
+  'not built but served: search, lookup and product for agents, with related products and fit as an extension':
+    'nicht gebaut, sondern bereitgestellt: Suche, Abfrage und Produkt für Agenten, mit verwandten Produkten und „Passt das?“ als Erweiterung',
   'not in the catalog': 'nicht im Katalog',
   'not packed': 'nicht gepackt',
   'not this': 'dies nicht',
