@@ -19,6 +19,8 @@ const SHOP = {
   Socket: ['AM2|AM3|LGA 1150', 'AM3', 'LGA 1150|AM4', 'AM2|AM4'],
   Note: ['Quiet, strong and small', 'Blue, with a fan', 'For cases, that are low', 'New, in a box'],
   Size: ['1,5', '2,5', '3,0', '1,0'],
+  Weight: ['10,5 kg', '11,5 kg', '10,5 kg', '12,5 kg'],
+  Fits: ['36,37,38', '37,38,39', '36,38,39', '36,37,39'],
   features: ['LED\nPWM', 'PWM', 'LED\nRGB', 'RGB'],
   category_codes: ['coolers,sales,acme', 'coolers,acme', 'sales,coolers', 'acme,coolers'],
   linked_sku: ['A1,A2', 'A0', 'A3,A1', ''],
@@ -30,6 +32,7 @@ test('lists in a cell are suggested with their evidence, texts and numbers are n
     Socket: { column: 'Socket', split: '|', trim: true },
     Size: { column: 'Size', number: { decimal: 'comma' } },
     features: { column: 'features', split: '\n', trim: true },
+    Fits: { column: 'Fits', split: ',', trim: true },
     category_codes: { column: 'category_codes', split: ',', trim: true },
     '*': '*',
   });
@@ -39,6 +42,7 @@ test('lists in a cell are suggested with their evidence, texts and numbers are n
       .map(({ field, reason }) => [field, reason]),
     [
       ['attributes.Socket', '4 different values stand in this column, separated by |'],
+      ['attributes.Fits', '4 different values stand in this column, separated by ,'],
       ['attributes.features', '3 different values stand in this column, separated by line breaks'],
       ['attributes.category_codes', '3 different values stand in this column, separated by ,'],
     ],
@@ -71,6 +75,7 @@ test('what a mapping takes as single values and looks like lists is named (§13.
     ).map(({ field, separator, values }) => [field, separator, values]),
     [
       ['attributes.Socket', '|', 4],
+      ['attributes.Fits', ',', 4],
       ['attributes.features', '\n', 3],
       ['attributes.category_codes', ',', 3],
     ],

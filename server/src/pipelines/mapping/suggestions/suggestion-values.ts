@@ -84,10 +84,14 @@ const isPart = (part: string) =>
   part.split(/\s+/).length <= PART_WORDS &&
   !/[<>{}=]|&\w+$/.test(part);
 
+/** Whether commas stand only within numbers, as in `10,5 kg` or `1,5 x 2 cm`; `36,37,38` are three. */
+const isDecimal = (cell: string) => !/(?<!\d),|,(?!\d)/.test(cell) && !/^\d+(,\d+){2,}$/.test(cell.trim());
+
 /** @returns undefined where the cells are single values, as far as they show */
 export function findList(cells: readonly string[]): ListEvidence | undefined {
   if (cells.some(isUrl) || findNumberFormat(cells) !== undefined) return undefined;
   for (const sign of LIST_SIGNS) {
+    if (sign.separator === ',' && cells.every(isDecimal)) continue;
     const values = countListed(cells, sign);
     if (values > 0) return { separator: sign.separator, values };
   }
