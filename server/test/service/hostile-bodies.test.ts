@@ -22,6 +22,7 @@ const LARGE: Readonly<Record<string, number>> = {
   'POST /product-service/products-by-sku': 3,
   'POST /search/relations/bulk-results': 7,
   'POST /search/relations/result': 4,
+  'POST /search/relations/fit': 1 / 2,
   'PUT /management/projects/{id}/ontology': 16,
   'POST /management/projects/{id}/pipelines': 2,
   'PUT /management/projects/{id}/pipelines/{pipelineId}': 2,
