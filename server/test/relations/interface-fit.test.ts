@@ -206,6 +206,7 @@ const COMPUTER = [
   product('GPU', 'Graphics', { TDP: ['250 W', '320 W'] }),
   product('FAN', 'Fans'),
 ];
+const LINKS = { name: 'Listed', tag: 'listed', kind: 'links' };
 const POWER = {
   ...{ kind: 'total', name: 'Power', tag: 'power' },
   ...{ source: under('Power'), target: { not: under('Power') } },
@@ -329,6 +330,7 @@ test('a total relates no products, follows the ontology, and says what is wrong 
     [{ ...POWER, source: undefined }, /required properties 'source'/],
     [{ ...POWER, match: [{ target: 'TDP', operator: 'less', source: 'TDP' }] }, /\/match must be left out/],
     [{ ...POWER, constraint: false }, /\/constraint must be left out or true/],
+    [{ ...LINKS, constraint: true }, /\/constraint must be left out or false in a relation of links/],
     [{ ...POWER, twoWay: true }, /\/twoWay must be left out or false/],
     [{ ...POWER, total: { attribute: 'TDP', time: 2 } }, /\/total/],
     [

@@ -153,6 +153,8 @@ function listRuleParts(sent: SentDefinition, path: string): string[] {
   );
   return [
     ...filters.map((side) => `${path}/${side} must be left out or {"all":[]} in a relation of links`),
+    // A list says what goes together; of a pair that is not in it, nothing is known.
+    ...(sent.constraint ? [`${path}/constraint must be left out or false in a relation of links`] : []),
     ...listRuleLists(sent, path, 'link'),
   ];
 }
