@@ -91,3 +91,32 @@ test('a relation by rows follows uploads, partial updates and the ontology (§12
   const { body } = await catalog.call('GET', '/product-service/product-by-sku?identifier=B1');
   assert.equal(body.facts.find(({ attribute }: { attribute: string }) => attribute === 'Size').row, 1);
 });
+
+test('a row without a value leads further than one with all of them (§12.3 rules 9 and 11)', async () => {
+  const catalog = await createRelationCatalog(service());
+  const numbers = (identifier: string, attributes: readonly object[]) => ({
+    ...{ identifier, name: identifier, attributes },
+  });
+  await catalog.load(
+    numbers('source', [
+      { key: 'Count', value: '1', row: 1 },
+      { key: 'Length', value: '1', row: 1 },
+      { key: 'Count', value: '2', row: 2 },
+    ]),
+    numbers('target', [
+      { key: 'Count', value: '2' },
+      { key: 'Length', value: '10' },
+    ]),
+  );
+  const { id } = await catalog.relate({
+    match: [
+      {
+        together: [
+          { target: 'Count', operator: 'greaterOrEqual', source: 'Count', missing: 'passes' },
+          { target: 'Length', operator: 'lessOrEqual', source: 'Length', missing: 'passes' },
+        ],
+      },
+    ],
+  });
+  assert.deepEqual((await catalog.related('source', id))?.groups.flat(), ['target'], 'by the second row');
+});

@@ -256,17 +256,18 @@ export interface Probes {
 
 /** @param side where the product stands that looks for those of the other side */
 export function listProbes(index: RuleIndex, side: Side, read: ReadValues): Probes {
-  const probes = index.branches.flatMap((branch) =>
-    joinKeys(
-      listHeld(branch, side, read).flatMap((held) => describeProbes(branch, held)),
-      branch,
-      side,
-    ),
-  );
-  return {
-    strict: probes.filter(({ isStrict }) => isStrict),
-    loose: index.hidesAssumptions ? probes : probes.filter(({ isStrict }) => !isStrict),
-  };
+  const strict: Probe[] = [];
+  const loose: Probe[] = [];
+  for (const branch of index.branches) {
+    const probes = listHeld(branch, side, read).flatMap((held) => describeProbes(branch, held));
+    // A row with all values and one without may have the same key: what is found by the one is no answer by the other.
+    const { whole = [], assuming = [] } = Object.groupBy(probes, ({ isStrict }) =>
+      isStrict ? 'whole' : 'assuming',
+    );
+    strict.push(...joinKeys(whole, branch, side));
+    loose.push(...joinKeys(index.hidesAssumptions ? probes : assuming, branch, side));
+  }
+  return { strict, loose };
 }
 
 function describeProbes(branch: Branch, held: readonly Held[]): (Probe & { isStrict: boolean })[] {
