@@ -89,7 +89,7 @@ test('a file that is dropped on an empty project is looked at, and becomes the c
 
   await page.getByRole('button', { name: 'Import 30 products' }).click();
   await page.getByText('The products are in').waitFor();
-  await page.getByRole('link', { name: 'BIKE-0', exact: true }).waitFor();
+  await page.getByRole('link', { name: /BIKE-0$/ }).waitFor();
   const { value } = await service.relata.ontology.get(id);
   assert.deepEqual(
     value.attributes.map(({ name, type, unitName }) => [name, type, unitName]),

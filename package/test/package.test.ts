@@ -132,13 +132,13 @@ test('installed into an empty folder it serves, with the Node that it brings', a
   assert.match(refused.out, /unknown option '--bogus'/);
 
   const [demo, said] = await start(t, [RELATA, 'demo'], 'Press Ctrl+C');
-  const address = /catalog at (\S+)/.exec(said)?.[1] ?? '';
+  const address = /RELATA_URL=(\S+)/.exec(said)?.[1] ?? '';
   await seesPages(address);
   // The process of the expressions may read the three files that it is made of.
   const preview = await fetch(`${address}/management/projects/1/pipelines/preview`, {
     method: 'POST',
     headers: {
-      authorization: `Bearer ${/only: (\S+)/.exec(said)?.[1]}`,
+      authorization: `Bearer ${/RELATA_API_KEY=(\S+)/.exec(said)?.[1]}`,
       'content-type': 'application/json',
     },
     body: JSON.stringify({
