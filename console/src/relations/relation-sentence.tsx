@@ -4,17 +4,11 @@ import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { SelectField } from '../parts/forms/field.tsx';
 import { AttributeField } from '../parts/forms/suggest-field.tsx';
-import {
-  countUnfinished,
-  EVERY_PRODUCT,
-  isWholeMatch,
-  listDirections,
-  OWN_FIELDS,
-} from '../rules/filters.ts';
+import { countUnfinished, isWholeMatch, listDirections, OWN_FIELDS } from '../rules/filters.ts';
 import { BLANK_MATCH, MatchEditor, type MatchElement, sayElement } from './match-editor.tsx';
 import { AddChip, OpenChipContext, SentenceChip } from './sentence-chip.tsx';
 import { joinList } from './sentence-lists.tsx';
-import { saySide } from './sentence-side.tsx';
+import { saySides } from './sentence-side.tsx';
 
 type Sort = NonNullable<RelationDefinition['sort']>[number];
 
@@ -29,8 +23,7 @@ interface Shape {
 export function RelationSentence({ draft, attributes, onChange, onOpenForm }: Shape) {
   const [place, open] = useState<string>();
   const box = useRef<HTMLParagraphElement>(null);
-  const { source = EVERY_PRODUCT, target = EVERY_PRODUCT, match = [], sort = [] } = draft;
-  const side = { attributes, onOpenForm };
+  const { match = [], sort = [] } = draft;
   const unfinished = countUnfinished(draft);
   return (
     <OpenChipContext value={{ place, box, open }}>
@@ -39,18 +32,7 @@ export function RelationSentence({ draft, attributes, onChange, onOpenForm }: Sh
           '{hasMatch, select, yes {For {source}, show {target} whose {match}, {order}.} other {For {source}, show {target} {match}, {order}.}}',
           {
             hasMatch: match.length > 0 ? 'yes' : 'no',
-            source: saySide({
-              ...side,
-              side: 'source',
-              filter: source,
-              onChange: (next) => onChange({ source: next }),
-            }),
-            target: saySide({
-              ...side,
-              side: 'target',
-              filter: target,
-              onChange: (next) => onChange({ target: next }),
-            }),
+            ...saySides({ draft, attributes, onOpenForm, onChange }),
             match: (
               <Matches match={match} attributes={attributes} onChange={(next) => onChange({ match: next })} />
             ),

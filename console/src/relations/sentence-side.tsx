@@ -1,4 +1,4 @@
-import type { Attribute, Filter } from '@relata/client';
+import type { Attribute, Filter, RelationDefinition } from '@relata/client';
 import type { ReactNode } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
@@ -6,7 +6,15 @@ import { Button } from '../parts/button.tsx';
 import { SelectField } from '../parts/forms/field.tsx';
 import { ConditionFields, PathField } from '../parts/forms/filter-editor.tsx';
 import { ProductsField } from '../parts/forms/product-field.tsx';
-import { asGroup, describeFilter, isCondition, isWhole, readGroup, writeGroup } from '../rules/filters.ts';
+import {
+  asGroup,
+  describeFilter,
+  EVERY_PRODUCT,
+  isCondition,
+  isWhole,
+  readGroup,
+  writeGroup,
+} from '../rules/filters.ts';
 import { AddChip, SentenceChip } from './sentence-chip.tsx';
 import { joinList } from './sentence-lists.tsx';
 
@@ -24,7 +32,7 @@ interface Side {
 const BLANK: Filter = { attribute: '', operator: 'equals', value: '' };
 
 /** The products of a side as part of the sentence: `Memory where Price is at most 100`. */
-export function saySide({ side, filter, attributes, onChange, onOpenForm }: Side): ReactNode {
+function saySide({ side, filter, attributes, onChange, onOpenForm }: Side): ReactNode {
   const labels = {
     source: {
       every: t('any product'),
@@ -166,4 +174,28 @@ function ConditionEditor({
       )}
     </>
   );
+}
+
+interface BothSides extends Pick<Side, 'attributes' | 'onOpenForm'> {
+  draft: RelationDefinition;
+  onChange(changed: Partial<RelationDefinition>): void;
+}
+
+/** @returns the chips of both sides, as the sentences of all kinds name them */
+export function saySides({ draft, onChange, ...side }: BothSides) {
+  const { source = EVERY_PRODUCT, target = EVERY_PRODUCT } = draft;
+  return {
+    source: saySide({
+      ...side,
+      side: 'source',
+      filter: source,
+      onChange: (next) => onChange({ source: next }),
+    }),
+    target: saySide({
+      ...side,
+      side: 'target',
+      filter: target,
+      onChange: (next) => onChange({ target: next }),
+    }),
+  };
 }

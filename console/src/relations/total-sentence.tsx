@@ -4,11 +4,11 @@ import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { SelectField, SwitchField } from '../parts/forms/field.tsx';
 import { AttributeField } from '../parts/forms/suggest-field.tsx';
-import { EVERY_PRODUCT, isWholeTotal, listMatchOperators, sayComparison } from '../rules/filters.ts';
+import { isWholeTotal, listMatchOperators, sayComparison } from '../rules/filters.ts';
 import { sayTerm } from '../rules/fit.ts';
 import { TermFields } from './match-editor.tsx';
 import { OpenChipContext, SentenceChip } from './sentence-chip.tsx';
-import { saySide } from './sentence-side.tsx';
+import { saySides } from './sentence-side.tsx';
 
 interface Shape {
   draft: RelationDefinition;
@@ -23,10 +23,9 @@ const BLANK: NonNullable<RelationDefinition['total']> = { attribute: '' };
 export function TotalSentence({ draft, attributes, onChange, onOpenForm }: Shape) {
   const [place, open] = useState<string>();
   const box = useRef<HTMLParagraphElement>(null);
-  const { source = EVERY_PRODUCT, target = EVERY_PRODUCT, total = BLANK, limit = BLANK } = draft;
+  const { total = BLANK, limit = BLANK } = draft;
   const { operator = 'lessOrEqual' } = draft;
   const names = attributes.filter(({ type }) => type === 'NUMERIC_ATTRIBUTE').map(({ name }) => name);
-  const side = { attributes, onOpenForm };
   const sum = t('the sum of {attribute}', { attribute: total.attribute || '…' });
   const its = t('its {attribute}', { attribute: limit.attribute || '…' });
   const { missing, ...summed } = total;
@@ -34,18 +33,7 @@ export function TotalSentence({ draft, attributes, onChange, onOpenForm }: Shape
     <OpenChipContext value={{ place, box, open }}>
       <p ref={box} className="sentence">
         {rich('For {source}, {total} of {target} {limit}.', {
-          source: saySide({
-            ...side,
-            side: 'source',
-            filter: source,
-            onChange: (next) => onChange({ source: next }),
-          }),
-          target: saySide({
-            ...side,
-            side: 'target',
-            filter: target,
-            onChange: (next) => onChange({ target: next }),
-          }),
+          ...saySides({ draft, attributes, onOpenForm, onChange }),
           total: (
             <SentenceChip
               place="total"
