@@ -52,7 +52,7 @@ export function createRelations(parts: RelationParts) {
   const builds = createRelationBuilds({ store, tasks, clock, logger });
   const gather = createTableTasks({
     ...{ tasks, payloads: parts.payloads, find: store.findTable, follow: builds.follow },
-    save: (projectId, saved) => store.saveTable(projectId, { ...saved, at: clock.now() }),
+    save: (projectId, saved) => store.saveTable(projectId, { ...saved, isFollowed: true, at: clock.now() }),
   });
   const links = new RelationLinks({ ...parts, maxMib, dropOld: builds.dropOld });
 
@@ -77,10 +77,14 @@ export function createRelations(parts: RelationParts) {
   }
 
   /** Relations that use it are built anew. @throws not_found, table_exists, changed_meanwhile */
-  async function saveTable(project: ChosenProject, saved: Omit<SavedTable, 'at'>): Promise<StoredTable> {
-    const keep = () => store.saveTable(project.id, { ...saved, at: clock.now() });
-    const users = await store.listTableUsers(project.id, saved.table.name);
-    return known(await (users.length === 0 ? keep() : builds.changeAndBuild(project, keep)));
+  async function saveTable(
+    project: ChosenProject,
+    saved: Omit<SavedTable, 'at' | 'isFollowed'>,
+  ): Promise<StoredTable> {
+    const keep = (isFollowed: boolean) =>
+      store.saveTable(project.id, { ...saved, isFollowed, at: clock.now() });
+    const { isUsed, table } = await keep(false);
+    return known(isUsed ? (await builds.changeAndBuild(project, () => keep(true))).table : table);
   }
 
   return {

@@ -170,6 +170,8 @@ export interface SavedTable {
   readonly table: SentTable;
   /** Whether it is created; else one with its name is replaced. */
   readonly isNew: boolean;
+  /** Whether the caller builds the relations that name it; without, nothing is stored where there are any. */
+  readonly isFollowed: boolean;
   readonly expected?: ExpectedStates | undefined;
   readonly at: number;
 }
@@ -180,12 +182,14 @@ export interface SavedTable {
  */
 export function* saveTable(
   catalog: ChangedCatalog,
-  { table: { name, description, pairs }, isNew, expected, at }: SavedTable,
-): Program<StoredTable | undefined> {
+  { table: { name, description, pairs }, isNew, isFollowed, expected, at }: SavedTable,
+): Program<{ readonly isUsed?: true; readonly table?: StoredTable | undefined }> {
   const present = yield* findTable(name);
   if (isNew && present !== undefined) throw new ServiceError('table_exists', { values: [name] });
-  if (!isNew && present === undefined) return undefined;
+  if (!isNew && present === undefined) return {};
   if (present !== undefined) refuseOtherState(expected, markOfTable(present));
+  const users = yield* listUsers(name);
+  if (users.length > 0 && !isFollowed) return { isUsed: true };
   const definition = JSON.stringify({ ...(description !== undefined && { description }), pairs });
   yield* run(
     isNew
@@ -196,9 +200,9 @@ export function* saveTable(
         )
       : sql`update value_table set definition = ${definition}, updated_at = ${at} where ${own()} and name = ${name}`,
   );
-  for (const { id } of yield* listUsers(name)) yield* bindRelation(catalog, id, at);
+  for (const { id } of users) yield* bindRelation(catalog, id, at);
   catalog.affect('answers');
-  return yield* findTable(name);
+  return { table: yield* findTable(name) };
 }
 
 /** @returns whether it was there @throws table_in_use, changed_meanwhile */
@@ -220,7 +224,7 @@ export function* deleteTable(
 }
 
 /** @returns the relations whose matches name the table */
-export function* listUsers(name: string): Program<Relation[]> {
+function* listUsers(name: string): Program<Relation[]> {
   return (yield* listRelations()).filter(({ definition }) => listTables(ruleOf(definition)).includes(name));
 }
 

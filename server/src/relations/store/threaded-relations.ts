@@ -23,7 +23,6 @@ import {
   type ListedRelations,
   listRelations,
   listUnbuilt,
-  listUsers,
   readListed,
   type SavedTable,
   saveRelation,
@@ -164,7 +163,6 @@ export function createThreadedRelations(
     findTable: (projectId: number, name: string) => reads.read(projectId, findTable(name)),
     listTables: (projectId: number, after: string, limit: number) =>
       reads.read(projectId, listTables(after, limit)),
-    listTableUsers: (projectId: number, name: string) => reads.read(projectId, listUsers(name)),
     listUnbuilt: (projectId: number) => reads.read(projectId, listUnbuilt()),
     /** @returns the relations for an answer, as old as answers may be; cached by catalog version: every answer needs them */
     async open(projectId: number) {
