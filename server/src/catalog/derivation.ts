@@ -1,5 +1,6 @@
 import type { SqlSession, SqlTransaction } from '../storage/postgres/postgres.ts';
 import type { CatalogFile } from '../storage/sqlite/sqlite.ts';
+import type { ReportLine } from '../tasks/tasks.ts';
 import type { OwnField } from './filters/filters.ts';
 import {
   type AttributeValue,
@@ -44,8 +45,11 @@ export interface DerivedFrom extends Pick<UploadedProduct, OwnField> {
 /** @returns a product with the attributes of these keys at least: to read all of one takes five times as long */
 export type ReadDerivedFrom = (keys: ReadonlySet<string>) => DerivedFrom;
 
-/** Pure. `read` is called only if anything is derived. @returns text to be stored with the product; '' when there is none */
-export type Derive = (read: ReadDerivedFrom) => string;
+/**
+ * Pure. `read` is called only if anything is derived, `report` where there is something to say of the product.
+ * @returns text to be stored with the product; '' when there is none
+ */
+export type Derive = (read: ReadDerivedFrom, report: (line: ReportLine) => void) => string;
 
 export interface PlacedDocument {
   readonly id: number;

@@ -113,7 +113,7 @@ export interface TaskNotes {
 }
 
 export const SKIPPED = '"code":"product_invalid"';
-const OF_REQUEST = /"code":"(repeated_identifier|product_invalid|path_mended)"/;
+const OF_REQUEST = /"code":"(repeated_identifier|product_invalid|path_mended|combinations_cut)"/;
 
 /** @returns the identifiers of products that were left out, as the report of a batch names them */
 export function listSkipped(report: string): string[] {

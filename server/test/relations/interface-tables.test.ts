@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   createRelationCatalog,
   product,
@@ -7,6 +10,7 @@ import {
   under,
 } from '../support/relations/relation-catalog.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
+import { embeddedOnly } from '../support/test-store.ts';
 
 const service = shareService();
 
@@ -28,6 +32,9 @@ function onTables(catalog: RelationCatalog, call: string, options: object = {}) 
   const [method = '', path = ''] = call.split(' ');
   return service().call(method, `/management/projects/${catalog.projectId}/tables${path}`, options);
 }
+
+/** By then a change waits for the lock of the catalog. */
+const WAITING_MS = 500;
 
 async function createCameras(): Promise<RelationCatalog> {
   const catalog = await createRelationCatalog(service());
@@ -150,13 +157,11 @@ test('a pipeline of the mode table replaces a table, or makes it, and builds wha
   ]);
 });
 
-test('health and preview name products with more combinations of values than count (§12.2 rule 11)', async () => {
+test('health, preview and task reports name products with more combinations of values than count (§12.2 rule 11)', async () => {
   const catalog = await createRelationCatalog(service());
   const many = Array.from({ length: 50 }, (_, at) => `v${at}`);
-  await catalog.load(
-    product('S', 'Sources', { A: many, B: many }),
-    product('T', 'Targets', { A: 'v1', B: 'v1' }),
-  );
+  const source = product('S', 'Sources', { A: many, B: many });
+  await catalog.load(source, product('T', 'Targets', { A: 'v1', B: 'v1' }));
   const equal = (name: string) => ({ target: name, operator: 'equals', source: name });
   const definition = {
     ...{ name: 'n', tag: 't', source: under('Sources'), target: under('Targets') },
@@ -166,6 +171,46 @@ test('health and preview name products with more combinations of values than cou
   const cut = { count: 1, identifiers: ['S'] };
   assert.deepEqual((await catalog.manage('GET', `/${id}/health`)).body.cut, cut);
   assert.deepEqual((await catalog.manage('POST', '/preview', definition)).body.cut, cut);
+
+  const readReport = async (taskId: string) => {
+    const { body } = await service().call('GET', `/tasks/${taskId}/report`);
+    return String(body)
+      .split('\n')
+      .filter((line) => line.includes('combinations_cut'))
+      .map((line) => JSON.parse(line));
+  };
+  const line = {
+    ...{ identifier: 'S', code: 'combinations_cut', count: 2_000 },
+    message: `relation ${id} takes the first 2,000 combinations of its values; what only others match is not found`,
+  };
+  const build = (await catalog.tasks()).find(({ name }) => name === 'relation build');
+  assert.deepEqual(await readReport(build?.id ?? ''), [line]);
+  const update = await catalog.update({ ...source, name: 'renamed' });
+  assert.deepEqual(await readReport(update.id), [line]);
+  const commit = await catalog.load(source, product('T', 'Targets', { A: 'v1' }));
+  assert.deepEqual(await readReport(commit.id), [line]);
+});
+
+test('a relation that begins to use a table while that changes is built (§12.9 rule 3)', {
+  ...embeddedOnly('a statement here stands for what another process does'),
+}, async () => {
+  const catalog = await createCameras();
+  await onTables(catalog, 'POST', { body: MOUNTS });
+  const [{ table: _, ...equal } = { table: '' }] = FITS.match;
+  const { id, ...definition } = await catalog.relate({ ...FITS, match: [equal] });
+  const { store } = service();
+  const file = new DatabaseSync(join(store.dataDir, 'catalogs', `${catalog.projectId}.db`));
+  file.exec('begin immediate');
+  const put = onTables(catalog, 'PUT /lens-mounts', { body: { ...MOUNTS, pairs: [['Sony E', 'Canon EF']] } });
+  await delay(WAITING_MS);
+  const changed = JSON.stringify({ ...definition, match: FITS.match });
+  file.prepare('update relation set definition = ? where id = ?').run(changed, id);
+  file.exec('commit');
+  file.close();
+  assert.equal((await put).status, 200);
+  await catalog.settled();
+  assert.equal((await catalog.read(id)).state, 'ready');
+  assert.deepEqual((await catalog.related('C1', id))?.groups.flat(), ['L1', 'L3']);
 });
 
 test('an export of relations carries the tables that they name, and an import makes them (§12.9 rule 5)', async () => {

@@ -413,7 +413,10 @@ class Extraction {
         packer.endPresent({ product: id, hash, document, gains });
         return;
       }
-      const derived = derive((keys) => source.readDerivedFrom(row, keys));
+      const derived = derive(
+        (keys) => source.readDerivedFrom(row, keys),
+        (line) => report.add(line),
+      );
       packer.endFresh({ product: present?.id ?? 0, hash, document: 0 }, derived);
     };
   }

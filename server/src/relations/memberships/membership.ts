@@ -8,6 +8,7 @@ import {
   type ProductView,
   readComparable,
 } from '../../catalog/filters/filters.ts';
+import type { ReportLine } from '../../tasks/tasks.ts';
 import {
   attributeOf,
   type BoundRule,
@@ -373,6 +374,16 @@ export function isMatch(source: Membership, target: Membership, operators: reado
     return COMPARISONS[operator](Buffer.compare(Buffer.from(left, 'base64'), Buffer.from(right, 'base64')));
   });
 }
+
+/** @returns builds in which only the first combinations of a product's values count, each once */
+export const listCutBuilds = (memberships: readonly Membership[]): number[] => [
+  ...new Set(memberships.filter(({ keys }) => keys.length >= ENTRIES_PER_PRODUCT).map(({ build }) => build)),
+];
+
+export const describeCut = (identifier: string, relationId: number): ReportLine => ({
+  ...{ identifier, code: 'combinations_cut', count: ENTRIES_PER_PRODUCT },
+  message: `relation ${relationId} takes the first ${ENTRIES_PER_PRODUCT.toLocaleString('en-US')} combinations of its values; what only others match is not found`,
+});
 
 /** Memberships as they are kept beside a product's document. */
 export function packMemberships(memberships: readonly Membership[]): string {

@@ -1,6 +1,7 @@
 import type { PlacedDocument } from '../../catalog/catalog.ts';
 import type { Attribute } from '../../catalog/ontology/ontology.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
+import type { ReportLine } from '../../tasks/tasks.ts';
 import {
   type BoundRule,
   bindRule,
@@ -140,6 +141,8 @@ export interface BuildPage {
   readonly next: WalkedPlace | undefined;
   /** In percent of the documents. */
   readonly progress: number;
+  /** Of the products of which only the first combinations of values count. */
+  readonly report?: readonly ReportLine[];
 }
 
 /** The build that a relation wants. */

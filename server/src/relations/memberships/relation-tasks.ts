@@ -68,6 +68,7 @@ export function createRelationBuilds(parts: {
       const order = { relationIds, after, at: clock.now(), limit };
       const page = await store.buildPage(run.task.projectId, order);
       await run.progress(page.progress);
+      for (const line of page.report ?? []) run.report(line);
       after = page.next;
     } while (after !== undefined);
   }

@@ -97,11 +97,11 @@ const LIVE_BUILDS = sql`from relation_build b join relation r on ${own('r')} and
   where ${own('b')} and b.kind = 'rule' and (b.id = r.active_build or b.id = r.wanted_build)`;
 
 /** The rules of indexes that are complete or being built: new documents are added to both. */
-export function* listBuilds(): Program<BuildRule[]> {
-  const found = yield* rows<{ build: number; rule: string }>(
-    sql`select b.id as build, b.rule ${LIVE_BUILDS} order by b.id`,
+export function* listBuilds(): Program<(BuildRule & { readonly relationId: number })[]> {
+  const found = yield* rows<{ build: number; relationId: number; rule: string }>(
+    sql`select b.id as build, r.id as "relationId", b.rule ${LIVE_BUILDS} order by b.id`,
   );
-  return found.map(({ build, rule }) => ({ build, bound: JSON.parse(rule) }));
+  return found.map(({ build, relationId, rule }) => ({ build, relationId, bound: JSON.parse(rule) }));
 }
 
 /** Numbers instead of the revision: a build that is no longer needed raises none, but is no longer derived. */
@@ -178,7 +178,7 @@ export interface SavedTable {
 
 /**
  * Creates or replaces a table, and binds the relations that name it anew.
- * @returns undefined when the one to be replaced is not there @throws table_exists, changed_meanwhile
+ * @returns without a table when the one to be replaced is not there @throws table_exists, changed_meanwhile
  */
 export function* saveTable(
   catalog: ChangedCatalog,

@@ -11,13 +11,17 @@ import {
   run,
   sql,
 } from '../../storage/storage.ts';
+import type { ReportLine } from '../../tasks/tasks.ts';
 import {
   type BuildOrder,
   type BuildPage,
   chooseWalked,
+  type DerivedDocument,
   derivePage,
+  describeCut,
   describePage,
   type ExtendedDocument,
+  listCutBuilds,
   Memberships,
   type PlacedRow,
   type PlannedBuild,
@@ -43,12 +47,17 @@ export interface OpenedBuilds {
 export function* openBuilds(known: OpenedBuilds | undefined): Program<OpenedBuilds> {
   const builds = yield* listBuildNumbers();
   if (known?.builds === builds) return known;
-  const memberships = new Memberships(yield* listBuilds());
+  const rules = yield* listBuilds();
+  const memberships = new Memberships(rules);
+  const relations = new Map(rules.map(({ build, relationId }) => [build, relationId]));
   const { keys } = memberships;
-  const derive: Derive = (read) => {
+  const derive: Derive = (read, report) => {
     if (memberships.isEmpty) return '';
     const product = read(keys);
-    return packDerived(product.groupIdentifier, memberships.of(product));
+    const found = memberships.of(product);
+    for (const build of listCutBuilds(found))
+      report(describeCut(product.identifier, relations.get(build) as number));
+    return packDerived(product.groupIdentifier, found);
   };
   return { builds, derive };
 }
@@ -79,8 +88,12 @@ export function* buildPage(
   const last = Math.max(...walked.map((build) => build.last));
   const page = yield* listDocuments({ from: after?.document ?? 0, last, limit });
   const rules = walked.map(({ next: build, rule }) => ({ build, bound: JSON.parse(rule) }));
-  yield* extendDocuments(extend, page, new Memberships(rules));
-  const described = describePage({ builds: rules.map(({ build }) => build), last, limit, page });
+  const derived = derivePage(page, new Memberships(rules));
+  yield* extendDocuments(extend, derived);
+  const described = {
+    ...describePage({ builds: rules.map(({ build }) => build), last, limit, page }),
+    report: yield* reportCut(derived, walked),
+  };
   if (described.next !== undefined) return described;
   for (const { relationId, next } of walked) {
     yield* run(sql`update relation set active_build = ${next} where ${own()} and id = ${relationId}`);
@@ -105,12 +118,27 @@ const listDocuments = ({ from, last, limit }: { from: number; last: number; limi
       where ${own()} and id > ${from} and id <= ${last} order by id limit ${limit}`,
   );
 
-function* extendDocuments(
-  extend: ExtendIndex,
-  page: readonly WalkedDocument[],
-  memberships: Memberships,
-): Program<void> {
-  const derived = derivePage(page, memberships);
+/** Of documents that are products'; others are there only to be restored. */
+function* reportCut(
+  derived: readonly DerivedDocument[],
+  builds: readonly PlannedBuild[],
+): Program<ReportLine[]> {
+  const cut = derived.flatMap(({ document, derived: { memberships } }) =>
+    listCutBuilds(memberships).map((build) => ({ build, id: document.id })),
+  );
+  if (cut.length === 0) return [];
+  const found = yield* rows<{ document: number; identifier: string }>(
+    sql`select document_id as document, identifier from product
+      where ${own()} and document_id ${among(cut.map(({ id }) => id))} order by id`,
+  );
+  return found.flatMap(({ document, identifier }) =>
+    builds
+      .filter(({ next }) => cut.some(({ build, id }) => id === document && build === next))
+      .map(({ relationId }) => describeCut(identifier, relationId)),
+  );
+}
+
+function* extendDocuments(extend: ExtendIndex, derived: readonly DerivedDocument[]): Program<void> {
   if (derived.length === 0) return;
   const present = yield* findMemberships(derived.map(({ document }) => document.id));
   const live = new Set((yield* listBuilds()).map(({ build }) => build));
