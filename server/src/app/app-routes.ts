@@ -1,7 +1,6 @@
 /** The list of routes: what each room serves, with the parts that they share. */
 import { apiKeyRoutes } from '../access/keys/api-key-routes.ts';
-import { sessionRoutes } from '../access/users/session-routes.ts';
-import { userRoutes } from '../access/users/user-routes.ts';
+import { sessionRoutes, userRoutes } from '../access/users/user-routes.ts';
 import { agentRoutes } from '../agents/agent-routes.ts';
 import { productRoutes } from '../catalog/browse/product-routes.ts';
 import { surveyRoutes } from '../catalog/browse/survey-routes.ts';

@@ -3,18 +3,37 @@
  * their kind. The room that owns a kind gives a record of it, which is data and plain functions; docs/decisions/0026-kinds-are-records.md
  * says how to add one. Definitions never know what a kind is for.
  */
+
 import { isDeepStrictEqual } from 'node:util';
-import type { ChosenProject } from '../kernel/caller.ts';
+import type { ChosenProject, Scope } from '../kernel/caller.ts';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
-import { type ListPage, type PageRequest, readPlace, toPage } from '../projects/projects.ts';
-import { type Base, type Chosen, type ControlTransaction, markOf, readNow } from '../storage/storage.ts';
+import {
+  type Author,
+  type Beside,
+  type Change,
+  describeChange,
+  type ListPage,
+  type PageRequest,
+  type Projects,
+  readPlace,
+  toPage,
+} from '../projects/projects.ts';
+import type { SealedColumn, Secrets } from '../storage/secrets/secrets.ts';
+import {
+  type Base,
+  type Chosen,
+  type ControlTransaction,
+  type Database,
+  markOf,
+  readNow,
+  refuseOtherState,
+  type WriteScope,
+} from '../storage/storage.ts';
 import type { Task, Tasks } from '../tasks/tasks.ts';
-import type { Store } from './definition-store.ts';
-import { createResources, type ResourceParts, type Writer } from './resources.ts';
-import type { RunPlace, RunStore } from './run-store.ts';
-import { openStored, type Sealable, type SecretPart, sealDefinition } from './stored-secrets.ts';
+import type { Rows, RunPlace, RunStore, Store } from './definition-store.ts';
 
 export {
+  createRunStore,
   createStore,
   type DueTable,
   type Found,
@@ -30,16 +49,7 @@ export {
   toDefinedColumns,
   toScopedColumns,
 } from './definition-store.ts';
-export { auditScoped, createResources, type Planned, type Writer } from './resources.ts';
-export { createRunStore } from './run-store.ts';
 export { checkSchedule, createSchedule, findNextRun, startOnce } from './schedule.ts';
-export {
-  openDefinition,
-  openStored,
-  type SecretPart,
-  sealDefinition,
-  sealedColumnOf,
-} from './stored-secrets.ts';
 
 /** A resource of a project: the definition that a person wrote, and what the service notes beside it. */
 export interface Defined<Definition, State> extends Sealable<Definition> {
@@ -277,3 +287,245 @@ export const markOfDefined = ({
 
 const refuseMore = (type: string) =>
   new ServiceError('request_invalid', `a project has at most ${MOST.toLocaleString('en')} ${type}s`);
+
+/** What of a definition is secret: sealed in a column of its own, with *** in the stored definition. */
+
+/** A definition as it is stored, with what is sealed of it. */
+interface Sealable<Definition> {
+  readonly id: number;
+  readonly projectId: number;
+  /** With *** in place of what is sealed. */
+  readonly definition: Definition;
+  /** Undefined where nothing is secret. */
+  readonly sealed: string | undefined;
+}
+
+/** How a kind finds what is secret of its definitions. */
+export interface SecretPart<Definition> {
+  readonly column: SealedColumn;
+  /** @returns the definition with *** in place of secrets */
+  mask(definition: Definition): Definition;
+  /** @returns the secrets, undefined where there are none, or only *** */
+  pick(definition: Definition): object | undefined;
+  /** @returns the masked definition with what was picked of it */
+  restore(masked: Definition, picked: never): Definition;
+  /** @returns whether a definition that was sent needs stored secrets */
+  hasMasked(sent: Definition): boolean;
+  /** Fills in what an answer masked. @throws request_invalid where there is no value to fill in */
+  fill(sent: Definition, stored: Definition | undefined): Definition;
+}
+
+export const sealedColumnOf = (table: string): SealedColumn => ({
+  ...{ table, column: 'secrets', key: ['project_id', 'id'] },
+});
+
+const placeOf = (
+  { column }: { readonly column: SealedColumn },
+  { projectId, id }: Pick<Sealable<unknown>, 'projectId' | 'id'>,
+) => ({
+  ...{ ...column, row: [projectId, id] },
+});
+
+/** @returns the definition with its secrets. @throws secret_unreadable */
+export function openDefinition<Definition>(
+  part: SecretPart<Definition>,
+  stored: Sealable<Definition>,
+  secrets: Secrets,
+): Definition {
+  const { definition, sealed } = stored;
+  if (sealed === undefined) return definition;
+  return part.restore(definition, JSON.parse(secrets.unseal(sealed, placeOf(part, stored))) as never);
+}
+
+/**
+ * @param isNeeded whether what was sent needs the secrets
+ * @returns the definition with its secrets; masked, where they cannot be unsealed and are not needed
+ * @throws secret_unreadable
+ */
+export function openStored<Definition>(
+  part: SecretPart<Definition>,
+  stored: Sealable<Definition>,
+  { secrets, isNeeded }: { readonly secrets: Secrets; readonly isNeeded: boolean },
+): Definition {
+  try {
+    return openDefinition(part, stored, secrets);
+  } catch (error) {
+    const isUnreadable = error instanceof ServiceError && error.code === 'secret_unreadable';
+    if (!isUnreadable || isNeeded) throw error;
+    return stored.definition;
+  }
+}
+
+/** @returns the resource as it is stored. @throws secret_key_missing */
+export function sealDefinition<Definition, Resource extends Sealable<Definition>>(
+  part: SecretPart<Definition>,
+  resource: Resource,
+  secrets: Secrets,
+): Resource {
+  const picked = part.pick(resource.definition);
+  if (picked === undefined) return { ...resource, sealed: undefined };
+  const sealed = secrets.seal(JSON.stringify(picked), placeOf(part, resource));
+  return { ...resource, definition: part.mask(resource.definition), sealed };
+}
+
+/** What all kinds have in common: rows in a table, marks of their states, entries in the audit log. */
+interface Kind<Resource, Place> {
+  readonly store: Store<Resource, Place>;
+  /** What a change locks. */
+  lockOf(place: Place): WriteScope;
+  /** Names a state for `If-Match`; a kind without has no ETag. Source: docs/interface.md §7.6. */
+  markOf?(resource: Resource): string;
+  /** What the audit log says of a resource; actions begin with the type, as `pipeline.created`. */
+  audit(resource: Resource): Pick<Change, 'projectId' | 'subject'>;
+  /** The fields whose changes the audit log describes: nothing of them is secret. */
+  show(resource: Resource): object;
+}
+
+/** Of a resource with a scope: keys of its project or group see the entry. */
+export const auditScoped = (
+  subject: Change['subject'],
+  scope: Scope,
+): Pick<Change, 'projectId' | 'subject'> =>
+  scope.type === 'project'
+    ? { projectId: scope.id, subject }
+    : { subject: scope.type === 'account' ? subject : { ...subject, projectGroupId: scope.id } };
+
+/** Who changes something, and where. */
+export interface Writer<Resource, Place> {
+  readonly author: Author;
+  readonly place: Place;
+  /** Runs in the transaction of the change: writes its answer for an `Idempotency-Key`. */
+  readonly beside?: Beside<Resource> | undefined;
+}
+
+/** What a change makes of a resource. */
+export interface Planned<Resource> {
+  readonly after: Resource;
+  /** For the audit log; default: what differs. */
+  readonly details?: Change['details'];
+  /** What is answered, where it is another resource than the one that was changed. */
+  readonly answered?: Resource;
+}
+
+interface ResourceParts {
+  readonly database: Database;
+  readonly projects: Pick<Projects, 'recordChange'>;
+  /** Runs when a change is durable, before it is answered. */
+  readonly onWritten?: () => void;
+}
+
+/** The lifecycle of a kind: each change is one transaction with its entry in the audit log and its answer. */
+export function createResources<Resource extends { readonly id: number }, Place>(
+  { database, projects, onWritten }: ResourceParts,
+  kind: Kind<Resource, Place>,
+) {
+  const { store } = kind;
+
+  async function write<Result>(
+    place: Place,
+    work: (tx: ControlTransaction) => Promise<Result>,
+  ): Promise<Result> {
+    const written = await database.write(kind.lockOf(place), work);
+    onWritten?.();
+    return written;
+  }
+
+  /** @throws not_found */
+  async function get(rows: Rows, place: Place, id: number): Promise<Resource> {
+    const resource = await store.find(rows, place, id);
+    if (resource === undefined) throw new ServiceError('not_found');
+    return resource;
+  }
+
+  /** @throws not_found, changed_meanwhile */
+  async function getExpected(
+    tx: ControlTransaction,
+    place: Place,
+    { id, expected }: Chosen,
+  ): Promise<Resource> {
+    const resource = await get(tx, place, id);
+    if (kind.markOf) refuseOtherState(expected, kind.markOf(resource));
+    return resource;
+  }
+
+  /** Writes an entry of the audit log. @param what the action, behind the type */
+  function record(
+    tx: ControlTransaction,
+    author: Author,
+    {
+      what,
+      resource,
+      details,
+    }: { what: string; resource: Resource; details?: Change['details'] | undefined },
+  ): Promise<void> {
+    const { subject, projectId } = kind.audit(resource);
+    const change = { author, action: `${subject.type}.${what}`, subject };
+    return projects.recordChange(
+      { ...change, ...(projectId !== undefined && { projectId }), ...(details && { details }) },
+      tx,
+    );
+  }
+
+  return {
+    record,
+    /** @throws not_found */
+    get: (place: Place, id: number) => get(database.read, place, id),
+    /** @throws not_found */
+    getIn: get,
+
+    /** By id. @throws query_invalid */
+    async list(at: Place, page: PageRequest): Promise<ListPage<Resource>> {
+      const place = readPlace(page);
+      return toPage(await store.list(database.read, at, place), place);
+    },
+
+    /** @param insert writes the rows */
+    create: (
+      { author, place, beside }: Writer<Resource, Place>,
+      insert: (tx: ControlTransaction) => Promise<Planned<Resource>>,
+    ): Promise<Resource> =>
+      write(place, async (tx) => {
+        const { after: resource, details } = await insert(tx);
+        await record(tx, author, { what: 'created', resource, details });
+        await beside?.(tx, resource);
+        return resource;
+      }),
+
+    /**
+     * @param what the action for the audit log, as `changed`
+     * @param plan may write other rows
+     * @throws not_found, changed_meanwhile
+     */
+    change: (
+      { author, place, beside }: Writer<Resource, Place>,
+      { what, ...chosen }: Chosen & { readonly what: string },
+      plan: (tx: ControlTransaction, before: Resource) => Promise<Planned<Resource>>,
+    ): Promise<Resource> =>
+      write(place, async (tx) => {
+        const before = await getExpected(tx, place, chosen);
+        const { after, answered = after, details } = await plan(tx, before);
+        await store.update(tx, after);
+        await record(tx, author, {
+          ...{ what, resource: after },
+          details: details ?? describeChange(kind.show(before), kind.show(after)),
+        });
+        await beside?.(tx, answered);
+        return answered;
+      }),
+
+    /** @param removing refuses, or removes what belongs to the resource. @throws not_found, changed_meanwhile */
+    remove: <Result>(
+      { author, place, beside }: Writer<Resource, Place>,
+      chosen: Chosen,
+      removing: (tx: ControlTransaction, resource: Resource) => Promise<Result>,
+    ): Promise<Result> =>
+      write(place, async (tx) => {
+        const resource = await getExpected(tx, place, chosen);
+        const result = await removing(tx, resource);
+        await store.remove(tx, resource);
+        await record(tx, author, { what: 'deleted', resource });
+        await beside?.(tx, resource);
+        return result;
+      }),
+  };
+}

@@ -1,10 +1,20 @@
-import { cutText } from './cut-text.ts';
+/**
+ * An unpaired surrogate in JSON makes strict readers, such as that of PHP, refuse the whole of it: nothing is cut inside a
+ * pair, and what was sent without its other half is U+FFFD.
+ * @returns the first characters of a text, counted as the schemas count them
+ */
+export function cutText(text: string, most: number): string {
+  if (text.length <= most) return text.toWellFormed();
+  // No character takes more than two units.
+  const characters = [...text.slice(0, 2 * most)];
+  return characters.slice(0, most).join('').toWellFormed();
+}
 
 /** A value quoted in a line may be as long as a body. */
 const LINE_CHARACTERS = 1_000;
 
 /** How much of the lines is reported. */
-export interface LineBounds {
+interface LineBounds {
   readonly most: number;
   /** As JSON in UTF-8. */
   readonly bytes: number;

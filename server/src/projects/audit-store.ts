@@ -5,8 +5,15 @@ import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { padIds } from '../kernel/padded.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
-import { type ListPage, type PagePlace, type PageRequest, readPlace, toPage } from './list-page.ts';
-import { type Reach, reachesProject } from './project.ts';
+import {
+  type ListPage,
+  type PagePlace,
+  type PageRequest,
+  type Reach,
+  reachesProject,
+  readPlace,
+  toPage,
+} from './project.ts';
 import { findProject } from './project-store.ts';
 
 /** One line of the audit log. Source: docs/interface.md §14.4. */

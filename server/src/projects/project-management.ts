@@ -1,11 +1,11 @@
 import { ServiceError } from '../kernel/errors.ts';
 import type { Base, ControlTransaction, Database } from '../storage/storage.ts';
 import { type AuditLog, type Author, type Change, describeChange } from './audit-store.ts';
-import { type PageRequest, readPlace, toPage } from './list-page.ts';
 import {
   DEFAULT_SETTINGS,
   isRestorable,
   type NewProject,
+  type PageRequest,
   type Project,
   type ProjectGroup,
   type ProjectSettings,
@@ -14,6 +14,8 @@ import {
   reachesGroup,
   reachesNoGroup,
   reachesProject,
+  readPlace,
+  toPage,
 } from './project.ts';
 import * as projectStore from './project-store.ts';
 

@@ -8,7 +8,7 @@ import {
 import { listParts, type PartScope } from '../kernel/caller.ts';
 import { padIds } from '../kernel/padded.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
-import type { PagePlace } from './list-page.ts';
+import type { PagePlace } from './project.ts';
 import {
   DEFAULT_SETTINGS,
   type Project,

@@ -4,12 +4,12 @@
  * never whether a key is good: that is access. It never touches a catalog; the code that purges a project is told
  * which one.
  */
-import type { Caller, PartScope, Scope } from '../kernel/caller.ts';
+import { type Caller, type ChosenProject, originOf, type PartScope, type Scope } from '../kernel/caller.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import type { Base, ControlTransaction } from '../storage/storage.ts';
+import type { Base, ControlTransaction, Database } from '../storage/storage.ts';
 import { type AuditLog, type Author, commandAuthor, createAuditLog } from './audit-store.ts';
-import { type Project, RESTORABLE_MS, type Reach, reachesGroup } from './project.ts';
-import { createProjectChoice } from './project-choice.ts';
+import { type Project, RESTORABLE_MS, type Reach, reachesGroup, reachesProject } from './project.ts';
 import {
   createGroupManagement,
   createProjectManagement,
@@ -17,6 +17,7 @@ import {
   type ProjectManagement,
 } from './project-management.ts';
 import * as projectStore from './project-store.ts';
+import { findOnlyProject, findProject } from './project-store.ts';
 
 export {
   type Actor,
@@ -26,12 +27,17 @@ export {
   commandAuthor,
   describeChange,
 } from './audit-store.ts';
-export { type ListPage, type PagePlace, type PageRequest, readPlace, toPage } from './list-page.ts';
-export type { NewProject, Reach } from './project.ts';
-export { createShortCache } from './project-choice.ts';
+export {
+  type ListPage,
+  type NewProject,
+  type PagePlace,
+  type PageRequest,
+  type Reach,
+  readPlace,
+  toPage,
+} from './project.ts';
 export type { Beside } from './project-management.ts';
-export type { Account } from './project-store.ts';
-export { isScopeInReach } from './project-store.ts';
+export { type Account, isScopeInReach } from './project-store.ts';
 export { toWireScope, WirePartScope, WireScope } from './scope-schemas.ts';
 
 /** Runs in the transaction in which a project group or a project ceases to exist. */
@@ -39,7 +45,7 @@ type GoneListener = (tx: ControlTransaction, gone: PartScope) => Promise<void>;
 
 export type Projects = ReturnType<typeof createProjects>;
 
-export type ProjectsParts = Pick<Base, 'clock' | 'database'>;
+type ProjectsParts = Pick<Base, 'clock' | 'database'>;
 
 export function createProjects({ database, clock }: ProjectsParts) {
   const listeners: GoneListener[] = [];
@@ -140,5 +146,111 @@ function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog) 
     },
     /** By id. */
     findAccounts: (tx?: ControlTransaction) => projectStore.findAccounts(tx ?? database.read),
+  };
+}
+
+/** Projects remembered at a time: twice what an installation is planned for, at some 300 bytes each. */
+const REMEMBERED_PROJECTS = 20_000;
+
+/** On the way of every request: mostly answered from memory. */
+function createProjectChoice(database: Database, clock: Clock) {
+  const projects = createShortCache<number, Project>(clock, REMEMBERED_PROJECTS);
+  const onlyProjects = createShortCache<string, Project>(clock, REMEMBERED_PROJECTS);
+
+  /** A project is never of another account. */
+  const accounts = new Map<number, number>();
+
+  const recall = (id: number) => projects.get(id, () => findProject(database.read, id));
+
+  async function findInReach(reach: Reach, id: number): Promise<Project | undefined> {
+    const project = await recall(id);
+    return project !== undefined && project.deletedAt === null && reachesProject(reach, project)
+      ? project
+      : undefined;
+  }
+
+  async function findOnly(reach: Reach): Promise<Project | undefined> {
+    const { accountId, scope } = reach;
+    if (scope.type === 'project') return findInReach(reach, scope.id);
+    return onlyProjects.get(`${accountId} ${JSON.stringify(scope)}`, () =>
+      findOnlyProject(database.read, reach),
+    );
+  }
+
+  /** @returns what a request about this project carries */
+  function choose({ id, name, accountId }: Project, caller: Caller): ChosenProject {
+    if (accounts.size >= REMEMBERED_PROJECTS) accounts.clear();
+    accounts.set(id, accountId);
+    return { id, name, accountId, ...originOf(caller) };
+  }
+
+  return {
+    choose,
+    /** Source: docs/interface.md §4.10. @throws project_required, scope_refused */
+    async chooseProject(caller: Caller, projectId: number | undefined): Promise<ChosenProject> {
+      const project = projectId === undefined ? await findOnly(caller) : await findInReach(caller, projectId);
+      if (project === undefined)
+        throw new ServiceError(projectId === undefined ? 'project_required' : 'scope_refused');
+      return choose(project, caller);
+    },
+    /** Unknown, deleted and out of reach are alike. */
+    reachesProject: async (reach: Reach, projectId: number) =>
+      (await findInReach(reach, projectId)) !== undefined,
+    /** As they were within the last second: for answers, not for writes; also of a deleted project. @throws not_found */
+    async recallSettings(projectId: number) {
+      const project = await recall(projectId);
+      if (project === undefined) throw new ServiceError('not_found');
+      return project.settings;
+    },
+    /** The account of a project that was chosen lately; else a number that no other project has. */
+    accountOf: (projectId: number) => accounts.get(projectId) ?? -projectId,
+    /** To be called when a project was written. */
+    dropCache() {
+      projects.drop();
+      onlyProjects.drop();
+    },
+  };
+}
+
+/**
+ * Another process may have changed a row: what this one remembers of it is trusted this long and no longer.
+ */
+const MAX_AGE_MS = 1_000;
+
+/**
+ * Rows that every request needs, remembered for at most a second and dropped by the writes of this process.
+ */
+interface ShortCache<Key, Value> {
+  /** Misses are not cached, so that unknown keys cost no memory. */
+  get(key: Key, read: () => Promise<Value | undefined>): Promise<Value | undefined>;
+  drop(): void;
+}
+
+export function createShortCache<Key, Value>(clock: Clock, maxEntries: number): ShortCache<Key, Value> {
+  const entries = new Map<Key, { readonly value: Value; readonly readAt: number }>();
+  let drops = 0;
+
+  function remember(key: Key, value: Value, readAt: number): void {
+    entries.delete(key);
+    entries.set(key, { value, readAt });
+    const oldest = entries.keys().next();
+    if (entries.size > maxEntries && !oldest.done) entries.delete(oldest.value);
+  }
+
+  return {
+    async get(key, read) {
+      const now = clock.now();
+      const known = entries.get(key);
+      if (known !== undefined && now >= known.readAt && now - known.readAt < MAX_AGE_MS) return known.value;
+      const dropsBefore = drops;
+      const value = await read();
+      // A write that ended during the read has made this value old.
+      if (value !== undefined && dropsBefore === drops) remember(key, value, now);
+      return value;
+    },
+    drop() {
+      drops += 1;
+      entries.clear();
+    },
   };
 }

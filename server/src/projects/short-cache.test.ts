@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createShortCache } from './project-choice.ts';
+import { createShortCache } from './projects.ts';
 
 function counting() {
   const clock = { time: 10_000, now: () => clock.time };

@@ -6,8 +6,8 @@ import type { Caller } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Projects } from '../projects/projects.ts';
 import type { Storage } from '../storage/storage.ts';
-import { planSpan, type Span } from './series.ts';
 import type { Statistics } from './statistics.ts';
+import { planSpan, type Span } from './statistics.ts';
 
 export interface StatisticsRouteParts {
   readonly statistics: Statistics;

@@ -5,18 +5,15 @@
  * are counted by access. What a process has counted since its last write is lost when it dies.
  */
 import type { MeasuredRequest, SentRequest } from '../http/server/server.ts';
-import { isUser } from '../kernel/caller.ts';
+import { type Caller, isUser } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import type { Projects } from '../projects/projects.ts';
+import { type Actor, actorOf, type Projects } from '../projects/projects.ts';
 import type { Base, ControlTransaction, Database } from '../storage/storage.ts';
-import * as catalogStore from './catalog-count-store.ts';
-import { CatalogTally, type ProductCounts } from './catalog-tally.ts';
-import { type RecentKind, RecentRequests } from './recent-requests.ts';
-import * as requestStore from './request-count-store.ts';
-import { HOUR_SECONDS, MINUTE_SECONDS, RequestTally, WHOLE_ACCOUNT } from './request-tally.ts';
-import { type Span, sumRequests, sumSizes } from './series.ts';
+import type { CatalogCount, NotedRequest, RequestCount } from './count-store.ts';
+import * as catalogStore from './count-store.ts';
+import * as requestStore from './count-store.ts';
 
-export interface StatisticsParts extends Pick<Base, 'clock' | 'database' | 'logger'> {
+interface StatisticsParts extends Pick<Base, 'clock' | 'database' | 'logger'> {
   readonly projects: Pick<Projects, 'whenGone'>;
   /** Off the serving thread. */
   countProducts(projectId: number): Promise<number>;
@@ -150,4 +147,343 @@ function dropOld(database: Database, now: number): Promise<void> {
     await requestStore.dropRequestCounts(tx, { ...before, noted: now - NOTED_RETAINED_MS });
     await catalogStore.dropCatalogCounts(tx, before);
   });
+}
+
+/** What the server tells of an answered request. */
+interface AnsweredRequest {
+  readonly requestId: string;
+  readonly accountId: number;
+  /** 0: no key, but a session of the console. */
+  readonly apiKeyId: number;
+  readonly projectId: number | null;
+  readonly method: string;
+  /** The pattern of the route. */
+  readonly route: string;
+  readonly status: number;
+  readonly ms: number;
+  /** Whether the caller asked for something that takes long. */
+  readonly isPatient: boolean;
+}
+
+/** Source: docs/interface.md §14.7. */
+const SLOW_MS = 1_000;
+const MINUTE_SECONDS = 60;
+const HOUR_SECONDS = 3_600;
+/** The row of an account stands for all its keys and sessions. */
+const WHOLE_ACCOUNT = 0;
+
+/** Of each process between two writes; the worst are kept. */
+const MOST_NOTED = 50;
+/** Limit of unwritten keys and minutes: during a long database outage statistics are dropped. */
+const MOST_COUNTS = 50_000;
+
+/** Counts requests in memory: a write for each would cost more than most requests. */
+class RequestTally {
+  private counts = new Map<string, Mutable<RequestCount>>();
+  private noted: NotedRequest[] = [];
+
+  add(request: AnsweredRequest, now: number): void {
+    const { accountId, apiKeyId, status, ms } = request;
+    const isSlow = ms >= SLOW_MS && !request.isPatient;
+    this.count({ accountId, apiKeyId: WHOLE_ACCOUNT }, { status, ms, isSlow, now });
+    if (apiKeyId !== WHOLE_ACCOUNT) this.count({ accountId, apiKeyId }, { status, ms, isSlow, now });
+    if (isSlow || status >= 500) this.note(request, now);
+  }
+
+  private count(
+    { accountId, apiKeyId }: Pick<RequestCount, 'accountId' | 'apiKeyId'>,
+    { status, ms, isSlow, now }: { status: number; ms: number; isSlow: boolean; now: number },
+  ): void {
+    const at = now - (now % (MINUTE_SECONDS * 1000));
+    const place = `${accountId} ${apiKeyId} ${at}`;
+    let count = this.counts.get(place);
+    if (count === undefined) {
+      if (this.counts.size >= MOST_COUNTS) this.counts.clear();
+      count = {
+        accountId,
+        apiKeyId,
+        at,
+        requests: 0,
+        refused: 0,
+        limited: 0,
+        failed: 0,
+        slow: 0,
+        totalMs: 0,
+      };
+      this.counts.set(place, count);
+    }
+    count.requests += 1;
+    count.totalMs += ms;
+    if (isSlow) count.slow += 1;
+    if (status === 429) count.limited += 1;
+    else if (status >= 500) count.failed += 1;
+    else if (status >= 400) count.refused += 1;
+  }
+
+  private note({ isPatient: _, ...request }: AnsweredRequest, now: number): void {
+    this.noted.push({ ...request, at: now, ms: Math.round(request.ms) });
+    if (this.noted.length <= MOST_NOTED) return;
+    const mildest = this.noted.reduce((least, one) => (weigh(one) < weigh(least) ? one : least));
+    this.noted.splice(this.noted.indexOf(mildest), 1);
+  }
+
+  /** @returns the counts since the last call */
+  take(): { readonly counts: readonly RequestCount[]; readonly noted: readonly NotedRequest[] } {
+    const taken = { counts: [...this.counts.values()], noted: this.noted };
+    this.counts = new Map();
+    this.noted = [];
+    return taken;
+  }
+}
+
+type Mutable<Row> = { -readonly [Field in keyof Row]: Row[Field] };
+
+/** A failure weighs more than any time. */
+const weigh = ({ status, ms }: NotedRequest) => (status >= 500 ? 1e9 : 0) + ms;
+
+/** Products that a task created, changed and deleted. */
+interface ProductCounts {
+  readonly created?: number;
+  readonly changed?: number;
+  readonly deleted?: number;
+}
+
+const MINUTE_MS = 60_000;
+/** A catalog of a million products takes 50 ms to count: once a minute is often enough. */
+const COUNTED_EVERY_MS = MINUTE_MS;
+
+/** Counts in memory what happens to catalogs. */
+class CatalogTally {
+  private counts = new Map<string, Mutable<CatalogCount>>();
+  /** Catalogs whose size may have changed. */
+  private readonly toBeCounted = new Set<number>();
+  private readonly countedAt = new Map<number, number>();
+
+  addProducts(
+    projectId: number,
+    { created = 0, changed = 0, deleted = 0 }: ProductCounts,
+    now: number,
+  ): void {
+    const count = this.at(projectId, now);
+    count.created += created;
+    count.changed += changed;
+    count.deleted += deleted;
+    this.toBeCounted.add(projectId);
+  }
+
+  addTask(projectId: number, hasFailed: boolean, now: number): void {
+    const count = this.at(projectId, now);
+    count.tasks += 1;
+    if (hasFailed) count.failedTasks += 1;
+  }
+
+  noteSize(projectId: number, products: number, now: number): void {
+    this.at(projectId, now).products = products;
+  }
+
+  /** @returns catalogs to be counted now; those that were a moment ago wait. @param isLast nothing may wait */
+  takeToBeCounted(now: number, isLast: boolean): number[] {
+    for (const [projectId, at] of this.countedAt)
+      if (isLast || now - at >= COUNTED_EVERY_MS) this.countedAt.delete(projectId);
+    const due = [...this.toBeCounted].filter((projectId) => !this.countedAt.has(projectId));
+    for (const projectId of due) {
+      this.toBeCounted.delete(projectId);
+      this.countedAt.set(projectId, now);
+    }
+    return due;
+  }
+
+  /** Whether there are catalogs that are to be counted later. */
+  isWaiting(): boolean {
+    return this.toBeCounted.size > 0;
+  }
+
+  take(): CatalogCount[] {
+    const taken = [...this.counts.values()];
+    this.counts = new Map();
+    return taken;
+  }
+
+  private at(projectId: number, now: number): Mutable<CatalogCount> {
+    const at = now - (now % MINUTE_MS);
+    const place = `${projectId} ${at}`;
+    const known = this.counts.get(place);
+    if (known !== undefined) return known;
+    const nothing = { products: null, created: 0, changed: 0, deleted: 0, tasks: 0, failedTasks: 0 };
+    const added: Mutable<CatalogCount> = { projectId, at, ...nothing };
+    this.counts.set(place, added);
+    return added;
+  }
+}
+
+type RecentKind = 'failed' | 'slow';
+
+/** A request of a project that failed or was slow, with the beginning of its body. */
+interface RecentRequest extends SentRequest {
+  readonly requestId: string;
+  readonly kind: RecentKind;
+  readonly at: number;
+  readonly method: string;
+  readonly status: number;
+  readonly ms: number;
+  readonly by: Actor;
+}
+
+/** Source: docs/interface.md §14.9. A request takes up to 6 KB: 30 MB at the worst. */
+const MOST = { ofKind: 50, inAll: 5_000 };
+/** Whatever is sent there is about people and keys. */
+const NEVER_NOTED = /^\/management\/(session|owner|links|invitations|users|api-keys|webhook-endpoints)/;
+
+/** The last ones of each project, in the memory of this process. */
+class RecentRequests {
+  /** The project that was added to last is the last one. */
+  private readonly byProject = new Map<number, Record<RecentKind, RecentRequest[]>>();
+  private count = 0;
+
+  /** Requests of which no project is known are left out. */
+  add(request: MeasuredRequest, describe: () => SentRequest, at: number): void {
+    const { caller, method, status, requestId } = request;
+    const projectId = request.projectId ?? projectOf(caller);
+    if (caller === undefined || projectId === undefined || NEVER_NOTED.test(request.route)) return;
+    const kind = status >= 400 ? 'failed' : 'slow';
+    const noted = this.byProject.get(projectId) ?? { failed: [], slow: [] };
+    this.byProject.delete(projectId);
+    this.byProject.set(projectId, noted);
+    const ms = Math.round(request.seconds * 1000);
+    // Copied: a part of a text would keep all of it, which may be a URL of 128 KiB.
+    const copy = JSON.parse(JSON.stringify(describe())) as SentRequest;
+    noted[kind].push({ requestId, kind, at, method, status, ms, by: actorOf(caller), ...copy });
+    if (noted[kind].length > MOST.ofKind) noted[kind].shift();
+    else this.count += 1;
+    const [oldest] = this.byProject.keys();
+    if (oldest !== undefined && this.count > MOST.inAll) this.forget(oldest);
+  }
+
+  /** @returns newest first */
+  list(projectId: number, kind?: RecentKind): RecentRequest[] {
+    const { failed = [], slow = [] } = this.byProject.get(projectId) ?? {};
+    const chosen = kind === undefined ? [...failed, ...slow] : { failed, slow }[kind];
+    return chosen.toReversed().toSorted((a, b) => b.at - a.at);
+  }
+
+  forget(projectId: number): void {
+    const { failed = [], slow = [] } = this.byProject.get(projectId) ?? {};
+    this.count -= failed.length + slow.length;
+    this.byProject.delete(projectId);
+  }
+}
+
+/** A key of one project is refused for its rate before the project is looked for. */
+const projectOf = (caller: Caller | undefined) =>
+  caller?.scope.type === 'project' ? caller.scope.id : undefined;
+
+/** Query and result of statistics. Source: docs/interface.md §14.7. */
+
+interface RequestedSpan {
+  readonly from?: number;
+  readonly to?: number;
+  readonly step?: number;
+}
+
+export interface Span {
+  /** Whole steps of UTC. */
+  readonly from: number;
+  readonly to: number;
+  /** Of the answer. */
+  readonly stepMs: number;
+  /** Of the rows that are read: minutes or hours. */
+  readonly stepSeconds: number;
+}
+
+const DAY_MS = 24 * HOUR_SECONDS * 1000;
+/** So wide a chart shows minutes, when nothing is said. */
+const MINUTES_SHOWN_MS = 6 * HOUR_SECONDS * 1000;
+const MOST_STEPS = 2_000;
+
+/** @throws query_invalid */
+export function planSpan({ to, from, step }: RequestedSpan, now: number): Span {
+  const end = to ?? now + 1;
+  const begin = from ?? end - DAY_MS;
+  if (begin >= end) refuse('/from must be before /to');
+  const isShort = end - begin <= MINUTES_SHOWN_MS;
+  const stepMs = (step ?? (isShort ? MINUTE_SECONDS : HOUR_SECONDS)) * 1000;
+  const span = {
+    from: begin - (begin % stepMs),
+    to: Math.ceil(end / stepMs) * stepMs,
+    stepMs,
+    stepSeconds: Math.min(stepMs / 1000, HOUR_SECONDS),
+  };
+  if ((span.to - span.from) / stepMs > MOST_STEPS) {
+    refuse(`/step must be larger: from /from to /to are more than ${MOST_STEPS} steps`);
+  }
+  return span;
+}
+
+function refuse(detail: string): never {
+  throw new ServiceError('query_invalid', detail);
+}
+
+interface RequestPoint {
+  readonly at: number;
+  readonly requests: number;
+  readonly refused: number;
+  readonly limited: number;
+  readonly failed: number;
+  readonly slow: number;
+  readonly meanMs: number;
+}
+
+/** @returns a point for each step in which there was a request */
+function sumRequests(rows: readonly RequestCount[], { stepMs }: Span): RequestPoint[] {
+  const byStep = Map.groupBy(rows, ({ at }) => at - (at % stepMs));
+  return [...byStep].map(([at, counts]) => {
+    const sum = (name: keyof RequestCount) => counts.reduce((total, count) => total + count[name], 0);
+    const requests = sum('requests');
+    const [refused, limited, failed, slow] = [sum('refused'), sum('limited'), sum('failed'), sum('slow')];
+    return {
+      at,
+      requests,
+      refused,
+      limited,
+      failed,
+      slow,
+      meanMs: Math.round((sum('totalMs') / requests) * 10) / 10,
+    };
+  });
+}
+
+interface CatalogPoint extends Omit<CatalogCount, 'projectId' | 'products'> {
+  /** In all catalogs together, at the end of the step. */
+  readonly products: number;
+}
+
+/**
+ * @param before sizes at the beginning
+ * @returns a point for the beginning, and one for each step in which something happened
+ */
+function sumSizes(
+  before: ReadonlyMap<number, number>,
+  rows: readonly CatalogCount[],
+  { from, stepMs }: Span,
+): CatalogPoint[] {
+  const sizes = new Map(before);
+  const total = () => [...sizes.values()].reduce((sum, products) => sum + products, 0);
+  const byStep = Map.groupBy(rows, ({ at }) => at - (at % stepMs));
+  const nothing = { created: 0, changed: 0, deleted: 0, tasks: 0, failedTasks: 0 };
+  const first: CatalogPoint = { at: from, products: total(), ...nothing };
+  const points = [...byStep].map(([at, counts]): CatalogPoint => {
+    for (const { projectId, products } of counts) if (products !== null) sizes.set(projectId, products);
+    const sum = (name: keyof typeof nothing) => counts.reduce((all, count) => all + count[name], 0);
+    const [created, changed, deleted] = [sum('created'), sum('changed'), sum('deleted')];
+    return {
+      at,
+      products: total(),
+      created,
+      changed,
+      deleted,
+      tasks: sum('tasks'),
+      failedTasks: sum('failedTasks'),
+    };
+  });
+  return points[0]?.at === from ? points : [first, ...points];
 }

@@ -3,7 +3,9 @@
  * its own; payload files hold accepted bodies until their tasks have ended. Statements are in the `*-store.ts` of the
  * room that owns the rows. Storage does not know what a row means.
  */
-import { randomBytes } from 'node:crypto';
+
+import { createHash, randomBytes } from 'node:crypto';
+import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
@@ -23,6 +25,7 @@ import {
   tryWrites,
   watchSchema,
 } from './postgres/postgres.ts';
+import type { SqlSession } from './program.ts';
 import type { Secrets } from './secrets/secrets.ts';
 import {
   CONTROL_PRAGMAS,
@@ -31,7 +34,6 @@ import {
   openControlDatabase,
   openSqlite,
 } from './sqlite/sqlite.ts';
-import { refuseUnfinishedMove, refuseUnfinishedMoveIn } from './unfinished-move.ts';
 
 export { type ByteCache, type CacheSpace, createByteCache } from './byte-cache.ts';
 export {
@@ -48,8 +50,13 @@ export {
   tightenDataFolder,
   writeOwnFile,
 } from './data-folder.ts';
-export { type ControlTransaction, type Database, readNow, type WriteScope } from './database.ts';
-export { mayBeStored, WatchedWrite } from './lost-answers.ts';
+export {
+  type ControlSchema,
+  type ControlTransaction,
+  type Database,
+  readNow,
+  type WriteScope,
+} from './database.ts';
 export {
   type DatabaseKind,
   isNewest,
@@ -61,41 +68,35 @@ export {
   refuseNewerFiles,
 } from './migrate.ts';
 export {
+  among,
+  ask,
+  byEngine,
   type Calls,
   callsOfProject,
   callsOfState,
   callsOfThreads,
-  mapTable,
-  type Programs,
-} from './operations.ts';
-export { ask, controlRows, type Program, performOn, row, rows, run } from './program.ts';
-export type { ControlSchema } from './schema.ts';
-export {
-  among,
-  byEngine,
+  controlRows,
   deleteSome,
   insertInto,
   joined,
   listed,
   lookupJoin,
+  mapTable,
   own,
   ownKey,
   PROJECT,
+  type Program,
+  type Programs,
+  performOn,
+  row,
+  rows,
+  run,
   type Sql,
   sql,
   tabled,
   text,
-} from './sql-statement.ts';
-export { translateSqliteError } from './sqlite-errors.ts';
-export { type Chosen, type ExpectedStates, markOf, refuseOtherState } from './state-mark.ts';
-export {
-  findMoveIn,
-  findMoveRow,
-  MOVE_PROGRESS,
-  MOVE_ROW,
-  SERVICE,
-  unfinished,
-} from './unfinished-move.ts';
+} from './program.ts';
+export { mayBeStored, translateSqliteError, WatchedWrite } from './sqlite-errors.ts';
 
 /** What rooms work with, whatever they are about. */
 export interface Base {
@@ -107,7 +108,7 @@ export interface Base {
 }
 
 /** Where catalogs are; plain data, from which threads open them. */
-export type CatalogPlace =
+type CatalogPlace =
   | {
       readonly kind: 'embedded';
       readonly catalogs: string;
@@ -282,4 +283,85 @@ async function answersSoon(postgres: Postgres): Promise<boolean> {
     () => false,
   );
   return Promise.race([answered, setTimeout(ANSWER_MS, false)]);
+}
+
+/** Marks of the states that may be replaced; undefined: any. */
+export type ExpectedStates = readonly string[] | undefined;
+
+/** The resource that is to be changed, and the states in which it may be. */
+export interface Chosen<Id = number> {
+  readonly id: Id;
+  readonly expected?: ExpectedStates;
+}
+
+/** 132 bits: no two states that ever were share a mark. */
+const MARK_CHARACTERS = 22;
+
+/** @returns the same text for the same JSON; a concurrent change gives another */
+export function markOf(state: unknown): string {
+  return createHash('sha256').update(JSON.stringify(state)).digest('base64url').slice(0, MARK_CHARACTERS);
+}
+
+/**
+ * Call it in the transaction that replaces the state, so that the second of two concurrent changes sees the first.
+ * @throws changed_meanwhile
+ */
+export function refuseOtherState(expected: ExpectedStates, present: string): void {
+  if (expected === undefined || expected.includes(present)) return;
+  throw new ServiceError(
+    'changed_meanwhile',
+    `the present ETag is "${present}": read it again, and send the change with that If-Match`,
+  );
+}
+
+/** The table that `relata migrate-store` keeps in its target until the copy is verified; such a store is not served. */
+export const MOVE_PROGRESS = 'move_progress';
+
+/** Instead of a project: ids of projects begin at 1. */
+export const SERVICE = 0;
+
+/** The row of the move itself in `move_progress`; the others are of tables. */
+export const MOVE_ROW = 'move';
+
+/** @returns the identity of the store that is moved to this data folder */
+export function findMoveIn(control: DatabaseSync): { identity: string; isCompared: boolean } | undefined {
+  if (!hasProgress(control)) return undefined;
+  const row = control
+    .prepare(`select place as identity, is_done as isCompared from ${MOVE_PROGRESS} where table_name = ?`)
+    .get(MOVE_ROW);
+  return row && { identity: String(row.identity), isCompared: row.isCompared === 1 };
+}
+
+const hasProgress = (database: DatabaseSync): boolean =>
+  database.prepare("select 1 from sqlite_schema where type = 'table' and name = ?").get(MOVE_PROGRESS) !==
+  undefined;
+
+/** Takes a session, so that the service can call it too. @returns the identity of the store that is moved to the database */
+export async function findMoveRow(
+  postgres: SqlSession,
+): Promise<{ identity: string; isCompared: boolean } | undefined> {
+  const [table] = await postgres.rows<{ name: string | null }>('select to_regclass($1)::text as name', [
+    MOVE_PROGRESS,
+  ]);
+  if (!table?.name) return undefined;
+  const [row] = await postgres.rows<{ identity: string; isCompared: number }>(
+    `select place as identity, is_done as "isCompared" from ${MOVE_PROGRESS} where project_id = $1 and table_name = $2`,
+    [SERVICE, MOVE_ROW],
+  );
+  return row && { identity: row.identity, isCompared: row.isCompared === 1 };
+}
+
+export const unfinished = (name: string): Error =>
+  new Error(
+    `${name} holds a part of a store that is moved to it: run relata migrate-store again until it has ended, or empty it`,
+  );
+
+/** Called before serving a database. @throws Error when it is the target of a move that has not ended */
+export async function refuseUnfinishedMove(postgres: SqlSession): Promise<void> {
+  if ((await findMoveRow(postgres)) !== undefined) throw unfinished('The database');
+}
+
+/** The same for a data folder, by its control database. */
+export function refuseUnfinishedMoveIn(control: DatabaseSync): void {
+  if (findMoveIn(control) !== undefined) throw unfinished('The data directory');
 }

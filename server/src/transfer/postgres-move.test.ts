@@ -12,7 +12,7 @@ import { fillDataFolder, readStoredRows } from '../../test/support/stored-rows.t
 import { findServer } from '../../test/support/test-store.ts';
 import { lockDataFolder } from '../storage/data-folder.ts';
 import { openPostgres } from '../storage/postgres/connections.ts';
-import { MOVE_PROGRESS, refuseUnfinishedMove, refuseUnfinishedMoveIn } from '../storage/unfinished-move.ts';
+import { MOVE_PROGRESS, refuseUnfinishedMove, refuseUnfinishedMoveIn } from '../storage/storage.ts';
 import { type MoveOptions, type MoveProgress, moveStore } from './move.ts';
 import { describeMove, listUnknown, NOT_MOVED } from './move-tables.ts';
 

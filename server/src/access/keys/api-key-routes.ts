@@ -1,4 +1,5 @@
-import { DoneAnswer, done, ProjectQuery } from '../../http/answers/answers.ts';
+import { Type } from 'typebox';
+import { DoneAnswer, done, Name, orNull, ProjectQuery } from '../../http/answers/answers.ts';
 import {
   answerAs,
   inReach,
@@ -7,10 +8,111 @@ import {
   serve,
   serveKind,
 } from '../../http/server/server.ts';
-import type { Projects, Reach } from '../../projects/projects.ts';
+import { type Projects, type Reach, toWireScope, WireScope } from '../../projects/projects.ts';
 import type { Access } from '../access.ts';
 import type { ApiKey } from './api-key.ts';
-import * as schemas from './api-key-schemas.ts';
+import type { MadeKey } from './keys.ts';
+
+/** Not that of http: instants that are also sent get bounds. */
+const Instant = Type.Integer({ description: 'epoch milliseconds' });
+const OptionalInstant = orNull(Instant);
+const AccessWord = Type.Union([Type.Literal('read'), Type.Literal('write'), Type.Literal('manage')], {
+  description:
+    'read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows',
+});
+
+/** A million a minute is beyond what a process serves, so a larger limit would mean none. */
+const RateLimit = Type.Object(
+  { requestsPerMinute: Type.Integer({ minimum: 1, maximum: 1_000_000 }) },
+  { additionalProperties: false },
+);
+
+const wireKeyFields = {
+  id: Type.Integer(),
+  name: Type.String(),
+  scope: WireScope,
+  access: AccessWord,
+  firstCharacters: Type.String({ description: 'of the value, to tell keys apart' }),
+  createdAt: Instant,
+  lastUsedAt: OptionalInstant,
+  usedInUrlAt: orNull(Instant, 'last use by the deprecated ?apiKey='),
+  expiresAt: OptionalInstant,
+  rateLimit: orNull(RateLimit),
+  createdBy: Type.Object({
+    type: Type.Union([Type.Literal('key'), Type.Literal('user'), Type.Literal('command')]),
+    id: orNull(Type.Integer()),
+    name: Type.String(),
+  }),
+};
+
+/** Source: docs/interface.md §5.2 rule 3. */
+const WireApiKey = Type.Object(wireKeyFields, { title: 'ApiKey' });
+
+/** Source: docs/interface.md §14.2 rules 6 and 7. */
+const WireMadeKey = Type.Object(
+  {
+    ...wireKeyFields,
+    key: Type.Optional(
+      Type.String({ description: 'the value: shown once, so a repetition by Idempotency-Key has none' }),
+    ),
+  },
+  { title: 'NewApiKey' },
+);
+
+const NewApiKey = Type.Object(
+  {
+    name: Name,
+    scope: WireScope,
+    access: Type.Optional(AccessWord),
+    rateLimit: Type.Optional(orNull(RateLimit)),
+    expiresAt: Type.Optional(OptionalInstant),
+  },
+  { additionalProperties: false },
+);
+
+const ApiKeyChange = Type.Object(
+  {
+    name: Type.Optional(Name),
+    access: Type.Optional(AccessWord),
+    rateLimit: Type.Optional(orNull(RateLimit, 'null: no limit')),
+    expiresAt: Type.Optional(orNull(Instant, 'null: never')),
+  },
+  { additionalProperties: false },
+);
+
+const KeyRotation = Type.Object(
+  {
+    overlapSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 604_800,
+        default: 0,
+        description: 'for so long the old value works too',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+function toWireKey(key: ApiKey) {
+  return {
+    id: key.id,
+    name: key.name,
+    scope: toWireScope(key.scope),
+    access: key.access,
+    firstCharacters: key.firstCharacters,
+    createdAt: key.createdAt,
+    lastUsedAt: key.lastUsedAt,
+    usedInUrlAt: key.usedInUrlAt,
+    expiresAt: key.expiresAt,
+    rateLimit: key.requestsPerMinute === null ? null : { requestsPerMinute: key.requestsPerMinute },
+    createdBy: key.createdBy,
+  };
+}
+
+function toWireMadeKey(key: MadeKey) {
+  return { ...toWireKey(key), key: key.value };
+}
 
 interface ApiKeyRouteParts extends Pick<RouteTools, 'answerOnce'> {
   readonly access: Access;
@@ -39,19 +141,19 @@ export const apiKeyRoutes =
 
     const keys = serveKind<ApiKey, Reach>(server, {
       ...{ ...inReach, path: '/management/api-keys', tags: ['Management'], answerOnce },
-      answer: answerAs(schemas.WireApiKey, schemas.toWireKey),
+      answer: answerAs(WireApiKey, toWireKey),
     });
-    const made = answerAs(schemas.WireMadeKey, schemas.toWireMadeKey);
+    const made = answerAs(WireMadeKey, toWireMadeKey);
     keys.list({ summary: 'List API keys', list: access.listKeys });
     keys.create({
       summary: 'Create an API key',
       description: `A key creates keys of its own scope or below, with no more access, no higher rate limit and no later end than its own. ${onlyOnce}`,
-      ...{ body: schemas.NewApiKey, made },
+      ...{ body: NewApiKey, made },
       create: ({ author, beside }, sent) => access.createKey(author, sent, beside),
     });
     keys.read({ summary: 'Read an API key', get: access.getKey });
     keys.change({
-      ...{ method: 'PATCH', summary: 'Change an API key', body: schemas.ApiKeyChange },
+      ...{ method: 'PATCH', summary: 'Change an API key', body: ApiKeyChange },
       change: ({ author, beside }, { id }, sent) => access.changeKey(author, { ...sent, id }, beside),
     });
     keys.remove({
@@ -61,7 +163,7 @@ export const apiKeyRoutes =
     keys.change({
       ...{ method: 'POST', below: '/rotate', summary: 'Rotate an API key' },
       description: `Makes a new key with the same properties; the old one ends after the overlap. ${onlyOnce}`,
-      ...{ body: schemas.KeyRotation, made },
+      ...{ body: KeyRotation, made },
       change: ({ author, beside }, { id }, { overlapSeconds = 0 }) =>
         access.rotateKey(author, { id, overlapSeconds }, beside),
     });

@@ -3,8 +3,410 @@
  * Never knows a password or a session.
  */
 
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { auditScoped, createResources, type Planned } from '../../definitions/definitions.ts';
+import type { PresentedKey, RateState } from '../../http/guards/guards.ts';
+import type { KeyCaller, Scope } from '../../kernel/caller.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import {
+  type Author,
+  actorOf,
+  type Beside,
+  createShortCache,
+  type ListPage,
+  type PageRequest,
+  type Projects,
+  type Reach,
+} from '../../projects/projects.ts';
+import type { Postgres } from '../../storage/postgres/postgres.ts';
+import type { Base, ControlTransaction, Database } from '../../storage/storage.ts';
+import {
+  type ApiKey,
+  firstCharactersOf,
+  hashKeyValue,
+  isExpired,
+  isSameHash,
+  type KeyChange,
+  type KeyHash,
+  type KeyLimits,
+  makeKeyValue,
+  type NewKey,
+  planRotation,
+  refuseHigherKey,
+  refuseMoreAccess,
+  refuseWiderLimits,
+} from './api-key.ts';
+import {
+  countInWindow,
+  dropEndedWindows,
+  findKeyByHash,
+  insertKey,
+  KEYS,
+  type KeyUse,
+  type RateWindow,
+  saveUses,
+} from './api-key-store.ts';
+
 export { makeKeyValue, type NewKey } from './api-key.ts';
 export { countAccountKeys, hasAnyKey, removeKeysOf } from './api-key-store.ts';
-export { createKeyFinder } from './key-finder.ts';
-export { createKeyManagement, refuseLimited } from './key-management.ts';
-export { createLastUse } from './last-use.ts';
+
+/** Keys remembered at a time: one for each of 10,000 projects and as many more, at some 500 bytes each. */
+const REMEMBERED_KEYS = 20_000;
+
+interface FoundKey {
+  readonly hash: KeyHash;
+  readonly expiresAt: number | null;
+  readonly caller: KeyCaller;
+}
+
+interface KeyFinderParts extends Pick<Base, 'clock' | 'database'> {
+  /** Where requests are counted when other processes serve too. */
+  readonly postgres: Postgres | undefined;
+  readonly lastUse: LastUse;
+}
+
+/** On the way of every request: mostly answered from memory. */
+export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinderParts) {
+  const keys = createShortCache<KeyHash, FoundKey>(clock, REMEMBERED_KEYS);
+  /** The limits of the callers that were found; they go when their callers go. */
+  const limits = new WeakMap<KeyCaller, number>();
+  const rateLimits = createRateLimits(postgres);
+
+  async function read(hash: KeyHash): Promise<FoundKey | undefined> {
+    const found = await findKeyByHash(database.read, hash);
+    if (found === undefined) return undefined;
+    const caller = toCaller(found.key);
+    if (found.key.requestsPerMinute !== null) limits.set(caller, found.key.requestsPerMinute);
+    return { hash: found.hash, expiresAt: found.key.expiresAt, caller };
+  }
+
+  return {
+    /** @throws scope_refused when the key is unknown, deleted or expired. Source: docs/interface.md §5.1 rule 8. */
+    async findCaller({ value, inUrl }: PresentedKey): Promise<KeyCaller> {
+      const hash = hashKeyValue(value);
+      const found = await keys.get(hash, () => read(hash));
+      const now = clock.now();
+      if (found === undefined || !isSameHash(found.hash, hash) || isExpired(found, now)) {
+        throw new ServiceError('scope_refused');
+      }
+      lastUse.note({ id: found.caller.keyId, at: now, inUrlAt: inUrl ? now : null });
+      return found.caller;
+    },
+    /** @returns undefined for a key without a limit. Source: docs/interface.md §5.3. */
+    async countRequest(caller: KeyCaller): Promise<RateState | undefined> {
+      const limit = limits.get(caller);
+      return limit === undefined ? undefined : rateLimits.count(caller.keyId, limit);
+    },
+    /** Removes counts of past windows; called from time to time. */
+    dropEndedWindows: rateLimits.dropEnded,
+    /** To be called when a key was written. */
+    dropCache: () => keys.drop(),
+  };
+}
+
+function toCaller({ accountId, id, name, scope, access }: ApiKey): KeyCaller {
+  return { accountId, keyId: id, keyName: name, scope, access };
+}
+
+/** A write per request would cost a commit each; the console needs the instant to the minute at most. */
+const FLUSH_EVERY_MS = 10_000;
+
+type LastUse = ReturnType<typeof createLastUse>;
+
+/** Remembers when keys were used; the first use after a write starts the time until the next. */
+export function createLastUse(database: Database) {
+  let uses = new Map<number, KeyUse>();
+  let timer: NodeJS.Timeout | undefined;
+  let underWay: Promise<void> = Promise.resolve();
+
+  /** One write after another, so that waiting for the last one waits for all. */
+  function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    // Its own caller hears of a write that failed; this one brings its uses again.
+    underWay = underWay.catch(() => {}).then(writeUses);
+    return underWay;
+  }
+
+  async function writeUses(): Promise<void> {
+    if (uses.size === 0) return;
+    const written = uses;
+    uses = new Map();
+    try {
+      await saveUses(database, [...written.values()]);
+    } catch (error) {
+      for (const use of written.values()) keep(use);
+      throw error;
+    }
+  }
+
+  function keep(use: KeyUse): void {
+    const known = uses.get(use.id);
+    const at = Math.max(use.at, known?.at ?? 0);
+    const inUrlAt = Math.max(use.inUrlAt ?? 0, known?.inUrlAt ?? 0);
+    uses.set(use.id, { id: use.id, at, inUrlAt: inUrlAt === 0 ? null : inUrlAt });
+  }
+
+  function flushInBackground(): void {
+    // A full disk must not stop the service; unwritten uses are kept and written with the next ones.
+    flush().catch(() => {});
+  }
+
+  return {
+    note(use: KeyUse): void {
+      keep(use);
+      timer ??= setTimeout(flushInBackground, FLUSH_EVERY_MS).unref();
+    },
+    /** @returns a use that is not written yet. */
+    find: (keyId: number) => uses.get(keyId),
+    flush,
+    close: flush,
+  };
+}
+
+/** Source: docs/interface.md §5.3. */
+const WINDOW_SECONDS = 60;
+
+interface Windows {
+  count(keyId: number): Promise<RateWindow>;
+  /** Forgets windows that are over, where they do not go by themselves. */
+  dropEnded(): Promise<void>;
+}
+
+/**
+ * A window begins with a key's first request and ends 60 s later. The limit is compared here and not where it is
+ * counted, so that a changed limit holds at once, within the window that runs. Where several processes serve, they
+ * count together, in their database.
+ */
+export function createRateLimits(postgres: Postgres | undefined) {
+  const windows = postgres === undefined ? countHere() : countTogether(postgres);
+  return {
+    /** Counts one request; `remaining` is -1 when it is over the limit. */
+    async count(keyId: number, requestsPerMinute: number): Promise<RateState> {
+      const { count, msLeft } = await windows.count(keyId);
+      // A request that waited for another's count can find a window that began after it.
+      const resetSeconds = Math.min(WINDOW_SECONDS, Math.max(1, Math.ceil(msLeft / 1000)));
+      return {
+        limit: requestsPerMinute,
+        remaining: Math.max(requestsPerMinute - count, -1),
+        resetSeconds,
+      };
+    },
+    dropEnded: windows.dropEnded,
+  };
+}
+
+function countHere(): Windows {
+  const windows = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: WINDOW_SECONDS });
+  return {
+    async count(keyId) {
+      const { consumedPoints, msBeforeNext } = await windows.consume(keyId);
+      return { count: consumedPoints, msLeft: msBeforeNext };
+    },
+    dropEnded: async () => {},
+  };
+}
+
+/** Not by RateLimiterPostgres: it goes by the clock of each process, so a clock that is ahead would end the windows of others (docs/decisions/0001). */
+function countTogether(postgres: Postgres): Windows {
+  return {
+    count: (keyId) => countInWindow(postgres, { key: `key ${keyId}`, windowMs: WINDOW_SECONDS * 1000 }),
+    dropEnded: () => dropEndedWindows(postgres),
+  };
+}
+
+/** A key at the one moment at which its value is known. */
+export interface MadeKey extends ApiKey {
+  readonly value: string;
+}
+
+interface Rotation {
+  readonly id: number;
+  /** For how long the old value works beside the new one; 0 ends it at once. */
+  readonly overlapSeconds: number;
+}
+
+interface KeyManagementParts extends Pick<Base, 'clock' | 'database'> {
+  readonly projects: Projects;
+  readonly lastUse: LastUse;
+  /** Runs after a key was written. */
+  readonly onWritten: () => void;
+}
+
+/** A key reaches the keys of its own scope and below; any other is not_found. Source: docs/interface.md §5.2, §14.2. */
+export function createKeyManagement(parts: KeyManagementParts) {
+  const { clock, projects, lastUse } = parts;
+  const keys = createResources<ApiKey, Reach>(parts, {
+    store: KEYS,
+    lockOf: () => 'all',
+    audit: ({ id, name, scope }) => auditScoped({ type: 'api-key', id, name }, scope),
+    show: ({ lastUsedAt, usedInUrlAt, ...key }) => key,
+  });
+
+  /** Every refusal of a new key that depends on its author is made before. */
+  async function insertMade(
+    tx: ControlTransaction,
+    author: Author,
+    given: Pick<ApiKey, 'name' | 'scope' | 'access' | 'expiresAt' | 'requestsPerMinute'> & {
+      readonly value: string;
+    },
+  ): Promise<ApiKey> {
+    const { value, name, scope, access, expiresAt, requestsPerMinute } = given;
+    const key = {
+      ...{ accountId: author.accountId, name, scope, access, expiresAt, requestsPerMinute },
+      ...{ firstCharacters: firstCharactersOf(value), createdAt: clock.now(), createdBy: actorOf(author) },
+      ...{ lastUsedAt: null, usedInUrlAt: null, rotatedTo: null },
+    };
+    return insertKey(tx, key, hashKeyValue(value));
+  }
+
+  async function insertNew(
+    tx: ControlTransaction,
+    author: Author,
+    {
+      name,
+      scope,
+      access = 'manage',
+      expiresAt = null,
+      rateLimit,
+      value,
+    }: NewKey & { readonly value: string },
+  ): Promise<Planned<ApiKey>> {
+    if (expiresAt !== null && expiresAt <= clock.now())
+      throw new ServiceError('request_invalid', '/expiresAt must be an instant to come');
+    const details = { scope, access, expiresAt, requestsPerMinute: rateLimit?.requestsPerMinute ?? null };
+    return { after: await insertMade(tx, author, { ...details, name, value }), details };
+  }
+
+  return {
+    async listKeys(reach: Reach, request: PageRequest): Promise<ListPage<ApiKey>> {
+      const page = await keys.list(reach, request);
+      return { ...page, items: page.items.map((key) => withLatestUse(key, lastUse)) };
+    },
+
+    /** @throws not_found */
+    getKey: async (reach: Reach, id: number): Promise<ApiKey> =>
+      withLatestUse(await keys.get(reach, id), lastUse),
+
+    /** Adds a key within a transaction, with a value that was chosen elsewhere. The scope is taken as it is. */
+    async addKey(tx: ControlTransaction, author: Author, given: NewKey & { value: string }): Promise<void> {
+      const { after: resource, details } = await insertNew(tx, author, given);
+      await keys.record(tx, author, { what: 'created', resource, details });
+    },
+
+    /** @throws key_beyond_own, request_invalid */
+    async createKey(author: Author, given: NewKey, beside?: Beside<ApiKey>): Promise<MadeKey> {
+      await refuseBeyond(projects, author, given);
+      const value = makeKeyValue();
+      const key = await keys.create({ author, place: author, beside }, async (tx) => {
+        const { expiresAt = null, rateLimit } = given;
+        await refuseWider(tx, author, { expiresAt, requestsPerMinute: rateLimit?.requestsPerMinute ?? null });
+        return insertNew(tx, author, { ...given, value });
+      });
+      return { ...key, value };
+    },
+
+    /** @throws not_found, key_beyond_own */
+    changeKey: (
+      author: Author,
+      { id, rateLimit, ...change }: KeyChange,
+      beside?: Beside<ApiKey>,
+    ): Promise<ApiKey> =>
+      keys.change({ author, place: author, beside }, { id, what: 'changed' }, async (tx, before) => {
+        refuseHigherKey(author, before);
+        refuseMoreAccess(author.access, change.access ?? before.access);
+        const requestsPerMinute =
+          rateLimit === undefined ? before.requestsPerMinute : (rateLimit?.requestsPerMinute ?? null);
+        const changed = { ...before, ...change, requestsPerMinute };
+        await refuseWider(tx, author, listChanged(before, changed));
+        return { after: withLatestUse(changed, lastUse) };
+      }),
+
+    /** Refused from the moment this returns. @throws not_found */
+    deleteKey: (author: Author, id: number, beside?: Beside<ApiKey>): Promise<void> =>
+      keys.remove({ author, place: author, beside }, { id }, async (_, key) => refuseHigherKey(author, key)),
+
+    /** @returns the new key with the properties of the old. @throws not_found, key_beyond_own, request_invalid */
+    async rotateKey(
+      author: Author,
+      { id, overlapSeconds }: Rotation,
+      beside?: Beside<ApiKey>,
+    ): Promise<MadeKey> {
+      const value = makeKeyValue();
+      const made = await keys.change(
+        { author, place: author, beside },
+        { id, what: 'rotated' },
+        async (tx, old) => {
+          refuseHigherKey(author, old);
+          await refuseWider(tx, author, old);
+          const expiresAt = planRotation(old, clock.now(), overlapSeconds);
+          const answered = await insertMade(tx, author, { ...old, value });
+          const details = { rotatedTo: answered.id, oldValueEndsAt: expiresAt };
+          return { after: { ...old, expiresAt, rotatedTo: answered.id }, details, answered };
+        },
+      );
+      return { ...made, value };
+    },
+  };
+}
+
+/** A scope that does not exist and one out of reach answer alike. @throws key_beyond_own */
+async function refuseBeyond(
+  projects: Projects,
+  author: Author,
+  { scope, access = 'manage' }: NewKey,
+): Promise<void> {
+  refuseHigherKey(author, { scope, access });
+  if (await projects.reachesScope(author, scope)) return;
+  throw new ServiceError('key_beyond_own', `/scope ${describeScope(scope)} is not within reach`);
+}
+
+/** In the transaction that writes the key: the own limits may just have been narrowed. @throws key_beyond_own, scope_refused */
+async function refuseWider(
+  tx: ControlTransaction,
+  author: Author,
+  requested: Partial<KeyLimits>,
+): Promise<void> {
+  // Users and commands have no limits.
+  if (!('keyId' in author)) return;
+  const own = await KEYS.find(tx, author, author.keyId);
+  // Deleted since it was found.
+  if (own === undefined) throw new ServiceError('scope_refused');
+  refuseWiderLimits(own, { ...own, ...requested });
+}
+
+/**
+ * Users have neither a rate limit nor an end: a key that has one of them would leave it behind by making a user.
+ * @throws key_beyond_own, scope_refused
+ */
+export async function refuseLimited(tx: ControlTransaction, author: Author): Promise<void> {
+  if (!('keyId' in author)) return;
+  const own = await KEYS.find(tx, author, author.keyId);
+  if (own === undefined) throw new ServiceError('scope_refused');
+  if (own.requestsPerMinute === null && own.expiresAt === null) return;
+  throw new ServiceError(
+    'key_beyond_own',
+    'a key with a rate limit or an end makes no users, who have neither: use a key without, or an owner',
+  );
+}
+
+/** @returns those that a change touches: a key that has more already may be renamed */
+function listChanged(before: KeyLimits, after: KeyLimits): Partial<KeyLimits> {
+  return {
+    ...(before.expiresAt !== after.expiresAt && { expiresAt: after.expiresAt }),
+    ...(before.requestsPerMinute !== after.requestsPerMinute && {
+      requestsPerMinute: after.requestsPerMinute,
+    }),
+  };
+}
+
+function describeScope(scope: Scope): string {
+  return scope.type === 'account' ? 'account' : `${scope.type} ${scope.id}`;
+}
+
+/** Last uses are written only every few seconds; lists must show them at once. */
+function withLatestUse(key: ApiKey, lastUse: LastUse): ApiKey {
+  const use = lastUse.find(key.id);
+  if (use === undefined) return key;
+  return { ...key, lastUsedAt: use.at, usedInUrlAt: use.inUrlAt ?? key.usedInUrlAt };
+}

@@ -1,9 +1,582 @@
-import { answerAs, inReach, type Routes, type RouteTools, serveKind } from '../../http/server/server.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import {
+  DoneAnswer,
+  done,
+  Id,
+  Instant,
+  ListQuery,
+  Name,
+  orNull,
+  pageOf,
+} from '../../http/answers/answers.ts';
+import { csrfTokenOf, type SessionCookie } from '../../http/guards/guards.ts';
+import {
+  answerAs,
+  inReach,
+  type Routes,
+  type RouteTools,
+  serve,
+  serveKind,
+  serveOnce,
+} from '../../http/server/server.ts';
 import type { Caller } from '../../kernel/caller.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import { type Account, WirePartScope } from '../../projects/projects.ts';
 import type { Access } from '../access.ts';
-import { invitationUrl, type User } from './user.ts';
-import * as schemas from './user-schemas.ts';
+import type { OpenedSession, Visitor } from './console-session.ts';
+import { ALGORITHMS, type PasskeyChallenge } from './passkeys.ts';
+import type { ConsoleSession, Passkey } from './sign-in-store.ts';
+import { consoleUrl, invitationUrl, originOf, type User, userOf } from './user.ts';
 import type { Invitation } from './user-store.ts';
+
+/** Mail servers take 254 characters; only a mail shows whether an address is good. */
+const Email = Type.String({
+  minLength: 3,
+  maxLength: 254,
+  pattern: '^[^\\s\\u0000-\\u001f@]+@[^\\s\\u0000-\\u001f@]+$',
+  description: 'upper and lower case are alike',
+});
+const Token = Type.String({ minLength: 1, maxLength: 255, description: 'the last part of the link' });
+const RoleWord = Type.Union(
+  [Type.Literal('owner'), Type.Literal('editor'), Type.Literal('viewer'), Type.Literal('none')],
+  {
+    description:
+      'owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles`',
+  },
+);
+/** More would be a group of their own; each request of the user reads them. */
+const PART_ROLES = 100;
+const WirePartRole = Type.Object(
+  { scope: WirePartScope, role: Type.Union([Type.Literal('editor'), Type.Literal('viewer')]) },
+  { additionalProperties: false },
+);
+const description = 'what the user may do in project groups and projects, whatever `role` is';
+const PartRoles = Type.Array(WirePartRole, { description });
+const NewPartRoles = Type.Array(WirePartRole, { maxItems: PART_ROLES, description });
+/** An upper limit, so that no caller can make the service hash megabytes. */
+const KnownPassword = Type.String({ minLength: 1, maxLength: 256 });
+/** Source: docs/interface.md §5.6 rule 4. */
+const NewPassword = Type.String({ minLength: 12, maxLength: 256 });
+const closed = { additionalProperties: false } as const;
+
+const Credentials = Type.Object(
+  { email: Type.String({ maxLength: 1000, pattern: '^[^\\u0000]*$' }), password: KnownPassword },
+  closed,
+);
+const PasswordChange = Type.Object({ current: KnownPassword, new: NewPassword }, closed);
+const NewOwner = Type.Object({ token: Token, email: Email, name: Name, password: NewPassword }, closed);
+const InvitationAcceptance = Type.Object({ token: Token, name: Name, password: NewPassword }, closed);
+const LinkToken = Type.Object({ token: Token }, closed);
+const FoundLink = Type.Object({
+  type: Type.Union([Type.Literal('owner'), Type.Literal('invitation')]),
+  role: RoleWord,
+  expiresAt: Instant,
+  email: Type.Optional(Type.String({ description: 'of an invitation' })),
+});
+const NewInvitation = Type.Object(
+  { email: Email, role: RoleWord, roles: Type.Optional(NewPartRoles) },
+  closed,
+);
+const UserChange = Type.Partial(Type.Object({ name: Name, role: RoleWord, roles: NewPartRoles }), closed);
+const UserParams = Type.Object({ id: Id });
+const SignOutQuery = Type.Object({
+  others: Type.Optional(Type.Boolean({ description: 'true: this session goes on' })),
+});
+
+const SignsInWith = Type.Union([Type.Literal('password'), Type.Literal('company-account')]);
+
+/** Long enough for what any provider sends back. */
+const CompanyReturn = Type.Object(
+  {
+    query: Type.String({
+      maxLength: 8_192,
+      description: 'with which the browser came back to /console/, without the question mark',
+    }),
+  },
+  closed,
+);
+
+const SignInWays = Type.Object(
+  {
+    companyAccount: orNull(
+      Type.Object({ name: Type.String() }),
+      'the provider of the company; null: people sign in with passwords alone',
+    ),
+  },
+  { title: 'SignInWays' },
+);
+
+const CompanySignInStart = Type.Object({
+  url: Type.String({ description: 'where the browser goes' }),
+});
+
+const SignedOut = Type.Object({
+  status: Type.Literal('success'),
+  providerSignOutUrl: Type.Optional(
+    Type.String({ description: 'where a user with a company account signs out there too' }),
+  ),
+});
+
+/** Source: docs/interface.md §5.6 rule 3. */
+const SignedIn = Type.Object(
+  {
+    user: Type.Object({
+      id: Type.Integer(),
+      email: Type.String(),
+      name: Type.String(),
+      role: RoleWord,
+      roles: PartRoles,
+      signsInWith: SignsInWith,
+    }),
+    account: Type.Object({ id: Type.Integer(), name: Type.String() }),
+    csrfToken: Type.String({ description: 'for the header `X-CSRF-Token`' }),
+  },
+  { title: 'SignedIn' },
+);
+
+const WireSession = Type.Object(
+  {
+    id: Type.Integer(),
+    isCurrent: Type.Boolean({ description: 'the session of this request' }),
+    createdAt: Instant,
+    usedAt: Type.Integer({ description: 'epoch milliseconds, to the minute' }),
+    expiresAt: Instant,
+    address: orNull(Type.String(), 'the network address that signed in; null: not known'),
+    userAgent: orNull(Type.String(), 'how the browser names itself, at most 255 characters; null: not known'),
+  },
+  { title: 'ConsoleSession' },
+);
+
+const SessionPage = pageOf(WireSession);
+
+const WireUser = Type.Object(
+  {
+    id: Type.Integer(),
+    email: Type.String(),
+    name: Type.String(),
+    role: RoleWord,
+    roles: PartRoles,
+    createdAt: Instant,
+    signedInAt: orNull(Instant, 'the last time'),
+    signsInWith: SignsInWith,
+    passkeys: Type.Integer({ description: 'how many' }),
+  },
+  { title: 'User' },
+);
+
+const wireInvitationFields = {
+  id: Type.Integer(),
+  email: Type.String(),
+  role: RoleWord,
+  roles: PartRoles,
+  createdAt: Instant,
+  createdBy: Type.Object({
+    type: Type.Union([Type.Literal('key'), Type.Literal('user'), Type.Literal('command')]),
+    id: orNull(Type.Integer()),
+    name: Type.String(),
+  }),
+  expiresAt: Instant,
+};
+
+const WireInvitation = Type.Object(wireInvitationFields, { title: 'Invitation' });
+
+const WireMadeInvitation = Type.Object(
+  {
+    ...wireInvitationFields,
+    link: Type.Optional(
+      Type.String({
+        description: 'to be passed on: shown once, so a repetition by Idempotency-Key has none',
+      }),
+    ),
+  },
+  { title: 'NewInvitation' },
+);
+
+function toSignedIn({ user, account }: { user: User; account: Account }, csrfToken: string) {
+  const { id, email, name, role, roles, signsInWith } = user;
+  return {
+    user: { id, email, name, role, roles: [...roles], signsInWith },
+    account: { id: account.id, name: account.name },
+    csrfToken,
+  };
+}
+
+function toWireSession(session: ConsoleSession, currentId: number) {
+  const { id, createdAt, usedAt, expiresAt, address, userAgent } = session;
+  return { id, isCurrent: id === currentId, createdAt, usedAt, expiresAt, address, userAgent };
+}
+
+function toWireUser({ id, email, name, role, roles, ...user }: User) {
+  const { createdAt, signedInAt, signsInWith, passkeys } = user;
+  return { id, email, name, role, roles: [...roles], createdAt, signedInAt, signsInWith, passkeys };
+}
+
+function toWireInvitation({ id, email, role, roles, createdAt, createdBy, expiresAt }: Invitation) {
+  return { id, email, role, roles: [...roles], createdAt, createdBy, expiresAt };
+}
+
+/** Web Authentication, Level 3, §5.1: at most 1,023 bytes. */
+const CredentialId = Type.String({ minLength: 1, maxLength: 1_364, pattern: '^[\\w-]+$' });
+const bytes = (maxLength: number) =>
+  Type.String({ minLength: 1, maxLength, pattern: '^[\\w-]+$', description: 'base64url' });
+const Transports = Type.Array(Type.String({ minLength: 1, maxLength: 32 }), { maxItems: 10 });
+const Descriptors = Type.Array(
+  Type.Object({ id: Type.String(), type: Type.Literal('public-key'), transports: Type.Array(Type.String()) }),
+);
+const Challenge = Type.String({ description: 'good once, for 5 minutes' });
+const Timeout = Type.Integer({ description: 'milliseconds' });
+const TIMEOUT_MS = 120_000;
+
+/** As `PublicKeyCredentialRequestOptionsJSON` of Web Authentication. */
+const PasskeyRequired = Type.Object(
+  {
+    passkey: Type.Object({
+      challenge: Challenge,
+      rpId: Type.String(),
+      timeout: Timeout,
+      userVerification: Type.Literal('discouraged'),
+      allowCredentials: Descriptors,
+    }),
+  },
+  { title: 'PasskeyWanted', description: 'the password was right, and a passkey is asked for as well' },
+);
+
+/** As `PublicKeyCredentialCreationOptionsJSON` of Web Authentication. */
+const PasskeyOptions = Type.Object(
+  {
+    challenge: Challenge,
+    rp: Type.Object({ id: Type.String(), name: Type.String() }),
+    user: Type.Object({ id: Type.String(), name: Type.String(), displayName: Type.String() }),
+    pubKeyCredParams: Type.Array(Type.Object({ type: Type.Literal('public-key'), alg: Type.Integer() })),
+    timeout: Timeout,
+    attestation: Type.Literal('none'),
+    authenticatorSelection: Type.Object({
+      residentKey: Type.Literal('discouraged'),
+      userVerification: Type.Literal('discouraged'),
+    }),
+    excludeCredentials: Descriptors,
+  },
+  { title: 'PasskeyOptions' },
+);
+
+const NewPasskey = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' }),
+    id: CredentialId,
+    clientDataJSON: bytes(4_096),
+    attestationObject: bytes(16_384),
+    transports: Type.Optional(Transports),
+  },
+  closed,
+);
+
+const PasskeySignature = Type.Object(
+  {
+    id: CredentialId,
+    clientDataJSON: bytes(4_096),
+    authenticatorData: bytes(4_096),
+    signature: bytes(2_048),
+  },
+  closed,
+);
+
+const WirePasskey = Type.Object(
+  {
+    id: Type.Integer(),
+    name: Type.String(),
+    host: Type.String({ description: 'where it was added; browsers use it nowhere else' }),
+    createdAt: Instant,
+    usedAt: orNull(Instant, 'the last sign-in with it'),
+  },
+  { title: 'Passkey' },
+);
+const PasskeyList = Type.Object({ items: Type.Array(WirePasskey) });
+
+const toWirePasskey = ({ id, name, host, createdAt, usedAt }: Passkey) => ({
+  ...{ id, name, host, createdAt, usedAt },
+});
+
+const describe = ({ passkeys }: PasskeyChallenge) =>
+  passkeys.map(({ credentialId: id, transports }) => ({
+    ...{ id, type: 'public-key' as const, transports: [...transports] },
+  }));
+
+const toPasskeyRequired = (begun: PasskeyChallenge) => ({
+  passkey: {
+    ...{ challenge: begun.challenge, rpId: begun.host, timeout: TIMEOUT_MS },
+    ...{ userVerification: 'discouraged' as const, allowCredentials: describe(begun) },
+  },
+});
+
+const toOptions = (begun: PasskeyChallenge, { id, name }: { id: number; name: string }) => ({
+  challenge: begun.challenge,
+  rp: { id: begun.host, name: 'Relata' },
+  user: { id: Buffer.from(`user ${id}`).toString('base64url'), name, displayName: name },
+  pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: 'public-key' as const, alg })),
+  timeout: TIMEOUT_MS,
+  attestation: 'none' as const,
+  authenticatorSelection: { residentKey: 'discouraged' as const, userVerification: 'discouraged' as const },
+  excludeCredentials: describe(begun),
+});
+
+interface SessionRouteParts extends RouteTools {
+  readonly access: Access;
+  readonly cookie: SessionCookie;
+  /** Holds what an attempt is recognised by, until the browser comes back from the provider. */
+  readonly attemptCookie: SessionCookie;
+}
+
+/** 16 KiB hold the longest of each field, escaped: more would be memory that strangers can occupy. */
+const open = { guard: 'sign-in', maxBodyMib: 1 / 64 } as const;
+/** Signing in and out is for every role. */
+const own = { guard: 'session', role: 'viewer' } as const;
+const tags = ['Sign in'];
+const about = { config: own, tags };
+/** As long as a sign-in at the provider may take, with a second factor. */
+const ATTEMPT_SECONDS = 600;
+
+/** Source: docs/interface.md §5.6 to §5.8. */
+export const sessionRoutes =
+  (parts: SessionRouteParts): Routes =>
+  (server) => {
+    const { access, cookie, attemptCookie, findBaseUrl, answerOnce } = parts;
+    const signIn = { config: open, tags, answer: { 200: SignedIn } };
+    serve(server, 'POST /management/session', {
+      ...{ ...signIn, summary: 'Sign in to the console', body: Credentials },
+      answer: { 200: Type.Union([SignedIn, PasskeyRequired]) },
+      async handle(request, reply) {
+        const opened = await access.signIn(request.body, visitorOf(parts, request));
+        return 'challenge' in opened ? toPasskeyRequired(opened) : answerOpened(parts, reply, opened);
+      },
+    });
+
+    serve(server, 'POST /management/session/passkey', {
+      ...{ ...signIn, body: PasskeySignature },
+      summary: 'Sign in with a passkey, after the password',
+      handle: async (request, reply) =>
+        answerOpened(parts, reply, await access.signInByPasskey(request.body, visitorOf(parts, request))),
+    });
+
+    serve(server, 'POST /management/links/check', {
+      ...{ ...signIn, body: LinkToken, answer: { 200: FoundLink } },
+      summary: 'What an owner link or an invitation is for',
+      handle: ({ body }) => access.checkLink(body.token),
+    });
+
+    serve(server, 'POST /management/owner', {
+      ...{ ...signIn, body: NewOwner },
+      summary: 'Become an owner by the link of the start or of `relata owner-link`',
+      handle: async (request, reply) =>
+        answerOpened(parts, reply, await access.createOwner(request.body, visitorOf(parts, request))),
+    });
+
+    serve(server, 'POST /management/invitations/accept', {
+      ...{ ...signIn, body: InvitationAcceptance },
+      summary: 'Become a user by an invitation',
+      handle: async (request, reply) =>
+        answerOpened(parts, reply, await access.acceptInvitation(request.body, visitorOf(parts, request))),
+    });
+    serve(server, 'GET /management/session', {
+      ...{ ...about, summary: 'Who is signed in', answer: { 200: SignedIn } },
+      async handle(request) {
+        const described = await access.describeUser(userOf(request.caller));
+        return toSignedIn(described, csrfTokenOf(cookie.read(request) ?? ''));
+      },
+    });
+
+    serve(server, 'POST /management/session/password', {
+      ...{ ...about, body: PasswordChange, answer: { 200: SignedIn } },
+      summary: 'Change the own password',
+      description: 'All sessions of the user end. The answer brings a new one, with a new `csrfToken`.',
+      async handle(request, reply) {
+        const { current, new: next } = request.body;
+        const visitor = visitorOf(parts, request);
+        const opened = await access.changePassword(userOf(request.caller), { current, next }, visitor);
+        return answerOpened(parts, reply, opened);
+      },
+    });
+    const company = { config: { ...open, maxBodyMib: 1 / 16 }, tags };
+
+    serve(server, 'GET /management/session/ways', {
+      ...{ ...company, answer: { 200: SignInWays } },
+      summary: 'How people sign in here',
+      async handle() {
+        const { providerName: name } = access;
+        return { companyAccount: name === undefined ? null : { name } };
+      },
+    });
+
+    serve(server, 'POST /management/session/company-account/start', {
+      ...company,
+      summary: 'Begin to sign in with the company account',
+      description: 'Sets a cookie for 10 minutes; the browser goes to the address that is answered.',
+      answer: { 200: CompanySignInStart },
+      async handle(request, reply) {
+        const { url, attempt } = await access
+          .beginCompanySignIn(consoleUrl(findBaseUrl()))
+          .catch(logProblem(request));
+        attemptCookie.write(reply, attempt, ATTEMPT_SECONDS);
+        return { url };
+      },
+    });
+
+    serve(server, 'POST /management/session/company-account', {
+      ...{ ...company, body: CompanyReturn },
+      summary: 'Sign in with what the provider answered',
+      answer: { 200: SignedIn },
+      async handle(request, reply) {
+        const attempt = attemptCookie.read(request);
+        const returned = { attempt, query: request.body.query, returnUrl: consoleUrl(findBaseUrl()) };
+        const opened = await access
+          .finishCompanySignIn(returned, visitorOf(parts, request))
+          .catch(logProblem(request));
+        const answer = await answerOpened(parts, reply, opened);
+        attemptCookie.clear(reply);
+        return answer;
+      },
+    });
+    serve(server, 'DELETE /management/session', {
+      ...{ ...about, answer: { 200: SignedOut } },
+      summary: 'Sign out here',
+      async handle(request, reply) {
+        const user = userOf(request.caller);
+        await access.signOut(user);
+        cookie.clear(reply);
+        const url = await access.findProviderSignOut(user, consoleUrl(findBaseUrl()));
+        return { ...done, ...(url !== undefined && { providerSignOutUrl: url }) };
+      },
+    });
+
+    serve(server, 'DELETE /management/sessions', {
+      ...{ ...about, query: SignOutQuery, answer: { 200: DoneAnswer } },
+      summary: 'Sign out everywhere, or everywhere else',
+      async handle(request, reply) {
+        const user = userOf(request.caller);
+        if (request.query.others === true) {
+          await access.endOtherSessions(user);
+          return done;
+        }
+        await access.signOutEverywhere(user);
+        cookie.clear(reply);
+        return done;
+      },
+    });
+
+    serve(server, 'GET /management/sessions', {
+      ...about,
+      ...{ summary: 'List your own sessions', query: ListQuery, answer: { 200: SessionPage } },
+      async handle(request) {
+        const user = userOf(request.caller);
+        const { items, nextCursor } = await access.listSessions(user, request.query);
+        return { items: items.map((one) => toWireSession(one, user.sessionId)), nextCursor };
+      },
+    });
+
+    serve(server, 'DELETE /management/sessions/:id', {
+      ...about,
+      ...{ summary: 'End one of your own sessions', params: UserParams, answer: { 200: DoneAnswer } },
+      async handle(request, reply) {
+        const user = userOf(request.caller);
+        await access.endSession(user, request.params.id);
+        if (request.params.id === user.sessionId) cookie.clear(reply);
+        return done;
+      },
+    });
+    serve(server, 'GET /management/session/passkeys', {
+      ...about,
+      ...{ summary: 'List your own passkeys', answer: { 200: PasskeyList } },
+      handle: async ({ caller }) => ({
+        items: (await access.listPasskeys(userOf(caller))).map(toWirePasskey),
+      }),
+    });
+
+    serve(server, 'POST /management/session/passkeys/start', {
+      ...about,
+      ...{ summary: 'Begin to add a passkey', answer: { 200: PasskeyOptions } },
+      async handle(request) {
+        const user = userOf(request.caller);
+        const begun = await access.beginPasskey(user, originOf(request.headers, findBaseUrl()));
+        return toOptions(begun, { id: user.userId, name: user.userName });
+      },
+    });
+
+    serve(server, 'POST /management/session/passkeys', {
+      ...about,
+      ...{
+        summary: 'Add the passkey that the browser made',
+        body: NewPasskey,
+        answer: { 201: WirePasskey },
+      },
+      async handle(request) {
+        const origin = originOf(request.headers, findBaseUrl());
+        return toWirePasskey(await access.addPasskey(userOf(request.caller), request.body, origin));
+      },
+    });
+
+    serve(server, 'DELETE /management/session/passkeys/:id', {
+      ...about,
+      ...{
+        summary: 'Remove one of your own passkeys',
+        params: UserParams,
+        answer: { 200: DoneAnswer },
+      },
+      async handle({ caller, params }) {
+        await access.removePasskey(userOf(caller), params.id);
+        return done;
+      },
+    });
+
+    serveOnce(server, 'DELETE /management/users/:id/passkeys', {
+      config: { guard: 'management', access: 'manage', role: 'owner' },
+      ...{ tags: ['Users'], summary: 'Remove the passkeys of a user who lost them' },
+      ...{ params: UserParams, answer: { 200: DoneAnswer }, answerOnce },
+      async handle({ caller, params }, record) {
+        await access.removePasskeysOf(caller, params.id, (tx) => record(tx, done));
+        return done;
+      },
+    });
+  };
+
+/** Sets the cookie of the session. */
+async function answerOpened(
+  { access, cookie }: Pick<SessionRouteParts, 'access' | 'cookie'>,
+  reply: FastifyReply,
+  { value, maxAgeSeconds, caller }: OpenedSession,
+) {
+  const described = await access.describeUser(caller);
+  cookie.write(reply, value, maxAgeSeconds);
+  return toSignedIn(described, csrfTokenOf(value));
+}
+
+function visitorOf(
+  parts: Pick<SessionRouteParts, 'cookie' | 'findBaseUrl'>,
+  request: FastifyRequest,
+): Visitor {
+  return {
+    origin: originOf(request.headers, parts.findBaseUrl()),
+    address: request.ip,
+    userAgent: request.headers['user-agent'],
+    sessionValue: parts.cookie.read(request),
+  };
+}
+
+/** Answers to strangers say little of what is wrong between the service and the provider; the operator reads it in the log. */
+const logProblem = (request: FastifyRequest) => (error: unknown) => {
+  if (error instanceof ServiceError && error.facts.cause instanceof Error) {
+    request.log.warn(
+      { problem: describeProblem(error.facts.cause) },
+      'the sign-in provider refused or failed',
+    );
+  }
+  throw error;
+};
+
+/** Texts alone: what else is in such an error may hold tokens. */
+function describeProblem(error: Error): string {
+  const { message, cause } = error;
+  return cause instanceof Error ? `${message}: ${describeProblem(cause)}` : message;
+}
 
 /** Source: docs/interface.md §14.6. */
 export const userRoutes =
@@ -11,11 +584,11 @@ export const userRoutes =
   (server) => {
     const about = { ...inReach, config: { role: 'owner' }, tags: ['Users'], answerOnce } as const;
     const users = serveKind<User, Caller>(server, {
-      ...{ ...about, path: '/management/users', answer: answerAs(schemas.WireUser, schemas.toWireUser) },
+      ...{ ...about, path: '/management/users', answer: answerAs(WireUser, toWireUser) },
     });
     users.list({ summary: 'List the users of the account', list: access.listUsers });
     users.change({
-      ...{ method: 'PATCH', summary: 'Change the role or the name of a user', body: schemas.UserChange },
+      ...{ method: 'PATCH', summary: 'Change the role or the name of a user', body: UserChange },
       description: 'Holds at once, also in sessions that are open.',
       change: ({ author, beside }, { id }, sent) => access.changeUser(author, { ...sent, id }, beside),
     });
@@ -29,7 +602,7 @@ export const userRoutes =
       ...{
         ...about,
         path: '/management/invitations',
-        answer: answerAs(schemas.WireInvitation, schemas.toWireInvitation),
+        answer: answerAs(WireInvitation, toWireInvitation),
       },
     });
     invitations.list({ summary: 'List the invitations that are open', list: access.listInvitations });
@@ -37,9 +610,9 @@ export const userRoutes =
       summary: 'Invite somebody',
       description:
         'The link is good once and for 7 days. A repetition by `Idempotency-Key` has no `link`; another invitation to the same address takes the place of this one.',
-      body: schemas.NewInvitation,
-      made: answerAs(schemas.WireMadeInvitation, (made: Invitation & { readonly token: string }) => ({
-        ...schemas.toWireInvitation(made),
+      body: NewInvitation,
+      made: answerAs(WireMadeInvitation, (made: Invitation & { readonly token: string }) => ({
+        ...toWireInvitation(made),
         link: invitationUrl(findBaseUrl(), made.token),
       })),
       create: ({ author, beside }, sent) => access.invite(author, sent, beside),

@@ -3,19 +3,531 @@
  * ontology. Reads whole catalogs a part at a time and never changes one.
  */
 
-export {
-  describeBriefly,
-  FRONT_END,
-  keyOfCategory,
-  type ListedPage,
-  type ListForm,
-  readCategory,
-  readFront,
-  toListItem,
-  toTableItem,
-  visitCategories,
-  writeTableItem,
-} from './product-list.ts';
-export { pageOperations, readProductPage } from './product-page.ts';
-export { createScans, longReadOperations, type Scans } from './scan-client.ts';
-export { type OpenTally, type SurveyResult, surveyOperations } from './survey.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import { countPassed, type Operation, type ThreadPool } from '../../storage/threads/threads.ts';
+import { type Tasks, toWireTask, type WireTask } from '../../tasks/tasks.ts';
+import {
+  AnswerWriter,
+  type Attribute,
+  CoverageTally,
+  describeNotExtracted,
+  EffectTally,
+  indexByKey,
+  type Ontology,
+  planChange,
+  type RequestedAttribute,
+  readValue,
+} from '../ontology/ontology.ts';
+import type {
+  CatalogSnapshot,
+  CatalogSnapshots,
+  CatalogStore,
+  FoundProduct,
+  IdentifierRange,
+  ListedRow,
+} from '../port.ts';
+import {
+  type AttributeValue,
+  computeValueId,
+  mainCategory,
+  mainImage,
+  smallImage,
+  type UploadedProduct,
+} from '../products/products.ts';
+
+/** How a list shows products. Source: docs/interface.md §14.3. */
+
+/** `upload`: all that was uploaded. `table`: what a table of many shows of each. */
+export type ListForm = 'upload' | 'table';
+
+type UploadFront = Omit<UploadedProduct, 'attributes' | 'settings'>;
+
+/** Where the front of an upload ends: quotes inside a string are escaped, so no string holds this. */
+export const FRONT_END = ',"attributes":[';
+
+/** @param after the last one seen */
+export function planRange(prefix = '', after?: string): IdentifierRange {
+  const to = findEnd(prefix);
+  return after !== undefined && after >= prefix
+    ? { from: after, isAfter: true, to }
+    : { from: prefix, isAfter: false, to };
+}
+
+const LAST_CODE_POINT = 0x10ffff;
+const BEFORE_SURROGATES = 0xd7ff;
+const AFTER_SURROGATES = 0xe000;
+
+/** @returns the first text behind all that begin with the prefix: its last code point that can grow is one greater */
+function findEnd(prefix: string): string | undefined {
+  const points = [...prefix].map((one) => one.codePointAt(0) ?? 0);
+  while (points.at(-1) === LAST_CODE_POINT) points.pop();
+  const last = points.pop();
+  if (last === undefined) return undefined;
+  return String.fromCodePoint(...points, last === BEFORE_SURROGATES ? AFTER_SURROGATES : last + 1);
+}
+
+/** @returns how many rows to read after a page that was cut: to measure those that do not fit takes as long as to read them */
+export const nextPage = (
+  most: number,
+  { rows, isCut }: { readonly rows: readonly unknown[]; readonly isCut: boolean },
+): number => (isCut ? Math.min(2 * rows.length, most) : most);
+
+export interface ListedPage {
+  /** JSON each. */
+  readonly items: readonly string[];
+  readonly nextCursor: string | null;
+}
+
+/** @returns JSON: the upload with id and lastUpdateTs behind its fields, without being parsed */
+export const toListItem = ({ text, id, updatedAt }: ListedRow): string =>
+  `${text.slice(0, -1)},"id":${id},"lastUpdateTs":${updatedAt}}`;
+
+/** @returns JSON: a line of a table */
+export const writeTableItem = (row: ListedRow): string => JSON.stringify(toTableItem(row));
+
+/** The front is a small part of a large upload. */
+export function readFront({ text }: ListedRow): UploadFront {
+  const end = text.indexOf(FRONT_END);
+  return JSON.parse(end < 0 ? text : `${text.slice(0, end)}}`) as UploadFront;
+}
+
+export const toTableItem = (row: ListedRow, front = readFront(row)) => ({
+  id: row.id,
+  ...describeBriefly(front),
+  lastUpdateTs: row.updatedAt,
+});
+
+/** What many products are shown by; the image and the category as in docs/interface.md §12.5 rules 7 and 8. */
+export const describeBriefly = ({ identifier, groupIdentifier, name, images, categories }: UploadFront) => ({
+  identifier,
+  groupId: groupIdentifier,
+  name,
+  image: mainImage(images)?.url ?? '',
+  thumbnail: smallImage(images)?.url ?? '',
+  category: mainCategory(categories)?.path ?? [],
+});
+
+/** @returns the number by which products under a category path are found; 53 bits, so that no two paths of a catalog share it */
+export const keyOfCategory = (path: readonly string[]): number => computeValueId(0, JSON.stringify(path));
+
+/** Names the categories of a product and those above them with their keys, each once. */
+export function visitCategories(
+  { categories }: Pick<UploadFront, 'categories'>,
+  visit: (key: number, path: readonly string[]) => void,
+): void {
+  const keys = new Set<number>();
+  for (const { path } of categories) {
+    for (let depth = 1; depth <= path.length; depth += 1) {
+      const above = path.slice(0, depth);
+      const key = keyOfCategory(above);
+      if (!keys.has(key)) visit(key, above);
+      keys.add(key);
+    }
+  }
+}
+
+const MAX_DEPTH = 20;
+
+/** Reads a category of a query. @throws query_invalid */
+export function readCategory(parameter: string, text: string): string[] {
+  const path = readNames(text);
+  if (path !== undefined && path.length >= 1 && path.length <= MAX_DEPTH) return path;
+  throw new ServiceError(
+    'query_invalid',
+    `/${parameter} must be a JSON list of 1 to ${MAX_DEPTH} names, such as ["Tools","Drills"]`,
+  );
+}
+
+/** @returns a JSON list of texts; undefined for anything else */
+function readNames(text: string): string[] | undefined {
+  try {
+    const list: unknown = JSON.parse(text);
+    return Array.isArray(list) && list.every((one) => typeof one === 'string') ? list : undefined;
+  } catch {
+    // Told to the caller with an example, whatever the parser met.
+    return undefined;
+  }
+}
+
+/** Uploads that the serving thread describes: about 5 ms. A larger one is described by another thread. */
+const AT_ONCE_BYTES = 128 * 1024;
+
+/** The details of one product. Source: docs/interface.md §14.3. */
+
+/** An uploaded value with its extracted fact. */
+interface DescribedValue extends AttributeValue {
+  /** Of the ontology; null: it does not know the key. */
+  readonly attribute: string | null;
+  readonly fact: DescribedFact | null;
+  /** Why there is no fact (§4.7 rule 9). */
+  readonly code?: string;
+  readonly message?: string;
+}
+
+interface DescribedFact {
+  readonly attributeId: number;
+  readonly valueId: number;
+  readonly type: string;
+  /** The number of a numeric value, in the attribute's unit. */
+  readonly number?: number;
+  readonly unit?: string;
+}
+
+interface ProductPageParts {
+  readonly store: CatalogStore;
+  readonly scans: PageScans;
+  readonly tasks: Tasks;
+}
+
+interface PageOrder {
+  readonly projectId: number;
+  readonly identifier: string;
+}
+
+/** A page without its last change, and what that was. */
+interface MadePage extends Pick<FoundProduct, 'updatedAt' | 'updatedBy'> {
+  /** JSON without its closing brace. */
+  readonly bytes: Uint8Array<SharedArrayBuffer>;
+}
+
+/** The thread that describes large products, as the serving thread sees it. */
+interface PageScans {
+  /** @returns undefined for a product that is not there */
+  makePage(order: PageOrder, signal: AbortSignal): Promise<MadePage | undefined>;
+}
+
+/** @returns a page, or the bytes of a large one; undefined for a product that is not there */
+export async function readProductPage(
+  { store, scans, tasks }: ProductPageParts,
+  { projectId, identifier }: PageOrder,
+  signal: AbortSignal,
+) {
+  const findChange = async ({ updatedAt, updatedBy }: Omit<MadePage, 'bytes'>): Promise<LastChange> => {
+    const task = await tasks.findByNumber(projectId, updatedBy);
+    return { at: updatedAt, task: task === undefined ? null : toWireTask(task) };
+  };
+  const [measured] = await store.measureDocuments(projectId, [identifier]);
+  if (measured === undefined) return undefined;
+  if (measured.bytes > AT_ONCE_BYTES) {
+    const made = await scans.makePage({ projectId, identifier }, signal);
+    if (made === undefined) return undefined;
+    countPassed(made.bytes.length);
+    return [made.bytes, Buffer.from(`,"lastChange":${JSON.stringify(await findChange(made))}}`)];
+  }
+  const found = await store.findProduct(projectId, identifier);
+  return found && { ...describeProduct(projectId, found), lastChange: await findChange(found) };
+}
+
+/** What the scanning thread can do. */
+export function pageOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
+  return {
+    makePage: async (order: PageOrder) => {
+      const output = await makePage(snapshots, order);
+      return { output, sharedBytes: output?.bytes.length ?? 0 };
+    },
+  };
+}
+
+const makePage = (
+  snapshots: CatalogSnapshots,
+  { projectId, identifier }: PageOrder,
+): Promise<MadePage | undefined> =>
+  snapshots.read(projectId, async (snapshot) => {
+    const found = await snapshot.findProduct(identifier);
+    if (found === undefined) return undefined;
+    const page = Buffer.from(JSON.stringify(describeProduct(projectId, found)).slice(0, -1));
+    const bytes = new Uint8Array(new SharedArrayBuffer(page.length));
+    bytes.set(page);
+    return { bytes, updatedAt: found.updatedAt, updatedBy: found.updatedBy };
+  });
+
+interface LastChange {
+  readonly at: number;
+  /** null: it was forgotten since (§10.5). */
+  readonly task: WireTask | null;
+}
+
+/** @throws catalog_damaged */
+function describeProduct(projectId: number, found: FoundProduct) {
+  const { id, raw, updatedAt, ontology } = found;
+  if (raw === null) throw new ServiceError('catalog_damaged', { values: [projectId] });
+  const upload = JSON.parse(raw) as UploadedProduct;
+  const product = JSON.parse(`{"id":${id},${writeAnswer(found)},"lastUpdateTs":${updatedAt}}`) as object;
+  const known = indexByKey(ontology.attributes);
+  const values = upload.attributes.map((value) => describeValue(value, known.get(value.key)));
+  const notExtracted = values.flatMap(({ key, value, attribute, code, message }) =>
+    code === undefined || message === undefined
+      ? []
+      : [{ attribute: attribute ?? key, value, code, message }],
+  );
+  return { product, upload, values, notExtracted };
+}
+
+/** @returns JSON of what lookups answer of a product, without id and time */
+export function writeAnswer({ raw, ontology, categories }: FoundProduct): string {
+  const writer = new AnswerWriter(ontology.attributes, (path) => categories.get(path));
+  writer.begin();
+  return writer.write(Buffer.from(raw ?? '')).toString();
+}
+
+function describeValue(uploaded: AttributeValue, attribute: Attribute | undefined): DescribedValue {
+  if (attribute === undefined) {
+    const message = 'the ontology does not know this attribute';
+    return { ...uploaded, attribute: null, fact: null, code: 'attribute_unknown', message };
+  }
+  const { id, name, type, unitName } = attribute;
+  const read = readValue(uploaded.value, attribute);
+  if (read.kind === 'none') {
+    const message = describeNotExtracted(read.why, attribute);
+    return { ...uploaded, attribute: name, fact: null, code: read.why, message };
+  }
+  const number = read.kind === 'number' && { number: read.number, ...(unitName && { unit: unitName }) };
+  const fact = { attributeId: id, valueId: computeValueId(id, uploaded.value), type, ...number };
+  return { ...uploaded, attribute: name, fact };
+}
+
+/**
+ * Counting over a catalog, or an even sample of it, a part at a time: what the scanning thread does. What was counted
+ * so far stays with the thread, under the handle of the survey. Source: docs/interface.md §11.6.
+ */
+
+interface SurveyOrder {
+  readonly projectId: number;
+  /** Of the caller; no two at a time share one. */
+  readonly handle: number;
+  readonly question: SurveyQuestion;
+  /** Whether to count all products rather than a sample. */
+  readonly isWhole: boolean;
+  readonly isFirst: boolean;
+}
+
+export type SurveyQuestion =
+  | {
+      readonly kind: 'coverage';
+      /** Only of products under it. */
+      readonly category?: readonly string[] | undefined;
+    }
+  | { readonly kind: 'effect'; readonly attribute: RequestedAttribute; readonly deleted: readonly number[] }
+  | SuggestionQuestion;
+
+interface SuggestionQuestion {
+  readonly kind: 'suggestions';
+  /** Of the project, as `de-DE`. */
+  readonly locale: string;
+}
+
+export interface SurveyPart {
+  readonly scanned: number;
+  /** How many products will be counted; an estimate. */
+  readonly of: number;
+  /** Of the last part. */
+  readonly result?: SurveyResult;
+}
+
+export interface SurveyResult {
+  /** In the catalog. */
+  readonly products: number;
+  readonly sampled: boolean;
+  readonly sampledProducts: number;
+  /** What the question asks for. */
+  readonly counted: object;
+}
+
+/** What is counted of products, one after another. */
+interface Tally {
+  add(product: UploadedProduct): void;
+  describe(): object;
+}
+
+/** Opens what a room to the right counts. */
+export type OpenTally = (ontology: Ontology, question: SuggestionQuestion) => Tally;
+
+interface OpenSurvey {
+  readonly tally: Tally;
+  readonly holds: (product: UploadedProduct) => boolean;
+  readonly products: number;
+  readonly blocks: Iterator<Block, void>;
+  readonly of: number;
+  readonly sampled: boolean;
+  scanned: number;
+  counted: number;
+}
+
+/** An interval of ids of which up to `limit` products are counted. */
+interface Block {
+  readonly after: number;
+  readonly upTo: number;
+  readonly limit: number;
+}
+
+/** Size of the sample of larger catalogs: takes up to 2 s. */
+const SAMPLE = 50_000;
+/** Neighbours, which are read together. */
+const BLOCK = 50;
+const PART = 2_000;
+/** Limit of open surveys; beyond it the oldest is dropped. */
+const OPEN_SURVEYS = 16;
+
+export function surveyOperations(
+  snapshots: CatalogSnapshots,
+  openSuggestions: OpenTally,
+): Record<string, Operation> {
+  const open = new Map<number, OpenSurvey>();
+  return {
+    survey: async (order: SurveyOrder) => ({
+      output: await snapshots.read(order.projectId, (snapshot) =>
+        surveyPart({ open, openSuggestions }, snapshot, order),
+      ),
+    }),
+    countProducts: async ({ projectId }: { projectId: number }) => ({
+      output: await snapshots.read(projectId, (snapshot) => snapshot.countRange(planRange())),
+    }),
+    endSurvey({ handle }: { handle: number }) {
+      open.delete(handle);
+      return {};
+    },
+  };
+}
+
+async function surveyPart(
+  { open, openSuggestions }: { readonly open: Map<number, OpenSurvey>; readonly openSuggestions: OpenTally },
+  snapshot: CatalogSnapshot,
+  order: SurveyOrder,
+): Promise<SurveyPart> {
+  const { handle, isFirst } = order;
+  const survey = isFirst ? await openSurvey(snapshot, order, openSuggestions) : open.get(handle);
+  if (survey === undefined) throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
+  open.set(handle, survey);
+  const [oldest] = open.keys();
+  if (open.size > OPEN_SURVEYS && oldest !== undefined) open.delete(oldest);
+  const isEnd = await lookAtPart(snapshot, survey);
+  const { scanned, of, products, sampled, counted: sampledProducts } = survey;
+  if (!isEnd) return { scanned, of: Math.max(of, scanned) };
+  open.delete(handle);
+  const result = { products, sampled, sampledProducts, counted: survey.tally.describe() };
+  return { scanned, of: scanned, result };
+}
+
+async function openSurvey(
+  snapshot: CatalogSnapshot,
+  { question, isWhole }: SurveyOrder,
+  openSuggestions: OpenTally,
+): Promise<OpenSurvey> {
+  const tally = openTally(await snapshot.readOntology(), question, openSuggestions);
+  const products = await snapshot.countRange(planRange());
+  const largest = await snapshot.readLargestId();
+  const sampled = !isWhole && products > SAMPLE;
+  const blocks = sampled ? listSample(largest) : listAll(largest);
+  const category = question.kind === 'coverage' ? question.category : undefined;
+  const holds = ({ categories }: UploadedProduct) =>
+    category === undefined || categories.some(({ path }) => category.every((name, at) => path[at] === name));
+  const state = { sampled, scanned: 0, counted: 0 };
+  return { tally, holds, products, blocks, of: sampled ? SAMPLE : products, ...state };
+}
+
+function openTally(ontology: Ontology, question: SurveyQuestion, openSuggestions: OpenTally): Tally {
+  switch (question.kind) {
+    case 'coverage':
+      return new CoverageTally(ontology.attributes);
+    case 'effect':
+      return new EffectTally(planChange(ontology, question));
+    case 'suggestions':
+      return openSuggestions(ontology, question);
+  }
+}
+
+/** @returns whether that was the last part */
+async function lookAtPart(snapshot: CatalogSnapshot, survey: OpenSurvey): Promise<boolean> {
+  const until = survey.scanned + PART;
+  while (survey.scanned < until) {
+    const next = survey.blocks.next();
+    if (next.done) return true;
+    const rows = await snapshot.listById(next.value);
+    for (const { text } of rows) {
+      const product = JSON.parse(text) as UploadedProduct;
+      if (!survey.holds(product)) continue;
+      survey.tally.add(product);
+      survey.counted += 1;
+    }
+    survey.scanned += rows.length;
+  }
+  return false;
+}
+
+/** Of each of so many equal intervals of ids the first products. */
+function* listSample(largest: number): Generator<Block, void> {
+  const blocks = SAMPLE / BLOCK;
+  for (let at = 0; at < blocks; at += 1) {
+    const edge = (place: number) => Math.floor((place * largest) / blocks);
+    yield { after: edge(at), upTo: edge(at + 1), limit: BLOCK };
+  }
+}
+
+/** Ids are given one after another, so that an interval of them holds as many products at most. */
+function* listAll(largest: number): Generator<Block, void> {
+  for (let after = 0; after < largest; after += PART) {
+    yield { after, upTo: Math.min(after + PART, largest), limit: PART };
+  }
+}
+
+/** Of what commits changed: for a page, a product or a whole restore much of the undo log may have to be read. */
+const LONG_READS = ['listKeptChanges', 'listProductChanges', 'weighRestore'] as const;
+type LongRead = (typeof LONG_READS)[number];
+
+/**
+ * Scans of catalogs, as the serving thread sees them: by one thread, which steps aside for all others, a part at a
+ * time, so that accounts that wait get their turns. A `signal` takes back the part that still waits.
+ */
+export interface Scans extends PageScans {
+  countProducts(projectId: number): Promise<number>;
+  read<Name extends LongRead>(
+    name: Name,
+    order: { readonly projectId: number; readonly input: Parameters<CatalogSnapshot[Name]>[0] },
+    signal: AbortSignal,
+  ): ReturnType<CatalogSnapshot[Name]>;
+  /** Counts part by part, until the caller stops iterating. @throws request_invalid */
+  survey(
+    order: Pick<SurveyOrder, 'projectId' | 'question' | 'isWhole'>,
+    signal: AbortSignal,
+  ): AsyncGenerator<SurveyPart, void>;
+}
+
+/** @param threads a pool of one: it keeps what a survey has counted */
+export function createScans(threads: ThreadPool): Scans {
+  let nextHandle = 1;
+  const run = <Output>(
+    operation: string,
+    order: { readonly projectId: number } & object,
+    signal?: AbortSignal,
+  ) => threads.run<Output>(operation, order, { key: order.projectId, unordered: true, signal });
+  return {
+    countProducts: (projectId) => run('countProducts', { projectId }),
+    read: (name, order, signal) => run(name, order, signal) as ReturnType<CatalogSnapshot[typeof name]>,
+    makePage: (order, signal) => run('makePage', order, signal),
+    async *survey(order, signal) {
+      const handle = nextHandle++;
+      try {
+        for (let isFirst = true; ; isFirst = false) {
+          const part = await run<SurveyPart>('survey', { ...order, ...{ handle, isFirst } }, signal);
+          yield part;
+          if (part.result !== undefined) return;
+        }
+      } finally {
+        await run('endSurvey', { ...order, ...{ handle } });
+      }
+    },
+  };
+}
+
+type Read = (input: never) => Promise<unknown>;
+
+/** What the scanning thread reads at once. */
+export const longReadOperations = (snapshots: CatalogSnapshots): Record<string, Operation> =>
+  Object.fromEntries(
+    LONG_READS.map((name) => [
+      name,
+      async ({ projectId, input }: { projectId: number; input: never }) => ({
+        output: await snapshots.read(projectId, (snapshot) => (snapshot[name] as Read)(input)),
+      }),
+    ]),
+  );

@@ -16,7 +16,7 @@ import {
   readCategory,
   toListItem,
   writeTableItem,
-} from './product-list.ts';
+} from './browse.ts';
 
 const about = { config: { guard: 'management', access: 'manage' }, tags: ['Products'] } as const;
 const EXPORT_PAGE = 500;

@@ -14,8 +14,8 @@ import {
 import type { Catalog } from '../catalog.ts';
 import type { AttributeUse } from '../ontology/ontology.ts';
 import { CategoryPath, SentAttribute } from '../products/products.ts';
-import { readCategory } from './product-list.ts';
-import type { SurveyPart, SurveyQuestion, SurveyResult } from './survey.ts';
+import type { SurveyPart, SurveyQuestion, SurveyResult } from './browse.ts';
+import { readCategory } from './browse.ts';
 
 /** Source: docs/interface.md §11.6. */
 const SurveyQuery = Type.Object({

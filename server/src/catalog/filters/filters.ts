@@ -2,42 +2,556 @@
  * The door of filters: the one language that says which things are meant, and the one comparison of values. Relations, lists
  * of products and mappings use it. Pure.
  */
-export {
-  areComparable,
-  type Comparable,
-  type ComparableValue,
-  type ComparedAttribute,
-  type Computation,
-  compareValues,
-  compute,
-  describeAttribute,
-  OWN,
-  type OwnField,
-  readComparable,
-  readComparables,
-  readOperand,
-  sumComparables,
-  toCompared,
-} from './comparable.ts';
-export {
-  type AttributeCondition,
-  ComparisonProblem,
-  compileFilter,
-  type Filter,
-  listConditions,
-  type ProductTest,
-  type ProductView,
-  viewUpload,
-} from './filter.ts';
-export { checkFilter } from './filter-check.ts';
-export {
-  COMPARISONS,
-  CONDITIONS_PER_FILTER,
-  combineTests,
-  compileOperator,
-  FILTER_DEPTH,
-  OPERATORS,
-  type Operator,
-  type Test,
-} from './operators.ts';
-export { judgeFilter, least, listUnknown, type Truth } from './truth.ts';
+import {
+  type Attribute,
+  addPlain,
+  computeInBase,
+  convertToBase,
+  dimensionOf,
+  isSameUnit,
+  type MeasureTerm,
+  readMeasure,
+  readPlain,
+  readValue,
+  splitMeasure,
+} from '../ontology/ontology.ts';
+import type { UploadedProduct } from '../products/products.ts';
+
+/** A value that can be compared: text by code point, numbers, instants in ms, true as 1 and false as 0. */
+export type Comparable = string | number;
+
+type Kind = 'text' | 'number' | 'boolean' | 'date';
+
+/** What must be known of an attribute to compare its values; the keys are those of an upload that mean it. */
+export interface ComparedAttribute
+  extends Pick<Attribute, 'name' | 'type' | 'unitName' | 'decimal' | 'unitAliases'> {
+  readonly keys: readonly string[];
+  /** No attribute, but a field that every product has. */
+  readonly field?: OwnField;
+  /**
+   * Of its unit: its numbers compare in the base unit. The code that made the attribute ready to compare says so, for what was
+   * derived before units converted has other numbers.
+   */
+  readonly dimension?: string;
+  /** What is compared is made of its values, see `compute`. */
+  readonly term?: MeasureTerm;
+}
+
+/** What a definition makes of a number: times the factor first, then added to. Source: docs/interface.md §12.3. */
+export interface Computation {
+  readonly times?: number;
+  /** In the unit of the attribute, or with a unit of its dimension. */
+  readonly plus?: number | string;
+}
+
+/** @returns the attribute with what is to be made of its values, or why that cannot be */
+export function compute(
+  attribute: ComparedAttribute,
+  { times, plus }: Computation,
+): { readonly computed: ComparedAttribute } | { readonly problem: string } {
+  if (times === undefined && plus === undefined) return { computed: attribute };
+  if (kindOf(attribute) !== 'number')
+    return { problem: `only numbers can be computed, ${describeAttribute(attribute)}` };
+  const added = plus === undefined ? undefined : readOperandMeasure(plus, attribute);
+  if (plus !== undefined && added === undefined)
+    return { problem: `the value ${JSON.stringify(plus)} does not fit, ${describeAttribute(attribute)}` };
+  const term = { ...(times !== undefined && { times: String(times) }), ...(added && { plus: added }) };
+  return { computed: { ...attribute, term } };
+}
+
+const OWN_FIELDS = ['identifier', 'groupIdentifier', 'name'] as const;
+export type OwnField = (typeof OWN_FIELDS)[number];
+
+const ownField = (field: OwnField): ComparedAttribute => ({
+  ...{ name: field, type: 'TEXT_ATTRIBUTE', keys: [], field },
+});
+
+/** What products have beside attributes, compared as text. */
+export const OWN: Readonly<Record<OwnField, ComparedAttribute>> = {
+  identifier: ownField('identifier'),
+  groupIdentifier: ownField('groupIdentifier'),
+  name: ownField('name'),
+};
+
+/** @returns the attribute ready to compare, under these keys of an upload */
+export function toCompared(
+  { name, type, unitName, decimal, unitAliases }: Omit<ComparedAttribute, 'keys' | 'dimension'>,
+  keys: readonly string[],
+): ComparedAttribute {
+  const dimension = unitName === undefined ? undefined : dimensionOf(unitName, unitAliases);
+  return {
+    ...{ name, type },
+    ...(unitName !== undefined && { unitName }),
+    ...(decimal !== undefined && { decimal }),
+    keys,
+    ...(dimension !== undefined && { dimension }),
+    ...(unitAliases !== undefined && { unitAliases }),
+  };
+}
+
+/** Whether values of one kind can be compared: numbers without a unit, of one unit or of one dimension. */
+export const areComparable = (a: ComparedAttribute, b: ComparedAttribute): boolean =>
+  kindOf(a) === kindOf(b) &&
+  (a.unitName === b.unitName || (a.dimension !== undefined && a.dimension === b.dimension));
+
+const KINDS = {
+  TEXT_ATTRIBUTE: 'text',
+  UNTYPED_ATTRIBUTE: 'text',
+  NUMERIC_ATTRIBUTE: 'number',
+  BOOLEAN_ATTRIBUTE: 'boolean',
+  DATE_ATTRIBUTE: 'date',
+} as const;
+
+const kindOf = ({ type }: Pick<ComparedAttribute, 'type'>): Kind => KINDS[type];
+
+/** @returns a value of an upload as the attribute understands it; undefined when it makes no fact (§11.3) */
+export function readComparable(value: string, attribute: ComparedAttribute): Comparable | undefined {
+  if (attribute.type === 'NUMERIC_ATTRIBUTE') {
+    const measure = readMeasure(value, attribute);
+    return 'plain' in measure ? toNumber(measure.plain, attribute) : undefined;
+  }
+  const read = readValue(value, attribute as unknown as Attribute);
+  switch (read.kind) {
+    case 'text':
+      return value;
+    case 'boolean':
+      return read.boolean ? 1 : 0;
+    case 'date':
+      return readInstant(value);
+    default:
+      return undefined;
+  }
+}
+
+/** 0 for -0. */
+function toNumber(
+  plain: string,
+  { unitName = '', dimension, unitAliases, term }: ComparedAttribute,
+  unit = unitName,
+): number {
+  if (term !== undefined) return computeInBase({ plain, unit }, term, unitAliases) + 0;
+  return (dimension === undefined ? Number(plain) : convertToBase(plain, unit, unitAliases)) + 0;
+}
+
+/**
+ * @param parts values that make facts of the numeric attribute, each so many times
+ * @returns their exact sum, as it is written, and as it compares: what is computed of the attribute is computed of the sum
+ */
+export function sumComparables(
+  parts: readonly { readonly text: string; readonly times: number }[],
+  attribute: ComparedAttribute,
+): ComparableValue {
+  const plain = addPlain(
+    parts.flatMap(({ text, times }) => {
+      const measure = readMeasure(text, attribute);
+      return 'plain' in measure ? [{ plain: measure.plain, times }] : [];
+    }),
+  );
+  const { unitName } = attribute;
+  return {
+    text: unitName === undefined ? plain : `${plain} ${unitName}`,
+    comparable: toNumber(plain, attribute),
+  };
+}
+
+/** A date alone is its midnight; without a zone, UTC. */
+function readInstant(value: string): number {
+  const [day = '', time = ''] = value.split(/[T ]/);
+  if (time === '') return Date.parse(day);
+  return Date.parse(`${day}T${/(?:Z|[+-]\d{2}:?\d{2})$/.test(time) ? time : `${time}Z`}`);
+}
+
+/**
+ * A value of a filter as the attribute understands it: a number in the attribute's unit, or a text that carries a unit of
+ * the same dimension; true and false; text. Source: docs/interface.md §12.2 rules 4 to 6.
+ */
+export function readOperand(value: unknown, attribute: ComparedAttribute): Comparable | undefined {
+  const kind = kindOf(attribute);
+  if (kind === 'number') return readNumericOperand(value, attribute);
+  if (kind === 'boolean' && typeof value === 'boolean') return value ? 1 : 0;
+  if (typeof value !== 'string') return undefined;
+  return kind === 'text' ? value : readComparable(value, attribute);
+}
+
+function readNumericOperand(value: unknown, attribute: ComparedAttribute): number | undefined {
+  const read = readOperandMeasure(value, attribute);
+  return read && toNumber(read.plain, attribute, read.unit);
+}
+
+/** @returns a number that somebody wrote, with its unit, which is the attribute's or another of its dimension */
+function readOperandMeasure(
+  value: unknown,
+  attribute: ComparedAttribute,
+): { readonly plain: string; readonly unit: string } | undefined {
+  const { unitName = '', dimension, unitAliases } = attribute;
+  if (typeof value === 'number') return { plain: String(value), unit: unitName };
+  if (typeof value !== 'string') return undefined;
+  const { number, unit = '' } = splitMeasure(value);
+  const converts = dimension !== undefined && dimensionOf(unit, unitAliases) === dimension;
+  if (!converts && !isSameUnit(unit, unitName, unitAliases)) return undefined;
+  const plain = readOperandNumber(number, attribute);
+  return plain === undefined ? undefined : { plain, unit };
+}
+
+/**
+ * A filter is written by a program or a person: with a decimal point whatever the uploads have, else as the attribute has
+ * it, else in any form that leaves no doubt. `1,234` does.
+ */
+function readOperandNumber(number: string, { decimal }: ComparedAttribute): string | undefined {
+  const own = readPlain(number, 'plain') ?? (decimal && readPlain(number, decimal));
+  if (own !== undefined) return own;
+  const read = (['comma', 'point'] as const).flatMap((form) => readPlain(number, form) ?? []);
+  return new Set(read).size === 1 ? read[0] : undefined;
+}
+
+/** By code point, as the stores compare text; JavaScript's own order puts U+FFFF after U+10000. */
+export function compareValues(a: Comparable, b: Comparable): number {
+  if (typeof a === 'number' || typeof b === 'number') return Number(a) - Number(b);
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at += 1) {
+    const [unitOfA, unitOfB] = [a.charCodeAt(at), b.charCodeAt(at)];
+    if (unitOfA === unitOfB) continue;
+    const isSurrogate = (unit: number) => unit >= 0xd800 && unit <= 0xdfff;
+    if (isSurrogate(unitOfA) !== isSurrogate(unitOfB)) return isSurrogate(unitOfA) ? 1 : -1;
+    return unitOfA - unitOfB;
+  }
+  return a.length - b.length;
+}
+
+/** A value as it was uploaded and as it compares. */
+export interface ComparableValue {
+  readonly text: string;
+  readonly comparable: Comparable;
+  /** Values of one product with the same row belong together (§2.3). */
+  readonly row?: string;
+}
+
+/** @returns the values of an upload that make facts of the attribute, in their order */
+export function readComparables(
+  product: Pick<UploadedProduct, 'attributes' | OwnField>,
+  attribute: ComparedAttribute,
+): ComparableValue[] {
+  if (attribute.field !== undefined) {
+    const text = product[attribute.field];
+    return [{ text, comparable: text }];
+  }
+  return product.attributes.flatMap(({ key, value: text, row }) => {
+    const comparable = attribute.keys.includes(key) ? readComparable(text, attribute) : undefined;
+    if (comparable === undefined) return [];
+    return [row === undefined ? { text, comparable } : { text, comparable, row: String(row) }];
+  });
+}
+
+const NAMES = { text: 'text', number: 'a number', boolean: 'true or false', date: 'a date' } as const;
+
+/** @returns what an attribute holds, for the reason of a problem */
+export function describeAttribute(attribute: ComparedAttribute): string {
+  const unit = attribute.unitName === undefined ? '' : ` with the unit ${attribute.unitName}`;
+  if (attribute.field !== undefined) return `the ${attribute.field} of a product is text`;
+  return `the attribute ${JSON.stringify(attribute.name)} is ${NAMES[kindOf(attribute)]}${unit}`;
+}
+
+/** Operators by which two values can be compared, in matches and in filters. */
+export const OPERATORS = ['equals', 'notEquals', 'less', 'lessOrEqual', 'greater', 'greaterOrEqual'] as const;
+export type Operator = (typeof OPERATORS)[number];
+
+const FILTER_OPERATORS = [...OPERATORS, 'in', 'contains', 'exists', 'between'] as const;
+type FilterOperator = (typeof FILTER_OPERATORS)[number];
+
+/** A filter in whatever it is about: products, or rows of a source. */
+export const CONDITIONS_PER_FILTER = 100;
+export const FILTER_DEPTH = 10;
+
+/** Whether an operator holds, by the sign of the comparison of what stands left of it with what stands right. */
+export const COMPARISONS: Readonly<Record<Operator, (order: number) => boolean>> = {
+  equals: (order) => order === 0,
+  notEquals: (order) => order !== 0,
+  less: (order) => order < 0,
+  lessOrEqual: (order) => order <= 0,
+  greater: (order) => order > 0,
+  greaterOrEqual: (order) => order >= 0,
+};
+
+/**
+ * @param operands the value of the condition, the list of `in`, or both ends of `between`
+ * @returns whether a value satisfies the operator. Source: docs/interface.md §12.2 rules 4 to 7 and 10
+ */
+export function compileOperator(
+  operator: Exclude<FilterOperator, 'exists'>,
+  operands: readonly Comparable[],
+): Test<Comparable> {
+  const [operand = '', end = ''] = operands;
+  switch (operator) {
+    case 'in': {
+      const listed = new Set(operands);
+      return (present) => listed.has(present);
+    }
+    case 'between':
+      return (present) => compareValues(operand, present) <= 0 && compareValues(present, end) <= 0;
+    case 'contains': {
+      const part = String(operand).toLowerCase();
+      return (present) => String(present).toLowerCase().includes(part);
+    }
+    default: {
+      const holds = COMPARISONS[operator];
+      return (present) => holds(compareValues(present, operand));
+    }
+  }
+}
+
+export type Test<Subject> = (subject: Subject) => boolean;
+
+/** @returns the test of filters that stand in another; `not` has one */
+export function combineTests<Subject>(
+  kind: 'all' | 'any' | 'not',
+  tests: readonly Test<Subject>[],
+): Test<Subject> {
+  if (kind === 'all') return (subject) => tests.every((test) => test(subject));
+  if (kind === 'any') return (subject) => tests.some((test) => test(subject));
+  return (subject) => !tests.some((test) => test(subject));
+}
+
+/** Which products are meant. Source: docs/interface.md §12.2. */
+export type Filter =
+  | { readonly all: readonly Filter[] }
+  | { readonly any: readonly Filter[] }
+  | { readonly not: Filter }
+  | AttributeCondition
+  | { readonly category: readonly string[] }
+  | { readonly identifiers: readonly string[] };
+
+export interface AttributeCondition {
+  readonly attribute: string;
+  readonly operator: FilterOperator;
+  readonly value?: unknown;
+}
+
+/** A product as filters see it. */
+export interface ProductView {
+  readonly identifier: string;
+  readonly categories: readonly (readonly string[])[];
+  valuesOf(attribute: ComparedAttribute): readonly Comparable[];
+  /** @returns the rows of these values, by their places; undefined: none has one */
+  rowsOf?(attribute: ComparedAttribute): readonly (string | undefined)[] | undefined;
+}
+
+export type ProductTest = Test<ProductView>;
+
+/** @returns an upload as filters see it; values and paths are read when a condition asks for them */
+export const viewUpload = (product: UploadedProduct): ProductView => new UploadView(product);
+
+/** An object literal with a getter would be a hidden class of its own each time. */
+class UploadView implements ProductView {
+  readonly #product: UploadedProduct;
+
+  constructor(product: UploadedProduct) {
+    this.#product = product;
+  }
+
+  get identifier(): string {
+    return this.#product.identifier;
+  }
+
+  get categories(): readonly (readonly string[])[] {
+    return this.#product.categories.map(({ path }) => path);
+  }
+
+  valuesOf(attribute: ComparedAttribute): Comparable[] {
+    return readComparables(this.#product, attribute).map(({ comparable }) => comparable);
+  }
+}
+
+/** Why a comparison cannot work with the attributes that there are. Source: docs/interface.md §12.4. */
+export class ComparisonProblem extends Error {}
+
+type FindAttribute = (name: string) => ComparedAttribute;
+
+/** @throws ComparisonProblem */
+export function compileFilter(filter: Filter, findAttribute: FindAttribute): ProductTest {
+  const compile = (one: Filter) => compileFilter(one, findAttribute);
+  if ('all' in filter) return combineTests('all', filter.all.map(compile));
+  if ('any' in filter) return combineTests('any', filter.any.map(compile));
+  if ('not' in filter) return combineTests('not', [compile(filter.not)]);
+  if ('category' in filter)
+    return ({ categories }) => categories.some((path) => beginsWith(path, filter.category));
+  if ('identifiers' in filter) {
+    const named = new Set(filter.identifiers);
+    return ({ identifier }) => named.has(identifier);
+  }
+  return compileCondition(filter, findAttribute(filter.attribute));
+}
+
+function beginsWith(path: readonly string[], start: readonly string[]): boolean {
+  return path.length >= start.length && start.every((name, at) => path[at] === name);
+}
+
+/** No condition holds without a value; of several values one is enough. Source: docs/interface.md §12.2 rules 8, 9. */
+function compileCondition(
+  { operator, value }: AttributeCondition,
+  attribute: ComparedAttribute,
+): ProductTest {
+  if (operator === 'exists') return (product) => product.valuesOf(attribute).length > 0;
+  if (operator === 'contains' && kindOf(attribute) !== 'text')
+    throw new ComparisonProblem(`contains needs text, ${describeAttribute(attribute)}`);
+  const operands = [value].flat().map((one) => getOperand(one, attribute));
+  const holds = compileOperator(operator, operands);
+  return (product) => product.valuesOf(attribute).some(holds);
+}
+
+function getOperand(value: unknown, attribute: ComparedAttribute): Comparable {
+  const operand = readOperand(value, attribute);
+  if (operand !== undefined) return operand;
+  throw new ComparisonProblem(
+    `the value ${JSON.stringify(value)} does not fit, ${describeAttribute(attribute)}`,
+  );
+}
+
+/** @returns every condition of a filter, in the order written */
+export function listConditions(filter: Filter): readonly Filter[] {
+  if ('all' in filter) return filter.all.flatMap(listConditions);
+  if ('any' in filter) return filter.any.flatMap(listConditions);
+  return 'not' in filter ? listConditions(filter.not) : [filter];
+}
+
+/** What a filter must be to be stored. Source: docs/interface.md §12.2. */
+
+const LISTED = 10_000;
+const TEXT_LENGTH = 65_536;
+const PATH_LENGTH = 20;
+
+/**
+ * @param path where the filter stands in a body
+ * @returns what is wrong with it, nothing when it can be stored; whether it can work with the ontology is another question
+ */
+export function checkFilter(path: string, sent: unknown): string[] {
+  const errors = checkPart(path, sent, 1);
+  if (errors.length > 0) return errors;
+  const conditions = listConditions(sent as Filter).length;
+  if (conditions <= CONDITIONS_PER_FILTER) return [];
+  return [
+    `${path} must hold at most ${CONDITIONS_PER_FILTER} conditions in a depth of at most ${FILTER_DEPTH}, it holds ${conditions}`,
+  ];
+}
+
+const SHAPE =
+  'must be one of {"all":[…]}, {"any":[…]}, {"not":…}, {"attribute","operator","value"?}, {"category":[…]}, {"identifiers":[…]}';
+
+function checkPart(path: string, sent: unknown, depth: number): string[] {
+  if (depth > FILTER_DEPTH) return [`${path} is deeper than ${FILTER_DEPTH}`];
+  if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) return [`${path} ${SHAPE}`];
+  const filter = sent as Record<string, unknown>;
+  const fields = Object.keys(filter);
+  const [field = ''] = fields;
+  if ('attribute' in filter) return checkCondition(path, filter);
+  if (fields.length !== 1 || !(field in PARTS)) return [`${path} ${SHAPE}`];
+  return PARTS[field as keyof typeof PARTS](`${path}/${field}`, filter[field], depth);
+}
+
+const PARTS = {
+  all: checkFilters,
+  any: checkFilters,
+  not: (path: string, sent: unknown, depth: number) => checkPart(path, sent, depth + 1),
+  category: (path: string, sent: unknown) => checkTexts(path, sent, PATH_LENGTH),
+  identifiers: (path: string, sent: unknown) => checkTexts(path, sent, LISTED),
+};
+
+function checkFilters(path: string, sent: unknown, depth: number): string[] {
+  if (!Array.isArray(sent)) return [`${path} must be array`];
+  if (sent.length > CONDITIONS_PER_FILTER)
+    return [`${path} must NOT have more than ${CONDITIONS_PER_FILTER} items`];
+  return sent.flatMap((one, at) => checkPart(`${path}/${at}`, one, depth + 1));
+}
+
+function checkTexts(path: string, sent: unknown, most: number): string[] {
+  if (!Array.isArray(sent) || sent.some((one) => !isText(one))) return [`${path} must be array of strings`];
+  return sent.length > most ? [`${path} must NOT have more than ${most} items`] : [];
+}
+
+const isText = (sent: unknown): sent is string => typeof sent === 'string' && sent.length <= TEXT_LENGTH;
+const isValue = (sent: unknown) => isText(sent) || typeof sent === 'number' || typeof sent === 'boolean';
+
+function checkCondition(
+  path: string,
+  { attribute, operator, value, ...others }: Record<string, unknown>,
+): string[] {
+  const unknown = Object.keys(others).map((name) => `${path} must NOT have additional properties: ${name}`);
+  if (unknown.length > 0) return unknown;
+  if (!isText(attribute)) return [`${path}/attribute must be string`];
+  if (!FILTER_OPERATORS.includes(operator as FilterOperator)) {
+    return [`${path}/operator must be equal to one of ${FILTER_OPERATORS.join(', ')}`];
+  }
+  return checkOperand(`${path}/value`, operator as FilterOperator, value);
+}
+
+function checkOperand(path: string, operator: FilterOperator, value: unknown): string[] {
+  const { takes, isGood } = OPERANDS[operator as keyof typeof OPERANDS] ?? SINGLE;
+  return isGood(value) ? [] : [`${path} must be ${takes} for ${operator}`];
+}
+
+const isListOf = (value: unknown, most: number) =>
+  Array.isArray(value) && value.length <= most && value.every(isValue);
+
+const SINGLE = { takes: 'string, number or boolean', isGood: isValue };
+const OPERANDS = {
+  exists: { takes: 'left out', isGood: (value: unknown) => value === undefined || value === true },
+  in: { takes: `array of at most ${LISTED} values`, isGood: (value: unknown) => isListOf(value, LISTED) },
+  between: {
+    takes: '[low, high]',
+    isGood: (value: unknown) => isListOf(value, 2) && (value as unknown[]).length === 2,
+  },
+};
+
+/**
+ * False, unknown or true: the strong logic of Kleene (Introduction to Metamathematics, 1952, §64), in which what is unknown
+ * stays so unless the rest decides. Source: docs/interface.md §12.10.
+ */
+export type Truth = -1 | 0 | 1;
+
+/** Of parts that must all hold; of none, true. */
+export const least = (truths: readonly Truth[]): Truth => Math.min(1, ...truths) as Truth;
+
+/** Of parts of which one is enough; of none, false. */
+const greatest = (truths: readonly Truth[]): Truth => Math.max(-1, ...truths) as Truth;
+
+/** 0 for 0, and not -0. */
+const opposite = (truth: Truth): Truth => (0 - truth) as Truth;
+
+/**
+ * A condition on an attribute without a value is unknown, where a test of the filter takes it for false; `exists` never is.
+ * @throws ComparisonProblem
+ */
+export function judgeFilter(filter: Filter, find: FindAttribute): (product: ProductView) => Truth {
+  const judge = (one: Filter) => judgeFilter(one, find);
+  if ('all' in filter || 'any' in filter) {
+    const combine = 'all' in filter ? least : greatest;
+    const parts = ('all' in filter ? filter.all : filter.any).map(judge);
+    return (product) => combine(parts.map((part) => part(product)));
+  }
+  if ('not' in filter) {
+    const part = judge(filter.not);
+    return (product) => opposite(part(product));
+  }
+  const test = compileFilter(filter, find);
+  const isMissing = isOnValue(filter) ? isWithoutValue(filter, find) : () => false;
+  return (product) => (isMissing(product) ? 0 : test(product) ? 1 : -1);
+}
+
+const isOnValue = (filter: Filter): filter is AttributeCondition =>
+  'attribute' in filter && filter.operator !== 'exists';
+
+function isWithoutValue({ attribute: name }: AttributeCondition, find: FindAttribute) {
+  const attribute = find(name);
+  return (product: ProductView) => product.valuesOf(attribute).length === 0;
+}
+
+/** @returns the attributes whose missing values leave a filter unknown, each once; none where it is decided */
+export function listUnknown(filter: Filter, find: FindAttribute, product: ProductView): string[] {
+  if (judgeFilter(filter, find)(product) !== 0) return [];
+  const list = (parts: readonly Filter[]) => [
+    ...new Set(parts.flatMap((part) => listUnknown(part, find, product))),
+  ];
+  if ('all' in filter) return list(filter.all);
+  if ('any' in filter) return list(filter.any);
+  if ('not' in filter) return list([filter.not]);
+  return isOnValue(filter) ? [filter.attribute] : [];
+}

@@ -1,7 +1,6 @@
 import { computePlainValueId, computeValueId, type UploadedProduct } from '../products/products.ts';
 import { type Attribute, indexByKey, isFact } from './attribute.ts';
 import { describeCategories, describeFacts, listFacts } from './extraction.ts';
-import { compileFit } from './stored-value.ts';
 
 /** What stands between the parts of a stored upload. A quote in a string is escaped, so each is found where it is meant. */
 const GROUP = ',"groupIdentifier":';
@@ -318,3 +317,50 @@ function countDigits(value: number): number {
 
 /** Of this thread: answers are copied from it before the next ones are written. */
 const answers = new AnswerBytes();
+
+/** Whether the stored bytes of a value make a fact for certain; others are read by `readValue`. */
+type Fit = (bytes: Uint8Array, start: number, end: number) => boolean;
+
+const NINE = 0x39;
+const SPACE = 0x20;
+/** So many digits are a finite number. */
+const MOST_DIGITS = 15;
+
+/** @returns quick `readValue`s for values as nearly all are: texts, and numbers of digits with one point and the unit */
+function compileFit({ type, unitName, decimal = 'point' }: Attribute): Fit {
+  if (type === 'TEXT_ATTRIBUTE' || type === 'UNTYPED_ATTRIBUTE') return beginsWithText;
+  if (type !== 'NUMERIC_ATTRIBUTE') return () => false;
+  const unit = unitName === undefined ? undefined : Buffer.from(JSON.stringify(unitName).slice(1, -1));
+  const point = decimal === 'comma' ? 0x2c : 0x2e;
+  return (bytes, start, end) => {
+    const number = unit === undefined ? end : end - unit.length - 1;
+    return (
+      isNumber(bytes, start, { end: number, point }) && (unit === undefined || endsWith(bytes, number, unit))
+    );
+  };
+}
+
+/** Nearly every text begins with a letter or a digit; what does not may be blank. */
+function beginsWithText(bytes: Uint8Array, start: number, end: number): boolean {
+  const first = bytes[start] as number;
+  return end > start && first > SPACE && first < 0x80 && first !== BACKSLASH;
+}
+
+function isNumber(bytes: Uint8Array, start: number, { end, point }: { end: number; point: number }): boolean {
+  if (end <= start || end - start > MOST_DIGITS || !isDigit(bytes[start])) return false;
+  let points = 0;
+  for (let at = start + 1; at < end; at += 1) {
+    if (isDigit(bytes[at])) continue;
+    if (bytes[at] !== point || points > 0) return false;
+    points += 1;
+  }
+  return true;
+}
+
+const isDigit = (byte: number | undefined) => byte !== undefined && byte >= ZERO && byte <= NINE;
+
+function endsWith(bytes: Uint8Array, space: number, unit: Uint8Array): boolean {
+  if (bytes[space] !== SPACE) return false;
+  for (let at = 0; at < unit.length; at += 1) if (bytes[space + 1 + at] !== unit[at]) return false;
+  return true;
+}

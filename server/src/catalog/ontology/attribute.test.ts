@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Attribute, describeNotExtracted, indexByKey, readValue } from './attribute.ts';
-import { readNumber } from './number-text.ts';
+import { type Attribute, describeNotExtracted, indexByKey, readNumber, readValue } from './attribute.ts';
 
 const numeric = (unitName?: string, decimal?: 'point' | 'comma'): Attribute => ({
   id: 7,

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isBlank, readValue } from './attribute.ts';
-import { isCodeName } from './code-names.ts';
 import {
   describeDefinition,
   draftAttribute,
+  isCodeName,
   joinObservations,
   joinObserved,
   type Observed,

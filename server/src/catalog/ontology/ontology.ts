@@ -12,15 +12,17 @@ export {
   isBlank,
   isFact,
   isWaiting,
+  NUMBER_FORMS,
   type Ontology,
   type OntologyMode,
   readMeasure,
+  readPlain,
   readValue,
   type StoredOntology,
+  splitMeasure,
   toOntology,
 } from './attribute.ts';
-export { EffectTally, planChange } from './attribute-effect.ts';
-export { CoverageTally } from './coverage.ts';
+export { CoverageTally, EffectTally, planChange } from './coverage.ts';
 export {
   describeFacts,
   describeUnextracted,
@@ -30,15 +32,22 @@ export {
   listFacts,
   type Unextracted,
 } from './extraction.ts';
-export { NUMBER_FORMS, readPlain, splitMeasure } from './number-text.ts';
 export type { RequestedAttribute } from './ontology-change.ts';
 export {
+  type AttributeUse,
+  applyRenames,
   checkOntology,
   identifyAttributes,
   isInPlace,
   isSameOntology,
+  type ListNaming,
+  listUses,
   markOfOntology,
+  type NamingDefinition,
+  type Renames,
   type RequestedOntology,
+  renameUses,
+  type SentAttribute,
   writeAliases,
 } from './ontology-change.ts';
 export {
@@ -55,16 +64,6 @@ export {
   type Observed,
   observeValue,
 } from './ontology-draft.ts';
-export {
-  type AttributeUse,
-  applyRenames,
-  type ListNaming,
-  listUses,
-  type NamingDefinition,
-  type Renames,
-  renameUses,
-  type SentAttribute,
-} from './renames.ts';
 export {
   addPlain,
   computeInBase,

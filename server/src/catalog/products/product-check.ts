@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { Ajv, type Options as AjvOptions, type ErrorObject, type ValidateFunction } from 'ajv';
-import { boundLines, countBytes } from '../../kernel/bounded-lines.ts';
-import { cutText } from '../../kernel/cut-text.ts';
+import { boundLines, countBytes, cutText } from '../../kernel/bounded-lines.ts';
 import { type ProductViolation, ServiceError } from '../../kernel/errors.ts';
 import { countJson, describeExcess, holdsMoreThan } from '../../kernel/json-scan.ts';
 import { isStorableText } from '../../kernel/storable-text.ts';

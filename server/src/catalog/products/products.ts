@@ -2,26 +2,7 @@
  * The door of products: what a product is on the wire and in a pack, how it is checked, and the ids computed from it.
  * Pure rules, without I/O.
  */
-export {
-  AttributeSchema,
-  CategoryListQuery,
-  CategoryPage,
-  CategoryPath,
-  FoundBy,
-  IdentifierQuery,
-  IdentifiersBody,
-  IdentifiersQuery,
-  LookupProduct,
-  OntologyDocument,
-  ProductDetail,
-  ProductList,
-  ProductListQuery,
-  ProductPage,
-  ProductParams,
-  SentAttribute,
-  SentOntology,
-  TableProduct,
-} from './catalog-schemas.ts';
+
 export { checkIdentifiers, readIdentifierList, readIdentifiers, refuseCommas } from './identifiers.ts';
 export {
   countRows,
@@ -59,10 +40,28 @@ export {
   unpackBody,
 } from './product-check.ts';
 export {
+  AttributeSchema,
+  CategoryListQuery,
+  CategoryPage,
+  CategoryPath,
   CategorySchema,
+  FoundBy,
   Identifier,
+  IdentifierQuery,
+  IdentifiersBody,
+  IdentifiersQuery,
   IMAGES,
+  LookupProduct,
+  OntologyDocument,
   PRODUCTS_PER_REQUEST,
+  ProductDetail,
+  ProductList,
+  ProductListQuery,
+  ProductPage,
+  ProductParams,
+  SentAttribute,
+  SentOntology,
+  TableProduct,
   UpdateBody,
   UploadBody,
   UploadProduct,

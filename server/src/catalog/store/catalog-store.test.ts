@@ -14,7 +14,7 @@ import {
   PATHS,
 } from '../../../test/support/catalogs/catalog-world.ts';
 import { makeTestStore, testedStore } from '../../../test/support/test-store.ts';
-import { writeAnswer } from '../browse/product-page.ts';
+import { writeAnswer } from '../browse/browse.ts';
 
 /**
  * The statements of a store against a model of it: whatever is staged, committed, changed, restored and removed in

@@ -1,35 +1,488 @@
 /**
  * The door of answers: refusals with their status and text, answers kept for an `Idempotency-Key`, ETags.
  */
-export { type AnswerOnce, createAnswerOnce, type RecordAnswer } from './answer-once.ts';
+
+import { createHash } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type TSchema, Type } from 'typebox';
+import { boundLines } from '../../kernel/bounded-lines.ts';
+import { nameCaller } from '../../kernel/caller.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { namesTag } from '../../kernel/entity-tag.ts';
+import { type FailureCode, type FailureFacts, ServiceError } from '../../kernel/errors.ts';
+import { REFUSALS } from '../../kernel/refusals.ts';
+import {
+  type ControlTransaction,
+  type Database,
+  type ExpectedStates,
+  translateSqliteError,
+} from '../../storage/storage.ts';
+import { findAnswer, packAnswer, saveAnswer, unpackAnswer } from './answer-store.ts';
+
 export { dropAnswersBefore } from './answer-store.ts';
-export {
-  byType,
-  cutPage,
-  DoneAnswer,
-  done,
-  ErrorAnswer,
-  hasAlready,
-  Id,
-  IfMatch,
-  Instant,
-  ListQuery,
-  Name,
-  oneOf,
-  orNull,
-  PageQuery,
-  ProjectParams,
-  ProjectQuery,
-  pageOf,
-  projectIdOf,
-  readIfMatch,
-  sendMark,
-} from './common-schemas.ts';
-export {
-  describeRefusal,
-  describeSchemaErrors,
-  type FailureBody,
-  REASONS,
-  type Reason,
-  replyWithError,
-} from './error-mapper.ts';
+
+/** Source: docs/interface.md §8. */
+const DETAILS = { most: 100, bytes: 32 * 1024 };
+
+/** What follows on the connection is the rest of an unread body, or requests without a waiting sender. */
+const ENDS_CONNECTION: ReadonlySet<FailureCode> = new Set([
+  'body_stalled',
+  'body_slow',
+  'body_too_large',
+  'too_many_pipelined',
+]);
+
+/** Of what an operator has to mend: sending it again sooner only adds to it. */
+const RETRY_SECONDS: Partial<Record<FailureCode, number>> = { storage_full: 60, catalog_damaged: 60 };
+
+/** Failures that no code stands for: those of the service, and of requests that reach no route. */
+const OTHER_REASONS = ['unexpected', 'request_timeout'] as const;
+
+/** The closed list of what a failure may be called. Source: docs/interface.md §7.7. */
+export type Reason = FailureCode | (typeof OTHER_REASONS)[number];
+export const REASONS = [...(Object.keys(REFUSALS) as FailureCode[]), ...OTHER_REASONS].sort();
+
+/** The body of every error answer. Source: docs/interface.md §7.1. */
+export interface FailureBody {
+  readonly status: 'failure';
+  readonly code: number;
+  readonly reason: Reason;
+  readonly message: string;
+  readonly requestId?: string;
+  readonly details?: readonly string[];
+  readonly validation?: FailureFacts['validation'];
+}
+
+/** @returns the text of a refusal with its values filled in, as the wire and a failed task show it. */
+export function describeRefusal(error: ServiceError): { status: number; message: string } {
+  const { status, message } = REFUSALS[error.code];
+  const fill = (_: string, place: string) => String(error.facts.values?.[Number(place) - 1] ?? '');
+  return { status, message: message.replace(/\$(\d)/g, fill) };
+}
+
+export function replyWithError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const refusal = toRefusal(error, projectOf(request));
+  if (refusal === undefined) {
+    request.log.error({ err: error }, 'unexpected error');
+    const body: FailureBody = {
+      status: 'failure',
+      code: 500,
+      reason: 'unexpected',
+      message: 'Internal Server Error',
+      requestId: request.id,
+    };
+    request.failure = body;
+    return reply.code(500).type('application/json; charset=utf-8').send(JSON.stringify(body));
+  }
+  logFault(request, refusal);
+  const { retryAfterSeconds, allow, validation } = refusal.facts;
+  // In one place for all refusals: each of their lines may repeat what was sent.
+  const details = boundLines(refusal.facts.details ?? [], DETAILS);
+  const retry = retryAfterSeconds ?? RETRY_SECONDS[refusal.code];
+  if (retry !== undefined) reply.header('retry-after', Math.max(1, Math.ceil(retry)));
+  if (allow !== undefined) reply.header('allow', allow.join(', '));
+  if (ENDS_CONNECTION.has(refusal.code)) reply.header('connection', 'close');
+  const { status, message } = describeRefusal(refusal);
+  if (status === 401) reply.header('www-authenticate', 'Bearer');
+  const body: FailureBody = {
+    // First: some clients show no more than the beginning of a body.
+    ...(validation && { validation }),
+    status: 'failure',
+    code: status,
+    reason: refusal.code,
+    message,
+    requestId: request.id,
+    ...(details.length > 0 && { details }),
+  };
+  request.failure = body;
+  return reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
+}
+
+const projectOf = (request: FastifyRequest) => (request as Partial<FastifyRequest>).project?.id;
+
+/** What an operator has to mend. */
+function logFault(request: FastifyRequest, refusal: ServiceError): void {
+  const { code, facts } = refusal;
+  if (code === 'storage_failed') request.log.error({ err: refusal }, 'the disk reports errors');
+  // Without a cause it was known before, and is in the log.
+  if (code === 'catalog_damaged' && facts.cause !== undefined)
+    request.log.error({ err: refusal, project: projectOf(request) }, 'the file of a catalog cannot be read');
+}
+
+/** Reads a refusal out of whatever was thrown; undefined means a bug. */
+function toRefusal(thrown: unknown, projectId: number | undefined): ServiceError | undefined {
+  const error = translateSqliteError(thrown, projectId);
+  if (error instanceof ServiceError) return error;
+  if (isSchemaError(error)) {
+    const details = describeSchemaErrors(error.validation);
+    const code = error.validationContext === 'body' ? 'request_invalid' : 'query_invalid';
+    return new ServiceError(code, { details, cause: error });
+  }
+  const { code } = (error ?? {}) as { code?: unknown };
+  if (code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH') {
+    return new ServiceError('not_found');
+  }
+  return undefined;
+}
+
+function isSchemaError(error: unknown): error is {
+  validation: Parameters<typeof describeSchemaErrors>[0];
+  validationContext?: string;
+} {
+  return error instanceof Error && 'validation' in error && Array.isArray(error.validation);
+}
+
+interface Schema {
+  readonly [keyword: string]: unknown;
+  readonly type?: unknown;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly description?: string;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+}
+
+interface SchemaError {
+  readonly keyword?: string;
+  readonly instancePath: string;
+  readonly message?: string;
+  readonly params?: Readonly<Record<string, unknown>>;
+  /** What was broken, as the validator of bodies tells. */
+  readonly parentSchema?: Schema;
+}
+
+/** Each mistake with its place, for the details of a refusal; what the message of the validator leaves out is added. */
+export function describeSchemaErrors(reported: readonly SchemaError[]): string[] {
+  const errors = joinChoices(reported);
+  const forms = errors.find(isOfForms)?.parentSchema;
+  if (forms === undefined) return errors.map(describe);
+  const inside = errors.filter(({ instancePath }) => instancePath !== '');
+  if (inside.length > 0) return inside.map(describe);
+  return [`must be ${forms.anyOf?.map(({ type }) => type).join(' or ')}: ${forms.description}`];
+}
+
+/** Every value of a choice tells that it is another one, and the choice that none fits: one mistake, with all values. */
+function joinChoices(errors: readonly SchemaError[]): SchemaError[] {
+  const values = new Map<string, unknown[]>();
+  for (const { keyword, instancePath, params } of errors) {
+    if (keyword !== 'const') continue;
+    values.set(instancePath, [...(values.get(instancePath) ?? []), params?.allowedValue]);
+  }
+  const reported = new Set<string>();
+  return errors.flatMap((error) => {
+    const allowedValues = values.get(error.instancePath);
+    if (allowedValues === undefined || !OF_CHOICES.has(error.keyword)) return [error];
+    if (reported.has(error.instancePath)) return [];
+    reported.add(error.instancePath);
+    const message = 'must be equal to one of the allowed values';
+    return [{ instancePath: error.instancePath, keyword: 'enum', message, params: { allowedValues } }];
+  });
+}
+
+const OF_CHOICES: ReadonlySet<string | undefined> = new Set(['const', 'type', 'anyOf']);
+
+/** Of a body in none of its forms: each form has told its mistakes, also those that the caller does not mean. */
+const isOfForms = ({ keyword, instancePath, parentSchema }: SchemaError) =>
+  keyword === 'anyOf' && instancePath === '' && parentSchema?.description !== undefined;
+
+function describe(error: SchemaError): string {
+  const { keyword, instancePath, message = '', params = {} } = error;
+  const { additionalProperty, allowedValues, tag } = params;
+  const listed = Array.isArray(allowedValues) ? allowedValues.join(', ') : undefined;
+  const values = keyword === 'discriminator' ? listKinds(error) : listed;
+  if (params.error === 'mapping') return `${instancePath}/${tag} must be one of: ${values}`;
+  const more = additionalProperty ?? values;
+  return `${instancePath} ${message}${more === undefined ? '' : `: ${more}`}`;
+}
+
+/** The kinds of an object that one of its fields tells apart. */
+const listKinds = ({ params = {}, parentSchema }: SchemaError) =>
+  parentSchema?.oneOf
+    ?.map(({ properties }) => properties?.[String(params.tag)])
+    .flatMap((kind) => kind?.enum ?? [kind?.const])
+    .join(', ');
+
+/** What there may be none of; the description says what null means. */
+export const orNull = <Schema extends TSchema>(schema: Schema, description?: string) =>
+  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
+
+/** One of a closed list of words. */
+export const oneOf = <const Words extends readonly string[]>(words: Words, description?: string) =>
+  Type.Unsafe<Words[number]>({
+    type: 'string',
+    enum: words,
+    ...(description !== undefined && { description }),
+  });
+
+/** Source: docs/interface.md §7.3. */
+const ProductViolation = Type.Object(
+  {
+    product: orNull(
+      Type.Object({ identifier: orNull(Type.String()), index: Type.Integer() }),
+      'null: the body as a whole, or how many more products are bad',
+    ),
+    schemaErrors: Type.Array(Type.String()),
+    errors: Type.Array(Type.String()),
+  },
+  { title: 'ProductViolation' },
+);
+
+/** Source: docs/interface.md §7.1. */
+export const ErrorAnswer = Type.Object(
+  {
+    status: Type.Literal('failure'),
+    code: Type.Integer({ description: 'the HTTP status' }),
+    reason: Type.Unsafe<Reason>({
+      type: 'string',
+      enum: REASONS,
+      description: 'one word for programs; the list is closed',
+    }),
+    message: Type.String(),
+    requestId: Type.Optional(Type.String()),
+    details: Type.Optional(Type.Array(Type.String())),
+    validation: Type.Optional(Type.Array(ProductViolation, { description: 'one element per bad product' })),
+  },
+  { title: 'Error' },
+);
+
+/** Beyond it, numbers are not exact, and far beyond it a database takes none. */
+const maximum = Number.MAX_SAFE_INTEGER;
+
+export const Id = Type.Integer({ minimum: 1, maximum });
+
+/** Of a query; 0 is refused as a project that does not exist. */
+export const projectIdOf = (description: string) =>
+  Type.Optional(Type.Integer({ minimum: 0, maximum, description }));
+
+/** Source: docs/interface.md §4.10. */
+export const ProjectQuery = Type.Object({
+  projectId: projectIdOf('the project; not needed by a key that reaches exactly one'),
+});
+
+/** Of the paths below a project. */
+export const ProjectParams = Type.Object({ id: Id });
+
+/** Every list is paged. Source: docs/interface.md §8. */
+export const ListQuery = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100 })),
+  cursor: Type.Optional(Type.String({ maxLength: 2048, description: 'nextCursor of the page before' })),
+});
+
+/** Only the member that `type` names is checked, so that mistakes are reported for that one alone. */
+export function byType<Value>({ anyOf }: { readonly anyOf: readonly TSchema[] }, title: string) {
+  const discriminator = { propertyName: 'type' };
+  return Type.Unsafe<Value>({ type: 'object', title, required: ['type'], discriminator, oneOf: anyOf });
+}
+
+/** The answer of a request that has nothing to say but that it is done. */
+export const done = { status: 'success' } as const;
+export const DoneAnswer = Type.Object({ status: Type.Literal(done.status) });
+
+/** Of a list that is answered as a whole where no page is asked for. */
+export const PageQuery = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1000, description: 'elements of a page; default: all of them' }),
+  ),
+  cursor: Type.Optional(Type.String({ maxLength: 2048, description: 'nextCursor of the page before' })),
+});
+
+/** @returns a page of what is in the order of `placeOf` @throws query_invalid for a cursor that no list gave out */
+export function cutPage<Element>(
+  all: readonly Element[],
+  { limit = all.length, cursor }: { limit?: number; cursor?: string },
+  placeOf: (element: Element, at: number) => number,
+): { page: Element[]; nextCursor: string | null } {
+  if (cursor !== undefined && !/^\d{1,15}$/.test(cursor))
+    throw new ServiceError('query_invalid', '/cursor must be the nextCursor of the page before');
+  const after = cursor === undefined ? -1 : Number(cursor);
+  const rest = all
+    .map((element, at) => ({ element, place: placeOf(element, at) }))
+    .filter(({ place }) => place > after);
+  const page = rest.slice(0, limit);
+  const last = page.at(-1);
+  const nextCursor = rest.length > page.length && last !== undefined ? String(last.place) : null;
+  return { page: page.map(({ element }) => element), nextCursor };
+}
+
+/** For the documentation of a route that looks at it; `readIfMatch` reads it. Source: docs/interface.md §7.6. */
+export const IfMatch = Type.Object({
+  'if-match': Type.Optional(
+    Type.String({ description: 'the ETag of the state to be replaced; 412 when it is another one by now' }),
+  ),
+});
+
+/** An entity tag without its quotes, and the comma behind it. Source: RFC 9110 §8.8.3. */
+const TAG = /^\s*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*(?:,|$)/;
+
+/**
+ * @returns what a change expects to replace. A weak tag names no state: it fits nothing.
+ * @throws query_invalid for a header that is no list of entity tags
+ */
+export function readIfMatch(request: FastifyRequest): ExpectedStates {
+  const header = request.headers['if-match']?.trim();
+  if (header === undefined || header === '' || header === '*') return undefined;
+  const marks: string[] = [];
+  for (let rest = header; rest !== ''; ) {
+    const found = TAG.exec(rest);
+    if (found === null) {
+      throw new ServiceError('query_invalid', 'If-Match must be * or ETags, such as "abc"');
+    }
+    if (found[1] === undefined) marks.push(found[2] ?? '');
+    rest = rest.slice(found[0].length);
+  }
+  return marks;
+}
+
+/** Whether the caller of a GET has what would be answered. Source: docs/interface.md §7.6 rule 6. */
+export function hasAlready(request: FastifyRequest, reply: FastifyReply): boolean {
+  const header = request.headers['if-none-match']?.trim();
+  const mark = reply.getHeader('etag');
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  if (!isRead || !header || mark === undefined || reply.statusCode !== 200) return false;
+  return namesTag(header, mark);
+}
+
+/** Names the state that is answered. */
+export function sendMark(reply: FastifyReply, mark: string): void {
+  reply.header('etag', `"${mark}"`);
+}
+
+export const Instant = Type.Integer({ description: 'epoch milliseconds' });
+
+/** Of what people define; a database takes no NUL. */
+export const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
+
+const NextCursor = orNull(Type.String(), 'null when nothing follows');
+
+/** A page of a list. */
+export const pageOf = <Element extends TSchema>(element: Element, description?: string) =>
+  Type.Object({
+    items: Type.Array(element, description === undefined ? {} : { description }),
+    nextCursor: NextCursor,
+  });
+
+/** Writes the answer beside what it answers, in the same transaction, so that a crash keeps both or neither. */
+export type RecordAnswer<Answer> = (tx: ControlTransaction, answer: Answer) => Promise<void>;
+
+/** Runs the work of a write once per `Idempotency-Key` and answers a repetition with the first answer. */
+export type AnswerOnce = <Answer extends object>(
+  request: FastifyRequest,
+  work: (record: RecordAnswer<Answer>) => Promise<Answer>,
+) => Promise<Answer>;
+
+const noRecord: RecordAnswer<object> = async () => {};
+const STORED_MS = 24 * 3_600_000;
+/** Nothing can be asked of the store now. */
+const AWAY: ReadonlySet<string> = new Set<FailureCode>([
+  'not_ready',
+  'schema_moved',
+  'storage_full',
+  'storage_failed',
+]);
+/** It has just become as old as an answer becomes: the next request is the first. */
+const ANSWER_GONE = { retryAfterSeconds: 1 };
+
+/** Rolls the work back: another process did it meanwhile. */
+class AnsweredElsewhere extends Error {
+  override readonly name = 'AnsweredElsewhere';
+}
+
+interface KeyedRequest {
+  readonly caller: string;
+  readonly idempotencyKey: string;
+  readonly requestHash: string;
+}
+
+/** Source: docs/interface.md §7.5. @throws idempotency_key_reused when the key came with another request before */
+export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
+  const underWay = new Map<string, { requestHash: string; answer: Promise<object> }>();
+
+  async function find<Answer extends object>(keyed: KeyedRequest): Promise<Answer | undefined> {
+    const known = await findAnswer(database, { ...keyed, since: clock.now() - STORED_MS });
+    if (known === undefined) return undefined;
+    refuseOther(known.requestHash, keyed.requestHash);
+    return (await unpackAnswer(known.answer)) as Answer;
+  }
+
+  const recordAs =
+    (keyed: KeyedRequest): RecordAnswer<object> =>
+    async (tx, given) => {
+      const now = clock.now();
+      const row = { ...keyed, answer: await packAnswer(given), now, since: now - STORED_MS };
+      if (!(await saveAnswer(tx, row))) throw new AnsweredElsewhere();
+    };
+
+  /** Another process may have done the work meanwhile, which can be why it failed here. */
+  async function findInstead<Answer extends object>(keyed: KeyedRequest, error: unknown): Promise<Answer> {
+    if (!mayBeAnswered(error)) throw error;
+    const stored = await find<Answer>(keyed);
+    if (stored !== undefined) return stored;
+    throw error instanceof AnsweredElsewhere ? new ServiceError('not_ready', ANSWER_GONE) : error;
+  }
+
+  async function answerKeyed<Answer extends object>(
+    keyed: KeyedRequest,
+    work: (record: RecordAnswer<Answer>) => Promise<Answer>,
+    onRepeated: () => void,
+  ): Promise<Answer> {
+    const known = await find<Answer>(keyed);
+    if (known === undefined) {
+      try {
+        return await work(recordAs(keyed));
+      } catch (error) {
+        const stored = await findInstead<Answer>(keyed, error);
+        onRepeated();
+        return stored;
+      }
+    }
+    onRepeated();
+    return known;
+  }
+
+  return async <Answer extends object>(
+    request: FastifyRequest,
+    work: (record: RecordAnswer<Answer>) => Promise<Answer>,
+  ) => {
+    const idempotencyKey = request.headers['idempotency-key'];
+    if (typeof idempotencyKey !== 'string' || idempotencyKey === '') return work(noRecord);
+    if (idempotencyKey.length > 255) {
+      throw new ServiceError('query_invalid', 'Idempotency-Key must not have more than 255 characters');
+    }
+    const keyed = { caller: nameCaller(request.caller), idempotencyKey, requestHash: hashRequest(request) };
+    const place = `${keyed.caller} ${idempotencyKey}`;
+    const first = underWay.get(place);
+    if (first !== undefined) {
+      refuseOther(first.requestHash, keyed.requestHash);
+      const shared = (await first.answer) as Answer;
+      request.isRepeated = true;
+      return shared;
+    }
+    const answer = answerKeyed(keyed, work, () => {
+      request.isRepeated = true;
+    });
+    underWay.set(place, { requestHash: keyed.requestHash, answer });
+    try {
+      return await answer;
+    } finally {
+      underWay.delete(place);
+    }
+  };
+}
+
+function mayBeAnswered(error: unknown): boolean {
+  return error instanceof AnsweredElsewhere || (error instanceof ServiceError && !AWAY.has(error.code));
+}
+
+function refuseOther(firstHash: string, requestHash: string): void {
+  if (firstHash !== requestHash) throw new ServiceError('idempotency_key_reused');
+}
+
+function hashRequest(request: FastifyRequest): string {
+  // The project of a path is in the path.
+  const projectId = request.routeOptions.config.guard === 'project' ? request.project.id : 0;
+  const hash = createHash('sha256').update(`${request.method} ${request.url.split('?', 1)[0]} ${projectId} `);
+  const query = Object.entries(request.query as object).filter(([name]) => name !== 'apiKey');
+  hash.update(JSON.stringify(query.sort(([a], [b]) => (a < b ? -1 : 1))));
+  return hash.update(request.rawBody?.bytes ?? request.bodyDigest ?? '').digest('hex');
+}

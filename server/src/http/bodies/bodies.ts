@@ -5,18 +5,24 @@
 export {
   BEGINNING_BYTES,
   brokeOff,
+  createMemoryBudget,
+  type HeldMemory,
   type IncomingPayload,
+  type MemoryBudget,
   MIB,
   type RawBody,
   readBody,
   streamBody,
 } from './body.ts';
-export { createBodyChecks, createParameterChecks, joinTwins, refuseBody, takeNoBody } from './body-check.ts';
 export {
+  createBodyChecks,
+  createParameterChecks,
   JSON_LIMITS,
   type JsonTerms,
+  joinTwins,
   jsonOperations,
   type ReadElsewhere,
   readJsonBody,
+  refuseBody,
+  takeNoBody,
 } from './json-body.ts';
-export { createMemoryBudget, type HeldMemory, type MemoryBudget } from './memory-budget.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createBodyChecks, createParameterChecks } from './body-check.ts';
+import { createBodyChecks, createParameterChecks } from './json-body.ts';
 
 const item = { type: 'object', required: ['name', 'tag'], properties: { name: { type: 'string' } } };
 const check = createBodyChecks()({

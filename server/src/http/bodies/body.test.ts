@@ -9,8 +9,7 @@ import fc from 'fast-check';
 import { ServiceError } from '../../kernel/errors.ts';
 import { createPayloadFiles } from '../../storage/payloads/payloads.ts';
 import { BufferPool } from '../../storage/threads/threads.ts';
-import { declaredLength, readBody } from './body.ts';
-import { createMemoryBudget } from './memory-budget.ts';
+import { createMemoryBudget, declaredLength, readBody } from './body.ts';
 
 const MIB = 1024 * 1024;
 

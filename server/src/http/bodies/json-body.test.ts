@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
+import { createMemoryBudget } from './body.ts';
 import { JSON_LIMITS, type JsonInput, type JsonTerms, jsonOperations, readJsonBody } from './json-body.ts';
-import { createMemoryBudget } from './memory-budget.ts';
 
 const MIB = 1024 * 1024;
 

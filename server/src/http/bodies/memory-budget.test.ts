@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createMemoryBudget } from './memory-budget.ts';
+import { createMemoryBudget } from './body.ts';
 
 const ada = { caller: 'key 1', accountId: 1 };
 const eve = { caller: 'key 2', accountId: 1 };

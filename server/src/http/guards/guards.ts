@@ -1,3 +1,4 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import {
@@ -9,17 +10,15 @@ import {
   isUser,
   type KeyCaller,
   listParts,
+  nameCaller,
   type Role,
   reachOf,
   type UserCaller,
 } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import { OpenCounts } from '../../kernel/open-counts.ts';
 import { describeRefusal, describeSchemaErrors, ProjectParams } from '../answers/answers.ts';
 import { joinTwins } from '../bodies/bodies.ts';
-import { changesSomething, refuseForged, type SessionCookie } from './session-cookie.ts';
-
-export { changesSomething, createSessionCookie, csrfTokenOf, type SessionCookie } from './session-cookie.ts';
-export { type CountLook, createLookCount, whileCallerWaits } from './waiting-caller.ts';
 
 /** A key as it came in a request, and by which way. */
 export interface PresentedKey {
@@ -126,7 +125,7 @@ export async function findCallerRefusal({ checkCaller }: FastifyRequest): Promis
 }
 
 /** Whether a caller who was let in may still call is asked so often while a body comes or an answer goes. */
-export const CHECK_EVERY_MS = 1_000;
+const CHECK_EVERY_MS = 1_000;
 const OF_CALLERS: ReadonlySet<number> = new Set([401, 403]);
 
 /** Ends an answer that goes on after its caller may call no more: events, exports, lines. Source: docs/interface.md §5.1. */
@@ -344,3 +343,113 @@ async function isFound(find: () => unknown): Promise<boolean> {
 
 const roleRefused = (required: Role, held: string) =>
   new ServiceError('role_refused', `this takes the role ${required}, ${held}`);
+
+/** The cookie of a console session, and which requests it may come with. Source: docs/interface.md §5.6. */
+export type SessionCookie = ReturnType<typeof createSessionCookie>;
+
+const SESSION = 'relata_session';
+const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict';
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * @param publicUrl  where browsers find the service; undefined: at whatever `Host` they name
+ * @param plainName  of another cookie that is kept as carefully
+ */
+export function createSessionCookie(publicUrl: string | undefined, plainName = SESSION) {
+  const own = publicUrl === undefined ? undefined : new URL(publicUrl).origin;
+  const isSecure = own?.startsWith('https:') ?? false;
+  // With this prefix browsers take the cookie from this host alone, so that a neighbour under the same domain cannot
+  // put a session of its own in its place.
+  const name = isSecure ? `__Host-${plainName}` : plainName;
+  const pattern = new RegExp(`(?:^|;)\\s*${name}=([^;\\s]*)`);
+  const attributes = isSecure ? `${ATTRIBUTES}; Secure` : ATTRIBUTES;
+  const set = (reply: FastifyReply, value: string, maxAgeSeconds: number) =>
+    void reply.header('set-cookie', `${name}=${value}; ${attributes}; Max-Age=${maxAgeSeconds}`);
+
+  return {
+    /** @returns the value of the session that the request brings, good or not */
+    read: ({ headers }: FastifyRequest) => pattern.exec(headers.cookie ?? '')?.[1],
+    write: set,
+    clear: (reply: FastifyReply) => set(reply, '', 0),
+    /** A browser says where a request comes from. @throws origin_refused when that is not here */
+    refuseForeign(request: FastifyRequest): void {
+      const { origin } = request.headers;
+      if (origin === undefined) return;
+      const isOwn = own === undefined ? URL.parse(origin)?.host === request.host : origin === own;
+      if (isOwn) return;
+      const expected = own ?? `of this host, ${request.host}`;
+      throw new ServiceError(
+        'origin_refused',
+        `Origin must be ${expected}; behind a proxy RELATA_PUBLIC_URL says which it is`,
+      );
+    },
+  };
+}
+
+/**
+ * The token belongs to one session and follows from its value, which scripts cannot read: nothing more has to be stored,
+ * and what is stored does not suffice to make it.
+ */
+export function csrfTokenOf(sessionValue: string): string {
+  return createHmac('sha256', sessionValue).update('relata csrf token').digest('base64url');
+}
+
+export function changesSomething({ method }: FastifyRequest): boolean {
+  return !READS.has(method);
+}
+
+/** @throws csrf_refused for a request that changes something without the token of its session */
+function refuseForged(request: FastifyRequest, sessionValue: string): void {
+  if (!changesSomething(request)) return;
+  const given = Buffer.from(String(request.headers['x-csrf-token'] ?? ''));
+  const expected = Buffer.from(csrfTokenOf(sessionValue));
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+    throw new ServiceError('csrf_refused');
+  }
+}
+
+/**
+ * Does work that ends when its caller leaves: the signal is aborted then, also while a stream is sent, and nothing is
+ * answered. Others who share the work of an `Idempotency-Key` are refused, and ask again.
+ */
+export async function whileCallerWaits<Result>(
+  reply: FastifyReply,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const left = new AbortController();
+  const details = ['the caller left before the answer'];
+  const abort = () => {
+    // A caller who got all of the answer has not left: an error for each of them took 4 % of a small request.
+    if (reply.raw.writableFinished) return;
+    left.abort(new ServiceError('not_ready', { retryAfterSeconds: 1, details }));
+  };
+  reply.raw.once('close', abort);
+  if (reply.raw.destroyed) abort();
+  try {
+    return await work(left.signal);
+  } catch (error) {
+    // No caller is there to get a result.
+    if (left.signal.aborted) return reply.hijack() as never;
+    throw error;
+  }
+}
+
+/** Looks through whole catalogs that a key or user has open at a time: one thread does all of them. */
+const OPEN_LOOKS = 4;
+const RETRY_SECONDS = 1;
+
+/** Counts a look through a whole catalog as long as its answer is awaited or sent. @throws too_many_looks */
+export type CountLook = (request: FastifyRequest, reply: FastifyReply) => void;
+
+export function createLookCount(): CountLook {
+  const open = new OpenCounts<string>();
+  return ({ caller }, { raw }) => {
+    const who = nameCaller(caller);
+    const count = open.of(who);
+    if (count >= OPEN_LOOKS) {
+      const details = [`${count} searches, counts or previews are open, at most ${OPEN_LOOKS} at a time`];
+      throw new ServiceError('too_many_looks', { retryAfterSeconds: RETRY_SECONDS, details });
+    }
+    if (!raw.destroyed) raw.once('close', open.begin(who));
+  };
+}

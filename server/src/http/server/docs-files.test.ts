@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import Fastify from 'fastify';
-import { replyWithError } from '../answers/error-mapper.ts';
+import { replyWithError } from '../answers/answers.ts';
 import { serveDocs } from './built-files.ts';
 import type { Server } from './server.ts';
 

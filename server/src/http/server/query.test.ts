@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readLazily, readQuery } from './query.ts';
+import { readLazily, readQuery } from './server.ts';
 
 /** 128 KiB may be sent: docs/interface.md §8. */
 const LONGEST = 120_000;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { ServiceError } from '../../kernel/errors.ts';
-import { createPayloadFiles } from './payload-files.ts';
+import { createPayloadFiles } from './payloads.ts';
 
 async function openFolder(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'relata-payloads-'));

@@ -4,7 +4,7 @@ import type { ClientBase, PoolClient, QueryConfig, QueryResult } from 'pg';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { SqlSession, SqlValue } from '../sql-statement.ts';
+import type { SqlSession, SqlValue } from '../program.ts';
 import { watchPool } from './watch.ts';
 
 /** How a thread reaches the database; plain data, so that it can be handed to threads. */

@@ -7,8 +7,7 @@ import {
   PostgresQueryCompiler,
   sql,
 } from 'kysely';
-import type { Database } from '../database.ts';
-import type { ControlSchema } from '../schema.ts';
+import type { ControlSchema, Database } from '../database.ts';
 import type { Postgres, SqlConnection } from './connections.ts';
 
 /** The service's own tables in PostgreSQL, which other processes read and write too. */

@@ -1,4 +1,4 @@
-import type { SqlSession } from '../sql-statement.ts';
+import type { SqlSession } from '../program.ts';
 import type { SqlTransaction } from './connections.ts';
 
 /**

@@ -2,7 +2,7 @@
  * The door of PostgreSQL: connections, the control database on it, replicas, bulk copies.
  */
 
-export type { SqlSession, SqlValue } from '../sql-statement.ts';
+export type { SqlSession, SqlValue } from '../program.ts';
 export {
   createSchemaWatch,
   isTimedOut,

@@ -3,9 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { rows, run } from '../program.ts';
-import { sql } from '../sql-statement.ts';
-import { CatalogFile } from './catalog-files.ts';
+import { rows, run, sql } from '../program.ts';
+import { CatalogFile } from './sqlite.ts';
 
 test('only what can be repeated is not synced when its transaction ends', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relata-'));

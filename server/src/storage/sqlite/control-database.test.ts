@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { openControlDatabase } from './control-database.ts';
+import { openControlDatabase } from './sqlite.ts';
 
 test('a read does not wait until another has ended', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relata-'));

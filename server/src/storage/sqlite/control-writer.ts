@@ -1,8 +1,7 @@
 import type { SQLInputValue, StatementSync } from 'node:sqlite';
 import { workerData } from 'node:worker_threads';
 import { serveOperations } from '../threads/threads.ts';
-import { CONTROL_PRAGMAS, orRefuse } from './control-database.ts';
-import { KEEP_LOG, openSqlite } from './open-sqlite.ts';
+import { CONTROL_PRAGMAS, KEEP_LOG, openSqlite, orRefuse } from './sqlite.ts';
 
 /** The thread that holds the one writing connection of the control database. */
 const { path, keepsLog } = workerData as { path: string; keepsLog: boolean };

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { CatalogFile } from './catalog-files.ts';
 import { checkSqliteFile } from './file-check.ts';
+import { CatalogFile } from './sqlite.ts';
 
 const ROWS = 2_000;
 

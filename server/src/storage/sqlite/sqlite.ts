@@ -1,8 +1,32 @@
 /**
  * The door of SQLite: how a file is opened, the control database and the catalog files.
  */
-export { CatalogFile, type CatalogFiles, createCatalogFiles } from './catalog-files.ts';
-export { CONTROL_PRAGMAS, openControlDatabase } from './control-database.ts';
+
+import { randomBytes } from 'node:crypto';
+import { existsSync, rmSync } from 'node:fs';
+import { dirname, extname, join } from 'node:path';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  Kysely,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteDialect,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  sql,
+} from 'kysely';
+import { ServiceError } from '../../kernel/errors.ts';
+import { dataFolderAt } from '../data-folder.ts';
+import type { ControlSchema, Database } from '../database.ts';
+import { migrate } from '../migrate.ts';
+import { type Program, type ProgramSession, performNow, renderFor, type Sql } from '../program.ts';
+import { isBusy, isDamaged, isReadOnly, translateSqliteError } from '../sqlite-errors.ts';
+import { createThreadPool, type ThreadPool } from '../threads/threads.ts';
+import { createMarkMoves, DamageMarks, type MarkMoves } from './file-check.ts';
+
 export {
   checkSqliteFile,
   createMarkMoves,
@@ -11,7 +35,6 @@ export {
   listMarked,
   type MarkMoves,
 } from './file-check.ts';
-export { openSqlite } from './open-sqlite.ts';
 export {
   closeUnused,
   copyFrames,
@@ -21,3 +44,354 @@ export {
   type WalEnd,
   WalReader,
 } from './wal-frames.ts';
+
+/** Of a connection that writes, where only a backup writes logs back. */
+export const KEEP_LOG = 'pragma wal_autocheckpoint = 0;';
+
+const BUSY_TIMEOUT_MS = 10_000;
+/** Enough: the second attempt finds the file already switched. */
+const ATTEMPTS = 100;
+
+/**
+ * Opens a database file and sets it up. When threads or processes open a new file at once and switch it to WAL, SQLite
+ * refuses all except one, often despite the timeout (4 threads: 156 of 240 failed without it, 1 with it). So it retries.
+ */
+export function openSqlite(path: string, pragmas: string): DatabaseSync {
+  for (let attempt = 1; ; attempt += 1) {
+    const database = openFile(path);
+    try {
+      database.exec(pragmas);
+      return database;
+    } catch (error) {
+      database.close();
+      if (!isBusy(error) || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** SQLite does not say which file. */
+function openFile(path: string): DatabaseSync {
+  try {
+    return new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+  } catch (error) {
+    (error as Error).message += `: ${path}`;
+    throw error;
+  }
+}
+
+/**
+ * page_size 16384: products of 1 to 4 KB then fill pages without overflow chains. cache_size in KiB. The WAL grows to
+ * 64 MiB before it is written back, so that a batch of 10,000 products is written back at most once.
+ */
+const CATALOG_PRAGMAS = `
+  pragma page_size = 16384;
+  pragma journal_mode = wal;
+  pragma synchronous = full;
+  pragma cache_size = -32768;
+  pragma mmap_size = 0;
+  pragma wal_autocheckpoint = 4096;
+`;
+
+/** An open catalog file with its prepared statements. */
+export class CatalogFile {
+  readonly database: DatabaseSync;
+  /** SQLite opens a file to read it where it cannot write it, for example while the file system is read-only, and so it stays. */
+  isReadOnly = false;
+  private readonly prepared = new Map<string, StatementSync>();
+  private readonly session: ProgramSession = {
+    rows: (statement) => this.bind(statement, (prepared, values) => prepared.all(...values)),
+    run: (statement) => this.bind(statement, (prepared, values) => Number(prepared.run(...values).changes)),
+    controlRows: (statement) => this.readControl(statement),
+  };
+  private readonly readControl: (statement: Sql) => unknown[];
+  private readonly projectId: number | undefined;
+
+  /** @throws storage_full, storage_failed, and catalog_damaged of a project */
+  constructor(path: string, readControl: (statement: Sql) => unknown[] = () => [], projectId?: number) {
+    this.readControl = readControl;
+    this.projectId = projectId;
+    try {
+      this.database = openSqlite(path, CATALOG_PRAGMAS);
+      migrate(this.database, 'catalog');
+    } catch (error) {
+      throw translateSqliteError(error, projectId);
+    }
+  }
+
+  /** @returns the refusal of what could only be read from a sound file */
+  refuseDamaged = () => new ServiceError('catalog_damaged', { values: [this.projectId ?? 0] });
+
+  /** @returns the statement, prepared at its first use. */
+  prepare(sql: string): StatementSync {
+    const known = this.prepared.get(sql);
+    if (known !== undefined) return known;
+    const made = this.database.prepare(sql);
+    // FTS5 leaves its own row ids behind as the last one, beyond 2^53: told as a number, any write after it would fail.
+    if (made.columns().length === 0) made.setReadBigInts(true);
+    this.prepared.set(sql, made);
+    return made;
+  }
+
+  private bind<Answer>(
+    statement: Sql,
+    ask: (prepared: StatementSync, values: SQLInputValue[]) => Answer,
+  ): Answer {
+    const { text, values } = renderFor('sqlite', statement);
+    return ask(this.prepare(text), values as SQLInputValue[]);
+  }
+
+  /** Runs a program to its end. */
+  perform<Result>(program: Program<Result>): Result {
+    return performNow(program, this.session);
+  }
+
+  /**
+   * Runs a transaction whose work can be done again. A loss of power may take it, with what followed: the next transaction that
+   * is synced keeps it, too.
+   */
+  repeatable<Result>(work: () => Result): Result {
+    this.database.exec('pragma synchronous = normal');
+    try {
+      return this.transaction(work);
+    } finally {
+      this.database.exec('pragma synchronous = full');
+    }
+  }
+
+  /** Runs `work` in one transaction, synced; rolled back when it throws. */
+  transaction<Result>(work: () => Result): Result {
+    this.database.exec('begin immediate');
+    try {
+      const result = work();
+      this.database.exec('commit');
+      return result;
+    } catch (error) {
+      this.isReadOnly = isReadOnly(error);
+      if (this.database.isTransaction) this.database.exec('rollback');
+      throw error;
+    }
+  }
+
+  /**
+   * Runs `work` on one snapshot, so that several statements see the same catalog. Asynchronous work keeps it open, and
+   * other users of the file would read an old state, so only threads that run one operation at a time may wait.
+   */
+  snapshot<Result>(work: () => Result): Result {
+    this.database.exec('begin');
+    let isWaiting = false;
+    try {
+      const result = work();
+      if (!(result instanceof Promise)) return result;
+      isWaiting = true;
+      return result.finally(() => this.database.exec('commit')) as Result;
+    } finally {
+      if (!isWaiting) this.database.exec('commit');
+    }
+  }
+}
+
+export interface CatalogFiles {
+  /** @throws storage_full, storage_failed, catalog_damaged */
+  open(projectId: number): CatalogFile;
+  close(projectId: number): void;
+  closeAll(): void;
+  pathOf(projectId: number): string;
+  remove(projectId: number): void;
+}
+
+/** Open files per thread: enough for a busy installation, few enough for memory and file handles. */
+const OPEN_CATALOGS = 64;
+
+/**
+ * The catalog files of one thread; the least recently used one is closed when there are too many.
+ * @param how  `keepsLog`: another thread copies the logs, and writes them back then
+ */
+export function createCatalogFiles(
+  folder: string,
+  { markMoves = createMarkMoves(), keepsLog = false }: { markMoves?: MarkMoves; keepsLog?: boolean } = {},
+): CatalogFiles {
+  const marks = new DamageMarks(folder, markMoves);
+  const files = new Map<number, CatalogFile>();
+  const pathOf = (projectId: number) => join(folder, `${projectId}.db`);
+  const control = openControlReader(folder);
+
+  function close(projectId: number): void {
+    files.get(projectId)?.database.close();
+    files.delete(projectId);
+  }
+
+  return {
+    pathOf,
+    close,
+    open(projectId) {
+      marks.refuse(projectId);
+      if (files.get(projectId)?.isReadOnly) close(projectId);
+      const known = files.get(projectId);
+      files.delete(projectId);
+      const file = known ?? new CatalogFile(pathOf(projectId), control.readFor(projectId), projectId);
+      files.set(projectId, file);
+      if (known === undefined && keepsLog) file.database.exec(KEEP_LOG);
+      const oldest = files.keys().next().value;
+      if (files.size > OPEN_CATALOGS && oldest !== undefined) close(oldest);
+      return file;
+    },
+    closeAll() {
+      for (const projectId of [...files.keys()]) close(projectId);
+      control.close();
+    },
+    remove(projectId) {
+      close(projectId);
+      for (const suffix of ['', '-wal', '-shm']) rmSync(`${pathOf(projectId)}${suffix}`, { force: true });
+      marks.remove(projectId);
+    },
+  };
+}
+
+/** Reads the control database beside the folder of catalogs, as last committed; opened at the first read. */
+function openControlReader(folder: string) {
+  const path = dataFolderAt(dirname(folder)).control;
+  let database: DatabaseSync | undefined;
+  const prepared = new Map<string, StatementSync>();
+
+  function prepare(text: string): StatementSync {
+    database ??= new DatabaseSync(path, { readOnly: true });
+    const known = prepared.get(text) ?? database.prepare(text);
+    prepared.set(text, known);
+    return known;
+  }
+
+  return {
+    readFor: (projectId: number) => (statement: Sql) => {
+      // Catalogs can be opened without a service around them.
+      if (database === undefined && !existsSync(path)) return [];
+      const { text, values } = renderFor('sqlite', statement, projectId);
+      return prepare(text).all(...(values as SQLInputValue[]));
+    },
+    close() {
+      database?.close();
+      database = undefined;
+      prepared.clear();
+    },
+  };
+}
+
+/** WAL lets readers run while the one writer commits. */
+export const CONTROL_PRAGMAS = `
+  pragma journal_mode = wal;
+  pragma synchronous = full;
+  pragma foreign_keys = on;
+`;
+
+/**
+ * The control database: reads on the calling thread, writes on a thread of their own, because a commit waits for the
+ * disk (0.3 ms idle, 100 ms beside a bulk load) and lookups must not wait with it.
+ * @param keepsLog whether another thread copies its log, and writes it back then
+ */
+export function openControlDatabase(path: string, keepsLog = false): Database {
+  const reader = openSqlite(path, CONTROL_PRAGMAS);
+  const read = new Kysely<ControlSchema>({
+    dialect: new ReadingDialect({ database: preparingOnce(reader) }),
+  });
+  const entry = new URL(`./control-writer${extname(import.meta.url)}`, import.meta.url);
+  const thread = createThreadPool(entry, { size: 1, workerData: { path, keepsLog } });
+  const writer = new Kysely<ControlSchema>({
+    dialect: {
+      createAdapter: () => new SqliteAdapter(),
+      createDriver: () => createThreadDriver(thread),
+      createIntrospector: (db) => new SqliteIntrospector(db),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+    },
+  });
+  return {
+    isShared: false,
+    processId: randomBytes(8).toString('hex'),
+    read,
+    now: sql<number>`cast(unixepoch('subsec') * 1000 as integer)`,
+    write: (_of, work) => writer.transaction().execute(work),
+    async close() {
+      await writer.destroy();
+      await thread.close();
+      await read.destroy();
+    },
+  };
+}
+
+/**
+ * A read has finished when its call returns, so no read waits. Kysely's own queue wakes all waiting reads for each one that
+ * starts: 12,000 reads at once took 10 s.
+ */
+class ReadingDialect extends SqliteDialect {
+  override createAdapter(): SqliteAdapter {
+    return new ReadingAdapter();
+  }
+}
+
+class ReadingAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true;
+  }
+}
+
+/** The one connection of the writer's thread; one transaction uses it at a time. */
+function createThreadDriver(thread: ThreadPool): Driver {
+  let turn: Promise<void> = Promise.resolve();
+  let release: () => void = () => {};
+  const connection: DatabaseConnection = {
+    executeQuery: <Row>({ sql, parameters }: CompiledQuery) =>
+      thread.run<QueryResult<Row>>('execute', { sql, parameters }, { key: 0 }),
+    streamQuery: () => {
+      throw new Error('writes are not streamed');
+    },
+  };
+  const execute = (sql: string) => connection.executeQuery(CompiledQuery.raw(sql));
+  return {
+    async init() {},
+    async acquireConnection() {
+      const before = turn;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      turn = promise;
+      await before;
+      release = resolve;
+      return connection;
+    },
+    beginTransaction: async () => void (await execute('begin immediate')),
+    commitTransaction: async () => void (await execute('commit')),
+    rollbackTransaction: async () => void (await execute('rollback')),
+    releaseConnection: async () => release(),
+    async destroy() {},
+  };
+}
+
+/** Kysely prepares a statement at every execution; this caches the prepared ones. */
+function preparingOnce(database: DatabaseSync) {
+  const prepared = new Map<string, ReturnType<typeof adapt>>();
+  return {
+    prepare(text: string) {
+      const known = prepared.get(text) ?? adapt(database.prepare(text));
+      prepared.set(text, known);
+      return known;
+    },
+    close: () => database.close(),
+  };
+}
+
+/** @throws storage_failed, not_ready */
+export function orRefuse<Result>(work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    // SQLite does not say which file.
+    if (isDamaged(error)) (error as Error).message += ': control.db';
+    throw translateSqliteError(error);
+  }
+}
+
+function adapt(statement: StatementSync) {
+  const bind = (parameters: readonly unknown[]) => parameters as SQLInputValue[];
+  return {
+    reader: statement.columns().length > 0,
+    all: (parameters: readonly unknown[]) => orRefuse(() => statement.all(...bind(parameters))),
+    run: (parameters: readonly unknown[]) => orRefuse(() => statement.run(...bind(parameters))),
+    iterate: (parameters: readonly unknown[]) => statement.iterate(...bind(parameters)),
+  };
+}

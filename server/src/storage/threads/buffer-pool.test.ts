@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../kernel/errors.ts';
-import { BufferPool, type Loan } from './buffer-pool.ts';
+import { BufferPool, type Loan } from './threads.ts';
 
 const MIB = 1024 * 1024;
 const isSame = (a: Loan, b: Loan) => a.bytes.buffer === b.bytes.buffer;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ServiceError } from '../../kernel/errors.ts';
-import { createThreadPool, type ThreadPool } from './thread-pool.ts';
+import { createThreadPool, type ThreadPool } from './threads.ts';
 
 const ENTRY = `
 import { threadId, workerData } from 'node:worker_threads';

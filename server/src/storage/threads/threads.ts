@@ -1,8 +1,547 @@
 /**
  * The door of threads: pools of workers that carry out named operations.
  */
-export { BufferPool, Loan, refuseOtherBytes, sampleBytes } from './buffer-pool.ts';
-export { countPassed, countPassedAtOnce } from './collector.ts';
-export { type Operation, serveOperations } from './thread-entry.ts';
-export { createThreadPool, type PoolSettings, type StopFlag, type ThreadPool } from './thread-pool.ts';
-export { ThreadSupply } from './thread-supply.ts';
+
+import { readlinkSync } from 'node:fs';
+import { setPriority } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { parentPort, Worker } from 'node:worker_threads';
+import { crc32 } from 'node:zlib';
+import { ServiceError } from '../../kernel/errors.ts';
+import { FairQueue } from '../../kernel/turns.ts';
+import { translateSqliteError } from '../sqlite-errors.ts';
+
+const MIB = 1024 * 1024;
+/** The buffers of a part of a body, and the objects of a batch, are dead: collected now, none is copied or promoted later. */
+const YOUNG_BYTES = 4 * MIB;
+/** A body that took several parts to arrive is no young object any more. */
+const ALL_BYTES = 128 * MIB;
+
+let young = 0;
+let all = 0;
+
+/** The same of shared memory that is needed no more when the present turn ends: it never gets old. */
+export function countPassedAtOnce(bytes: number): void {
+  young += bytes;
+  if (young < YOUNG_BYTES) return;
+  young = 0;
+  const isMajor = all >= ALL_BYTES;
+  if (isMajor) all = 0;
+  collect({ type: isMajor ? 'major' : 'minor' });
+}
+
+/**
+ * Says that so many bytes passed through this thread. V8 does not count shared memory, so nothing else would free it in time;
+ * external memory, which it counts, made it collect everything for each batch (docs/decisions/0006).
+ */
+export function countPassed(bytes: number): void {
+  countAllocated(bytes);
+  countPassedAtOnce(bytes);
+}
+
+/** Says that so many bytes of shared memory were made, which only a full collection frees; the next one that is due is. */
+function countAllocated(bytes: number): void {
+  all += bytes;
+}
+
+const collect = exposeCollector();
+
+function exposeCollector(): (options: { type: 'minor' | 'major' }) => void {
+  setFlagsFromString('--expose-gc');
+  return runInNewContext('gc') as (options: { type: 'minor' | 'major' }) => void;
+}
+
+/** Smaller ones are collected soon enough. */
+const LEAST_BYTES = MIB;
+/** A full update with batches of 16 MiB uses four at a time. Never less: what is dropped stays until every thread has collected. */
+const IDLE_BYTES = 96 * MIB;
+const IDLE_COUNT = 24;
+
+/**
+ * Memory that threads share, used again once it was given back: V8 frees what it shares only after a full collection of each
+ * thread that saw it (docs/decisions/0006). Its one owner gives it back when it is not read or written any more; users are not
+ * counted. What is never given back, e.g. since the thread that had it died, is left to the collector.
+ */
+export class BufferPool {
+  private readonly idle: SharedArrayBuffer[] = [];
+
+  /** @returns room for so many bytes or more, with anything in it */
+  take(bytes: number): Loan {
+    const size = sizeFor(bytes);
+    const at = this.idle.findLastIndex(({ byteLength }) => byteLength === size);
+    const reused = at < 0 ? undefined : this.idle.splice(at, 1)[0];
+    if (reused === undefined) countAllocated(size);
+    const buffer = reused ?? new SharedArrayBuffer(size);
+    return new Loan(new Uint8Array(buffer), () => this.keep(buffer));
+  }
+
+  private keep(buffer: SharedArrayBuffer): void {
+    if (buffer.byteLength < LEAST_BYTES || buffer.byteLength > IDLE_BYTES) return;
+    this.idle.push(buffer);
+    let idleBytes = this.idle.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    // What was used last is used next: else buffers of one size, once idle, would keep those of another from being used again.
+    while (idleBytes > IDLE_BYTES || this.idle.length > IDLE_COUNT)
+      idleBytes -= this.idle.shift()?.byteLength ?? 0;
+  }
+}
+
+/** Powers of two, so that bodies of nearly the same size use the same: the system provides only what is written. */
+const sizeFor = (bytes: number) => (bytes < LEAST_BYTES ? bytes : 2 ** Math.ceil(Math.log2(bytes)));
+
+/** Shared memory, and the right to give it back: one owner has it at a time, and it can be used once. */
+export class Loan {
+  readonly bytes: Uint8Array<SharedArrayBuffer>;
+  private end: (() => void) | undefined;
+
+  constructor(bytes: Uint8Array<SharedArrayBuffer>, end: (() => void) | undefined) {
+    this.bytes = bytes;
+    this.end = end;
+  }
+
+  /** It is not read or written any more. */
+  giveBack(): void {
+    const { end } = this;
+    this.end = undefined;
+    end?.();
+  }
+
+  /** It may still be read or written: it is never used again. */
+  abandon(): void {
+    this.end = undefined;
+  }
+
+  /** @returns the same memory for another owner; this one cannot give it back any more */
+  move(): Loan {
+    const moved = new Loan(this.bytes, this.end);
+    this.end = undefined;
+    return moved;
+  }
+
+  /** Gives it back when the thread that works on it has answered. */
+  async until<Result>(work: Promise<Result>): Promise<Result> {
+    const result = await this.unlessFailed(work);
+    this.giveBack();
+    return result;
+  }
+
+  /** Gives it back when the work is refused; a thread that failed or died may still use it. */
+  async unlessFailed<Result>(work: Promise<Result>): Promise<Result> {
+    try {
+      return await work;
+    } catch (error) {
+      if (error instanceof ServiceError) this.giveBack();
+      else this.abandon();
+      throw error;
+    }
+  }
+}
+
+/** Of so many bytes the first ones are looked at: 0.1 ms for 15 MB, and a write that comes too early begins at the start of the memory. */
+const EVERY_BYTES = 64 * 1024;
+const LOOKED_AT_BYTES = 1024;
+
+/** @returns a hash of a part of the bytes, by which others in their place are recognised */
+export function sampleBytes(bytes: Uint8Array): number {
+  let sample = bytes.length;
+  for (let at = 0; at < bytes.length; at += EVERY_BYTES)
+    sample = crc32(bytes.subarray(at, at + LOOKED_AT_BYTES), sample);
+  return sample;
+}
+
+/** @throws Error for other bytes than those that were sampled: their memory was given back too early */
+export function refuseOtherBytes(bytes: Uint8Array, sample: number): void {
+  if (sampleBytes(bytes) !== sample)
+    throw new Error('shared memory was written to while it was in use: nothing of it is stored');
+}
+
+/** A message of an operation to a thread, and the thread's answer. */
+interface Job {
+  readonly operation: string;
+  readonly input: unknown;
+  readonly key: number;
+  /** Who takes turns: the key of its caller, also where no order is needed, or the account of that. */
+  readonly owner: number;
+  /** The key of its caller. */
+  readonly part: number;
+  readonly stop: StopFlag | undefined;
+  readonly transfer: readonly ArrayBuffer[];
+  readonly resolve: (output: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Non-zero: the caller has stopped waiting. Shared with the working thread. */
+export type StopFlag = Int32Array<SharedArrayBuffer>;
+
+interface Slot {
+  worker: Worker;
+  job: Job | undefined;
+  lastKey: number | undefined;
+}
+
+interface ThreadAnswer {
+  readonly output?: unknown;
+  readonly failure?: ThreadFailure;
+}
+
+/** An error as it crosses threads: its class is lost, its code is kept. */
+interface ThreadFailure {
+  readonly message: string;
+  readonly stack: string | undefined;
+  readonly refusal: { code: string; facts: object } | undefined;
+}
+
+export interface ThreadPool {
+  /**
+   * Runs an operation on one of the threads. Operations with the same `key` run one after another, in the order of the
+   * calls; different keys run in parallel and take turns, by account where the pool knows it. Buffers in `transfer` are moved, not copied. An input that is a
+   * function is made when a thread is there for it.
+   */
+  run<Output>(operation: string, input: unknown, options: RunOptions): Promise<Output>;
+  /** Starts the first thread before it is needed: to load what it runs takes longer than most operations. */
+  start(): void;
+  /** Stops the operations in progress that can be stopped, waits for the others, then ends the threads. */
+  close(): Promise<void>;
+  /** Ends the threads at once; operations in progress fail. */
+  end(): Promise<void>;
+}
+
+export interface PoolSettings {
+  /** Most threads at a time. */
+  readonly size: number;
+  readonly workerData: object;
+  /** Most threads that one key may use at a time, or one account; default all. */
+  readonly share?: number;
+  /** Keys are projects, whose accounts take turns and share threads. */
+  accountOf?(project: number): number;
+  /** Heap limit of a thread; beyond it the thread dies and its operation fails. */
+  readonly heapMib?: number;
+  /** Most memory of its young objects; default 48 MiB, which V8 takes before it collects. */
+  readonly youngMib?: number;
+}
+
+interface RunOptions {
+  readonly key: number;
+  readonly transfer?: readonly ArrayBuffer[];
+  /** Operations of the same key may run in parallel: reads need no order. */
+  readonly unordered?: boolean;
+  /** Cancels the operation: it fails at once, and the stop flag tells its thread. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A thread ends only with the pool; when one dies, its operation fails and the thread is restarted. */
+export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool {
+  const waiting = new FairQueue<Job>();
+  const { size, share = size } = settings;
+  let unorderedKeys = -1;
+  let closing = false;
+  /** Other threads than the first start when they are needed: each takes 20 to 40 MiB. */
+  const slots: Slot[] = [];
+
+  const startThread = () => openWorker(entry, settings, { settle, replaceThread });
+
+  function settle(worker: Worker, answer: ThreadAnswer): void {
+    const slot = slots.find((candidate) => candidate.worker === worker);
+    const job = slot?.job;
+    if (slot === undefined || job === undefined) return;
+    slot.job = undefined;
+    // Only the caller of the operation knows the type of its output.
+    if (answer.failure === undefined) job.resolve(answer.output as never);
+    else job.reject(reviveFailure(answer.failure));
+    dispatch();
+  }
+
+  function replaceThread(worker: Worker, error: Error): void {
+    const slot = slots.find((candidate) => candidate.worker === worker);
+    if (slot === undefined || closing) return;
+    const job = slot.job;
+    slot.worker = startThread();
+    slot.job = undefined;
+    job?.reject(error);
+    dispatch();
+  }
+
+  const mayBegin = ({ key, owner }: Job) =>
+    slots.every(({ job }) => job?.key !== key) &&
+    slots.filter(({ job }) => job?.owner === owner).length < share;
+
+  function dispatch(): void {
+    while (slots.length < size || slots.some(({ job }) => job === undefined)) {
+      const job = waiting.take(mayBegin);
+      if (job === undefined) return;
+      // The idle thread that served this key last, another idle one, or a new one.
+      const slot = pickIdle(slots, job.part) ?? addSlot();
+      Object.assign(slot, { job, lastKey: job.part });
+      post(slot, job);
+    }
+  }
+
+  function addSlot(): Slot {
+    const added: Slot = { worker: startThread(), job: undefined, lastKey: undefined };
+    slots.push(added);
+    return added;
+  }
+
+  function refuseMore(): void {
+    closing = true;
+    for (const job of waiting.dropAll()) job.reject(new ServiceError('not_ready', { retryAfterSeconds: 1 }));
+    for (const { job } of slots) stopWork(job);
+  }
+
+  return {
+    start() {
+      if (slots.length === 0 && !closing) addSlot();
+    },
+    run(operation, input, { key: part, transfer = [], unordered = false, signal }) {
+      const { promise, resolve, reject } = Promise.withResolvers<never>();
+      if (closing) return Promise.reject(new ServiceError('not_ready', { retryAfterSeconds: 1 }));
+      if (signal?.aborted) return Promise.reject(signal.reason);
+      const key = unordered ? unorderedKeys-- : part;
+      const owner = settings.accountOf?.(part) ?? part;
+      const stop = signal && new Int32Array(new SharedArrayBuffer(4));
+      const job: Job = { operation, input, key, owner, part, stop, transfer, resolve, reject };
+      waiting.add(job);
+      dispatch();
+      if (signal !== undefined) takeBackOn(signal, { job, promise, drop: () => waiting.drop(job) });
+      return promise;
+    },
+    async close() {
+      refuseMore();
+      await Promise.all(slots.map(endThread));
+    },
+    async end() {
+      refuseMore();
+      await Promise.all(slots.map(endThreadNow));
+    },
+  };
+}
+
+function stopWork(job: Job | undefined): void {
+  if (job?.stop !== undefined) Atomics.store(job.stop, 0, 1);
+}
+
+/** Listens only while the operation runs: a caller's signal may outlive many of them. */
+function takeBackOn(
+  signal: AbortSignal,
+  { job, promise, drop }: { job: Job; promise: Promise<unknown>; drop: () => void },
+): void {
+  const onAbort = () => {
+    drop();
+    stopWork(job);
+    job.reject(signal.reason);
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  const unlisten = () => signal.removeEventListener('abort', onAbort);
+  promise.then(unlisten, unlisten);
+}
+
+function post(slot: Slot, { operation, input, stop, transfer }: Job): void {
+  const handedOverBytes = transfer.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const made = typeof input === 'function' ? input() : input;
+  slot.worker.postMessage({ operation, input: made, stop, handedOverBytes }, [...transfer]);
+}
+
+interface ThreadListener {
+  settle(worker: Worker, answer: ThreadAnswer): void;
+  replaceThread(worker: Worker, error: Error): void;
+}
+
+function openWorker(
+  entry: URL,
+  { workerData, heapMib, youngMib }: PoolSettings,
+  { settle, replaceThread }: ThreadListener,
+): Worker {
+  const resourceLimits = {
+    ...(heapMib !== undefined && { maxOldGenerationSizeMb: heapMib }),
+    ...(youngMib !== undefined && { maxYoungGenerationSizeMb: youngMib }),
+  };
+  const worker = new Worker(entry, { workerData, resourceLimits });
+  worker.on('message', (answer: ThreadAnswer) => settle(worker, answer));
+  worker.on('error', (error) => replaceThread(worker, error as Error));
+  worker.on('exit', () => replaceThread(worker, new Error('a worker thread ended')));
+  return worker;
+}
+
+async function endThreadNow({ job, worker }: Slot): Promise<void> {
+  job?.reject(new Error('the thread was ended'));
+  await worker.terminate();
+}
+
+function pickIdle(slots: readonly Slot[], key: number): Slot | undefined {
+  const idle = slots.filter((slot) => slot.job === undefined);
+  return idle.find((slot) => slot.lastKey === key) ?? idle[0];
+}
+
+async function endThread(slot: Slot): Promise<void> {
+  if (slot.job !== undefined) {
+    await new Promise<void>((resolve) => {
+      slot.worker.once('message', () => resolve());
+      slot.worker.once('exit', () => resolve());
+    });
+  }
+  await slot.worker.terminate();
+}
+
+function reviveFailure({ message, stack, refusal }: ThreadFailure): Error {
+  if (refusal !== undefined) return new ServiceError(refusal.code as 'storage_full', refusal.facts);
+  const error = new Error(message);
+  if (stack !== undefined) error.stack = stack;
+  return error;
+}
+
+/** A caller who waits for a thread soon asks again. */
+const IDLE_MS = 60_000;
+const LET_GO_MS = 2_000;
+
+/**
+ * Threads of which each works for one user at a time, and which end wherever they are when its signal aborts. Starting one
+ * takes half a second of processor time: the last one that was used to its end waits a while for the next user. The
+ * operation `close` lets go of what a thread holds.
+ */
+export class ThreadSupply {
+  private readonly entry: URL;
+  private readonly settings: Omit<PoolSettings, 'size'>;
+  private idle: ThreadPool | undefined;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(entry: URL, settings: Omit<PoolSettings, 'size'>) {
+    this.entry = entry;
+    this.settings = settings;
+  }
+
+  /** @param signal  ends the thread where it is */
+  async use<Result>(signal: AbortSignal, work: (thread: ThreadPool) => Promise<Result>): Promise<Result> {
+    signal.throwIfAborted();
+    const thread = this.take();
+    const end = () => void thread.end();
+    signal.addEventListener('abort', end, { once: true });
+    try {
+      const result = await work(thread);
+      this.keep(thread);
+      return result;
+    } catch (error) {
+      // What was refused leaves a sound thread behind; of anything else that is unknown.
+      if (error instanceof ServiceError && (await letGo(thread))) this.keep(thread);
+      else await thread.end();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', end);
+    }
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.timer);
+    await this.idle?.end();
+    this.idle = undefined;
+  }
+
+  private take(): ThreadPool {
+    const { entry, settings, idle } = this;
+    this.idle = undefined;
+    clearTimeout(this.timer);
+    return idle ?? createThreadPool(entry, { ...settings, size: 1 });
+  }
+
+  private keep(thread: ThreadPool): void {
+    if (this.idle !== undefined) {
+      void thread.end();
+      return;
+    }
+    this.idle = thread;
+    this.timer = setTimeout(() => void this.close(), IDLE_MS);
+    this.timer.unref();
+  }
+}
+
+/** @returns whether the thread has let go of what it holds */
+async function letGo(thread: ThreadPool): Promise<boolean> {
+  const timeUp = delay(LET_GO_MS, false, { ref: false });
+  const done = thread.run('close', {}, { key: 0 }).then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([done, timeUp]);
+}
+
+/** An operation of a thread: its answer, and the buffers to transfer with it. `stop` is given if it can be stopped. */
+export type Operation = (input: never, stop?: StopFlag) => OperationAnswer | Promise<OperationAnswer>;
+
+interface OperationAnswer {
+  readonly output?: unknown;
+  readonly transfer?: readonly ArrayBuffer[];
+  /** In shared memory that is needed no more by this thread. */
+  readonly sharedBytes?: number;
+}
+
+interface Message {
+  readonly operation: string;
+  readonly input: never;
+  readonly stop: StopFlag | undefined;
+  readonly handedOverBytes: number;
+}
+
+/**
+ * Serves a pool of `createThreadPool` from inside a thread: one operation at a time, in order of arrival. `isUrgent`: callers
+ * wait for its answers, so the thread keeps its priority.
+ */
+export function serveOperations(
+  operations: Readonly<Record<string, Operation>>,
+  { isUrgent = false } = {},
+): void {
+  if (!isUrgent) stepAside();
+  parentPort?.on('message', (message: Message) => {
+    void answer(operations[message.operation], message);
+  });
+}
+
+async function answer(
+  run: Operation | undefined,
+  { operation, input, stop, handedOverBytes }: Message,
+): Promise<void> {
+  let passedBytes = handedOverBytes;
+  try {
+    if (run === undefined) throw new Error(`no operation ${operation}`);
+    const { output, transfer = [], sharedBytes = 0 } = await run(input, stop);
+    passedBytes += sharedBytes + transfer.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    parentPort?.postMessage({ output } satisfies ThreadAnswer, [...transfer]);
+  } catch (error) {
+    parentPort?.postMessage({
+      failure: describeFailure(translateSqliteError(error, projectOf(input))),
+    } satisfies ThreadAnswer);
+  }
+  countPassed(passedBytes);
+}
+
+/** Of the operations on catalogs. */
+const projectOf = (input: unknown) => (input as { projectId?: number } | undefined)?.projectId;
+
+function describeFailure(error: unknown): ThreadFailure {
+  if (error instanceof ServiceError) {
+    // The log shows facts.
+    const { cause, ...facts } = error.facts;
+    const why = cause instanceof Error && { cause: cause.message };
+    return {
+      message: error.message,
+      stack: undefined,
+      refusal: { code: error.code, facts: { ...facts, ...why } },
+    };
+  }
+  const known = error instanceof Error ? error : new Error(String(error));
+  return { message: known.message, stack: known.stack, refusal: undefined };
+}
+
+/**
+ * Lets the serving thread run first: with fewer cores than threads the kernel gives a parsing thread its whole time slice
+ * while a 1 KB answer waits. Linux has priorities per thread, and a thread's id is in /proc; elsewhere nothing changes.
+ */
+const ASIDE = 10;
+
+/** Lowers the priority of the calling thread, and not of V8's own: garbage collection of the serving thread waits for those. */
+function stepAside(): void {
+  try {
+    setPriority(Number(readlinkSync('/proc/thread-self').split('/').at(-1)), ASIDE);
+  } catch {
+    // Not Linux, or not permitted.
+  }
+}

@@ -3,18 +3,18 @@ import { madeAnswerOperations } from '../../../src/catalog/lookup/made-answers.t
 import type { CatalogSnapshots, CatalogStore } from '../../../src/catalog/port.ts';
 import {
   createPostgresCatalogStore,
+  createPostgresSnapshots,
   postgresWriterOperations,
 } from '../../../src/catalog/store/postgres/catalog-store.ts';
-import { createPostgresSnapshots } from '../../../src/catalog/store/postgres/reader-store.ts';
 import {
   createSqliteCatalogStore,
+  createSqliteSnapshots,
   readerOperations,
   writerOperations,
 } from '../../../src/catalog/store/sqlite/catalog-store.ts';
-import { createSqliteSnapshots } from '../../../src/catalog/store/sqlite/reader-store.ts';
 import type { Postgres } from '../../../src/storage/postgres/postgres.ts';
-import { CatalogFile } from '../../../src/storage/sqlite/catalog-files.ts';
 import type { CatalogFiles } from '../../../src/storage/sqlite/sqlite.ts';
+import { CatalogFile } from '../../../src/storage/sqlite/sqlite.ts';
 import { createByteCache } from '../../../src/storage/storage.ts';
 import { BufferPool, type Operation, type ThreadPool } from '../../../src/storage/threads/threads.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { writeAnswer } from '../../../src/catalog/browse/product-page.ts';
+import { writeAnswer } from '../../../src/catalog/browse/browse.ts';
 import { indexByKey, type Ontology } from '../../../src/catalog/ontology/attribute.ts';
 import { describeFacts, listFacts } from '../../../src/catalog/ontology/extraction.ts';
 import type {

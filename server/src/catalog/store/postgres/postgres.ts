@@ -5,6 +5,6 @@ export {
   applyPostgresChange,
   changePostgresCatalog,
   createPostgresCatalogStore,
+  createPostgresSnapshots,
   postgresWriterOperations,
 } from './catalog-store.ts';
-export { createPostgresSnapshots } from './reader-store.ts';

@@ -5,12 +5,10 @@ export {
   applySqliteChange,
   changeSqliteCatalog,
   createSqliteCatalogStore,
-  readerOperations,
-  writerOperations,
-} from './catalog-store.ts';
-export {
   createSqliteSnapshots,
   findCategoryId,
   PRODUCTS_WITHOUT_DOCUMENT,
   readCatalogVersion,
-} from './reader-store.ts';
+  readerOperations,
+  writerOperations,
+} from './catalog-store.ts';
