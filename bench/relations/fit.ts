@@ -1,4 +1,4 @@
-import { DEMO_RELATIONS } from '../../server/src/cli/demo/demo.ts';
+import { readDemoRelations } from '../../server/src/cli/demo/demo.ts';
 import { openRealCatalog } from '../support/catalogs.ts';
 import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import { waitUntilQuiet } from '../support/process-usage.ts';
@@ -91,7 +91,7 @@ export const fit: Measurement = {
     try {
       const projectId = await service.createProject('Fit');
       await runFullUpdate(service, projectId, { bodies: catalog.bodies });
-      const constraints = catalog.name === 'pc-parts' ? PC_CONSTRAINTS : DEMO_RELATIONS;
+      const constraints = catalog.name === 'pc-parts' ? PC_CONSTRAINTS : readDemoRelations();
       for (const one of constraints)
         await service.succeed('POST', `/management/projects/${projectId}/relations`, one);
       await waitUntilQuiet(service.pid);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Attribute } from '../../src/catalog/ontology/ontology.ts';
-import { DEMO_RELATIONS } from '../../src/cli/demo/demo.ts';
+import { readDemoRelations } from '../../src/cli/demo/demo.ts';
 import { foldName, isNear, readLimit } from '../../src/suggestions/attribute-names.ts';
 import { CatalogSample } from '../../src/suggestions/catalog-sample.ts';
 import type { Suggestion } from '../../src/suggestions/suggestion-schemas.ts';
@@ -203,9 +203,12 @@ test('attributes with the same name in other letters and the same values are one
 test('of the demo shop the relations are suggested that it was made with, and hardly another', () => {
   const { relations } = suggest(generateDemoCatalog());
   const found = relations.map(({ draft }) => describeComparison(draft));
-  const made = DEMO_RELATIONS.filter(({ match }) => match.length > 0 && match[0]?.operator === 'equals');
+  const made = readDemoRelations().flatMap(({ match = [] }) => {
+    const [first] = match;
+    return first && 'operator' in first && first.operator === 'equals' ? [first] : [];
+  });
   const missing = made.filter(
-    ({ match }) => !found.some((one) => one.includes(`${match[0]?.target} equals ${match[0]?.source}`)),
+    ({ target, source }) => !found.some((one) => one.includes(`${target} equals ${source}`)),
   );
   assert.deepEqual(missing, []);
   assert.ok(
