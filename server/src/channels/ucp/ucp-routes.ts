@@ -13,8 +13,17 @@ import {
 } from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Channels } from '../channels.ts';
+/** Source: docs/ucp-compatibility.md. */
+import compatibility from './compatibility.schema.json' with { type: 'json' };
 import type { UcpChannel, UcpFilters } from './ucp.ts';
-import { CAPABILITIES, describeProfile, EXTENSION, EXTENSION_SCHEMA, UCP_VERSION } from './ucp-schemas.ts';
+
+const UCP_VERSION = '2026-04-08';
+const CAPABILITIES = {
+  search: 'dev.ucp.shopping.catalog.search',
+  lookup: 'dev.ucp.shopping.catalog.lookup',
+} as const;
+/** A name of its own, until the protocol has one for it. */
+const EXTENSION = 'dev.relata.shopping.compatibility';
 
 const Token = Type.Object({ token: Type.String({ maxLength: 64 }) });
 
@@ -151,7 +160,7 @@ export const ucpRoutes =
       answer: { 200: Type.Unknown() },
       async handle({ params: { token } }) {
         await channels.findUcp(token);
-        return { ...EXTENSION_SCHEMA, $id: `${addressOf(token)}/compatibility.json` };
+        return { ...compatibility, $id: `${addressOf(token)}/compatibility.json` };
       },
     });
   };
@@ -207,4 +216,43 @@ function describeAnswer(capability: keyof typeof CAPABILITIES): UcpEnvelope {
 const toError = (ucp: UcpEnvelope, { code, content }: { code: string; content: string }) => ({
   ucp: { ...ucp, status: 'error' },
   messages: [{ type: 'error', code, content, severity: 'unrecoverable' }],
+});
+
+/** The profile of a channel. Source: Universal Commerce Protocol, release 2026-04-08. */
+
+const SPEC = `https://ucp.dev/${UCP_VERSION}`;
+const EXTENSION_SPEC = 'https://github.com/Universal-Commerce-Protocol/ucp/issues/385';
+
+const capability = (page: string, schema: string) => [
+  {
+    version: UCP_VERSION,
+    spec: `${SPEC}/specification/catalog/${page}`,
+    schema: `${SPEC}/schemas/shopping/${schema}.json`,
+  },
+];
+
+/** @param endpoint the address of the channel, which a shop may hide behind its own */
+const describeProfile = (endpoint: string) => ({
+  ucp: {
+    version: UCP_VERSION,
+    services: {
+      'dev.ucp.shopping': [
+        {
+          ...{ version: UCP_VERSION, spec: `${SPEC}/specification/overview`, transport: 'rest' },
+          ...{ schema: `${SPEC}/services/shopping/rest.openapi.json`, endpoint },
+        },
+      ],
+    },
+    capabilities: {
+      [CAPABILITIES.search]: capability('search', 'catalog_search'),
+      [CAPABILITIES.lookup]: capability('lookup', 'catalog_lookup'),
+      [EXTENSION]: [
+        {
+          ...{ version: UCP_VERSION, spec: EXTENSION_SPEC, schema: `${endpoint}/compatibility.json` },
+          extends: CAPABILITIES.lookup,
+        },
+      ],
+    },
+    payment_handlers: {},
+  },
 });
