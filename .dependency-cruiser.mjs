@@ -239,14 +239,14 @@ export default {
     {
       name: 'server-stands-alone',
       comment: 'R4: a service never imports the client or the console.',
-      from: { path: '^server/', pathNot: '^server/src/cli/feed/' },
+      from: { path: '^server/', pathNot: '^server/src/cli/(feed|demo)/' },
       to: { path: [...foreign('client'), ...foreign('console')] },
     },
     {
       name: 'server-stands-alone',
       comment:
-        'R4: commands that feed a service reach it through the package of the client, as a stranger would.',
-      from: { path: '^server/src/cli/feed/' },
+        'R4: commands that feed a service, and the demo, reach it through the package of the client, as a stranger would.',
+      from: { path: '^server/src/cli/(feed|demo)/' },
       to: { path: ['^client/', ...foreign('console')] },
     },
     {
