@@ -14,13 +14,7 @@ import {
   pickSecrets,
   type SecretMembers,
 } from '../../outbound/outbound.ts';
-import {
-  checkS3Endpoint,
-  openS3,
-  s3AccessOptions,
-  s3BucketOptions,
-  s3Secrets,
-} from '../../outbound/s3/s3.ts';
+import { checkS3Endpoint, S3, s3AccessOptions, s3BucketOptions, s3Secrets } from '../../outbound/s3/s3.ts';
 import {
   checkSftpServer,
   openSftp,
@@ -101,10 +95,10 @@ const s3 = defineDestination({
       : checkFolder(folder),
   }),
   async open({ type: _, folder, ...place }, via) {
-    const { write, remove } = openS3(place, via);
+    const bucket = new S3(place, via);
     return {
-      write: (name, bytes, contentType) => write(pathIn(folder, name), bytes, { contentType }),
-      remove: (name) => remove(pathIn(folder, name)),
+      write: (name, bytes, contentType) => bucket.write(pathIn(folder, name), bytes, { contentType }),
+      remove: (name) => bucket.remove(pathIn(folder, name)),
       close() {},
     };
   },
@@ -134,16 +128,16 @@ const sftp = defineDestination({
     folder: checkFolder((sent.folder ?? '').replace(/^\//, '')),
   }),
   async open({ type: _, folder, ...server }, via) {
-    const { write, remove, close } = await openSftp(server, via);
+    const session = await openSftp(server, via);
     return {
       write: (name, bytes) =>
-        write(pathIn(folder, name), bytes).catch((error: unknown) => {
+        session.write(pathIn(folder, name), bytes).catch((error: unknown) => {
           if (!(error instanceof OutboundProblem && error.reason === 'no_file')) throw error;
           const text = `${server.host} has no folder ${folder}: make it there, or name another`;
           throw new OutboundProblem('no_file', text, { cause: error });
         }),
-      remove: (name) => remove(pathIn(folder, name)),
-      close,
+      remove: (name) => session.remove(pathIn(folder, name)),
+      close: session.close,
     };
   },
   describe: (sent) => sftpAddressOf(sent, pathIn(sent.folder, '')),

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { S3_KEYS, S3_REGION, startS3Server } from '../../../test/support/outbound/s3-server.ts';
 import { allowAddresses, createTimeouts } from '../outbound.ts';
-import { openS3, type S3Place } from './s3.ts';
+import { S3, type S3Place } from './s3.ts';
 
 const LIMITS = { connectMs: 60_000, idleMs: 60_000, wholeMs: 600_000 };
 const BUCKET = 'shop-feeds';
@@ -18,7 +18,7 @@ async function startServer(t: TestContext) {
   const server = await startS3Server(BUCKET);
   t.after(server.close);
   const open = (more: Partial<S3Place> = {}, { wholeMs = LIMITS.wholeMs, signal }: Patience = {}) =>
-    openS3(
+    new S3(
       { ...S3_KEYS, endpoint: server.endpoint, region: S3_REGION, bucket: BUCKET, ...more },
       {
         allows: allowAddresses(['127.0.0.1']),

@@ -8,27 +8,6 @@ import { OutboundProblem } from '../outbound-problem.ts';
 import { connectPinned, type Outbound } from '../pinned-addresses.ts';
 import { MASK, type SecretMembers } from '../secret-members.ts';
 
-export type Sftp = Awaited<ReturnType<typeof openSftp>>;
-
-/** The caller closes it. @throws OutboundProblem address, connection, timeout, refused */
-export async function openSftp(server: SftpServer, via: Outbound) {
-  const { sftp, end } = await openSession(server, via);
-  const calls = new SftpCalls(sftp, server.host, via);
-  return {
-    /** Follows links. @throws OutboundProblem no_file */
-    stat: (path: string) => statPath(calls, path),
-    /** Names of a folder, links not followed, in no order. */
-    list: (folder: string) => listFolder(calls, folder),
-    /** @throws OutboundProblem changed, when the file is not the one that was listed, also while it is read */
-    read: (path: string, known: SftpFile) => readPath(calls, path, known),
-    /** A reader sees the old file or the new one, never a part; some servers show none for a moment. @returns its size */
-    write: (path: string, bytes: AsyncIterable<Uint8Array>) => writePath(calls, path, bytes),
-    /** One that is not there is removed already. */
-    remove: (path: string) => removePath(calls, path),
-    close: end,
-  };
-}
-
 /** A server of files over SSH, with the right to use it. */
 export interface SftpServer {
   readonly host: string;
@@ -43,15 +22,13 @@ export interface SftpServer {
   readonly hostKey: string;
 }
 
-interface SftpSession {
-  readonly sftp: SFTPWrapper;
-  end(): void;
-}
-
 const DEFAULT_PORT = 22;
 
-/** Connects, checks the key of the host and signs in. @throws OutboundProblem address, connection, timeout, refused */
-async function openSession(server: SftpServer, via: Outbound): Promise<SftpSession> {
+/**
+ * Connects, checks the key of the host and signs in; the caller closes the session.
+ * @throws OutboundProblem address, connection, timeout, refused
+ */
+export async function openSftp(server: SftpServer, via: Outbound): Promise<Sftp> {
   // Loaded when it is needed: most processes never speak SSH.
   const { default: ssh2 } = await import('ssh2');
   const { host, port = DEFAULT_PORT } = server;
@@ -90,7 +67,7 @@ async function openSession(server: SftpServer, via: Outbound): Promise<SftpSessi
     });
     // As with `ready`: the answer may time out first.
     opened.catch(() => {});
-    return { sftp: await via.timeouts.wait('answer', opened), end };
+    return new Sftp(await via.timeouts.wait('answer', opened), { host, via, close: end });
   } catch (error) {
     end();
     via.signal?.throwIfAborted();
@@ -150,53 +127,6 @@ export interface SftpName extends SftpFile {
   readonly kind: 'file' | 'folder' | 'link' | 'other';
 }
 
-/** As ssh2 calls back; a status alone has no result. */
-type Done<Result> = (error?: Error | null, result?: Result) => void;
-
-/** The calls of one session, with waiting limited and failures in words. */
-class SftpCalls {
-  readonly sftp: SFTPWrapper;
-  private readonly host: string;
-  private readonly via: Outbound;
-
-  constructor(sftp: SFTPWrapper, host: string, via: Outbound) {
-    this.sftp = sftp;
-    this.host = host;
-    this.via = via;
-  }
-
-  /** Sends a call without waiting for its answer. */
-  send<Result>(call: (done: Done<Result>) => void): Promise<Result> {
-    const answered = new Promise<Result>((resolve, reject) => {
-      call((error, result) => (error ? reject(error) : resolve(result as Result)));
-    });
-    // Of a call without a waiting caller.
-    answered.catch(() => {});
-    return answered;
-  }
-
-  /** Waiting is timed only while the service waits: a slow reader is not the fault of the server. @throws OutboundProblem */
-  async wait<Result>(path: string, answered: Promise<Result>): Promise<Result> {
-    const { signal, timeouts } = this.via;
-    try {
-      signal?.throwIfAborted();
-      return await timeouts.wait('piece', answered);
-    } catch (error) {
-      signal?.throwIfAborted();
-      throw describeFile(error, this.host, path);
-    }
-  }
-
-  /** Sends a call and waits for its answer. @throws OutboundProblem */
-  ask<Result>(path: string, call: (done: Done<Result>) => void): Promise<Result> {
-    return this.wait(path, this.send(call));
-  }
-
-  close(handle: Buffer): void {
-    this.sftp.close(handle, () => {});
-  }
-}
-
 const toName = (name: string, stats: Stats): SftpName => ({
   name,
   kind: kindOf(stats),
@@ -232,89 +162,226 @@ function describeFile(error: unknown, host: string, path: string): unknown {
   return new OutboundProblem('broken_off', `${host} broke the transfer of ${path} off`, cause);
 }
 
-/** How much is asked for ahead: 32 KiB is what every server answers, and 32 of them make 10 MB/s at 100 ms of distance. */
+/** How much is requested ahead: 32 KiB is what every server answers, and 32 of them make 10 MB/s at 100 ms of distance. */
 const PIECE_BYTES = 32 * 1024;
 const PIECES_AHEAD = 32;
+/** Sent before the first one is answered. */
+const WRITES_AHEAD = 16;
 
-/** Follows links. @throws OutboundProblem no_file */
-async function statPath(calls: SftpCalls, path: string): Promise<SftpName> {
-  return toName(path, await calls.ask<Stats>(path, (done) => calls.sftp.stat(path, done)));
+/** As ssh2 calls back; a status alone has no result. */
+type Done<Result> = (error?: Error | null, result?: Result) => void;
+
+/** Sends a call without waiting for its answer. */
+function send<Result>(call: (done: Done<Result>) => void): Promise<Result> {
+  const answered = new Promise<Result>((resolve, reject) => {
+    call((error, result) => (error ? reject(error) : resolve(result as Result)));
+  });
+  // Of a call without a waiting caller.
+  answered.catch(() => {});
+  return answered;
 }
 
-/** Names of a folder a page at a time, links not followed, in no order. */
-async function* listFolder(calls: SftpCalls, folder: string): AsyncGenerator<SftpName, undefined> {
-  const { sftp } = calls;
-  const handle = await calls.ask<Buffer>(folder, (done) => sftp.opendir(folder, done));
-  try {
-    for (;;) {
-      const page = await calls
-        .ask<FileEntryWithStats[]>(folder, (done) => sftp.readdir(handle as unknown as string, done))
-        .catch(orNothing);
-      if (page === undefined) return;
-      for (const { filename, attrs } of page) yield toName(filename, attrs as Stats);
+/** One session, with waiting limited and failures in words. */
+export class Sftp {
+  /** Ends the session. */
+  readonly close: () => void;
+  readonly #sftp: SFTPWrapper;
+  readonly #host: string;
+  readonly #via: Outbound;
+
+  constructor(sftp: SFTPWrapper, { host, via, close }: { host: string; via: Outbound; close(): void }) {
+    this.#sftp = sftp;
+    this.#host = host;
+    this.#via = via;
+    this.close = close;
+  }
+
+  /** Follows links. @throws OutboundProblem no_file */
+  async stat(path: string): Promise<SftpName> {
+    return toName(path, await this.#ask<Stats>(path, (done) => this.#sftp.stat(path, done)));
+  }
+
+  /** Names of a folder a page at a time, links not followed, in no order. */
+  async *list(folder: string): AsyncGenerator<SftpName, undefined> {
+    const handle = await this.#ask<Buffer>(folder, (done) => this.#sftp.opendir(folder, done));
+    try {
+      for (;;) {
+        const page = await this.#ask<FileEntryWithStats[]>(folder, (done) =>
+          this.#sftp.readdir(handle as unknown as string, done),
+        ).catch(orNothing);
+        if (page === undefined) return;
+        for (const { filename, attrs } of page) yield toName(filename, attrs as Stats);
+      }
+    } finally {
+      this.#letGo(handle);
     }
-  } finally {
-    calls.close(handle);
   }
-}
 
-/** @throws OutboundProblem changed, when the file is not the one that was listed, also while it is read */
-async function* readPath(
-  calls: SftpCalls,
-  path: string,
-  known: SftpFile,
-): AsyncGenerator<Uint8Array, undefined> {
-  const { sftp } = calls;
-  const handle = await calls.ask<Buffer>(path, (done) => sftp.open(path, 'r', done));
-  const check = async () => {
-    const stats = await calls.ask<Stats>(path, (done) => sftp.fstat(handle, done));
-    if (stats.size !== known.sizeBytes || stats.mtime !== known.modifiedAt) throw changed(path);
-  };
-  try {
-    await check();
-    yield* readAhead(calls, { handle, path, sizeBytes: known.sizeBytes });
-    await check();
-  } finally {
-    calls.close(handle);
-  }
-}
-
-interface Opened {
-  readonly handle: Buffer;
-  readonly path: string;
-  readonly sizeBytes: number;
-}
-
-async function* readAhead(calls: SftpCalls, { handle, path, sizeBytes }: Opened): AsyncGenerator<Uint8Array> {
-  const ahead: Promise<Uint8Array>[] = [];
-  let requested = 0;
-  let total = 0;
-  while (ahead.length > 0 || requested < sizeBytes) {
-    for (; ahead.length < PIECES_AHEAD && requested < sizeBytes; requested += PIECE_BYTES) {
-      const piece = readAt(calls, handle, requested);
-      // It is awaited in its turn; an earlier piece may end the file before.
-      piece.catch(() => {});
-      ahead.push(piece);
+  /** @throws OutboundProblem changed, when the file is not the one that was listed, also while it is read */
+  async *read(path: string, known: SftpFile): AsyncGenerator<Uint8Array, undefined> {
+    const handle = await this.#ask<Buffer>(path, (done) => this.#sftp.open(path, 'r', done));
+    const check = async () => {
+      const stats = await this.#ask<Stats>(path, (done) => this.#sftp.fstat(handle, done));
+      if (stats.size !== known.sizeBytes || stats.mtime !== known.modifiedAt) throw changed(path);
+    };
+    try {
+      await check();
+      yield* this.#readAhead(handle, path, known.sizeBytes);
+      await check();
+    } finally {
+      this.#letGo(handle);
     }
-    const piece = await calls.wait(path, ahead.shift() as Promise<Uint8Array>);
-    total += piece.length;
-    if (piece.length > 0) yield piece;
   }
-  if (total !== sizeBytes) throw changed(path);
-}
 
-/** A server may answer with less than was asked for. @returns fewer bytes only at the end of the file */
-async function readAt(calls: SftpCalls, handle: Buffer, at: number): Promise<Uint8Array> {
-  const piece = Buffer.allocUnsafe(PIECE_BYTES);
-  let have = 0;
-  while (have < PIECE_BYTES) {
-    const read = await calls
-      .send<number>((done) => calls.sftp.read(handle, piece, have, PIECE_BYTES - have, at + have, done))
-      .catch(orNothing);
-    if (!read) break;
-    have += read;
+  async *#readAhead(handle: Buffer, path: string, sizeBytes: number): AsyncGenerator<Uint8Array> {
+    const ahead: Promise<Uint8Array>[] = [];
+    let requested = 0;
+    let total = 0;
+    while (ahead.length > 0 || requested < sizeBytes) {
+      for (; ahead.length < PIECES_AHEAD && requested < sizeBytes; requested += PIECE_BYTES) {
+        const piece = this.#readAt(handle, requested);
+        // It is awaited in its turn; an earlier piece may end the file before.
+        piece.catch(() => {});
+        ahead.push(piece);
+      }
+      const piece = await this.#wait(path, ahead.shift() as Promise<Uint8Array>);
+      total += piece.length;
+      if (piece.length > 0) yield piece;
+    }
+    if (total !== sizeBytes) throw changed(path);
   }
-  return piece.subarray(0, have);
+
+  /** A server may answer with less than was requested. @returns fewer bytes only at the end of the file */
+  async #readAt(handle: Buffer, at: number): Promise<Uint8Array> {
+    const piece = Buffer.allocUnsafe(PIECE_BYTES);
+    let have = 0;
+    while (have < PIECE_BYTES) {
+      const read = await send<number>((done) =>
+        this.#sftp.read(handle, piece, have, PIECE_BYTES - have, at + have, done),
+      ).catch(orNothing);
+      if (!read) break;
+      have += read;
+    }
+    return piece.subarray(0, have);
+  }
+
+  /**
+   * Writes under a hidden name and renames in the end: a reader sees the old file or the new one, never a part. Where the
+   * server does not take OpenSSH's rename there is a moment without a file.
+   * @returns the size of the file
+   */
+  async write(path: string, bytes: AsyncIterable<Uint8Array>): Promise<number> {
+    const draft = `${hide(path)}.part`;
+    const handle = await this.#ask<Buffer>(draft, (done) => this.#sftp.open(draft, 'w', done));
+    try {
+      const total = await this.#writeAhead(handle, draft, bytes);
+      await this.#ask<void>(draft, (done) => this.#sftp.close(handle, done));
+      await this.#replace(draft, path);
+      return total;
+    } catch (error) {
+      this.#letGo(handle);
+      this.#sftp.unlink(draft, () => {});
+      throw error;
+    }
+  }
+
+  async #writeAhead(handle: Buffer, draft: string, bytes: AsyncIterable<Uint8Array>): Promise<number> {
+    const ahead: Promise<void>[] = [];
+    let total = 0;
+    for await (const piece of bytes) {
+      if (piece.length === 0) continue;
+      const at = total;
+      // Its own copy: the writer may use its buffer again before the server has answered.
+      ahead.push(send((done) => this.#sftp.write(handle, Buffer.from(piece), 0, piece.length, at, done)));
+      total += piece.length;
+      if (ahead.length >= WRITES_AHEAD) await this.#wait(draft, ahead.shift() as Promise<void>);
+    }
+    for (const written of ahead) await this.#wait(draft, written);
+    return total;
+  }
+
+  /** In one step where the server takes OpenSSH's extension; SFTP 3 alone renames over no file that is there. */
+  async #replace(draft: string, path: string): Promise<void> {
+    if (await this.#renameOver(draft, path)) return;
+    const aside = `${hide(path)}.old`;
+    await this.#moveAside(path, aside);
+    try {
+      await this.#rename(path, draft, path);
+    } catch (error) {
+      // Also what a delivery that was broken off moved aside.
+      await this.#rename(path, aside, path)
+        .catch(ignoreMissing)
+        .catch(() => {
+          throw describeAside(error, aside);
+        });
+      throw error;
+    }
+    // The new file is there, whatever becomes of the old one.
+    await this.remove(aside).catch(() => {});
+  }
+
+  /** @returns false where the server does not know how, or refuses. @throws OutboundProblem where it did not answer */
+  async #renameOver(draft: string, path: string): Promise<boolean> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    // Of a call without a waiting caller.
+    promise.catch(() => {});
+    try {
+      this.#sftp.ext_openssh_rename(draft, path, (error) => (error ? reject(error) : resolve()));
+    } catch {
+      // Nothing is sent to a server that did not announce the extension.
+      return false;
+    }
+    try {
+      await this.#wait(path, promise);
+      return true;
+    } catch (error) {
+      // Some announce it, and replace no file that is there.
+      if (isAnswer(error)) return false;
+      throw error;
+    }
+  }
+
+  async #moveAside(path: string, aside: string): Promise<void> {
+    try {
+      await this.stat(path);
+    } catch (error) {
+      // What a delivery moved aside that was broken off then is the only copy: it stays until the new file is there.
+      return ignoreMissing(error);
+    }
+    await this.remove(aside);
+    await this.#rename(path, path, aside);
+  }
+
+  /** @param path in the words of a failure */
+  #rename(path: string, from: string, to: string): Promise<void> {
+    return this.#ask<void>(path, (done) => this.#sftp.rename(from, to, done));
+  }
+
+  /** A missing file is removed already. */
+  async remove(path: string): Promise<void> {
+    await this.#ask<void>(path, (done) => this.#sftp.unlink(path, done)).catch(ignoreMissing);
+  }
+
+  /** Sends a call and waits for its answer. @throws OutboundProblem */
+  #ask<Result>(path: string, call: (done: Done<Result>) => void): Promise<Result> {
+    return this.#wait(path, send(call));
+  }
+
+  /** Waiting is timed only while the service waits: a slow reader is not the fault of the server. @throws OutboundProblem */
+  async #wait<Result>(path: string, answered: Promise<Result>): Promise<Result> {
+    const { signal, timeouts } = this.#via;
+    try {
+      signal?.throwIfAborted();
+      return await timeouts.wait('piece', answered);
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw describeFile(error, this.#host, path);
+    }
+  }
+
+  #letGo(handle: Buffer): void {
+    this.#sftp.close(handle, () => {});
+  }
 }
 
 function orNothing(error: unknown): undefined {
@@ -327,128 +394,15 @@ const changed = (path: string) =>
     `${path} changed while it was read; write under another name and rename at the end`,
   );
 
-/** Sent before the first one is answered. */
-const WRITES_AHEAD = 16;
-
-/**
- * Writes under a hidden name and renames in the end: a reader sees the old file or the new one, never a part. Where the
- * server does not take OpenSSH's rename there is a moment without a file.
- * @returns the size of the file
- */
-async function writePath(calls: SftpCalls, path: string, bytes: AsyncIterable<Uint8Array>): Promise<number> {
-  const { sftp } = calls;
-  const draft = draftOf(path);
-  const handle = await calls.ask<Buffer>(draft, (done) => sftp.open(draft, 'w', done));
-  try {
-    const total = await writeAhead(calls, { handle, draft }, bytes);
-    await calls.ask<void>(draft, (done) => sftp.close(handle, done));
-    await replace(calls, draft, path);
-    return total;
-  } catch (error) {
-    calls.close(handle);
-    sftp.unlink(draft, () => {});
-    throw error;
-  }
-}
-
-async function writeAhead(
-  calls: SftpCalls,
-  { handle, draft }: { handle: Buffer; draft: string },
-  bytes: AsyncIterable<Uint8Array>,
-): Promise<number> {
-  const ahead: Promise<void>[] = [];
-  let total = 0;
-  for await (const piece of bytes) {
-    if (piece.length === 0) continue;
-    const at = total;
-    // Its own copy: the writer may use its buffer again before the server has answered.
-    ahead.push(calls.send((done) => calls.sftp.write(handle, Buffer.from(piece), 0, piece.length, at, done)));
-    total += piece.length;
-    if (ahead.length >= WRITES_AHEAD) await calls.wait(draft, ahead.shift() as Promise<void>);
-  }
-  for (const written of ahead) await calls.wait(draft, written);
-  return total;
-}
-
-/** In one step where the server takes OpenSSH's extension; SFTP 3 alone renames over no file that is there. */
-async function replace(calls: SftpCalls, draft: string, path: string): Promise<void> {
-  if (await renameOver(calls, draft, path)) return;
-  const aside = asideOf(path);
-  await moveAside(calls, path, aside);
-  try {
-    await rename(calls, path, { from: draft, to: path });
-  } catch (error) {
-    await putBack(calls, path, aside).catch(() => {
-      throw describeAside(error, aside);
-    });
-    throw error;
-  }
-  // The new file is there, whatever becomes of the old one.
-  await removePath(calls, aside).catch(() => {});
-}
-
-/** @returns false where the server does not know how, or refuses. @throws OutboundProblem where it did not answer */
-async function renameOver(calls: SftpCalls, draft: string, path: string): Promise<boolean> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  // Of a call without a waiting caller.
-  promise.catch(() => {});
-  try {
-    calls.sftp.ext_openssh_rename(draft, path, (error) => (error ? reject(error) : resolve()));
-  } catch {
-    // Nothing is sent to a server that did not announce the extension.
-    return false;
-  }
-  try {
-    await calls.wait(path, promise);
-    return true;
-  } catch (error) {
-    // Some announce it, and replace no file that is there.
-    if (isAnswer(error)) return false;
-    throw error;
-  }
-}
-
-async function moveAside(calls: SftpCalls, path: string, aside: string): Promise<void> {
-  try {
-    await statPath(calls, path);
-  } catch (error) {
-    // What a delivery moved aside that was broken off then is the only copy: it stays until the new file is there.
-    return ignoreMissing(error);
-  }
-  await removePath(calls, aside);
-  await rename(calls, path, { from: path, to: aside });
-}
-
-/** Also what a delivery that was broken off moved aside. */
-const putBack = (calls: SftpCalls, path: string, aside: string): Promise<void> =>
-  rename(calls, path, { from: aside, to: path }).catch(ignoreMissing);
-
 function describeAside(error: unknown, aside: string): unknown {
   if (!(error instanceof OutboundProblem)) return error;
   const message = `${error.message}, the file that was there is ${aside} now`;
   return new OutboundProblem(error.reason, message, { cause: error.cause });
 }
 
-interface Renaming {
-  readonly from: string;
-  readonly to: string;
-}
-
-/** @param path in the words of a failure */
-const rename = (calls: SftpCalls, path: string, { from, to }: Renaming): Promise<void> =>
-  calls.ask<void>(path, (done) => calls.sftp.rename(from, to, done));
-
-/** One that is not there is removed already. */
-async function removePath(calls: SftpCalls, path: string): Promise<void> {
-  await calls.ask<void>(path, (done) => calls.sftp.unlink(path, done)).catch(ignoreMissing);
-}
-
 function ignoreMissing(error: unknown): void {
   if (!isMissing(error)) throw error;
 }
-
-const draftOf = (path: string) => `${hide(path)}.part`;
-const asideOf = (path: string) => `${hide(path)}.old`;
 
 function hide(path: string): string {
   const at = path.lastIndexOf('/') + 1;
@@ -458,6 +412,11 @@ function hide(path: string): string {
 /** What a definition says of an SFTP server, and what a schema cannot say is wrong with it. Source: docs/interface.md §13.1. */
 
 const RETAINED = 'Answers show *** in its place; ***, sent back, keeps it as long as host and port stay';
+
+const secret = (
+  kind: 'line' | 'text',
+  { maxLength, label, description }: { maxLength: number; label: string; description: string },
+) => Type.Optional(Type.String({ minLength: 1, maxLength, 'x-label': label, 'x-secret': kind, description }));
 
 export const sftpOptions = {
   host: Type.String({
@@ -470,27 +429,14 @@ export const sftpOptions = {
     Type.Integer({ minimum: 1, maximum: 65_535, 'x-label': 'Port', description: '22 if it is left out' }),
   ),
   user: Type.String({ minLength: 1, maxLength: 255, 'x-label': 'User' }),
-  password: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 1_024,
-      'x-label': 'Password',
-      'x-secret': 'line',
-      description: RETAINED,
-    }),
-  ),
-  privateKey: Type.Optional(
-    Type.String({
-      ...{ minLength: 1, maxLength: 16_384, 'x-label': 'Private key', 'x-secret': 'text' },
-      description: `in place of a password, in the form of PEM or OpenSSH. ${RETAINED}`,
-    }),
-  ),
-  passphrase: Type.Optional(
-    Type.String({
-      ...{ minLength: 1, maxLength: 1_024, 'x-label': 'Passphrase of the private key', 'x-secret': 'line' },
-      description: RETAINED,
-    }),
-  ),
+  password: secret('line', { maxLength: 1_024, label: 'Password', description: RETAINED }),
+  privateKey: secret('text', {
+    ...{ maxLength: 16_384, label: 'Private key' },
+    description: `in place of a password, in the form of PEM or OpenSSH. ${RETAINED}`,
+  }),
+  passphrase: secret('line', {
+    ...{ maxLength: 1_024, label: 'Passphrase of the private key', description: RETAINED },
+  }),
   hostKey: Type.String({
     ...{ minLength: 1, maxLength: 60, 'x-label': 'Host key' },
     description:

@@ -1,12 +1,5 @@
 import { Type } from 'typebox';
-import {
-  checkS3Endpoint,
-  openS3,
-  type S3,
-  s3AccessOptions,
-  s3BucketOptions,
-  s3Secrets,
-} from '../../outbound/s3/s3.ts';
+import { checkS3Endpoint, S3, s3AccessOptions, s3BucketOptions, s3Secrets } from '../../outbound/s3/s3.ts';
 import type { ByteStream } from '../streams.ts';
 import { boundBytes, tooLarge, undoEncodings } from './byte-streams.ts';
 import { compileGlob, GLOB_LENGTH, globProblem } from './glob.ts';
@@ -32,7 +25,7 @@ export const s3 = defineSource({
   open(source, run, settings) {
     const { maxPackedBytes: maxBytes, maxUnpackedBytes } = settings;
     const { key, take } = source;
-    const s3 = openS3(source, outboundOf(settings, run));
+    const s3 = new S3(source, outboundOf(settings, run));
     const reading = { take, maxBytes, maxUnpackedBytes, last: run.last, where: addressOf(source) };
     return /[*?]/.test(key) ? openObjects(s3, key, reading) : openObject(s3, key, reading);
   },

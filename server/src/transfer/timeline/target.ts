@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { allowAddresses, createTimeouts, OutboundProblem } from '../../outbound/outbound.ts';
-import { openS3, type S3Place } from '../../outbound/s3/s3.ts';
+import { S3, type S3Place } from '../../outbound/s3/s3.ts';
 import { makeFolders, syncFolder } from '../../storage/storage.ts';
 
 /** Where a backup is: objects by names with slashes, each written as a whole or not at all. */
@@ -120,7 +120,7 @@ const LIMITS = { connectMs: 10_000, idleMs: 30_000, wholeMs: 24 * 3_600_000 };
 
 function openBucket(place: S3Place, prefix: string): BackupTarget {
   const open = () =>
-    openS3(place, {
+    new S3(place, {
       allows: allowAddresses(['0.0.0.0/0', '::/0']),
       resolve: undefined,
       timeouts: createTimeouts(LIMITS, 'The server'),
