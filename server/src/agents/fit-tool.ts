@@ -62,7 +62,7 @@ const describeJudged = ({ source, relation, verdict, match, missing }: Omit<Pair
   why: match
     .filter((one) => one.verdict === verdict)
     .slice(0, REASONS)
-    .map((one) => describeMatch(one as ExplainedElement)),
+    .map((one) => describeMatch(one as ExplainedElement, { isJudged: true })),
   missing: missing
     .slice(0, MISSING)
     .map(({ identifier, attribute }) => `${shortenValue(attribute)} of ${shortenValue(identifier)}`),

@@ -197,7 +197,9 @@ const MATCHES = 6;
 
 const describeItem = ({ identifier, name, brand, link, explain }: FoundItem) => ({
   ...{ identifier, name: shorten(name), brand: shortenValue(brand), link: link.length > 200 ? '' : link },
-  ...(explain !== undefined && { why: (explain.match ?? []).slice(0, MATCHES).map(describeMatch) }),
+  ...(explain !== undefined && {
+    why: (explain.match ?? []).slice(0, MATCHES).map((one) => describeMatch(one)),
+  }),
 });
 
 /** Tools about the rules of relations: why one relates two products, and what another one would do. */
@@ -302,20 +304,29 @@ export const previewRelation = defineTool({
 export type ExplainedElement = PairExplanation['match'][number];
 type Term = { readonly times?: number; readonly plus?: number | string } | undefined;
 
-const SIGNS: Readonly<Record<string, string>> = {
-  ...{ equals: '=', notEquals: '≠', less: '<', lessOrEqual: '≤', greater: '>', greaterOrEqual: '≥' },
+/** As people write comparisons, and what is true where one does not hold. */
+const SIGNS: Readonly<Record<string, readonly [sign: string, opposite: string]>> = {
+  ...{ equals: ['=', '≠'], notEquals: ['≠', '='] },
+  ...{ less: ['<', '≥'], lessOrEqual: ['≤', '>'], greater: ['>', '≤'], greaterOrEqual: ['≥', '<'] },
 };
 
-/** @returns `Tyre width 54 mm ≤ Maximum tyre width 60 mm`, `… or …`, `… and … in one row` */
-export function describeMatch(element: ExplainedElement): string {
-  if ('any' in element) return element.any.map(describeMatch).join(' or ');
-  if ('together' in element) return `${element.together.map(describeMatch).join(' and ')} in one row`;
+/**
+ * @returns `Tyre width 54 mm ≤ Maximum tyre width 60 mm`, `… or …`, `… and … in one row`: what is to hold. Where it `isJudged`,
+ * what is so: `62 mm > 50 mm` where it does not hold, `≤?` where a value is missing
+ */
+export function describeMatch(element: ExplainedElement, { isJudged = false } = {}): string {
+  const list = (inner: readonly ExplainedElement[], joint: string) =>
+    inner.map((one) => describeMatch(one, { isJudged })).join(joint);
+  const { verdict = 'fits' } = (isJudged ? element : {}) as { verdict?: string };
+  if ('any' in element) return list(element.any, verdict === 'does_not_fit' ? ' and ' : ' or ');
+  if ('together' in element) return `${list(element.together, ' and ')} in one row`;
   const { target, operator, source, targetValues, sourceValues, targetTerm, sourceTerm } = element;
+  const [sign, opposite] = SIGNS[operator] ?? [operator, `not ${operator}`];
   const describe = (name: string, values: readonly string[], term: Term) =>
     `${describeTerm(shortenValue(name), term)} ${values.slice(0, 2).map(shortenValue).join(' / ') || '(no value)'}`;
   return [
     describe(target, targetValues, targetTerm),
-    SIGNS[operator] ?? operator,
+    { fits: sign, unknown: `${sign}?` }[verdict] ?? opposite,
     describe(source, sourceValues, sourceTerm),
     ...(element.table === undefined ? [] : [`or a pair of the table ${shortenValue(element.table)}`]),
     ...(element.missing === 'passes' ? ['or unknown'] : []),

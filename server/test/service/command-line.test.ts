@@ -234,8 +234,23 @@ test('fit says a line a pair and the verdict last; its exit code is the verdict 
   });
   const no = await run(shop, 'fit B1 T62 T47');
   assert.deepEqual([no.code, no.out.trim().split('\n').at(-1)], [1, 'does_not_fit']);
-  assert.match(no.out, /^B1 +T62 +does_not_fit +Tyres: Width 62 mm ≤ Clearance 50 mm$/m);
+  assert.match(no.out, /^B1 +T62 +does_not_fit +Tyres: Width 62 mm > Clearance 50 mm$/m);
   assert.match(no.out, /^T62 +T47 +no_rule$/m);
+  const either = [
+    { target: 'Width', operator: 'equals', source: 'Clearance' },
+    { target: 'Width', operator: 'greater', source: { attribute: 'Clearance', plus: '20 mm' } },
+  ];
+  writeFileSync(
+    join(shop.folder, 'relations.json'),
+    JSON.stringify({ relations: [relation, { ...relation, name: 'Either', match: [{ any: either }] }] }),
+  );
+  assert.equal((await run(shop, 'relations apply --yes relations.json')).code, 0);
+  assert.match(
+    (await run(shop, 'fit B1 T47')).out,
+    /^B1 +T47 +does_not_fit +Either: Width 47 mm ≠ Clearance 50 mm and Width 47 mm ≤ Clearance 50 mm \+ 20 mm$/m,
+  );
+  writeFileSync(join(shop.folder, 'relations.json'), JSON.stringify({ relations: [relation] }));
+  assert.equal((await run(shop, 'relations apply --yes relations.json')).code, 0);
   const unknown = await run(shop, 'fit B1 T?');
   assert.deepEqual([unknown.code, unknown.out], [4, 'B1  T?  unknown  Tyres: T? has no Width\nunknown\n']);
   assert.equal((await run(shop, 'fit B1')).code, 4);

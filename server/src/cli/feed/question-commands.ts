@@ -72,13 +72,17 @@ function describeReason({ match, target, listed }: Side['results'][number]['expl
 type ExplainedElement = Side['results'][number]['explain']['match'][number];
 
 function describeMatch({ any, together, ...match }: ExplainedElement): string {
-  if (any !== undefined) return any.map(describeMatch).join(' or ');
-  if (together !== undefined) return together.map(describeMatch).join(' and ');
+  const inner = any ?? together;
+  if (inner !== undefined) {
+    // What decided: of alternatives those that hold, or all, which fail.
+    const decisive = inner.filter(({ holds }) => holds === match.holds);
+    return decisive.map(describeMatch).join(any && match.holds ? ' or ' : ' and ');
+  }
   const { source, sourceValues, operator, target, targetValues, ...computed } = match as ExplainedMatch;
   const say = (name: string, values: readonly string[], { times, plus }: Term = {}) =>
     [
       ...(times === undefined ? [] : [`${times} ×`]),
-      `${name} ${values.join(', ')}`,
+      `${name} ${values.join(', ') || '?'}`,
       ...(plus === undefined ? [] : [`+ ${plus}`]),
     ].join(' ');
   const [left, right] = [
@@ -88,14 +92,21 @@ function describeMatch({ any, together, ...match }: ExplainedElement): string {
   const isSame = say('', targetValues, computed.targetTerm) === say('', sourceValues, computed.sourceTerm);
   // What is the same on both sides is said once.
   if (operator === 'equals' && isSame) return left;
-  return `${left} ${SIGNS[operator] ?? operator} ${right}`;
+  return `${left} ${signOf(match as ExplainedMatch & Partial<Judged>)} ${right}`;
 }
 type Term = ExplainedMatch['targetTerm'];
 
-/** As people write comparisons. */
-const SIGNS: Readonly<Record<string, string>> = {
-  ...{ equals: '=', notEquals: '≠', less: '<', lessOrEqual: '≤', greater: '>', greaterOrEqual: '≥' },
+/** As people write comparisons, and what is true where one does not hold. */
+const SIGNS: Readonly<Record<string, readonly [sign: string, opposite: string]>> = {
+  ...{ equals: ['=', '≠'], notEquals: ['≠', '='] },
+  ...{ less: ['<', '≥'], lessOrEqual: ['≤', '>'], greater: ['>', '≤'], greaterOrEqual: ['≥', '<'] },
 };
+
+function signOf({ operator, holds, verdict }: ExplainedMatch & Partial<Judged>): string {
+  const [sign, opposite] = SIGNS[operator] ?? [operator, `not ${operator}`];
+  if (verdict === 'unknown') return `${sign}?`;
+  return holds ? sign : opposite;
+}
 
 /** Nothing was refused, but nobody knows, or no rule says. */
 const UNDECIDED = 4;
