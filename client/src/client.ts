@@ -21,7 +21,6 @@ export type { Choice, ChoiceOption, FeedField, FeedFormat } from './choice.ts';
 export { choices, feedFormats } from './choices.ts';
 export type { CommitChangesQuery, CommitPlace } from './commits.ts';
 export type { Condition, Filter, Operator } from './filter.ts';
-export type { FullUpdateOptions, FullUpdatePreview, FullUpdateResult } from './full-update.ts';
 export type { SpanQuery } from './management.ts';
 export type { Tagged } from './page.ts';
 export type { PipelinePlace } from './pipelines.ts';
@@ -39,6 +38,13 @@ export type {
   FindQuery,
   ProductListQuery,
 } from './products.ts';
+export type {
+  FullUpdateOptions,
+  FullUpdateResult,
+  PushOptions,
+  PushResult,
+  PushState,
+} from './push.ts';
 export { RelataError, TaskError, UnreachableError } from './relata-error.ts';
 export type { FitQuestion, RelatedQuery, RelationPlace } from './relations.ts';
 export type { PartRole, Role } from './session.ts';
@@ -46,6 +52,7 @@ export type { ShopQuestion, SuggestionsQuery } from './shop.ts';
 export type { Suggestion, SuggestionKind, SuggestionQuery } from './suggestions.ts';
 export type { ReportLine, TaskListQuery } from './tasks.ts';
 export type { AnswerOf, BodyOf, CallOptions, ClientOptions, InputOf, OperationName } from './transport.ts';
+export type { FullUpdatePreview } from './updates.ts';
 export type { EventType } from './webhooks.ts';
 export type * from './wire.ts';
 /** Method and path of every operation. */

@@ -1,14 +1,9 @@
-import {
-  chooseSession,
-  createFullUpdate,
-  type InvalidChoice,
-  type SessionChoice,
-  toBody,
-} from './full-update.ts';
 import { readNdjson } from './lines.ts';
-import type { ListedProduct, PartialProduct, ProductPage, UploadProduct } from './product.ts';
+import type { ListedProduct, ProductPage, UploadProduct } from './product.ts';
 import { choose, type ProjectChoice } from './project-choice.ts';
+import { createPush } from './push.ts';
 import type { AnswerOf, CallOptions, QueryOf, Transport } from './transport.ts';
+import { createUpdates } from './updates.ts';
 import type { TableProduct } from './wire.ts';
 
 /** Words, filters and order of a search. */
@@ -24,12 +19,6 @@ export interface ProductListQuery extends CallOptions {
   readonly limit?: number;
 }
 
-/** What is to be undone. */
-export interface RestoreChoice extends ProjectChoice {
-  readonly commit?: number;
-  readonly ifLast?: number;
-}
-
 /** Which categories of a listing. */
 export interface CategoryListQuery extends CallOptions {
   /** Only those below this path. */
@@ -40,64 +29,7 @@ export interface CategoryListQuery extends CallOptions {
 
 /** Products: lookup, updates, listing. Source: docs/interface.md §4.2 to §4.6, §14.3. */
 export function createProducts(transport: Transport) {
-  return { ...createFullUpdate(transport), ...createChanges(transport), ...createListings(transport) };
-}
-
-function createChanges({ call }: Transport) {
-  return {
-    /** @returns the products found, in the order of the identifiers */
-    lookUp: async (identifiers: readonly string[], { projectId, ...options }: ProjectChoice = {}) => {
-      const body = { identifiers: [...identifiers] };
-      const query = choose(projectId);
-      return (await call('postProductServiceProductsBySku', { query, body }, options)).products;
-    },
-
-    lookUpOne: (identifier: string, { projectId, ...options }: ProjectChoice = {}) =>
-      call('getProductServiceProductBySku', { query: { identifier, ...choose(projectId) } }, options),
-
-    /** Replaces everything about each product, or creates it: an incremental update. At most 10,000. */
-    replace: (
-      products: readonly UploadProduct[] | Uint8Array,
-      { projectId, onInvalid, ...options }: ProjectChoice & InvalidChoice = {},
-    ) => {
-      const query = { ...choose(projectId), ...(onInvalid && { onInvalid }) };
-      return call('postProducts', { query, body: toBody(products) }, options);
-    },
-
-    /** Changes what is named and nothing else: a partial update. At most 10,000. */
-    change: (
-      products: readonly PartialProduct[] | Uint8Array,
-      { projectId, onInvalid, ...options }: ProjectChoice & InvalidChoice = {},
-    ) => {
-      const query = { partial: 'true' as const, ...choose(projectId), ...(onInvalid && { onInvalid }) };
-      return call('postProducts', { query, body: toBody(products) }, options);
-    },
-
-    /** At most 10,000 identifiers. */
-    delete: (identifiers: readonly string[], { projectId, ...options }: ProjectChoice = {}) => {
-      const body = { identifiers: [...identifiers] };
-      return call('deleteProducts', { query: choose(projectId), body }, options);
-    },
-
-    /** The open full update. @throws RelataError 400 where none is open, or another than `fullUpdateId` */
-    openFullUpdate: ({ projectId, fullUpdateId, ...options }: SessionChoice = {}) =>
-      call('getProductsBatch', { query: chooseSession({ projectId, fullUpdateId }) }, options),
-
-    /** The open full update; undefined where none is open. */
-    findFullUpdate: async (projectId: number, options: CallOptions = {}) =>
-      (await call('getManagementProjectsByIdFullUpdate', { path: { id: projectId } }, options)).fullUpdate ??
-      undefined,
-
-    /** Gives the open full update up. @throws RelataError 400 where none is open, or another than `fullUpdateId` */
-    giveUpFullUpdate: ({ projectId, fullUpdateId, ...options }: SessionChoice = {}) =>
-      call('deleteProductsBatch', { query: chooseSession({ projectId, fullUpdateId }) }, options),
-
-    /** Undoes the last commit or delete, or all down to `commit`. @throws RelataError 412 where `ifLast` is not the last */
-    restore: ({ projectId, commit, ifLast, ...options }: RestoreChoice = {}) => {
-      const asked = { ...(commit !== undefined && { commit }), ...(ifLast !== undefined && { ifLast }) };
-      return call('postProductsBatchRestore', { query: { ...choose(projectId), ...asked } }, options);
-    },
-  };
+  return { ...createUpdates(transport), ...createPush(transport), ...createListings(transport) };
 }
 
 function createListings({ call, request, sendJson }: Transport) {
@@ -113,6 +45,16 @@ function createListings({ call, request, sendJson }: Transport) {
       ...(signal && { signal }),
     });
   return {
+    /** @returns the products found, in the order of the identifiers */
+    lookUp: async (identifiers: readonly string[], { projectId, ...options }: ProjectChoice = {}) => {
+      const body = { identifiers: [...identifiers] };
+      const query = choose(projectId);
+      return (await call('postProductServiceProductsBySku', { query, body }, options)).products;
+    },
+
+    lookUpOne: (identifier: string, { projectId, ...options }: ProjectChoice = {}) =>
+      call('getProductServiceProductBySku', { query: { identifier, ...choose(projectId) } }, options),
+
     /** A page of the catalog. */
     list: (projectId: number, query: ProductListQuery = {}) => list<ListedProduct>(projectId, query),
 

@@ -176,7 +176,7 @@ function toWriteHeaders({ method, idempotencyKey, ifMatch }: Outgoing, csrfToken
 }
 
 /** `crypto.randomUUID` is missing in pages served over plain HTTP. */
-function makeName(): string {
+export function makeName(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { createRelata, RelataError, TaskError, type UploadProduct } from '@relata/client';
+import {
+  createRelata,
+  type PushOptions,
+  type PushState,
+  RelataError,
+  TaskError,
+  type UploadProduct,
+} from '@relata/client';
 import { startService } from './service.ts';
 
 const drills: UploadProduct[] = ['A1', 'A2', 'A3'].map((identifier) => ({
@@ -101,6 +108,40 @@ test('a full update sends batches, shows what it would do, and commits when it m
   const restoring = await relata.products.restore({ projectId });
   await relata.tasks.wait(restoring.task.id);
   assert.equal((await relata.products.list(projectId)).items.length, 5);
+});
+
+test('a push that was broken off goes on with its state and sends no batch twice (§4.4, §7.5)', async () => {
+  const { relata, projectId } = await start();
+  const states: PushState[] = [];
+  const push = (batches: AsyncIterable<UploadProduct[]>, options: Partial<PushOptions> = {}) =>
+    relata.products.push(batches, {
+      ...{ mode: 'full', projectId, onState: (state) => void states.push(state), ...options },
+    });
+  async function* brokenOff() {
+    yield drills;
+    throw new Error('the power failed');
+  }
+  async function* whole() {
+    yield drills;
+    yield bits;
+  }
+  await assert.rejects(push(brokenOff()), /the power failed/);
+  const [, broken] = states;
+  assert.equal(broken?.batches, 1);
+
+  const { state, preview, task } = await push(whole(), { state: broken, confirm: () => true });
+  assert.deepEqual([state.batches, state.fullUpdateId], [2, broken.fullUpdateId]);
+  assert.equal(preview?.created.count, drills.length + bits.length);
+  assert.equal(task?.taskStatus, 'FINISHED');
+
+  const found = await push(whole(), { state: { ...state, tasks: [] } });
+  assert.equal(found.task?.id, task.id, 'a commit that was lost sight of is found');
+
+  let gone = 0;
+  const anew = await push(whole(), { state: broken, onGone: () => (gone += 1) });
+  assert.deepEqual([gone, anew.state.batches], [1, 2]);
+  const changed = await push(whole(), { mode: 'incremental' });
+  assert.equal(changed.state.tasks.length, 2);
 });
 
 test('a session that is named is looked at and given up, and no other (§4.4 rules 30 and 31)', async () => {

@@ -1,8 +1,8 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type FullUpdatePreview, RelataError, TaskError } from '@relata/client';
+import type { FullUpdatePreview, PushOptions, PushResult, PushState } from '@relata/client';
 import { readClientSettings } from '../../config.ts';
 import { ProgressLine } from '../progress-line.ts';
 import {
@@ -28,50 +28,77 @@ export interface PushFlags extends ConnectionFlags {
   readonly batch: string;
 }
 
-type Mode = 'full' | 'incremental' | 'partial';
-type OnInvalid = 'refuse' | 'skip';
+type Mode = PushOptions['mode'];
+type OnInvalid = NonNullable<PushOptions['onInvalid']>;
 
-interface Push {
-  readonly connection: Connection;
-  readonly mode: Mode;
-  readonly onInvalid: OnInvalid | undefined;
-  readonly record: PushRecord;
-  readonly files: readonly string[];
-  /** Products in a batch. */
-  readonly size: number;
-}
-
-/** `relata push FILE…`: batch by batch, each named, so that what was broken off goes on where it was. */
+/** `relata push FILE…`: batch by batch, each named, so that a push that was broken off goes on where it was. */
 export async function push(files: readonly string[], flags: PushFlags): Promise<number> {
   const mode = readMode(flags);
   const connection = connectWith(flags, PATIENT_RETRIES);
   const size = Number(flags.batch);
-  measureFiles(files);
+  const progress = measureFiles(files);
   await connect(flags).relata.installation.live();
   const record = PushRecord.open({ ...connection, mode, files, size, isResumed: flags.resume === true });
-  const pushed: Push = { connection, mode, files, size, record, onInvalid: flags.onInvalid };
-  if (mode === 'full') return pushAll(pushed, flags);
-  await sendBatches(pushed);
-  await waitForAll(pushed);
-  return report(pushed, flags);
+  const line = new ProgressLine(process.stderr);
+  let sent = record.state?.batches ?? 0;
+  let deletes = 0;
+  const { projectId, relata } = connection;
+  try {
+    const pushed = await relata.products.push(readBatches(files, { progress, size }), {
+      ...{ mode, projectId, onInvalid: flags.onInvalid, ...(record.state && { state: record.state }) },
+      onState(state) {
+        record.keep(state);
+        if (state.batches > sent) line.show(describe(progress, state.products));
+        sent = state.batches;
+      },
+      onGone: () => console.error('The full update that was broken off is gone, this one begins anew.'),
+      async confirm(preview) {
+        line.end();
+        deletes = preview.deleted.count;
+        console.error(describePreview(preview));
+        return isRequested(preview, flags);
+      },
+      allowDeletes: flags.allowDeletes === undefined ? undefined : Number(flags.allowDeletes),
+      onGuard: async (refusal) =>
+        flags.allowDeletes === undefined ? askDeletes(refusal, deletes) : undefined,
+    });
+    line.end();
+    const committed = await finish(pushed, connection, flags);
+    record.close();
+    if (flags.json) print(report(pushed, { mode, committed }));
+    else if (committed) console.log(describePush(pushed.state));
+    return committed || flags.preview ? 0 : 1;
+  } finally {
+    line.end();
+  }
 }
 
-async function pushAll(pushed: Push, flags: PushFlags): Promise<number> {
-  const { record, connection, mode } = pushed;
-  if (await finishCommit(pushed, flags)) return report(pushed, flags);
-  await openSession(pushed);
-  await sendBatches(pushed);
-  const preview = await connection.relata.products.preview(choiceOf(pushed));
-  const counts = countsOf(preview);
-  console.error(describePreview(preview));
-  if (await isRequested(preview, flags)) {
-    await commit(pushed, counts.deleted, flags);
-    return report(pushed, flags, counts);
+/** Gives a full update up that is not to be committed. @returns whether products were pushed */
+async function finish(
+  { state: { fullUpdateId }, preview, task }: PushResult,
+  { relata, projectId }: Connection,
+  flags: PushFlags,
+): Promise<boolean> {
+  if (task === undefined && preview !== undefined) {
+    await relata.products.giveUpFullUpdate({ projectId, fullUpdateId });
+    return false;
   }
-  await connection.relata.products.giveUpFullUpdate(choiceOf(pushed));
-  record.close();
-  if (flags.json) print({ mode, ...counts, committed: false });
-  return flags.preview ? 0 : 1;
+  if (flags.preview)
+    console.error('There is nothing to preview: the commit had begun when the push was broken off.');
+  return true;
+}
+
+function report({ state, preview }: PushResult, { mode, committed }: { mode: Mode; committed: boolean }) {
+  const { products, batches, skipped, tasks } = state;
+  const counts = preview && countsOf(preview);
+  return committed
+    ? { mode, products, batches, skipped, ...counts, tasks, committed }
+    : { mode, ...counts, committed };
+}
+
+function describePush({ products, batches, skipped }: PushState): string {
+  const left = skipped > 0 ? `, ${say(skipped)} invalid left out (the tasks' reports name them)` : '';
+  return `pushed ${countOf(products, 'product')} in ${say(batches)} ${batches === 1 ? 'batch' : 'batches'}${left}`;
 }
 
 function readMode({ full, incremental, partial, preview, allowDeletes }: PushFlags): Mode {
@@ -83,60 +110,6 @@ function readMode({ full, incremental, partial, preview, allowDeletes }: PushFla
   if (mode !== 'full' && allowDeletes !== undefined)
     throw new UsageError('--allow-deletes is for --full: other updates delete nothing');
   return mode;
-}
-
-const choiceOf = ({ connection: { projectId }, record }: Push) => ({
-  ...(projectId !== undefined && { projectId }),
-  ...(record.state.fullUpdateId !== undefined && { fullUpdateId: record.state.fullUpdateId }),
-});
-
-/** Goes on with the session of the record, if that is still open, else begins one. */
-async function openSession(pushed: Push): Promise<void> {
-  const { relata } = pushed.connection;
-  const { record } = pushed;
-  if (record.state.fullUpdateId !== undefined) {
-    if (await isOpen(pushed)) return;
-    console.error('The full update that was broken off is gone, this one begins anew.');
-    record.restart();
-  }
-  const { fullUpdateId } = await relata.products.initiate({
-    ...choiceOf(pushed),
-    idempotencyKey: record.nameOf('initiate'),
-  });
-  record.keep({ fullUpdateId });
-}
-
-async function isOpen(pushed: Push): Promise<boolean> {
-  try {
-    await pushed.connection.relata.products.openFullUpdate(choiceOf(pushed));
-    return true;
-  } catch (error) {
-    if (isGone(error)) return false;
-    throw error;
-  }
-}
-
-/** Any other refusal says nothing of the session. */
-const isGone = (error: unknown) =>
-  error instanceof RelataError && ['full_update_missing', 'full_update_other'].includes(error.reason ?? '');
-
-async function sendBatches(pushed: Push): Promise<void> {
-  const { record, files, size } = pushed;
-  const progress = measureFiles(files);
-  const line = new ProgressLine(process.stderr);
-  let batch = 0;
-  try {
-    for await (const body of readBatches(files, { progress, size })) {
-      batch += 1;
-      // Accepted by an earlier process: the same files make the same batches.
-      if (batch <= record.state.batches) continue;
-      await sendBatch(pushed, batch, body);
-      line.show(describe(progress, record.state.products));
-    }
-  } finally {
-    line.end();
-  }
-  if (batch === 0) throw new UsageError(`there is no product in ${files.join(', ')}`);
 }
 
 const describe = ({ read, total }: FileProgress, products: number) => ({
@@ -154,35 +127,17 @@ async function* readBatches(
   { progress, size }: { progress: FileProgress; size: number },
 ): AsyncGenerator<Buffer> {
   const batch = new BatchBody(size);
+  let isAny = false;
   for await (const products of readProducts(files, progress)) {
     for (const product of products) {
+      isAny = true;
       if (batch.add(product)) continue;
       yield batch.take();
       batch.add(product);
     }
   }
   if (batch.count > 0) yield batch.take();
-}
-
-async function sendBatch(pushed: Push, batch: number, body: Buffer): Promise<void> {
-  const { connection, mode, record, onInvalid } = pushed;
-  const options = {
-    ...choiceOf(pushed),
-    ...(onInvalid && { onInvalid }),
-    idempotencyKey: record.nameOf(`batch-${batch}`),
-  };
-  const { products: service } = connection.relata;
-  const { task, nrOfParsed, nrOfSent } =
-    mode === 'full'
-      ? await service.upload(body, options)
-      : await service[mode === 'partial' ? 'change' : 'replace'](body, options);
-  const { batches, products: sent, tasks, skipped } = record.state;
-  record.keep({
-    batches: batches + 1,
-    products: sent + nrOfParsed,
-    skipped: skipped + (nrOfSent - nrOfParsed),
-    tasks: mode === 'full' ? tasks : [...tasks, task.id],
-  });
+  if (!isAny) throw new UsageError(`there is no product in ${files.join(', ')}`);
 }
 
 const countsOf = ({ created, changed, unchanged, deleted }: FullUpdatePreview) => ({
@@ -210,88 +165,11 @@ async function isRequested({ deleted }: FullUpdatePreview, flags: PushFlags): Pr
 }
 
 /** What the guard refuses needs the number, typed or as a flag. */
-async function commit(pushed: Push, deleted: number, flags: PushFlags): Promise<void> {
-  const allowed = flags.allowDeletes === undefined ? undefined : Number(flags.allowDeletes);
-  try {
-    await tryCommit(pushed, allowed);
-  } catch (error) {
-    if (!isGuarded(error) || allowed !== undefined || !isInteractive()) throw error;
-    console.error((error as Error).message);
-    if ((await ask(`Type ${deleted} to delete ${countOf(deleted, 'product')}: `)) !== String(deleted))
-      throw error;
-    await tryCommit(pushed, deleted);
-  }
-}
-
-async function tryCommit(pushed: Push, allowDeletes: number | undefined): Promise<void> {
-  pushed.record.keep({ isCommitting: true, tasks: [] });
-  await waitForCommit(pushed, allowDeletes);
-}
-
-async function waitForCommit(pushed: Push, allowDeletes?: number): Promise<void> {
-  const { record, connection } = pushed;
-  try {
-    const id = record.state.tasks[0] ?? (await startCommit(pushed, allowDeletes));
-    await connection.relata.tasks.wait(id);
-  } catch (error) {
-    if (isRefused(error)) record.keep({ isCommitting: false, tasks: [] });
-    throw error;
-  }
-}
-
-/** @returns its task, also of one that has begun before. Source: docs/interface.md §4.4 rule 17. */
-async function startCommit(pushed: Push, allowDeletes: number | undefined): Promise<string> {
-  const { record, connection } = pushed;
-  const { data } = await connection.relata.products.start({
-    ...choiceOf(pushed),
-    ...(allowDeletes !== undefined && { allowDeletes }),
-    batches: record.state.batches,
-  });
-  record.keep({ tasks: [data.task.id] });
-  return data.task.id;
-}
-
-/**
- * Of a push that lost sight of its commit. While the session is open the commit never began: it is shown and asked for
- * like any other. One that is closed never opens again, so starting it finds its task and commits nothing.
- * @returns whether there was a commit, which has ended
- */
-async function finishCommit(pushed: Push, { preview }: PushFlags): Promise<boolean> {
-  if (!pushed.record.state.isCommitting || (await isOpen(pushed))) return false;
-  try {
-    await waitForCommit(pushed);
-  } catch (error) {
-    if (isGone(error)) return false;
-    throw error;
-  }
-  if (preview)
-    console.error('There is nothing to preview: the commit had begun when the push was broken off.');
-  return true;
-}
-
-/** After any other failure the commit may run: `--resume` looks for it. A task that is no longer kept tells nothing. */
-const isRefused = (error: unknown) =>
-  error instanceof TaskError || (error instanceof RelataError && [400, 404].includes(error.status));
-
-const isGuarded = (error: unknown) => error instanceof RelataError && error.reason === 'delete_guard';
-
-/** Waits for each, so that the first failure is told. @throws TaskError */
-async function waitForAll({ connection, record }: Push): Promise<void> {
-  for (const id of record.state.tasks) await connection.relata.tasks.wait(id);
-}
-
-function report(pushed: Push, { json }: PushFlags, counts?: object): number {
-  const { record, mode } = pushed;
-  const { products, batches, skipped, tasks } = record.state;
-  record.close();
-  if (json) print({ mode, products, batches, skipped, ...counts, tasks, committed: true });
-  else {
-    const left = skipped > 0 ? `, ${say(skipped)} invalid left out (the tasks' reports name them)` : '';
-    console.log(
-      `pushed ${countOf(products, 'product')} in ${say(batches)} ${batches === 1 ? 'batch' : 'batches'}${left}`,
-    );
-  }
-  return 0;
+async function askDeletes({ message }: Error, deletes: number): Promise<number | undefined> {
+  if (!isInteractive()) return undefined;
+  console.error(message);
+  const typed = await ask(`Type ${deletes} to delete ${countOf(deletes, 'product')}: `);
+  return typed === String(deletes) ? deletes : undefined;
 }
 
 /** Larger bodies gain nothing. */
@@ -335,18 +213,6 @@ export class BatchBody {
   }
 }
 
-/** How far a push is. It is on the disk before the next batch is sent. */
-interface PushState {
-  /** Names its requests: one that is sent again counts once. Source: docs/interface.md §7.5. */
-  readonly run: string;
-  readonly fullUpdateId?: number;
-  readonly batches: number;
-  readonly products: number;
-  readonly skipped: number;
-  readonly tasks: readonly string[];
-  readonly isCommitting: boolean;
-}
-
 interface PushedFiles {
   readonly url: string;
   readonly key: string;
@@ -357,20 +223,17 @@ interface PushedFiles {
   readonly isResumed: boolean;
 }
 
-const begin = (): PushState => ({
-  ...{ run: randomUUID(), batches: 0, products: 0, skipped: 0, tasks: [], isCommitting: false },
-});
-
+/** How far a push of some files is. It is on the disk before the next batch is sent. */
 class PushRecord {
-  state: PushState;
+  /** Of a push that was broken off and goes on. */
+  readonly state: PushState | undefined;
   private readonly path: string | undefined;
 
-  private constructor(path: string | undefined, state: PushState) {
+  private constructor(path: string | undefined, state?: PushState) {
     this.path = path;
     this.state = state;
   }
 
-  /** @throws UsageError where there is nothing to resume */
   static open(pushed: PushedFiles): PushRecord {
     const path = pushed.files.includes('-') ? undefined : pathOf(pushed);
     const known = path === undefined ? undefined : read(path);
@@ -381,23 +244,13 @@ class PushRecord {
       console.error(
         `A push of these files was broken off after ${known.products} products: --resume goes on.`,
       );
-    return new PushRecord(path, begin());
+    return new PushRecord(path);
   }
 
-  keep(changed: Partial<PushState>): void {
-    this.state = { ...this.state, ...changed };
+  keep(state: PushState): void {
     if (this.path === undefined) return;
-    writeFileSync(`${this.path}.new`, JSON.stringify(this.state), { mode: 0o600, flush: true });
+    writeFileSync(`${this.path}.new`, JSON.stringify(state), { mode: 0o600, flush: true });
     renameSync(`${this.path}.new`, this.path);
-  }
-
-  restart(): void {
-    this.keep({ fullUpdateId: undefined, ...begin() } as PushState);
-  }
-
-  /** @returns an idempotency key */
-  nameOf(request: string): string {
-    return `${this.state.run}-${request}`;
   }
 
   close(): void {

@@ -1,0 +1,138 @@
+import type { PartialProduct, UploadProduct } from './product.ts';
+import { choose, type ProjectChoice } from './project-choice.ts';
+import type { AnswerOf, CallOptions, Transport } from './transport.ts';
+import type { TableProduct } from './wire.ts';
+
+/** What a commit would do. */
+export type FullUpdatePreview = AnswerOf<'postProductsBatchPreview'>;
+
+export interface SessionChoice extends ProjectChoice {
+  /** Refused when another session is open. */
+  readonly fullUpdateId?: number | undefined;
+}
+
+/** What becomes of products that are not valid; default: the project's setting. */
+export interface InvalidChoice {
+  readonly onInvalid?: 'refuse' | 'skip';
+}
+
+/** A page of the products that a commit would delete. */
+export interface DeletedQuery extends SessionChoice {
+  readonly limit?: number;
+  readonly cursor?: string | undefined;
+}
+
+export interface StartChoice extends SessionChoice {
+  readonly allowDeletes?: number | undefined;
+  /** How many batches were accepted; refused when the session holds another number. */
+  readonly batches?: number | undefined;
+  /** The sum of `nrOfParsed` over the accepted batches; refused when the session holds another number. */
+  readonly products?: number | undefined;
+}
+
+/** Full updates step by step, and changes of products. Source: docs/interface.md §4.2 to §4.5. */
+export const createUpdates = (transport: Transport) => ({
+  ...createFullUpdate(transport),
+  ...createChanges(transport),
+});
+
+function createFullUpdate({ call, sendJson }: Transport) {
+  const initiate = ({ projectId, ...options }: ProjectChoice = {}) =>
+    call('postProductsBatchInitiate', { query: choose(projectId) }, options);
+  /** @param products or a body as it is to be sent, in JSON */
+  const upload = (
+    products: readonly UploadProduct[] | Uint8Array,
+    { onInvalid, ...options }: SessionChoice & InvalidChoice = {},
+  ) =>
+    call(
+      'postProductsBatchUpload',
+      { query: { ...chooseSession(options), ...(onInvalid && { onInvalid }) }, body: toBody(products) },
+      { ...rest(options), ...(options.idempotencyKey && { idempotencyKey: options.idempotencyKey }) },
+    );
+  const preview = (options: SessionChoice = {}) =>
+    call('postProductsBatchPreview', { query: chooseSession(options) }, rest(options));
+  const previewDeleted = ({ limit, cursor, ...options }: DeletedQuery = {}) =>
+    sendJson<{ products: TableProduct[]; nextCursor: string | null }>({
+      method: 'GET',
+      path: '/products/batch/preview/deleted',
+      query: { ...chooseSession(options), limit, cursor },
+      ...rest(options),
+    });
+  const start = ({ allowDeletes, batches, products, ...options }: StartChoice = {}) => {
+    const query = {
+      ...chooseSession(options),
+      ...(allowDeletes !== undefined && { allowDeletes }),
+      ...(batches !== undefined && { batches }),
+      ...(products !== undefined && { products }),
+    };
+    return call('postProductsBatchStart', { query }, rest(options));
+  };
+
+  return { initiate, upload, preview, previewDeleted, start };
+}
+
+/** What is to be undone. */
+export interface RestoreChoice extends ProjectChoice {
+  readonly commit?: number;
+  readonly ifLast?: number;
+}
+
+function createChanges({ call }: Transport) {
+  return {
+    /** Replaces everything about each product, or creates it: an incremental update. At most 10,000. */
+    replace: (
+      products: readonly UploadProduct[] | Uint8Array,
+      { projectId, onInvalid, ...options }: ProjectChoice & InvalidChoice = {},
+    ) => {
+      const query = { ...choose(projectId), ...(onInvalid && { onInvalid }) };
+      return call('postProducts', { query, body: toBody(products) }, options);
+    },
+
+    /** Changes what is named and nothing else: a partial update. At most 10,000. */
+    change: (
+      products: readonly PartialProduct[] | Uint8Array,
+      { projectId, onInvalid, ...options }: ProjectChoice & InvalidChoice = {},
+    ) => {
+      const query = { partial: 'true' as const, ...choose(projectId), ...(onInvalid && { onInvalid }) };
+      return call('postProducts', { query, body: toBody(products) }, options);
+    },
+
+    /** At most 10,000 identifiers. */
+    delete: (identifiers: readonly string[], { projectId, ...options }: ProjectChoice = {}) => {
+      const body = { identifiers: [...identifiers] };
+      return call('deleteProducts', { query: choose(projectId), body }, options);
+    },
+
+    /** The open full update. @throws RelataError 400 where none is open, or another than `fullUpdateId` */
+    openFullUpdate: ({ projectId, fullUpdateId, ...options }: SessionChoice = {}) =>
+      call('getProductsBatch', { query: chooseSession({ projectId, fullUpdateId }) }, options),
+
+    /** The open full update; undefined where none is open. */
+    findFullUpdate: async (projectId: number, options: CallOptions = {}) =>
+      (await call('getManagementProjectsByIdFullUpdate', { path: { id: projectId } }, options)).fullUpdate ??
+      undefined,
+
+    /** Gives the open full update up. @throws RelataError 400 where none is open, or another than `fullUpdateId` */
+    giveUpFullUpdate: ({ projectId, fullUpdateId, ...options }: SessionChoice = {}) =>
+      call('deleteProductsBatch', { query: chooseSession({ projectId, fullUpdateId }) }, options),
+
+    /** Undoes the last commit or delete, or all down to `commit`. @throws RelataError 412 where `ifLast` is not the last */
+    restore: ({ projectId, commit, ifLast, ...options }: RestoreChoice = {}) => {
+      const asked = { ...(commit !== undefined && { commit }), ...(ifLast !== undefined && { ifLast }) };
+      return call('postProductsBatchRestore', { query: { ...choose(projectId), ...asked } }, options);
+    },
+  };
+}
+
+/** @returns the query parameters, as far as something was named */
+const chooseSession = ({ projectId, fullUpdateId }: SessionChoice) => ({
+  ...choose(projectId),
+  ...(fullUpdateId !== undefined && { fullUpdateId }),
+});
+
+/** @returns a body; bytes are one already */
+const toBody = <Sent>(products: readonly Sent[] | Uint8Array) =>
+  (products instanceof Uint8Array ? products : { products: [...products] }) as { products: Sent[] };
+
+/** An idempotency key names one request: a session has many. */
+const rest = ({ signal }: ProjectChoice) => (signal ? { signal } : {});
