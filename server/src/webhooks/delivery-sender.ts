@@ -3,8 +3,7 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import * as outbound from '../outbound/outbound.ts';
 import type { Secrets } from '../storage/secrets/secrets.ts';
-import type { Attempt, Endpoint, Message } from './endpoint.ts';
-import { openSecret, sign } from './endpoint-secret.ts';
+import { type Attempt, type Endpoint, type Message, openSecret, sign } from './endpoint.ts';
 
 export interface SenderSettings {
   readonly allows: outbound.AllowedAddresses;

@@ -1,11 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { listProjectsWithEvents } from '../events/events.ts';
+import {
+  dropServiceEvents,
+  listeningTo,
+  listProjectsWithEvents,
+  listServiceEvents,
+  type RecordedEvent,
+} from '../events/events.ts';
 import { tracedApart } from '../kernel/trace.ts';
-import type { Base } from '../storage/storage.ts';
+import type { Base, ControlTransaction, Database } from '../storage/storage.ts';
 import { logTrouble, Poll } from '../tasks/tasks.ts';
 import { isDelivered, type SendDelivery } from './delivery-sender.ts';
-import * as deliveryStore from './delivery-store.ts';
 import {
   type Attempt,
   type Delivery,
@@ -13,9 +18,9 @@ import {
   type Endpoint,
   GIVE_UP_MS,
   planRetry,
+  writeBody,
 } from './endpoint.ts';
-import { findEndpoint, hasEndpoints, listListenedProjects, noteFailing } from './endpoint-store.ts';
-import { type CatalogEvents, fanOut } from './fan-out.ts';
+import * as store from './webhook-store.ts';
 
 export interface DispatcherParts extends Pick<Base, 'clock' | 'database' | 'logger'> {
   readonly catalogs: CatalogEvents;
@@ -36,7 +41,7 @@ const AT_ONCE = 50;
 const GONE = 410;
 
 interface Outcome {
-  readonly lane: deliveryStore.ClaimedLane;
+  readonly lane: store.ClaimedLane;
   readonly delivery: Delivery;
   readonly endpoint: Endpoint;
   readonly attempt: Attempt;
@@ -62,7 +67,7 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
 
   async function round(signal: AbortSignal): Promise<void> {
     await delay(GATHER_MS, undefined, { ref: false });
-    if (!(await hasEndpoints(database.read))) return woken.clear();
+    if (!(await store.hasEndpoints(database.read))) return woken.clear();
     const projects = new Set([...woken, ...(await listProjectsWithEvents(database, PROJECTS))]);
     const failures = new Map<number, unknown>();
     for (const id of projects) {
@@ -99,18 +104,18 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
     if (running.size >= LANES) return;
     const now = clock.now();
     // Mostly there is nothing, and a write would wait for the disk.
-    for (const lane of await deliveryStore.listDueLanes(database, { now, perEndpoint: LANES_OF_ENDPOINT })) {
+    for (const lane of await store.listDueLanes(database, { now, perEndpoint: LANES_OF_ENDPOINT })) {
       if (signal.aborted || !hasRoom(lane)) continue;
-      begin(await deliveryStore.claimLane(database, lane, { owner, now }), signal);
+      begin(await store.claimLane(database, lane, { owner, now }), signal);
     }
   }
 
-  function hasRoom({ endpointId }: deliveryStore.Lane): boolean {
+  function hasRoom({ endpointId }: store.Lane): boolean {
     const ofEndpoint = [...running.values()].filter((lane) => lane.endpointId === endpointId);
     return running.size < LANES && ofEndpoint.length < LANES_OF_ENDPOINT;
   }
 
-  function begin(lane: deliveryStore.ClaimedLane | undefined, signal: AbortSignal): void {
+  function begin(lane: store.ClaimedLane | undefined, signal: AbortSignal): void {
     // Another process claimed it first.
     if (lane === undefined) return;
     const key = `${lane.endpointId} ${lane.lane}`;
@@ -129,25 +134,25 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
   }
 
   /** Sends the deliveries of a claimed lane in order, until one fails, none is left or the signal aborts. */
-  async function sendLane(claimed: deliveryStore.ClaimedLane, signal: AbortSignal): Promise<void> {
+  async function sendLane(claimed: store.ClaimedLane, signal: AbortSignal): Promise<void> {
     let lane = claimed;
     for (let sent = 0; sent < AT_ONCE && !signal.aborted; sent += 1) {
       if (!(await sendNext(lane))) return;
       lane = { ...lane, tries: 0 };
     }
     const released = { ...lane, dueAt: clock.now(), isHeld: false, owner };
-    await database.write('rows', (tx) => deliveryStore.saveLane(database, tx, released));
+    await database.write('rows', (tx) => store.saveLane(database, tx, released));
   }
 
   /** @returns whether this process goes on with the lane */
-  async function sendNext(lane: deliveryStore.ClaimedLane): Promise<boolean> {
-    const delivery = await deliveryStore.findNext(database.read, lane);
-    if (delivery === undefined) return !(await deliveryStore.closeLane(database, { ...lane, owner }));
-    const endpoint = await findEndpoint(database.read, lane.endpointId);
+  async function sendNext(lane: store.ClaimedLane): Promise<boolean> {
+    const delivery = await store.findNext(database.read, lane);
+    if (delivery === undefined) return !(await store.closeLane(database, { ...lane, owner }));
+    const endpoint = await store.findEndpoint(database.read, lane.endpointId);
     if (endpoint === undefined) return false;
     if (!endpoint.isEnabled && lane.lane !== 0) {
       // It was switched off since.
-      await database.write('rows', (tx) => deliveryStore.stopDeliveries(tx, endpoint.id, clock.now()));
+      await database.write('rows', (tx) => store.stopDeliveries(tx, endpoint.id, clock.now()));
       return false;
     }
     const attributes = { 'relata.webhook.endpoint': endpoint.id, 'relata.webhook.tries': lane.tries };
@@ -168,10 +173,10 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
     const failingSince = isDelivered(attempt) ? null : attempt.at;
     const isSaved = await database.write('rows', async (tx) => {
       // Another process may have it by now, and has sent the delivery too.
-      if (!(await deliveryStore.saveLane(database, tx, { ...lane, ...next, owner }))) return false;
-      await deliveryStore.saveAttempt(tx, delivery, { attempt, status: next.status });
-      if (lane.lane !== 0) await noteFailing(tx, endpoint.id, failingSince);
-      if (off !== undefined) await deliveryStore.switchOff(tx, endpoint.id, { at: now, reason: off });
+      if (!(await store.saveLane(database, tx, { ...lane, ...next, owner }))) return false;
+      await store.saveAttempt(tx, delivery, { attempt, status: next.status });
+      if (lane.lane !== 0) await store.noteFailing(tx, endpoint.id, failingSince);
+      if (off !== undefined) await store.switchOff(tx, endpoint.id, { at: now, reason: off });
       return true;
     });
     if (off !== undefined)
@@ -187,8 +192,8 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
     async start(): Promise<void> {
       if (!database.isShared) {
         // The lock of the data folder shows that the process that held these is dead.
-        await deliveryStore.releaseLanes(database);
-        for (const id of await listListenedProjects(database.read)) woken.add(id);
+        await store.releaseLanes(database);
+        for (const id of await store.listListenedProjects(database.read)) woken.add(id);
       }
       poll.start();
     },
@@ -199,7 +204,7 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
       await poll.close();
       await Promise.all([...running.values()].map(({ ended }) => ended));
       // The process must end while the database is away, too.
-      await deliveryStore
+      await store
         .releaseLanes(database, owner)
         .catch((error: unknown) =>
           logger.warn({ err: error }, 'lanes of webhooks could not be given up, their leases run out'),
@@ -212,7 +217,7 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
 function planNext(
   { lane, delivery, attempt }: Outcome,
   now: number,
-): deliveryStore.LaneState & Pick<Delivery, 'status'> {
+): store.LaneState & Pick<Delivery, 'status'> {
   const goesOn = { tries: 0, dueAt: now, isHeld: true };
   if (isDelivered(attempt)) return { ...goesOn, status: 'delivered' };
   // The caller who requested a replay or a test sees what came of it.
@@ -228,4 +233,105 @@ function whyOff({ lane, endpoint, attempt }: Outcome, now: number): string | und
   if (attempt.status === GONE) return 'it answered 410 Gone';
   if (isDelivered(attempt) || endpoint.failingSince === null) return undefined;
   return now - endpoint.failingSince >= GIVE_UP_MS ? 'every attempt failed for 3 days' : undefined;
+}
+
+/** Recorded events become deliveries, one for each endpoint that listens to them. */
+
+/** Where events of catalogs are. */
+export interface CatalogEvents {
+  listEvents(projectId: number, limit: number): Promise<readonly RecordedEvent[]>;
+  dropEvents(projectId: number, ids: readonly string[]): Promise<void>;
+}
+
+/** Events in one step: each may have 64 KiB. */
+const STEP = 100;
+/** Of an endpoint that does not keep up; then it is switched off. Source: docs/interface.md §6.3. */
+export const PENDING_DELIVERIES = 20_000;
+
+/**
+ * Makes the deliveries of a project's oldest events. Those of the catalog are forgotten after that, and not before: should
+ * the process die in between, they come again and are recognised by their ids.
+ * @returns whether there may be more
+ */
+export async function fanOut(
+  { database, catalogs }: { readonly database: Database; readonly catalogs: CatalogEvents },
+  projectId: number,
+  now: number,
+): Promise<boolean> {
+  const isEmpty =
+    (await listServiceEvents(database.read, projectId, 1)).length === 0 &&
+    (await catalogs.listEvents(projectId, 1)).length === 0;
+  if (isEmpty) return false;
+  const { ofCatalog, isMore } = await database.write(projectId, async (tx) => {
+    // First these: what happened in the catalog before them is there by now, and goes out before them.
+    const ofService = await listServiceEvents(tx, projectId, STEP);
+    const ofCatalog = await catalogs.listEvents(projectId, STEP);
+    const events = merge(ofCatalog, ofService);
+    await addDeliveries(tx, { projectId, events, now });
+    const done = new Set(events);
+    const service = ofService.filter((event) => done.has(event)).map(({ number }) => number);
+    await dropServiceEvents(tx, projectId, service);
+    const isMore = ofService.length === STEP || ofCatalog.length === STEP;
+    return { ofCatalog: ofCatalog.filter((event) => done.has(event)).map(({ id }) => id), isMore };
+  });
+  if (ofCatalog.length > 0) await catalogs.dropEvents(projectId, ofCatalog);
+  return isMore;
+}
+
+/** @returns events in the order in which they happened; where a list is cut, only what comes before its end */
+function merge(ofCatalog: readonly RecordedEvent[], ofService: readonly RecordedEvent[]): RecordedEvent[] {
+  const reached = [ofCatalog, ofService].map((list) =>
+    list.length < STEP ? Number.POSITIVE_INFINITY : (list.at(-1)?.at ?? 0),
+  );
+  const until = Math.min(...reached);
+  // The sort is stable: a change comes before the end of its task.
+  return [...ofCatalog, ...ofService].filter(({ at }) => at <= until).sort((one, other) => one.at - other.at);
+}
+
+interface Found {
+  readonly projectId: number;
+  readonly events: readonly RecordedEvent[];
+  readonly now: number;
+}
+
+async function addDeliveries(tx: ControlTransaction, { projectId, events, now }: Found): Promise<void> {
+  const endpoints = (await listeningTo(tx, projectId).execute()).map((endpoint) => ({
+    id: endpoint.id,
+    types: new Set(JSON.parse(endpoint.events) as string[]),
+  }));
+  const heard = events.filter(({ type }) => endpoints.some(({ types }) => types.has(type)));
+  if (heard.length === 0) return;
+  const added = await store.insertMessages(tx, await describeMessages(tx, projectId, heard));
+  const numbers = new Map(added.map(({ id, number }) => [id, number]));
+  const deliveries = heard.flatMap(({ id, type }): store.NewDelivery[] => {
+    const message = numbers.get(id);
+    if (message === undefined) return [];
+    const listening = endpoints.filter(({ types }) => types.has(type));
+    return listening.map(({ id: endpointId }) => ({ endpointId, lane: projectId, message, kind: 'event' }));
+  });
+  if (deliveries.length === 0) return;
+  await store.insertDeliveries(tx, deliveries, now);
+  for (const id of new Set(deliveries.map(({ endpointId }) => endpointId))) await refuseBacklog(tx, id, now);
+}
+
+async function refuseBacklog(tx: ControlTransaction, endpointId: number, now: number): Promise<void> {
+  const pending = await store.countPending(tx, endpointId, PENDING_DELIVERIES + 1);
+  if (pending <= PENDING_DELIVERIES) return;
+  const reason = `more than ${PENDING_DELIVERIES} deliveries were waiting`;
+  await store.switchOff(tx, endpointId, { at: now, reason });
+}
+
+async function describeMessages(tx: ControlTransaction, projectId: number, events: readonly RecordedEvent[]) {
+  const read = events.map(({ id, type, at, data }) => {
+    const { taskNumber, ...rest } = JSON.parse(data) as { taskNumber?: number };
+    return { id, type, at, taskNumber, rest };
+  });
+  const taskIds = await store.findTaskIds(tx, projectId, [
+    ...new Set(read.flatMap(({ taskNumber }) => taskNumber ?? [])),
+  ]);
+  return read.map(({ id, type, at, taskNumber, rest }) => {
+    const taskId = taskNumber === undefined ? undefined : taskIds.get(taskNumber);
+    const data = { projectId, ...(taskId !== undefined && { taskId }), ...rest };
+    return { id, projectId, type, at, body: writeBody(type, at, data) };
+  });
 }

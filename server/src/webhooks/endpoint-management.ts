@@ -1,8 +1,19 @@
-import { auditScoped, createResources, type Writer } from '../definitions/definitions.ts';
+import { randomBytes } from 'node:crypto';
+import { auditScoped, createResources, type Rows, type Writer } from '../definitions/definitions.ts';
 import type { EventType } from '../events/events.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { checkHttpUrl } from '../outbound/outbound.ts';
-import { actorOf, type Projects, type Reach } from '../projects/projects.ts';
+import {
+  type Author,
+  actorOf,
+  type Beside,
+  type ListPage,
+  type PageRequest,
+  type Projects,
+  type Reach,
+  readPlace,
+  toPage,
+} from '../projects/projects.ts';
 import type { Secrets } from '../storage/secrets/secrets.ts';
 import {
   type Base,
@@ -11,11 +22,25 @@ import {
   type Database,
   markOf,
 } from '../storage/storage.ts';
-import { createDeliveryLists } from './delivery-lists.ts';
-import { hurryLanes, stopDeliveries } from './delivery-store.ts';
-import { describeUrl, type Endpoint, type NewEndpoint } from './endpoint.ts';
-import { type EndpointSecret, makeSecret, openSecret, rotate, sealSecret } from './endpoint-secret.ts';
-import * as endpointStore from './endpoint-store.ts';
+import {
+  type Delivery,
+  type DeliveryStatus,
+  describeUrl,
+  type Endpoint,
+  type EndpointSecret,
+  makeSecret,
+  type NewEndpoint,
+  openSecret,
+  rotate,
+  sealSecret,
+  writeBody,
+} from './endpoint.ts';
+import * as store from './webhook-store.ts';
+
+/** A delivery with the instant at which it is tried again, if it is. */
+export interface ShownDelivery extends Delivery {
+  readonly dueAt: number | undefined;
+}
 
 /** An endpoint at the one moment at which a secret of it is shown. */
 export interface MadeEndpoint extends Endpoint {
@@ -45,7 +70,7 @@ export type EndpointManagement = ReturnType<typeof createEndpointManagement>;
 export function createEndpointManagement(parts: EndpointManagementParts) {
   const { database, clock, projects, secrets: keys } = parts;
   const endpoints = createResources<Endpoint, Reach>(parts, {
-    store: endpointStore.ENDPOINTS,
+    store: store.ENDPOINTS,
     lockOf: () => 'all',
     markOf: markOfEndpoint,
     audit: ({ id, url, scope }) =>
@@ -73,17 +98,17 @@ export function createEndpointManagement(parts: EndpointManagementParts) {
         throw new ServiceError('key_beyond_own', '/scope is not within reach');
       const secret = makeSecret();
       const endpoint = await endpoints.create(writer, async (tx) => {
-        if ((await endpointStore.ENDPOINTS.count(tx, { account_id: accountId })) >= MOST)
+        if ((await store.ENDPOINTS.count(tx, { account_id: accountId })) >= MOST)
           throw new ServiceError('request_invalid', `an account has at most ${MOST} webhook endpoints`);
         const now = clock.now();
-        const made = await endpointStore.insertEndpoint(tx, {
+        const made = await store.insertEndpoint(tx, {
           ...{ ...given, events: [...new Set(given.events)], accountId },
           ...{ secrets: [], isEnabled: true, switchedOff: null, failingSince: null },
           ...{ createdAt: now, createdBy: actorOf(author), updatedAt: now },
         });
         // What is encrypted is bound to the id, which is known now.
         const after = { ...made, secrets: [{ value: sealSecret(secret, made.id, keys), endsAt: null }] };
-        await endpointStore.ENDPOINTS.update(tx, after);
+        await store.ENDPOINTS.update(tx, after);
         return { after, details: { events: after.events, scope: after.scope } };
       });
       return { ...endpoint, secret };
@@ -99,15 +124,15 @@ export function createEndpointManagement(parts: EndpointManagementParts) {
       return endpoints.change(writer, { ...chosen, what: 'changed' }, async (tx, before) => {
         const now = clock.now();
         const after = planChange(before, given, { enabled, now });
-        if (!after.isEnabled && before.isEnabled) await stopDeliveries(tx, after.id, now);
-        if (after.url !== before.url) await hurryLanes(tx, after.id, now);
+        if (!after.isEnabled && before.isEnabled) await store.stopDeliveries(tx, after.id, now);
+        if (after.url !== before.url) await store.hurryLanes(tx, after.id, now);
         return { after };
       });
     },
 
     /** @throws not_found, changed_meanwhile */
     deleteEndpoint: (writer: EndpointWriter, chosen: Chosen): Promise<void> =>
-      endpoints.remove(writer, chosen, (tx, { id }) => endpointStore.removeDeliveriesTo(tx, [id])),
+      endpoints.remove(writer, chosen, (tx, { id }) => store.removeDeliveriesTo(tx, [id])),
 
     /** Makes a new secret; the former ones sign too until the overlap ends. @throws not_found */
     async rotateSecret(
@@ -124,8 +149,79 @@ export function createEndpointManagement(parts: EndpointManagementParts) {
       return { ...endpoint, secret };
     },
 
-    ...createDeliveryLists(parts, write),
+    /** Newest first. @throws not_found */
+    async listDeliveries(
+      reach: Reach,
+      {
+        endpointId,
+        status,
+        ...page
+      }: PageRequest & { endpointId: number; status: DeliveryStatus | undefined },
+    ): Promise<ListPage<ShownDelivery>> {
+      await getInReach(database.read, reach, endpointId);
+      const place = readPlace(page);
+      const found = await store.listDeliveries(database.read, endpointId, { place, status });
+      const due = await store.listDue(database.read, endpointId);
+      const { items, nextCursor } = toPage(found, place);
+      return { items: items.map((delivery) => show(delivery, due)), nextCursor };
+    },
+
+    /** Sends an event once more, under its own id. @throws not_found */
+    replay: (
+      author: Author,
+      { endpointId, id }: Pick<Delivery, 'endpointId' | 'id'>,
+      beside: Beside<ShownDelivery>,
+    ) =>
+      write(async (tx) => {
+        await getInReach(tx, author, endpointId);
+        const former = await store.findDelivery(tx, { endpointId, id });
+        if (former === undefined) throw new ServiceError('not_found');
+        const message = former.message.number;
+        return addRequested(tx, { endpointId, message, kind: 'replay', at: clock.now() }, beside);
+      }),
+
+    /** Sends an event that means nothing. @throws not_found */
+    test: (author: Author, endpointId: number, beside: Beside<ShownDelivery>) =>
+      write(async (tx) => {
+        const { scope } = await getInReach(tx, author, endpointId);
+        const at = clock.now();
+        const projectId = scope.type === 'project' ? scope.id : null;
+        const body = writeBody(TEST_TYPE, at, { projectId, endpointId });
+        const sent = { id: `msg_${randomBytes(16).toString('hex')}`, projectId, type: TEST_TYPE, at, body };
+        const [message] = await store.insertMessages(tx, [sent]);
+        return addRequested(tx, { endpointId, message: message?.number ?? 0, kind: 'test', at }, beside);
+      }),
   };
+}
+
+/** In no list of types: only the caller of a test gets it. */
+const TEST_TYPE = 'webhook.test';
+
+/** Adds a replay or a test, which goes out beside the events of projects, as those may be waiting. */
+async function addRequested(
+  tx: ControlTransaction,
+  delivery: Omit<store.NewDelivery, 'lane'> & { readonly at: number },
+  beside: Beside<ShownDelivery>,
+): Promise<ShownDelivery> {
+  const { endpointId, at, message, kind } = delivery;
+  const [id = 0] = await store.insertDeliveries(tx, [{ endpointId, lane: 0, message, kind }], at);
+  const added = await store.findDelivery(tx, { endpointId, id });
+  if (added === undefined) throw new Error(`the delivery ${id} is not there`);
+  const shown = { ...added, dueAt: at };
+  await beside(tx, shown);
+  return shown;
+}
+
+const show = (delivery: Delivery, due: ReadonlyMap<number, number>): ShownDelivery => ({
+  ...delivery,
+  dueAt: delivery.status === 'pending' ? due.get(delivery.lane) : undefined,
+});
+
+/** @throws not_found */
+async function getInReach(rows: Rows, reach: Reach, id: number): Promise<Endpoint> {
+  const endpoint = await store.ENDPOINTS.find(rows, reach, id);
+  if (endpoint === undefined) throw new ServiceError('not_found');
+  return endpoint;
 }
 
 function planChange(
@@ -171,7 +267,7 @@ export async function sealEndpoints(
   const counts = { resealed: 0, unreadable: 0 };
   const isSealed = ({ value }: EndpointSecret) =>
     !secrets.canSeal || (secrets.mark !== undefined && value.startsWith(secrets.mark));
-  for (const { id, secrets: stored } of await endpointStore.listEndpoints(database.read)) {
+  for (const { id, secrets: stored } of await store.listEndpoints(database.read)) {
     if (stored.every(isSealed)) continue;
     try {
       await database.write('all', (tx) => sealEndpoint(tx, id, secrets));
@@ -185,10 +281,10 @@ export async function sealEndpoints(
 }
 
 async function sealEndpoint(tx: ControlTransaction, id: number, secrets: Secrets): Promise<void> {
-  const endpoint = await endpointStore.findEndpoint(tx, id);
+  const endpoint = await store.findEndpoint(tx, id);
   if (endpoint === undefined) return;
   const sealed = endpoint.secrets.map(({ value, endsAt }) => ({
     ...{ value: sealSecret(openSecret(value, id, secrets), id, secrets), endsAt },
   }));
-  await endpointStore.ENDPOINTS.update(tx, { ...endpoint, secrets: sealed });
+  await store.ENDPOINTS.update(tx, { ...endpoint, secrets: sealed });
 }

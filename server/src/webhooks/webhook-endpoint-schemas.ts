@@ -3,10 +3,8 @@ import { EVENT_TYPES, type EventType } from '../events/events.ts';
 import { Id, Instant, orNull, pageOf } from '../http/answers/answers.ts';
 import { URL_LENGTH } from '../outbound/outbound.ts';
 import { toWireScope, WireScope } from '../projects/projects.ts';
-import type { ShownDelivery } from './delivery-lists.ts';
-import type { Endpoint } from './endpoint.ts';
-import type { MadeEndpoint } from './endpoint-management.ts';
-import { overlapEnd } from './endpoint-secret.ts';
+import { type Endpoint, overlapEnd } from './endpoint.ts';
+import type { MadeEndpoint, ShownDelivery } from './endpoint-management.ts';
 
 const OptionalInstant = (description: string) => Type.Union([Instant, Type.Null()], { description });
 const strict = { additionalProperties: false } as const;

@@ -6,11 +6,9 @@
 import type { Projects } from '../projects/projects.ts';
 import type { Base } from '../storage/storage.ts';
 import { createSender, type SenderSettings } from './delivery-sender.ts';
-import { dropOldDeliveries, removeProjectRows } from './delivery-store.ts';
-import { createDispatcher } from './dispatcher.ts';
+import { type CatalogEvents, createDispatcher } from './dispatcher.ts';
 import { createEndpointManagement, type EndpointManagement, sealEndpoints } from './endpoint-management.ts';
-import { countTroubled, removeEndpointsOf } from './endpoint-store.ts';
-import type { CatalogEvents } from './fan-out.ts';
+import * as store from './webhook-store.ts';
 
 export interface WebhookParts extends Pick<Base, 'clock' | 'database' | 'logger' | 'secrets'> {
   readonly projects: Projects;
@@ -35,8 +33,8 @@ export function createWebhooks({ projects, catalogs, sending, secrets, ...base }
   const parts = { database, clock, projects, secrets, onWritten: () => dispatcher.wake() };
   const management: EndpointManagement = createEndpointManagement(parts);
   projects.whenGone(async (tx, gone) => {
-    await removeEndpointsOf(tx, gone);
-    if (gone.type === 'project') await removeProjectRows(tx, gone.id);
+    await store.removeEndpointsOf(tx, gone);
+    if (gone.type === 'project') await store.removeProjectRows(tx, gone.id);
   });
 
   return {
@@ -47,11 +45,11 @@ export function createWebhooks({ projects, catalogs, sending, secrets, ...base }
     start: dispatcher.start,
     close: dispatcher.close,
     /** Of all accounts, for the metrics. */
-    countTroubled: () => countTroubled(database.read),
+    countTroubled: () => store.countTroubled(database.read),
     /** Done at the start. */
     sealSecrets: () => sealEndpoints(database, secrets),
     /** Forgets old deliveries; done from time to time. */
     dropOld: () =>
-      dropOldDeliveries(database, { before: clock.now() - RETENTION_MS, most: RETAINED_DELIVERIES }),
+      store.dropOldDeliveries(database, { before: clock.now() - RETENTION_MS, most: RETAINED_DELIVERIES }),
   };
 }
