@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { AwsV4Signer } from 'aws4fetch';
 import { SaxesParser } from 'saxes';
 import { Type } from 'typebox';
+import { cutPieces } from '../../kernel/pieces.ts';
 import { checkHttpUrl, readHttpUrl, URL_LENGTH } from '../address.ts';
 import { createTimeouts, OutboundProblem } from '../outbound-problem.ts';
 import { announcedSize, type Outbound, readResponse, sendPinned } from '../pinned-addresses.ts';
@@ -96,7 +97,7 @@ export class S3 {
     { contentType = 'application/octet-stream', isNew = false }: S3Writing = {},
   ): Promise<number> {
     const headers = { 'content-type': contentType, ...(isNew && { 'if-none-match': '*' }) };
-    const parts = cutParts(bytes);
+    const parts = cutPieces(bytes, PART_BYTES);
     try {
       const first = (await parts.next()).value ?? new Uint8Array();
       if (first.length === PART_BYTES) return await this.#writeParts(key, headers, resume(first, parts));
@@ -293,25 +294,6 @@ function listParts(tags: readonly string[]): Uint8Array {
 async function* resume(first: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield first;
   yield* rest;
-}
-
-/** All but the last are full. */
-async function* cutParts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, undefined> {
-  let part = Buffer.allocUnsafe(PART_BYTES);
-  let filled = 0;
-  for await (const piece of bytes) {
-    for (let at = 0; at < piece.length; ) {
-      const taken = Math.min(PART_BYTES - filled, piece.length - at);
-      part.set(piece.subarray(at, at + taken), filled);
-      filled += taken;
-      at += taken;
-      if (filled < PART_BYTES) continue;
-      yield part;
-      part = Buffer.allocUnsafe(PART_BYTES);
-      filled = 0;
-    }
-  }
-  if (filled > 0) yield part.subarray(0, filled);
 }
 
 /** What a definition says of a bucket, and what a schema cannot say is wrong with it. Source: docs/interface.md §13.1. */

@@ -8,6 +8,7 @@ import {
 } from '../../definitions/definitions.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import { cutPieces } from '../../kernel/pieces.ts';
 import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
 import { type Base, readNow, WatchedWrite } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
@@ -132,7 +133,6 @@ function tooSoon(restMs: number, seconds: number): ServiceError {
 
 /** What one piece holds, and so what is held of a file at a time. */
 const PIECE_BYTES = 8 * 1024 * 1024;
-const FIRST_BYTES = 64 * 1024;
 
 interface StoredFile {
   /** Payloads, in their order. */
@@ -157,27 +157,21 @@ async function storePieces(
   const name = `pipeline-${randomBytes(12).toString('hex')}`;
   const digest = createHash('sha256');
   const pieces: string[] = [];
-  const piece = new Piece();
   let sizeBytes = 0;
-
-  async function write(): Promise<void> {
-    if (piece.length === 0) return;
-    const next = `${name}-${pieces.length}`;
-    // Named before it is there, so that one that was written by half goes too.
-    pieces.push(next);
-    await payloads.write(projectId, next, piece.take());
-  }
-
-  try {
+  async function* measured(): AsyncGenerator<Uint8Array> {
     for await (const chunk of chunks) {
       digest.update(chunk);
       sizeBytes += chunk.length;
-      for (let rest = chunk; rest.length > 0; ) {
-        rest = piece.add(rest);
-        if (piece.isFull) await write();
-      }
+      yield chunk;
     }
-    await write();
+  }
+  try {
+    for await (const piece of cutPieces(measured(), PIECE_BYTES)) {
+      const next = `${name}-${pieces.length}`;
+      // Named before it is there, so that one that was written by half goes too.
+      pieces.push(next);
+      await payloads.write(projectId, next, piece);
+    }
   } catch (error) {
     // What cannot be removed now belongs to no run, and goes at a later start.
     await removePieces(pieces, { payloads, projectId }).catch(() => {});
@@ -188,38 +182,6 @@ async function storePieces(
 
 async function removePieces(pieces: readonly string[], { payloads, projectId }: PiecePlace): Promise<void> {
   for (const name of pieces) await payloads.remove(projectId, name);
-}
-
-/** Grows with what is sent: most files are small. */
-class Piece {
-  length = 0;
-  #bytes = new Uint8Array(FIRST_BYTES);
-
-  get isFull(): boolean {
-    return this.length === PIECE_BYTES;
-  }
-
-  /** @returns what does not fit */
-  add(chunk: Uint8Array): Uint8Array {
-    const taken = chunk.subarray(0, PIECE_BYTES - this.length);
-    if (this.length + taken.length > this.#bytes.length) this.#grow(this.length + taken.length);
-    this.#bytes.set(taken, this.length);
-    this.length += taken.length;
-    return chunk.subarray(taken.length);
-  }
-
-  /** @returns its bytes, to be used until something is added */
-  take(): Uint8Array {
-    const bytes = this.#bytes.subarray(0, this.length);
-    this.length = 0;
-    return bytes;
-  }
-
-  #grow(needed: number): void {
-    const larger = new Uint8Array(Math.min(PIECE_BYTES, Math.max(needed, this.#bytes.length * 2)));
-    larger.set(this.#bytes.subarray(0, this.length));
-    this.#bytes = larger;
-  }
 }
 
 interface ScheduleParts extends Pick<Base, 'database' | 'logger'> {
