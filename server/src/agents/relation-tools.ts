@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { ServiceError } from '../kernel/errors.ts';
-import type { RelatedRequest } from '../relations/answers/answers.ts';
+import { type FoundRelation, type RelatedRequest, readAnswer } from '../relations/answers/answers.ts';
 import { checkDefinition, MatchElements, type Relation } from '../relations/definitions/definitions.ts';
 import type { PairExplanation } from '../relations/search/search.ts';
 import {
@@ -125,7 +125,10 @@ export const relatedProducts = defineTool({
     const now = chosen.slice(0, RELATIONS);
     const included = { includeRelations: now.map(({ id }) => ({ id, limit: offset + limit + 1 })) };
     const request: RelatedRequest = { ...included, identifiers: [identifier], form: 'single', explain };
-    const found = now.length === 0 ? [] : await readRelations(context, request);
+    const found =
+      now.length === 0
+        ? []
+        : await readAnswer(await context.relations.answer(context.project, request, context.signal));
     const described = found.map((one) => describeFound(one, { offset, limit }));
     const shown = fitPage(described);
     const shownIds = new Set(described.slice(shown.length).map(({ id }) => id));
@@ -149,36 +152,6 @@ async function chooseRelations(
   return all.filter(({ id, definition }) => tags?.includes(definition.tag) || relationIds?.includes(id));
 }
 
-interface FoundRelation {
-  readonly id: number;
-  readonly name: string;
-  readonly tag: string;
-  readonly searchResult: readonly FoundItem[];
-}
-
-interface FoundItem {
-  readonly identifier: string;
-  readonly name: string;
-  readonly brand: string;
-  readonly link: string;
-  readonly explain?: { readonly match?: readonly ExplainedElement[] };
-}
-
-async function readRelations(
-  { relations, project, signal }: ToolContext,
-  request: RelatedRequest,
-): Promise<FoundRelation[]> {
-  let text = '';
-  for await (const { bytes, release } of await relations.answer(project, request, signal)) {
-    text += bytes.toString();
-    release();
-  }
-  const { tags } = JSON.parse(text) as {
-    tags: { tag: string; relations: Omit<FoundRelation, 'tag'>[] }[];
-  };
-  return tags.flatMap(({ tag, relations }) => relations.map((one) => ({ tag, ...one })));
-}
-
 /** Tokens of a relation without its products. */
 const RELATION_HEAD = 200;
 
@@ -195,10 +168,10 @@ function describeFound(
 
 const MATCHES = 6;
 
-const describeItem = ({ identifier, name, brand, link, explain }: FoundItem) => ({
+const describeItem = ({ identifier, name, brand, link, explain }: FoundRelation['searchResult'][number]) => ({
   ...{ identifier, name: shorten(name), brand: shortenValue(brand), link: link.length > 200 ? '' : link },
   ...(explain !== undefined && {
-    why: (explain.match ?? []).slice(0, MATCHES).map((one) => describeMatch(one)),
+    why: explain.match.slice(0, MATCHES).map((one) => describeMatch(one)),
   }),
 });
 

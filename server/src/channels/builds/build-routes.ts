@@ -12,7 +12,6 @@ import {
   toWireBuild,
   WirePreview,
 } from '../definitions/definitions.ts';
-import type { FeedPreview } from './build-thread.ts';
 
 const PATH = '/management/projects/:id/channels';
 const about = { tags: ['Channels'], params: ChannelParams };
@@ -60,7 +59,7 @@ export const channelBuildRoutes =
       handle: ({ project, params, body: sent }, reply) =>
         whileCallerWaits(reply, async (signal) => {
           const channel = await channels.get(project, params.channelId);
-          return asAnswer(await channels.preview(project, sent ?? undefined, { channel, signal }));
+          return channels.preview(project, sent ?? undefined, { channel, signal });
         }),
     });
 
@@ -71,10 +70,7 @@ export const channelBuildRoutes =
       ...{ summary: 'Preview a definition', description, body: SentPreview, answer: { 200: WirePreview } },
       handle: ({ project, body: sent }, reply) =>
         whileCallerWaits(reply, async (signal) =>
-          asAnswer(await channels.preview(project, sent, { channel: undefined, signal })),
+          channels.preview(project, sent, { channel: undefined, signal }),
         ),
     });
   };
-
-/** Rows are made in a thread, whose answer has no type here. */
-const asAnswer = (preview: FeedPreview) => preview as never;

@@ -16,6 +16,7 @@ import {
   type BuildCounts,
   type ChannelDefinition,
   type FeedFile,
+  type FeedPreview,
   NO_COUNTS,
   type Snapshot,
 } from '../definitions/definitions.ts';
@@ -293,23 +294,6 @@ export interface PreviewOrder {
   readonly definition: ChannelDefinition;
 }
 
-export interface FeedPreview {
-  readonly fileName: string;
-  readonly columns: readonly string[];
-  readonly mapping: FeedRows['mapping'];
-  readonly rows: readonly object[];
-  readonly missing: readonly MissingField[];
-  readonly looked: { readonly products: number; readonly taken: number; readonly leftOut: number };
-  readonly text: string;
-}
-
-interface MissingField {
-  readonly field: string;
-  readonly products: number;
-  readonly identifiers: readonly string[];
-  readonly message: string;
-}
-
 const SHOWN_ROWS = 20;
 const SHOWN_IDENTIFIERS = 10;
 const TAKEN = 1_000;
@@ -350,7 +334,7 @@ async function readFirst(rows: FeedRows, fileName: string): Promise<FeedPreview>
 function showRow(
   { identifier, row, problems, isLeftOut, absent }: ReadRow,
   columns: readonly string[],
-): object {
+): FeedPreview['rows'][number] {
   const values = columns.flatMap((name, at) => {
     const found = row.values[at] ?? [];
     return found.length === 0 ? [] : [[name, found]];
@@ -363,7 +347,7 @@ function showRow(
 }
 
 /** @returns required fields that products lack, the most frequent first */
-function listMissing(taken: readonly ReadRow[]): MissingField[] {
+function listMissing(taken: readonly ReadRow[]): FeedPreview['missing'] {
   const found = taken.flatMap(({ identifier, problems }) =>
     problems.filter(({ code }) => code === 'field_missing').map((problem) => ({ identifier, ...problem })),
   );

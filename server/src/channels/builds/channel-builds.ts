@@ -20,6 +20,7 @@ import {
   CHANNEL_SECRETS,
   CHANNELS,
   type Channel,
+  type FeedPreview,
   findPublished,
   insertSnapshot,
   listSnapshots,
@@ -35,7 +36,6 @@ import type {
   BuildOutput,
   Delivery,
   DeliveryOrder,
-  FeedPreview,
   PreviewOrder,
 } from './build-thread.ts';
 

@@ -24,8 +24,7 @@ import {
   OWN_FIELDS,
   readTemplate,
 } from '../mapping/mapping.ts';
-import type { ChannelDefinition, ChannelRelation, Trigger } from './channel.ts';
-import type { SentChannel } from './channel-schemas.ts';
+import type { ChannelDefinition, ChannelRelation, SentChannel, Trigger } from './channel-schemas.ts';
 
 const DEFAULT_DELETE_PERCENT = 30;
 const DEFAULT_LEFT_OUT_PERCENT = 100;

@@ -15,9 +15,8 @@ import {
   secretsOf,
   withSecrets,
 } from '../destinations/destinations.ts';
-import type { ChannelDefinition, ChannelState, Snapshot } from './channel.ts';
 import { type CheckedCatalog, checkChannel } from './channel-check.ts';
-import type { SentChannel } from './channel-schemas.ts';
+import type { ChannelDefinition, ChannelState, SentChannel, Snapshot } from './channel-schemas.ts';
 import { BUILDS, CHANNELS, findPublished, listSnapshots, removeSnapshot } from './channel-store.ts';
 
 /** Of a definition: its destinations. */

@@ -2,8 +2,7 @@ import { markOfDefined, type Shown } from '../../definitions/definitions.ts';
 import { answerAs, inProject, type Routes, type RouteTools, serveKind } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import type { Channels } from '../channels.ts';
-import type { Channel, Snapshot } from './channel.ts';
-import { SentChannel, toWireChannel, WireChannel } from './channel-schemas.ts';
+import { type Channel, SentChannel, type Snapshot, toWireChannel, WireChannel } from './channel-schemas.ts';
 
 /** A mapping may name 2,000 fields; a filter holds many identifiers. */
 const takesDefinition = { body: SentChannel, config: { maxBodyMib: 2 } };

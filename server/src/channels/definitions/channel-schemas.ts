@@ -1,12 +1,19 @@
 import { type Static, Type } from 'typebox';
 import type { Filter } from '../../catalog/filters/filters.ts';
-import type { Run, Shown } from '../../definitions/definitions.ts';
+import type { Defined, Run, Shown } from '../../definitions/definitions.ts';
 import { byType, Id, Instant, Name, orNull, pageOf } from '../../http/answers/answers.ts';
+import type { Sent } from '../../http/server/server.ts';
 import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Destination, DestinationSchema, maskDestinations } from '../destinations/destinations.ts';
-import { describeFormat, FORMATS, planFiles, RELATED_AS } from '../formats/formats.ts';
-import { OWN_FIELDS } from '../mapping/mapping.ts';
-import { type BuildCounts, type BuildStart, type Channel, NO_COUNTS, type Snapshot } from './channel.ts';
+import {
+  type ChosenFormat,
+  describeFormat,
+  FORMATS,
+  planFiles,
+  RELATED_AS,
+  type RelatedAs,
+} from '../formats/formats.ts';
+import { type ChannelMapping, OWN_FIELDS } from '../mapping/mapping.ts';
 
 const closed = { additionalProperties: false } as const;
 const Percent = (description: string) =>
@@ -83,7 +90,7 @@ const ChannelDestination = byType<Destination>(DestinationSchema, 'ChannelDestin
 
 const YEAR_SECONDS = 31_536_000;
 
-const Trigger = Type.Object(
+const SentTrigger = Type.Object(
   {
     type: Type.Enum(['manual', 'schedule', 'change']),
     cron: Type.Optional(
@@ -115,7 +122,7 @@ const definition = {
     }),
   ),
   relations: Type.Optional(Type.Array(Relation, { maxItems: 50 })),
-  trigger: Type.Optional({ ...Trigger, description: 'default manual' }),
+  trigger: Type.Optional({ ...SentTrigger, description: 'default manual' }),
   destinations: Type.Optional(
     Type.Array(ChannelDestination, {
       maxItems: 5,
@@ -163,7 +170,9 @@ const Counts = Type.Object(
   { title: 'BuildCounts' },
 );
 const WireCounts = orNull(Counts, 'null until the build has counted');
+export type BuildCounts = Static<typeof Counts>;
 const StartedBy = Type.Enum(['manual', 'schedule', 'change']);
+export type BuildStart = Static<typeof StartedBy>;
 
 const LastBuild = Type.Object(
   {
@@ -203,7 +212,7 @@ export const WireChannel = Type.Object(
     ...definition,
     filter: WireFilter,
     relations: Type.Array(Relation),
-    trigger: Trigger,
+    trigger: SentTrigger,
     destinations: Type.Array(ChannelDestination),
     url: Type.String({ description: 'the published address; who has it can read it without a key' }),
     createdAt: Instant,
@@ -283,6 +292,82 @@ export const WirePreview = Type.Object(
   },
   { title: 'ChannelPreview' },
 );
+export type FeedPreview = Sent<Static<typeof WirePreview>>;
+
+/** Source: docs/interface.md §16.4. */
+export type Trigger =
+  | { readonly type: 'manual' }
+  | { readonly type: 'schedule'; readonly cron: string; readonly timeZone: string }
+  | { readonly type: 'change'; readonly minSecondsBetween: number };
+
+/** Related products that go out: of one relation, or of all with a tag. */
+export interface ChannelRelation {
+  readonly tag?: string | undefined;
+  readonly id?: number | undefined;
+  readonly as: RelatedAs;
+  /** Of each relation, for each product. */
+  readonly limit: number;
+}
+
+/** Source: docs/interface.md §16.1, with its defaults filled in. */
+export interface ChannelDefinition {
+  readonly name: string;
+  readonly format: ChosenFormat;
+  readonly filter: Filter;
+  /** Absent: suggested by each build from the ontology as it is then. */
+  readonly mapping?: ChannelMapping | undefined;
+  readonly relations: readonly ChannelRelation[];
+  readonly trigger: Trigger;
+  /** With *** in place of what is sealed. */
+  readonly destinations: readonly Destination[];
+  readonly maxDeletePercent: number;
+  readonly maxLeftOutPercent: number;
+}
+
+/** What the service notes of a channel. */
+export interface ChannelState {
+  /** Part of the published address. */
+  readonly token: string;
+  /** The version of the catalog whose change the last build followed. */
+  readonly builtVersion: number | undefined;
+  /** The task of the snapshot that is served. */
+  readonly published: number | undefined;
+}
+
+export type Channel = Defined<ChannelDefinition, ChannelState>;
+
+/** A part of a file. */
+export interface FilePiece {
+  /** Of the payload. */
+  readonly name: string;
+  readonly sizeBytes: number;
+}
+
+/** A file that is served as it is. */
+export interface FeedFile {
+  readonly name: string;
+  readonly mediaType: string;
+  readonly sizeBytes: number;
+  readonly rows: number;
+  /** Of its bytes, in hexadecimal. */
+  readonly sha256: string;
+  readonly pieces: readonly FilePiece[];
+}
+
+/** What a build made: one catalog version, and never changed. */
+export interface Snapshot {
+  readonly projectId: number;
+  readonly channelId: number;
+  readonly taskNumber: number;
+  readonly catalogVersion: number;
+  readonly rows: number;
+  readonly files: readonly FeedFile[];
+  readonly createdAt: number;
+}
+
+export const NO_COUNTS: BuildCounts = {
+  ...{ products: 0, filtered: 0, rows: 0, leftOut: 0, related: 0, relatedLeftOut: 0, files: 0, bytes: 0 },
+};
 
 /** Source: docs/interface.md §16.1. */
 export function toWireChannel(

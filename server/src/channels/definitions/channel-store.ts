@@ -10,7 +10,7 @@ import {
   toDefinedColumns,
 } from '../../definitions/definitions.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../../storage/storage.ts';
-import type { Channel, ChannelDefinition, FeedFile, Snapshot } from './channel.ts';
+import type { Channel, ChannelDefinition, FeedFile, Snapshot } from './channel-schemas.ts';
 
 const table: DueTable<Channel, InProject> = {
   ...inProjectTable,

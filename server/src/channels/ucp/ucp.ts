@@ -7,6 +7,8 @@ import { viewUpload } from '../../catalog/filters/filters.ts';
 import type { Attribute } from '../../catalog/ontology/ontology.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
+import { readAnswer } from '../../relations/answers/answers.ts';
+import type { FitAnswer } from '../../relations/fit/fit.ts';
 import type { Relations } from '../../relations/relations.ts';
 import { type ChannelDefinition, compileChannelFilter } from '../definitions/definitions.ts';
 import { isForEverybody } from '../mapping/mapping.ts';
@@ -196,13 +198,7 @@ export function createUcp({ catalog, relations }: UcpParts) {
       },
       signal,
     );
-    let text = '';
-    for await (const { bytes, release } of steps) {
-      text += bytes.toString();
-      release();
-    }
-    const { tags } = JSON.parse(text) as RelatedAnswer;
-    const listed = tags.flatMap(({ tag, relations: found }) => found.map((one) => ({ tag, ...one })));
+    const listed = await readAnswer(steps);
     const ids = [...new Set(listed.flatMap(({ searchResult }) => searchResult.map((one) => one.identifier)))];
     const { products } =
       ids.length === 0 ? { products: [] } : await resolve(channel, ids.slice(0, MEMBERS), signal);
@@ -233,7 +229,7 @@ export function createUcp({ catalog, relations }: UcpParts) {
     const unknown = ids.filter((id) => !products.some((one) => isNamed(one, id)));
     const asked = { projectId: channel.project.id, items, tags: [], relations: [], alternatives: 0 };
     const { buffer } = await relations.judgeFit(asked, signal);
-    const { verdict, pairs, receipt } = JSON.parse(Buffer.from(buffer).toString()) as JudgedFit;
+    const { verdict, pairs, receipt } = JSON.parse(Buffer.from(buffer).toString()) as FitAnswer;
     return {
       verdict: unknown.length > 0 && verdict !== 'does_not_fit' ? 'unknown' : verdict,
       pairs: pairs.map(({ source, target, relation, verdict: ofPair, missing }) => ({
@@ -278,29 +274,6 @@ interface FoundBy {
 
 const isNamed = ({ id, variants }: { id: string; variants: readonly UcpVariant[] }, named: string) =>
   id === named || variants.some((one) => one.id === named);
-
-interface RelatedAnswer {
-  readonly tags: readonly {
-    readonly tag: string;
-    readonly relations: readonly {
-      readonly id: number;
-      readonly name: string;
-      readonly searchResult: readonly { readonly identifier: string }[];
-    }[];
-  }[];
-}
-
-interface JudgedFit {
-  readonly verdict: string;
-  readonly pairs: readonly {
-    readonly source: string;
-    readonly target: string;
-    readonly relation: { readonly name: string };
-    readonly verdict: string;
-    readonly missing: readonly { readonly identifier: string; readonly attribute: string }[];
-  }[];
-  readonly receipt: { readonly hash: string };
-}
 
 const describeRelated = (id: string, { id: variant, title, url, price, media }: UcpVariant) => ({
   ...{ id, variant, title, price },

@@ -7,4 +7,10 @@ export {
   type MetRelateInput,
   type RelateOutput,
 } from './made-answers.ts';
-export { createRelatedAnswers, type RelatedAnswerParts, type RelatedRequest } from './related-answers.ts';
+export {
+  createRelatedAnswers,
+  type FoundRelation,
+  type RelatedAnswerParts,
+  type RelatedRequest,
+  readAnswer,
+} from './related-answers.ts';

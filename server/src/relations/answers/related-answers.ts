@@ -5,7 +5,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { ByteCache, CacheSpace } from '../../storage/storage.ts';
 import { countPassedAtOnce } from '../../storage/threads/threads.ts';
 import type { Relation } from '../definitions/definitions.ts';
-import type { CatalogMark } from '../search/search.ts';
+import type { CatalogMark, PairExplanation } from '../search/search.ts';
 import {
   type MetRelateInput,
   type RelateInput,
@@ -37,6 +37,33 @@ export interface RelatedBytes {
 
 /** Parts of the answer, one behind another. */
 export type RelatedSteps = AsyncGenerator<RelatedBytes, void>;
+
+/** A relation with the products that go with one product. */
+export interface FoundRelation {
+  readonly id: number;
+  readonly name: string;
+  readonly tag: string;
+  readonly searchResult: readonly {
+    readonly identifier: string;
+    readonly name: string;
+    readonly brand: string;
+    readonly link: string;
+    readonly explain?: Pick<PairExplanation, 'match'>;
+  }[];
+}
+
+/** @returns what an answer of the form single says, by relation */
+export async function readAnswer(steps: RelatedSteps): Promise<FoundRelation[]> {
+  let text = '';
+  for await (const { bytes, release } of steps) {
+    text += bytes.toString();
+    release();
+  }
+  const { tags } = JSON.parse(text) as {
+    tags: { tag: string; relations: Omit<FoundRelation, 'tag'>[] }[];
+  };
+  return tags.flatMap(({ tag, relations }) => relations.map((one) => ({ tag, ...one })));
+}
 
 /** Where answers come from that are not in memory. */
 interface AnswerStore {
