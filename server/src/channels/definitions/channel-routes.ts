@@ -14,7 +14,7 @@ export const channelRoutes =
     const kind = serveKind<Shown<Channel, Snapshot>, ChosenProject>(server, {
       ...{ ...inProject, path: '/management/projects/:id/channels', idName: 'channelId' },
       ...{ tags: ['Channels'], answerOnce },
-      answer: answerAs(WireChannel, (shown) => toWireChannel(shown, findBaseUrl) as never),
+      answer: answerAs(WireChannel, (shown) => toWireChannel(shown, findBaseUrl)),
       markOf: ({ resource }) => markOfDefined(resource),
       markOfAnswer: markOfDefined,
     });

@@ -5,14 +5,7 @@ import { byType, Id, Instant, Name, orNull, pageOf } from '../../http/answers/an
 import type { Sent } from '../../http/server/server.ts';
 import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Destination, DestinationSchema, maskDestinations } from '../destinations/destinations.ts';
-import {
-  type ChosenFormat,
-  describeFormat,
-  FORMATS,
-  planFiles,
-  RELATED_AS,
-  type RelatedAs,
-} from '../formats/formats.ts';
+import { describeFormat, FORMATS, planFiles, RELATED_AS, type RelatedAs } from '../formats/formats.ts';
 import { type ChannelMapping, OWN_FIELDS } from '../mapping/mapping.ts';
 
 const closed = { additionalProperties: false } as const;
@@ -301,28 +294,20 @@ export type Trigger =
   | { readonly type: 'change'; readonly minSecondsBetween: number };
 
 /** Related products that go out: of one relation, or of all with a tag. */
-export interface ChannelRelation {
-  readonly tag?: string | undefined;
-  readonly id?: number | undefined;
+export type ChannelRelation = Sent<Static<typeof Relation>> & {
   readonly as: RelatedAs;
-  /** Of each relation, for each product. */
   readonly limit: number;
-}
+};
 
-/** Source: docs/interface.md §16.1, with its defaults filled in. */
-export interface ChannelDefinition {
-  readonly name: string;
-  readonly format: ChosenFormat;
-  readonly filter: Filter;
-  /** Absent: suggested by each build from the ontology as it is then. */
-  readonly mapping?: ChannelMapping | undefined;
-  readonly relations: readonly ChannelRelation[];
-  readonly trigger: Trigger;
-  /** With *** in place of what is sealed. */
-  readonly destinations: readonly Destination[];
-  readonly maxDeletePercent: number;
-  readonly maxLeftOutPercent: number;
-}
+type Filled = 'filter' | 'destinations' | 'maxDeletePercent' | 'maxLeftOutPercent';
+/** Source: docs/interface.md §16.1, with its defaults filled in; *** in place of what is sealed of destinations. */
+export type ChannelDefinition = Sent<Pick<SentChannel, 'name' | 'format'>> &
+  Sent<Required<Pick<SentChannel, Filled>>> & {
+    /** Absent: suggested by each build from the ontology as it is then. */
+    readonly mapping?: ChannelMapping | undefined;
+    readonly relations: readonly ChannelRelation[];
+    readonly trigger: Trigger;
+  };
 
 /** What the service notes of a channel. */
 export interface ChannelState {

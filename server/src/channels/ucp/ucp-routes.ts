@@ -15,7 +15,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { Channels } from '../channels.ts';
 /** Source: docs/ucp-compatibility.md. */
 import compatibility from './compatibility.schema.json' with { type: 'json' };
-import type { UcpChannel, UcpFilters } from './ucp.ts';
+import { type UcpChannel, UcpFilters } from './ucp.ts';
 
 const UCP_VERSION = '2026-04-08';
 const CAPABILITIES = {
@@ -28,14 +28,9 @@ const EXTENSION = 'dev.relata.shopping.compatibility';
 const Token = Type.Object({ token: Type.String({ maxLength: 64 }) });
 
 const Text = Type.String({ maxLength: 1_000 });
-const Amount = Type.Integer({ minimum: 0 });
-const Filters = Type.Object({
-  categories: Type.Optional(Type.Array(Text, { maxItems: 50 })),
-  price: Type.Optional(Type.Object({ min: Type.Optional(Amount), max: Type.Optional(Amount) })),
-});
 const SearchRequest = Type.Object({
   query: Type.Optional(Type.String({ maxLength: 500 })),
-  filters: Type.Optional(Filters),
+  filters: Type.Optional(UcpFilters),
   pagination: Type.Optional(
     Type.Object({
       cursor: Type.Optional(Type.String({ pattern: '^[0-9]{1,9}$' })),
@@ -46,12 +41,12 @@ const SearchRequest = Type.Object({
 /** Of what a caller may send; more are `request_too_large`. */
 const MOST_IDS = 100;
 const Ids = Type.Array(Text, { minItems: 1 });
-const LookupRequest = Type.Object({ ids: Ids, filters: Type.Optional(Filters) });
+const LookupRequest = Type.Object({ ids: Ids, filters: Type.Optional(UcpFilters) });
 const ProductRequest = Type.Object({
   id: Text,
   selected: Type.Optional(Type.Array(Type.Object({ name: Text, label: Text }), { maxItems: 50 })),
   preferences: Type.Optional(Type.Array(Text, { maxItems: 50 })),
-  filters: Type.Optional(Filters),
+  filters: Type.Optional(UcpFilters),
   compatibility: Type.Optional(Type.Object({ with: Type.Array(Text, { maxItems: 50 }) })),
 });
 
@@ -103,7 +98,7 @@ export const ucpRoutes =
         const found = await channels.ucp.search(
           channel,
           {
-            ...{ query, filters: filters as UcpFilters, offset: Number(cursor) },
+            ...{ query, filters, offset: Number(cursor) },
             limit: Math.min(limit, LARGEST_PAGE),
           },
           signal,
@@ -125,7 +120,7 @@ export const ucpRoutes =
       handle: answer('lookup', LookupRequest, async (channel, sent, signal) => {
         if (sent.ids.length > MOST_IDS)
           throw new UcpRefusal('request_too_large', `at most ${MOST_IDS} ids are looked up at once`);
-        const asked = { ids: [...new Set(sent.ids)], filters: (sent.filters ?? {}) as UcpFilters };
+        const asked = { ids: [...new Set(sent.ids)], filters: sent.filters ?? {} };
         const { products, unknown, isPartial } = await channels.ucp.lookup(channel, asked, signal);
         const messages = [
           ...unknown.map((content) => ({ type: 'info', code: 'not_found', content })),
@@ -139,7 +134,7 @@ export const ucpRoutes =
       ...{ ...about, summary: 'One product, by the Universal Commerce Protocol', body: Sent, why: WHY },
       handle: answer('lookup', ProductRequest, async (channel, sent, signal) => {
         const { id, selected = [], preferences = [], filters = {}, compatibility } = sent;
-        const asked = { id, selected, preferences, filters: filters as UcpFilters };
+        const asked = { id, selected, preferences, filters };
         const fitsWith = compatibility?.with ?? [];
         const product = await channels.ucp.product(channel, { ...asked, fitsWith }, signal);
         if (product !== undefined) return { product };

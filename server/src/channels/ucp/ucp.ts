@@ -2,6 +2,7 @@
  * The door of UCP: a channel that is not built but served, by the schemas of the Universal Commerce Protocol. Products come from
  * the search of the catalog, what goes with them from relations.
  */
+import { type Static, Type } from 'typebox';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { viewUpload } from '../../catalog/filters/filters.ts';
 import type { Attribute } from '../../catalog/ontology/ontology.ts';
@@ -33,12 +34,14 @@ export interface UcpChannel {
   readonly definition: ChannelDefinition;
 }
 
-export interface UcpFilters {
+const Amount = Type.Integer({ minimum: 0 });
+export const UcpFilters = Type.Object({
   /** Names, or paths with ` > ` between. */
-  readonly categories?: readonly string[];
+  categories: Type.Optional(Type.Array(Type.String({ maxLength: 1_000 }), { maxItems: 50 })),
   /** In minor units. */
-  readonly price?: { readonly min?: number; readonly max?: number };
-}
+  price: Type.Optional(Type.Object({ min: Type.Optional(Amount), max: Type.Optional(Amount) })),
+});
+export type UcpFilters = Static<typeof UcpFilters>;
 
 export interface UcpSearch {
   readonly query: string;

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { AwsV4Signer } from 'aws4fetch';
 import { SaxesParser } from 'saxes';
-import { Type } from 'typebox';
+import { type Static, type TObject, Type } from 'typebox';
 import { cutPieces } from '../../kernel/pieces.ts';
 import { checkHttpUrl, readHttpUrl, URL_LENGTH } from '../address.ts';
 import { createTimeouts, OutboundProblem } from '../outbound-problem.ts';
@@ -205,18 +205,39 @@ function decodeSafely(text: string): string | undefined {
   }
 }
 
+/** What a definition says of a bucket, and what a schema cannot say is wrong with it. Source: docs/interface.md §13.1. */
+
+export const s3BucketOptions = {
+  endpoint: Type.String({
+    ...{ minLength: 1, maxLength: URL_LENGTH, 'x-label': 'Endpoint' },
+    description: 'https://s3.eu-central-1.amazonaws.com, https://minio.example:9000',
+  }),
+  region: Type.Optional(
+    Type.String({
+      ...{ pattern: '^[a-z0-9-]{1,50}$', 'x-label': 'Region' },
+      description: 'if it is left out: what the endpoint says, otherwise us-east-1',
+    }),
+  ),
+  bucket: Type.String({ pattern: '^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$', 'x-label': 'Bucket' }),
+};
+
+export const s3AccessOptions = {
+  accessKeyId: Type.String({ pattern: '^[!-~]{1,128}$', 'x-label': 'Access key id' }),
+  secretAccessKey: Type.String({
+    ...{ minLength: 1, maxLength: 1_024, 'x-label': 'Secret access key', 'x-secret': 'line' },
+    description:
+      'Answers show *** in its place; ***, sent back, keeps it as long as the origin of the endpoint stays',
+  }),
+  forcePathStyle: Type.Optional(
+    Type.Boolean({
+      description:
+        'true: the bucket stands in the path; false: in the host name. If it is left out: in the host name at amazonaws.com, otherwise in the path',
+    }),
+  ),
+};
+
 /** A bucket of S3 or of a server that speaks its protocol, with the right to use it. */
-export interface S3Place {
-  /** `https://s3.eu-central-1.amazonaws.com`, `https://minio.example:9000`. */
-  readonly endpoint: string;
-  /** Default: what the endpoint says, else us-east-1. */
-  readonly region?: string | undefined;
-  readonly bucket: string;
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  /** Whether the bucket stands in the path; default: everywhere except at Amazon, which prefers it in the name. */
-  readonly forcePathStyle?: boolean | undefined;
-}
+export type S3Place = Readonly<Static<TObject<typeof s3BucketOptions & typeof s3AccessOptions>>>;
 
 interface S3Request {
   readonly method?: 'GET' | 'PUT' | 'POST' | 'DELETE';
@@ -295,37 +316,6 @@ async function* resume(first: Uint8Array, rest: AsyncIterable<Uint8Array>): Asyn
   yield first;
   yield* rest;
 }
-
-/** What a definition says of a bucket, and what a schema cannot say is wrong with it. Source: docs/interface.md §13.1. */
-
-export const s3BucketOptions = {
-  endpoint: Type.String({
-    ...{ minLength: 1, maxLength: URL_LENGTH, 'x-label': 'Endpoint' },
-    description: 'https://s3.eu-central-1.amazonaws.com, https://minio.example:9000',
-  }),
-  region: Type.Optional(
-    Type.String({
-      ...{ pattern: '^[a-z0-9-]{1,50}$', 'x-label': 'Region' },
-      description: 'if it is left out: what the endpoint says, otherwise us-east-1',
-    }),
-  ),
-  bucket: Type.String({ pattern: '^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$', 'x-label': 'Bucket' }),
-};
-
-export const s3AccessOptions = {
-  accessKeyId: Type.String({ pattern: '^[!-~]{1,128}$', 'x-label': 'Access key id' }),
-  secretAccessKey: Type.String({
-    ...{ minLength: 1, maxLength: 1_024, 'x-label': 'Secret access key', 'x-secret': 'line' },
-    description:
-      'Answers show *** in its place; ***, sent back, keeps it as long as the origin of the endpoint stays',
-  }),
-  forcePathStyle: Type.Optional(
-    Type.Boolean({
-      description:
-        'true: the bucket stands in the path; false: in the host name. If it is left out: in the host name at amazonaws.com, otherwise in the path',
-    }),
-  ),
-};
 
 /** @returns what is wrong with an endpoint; undefined when nothing is */
 export function checkS3Endpoint(endpoint: string): string | undefined {

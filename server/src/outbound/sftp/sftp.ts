@@ -3,24 +3,48 @@
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Client, FileEntryWithStats, SFTPWrapper, Stats } from 'ssh2';
-import { Type } from 'typebox';
+import { type Static, type TObject, Type } from 'typebox';
 import { OutboundProblem } from '../outbound-problem.ts';
 import { connectPinned, type Outbound } from '../pinned-addresses.ts';
 import { MASK, type SecretMembers } from '../secret-members.ts';
 
-/** A server of files over SSH, with the right to use it. */
-export interface SftpServer {
-  readonly host: string;
-  /** Default: 22. */
-  readonly port?: number | undefined;
-  readonly user: string;
-  readonly password?: string | undefined;
-  /** In the form of PEM or OpenSSH. */
-  readonly privateKey?: string | undefined;
-  readonly passphrase?: string | undefined;
-  /** `SHA256:…`, as `ssh-keygen -lf` shows it: nothing is sent to a server with another key. */
-  readonly hostKey: string;
-}
+/** What a definition says of an SFTP server, and what a schema cannot say is wrong with it. Source: docs/interface.md §13.1. */
+
+const RETAINED = 'Answers show *** in its place; ***, sent back, keeps it as long as host and port stay';
+
+const secret = (
+  kind: 'line' | 'text',
+  { maxLength, label, description }: { maxLength: number; label: string; description: string },
+) => Type.Optional(Type.String({ minLength: 1, maxLength, 'x-label': label, 'x-secret': kind, description }));
+
+export const sftpOptions = {
+  host: Type.String({
+    minLength: 1,
+    maxLength: 253,
+    'x-label': 'Server',
+    description: 'a host name or an IP address',
+  }),
+  port: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 65_535, 'x-label': 'Port', description: '22 if it is left out' }),
+  ),
+  user: Type.String({ minLength: 1, maxLength: 255, 'x-label': 'User' }),
+  password: secret('line', { maxLength: 1_024, label: 'Password', description: RETAINED }),
+  privateKey: secret('text', {
+    ...{ maxLength: 16_384, label: 'Private key' },
+    description: `in place of a password, in the form of PEM or OpenSSH. ${RETAINED}`,
+  }),
+  passphrase: secret('line', {
+    ...{ maxLength: 1_024, label: 'Passphrase of the private key', description: RETAINED },
+  }),
+  hostKey: Type.String({
+    ...{ minLength: 1, maxLength: 60, 'x-label': 'Host key' },
+    description:
+      'fingerprint of the key of the server, SHA256:…, as ssh-keyscan HOST | ssh-keygen -lf - shows it. A server with another key gets nothing',
+  }),
+};
+
+/** A server of files over SSH, with the right to use it; nothing is sent to a server with another key. */
+export type SftpServer = Readonly<Static<TObject<typeof sftpOptions>>>;
 
 const DEFAULT_PORT = 22;
 
@@ -408,41 +432,6 @@ function hide(path: string): string {
   const at = path.lastIndexOf('/') + 1;
   return `${path.slice(0, at)}.${path.slice(at)}`;
 }
-
-/** What a definition says of an SFTP server, and what a schema cannot say is wrong with it. Source: docs/interface.md §13.1. */
-
-const RETAINED = 'Answers show *** in its place; ***, sent back, keeps it as long as host and port stay';
-
-const secret = (
-  kind: 'line' | 'text',
-  { maxLength, label, description }: { maxLength: number; label: string; description: string },
-) => Type.Optional(Type.String({ minLength: 1, maxLength, 'x-label': label, 'x-secret': kind, description }));
-
-export const sftpOptions = {
-  host: Type.String({
-    minLength: 1,
-    maxLength: 253,
-    'x-label': 'Server',
-    description: 'a host name or an IP address',
-  }),
-  port: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 65_535, 'x-label': 'Port', description: '22 if it is left out' }),
-  ),
-  user: Type.String({ minLength: 1, maxLength: 255, 'x-label': 'User' }),
-  password: secret('line', { maxLength: 1_024, label: 'Password', description: RETAINED }),
-  privateKey: secret('text', {
-    ...{ maxLength: 16_384, label: 'Private key' },
-    description: `in place of a password, in the form of PEM or OpenSSH. ${RETAINED}`,
-  }),
-  passphrase: secret('line', {
-    ...{ maxLength: 1_024, label: 'Passphrase of the private key', description: RETAINED },
-  }),
-  hostKey: Type.String({
-    ...{ minLength: 1, maxLength: 60, 'x-label': 'Host key' },
-    description:
-      'fingerprint of the key of the server, SHA256:…, as ssh-keyscan HOST | ssh-keygen -lf - shows it. A server with another key gets nothing',
-  }),
-};
 
 /** @returns what is wrong with a server, by the option it is wrong with */
 export const checkSftpServer = ({ host, password, privateKey, passphrase, hostKey }: SftpServer) => ({

@@ -4,12 +4,7 @@ import { byType, Id, Instant, Name, orNull, pageOf } from '../../http/answers/an
 import type { Sent } from '../../http/server/server.ts';
 import { type ReportLine, type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Format, FormatSchema } from '../formats/formats.ts';
-import {
-  type MappedProduct,
-  type Mapping,
-  type PipelineMode,
-  SentMappingSchema,
-} from '../mapping/mapping.ts';
+import { type MappedProduct, SentMappingSchema } from '../mapping/mapping.ts';
 import { maskSource, type Source, SourceSchema, type SourceStamp } from '../sources/sources.ts';
 
 const closed = { additionalProperties: false } as const;
@@ -334,24 +329,12 @@ export type Preview = Sent<Static<typeof WirePreview>>;
 /** What an invalid row does to a run: fail it, be skipped, or be skipped up to a share of all rows. */
 export type RejectedRowPolicy = NonNullable<SentPipeline['onRejectedRow']>;
 
+type Filled = 'mode' | 'maxDeletePercent' | 'onRejectedRow' | 'minProducts';
 /** Source: docs/interface.md §13.1, with its defaults filled in. */
-export interface PipelineDefinition {
-  readonly name: string;
-  readonly source: Source;
-  readonly format: Format;
-  /** Absent where the format has one of its own. */
-  readonly mapping?: Mapping | undefined;
-  readonly mode: PipelineMode;
-  /** In mode links: whose links are replaced. */
-  readonly relationId?: number | undefined;
-  /** In mode table: which one is replaced. */
-  readonly tableName?: string | undefined;
-  readonly trigger: Trigger;
-  readonly maxDeletePercent: number;
-  readonly onRejectedRow: RejectedRowPolicy;
-  /** A run that reads fewer products changes nothing. */
-  readonly minProducts: number;
-}
+export type PipelineDefinition = Readonly<
+  Pick<SentPipeline, 'name' | 'source' | 'format' | 'mapping' | 'relationId' | 'tableName'>
+> &
+  Readonly<Required<Pick<SentPipeline, Filled>>> & { readonly trigger: Trigger };
 
 /** What the service notes of a pipeline. */
 export interface PipelineState {
