@@ -76,7 +76,7 @@ export const agentRoutes =
             countLook: () => countLook(request, reply),
           };
           const describeFailure = (error: unknown) => describe(error, request);
-          // The protocol and the schemas of its tools are a tenth of a start, and few services are asked by an agent.
+          // The protocol and the schemas of its tools are a tenth of a start, and few services have agents.
           const { createAgentHandler } = await import('./agents.ts');
           const { fetch } = createAgentHandler(context, { version, describeFailure });
           return send(reply, await fetch(toWebRequest(request), { parsedBody: request.body }));
@@ -93,7 +93,7 @@ function toWebRequest({ headers, body }: FastifyRequest): Request {
 
 const HEADERS = /^(accept|content-type|mcp-.*)$/;
 
-/** A refusal tells what to do; anything else is a fault of ours, and told in the log. */
+/** A refusal says what to do; anything else is a fault of ours, and goes to the log. */
 function describe(error: unknown, request: FastifyRequest): string {
   if (!(error instanceof ServiceError)) {
     request.log.error({ err: error }, 'unexpected error');

@@ -53,7 +53,7 @@ export function createAgentHandler(context: ToolContext, parts: AgentServerParts
 }
 
 function openServer(context: ToolContext, { version, describeFailure }: AgentServerParts): McpServer {
-  // Nothing is sent that was not asked for: a list that changes is not announced.
+  // Nothing is sent without a request: a list that changes is not announced.
   const capabilities = { tools: { listChanged: false } };
   const server = new McpServer({ name: 'relata', version }, { instructions: INSTRUCTIONS, capabilities });
   for (const { tool, config } of TOOLS) {

@@ -49,7 +49,7 @@ const VARIANTS = 100;
 
 export type MakeVariant = (product: UploadedProduct) => UcpVariant | undefined;
 
-/** @returns a function that makes a variant; undefined for a product that lacks what the protocol requires */
+/** @returns a function that makes a variant; undefined for a product without a value that the protocol requires */
 export function openVariants(
   { mapping }: Pick<ChannelDefinition, 'mapping'>,
   attributes: readonly Attribute[],
@@ -224,13 +224,12 @@ export function toDetail(
   }: {
     readonly selected: readonly UcpOption[];
     readonly preferences: readonly string[];
-    /** That was asked for itself; its options are the selection. */
+    /** The one that was requested; its options are the selection. */
     readonly variant: UcpVariant | undefined;
   },
 ) {
   const product = toUcpProduct(id, variants);
-  const wanted = variant?.options ?? selected;
-  const effective = relax(variants, wanted, preferences);
+  const effective = relax(variants, variant?.options ?? selected, preferences);
   const matching = variants.filter((one) => hasAll(one, effective));
   const shown = variant === undefined ? matching : [variant, ...matching.filter((one) => one !== variant)];
   const options = product.options?.map(({ name, values }) => ({

@@ -120,8 +120,8 @@ export const ucpRoutes =
       handle: answer('lookup', LookupRequest, async (channel, sent, signal) => {
         if (sent.ids.length > MOST_IDS)
           throw new UcpRefusal('request_too_large', `at most ${MOST_IDS} ids are looked up at once`);
-        const asked = { ids: [...new Set(sent.ids)], filters: sent.filters ?? {} };
-        const { products, unknown, isPartial } = await channels.ucp.lookup(channel, asked, signal);
+        const lookup = { ids: [...new Set(sent.ids)], filters: sent.filters ?? {} };
+        const { products, unknown, isPartial } = await channels.ucp.lookup(channel, lookup, signal);
         const messages = [
           ...unknown.map((content) => ({ type: 'info', code: 'not_found', content })),
           ...(isPartial ? [PARTIAL] : []),
@@ -134,9 +134,9 @@ export const ucpRoutes =
       ...{ ...about, summary: 'One product, by the Universal Commerce Protocol', body: Sent, why: WHY },
       handle: answer('lookup', ProductRequest, async (channel, sent, signal) => {
         const { id, selected = [], preferences = [], filters = {}, compatibility } = sent;
-        const asked = { id, selected, preferences, filters };
+        const chosen = { id, selected, preferences, filters };
         const fitsWith = compatibility?.with ?? [];
-        const product = await channels.ucp.product(channel, { ...asked, fitsWith }, signal);
+        const product = await channels.ucp.product(channel, { ...chosen, fitsWith }, signal);
         if (product !== undefined) return { product };
         const content = `Product not found: ${id}`;
         return toError(describeAnswer('lookup'), { code: 'not_found', content });

@@ -77,8 +77,8 @@ export function createUcp({ catalog, relations }: UcpParts) {
     const find = async ({ query = '', categories = [], named }: FoundBy, range: PageRange) => {
       const values = categories.map((one) => one.replaceAll(CATEGORY_LEVEL, '#'));
       const filters = values.length === 0 ? [] : [{ name: 'category', values }];
-      const asked = { query, filters, filter: JSON.stringify(definition.filter), named, ...range };
-      const { groups, ...found } = await catalog.search.findUploads(project.id, asked, signal);
+      const search = { query, filters, filter: JSON.stringify(definition.filter), named, ...range };
+      const { groups, ...found } = await catalog.search.findUploads(project.id, search, signal);
       return {
         groups: groups.map((texts) => texts.map((text) => JSON.parse(text) as UploadedProduct)),
         ...found,
@@ -151,7 +151,7 @@ export function createUcp({ catalog, relations }: UcpParts) {
     /** @returns undefined for what the channel does not have */
     async product(
       channel: UcpChannel,
-      asked: {
+      request: {
         readonly id: string;
         readonly selected: readonly UcpOption[];
         readonly preferences: readonly string[];
@@ -161,14 +161,14 @@ export function createUcp({ catalog, relations }: UcpParts) {
       },
       signal: AbortSignal,
     ) {
-      const { id, filters, fitsWith } = asked;
+      const { id, filters, fitsWith } = request;
       const { products } = await resolve(channel, [id], signal);
       const [found] = products;
       const variants = found?.variants.filter(isPriced(filters)).filter(isWithin(filters)) ?? [];
       if (found === undefined || variants.length === 0) return undefined;
       const variant = variants.find((one) => one.id === id);
       const detail = toDetail(found.id, variants, {
-        ...asked,
+        ...request,
         variant: found.id === id ? undefined : variant,
       });
       const [featured] = detail.variants;
@@ -219,7 +219,7 @@ export function createUcp({ catalog, relations }: UcpParts) {
     });
   }
 
-  /** Products that the channel does not have are unknown to whoever asks it. */
+  /** Products that the channel does not have are unknown to its callers. */
   async function judge(channel: UcpChannel, ids: readonly string[], signal: AbortSignal): Promise<object> {
     const { products } = await resolve(channel, ids, signal);
     const items = ids.flatMap((id) => {
@@ -230,8 +230,8 @@ export function createUcp({ catalog, relations }: UcpParts) {
       return variant === undefined ? [] : [{ identifier: variant.id, quantity: 1 }];
     });
     const unknown = ids.filter((id) => !products.some((one) => isNamed(one, id)));
-    const asked = { projectId: channel.project.id, items, tags: [], relations: [], alternatives: 0 };
-    const { buffer } = await relations.judgeFit(asked, signal);
+    const question = { projectId: channel.project.id, items, tags: [], relations: [], alternatives: 0 };
+    const { buffer } = await relations.judgeFit(question, signal);
     const { verdict, pairs, receipt } = JSON.parse(Buffer.from(buffer).toString()) as FitAnswer;
     return {
       verdict: unknown.length > 0 && verdict !== 'does_not_fit' ? 'unknown' : verdict,

@@ -25,7 +25,7 @@ export interface Connection {
   readonly projectId: number | undefined;
 }
 
-/** Of what may be asked again by hand. */
+/** Of what a person may repeat by hand. */
 const RETRIES = 2;
 /** Five minutes in all, in which a service is restarted or moved. */
 export const PATIENT_RETRIES = 12;
@@ -50,7 +50,7 @@ function readProjectId(text: string | undefined): number | undefined {
   return Number(text);
 }
 
-/** @returns the project, asked for where only one is in reach @throws UsageError */
+/** @returns the project; without a choice the only one in reach @throws UsageError */
 export async function chooseProject({ relata, projectId }: Connection): Promise<number> {
   if (projectId !== undefined) return projectId;
   const { items } = await relata.projects.list({ limit: 2 });

@@ -121,7 +121,7 @@ const describe = ({ read, total }: FileProgress, products: number) => ({
   doneBefore: 0,
 });
 
-/** @returns bodies, each until the next one is asked for */
+/** @returns bodies, each valid until the next one is taken */
 async function* readBatches(
   files: readonly string[],
   { progress, size }: { progress: FileProgress; size: number },

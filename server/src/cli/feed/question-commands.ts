@@ -146,7 +146,7 @@ const toMatch = ({ operator, verdict, total, limit }: FitAnswer['totals'][number
   ...{ source: limit.attribute, sourceValues: limit.values },
 });
 
-/** What fails or lacks says most. */
+/** What fails or is missing says most. */
 function describePair({
   relation,
   match,

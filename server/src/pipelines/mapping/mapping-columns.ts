@@ -244,7 +244,7 @@ const APOSTROPHES = "'\u2019";
  * @returns reads a number of that format and writes it with a decimal point and nothing else: `1.299,00` as `1299.00`;
  * undefined for any other text
  *
- * Groups have three digits, and all are told apart by the same character: `1.29` under a decimal comma is more likely a
+ * Groups have three digits, and the same character stands between all: `1.29` under a decimal comma is more likely a
  * price of another format than one hundred and twenty-nine.
  */
 export function compileNumber({ decimal, group }: NumberFormat): ReadNumber {

@@ -107,7 +107,7 @@ function addValues(values: RowValues, element: XmlElement, path: string): void {
   for (const child of element.children) addValues(values, child, before + child.name);
 }
 
-/** Names that say which of several elements are meant; elements that are told apart by ids have too many. */
+/** Names that say which of several elements are meant; elements that differ by ids have too many. */
 const SELECTORS = 500;
 const SELECTED_LENGTH = 60;
 /** More elements of a name are a list. */

@@ -342,7 +342,7 @@ interface ColumnSample {
   readonly rows: number;
   /** Every row has a value and no two the same. */
   readonly isUnique: boolean;
-  /** Some row has several values, told apart by the file itself. */
+  /** Some row has several values, which the file itself separates. */
   readonly isList: boolean;
 }
 
