@@ -1,5 +1,4 @@
 import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
-import { BlockList, isIPv6 } from 'node:net';
 import { basename, join } from 'node:path';
 import { countAccountKeys } from '../access/keys/keys.ts';
 import { createProvider } from '../access/oidc/oidc.ts';
@@ -7,6 +6,7 @@ import { openSecrets } from '../app/app.ts';
 import { CHANNEL_SECRETS } from '../channels/definitions/definitions.ts';
 import { type Config, readConfig } from '../config.ts';
 import { systemClock } from '../kernel/clock.ts';
+import { allowAddresses } from '../outbound/outbound.ts';
 import { PIPELINE_SECRETS } from '../pipelines/definitions/definitions.ts';
 import { inspectPostgres, type PostgresFacts } from '../storage/postgres/postgres.ts';
 import { countUnreadable, type Secrets } from '../storage/secrets/secrets.ts';
@@ -436,14 +436,7 @@ async function checkCollector(endpoint: string): Promise<Finding> {
 const DANGEROUS = ['127.0.0.1', '::1', '169.254.169.254', 'fd00:ec2::254'];
 
 function checkAllowed(fetchAllow: readonly string[]): Finding {
-  const list = new BlockList();
-  const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4');
-  for (const range of fetchAllow) {
-    const [address = '', prefix] = range.split('/');
-    if (prefix === undefined) list.addAddress(address, familyOf(address));
-    else list.addSubnet(address, Number(prefix), familyOf(address));
-  }
-  const reached = DANGEROUS.filter((address) => list.check(address, familyOf(address)));
+  const reached = DANGEROUS.filter(allowAddresses(fetchAllow));
   const check = 'RELATA_FETCH_ALLOW';
   return reached.length === 0
     ? ok(
