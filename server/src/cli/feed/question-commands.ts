@@ -108,7 +108,7 @@ function signOf({ operator, holds, verdict }: ExplainedMatch & Partial<Judged>):
   return holds ? sign : opposite;
 }
 
-/** Nothing was refused, but nobody knows, or no rule says. */
+/** Nothing was refused, but a value is missing, or no rule says. */
 const UNDECIDED = 4;
 const FIT_CODES = { fits: 0, does_not_fit: 1, unknown: UNDECIDED, no_rule: UNDECIDED } as const;
 
