@@ -33,16 +33,9 @@ function listParts(mapping: Partial<Mapping>, columns: readonly string[]): [fiel
 function listColumns(spec: unknown): string[] {
   if (Array.isArray(spec)) return spec.flatMap(listColumns);
   if (typeof spec === 'string') return [spec];
-  const {
-    column,
-    columns = [],
-    from,
-  } = (spec ?? {}) as { column?: string; columns?: string[]; from?: unknown };
-  return [
-    ...(column === undefined ? [] : [column]),
-    ...columns,
-    ...(from === undefined ? [] : listColumns(from)),
-  ];
+  type Named = { column?: string; columns?: string[]; from?: unknown };
+  const { column, columns = [], from } = (spec ?? {}) as Named;
+  return [column ?? [], columns, from === undefined ? [] : listColumns(from)].flat();
 }
 
 /** Of these, the ones that nothing divides. */

@@ -210,16 +210,13 @@ function describeIdentifier({
 
 function chooseIdentifierByValues(chosen: Chooser): ColumnSample | undefined {
   const unique = chosen.rest().find(looksLikeIdentifier);
-  if (unique !== undefined)
-    return chosen.choose('identifier', unique, {
-      by: 'values',
-      confidence: 'medium',
-      reason: 'no value comes twice',
-    });
+  const seen = { by: 'values', confidence: 'medium', reason: 'no value comes twice' } as const;
+  if (unique !== undefined) return chosen.choose('identifier', unique, seen);
   const named = chosen.named('identifier').find(({ values }) => values.length > 0);
-  if (named === undefined) return undefined;
-  return chosen.choose('identifier', named, { by: 'name', ...describeIdentifier(named) });
+  return named && chosen.choose('identifier', named, { by: 'name', ...describeIdentifier(named) });
 }
+
+const NAMED: Choice = { by: 'name', confidence: 'high', reason: 'the column is named so' };
 
 function chooseNamed(
   chosen: Chooser,
@@ -227,17 +224,12 @@ function chooseNamed(
   fits: (sample: ColumnSample) => boolean,
 ): ColumnSample | undefined {
   const sample = chosen.named(field).find(fits);
-  return (
-    sample &&
-    chosen.choose(field, sample, { by: 'name', confidence: 'high', reason: 'the column is named so' })
-  );
+  return sample && chosen.choose(field, sample, NAMED);
 }
 
 function chooseNameByValues(chosen: Chooser): ColumnSample | undefined {
-  const [sample] = chosen
-    .rest()
-    .filter(looksLikeName)
-    .sort((a, b) => b.distinct - a.distinct);
+  const texts = chosen.rest().filter(looksLikeName);
+  const [sample] = texts.sort((a, b) => b.distinct - a.distinct);
   const reason = 'it holds texts of several words';
   return sample && chosen.choose('name', sample, { by: 'values', confidence: 'low', reason });
 }
@@ -264,36 +256,23 @@ function chooseCategories(
 function chooseBrand(chosen: Chooser): ColumnSample | undefined {
   const [sample] = chosen.named('brand').filter(({ values, rows }) => values.length > 0 || rows === 0);
   if (sample === undefined || sample.name.toLowerCase() === 'brand') return undefined;
-  return chosen.choose('brand', sample, {
-    by: 'name',
-    confidence: 'medium',
-    reason: 'the column is named so',
-  });
+  return chosen.choose('brand', sample, { ...NAMED, confidence: 'medium' });
 }
 
 /** Columns whose cells hold attributes with their keys, as `color=red,size=M`. */
 function chooseKeyValues(chosen: Chooser): ColumnSample[] {
   const isPairs = (value: string) => /^[^=,\s][^=,]{0,100}=[^=]{0,5000},[^=,\s][^=,]{0,100}=/.test(value);
   const found = chosen.rest().filter(({ values }) => isMostly(values, isPairs));
-  const reason = 'its cells hold keys and values';
-  return found.map((sample) =>
-    chosen.choose('keyValues', sample, { by: 'values', confidence: 'medium', reason }),
-  );
+  const seen = { by: 'values', confidence: 'medium', reason: 'its cells hold keys and values' } as const;
+  return found.map((sample) => chosen.choose('keyValues', sample, seen));
 }
 
 /** A column named as the first of all images goes first: image, image 2, additional image. */
 function chooseImages(chosen: Chooser, most: number): ColumnSample[] {
   const found = chosen.rest().filter((sample) => isNamedImage(sample) || isSeenImage(sample));
   const images = found.sort((a, b) => placeOf(a.name) - placeOf(b.name)).slice(0, most);
-  return images.map((image) =>
-    isNamedImage(image)
-      ? chosen.choose('images', image, { by: 'name', confidence: 'high', reason: 'the column is named so' })
-      : chosen.choose('images', image, {
-          by: 'values',
-          confidence: 'medium',
-          reason: 'each value is a picture',
-        }),
-  );
+  const seen = { by: 'values', confidence: 'medium', reason: 'each value is a picture' } as const;
+  return images.map((image) => chosen.choose('images', image, isNamedImage(image) ? NAMED : seen));
 }
 
 const isNamedImage = ({ name, values }: ColumnSample) =>
