@@ -164,7 +164,11 @@ function listRowProblems(
     }));
 }
 
-interface RowMapper {
+/** Makes products of the rows of a file. */
+export interface RowMapper {
+  /** Columns that a source must have. */
+  readonly columns: readonly string[];
+  readonly hasExpressions: boolean;
   /**
    * @returns an outcome for each row, in their order
    * @throws MappingProblem when the expressions run away in too many rows
@@ -179,17 +183,20 @@ const BATCH_ROWS = 200;
 const BATCH_CHARACTERS = 1024 * 1024;
 
 export function createRowMapper(mapping: CompiledMapping, options: ExpressionOptions = {}): RowMapper {
-  if (mapping.expressions.length === 0) {
-    return { mapRows: async (rows) => rows.map((row) => mapping.mapRow(row)), close: async () => {} };
-  }
+  const { columns } = mapping;
+  if (mapping.expressions.length === 0)
+    return {
+      ...{ columns, hasExpressions: false, close: async () => {} },
+      mapRows: async (rows) => rows.map((row) => mapping.mapRow(row)),
+    };
   const expressions = openExpressions(mapping.expressions, options);
   return {
+    ...{ columns, hasExpressions: true, close: () => expressions.close() },
     async mapRows(rows) {
       const outcomes: RowOutcome[] = [];
       for (const batch of cutBatches(rows)) outcomes.push(...(await mapBatch(mapping, batch, expressions)));
       return outcomes;
     },
-    close: () => expressions.close(),
   };
 }
 

@@ -20,6 +20,7 @@ import {
   isOfPairs,
   type MappedProduct,
   type Mapping,
+  type RowMapper,
   type RowOutcome,
   weighRow,
 } from '../mapping/mapping.ts';
@@ -38,8 +39,7 @@ import { type SourceFile, SourceProblem } from '../sources/sources.ts';
 import {
   describeUnread,
   listErrors,
-  type MappingPlan,
-  openPlan,
+  openMapper,
   openReading,
   type ReadingParts,
   toSent,
@@ -105,10 +105,10 @@ async function previewRows(reading: SourceReading, pieces: Pieces, order: Previe
   const format = suggestFormat(type, columns);
   const tried = { ...order, mapping: order.mapping ?? (suggestion.mapping as Mapping) };
   // A suggestion may lack what a mapping needs; then the rows stand alone.
-  const plan = listMissingParts(tried).length > 0 ? undefined : openPlan(tried);
+  const mapper = listMissingParts(tried).length > 0 ? undefined : openMapper(tried);
   try {
     // Expressions are tried in a few rows only.
-    const outcomes = (await plan?.mapRows(plan.hasExpressions ? rows.slice(0, SHOWN) : rows)) ?? [];
+    const outcomes = (await mapper?.mapRows(mapper.hasExpressions ? rows.slice(0, SHOWN) : rows)) ?? [];
     const shown = rows
       .slice(0, SHOWN)
       .map((row, at) => ({ ...showRow(row), ...showOutcome(outcomes[at], order) }));
@@ -118,15 +118,15 @@ async function previewRows(reading: SourceReading, pieces: Pieces, order: Previe
       ...warnOfFile(reading, lists, order),
       ...(isOfPairs(order.mode) ? [] : listWarnings(productsOf(outcomes))),
     ];
-    const settings = format === undefined && plan?.hasExpressions === false ? order.catalog : undefined;
+    const settings = format === undefined && mapper?.hasExpressions === false ? order.catalog : undefined;
     return {
       ...{ found, columns, rows: shown, lists, warnings },
       suggestion: { ...suggestion, ...(format && { format }) },
       ...(settings &&
-        plan && { catalog: await sketchCatalog({ outcomes, rest, pieces, plan, settings }, order) }),
+        mapper && { catalog: await sketchCatalog({ outcomes, rest, pieces, mapper, settings }, order) }),
     };
   } finally {
-    await plan?.close();
+    await mapper?.close();
   }
 }
 
@@ -140,13 +140,13 @@ interface Counting {
   /** Rows that were read with the sample. */
   readonly rest: readonly SourceRow[];
   readonly pieces: Pieces;
-  readonly plan: MappingPlan;
+  readonly mapper: RowMapper;
   readonly settings: DraftSettings;
 }
 
 /** Goes on where the sample ended. */
 async function sketchCatalog(
-  { outcomes, rest, pieces, plan, settings }: Counting,
+  { outcomes, rest, pieces, mapper, settings }: Counting,
   { mode, file }: PreviewOrder,
 ): Promise<PreviewCatalog> {
   const sketch = new CatalogSketch();
@@ -155,13 +155,13 @@ async function sketchCatalog(
     for (const outcome of some) addOutcome(sketch, outcome, mode);
   };
   add(outcomes);
-  add(await plan.mapRows(rest));
+  add(await mapper.mapRows(rest));
   let isEnded = false;
   while (sketch.countedRows < COUNTED_ROWS && performance.now() < end) {
     const { value, done } = await pieces.next();
     isEnded = done === true;
     if (value === undefined) break;
-    add(await plan.mapRows(value));
+    add(await mapper.mapRows(value));
   }
   return sketch.describe(settings, isEnded && file?.isBeginning !== true);
 }

@@ -13,7 +13,6 @@ import {
 } from '../formats/formats.ts';
 import {
   type CellProblem,
-  type CompiledMapping,
   compileMapping,
   createRowMapper,
   isOfPairs,
@@ -21,6 +20,7 @@ import {
   type Mapping,
   MappingProblem,
   type PipelineMode,
+  type RowMapper,
   type RowOutcome,
 } from '../mapping/mapping.ts';
 import { type FoundList, findUnsplit } from '../mapping/suggestions/suggestions.ts';
@@ -101,8 +101,8 @@ async function* readFiles(
   order: ReadOrder,
   { files, stamp }: OpenedSource,
 ): AsyncGenerator<ReadEvent> {
-  const plan = openPlan(order);
-  const meter = new ByteMeter(files);
+  const mapper = openMapper(order);
+  const meter = createMeter(files);
   const batch = new BatchBuilder(order);
   const readings: SourceReading[] = [];
   /** Of links: the first rows, which show whether their targets are lists. */
@@ -112,17 +112,17 @@ async function* readFiles(
       const reading = openReading(parts, order, { ...file, bytes: meter.count(file.bytes) });
       readings.push(reading);
       const label = files.length > 1 ? file.name : undefined;
-      for await (const full of gather(mapFile(reading, order, { plan, label, sample }), batch, label))
-        yield { kind: 'batch', batch: full, percent: meter.percent };
+      for await (const full of gather(mapFile(reading, order, { mapper, label, sample }), batch, label))
+        yield { kind: 'batch', batch: full, percent: meter.percent() };
     }
-    yield { kind: 'batch', batch: batch.take(), percent: meter.percent };
+    yield { kind: 'batch', batch: batch.take(), percent: meter.percent() };
     const seen = new Set(readings.flatMap(({ columns }) => columns));
-    const missing = plan.columns.filter((name) => !seen.has(name));
+    const missing = mapper.columns.filter((name) => !seen.has(name));
     const unread = sumUnread(readings);
     const unsplit = findUnsplit(order.mapping ?? {}, sample, []);
     yield { kind: 'end', stamp, found: readings[0]?.found ?? {}, missing, unread, unsplit };
   } finally {
-    await plan.close();
+    await mapper.close();
   }
 }
 
@@ -150,7 +150,7 @@ async function* gather(
 }
 
 interface FileMapping {
-  readonly plan: MappingPlan;
+  readonly mapper: RowMapper;
   /** Names the file where there are several. */
   readonly label: string | undefined;
   readonly sample: SourceRow[];
@@ -158,15 +158,16 @@ interface FileMapping {
 
 async function* mapFile(
   reading: SourceReading,
-  { format, mode }: ReadOrder,
-  { plan, label, sample }: FileMapping,
+  { format, mapping, mode }: ReadOrder,
+  { mapper, label = 'the source', sample }: FileMapping,
 ): AsyncGenerator<RowOutcome> {
-  let isChecked = getFormat(format.type).isTable !== true;
+  // A default mapping fits files that have some of its columns.
+  let isChecked = mapping === undefined || getFormat(format.type).isTable !== true;
   for await (const rows of reading) {
-    if (!isChecked) plan.checkColumns(reading.columns, label);
+    if (!isChecked) refuseMissing(mapper.columns, reading.columns, label);
     isChecked = true;
     if (mode === 'links') sample.push(...rows.slice(0, SAMPLE_ROWS - sample.length));
-    yield* await plan.mapRows(rows);
+    yield* await mapper.mapRows(rows);
   }
 }
 
@@ -178,46 +179,20 @@ export function openReading(
   return readRows(format, sources.unpack(file, source), { tempDir, charset: file.charset });
 }
 
-export interface MappingPlan {
-  /** What the mapping reads by name. */
-  readonly columns: readonly string[];
-  readonly hasExpressions: boolean;
-  mapRows(rows: readonly SourceRow[]): Promise<readonly RowOutcome[]>;
-  /** @throws MappingProblem for a column that is not there. @param file  named in the problem */
-  checkColumns(columns: readonly string[], file: string | undefined): void;
-  close(): Promise<void>;
-}
-
 /** @throws MappingProblem when the mapping cannot be used, or there is none and the format needs one */
-export function openPlan({ format, mapping, mode }: Omit<TriedDefinition, 'source'>): MappingPlan {
+export function openMapper({ format, mapping, mode }: Omit<TriedDefinition, 'source'>): RowMapper {
   if (getFormat(format.type).mapping === 'none')
     return {
-      columns: [],
-      hasExpressions: false,
+      ...{ columns: [], hasExpressions: false, close: async () => {} },
       mapRows: async (rows) => rows.map(takeNative),
-      checkColumns() {},
-      close: async () => {},
     };
   const chosen = mapping ?? (findDefaultMapping(format.type) as Mapping | undefined);
   if (chosen === undefined) throw new MappingProblem(`the format ${format.type} needs a mapping`);
-  const compiled = compileMapping(chosen, mode);
-  const mapper = createRowMapper(compiled);
-  return {
-    columns: compiled.columns,
-    hasExpressions: compiled.expressions.length > 0,
-    mapRows: (rows) => mapper.mapRows(rows),
-    checkColumns(columns, file = 'the source') {
-      if (mapping !== undefined) refuseMissing(compiled, columns, file);
-    },
-    close: () => mapper.close(),
-  };
+  return createRowMapper(compileMapping(chosen, mode));
 }
 
-function refuseMissing(
-  { columns: required }: CompiledMapping,
-  columns: readonly string[],
-  file: string,
-): void {
+/** @throws MappingProblem */
+function refuseMissing(required: readonly string[], columns: readonly string[], file: string): void {
   const missing = required.filter((name) => !columns.includes(name));
   if (missing.length === 0) return;
   const names = missing.map((name) => JSON.stringify(name)).join(', ');
@@ -237,27 +212,19 @@ function uploadedSource(
 }
 
 /** How far the reading of all files has come, where their senders said how large they are. */
-class ByteMeter {
-  private read = 0;
-  private readonly total: number | undefined;
-
-  constructor(files: readonly SourceFile[]) {
-    const sizes = files.map(({ sizeBytes }) => sizeBytes);
-    this.total = sizes.includes(undefined)
-      ? undefined
-      : sizes.reduce<number>((sum, size = 0) => sum + size, 0);
-  }
-
-  get percent(): number | undefined {
-    return this.total === undefined || this.total === 0 ? undefined : (100 * this.read) / this.total;
-  }
-
-  async *count(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    for await (const chunk of bytes) {
-      this.read += chunk.length;
-      yield chunk;
-    }
-  }
+function createMeter(files: readonly SourceFile[]) {
+  const sizes = files.map(({ sizeBytes }) => sizeBytes);
+  const total = sizes.includes(undefined) ? 0 : sizes.reduce<number>((sum, size = 0) => sum + size, 0);
+  let read = 0;
+  return {
+    percent: (): number | undefined => (total === 0 ? undefined : (100 * read) / total),
+    async *count(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+      for await (const chunk of bytes) {
+        read += chunk.length;
+        yield chunk;
+      }
+    },
+  };
 }
 
 /** @returns the refusal that says it to the owner of the pipeline; anything else as it is */
