@@ -254,7 +254,7 @@ function sentFile({ name, bytes }: TriedFile): SourceFile {
   async function* read() {
     yield bytes;
   }
-  return { name, mediaType: undefined, charset: undefined, sizeBytes: bytes.length, bytes: read() };
+  return { name, sizeBytes: bytes.length, bytes: read() };
 }
 
 const showRow = ({ number, values }: SourceRow): PreviewRow => ({

@@ -4,7 +4,7 @@ import { join, sep } from 'node:path';
 import { Type } from 'typebox';
 import type { ByteStream } from '../streams.ts';
 import { compileGlob, GLOB_LENGTH, globProblem } from './glob.ts';
-import { chooseFiles, type MatchingFile, takeOption, walkFolders } from './matching-files.ts';
+import { type MatchingFile, openMatching, takeOption, walkFolders } from './matching-files.ts';
 import { defineSource, type OpenedSource, SourceProblem, type SourceRun } from './source.ts';
 
 export const directory = defineSource({
@@ -57,12 +57,9 @@ export async function openDirectorySource(
   const root = await findFolder(run);
   const { maxBytes, last, signal } = run;
   const where = `${pattern} in the import folder of the project`;
-  const chosen = await chooseFiles(findFiles(root, pattern, signal), { take, maxBytes, last, where });
-  const files = chosen?.files.map((file) => ({
-    ...{ name: file.name, mediaType: undefined, charset: undefined, sizeBytes: file.sizeBytes },
-    bytes: readFound(file, root, signal),
-  }));
-  return files && { files, stamp: chosen?.stamp, close: async () => {} };
+  const names = findFiles(root, pattern, signal);
+  const read = (file: FoundFile) => readFound(file, root, signal);
+  return openMatching({ names, read }, { take, maxBytes, last, where });
 }
 
 async function findFolder({ importDir, projectId }: DirectoryRun): Promise<string> {

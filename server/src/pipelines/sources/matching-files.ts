@@ -2,9 +2,16 @@
 import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
 import { createTimeouts, type Outbound } from '../../outbound/outbound.ts';
+import type { ByteStream } from '../streams.ts';
 import { tooLarge } from './byte-streams.ts';
 import type { Glob } from './glob.ts';
-import { type OpenSettings, SourceProblem, type SourceRun, type SourceStamp } from './source.ts';
+import {
+  type OpenedSource,
+  type OpenSettings,
+  SourceProblem,
+  type SourceRun,
+  type SourceStamp,
+} from './source.ts';
 
 /** Names seen, and files read, in one run; more is a mistake in the pattern or the folder. */
 const NAMES_SEEN = 100_000;
@@ -34,12 +41,37 @@ export const takeOption = (files: string) =>
     }),
   );
 
+interface Matching<File> {
+  /** Everything that was seen; undefined for what does not match. */
+  readonly names: AsyncIterable<File | undefined>;
+  /** Called at once for each that is read; the file is opened when its turn comes. */
+  read(file: File): ByteStream;
+  close?(): void;
+}
+
 /**
- * @param names everything that was seen; undefined for what does not match
- * @returns files in the order of their names by code unit; undefined when their marks are those of `last`
- * @throws SourceProblem no_file, too_large
+ * Lets files be read in the order of their names by code unit. One that changes meanwhile fails the run.
+ * @returns undefined when their marks are those of `last`
+ * @throws SourceProblem no_file, too_large; reading throws changed
  */
-export async function chooseFiles<File extends MatchingFile>(
+export async function openMatching<File extends MatchingFile>(
+  { names, read, close }: Matching<File>,
+  choice: FileChoice,
+): Promise<OpenedSource | undefined> {
+  try {
+    const chosen = await chooseFiles(names, choice);
+    const files = chosen?.files.map((file) => ({
+      ...{ name: file.name, sizeBytes: file.sizeBytes, bytes: read(file) },
+    }));
+    if (files === undefined) close?.();
+    return files && { files, stamp: chosen?.stamp, close: async () => close?.() };
+  } catch (error) {
+    close?.();
+    throw error;
+  }
+}
+
+async function chooseFiles<File extends MatchingFile>(
   names: AsyncIterable<File | undefined>,
   { take, maxBytes, last, where }: FileChoice,
 ): Promise<{ files: readonly File[]; stamp: SourceStamp } | undefined> {

@@ -3,7 +3,7 @@ import { checkS3Endpoint, S3, s3AccessOptions, s3BucketOptions, s3Secrets } from
 import type { ByteStream } from '../streams.ts';
 import { boundBytes, tooLarge, undoEncodings } from './byte-streams.ts';
 import { compileGlob, GLOB_LENGTH, globProblem } from './glob.ts';
-import { chooseFiles, type FileChoice, outboundOf, takeOption } from './matching-files.ts';
+import { type FileChoice, openMatching, outboundOf, takeOption } from './matching-files.ts';
 import { defineSource, type OpenedSource, type SourceFile } from './source.ts';
 
 export const s3 = defineSource({
@@ -27,7 +27,12 @@ export const s3 = defineSource({
     const { key, take } = source;
     const s3 = new S3(source, outboundOf(settings, run));
     const reading = { take, maxBytes, maxUnpackedBytes, last: run.last, where: addressOf(source) };
-    return /[*?]/.test(key) ? openObjects(s3, key, reading) : openObject(s3, key, reading);
+    return /[*?]/.test(key)
+      ? openMatching(
+          { names: findObjects(s3, key), read: (object) => readListed(s3, object, reading) },
+          reading,
+        )
+      : openObject(s3, key, reading);
   },
   describe: (source) => addressOf(source),
   secrets: s3Secrets,
@@ -63,19 +68,6 @@ async function openObject(s3: S3, key: string, reading: S3Reading): Promise<Open
   }
 }
 
-/**
- * Reads all that match a pattern in the order of their keys. One that changes meanwhile fails the run.
- * @returns undefined when keys, sizes, instants and ETags are those of the last run
- */
-async function openObjects(s3: S3, pattern: string, reading: S3Reading): Promise<OpenedSource | undefined> {
-  const chosen = await chooseFiles(findObjects(s3, pattern), reading);
-  const files = chosen?.files.map(({ name, sizeBytes, etag }) => ({
-    ...{ name, mediaType: undefined, charset: undefined, sizeBytes },
-    bytes: readListed(s3, { key: name, etag }, reading),
-  }));
-  return files && { files, stamp: chosen?.stamp, close: async () => {} };
-}
-
 /** Yields once for each key that was seen; undefined for one that does not match. */
 async function* findObjects(s3: S3, pattern: string) {
   const glob = compileGlob(pattern);
@@ -89,10 +81,10 @@ async function* findObjects(s3: S3, pattern: string) {
 /** Fetched when its turn comes. */
 async function* readListed(
   s3: S3,
-  { key, etag }: { key: string; etag: string },
+  { name, etag }: { name: string; etag: string },
   reading: S3Reading,
 ): ByteStream {
-  const read = await s3.read(key, { ifMatch: etag });
+  const read = await s3.read(name, { ifMatch: etag });
   if (read !== undefined) yield* readAnswer(read, reading);
 }
 
@@ -107,7 +99,6 @@ function describeObject(key: string, { headers, sizeBytes }: Read): Omit<SourceF
   return {
     name: key,
     mediaType: headers['content-type']?.split(';')[0]?.trim().toLowerCase().slice(0, 100),
-    charset: undefined,
     sizeBytes: headers['content-encoding'] === undefined ? sizeBytes : undefined,
   };
 }

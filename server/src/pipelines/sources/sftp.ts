@@ -1,25 +1,16 @@
 import { Type } from 'typebox';
-import type { Outbound } from '../../outbound/outbound.ts';
 import {
   checkSftpServer,
   openSftp,
   type Sftp,
   type SftpName,
-  type SftpServer,
   sftpAddressOf,
   sftpOptions,
   sftpSecrets,
 } from '../../outbound/sftp/sftp.ts';
 import { compileGlob, GLOB_LENGTH, globProblem } from './glob.ts';
-import {
-  chooseFiles,
-  type FileChoice,
-  type MatchingFile,
-  outboundOf,
-  takeOption,
-  walkFolders,
-} from './matching-files.ts';
-import { defineSource, type OpenedSource, SourceProblem } from './source.ts';
+import { type MatchingFile, openMatching, outboundOf, takeOption, walkFolders } from './matching-files.ts';
+import { defineSource, SourceProblem } from './source.ts';
 
 export const sftp = defineSource({
   type: 'sftp',
@@ -39,42 +30,16 @@ export const sftp = defineSource({
     ...checkSftpServer(source),
     path: globProblem(source.path.replace(/^\//, '')),
   }),
-  open({ type: _, entry: __, path, take, ...server }, run, settings) {
+  async open({ type: _, entry: __, path, take, ...server }, run, settings) {
     const where = sftpAddressOf(server, path);
     const choice = { take, maxBytes: settings.maxPackedBytes, last: run.last, where };
-    return openSftpSource(server, path, { ...choice, via: outboundOf(settings, run) });
+    const sftp = await openSftp(server, outboundOf(settings, run));
+    const read = (file: SftpFile) => sftp.read(file.name, file);
+    return openMatching({ names: findFiles(sftp, path), read, close: sftp.close }, choice);
   },
   describe: (source) => `files that match ${sftpAddressOf(source, source.path)}`,
   secrets: sftpSecrets,
 });
-
-/**
- * Finds the files that match and lets them be read in the order of their names. A file that changes meanwhile fails the run.
- * @returns undefined when names, sizes and instants are those of the last run
- * @throws SourceProblem; reading throws it too
- */
-async function openSftpSource(
-  server: SftpServer,
-  path: string,
-  { via, ...choice }: FileChoice & { readonly via: Outbound },
-): Promise<OpenedSource | undefined> {
-  const sftp = await openSftp(server, via);
-  try {
-    const chosen = await chooseFiles(findFiles(sftp, path), choice);
-    if (chosen === undefined) {
-      sftp.close();
-      return undefined;
-    }
-    const files = chosen.files.map(({ name, mark: _, ...file }) => ({
-      ...{ name, mediaType: undefined, charset: undefined, sizeBytes: file.sizeBytes },
-      bytes: sftp.read(name, file),
-    }));
-    return { files, stamp: chosen.stamp, close: async () => sftp.close() };
-  } catch (error) {
-    sftp.close();
-    throw error;
-  }
-}
 
 interface SftpFile extends MatchingFile {
   readonly modifiedAt: number;

@@ -20,10 +20,10 @@ import { GLOB_LENGTH } from './glob.ts';
 export interface SourceFile {
   /** For logs, reports and guesses; never a path to open. */
   readonly name: string;
-  /** In lower case and without parameters, as `text/csv`; undefined where the sender did not say. */
-  readonly mediaType: string | undefined;
+  /** In lower case and without parameters, as `text/csv`, where the sender said so. */
+  readonly mediaType?: string | undefined;
   /** As the sender named it, as `iso-8859-1`. */
-  readonly charset: string | undefined;
+  readonly charset?: string | undefined;
   /** As announced; undefined when the sender does not know, and then its length does not show whether it is complete. */
   readonly sizeBytes: number | undefined;
   /** Fails with a SourceProblem, also in the middle of a file. */
