@@ -50,51 +50,33 @@ export interface BuildThreadParts extends DeliveryParts {
   readonly passes: CatalogPasses;
 }
 
-/** Hands events over one at a time: the giver goes on when it is taken. */
-class Handoff {
-  #offered = Promise.withResolvers<BuildEvent>();
-  #taken = Promise.withResolvers<void>();
-
-  async offer(event: BuildEvent): Promise<void> {
-    this.#offered.resolve(event);
-    await this.#taken.promise;
-  }
-
-  fail(error: unknown): void {
-    // The reader may have gone already, and then nothing takes the rejection.
-    this.#offered.promise.catch(() => {});
-    this.#offered.reject(error);
-  }
-
-  async take(): Promise<BuildEvent> {
-    const event = await this.#offered.promise;
-    const taken = this.#taken;
-    this.#offered = Promise.withResolvers();
-    this.#taken = Promise.withResolvers();
-    taken.resolve();
-    return event;
-  }
-}
-
 /** Events between two pages that say nothing new would cost a turn each. */
 const PRODUCTS_PER_EVENT = 2_000;
 
-export function buildFeed(parts: BuildThreadParts, order: BuildOrder): Pick<Handoff, 'take'> {
-  const handoff = new Handoff();
+interface Building {
+  take(): Promise<BuildEvent | undefined>;
+}
+
+/** The build goes on when an event is taken. */
+export function buildFeed(parts: BuildThreadParts, order: BuildOrder): Building {
+  const { readable, writable } = new TransformStream<BuildEvent>({}, {}, { highWaterMark: 0 });
+  const events = readable.getReader();
+  const writer = writable.getWriter();
+  const offer = (event: BuildEvent) => writer.write(event);
   const work = parts.passes.pass(order.projectId, async (pass) => {
     const rows = openFeedRows(pass, order.definition);
     try {
-      const built = await writeFeed(parts, { order, rows, offer: (event) => handoff.offer(event) });
+      const built = await writeFeed(parts, { order, rows, offer });
       return { ...built, catalogVersion: pass.version, warnings: rows.warnings };
     } finally {
       await rows.close();
     }
   });
   work.then(
-    (output) => handoff.offer({ kind: 'end', output }),
-    (error: unknown) => handoff.fail(error),
+    (output) => offer({ kind: 'end', output }),
+    (error: unknown) => writer.abort(error),
   );
-  return handoff;
+  return { take: async () => (await events.read()).value };
 }
 
 interface Writing {
@@ -183,7 +165,7 @@ const describe = ({ identifier, problems, isLeftOut }: ReadRow): ReportLine[] =>
 
 /** The operations of the thread, one build or preview at a time. */
 export function channelThreadOperations(parts: BuildThreadParts): Record<string, Operation> {
-  let building: Pick<Handoff, 'take'> | undefined;
+  let building: Building | undefined;
   return {
     open(order: BuildOrder) {
       building = buildFeed(parts, order);
