@@ -51,6 +51,7 @@ const GENERATED = {
   RELATA_TEST_BODIES: '2000',
   RELATA_TEST_PRODUCTS: '6000',
   RELATA_TEST_SOURCES: '30',
+  RELATA_TEST_PAIRS: '1',
   RELATA_TEST_RUNS: '1',
 };
 /** Of random cases, enough to meet a rule that is broken outright. */

@@ -25,7 +25,7 @@ const value = fc.oneof(
   }),
   fc.record({ key: fc.constantFrom(...TEXTS), value: fc.constantFrom(...WORDS) }),
 );
-const rowed = fc.tuple(value, fc.constantFrom<undefined | number>(undefined));
+const rowed = fc.tuple(value, fc.constantFrom<undefined | number>(undefined, undefined, 1, 2));
 const product: fc.Arbitrary<FitProduct & { name: string }> = fc
   .record({
     identifier: identifiers,
@@ -77,11 +77,38 @@ const term = fc.record(
   { requiredKeys: ['attribute'] },
 );
 const side = fc.oneof(fc.constantFrom(...NUMERIC), term);
+/** Pairs that go together, of a source and a target. */
+const TABLES = {
+  tones: [
+    ['red', 'blue'],
+    ['blue', 'Red'],
+  ],
+  lengths: [
+    ['1 mm', '2 mm'],
+    ['2 mm', '0 mm'],
+    ['-1 mm', '1.5 mm'],
+  ],
+} as const;
 const missing = fc.constantFrom('fails' as const, 'passes' as const);
 const match = fc.oneof(
   fc.record(
     { target: side, operator: fc.constantFrom(...COMPARISONS), source: side, missing },
     { requiredKeys: ['target', 'operator', 'source'] },
+  ),
+  fc.record(
+    {
+      ...{ target: side, operator: fc.constant('equals' as const), source: side, missing },
+      table: fc.constant('lengths' as const),
+    },
+    { requiredKeys: ['target', 'operator', 'source', 'table'] },
+  ),
+  fc.record(
+    {
+      target: fc.constantFrom(...TEXTS),
+      operator: fc.constant('equals' as const),
+      ...{ source: fc.constantFrom(...TEXTS), missing, table: fc.constant('tones' as const) },
+    },
+    { requiredKeys: ['target', 'operator', 'source', 'table'] },
   ),
   fc.record(
     {
@@ -147,6 +174,11 @@ test('random sets are judged as a nested loop over products and rules judges the
           ...NUMERIC.map((name) => ({ name, ...millimetres })),
           ...TEXTS.map((name) => ({ name, type: 'TEXT_ATTRIBUTE' })),
         );
+        for (const [name, pairs] of Object.entries(TABLES)) {
+          const path = `/management/projects/${catalog.projectId}/tables`;
+          const { status } = await service().call('POST', path, { body: { name, pairs } });
+          assert.equal(status, 201);
+        }
         await catalog.load(...products.map((one) => ({ ...one })));
         const made: FitDefinition[] = [];
         for (const [at, one] of definitions.entries()) {
@@ -154,7 +186,7 @@ test('random sets are judged as a nested loop over products and rules judges the
           assert.equal(status, 201, JSON.stringify(body));
           made.push({ id: body.id, ...one });
         }
-        const oracle = new FitOracle(products, NUMERIC);
+        const oracle = new FitOracle(products, { numeric: NUMERIC, tables: TABLES });
         for (const items of sets) {
           const { status, body } = await catalog.post('/search/relations/fit', { items });
           assert.equal(status, 200, JSON.stringify(body));

@@ -702,7 +702,8 @@ async function settled(catalog: TestCatalog): Promise<void> {
   for (const { id, finishTime } of await catalog.tasks()) if (finishTime === null) await service().ended(id);
 }
 
-async function compareCatalog(catalog: TestCatalog, made: readonly Made[]): Promise<void> {
+/** @returns how many pairs of products were compared, each by every relation */
+async function compareCatalog(catalog: TestCatalog, made: readonly Made[]): Promise<number> {
   const path = `/management/projects/${catalog.projectId}/products?limit=1000`;
   const products: OracleProduct[] = (await service().call('GET', path)).body.items;
   const relations = await consult(catalog, made, products);
@@ -715,38 +716,41 @@ async function compareCatalog(catalog: TestCatalog, made: readonly Made[]): Prom
     });
     compare(answered, expect(relations, source), { source, limit, isSingle: true });
   }
+  return products.length ** 2 * made.length;
 }
 
-test('random relations follow random catalogs through every kind of change (§3.3, §4.8, §11.5, §12.2, §12.3)', () =>
-  fc.assert(
-    fc.asyncProperty(
-      fc.record({
-        products: productsOf(10, 30),
-        definitions: fc.array(definition, { minLength: 6, maxLength: 12, size: 'max' }),
-        changes: fc.array(change, { minLength: 1, maxLength: 5, size: 'max' }),
-        isDefinedFirst: fc.boolean(),
-      }),
-      async ({ products, definitions, changes, isDefinedFirst }) => {
-        const catalog = await createCatalog(service());
-        await putOntology(catalog, 'comma');
-        for (const [name, pairs] of Object.entries(TABLES)) await putTable(catalog, { name, pairs });
-        const early = isDefinedFirst ? await create(catalog, definitions) : undefined;
-        await catalog.load(...products);
-        const made = early ?? (await create(catalog, definitions));
-        await compareCatalog(catalog, made);
-        for (const one of changes) {
-          await apply(catalog, one);
-          if ('decimal' in one) {
-            await settled(catalog);
-            await built(catalog, made);
-          }
-          await compareCatalog(catalog, made);
+const PAIRS = Number(process.env.RELATA_TEST_PAIRS ?? 100_000);
+/** Between two looks at how many pairs were compared: a play has some 14,000. */
+const PLAYS = 2;
+
+test('random relations follow random catalogs through every kind of change (§3.3, §4.8, §11.5, §12.2, §12.3)', async (t) => {
+  let pairs = 0;
+  const play = fc.asyncProperty(
+    fc.record({
+      products: productsOf(10, 30),
+      definitions: fc.array(definition, { minLength: 6, maxLength: 12, size: 'max' }),
+      changes: fc.array(change, { minLength: 1, maxLength: 5, size: 'max' }),
+      isDefinedFirst: fc.boolean(),
+    }),
+    async ({ products, definitions, changes, isDefinedFirst }) => {
+      const catalog = await createCatalog(service());
+      await putOntology(catalog, 'comma');
+      for (const [name, list] of Object.entries(TABLES)) await putTable(catalog, { name, pairs: list });
+      const early = isDefinedFirst ? await create(catalog, definitions) : undefined;
+      await catalog.load(...products);
+      const made = early ?? (await create(catalog, definitions));
+      pairs += await compareCatalog(catalog, made);
+      for (const one of changes) {
+        await apply(catalog, one);
+        if ('decimal' in one) {
+          await settled(catalog);
+          await built(catalog, made);
         }
-      },
-    ),
-    {
-      numRuns: Number(process.env.RELATA_TEST_RUNS ?? 8),
-      interruptAfterTimeLimit: 600_000,
-      markInterruptAsFailure: true,
+        pairs += await compareCatalog(catalog, made);
+      }
     },
-  ));
+  );
+  const limits = { interruptAfterTimeLimit: 600_000, markInterruptAsFailure: true };
+  while (pairs < PAIRS) await fc.assert(play, { numRuns: PLAYS, ...limits });
+  t.diagnostic(`${pairs} pairs of a relation and two products`);
+});

@@ -9,6 +9,7 @@ export {
   listRows,
   type ReadValues,
   type RowedValue,
+  readFrom,
 } from './match-truth.ts';
 export {
   type ComputedValue,

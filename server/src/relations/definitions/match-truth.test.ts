@@ -74,10 +74,12 @@ test('a side is computed with exact decimals, times first, in the unit of the at
 
 test('a match without a value is unknown, or holds where missing values pass (§12.3 rule 9)', () => {
   const match = { target: 'Wattage', operator: 'greater', source: 'TDP' } as const;
-  assert.deepEqual(judge(match, { TDP: '1 W' }, {}), {
+  const { values, ...judged } = judge(match, { TDP: '1 W' }, {});
+  assert.deepEqual(judged, {
     ...{ truth: 0, assumed: [] },
     missing: [{ side: 'target', attribute: 'Wattage' }],
   });
+  assert.deepEqual([values.source.map(({ text }) => text), values.target], [['1 W'], []]);
   assert.equal(judge(match, { TDP: '1 W' }, { Wattage: '1 kW' }).truth, 1);
   assert.equal(judge(match, { TDP: '2000 W' }, { Wattage: '1 kW' }).truth, -1);
   const passes = { ...match, missing: 'passes' } as const;
@@ -132,6 +134,12 @@ test('rows of a product belong together: a Golf of 2007 fits no part for Golfs t
   assert.equal(truth({ Model: 'Golf', Year: ['1990', '2000'] }), 1);
   assert.equal(truth({ Model: 'Passat' }), 0, 'no year is known');
   assert.equal(truth({ Model: 'Polo' }), -1, 'whatever the year is');
+  const { inner = [] } = judge(together, { Model: 'Golf', Year: '2007' }, part);
+  assert.deepEqual(
+    inner.map(({ truth: one, values }) => [one, values.target[0]?.text]),
+    [...[[1, 'Golf'] as const, [1, '1998'] as const], [-1, '2003']],
+    'of the row that comes nearest',
+  );
   const open = { ...part, To: [['2003', 1] as const, '2020'] };
   assert.equal(
     truth({ Model: 'Passat', Year: '2015' }, open),
@@ -139,6 +147,19 @@ test('rows of a product belong together: a Golf of 2007 fits no part for Golfs t
     'a value without a row counts in every row',
   );
   assert.equal(truth({ Model: 'Golf', Year: '2015' }, open), 1);
+});
+
+test('what cannot work within a list is told by place (§12.4 rule 1)', () => {
+  const good = { target: 'Model', operator: 'equals', source: 'Model' } as const;
+  assert.equal(
+    problemOf({ any: [good, { ...good, source: 'Maker' }] }),
+    'match/0/any/1/source: there is no attribute "Maker"',
+  );
+  assert.match(
+    problemOf({ together: [{ ...good, target: 'Year' }, good] }) ?? '',
+    /^match\/0\/together\/0: .* cannot be compared$/,
+  );
+  assert.equal(problemOf({ ...good, source: 'Maker' }), 'there is no attribute "Maker"');
 });
 
 test('a bad definition is told by place (§12.1)', () => {

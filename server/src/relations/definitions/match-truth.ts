@@ -3,6 +3,7 @@ import {
   type Comparable,
   type ComparedAttribute,
   compareValues,
+  type ProductView,
 } from '../../catalog/filters/filters.ts';
 import type { Side } from './relation.ts';
 import { attributeOf, type CompiledElement, type CompiledMatch } from './rule.ts';
@@ -16,10 +17,20 @@ import { attributeOf, type CompiledElement, type CompiledMatch } from './rule.ts
 export interface RowedValue {
   readonly comparable: Comparable;
   readonly row?: string | undefined;
+  /** As uploaded, where whoever reads it has that. */
+  readonly text?: string;
 }
 
 /** Reads a product's values of an attribute, in the order of the upload. */
 export type ReadValues = (attribute: ComparedAttribute) => readonly RowedValue[];
+
+/** @returns what reads a product as filters see it */
+export const readFrom =
+  (view: ProductView): ReadValues =>
+  (attribute) => {
+    const rows = view.rowsOf?.(attribute);
+    return view.valuesOf(attribute).map((comparable, at) => ({ comparable, row: rows?.[at] }));
+  };
 
 /** How an element stands: -1 false, 0 unknown, 1 true. */
 export interface Judgement {
@@ -28,27 +39,26 @@ export interface Judgement {
   readonly assumed: readonly string[];
   /** Values without which it is unknown. */
   readonly missing: readonly { readonly side: Side; readonly attribute: string }[];
+  /** What a match compared, within rows the values of one row; of several matches see `inner`. */
+  readonly values: BothSides;
   /** Of each inner match; of rows those that come nearest. */
   readonly inner?: readonly Judgement[];
 }
 
 export function judgeElement(element: CompiledElement, read: Readonly<Record<Side, ReadValues>>): Judgement {
-  if ('any' in element)
-    return joinAlternatives(element.any.map((match) => judgeMatch(match, readBoth(match, read))));
+  if ('any' in element) return joinAlternatives(element.any.map((match) => judgeAlone(match, read)));
   if ('together' in element) return judgeRows(element.together, read);
-  return judgeMatch(element, readBoth(element, read));
+  return judgeAlone(element, read);
 }
 
-type BothSides = Readonly<Record<Side, readonly Comparable[]>>;
+type BothSides = Readonly<Record<Side, readonly RowedValue[]>>;
 
-const readBoth = (match: CompiledMatch, read: Readonly<Record<Side, ReadValues>>): BothSides => ({
-  source: read.source(match.source).map(({ comparable }) => comparable),
-  target: read.target(match.target).map(({ comparable }) => comparable),
-});
+const judgeAlone = (match: CompiledMatch, read: Readonly<Record<Side, ReadValues>>) =>
+  judgeMatch(match, { source: read.source(match.source), target: read.target(match.target) });
 
 const SIDES = ['source', 'target'] as const;
-const HOLDS: Judgement = { truth: 1, assumed: [], missing: [] };
-const FAILS: Judgement = { truth: -1, assumed: [], missing: [] };
+const NONE: readonly never[] = [];
+const NO_VALUES: BothSides = { source: NONE, target: NONE };
 
 /** One pair of values is enough (§12.2 rule 9). */
 function judgeMatch(match: CompiledMatch, values: BothSides): Judgement {
@@ -60,17 +70,21 @@ function judgeMatch(match: CompiledMatch, values: BothSides): Judgement {
     const isAny = values.source.some((source) =>
       values.target.some((target) => isPair(match, source, target)),
     );
-    return isAny ? HOLDS : FAILS;
+    return { truth: isAny ? 1 : -1, assumed: NONE, missing: NONE, values };
   }
-  if (match.passes === undefined) return { truth: 0, assumed: [], missing };
-  return { truth: 1, assumed: [...new Set(missing.map(({ attribute }) => attribute))], missing: [] };
+  if (match.passes === undefined) return { truth: 0, assumed: NONE, missing, values };
+  return {
+    truth: 1,
+    assumed: [...new Set(missing.map(({ attribute }) => attribute))],
+    ...{ missing: NONE, values },
+  };
 }
 
 /** Whether a value of the source goes with one of the target. */
 export const isPair = (
   { operator, partners }: CompiledMatch,
-  source: Comparable,
-  target: Comparable,
+  { comparable: source }: RowedValue,
+  { comparable: target }: RowedValue,
 ): boolean =>
   COMPARISONS[operator](compareValues(target, source)) || partners?.get(source)?.includes(target) === true;
 
@@ -80,7 +94,8 @@ const isBetter = (a: Judgement, b: Judgement) =>
 
 function joinAlternatives(inner: readonly Judgement[]): Judgement {
   const { truth, assumed } = inner.reduce((best, one) => (isBetter(one, best) ? one : best));
-  return { truth, assumed, missing: truth === 0 ? inner.flatMap((one) => one.missing) : [], inner };
+  const missing = truth === 0 ? inner.flatMap((one) => one.missing) : NONE;
+  return { truth, assumed, missing, values: NO_VALUES, inner };
 }
 
 const joinAll = (inner: readonly Judgement[]): Judgement => {
@@ -88,7 +103,8 @@ const joinAll = (inner: readonly Judgement[]): Judgement => {
   return {
     truth,
     assumed: truth === 1 ? [...new Set(inner.flatMap((one) => one.assumed))] : [],
-    missing: truth === 0 ? inner.flatMap((one) => one.missing) : [],
+    missing: truth === 0 ? inner.flatMap((one) => one.missing) : NONE,
+    values: NO_VALUES,
     inner,
   };
 };
@@ -108,16 +124,16 @@ function judgeRows(matches: readonly CompiledMatch[], read: Readonly<Record<Side
 function* pairRows(
   matches: readonly CompiledMatch[],
   read: Readonly<Record<Side, ReadValues>>,
-): Generator<Readonly<Record<Side, Row>>> {
-  const targets = listRows(matches, 'target', read.target);
-  for (const source of listRows(matches, 'source', read.source))
+): Generator<Readonly<Record<Side, readonly (RowedValue | undefined)[]>>> {
+  const targets = listRowed(matches, 'target', read.target);
+  for (const source of listRowed(matches, 'source', read.source))
     for (const target of targets) yield { source, target };
 }
 
 const isNearer = (a: Judgement, b: Judgement) =>
   isBetter(a, b) || (a.truth === b.truth && a.truth < 1 && countHolding(a) > countHolding(b));
 const countHolding = ({ inner = [] }: Judgement) => inner.filter(({ truth }) => truth === 1).length;
-const listOf = (value: Comparable | undefined) => (value === undefined ? [] : [value]);
+const listOf = (value: RowedValue | undefined) => (value === undefined ? NONE : [value]);
 
 /** A value for each match, or none. */
 export type Row = readonly (Comparable | undefined)[];
@@ -129,7 +145,10 @@ export const ROWS_PER_PRODUCT = 2_000;
  * @returns the rows of a product that matches look at together: for each row that its values name, and where they name
  * none for all of them, each combination of one value for each attribute
  */
-export function listRows(matches: readonly CompiledMatch[], side: Side, read: ReadValues): Row[] {
+export const listRows = (matches: readonly CompiledMatch[], side: Side, read: ReadValues): Row[] =>
+  listRowed(matches, side, read).map((row) => row.map((value) => value?.comparable));
+
+function listRowed(matches: readonly CompiledMatch[], side: Side, read: ReadValues) {
   const attributes = matches.map((match) => attributeOf(match, side));
   const values = attributes.map(read);
   // What is computed of an attribute is of the same value as the attribute itself.
@@ -145,7 +164,7 @@ function combine(
   lists: readonly (readonly RowedValue[])[],
   firsts: readonly number[],
   row: string | undefined,
-): Row[] {
+): (RowedValue | undefined)[][] {
   let places: number[][] = [[]];
   for (const [at, list] of lists.entries()) {
     const first = firsts[at] as number;
@@ -157,5 +176,5 @@ function combine(
       )
       .slice(0, ROWS_PER_PRODUCT);
   }
-  return places.map((chosen) => chosen.map((place, at) => lists[at]?.[place]?.comparable));
+  return places.map((chosen) => chosen.map((place, at) => lists[at]?.[place]));
 }

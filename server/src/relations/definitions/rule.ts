@@ -154,7 +154,7 @@ interface RuleNames {
 
 function compileWith(rule: RelationRule, names: RuleNames): CompiledRule {
   const { find } = names;
-  const elements = rule.match.map((element) => compileElement(element, names));
+  const elements = rule.match.map((element, at) => compileElement(`match/${at}`, element, names));
   const matches = elements.flatMap(compiledOf);
   const of = (...operators: Operator[]) => matches.filter(({ operator }) => operators.includes(operator));
   const comparisons = [...of('less', 'lessOrEqual', 'greater', 'greaterOrEqual'), ...of('notEquals')];
@@ -173,14 +173,34 @@ function compileWith(rule: RelationRule, names: RuleNames): CompiledRule {
   };
 }
 
-function compileElement(element: MatchElement, names: RuleNames): CompiledElement {
-  const compile = (match: Match) => compileMatch(match, names);
-  if ('any' in element) return { any: element.any.map(compile) };
-  return 'together' in element ? { together: element.together.map(compile) } : compile(element);
+function compileElement(place: string, element: MatchElement, names: RuleNames): CompiledElement {
+  const compile = (list: 'any' | 'together') => (match: Match, at: number) =>
+    locate(`${place}/${list}/${at}`, () => compileMatch(match, names, true));
+  if ('any' in element) return { any: element.any.map(compile('any')) };
+  if ('together' in element) return { together: element.together.map(compile('together')) };
+  return compileMatch(element, names);
 }
 
-function compileMatch({ target, operator, source, missing, table }: Match, names: RuleNames): CompiledMatch {
-  const [ofTarget, ofSource] = [findMatched(target, names), findMatched(source, names)];
+/** @throws ComparisonProblem that begins with the place */
+function locate<Result>(place: string, make: () => Result): Result {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof ComparisonProblem)) throw error;
+    const isWithin = error.message.startsWith('/');
+    throw new ComparisonProblem(`${place}${isWithin ? '' : ': '}${error.message}`);
+  }
+}
+
+/** @param isInner of a list: what is wrong with a side is told by its name */
+function compileMatch(
+  { target, operator, source, missing, table }: Match,
+  names: RuleNames,
+  isInner = false,
+): CompiledMatch {
+  const find = (side: Side, value: MatchedValue) =>
+    isInner ? locate(`/${side}`, () => findMatched(value, names)) : findMatched(value, names);
+  const [ofTarget, ofSource] = [find('target', target), find('source', source)];
   if (!areComparable(ofTarget, ofSource)) {
     throw new ComparisonProblem(
       `${describeAttribute(ofTarget)} and ${describeAttribute(ofSource)}: they cannot be compared`,

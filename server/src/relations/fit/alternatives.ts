@@ -2,7 +2,6 @@ import type { Static } from 'typebox';
 import {
   type Comparable,
   type ComparedAttribute,
-  type ProductView,
   readComparables,
   toCompared,
 } from '../../catalog/filters/filters.ts';
@@ -10,9 +9,9 @@ import { makeItem } from '../../catalog/lookup/lookup.ts';
 import { type Attribute, indexByKey } from '../../catalog/ontology/ontology.ts';
 import { mainCategory, type UploadedProduct } from '../../catalog/products/products.ts';
 import { HIGHEST_RELEVANCE } from '../answers/answers.ts';
-import type { SingleProduct } from '../definitions/definitions.ts';
+import { readFrom, type SingleProduct } from '../definitions/definitions.ts';
 import type { CatalogColumns, PresentUpload, WorkLimit } from '../search/search.ts';
-import type { SetJudge, SetProduct } from './judgement.ts';
+import { judgeUpload, type SetJudge, type SetProduct } from './judgement.ts';
 
 /** Products that could stand in place of those that do not fit. Source: docs/interface.md §12.10. */
 
@@ -26,9 +25,13 @@ export interface AlternativeCatalog {
   findUploads(identifiers: readonly string[]): Promise<readonly PresentUpload[]>;
 }
 
+export interface OrderedProduct extends SetProduct {
+  readonly upload: UploadedProduct;
+}
+
 export interface AlternativeOrder {
   readonly judge: SetJudge;
-  readonly set: readonly SetProduct[];
+  readonly set: readonly OrderedProduct[];
   /** Identifiers of those that do not fit. */
   readonly unfit: ReadonlySet<string>;
   /** For each of them. */
@@ -57,15 +60,18 @@ const REASONS = {
   none: 'no other product of its category fits everything else',
 };
 
-async function findInPlaceOf(one: SetProduct, catalog: AlternativeCatalog, order: AlternativeOrder) {
-  const path = mainPathOf(one.product);
+async function findInPlaceOf(one: OrderedProduct, catalog: AlternativeCatalog, order: AlternativeOrder) {
+  const path = mainPathOf(one.upload);
   if (path === undefined) return { products: [], reason: REASONS.category };
   if (catalog.columns === undefined) return { products: [], reason: REASONS.large };
   const products: SingleItem[] = [];
-  const others = order.set.filter((other) => other !== one);
-  const mayFit = order.judge.createSieve(others);
-  const candidates = sortByPrice(catalog, catalog.columns, { path, product: one.product, mayFit });
-  const suits = createTest(one, path, order);
+  const judge = order.judge.judgeBeside(order.set.filter((other) => other !== one));
+  const candidates = sortByPrice(catalog, catalog.columns, { path, one, mayFit: judge.mayFit });
+  const named = new Set(order.set.map(({ product }) => product.identifier));
+  const suits = (product: UploadedProduct) =>
+    mainPathOf(product) === path &&
+    !named.has(product.identifier) &&
+    judge.fitsStrictly({ product: judgeUpload(product), quantity: one.quantity });
   for await (const { productId, product } of readInTurn(catalog, candidates, order)) {
     if (product === undefined) return { products, reason: REASONS.late };
     if (!suits(product)) continue;
@@ -73,16 +79,6 @@ async function findInPlaceOf(one: SetProduct, catalog: AlternativeCatalog, order
     if (products.length === order.most) return { products };
   }
   return { products, ...(products.length === 0 && { reason: REASONS.none }) };
-}
-
-/** @returns whether a product of the main category, and none of the set, fits all others in place of one */
-function createTest({ product: own, quantity }: SetProduct, path: string, { judge, set }: AlternativeOrder) {
-  const others = set.filter(({ product }) => product !== own);
-  const named = new Set(set.map(({ product }) => product.identifier));
-  return (product: UploadedProduct) =>
-    mainPathOf(product) === path &&
-    !named.has(product.identifier) &&
-    judge.fitsStrictly({ product, quantity }, others);
 }
 
 interface Candidate {
@@ -122,28 +118,37 @@ async function readProducts({ findUploads }: AlternativeCatalog, identifiers: re
 
 interface CandidateSearch {
   readonly path: string;
-  readonly product: UploadedProduct;
-  mayFit(product: ProductView, group: string): boolean;
+  readonly one: OrderedProduct;
+  mayFit(product: SetProduct): boolean;
 }
 
 /** @returns identifiers of products with the path that may fit, nearest in price first; those without a price last, ties by id */
 function sortByPrice(
   { attributes, priceAttribute }: AlternativeCatalog,
   columns: CatalogColumns,
-  { path, product, mayFit }: CandidateSearch,
+  { path, one, mayFit }: CandidateSearch,
 ): string[] {
+  const { quantity } = one;
   const price = findPrice(attributes, priceAttribute);
-  const own = price && leastOf(readComparables(product, price).map(({ comparable }) => comparable));
+  const own = price && leastOf(readComparables(one.upload, price).map(({ comparable }) => comparable));
   const read = price && columns.readerOf(price);
   const view = columns.view();
+  const readView = readFrom(view);
   const isPath = new Map<readonly (readonly string[])[], boolean>();
   const placed: { readonly place: number; readonly distance: number }[] = [];
   for (let place = 0; place < columns.count; place += 1) {
     const paths = columns.pathsAt(place);
-    const known = isPath.get(paths) ?? paths.some((one) => JSON.stringify(one) === path);
+    const known = isPath.get(paths) ?? paths.some((other) => JSON.stringify(other) === path);
     isPath.set(paths, known);
+    if (!known) continue;
     view.place = place;
-    if (!known || !mayFit(view, columns.groupAt(place))) continue;
+    const product = {
+      identifier: view.identifier,
+      groupIdentifier: columns.groupAt(place),
+      view,
+      read: readView,
+    };
+    if (!mayFit({ product, quantity })) continue;
     const value = read && leastOf(read(place));
     placed.push({ place, distance: distanceOf(own, value) });
   }

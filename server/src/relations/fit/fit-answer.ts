@@ -12,9 +12,10 @@ import {
   type ValueTable,
 } from '../definitions/definitions.ts';
 import type { ColumnCache, TriedCatalog, WorkLimit } from '../search/search.ts';
-import { listAlternatives } from './alternatives.ts';
+import { listAlternatives, type OrderedProduct } from './alternatives.ts';
 import {
   type Constraint,
+  judgeUpload,
   type PairVerdict,
   SetJudge,
   type SetProduct,
@@ -128,9 +129,9 @@ export async function answerFit(
       return [product.identifier, product];
     }),
   );
-  const set = items.flatMap(({ identifier, quantity }): SetProduct[] => {
-    const product = uploads.get(identifier);
-    return product === undefined ? [] : [{ product, quantity }];
+  const set = items.flatMap(({ identifier, quantity }): OrderedProduct[] => {
+    const upload = uploads.get(identifier);
+    return upload === undefined ? [] : [{ upload, product: judgeUpload(upload), quantity }];
   });
   const unknown = items.map(({ identifier }) => identifier).filter((one) => !uploads.has(one));
   const judge = new SetJudge(constraints);

@@ -1,6 +1,5 @@
 import {
   COMPARISONS,
-  type Comparable,
   type ComparableValue,
   type ComparedAttribute,
   compareValues,
@@ -16,19 +15,19 @@ import {
 } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import {
-  attributeOf,
   type BoundRule,
   type CompiledMatch,
   type ComputedValue,
   compileRule,
-  isPair,
-  type Judgement,
+  judgeElement,
+  type ReadValues,
   type RelationDefinition,
+  type RowedValue,
   type Side,
   type TotalOperator,
   type TotalValue,
 } from '../definitions/definitions.ts';
-import { explainElements, judgeElements, type MatchExplanation } from '../search/search.ts';
+import { explainElements } from '../search/search.ts';
 
 /**
  * Whether products can be used together: each pair of them, by every constraint on whose sides the two stand. Pure. Source:
@@ -41,9 +40,27 @@ export type Verdict = 'fits' | 'does_not_fit' | 'unknown' | 'no_rule';
 const VERDICTS = { '-1': 'does_not_fit', '0': 'unknown', '1': 'fits' } as const;
 export const verdictOf = (truth: Truth) => VERDICTS[`${truth}`];
 
+/** A product as constraints see it. */
+export interface JudgedProduct extends Pick<UploadedProduct, 'identifier' | 'groupIdentifier'> {
+  readonly view: ProductView;
+  readonly read: ReadValues;
+}
+
+/** @returns an upload whose values are read once, however many products it is judged with */
+export function judgeUpload(product: UploadedProduct): JudgedProduct {
+  const { identifier, groupIdentifier } = product;
+  const known = new Map<ComparedAttribute, readonly RowedValue[]>();
+  const read: ReadValues = (attribute) => {
+    const values = known.get(attribute) ?? readComparables(product, attribute);
+    known.set(attribute, values);
+    return values;
+  };
+  return { identifier, groupIdentifier, view: viewUpload(product), read };
+}
+
 /** A product of a set. */
 export interface SetProduct {
-  readonly product: UploadedProduct;
+  readonly product: JudgedProduct;
   readonly quantity: number;
 }
 
@@ -73,7 +90,7 @@ export interface Standing {
 /** Judges by one constraint; it keeps how the products of a set stand on its sides. */
 class Judge {
   readonly constraint: Constraint;
-  readonly judgeSide: Readonly<Record<Side, (product: ProductView) => Truth>>;
+  private readonly judgeSide: Readonly<Record<Side, (product: ProductView) => Truth>>;
   private readonly known = {
     source: new WeakMap<SetProduct, Standing>(),
     target: new WeakMap<SetProduct, Standing>(),
@@ -92,7 +109,7 @@ class Judge {
 
   listMissing(side: Side, { one: { product }, truth }: Standing): MissingValue[] {
     if (truth !== 0) return [];
-    const missing = listUnknown(this.constraint.bound.rule[side], this.find, viewUpload(product));
+    const missing = listUnknown(this.constraint.bound.rule[side], this.find, product.view);
     return missing.map((attribute) => ({ identifier: product.identifier, attribute }));
   }
 
@@ -101,10 +118,10 @@ class Judge {
     return !(this.constraint.excludeSameGroup && a.groupIdentifier === b.groupIdentifier);
   }
 
-  private stand(side: Side, one: SetProduct): Standing {
+  stand(side: Side, one: SetProduct): Standing {
     const known = this.known[side].get(one);
     if (known !== undefined) return known;
-    const standing = { one, truth: this.judgeSide[side](viewUpload(one.product)) };
+    const standing = { one, truth: this.judgeSide[side](one.product.view) };
     this.known[side].set(one, standing);
     return standing;
   }
@@ -140,79 +157,48 @@ export class SetJudge {
       .sort((a, b) => placeOf(a.source) - placeOf(b.source) || placeOf(a.target) - placeOf(b.target));
   }
 
-  /**
-   * @returns whether a product may fit all others strictly: what it rules out certainly does not. It looks at values alone,
-   * without their rows, and takes some microseconds.
-   */
-  createSieve(others: readonly SetProduct[]): (product: ProductView, group: string) => boolean {
-    const sieves = this.judges.flatMap((judge) => SIDES.map((side) => sieveOf(judge, side, others)));
-    const inUse = sieves.filter(({ across }) => across.length > 0);
-    return (product, group) => inUse.every((sieve) => passes(sieve, product, group));
-  }
-
-  /** Whether a constraint judges the product with the others, and all that do find that it fits, nothing unknown. */
-  fitsStrictly(one: SetProduct, others: readonly SetProduct[]): boolean {
-    let isJudged = false;
-    for (const truth of this.weighOne(one, others)) {
-      if (truth < 1) return false;
-      isJudged = true;
-    }
-    return isJudged;
-  }
-
-  /** What every constraint says of the product with the others. */
-  private *weighOne(one: SetProduct, others: readonly SetProduct[]): Generator<Truth, void> {
-    for (const judge of this.judges) {
-      for (const pair of [...listPairs(judge, [one], others), ...listPairs(judge, others, [one])])
-        yield weigh(judge, pair).truth;
-    }
-    for (const judge of this.totals) {
-      const totals = listTotals(judge, [one, ...others]);
-      const isAbout = ({ source, targets }: Total) =>
-        [source, ...targets].some((standing) => standing.one === one);
-      for (const total of totals.filter(isAbout)) yield total.truth;
-    }
+  /** @returns what judges products, one after another, each together with these */
+  judgeBeside(others: readonly SetProduct[]) {
+    const facing = this.judges
+      .flatMap((judge) => [
+        { judge, side: 'source' as const, across: judge.list('target', others) },
+        { judge, side: 'target' as const, across: judge.list('source', others) },
+      ])
+      .filter(({ across }) => across.length > 0);
+    const weighTotals = (one: SetProduct) =>
+      this.totals
+        .flatMap((judge) => listTotals(judge, [one, ...others]))
+        .filter(({ source, targets }) => [source, ...targets].some((standing) => standing.one === one))
+        .map(({ truth }) => truth);
+    return {
+      /** Whether nothing that is said of the product and another one forbids it; totals are not looked at. */
+      mayFit: (one: SetProduct) =>
+        facing.every((side) => weighAcross(side, one).every((truth) => truth === 1)),
+      /** Whether a constraint judges the product with the others, and all that do find that it fits, nothing unknown. */
+      fitsStrictly(one: SetProduct): boolean {
+        const truths = [...facing.flatMap((side) => weighAcross(side, one)), ...weighTotals(one)];
+        return truths.length > 0 && truths.every((truth) => truth === 1);
+      },
+    };
   }
 }
 
-const SIDES = ['source', 'target'] as const;
-
-/** A side of a constraint with what the others on the opposite side have for each of its plain matches. */
-function sieveOf(judge: Judge, side: Side, others: readonly SetProduct[]) {
-  const opposite = side === 'source' ? 'target' : 'source';
-  const { elements } = compileRule(judge.constraint.bound);
-  const matches = elements.filter((element): element is CompiledMatch => 'operator' in element);
-  const across = judge.list(opposite, others).map(({ one: { product }, truth }) => ({
-    truth,
-    group: product.groupIdentifier,
-    values: matches.map((match) =>
-      readComparables(product, attributeOf(match, opposite)).map(({ comparable }) => comparable),
-    ),
-  }));
-  return { judge, side, matches, across };
+interface Facing {
+  readonly judge: Judge;
+  /** Where a product would stand. */
+  readonly side: Side;
+  /** Those of the other side. */
+  readonly across: readonly Standing[];
 }
 
-function passes(
-  { judge, side, matches, across }: ReturnType<typeof sieveOf>,
-  product: ProductView,
-  group: string,
-) {
-  const { excludeSameGroup } = judge.constraint;
-  const judged = across.filter((other) => !(excludeSameGroup && other.group === group));
-  const truth = judged.length === 0 ? -1 : judge.judgeSide[side](product);
-  if (truth < 0) return true;
-  const own = matches.map((match) => product.valuesOf(attributeOf(match, side)));
-  return judged.every(
-    ({ truth: across, values }) =>
-      least([truth, across]) === 1 &&
-      matches.every((match, at) => {
-        const [mine, theirs] = [own[at] ?? [], values[at] ?? []];
-        if (mine.length === 0 || theirs.length === 0) return match.passes === true;
-        const holds = (a: Comparable, b: Comparable) =>
-          side === 'source' ? isPair(match, a, b) : isPair(match, b, a);
-        return mine.some((a) => theirs.some((b) => holds(a, b)));
-      }),
-  );
+function weighAcross({ judge, side, across }: Facing, one: SetProduct): Truth[] {
+  const standing = judge.stand(side, one);
+  if (standing.truth < 0) return [];
+  const pairWith = (other: Standing): Pair =>
+    side === 'source' ? { source: standing, target: other } : { source: other, target: standing };
+  return across
+    .filter((other) => judge.isApart(one, other.one))
+    .map((other) => weigh(judge, pairWith(other)).truth);
 }
 
 function listPairs(judge: Judge, sources: readonly SetProduct[], targets: readonly SetProduct[]): Pair[] {
@@ -241,7 +227,7 @@ function judgePair(judge: Judge, pair: Pair) {
     target: products.target.identifier,
     relation: judge.constraint.relation,
     verdict: verdictOf(truth),
-    match: explainVerdicts(judge, pair, judged),
+    match: explainElements(judge.constraint.bound, judged, (one) => ({ verdict: verdictOf(one.truth) })),
     missing: distinct(missing),
   };
 }
@@ -250,22 +236,13 @@ const productsOf = ({ source, target }: Pair) => ({ source: source.one.product, 
 
 /** A match that fails is false whoever stands there. */
 function weigh(judge: Judge, pair: Pair) {
-  const judged = judgeElements(judge.constraint.bound, productsOf(pair));
+  const { source, target } = productsOf(pair);
+  const { elements } = compileRule(judge.constraint.bound);
+  const judged = elements.map((element) =>
+    judgeElement(element, { source: source.read, target: target.read }),
+  );
   const matched = least(judged.map(({ truth }) => truth));
   return { judged, truth: matched < 0 ? matched : least([matched, pair.source.truth, pair.target.truth]) };
-}
-
-/** @returns each element as it is explained, with its verdict and those of the matches within */
-function explainVerdicts(judge: Judge, pair: Pair, judged: readonly Judgement[]) {
-  const addTo = (inner: readonly MatchExplanation[], judgements: readonly Judgement[] = []) =>
-    inner.map((one, at) => ({ ...one, verdict: verdictOf(judgements[at]?.truth ?? 0) }));
-  return explainElements(judge.constraint.bound, productsOf(pair), judged).map((explained, at) => {
-    const { truth, inner } = judged[at] as Judgement;
-    const verdict = verdictOf(truth);
-    if ('any' in explained) return { ...explained, any: addTo(explained.any, inner), verdict };
-    if ('together' in explained) return { ...explained, together: addTo(explained.together, inner), verdict };
-    return { ...explained, verdict };
-  });
 }
 
 /** A sum over the target side, against one product of the source side. */
@@ -273,9 +250,9 @@ interface Total {
   readonly source: Standing;
   readonly targets: readonly Standing[];
   readonly sum: ComparableValue;
-  readonly limits: readonly ComparableValue[];
+  readonly limits: readonly RowedValue[];
   /** Products whose value is needed and lacks. */
-  readonly lacking: readonly UploadedProduct[];
+  readonly lacking: readonly JudgedProduct[];
   readonly truth: Truth;
 }
 
@@ -285,7 +262,7 @@ function listTotals(judge: Judge, set: readonly SetProduct[]): Total[] {
   const [comparison] = compileRule(judge.constraint.bound).matches as [CompiledMatch];
   const counted = targets.map(({ one }) => ({ one, value: chooseCounted(one, comparison) }));
   const sum = sumComparables(
-    counted.flatMap(({ one, value }) => (value ? [{ text: value.text, times: one.quantity }] : [])),
+    counted.flatMap(({ one, value }) => (value ? [{ text: value.text as string, times: one.quantity }] : [])),
     comparison.target,
   );
   const isCounted = judge.constraint.total?.total?.missing === 'passes';
@@ -293,7 +270,7 @@ function listTotals(judge: Judge, set: readonly SetProduct[]): Total[] {
     .filter(({ value }) => !isCounted && value === undefined)
     .map(({ one }) => one.product);
   return judge.list('source', set).map((source) => {
-    const limits = readComparables(source.one.product, comparison.source);
+    const limits = source.one.product.read(comparison.source);
     const truth = compareTotal({ sum, limits, isAnyLacking: lacking.length > 0 }, comparison.operator);
     const standing = least([source.truth, ...targets.map((target) => target.truth)]);
     return { source, targets, sum, limits, lacking, truth: truth < 0 ? truth : least([truth, standing]) };
@@ -303,14 +280,9 @@ function listTotals(judge: Judge, set: readonly SetProduct[]): Total[] {
 const wantsLess = (operator: Operator) => operator === 'less' || operator === 'lessOrEqual';
 
 /** Of several values the one with which the sum compares so most easily: one is enough (§12.2 rule 9). */
-function chooseCounted(
-  { product }: SetProduct,
-  { target, operator }: CompiledMatch,
-): ComparableValue | undefined {
+function chooseCounted({ product }: SetProduct, { target, operator }: CompiledMatch): RowedValue | undefined {
   const sign = wantsLess(operator) ? 1 : -1;
-  const [best] = readComparables(product, target).toSorted(
-    (a, b) => sign * compareValues(a.comparable, b.comparable),
-  );
+  const [best] = product.read(target).toSorted((a, b) => sign * compareValues(a.comparable, b.comparable));
   return best;
 }
 
@@ -350,7 +322,7 @@ function describeTotal(judge: Judge, { source, targets, sum, limits, lacking, tr
   return {
     ...{ source: identifier, relation, verdict: verdictOf(truth), operator: operator as TotalOperator },
     total: { ...(total as TotalValue), sum: sum.text, parts },
-    limit: { ...(limit as ComputedValue), values: limits.map(({ text }) => text) },
+    limit: { ...(limit as ComputedValue), values: limits.map(({ text = '' }) => text) },
     missing: distinct(missing),
   };
 }

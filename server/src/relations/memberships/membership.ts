@@ -17,6 +17,7 @@ import {
   compileRule,
   judgeElement,
   type ReadValues,
+  readFrom,
   type Side,
 } from '../definitions/definitions.ts';
 import { encodeKey, encodeRank, encodeValue, UNMATCHED_KEY } from './index-key.ts';
@@ -246,10 +247,7 @@ function describeIndexed(
   index: RuleIndex,
   { side, rank, view }: { side: Side; rank: string; view: ProductView },
 ): Membership {
-  const read: ReadValues = (attribute) => {
-    const rows = view.rowsOf?.(attribute);
-    return view.valuesOf(attribute).map((comparable, at) => ({ comparable, row: rows?.[at] }));
-  };
+  const read = readFrom(view);
   const entries = listEntries(index, side, read).map((entry) => encodeEntry(index, entry, encoded));
   return {
     ...{ build: encoded.build, side, rank },

@@ -1,6 +1,5 @@
 import { describeBriefly } from '../../catalog/browse/browse.ts';
 import {
-  type ComparableValue,
   type ComparedAttribute,
   compileFilter,
   type Filter,
@@ -11,9 +10,9 @@ import {
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import {
   type BoundRule,
-  type CompiledElement,
   type CompiledMatch,
   type ComputedValue,
+  compiledOf,
   compileRule,
   isListed,
   isPair,
@@ -22,6 +21,7 @@ import {
   type Match,
   type MatchElement,
   matchesOf,
+  type RowedValue,
   type Side,
 } from '../definitions/definitions.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
@@ -69,10 +69,13 @@ interface ConditionExplanation {
   readonly values: readonly string[];
 }
 
-export type ElementExplanation =
+/** `More` is said of each element and each match. */
+export type ElementExplanation<More = unknown> = (
   | MatchExplanation
-  | { readonly holds: boolean; readonly any: readonly MatchExplanation[] }
-  | { readonly holds: boolean; readonly together: readonly MatchExplanation[] };
+  | { readonly holds: boolean; readonly any: readonly (MatchExplanation & More)[] }
+  | { readonly holds: boolean; readonly together: readonly (MatchExplanation & More)[] }
+) &
+  More;
 
 export interface MatchExplanation extends Pick<Match, 'operator' | 'missing' | 'table'> {
   readonly target: string;
@@ -106,23 +109,33 @@ export function explainPair(
   return {
     source: explainSide(bound.rule.source, source),
     target: explainSide(bound.rule.target, target),
-    match: explainElements(bound, { source, target }, judged),
+    match: explainElements(bound, judged, () => undefined),
     ...(assumed.length > 0 && { assumed }),
   };
 }
 
-/** @returns the elements of a rule with the values of two products */
-export const explainElements = (
+/** @returns the elements of a rule with the values that were compared, and what `say` has to say of each */
+export const explainElements = <More = unknown>(
   bound: BoundRule,
-  products: Readonly<Record<Side, UploadedProduct>>,
   judged: readonly Judgement[],
-): ElementExplanation[] =>
-  compileRule(bound).elements.map((element, at) =>
-    explainElement(
-      { element, written: bound.rule.match[at] as MatchElement, judged: judged[at] as Judgement },
-      products,
-    ),
-  );
+  say: (judgement: Judgement) => More,
+): ElementExplanation<More>[] =>
+  compileRule(bound).elements.map((element, place) => {
+    const written = matchesOf(bound.rule.match[place] as MatchElement);
+    const { [place]: whole } = judged as Judgement[];
+    const explained = compiledOf(element).map((match, at) => {
+      const judgement = (whole?.inner?.[at] ?? whole) as Judgement;
+      return { ...explainMatch(match, written[at] as Match, judgement), ...say(judgement) };
+    });
+    const [only] = explained as [(typeof explained)[number]];
+    if ('operator' in element) return only;
+    const kind = 'any' in element ? 'any' : 'together';
+    return {
+      holds: whole?.truth === 1,
+      [kind]: explained,
+      ...say(whole as Judgement),
+    } as ElementExplanation<More>;
+  });
 
 /** @returns how each element of the rule stands for two products */
 export const judgeElements = (
@@ -136,39 +149,13 @@ export const judgeElements = (
     }),
   );
 
-interface JudgedElement {
-  readonly element: CompiledElement;
-  readonly written: MatchElement;
-  readonly judged: Judgement;
-}
-
-function explainElement(
-  { element, written, judged }: JudgedElement,
-  products: Readonly<Record<Side, UploadedProduct>>,
-): ElementExplanation {
-  const holds = judged.truth === 1;
-  const explain = (match: CompiledMatch, at: number, judgement: Judgement | undefined) =>
-    explainMatch(
-      match,
-      { written: matchesOf(written)[at] as Match, holds: judgement?.truth === 1 },
-      products,
-    );
-  const explainInner = (matches: readonly CompiledMatch[]) =>
-    matches.map((match, at) => explain(match, at, judged.inner?.[at]));
-  if ('any' in element) return { holds, any: explainInner(element.any) };
-  if ('together' in element) return { holds, together: explainInner(element.together) };
-  return explain(element, 0, judged);
-}
-
 function explainMatch(
   match: CompiledMatch,
-  { written: { missing, table, ...written }, holds }: { written: Match; holds: boolean },
-  { source, target }: Readonly<Record<Side, UploadedProduct>>,
+  { missing, table, ...written }: Match,
+  { truth, values: { target: left, source: right } }: Judgement,
 ): MatchExplanation {
-  const [left, right] = [readComparables(target, match.target), readComparables(source, match.source)];
-  const isHolding = (a: ComparableValue, b: ComparableValue) => isPair(match, b.comparable, a.comparable);
-  const ofTarget = left.filter((a) => right.some((b) => isHolding(a, b)));
-  const ofSource = right.filter((b) => left.some((a) => isHolding(a, b)));
+  const ofTarget = left.filter((a) => right.some((b) => isPair(match, b, a)));
+  const ofSource = right.filter((b) => left.some((a) => isPair(match, b, a)));
   const termOf = (value: Match['source']) => {
     if (typeof value === 'string' || 'field' in value) return undefined;
     const { attribute, ...term } = value;
@@ -181,7 +168,7 @@ function explainMatch(
     ...(sourceTerm && { sourceTerm }),
     ...(missing !== undefined && { missing }),
     ...(table !== undefined && { table }),
-    holds,
+    holds: truth === 1,
     targetValues: textsOf(ofTarget, left),
     sourceValues: textsOf(ofSource, right),
   };
@@ -230,8 +217,8 @@ function explainCondition(
 const orAll = <Value>(satisfying: readonly Value[], all: readonly Value[]) =>
   satisfying.length > 0 ? satisfying : all;
 
-const textsOf = (satisfying: readonly ComparableValue[], all: readonly ComparableValue[]) =>
-  orAll(satisfying, all).map(({ text }) => text);
+const textsOf = (satisfying: readonly RowedValue[], all: readonly RowedValue[]) =>
+  orAll(satisfying, all).map(({ text = '' }) => text);
 
 /** Two products of which one was asked about and the other was found, or was looked for. */
 interface LinkedPair {

@@ -1,19 +1,17 @@
 import { describeBriefly } from '../../catalog/browse/browse.ts';
-import { type Comparable, readComparables } from '../../catalog/filters/filters.ts';
+import type { Comparable } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import {
   type BoundRule,
   type CompiledElement,
-  type CompiledMatch,
-  compiledOf,
   compileRule,
-  judgeElement,
+  type Judgement,
   type RelationDefinition,
   type Side,
 } from '../definitions/definitions.ts';
 import { type FoundGroups, type SearchedRelation, searchRelated, toSearchedRule } from './related-search.ts';
 import type { RelationView, StoredUpload } from './related-view.ts';
-import { explainPair, type PairExplanation } from './relation-explain.ts';
+import { explainPair, judgeElements, type PairExplanation } from './relation-explain.ts';
 import { isTooLong, type WorkLimit } from './work-limit.ts';
 
 /** How a relation does on a catalog. Source: docs/interface.md §12.6. */
@@ -342,10 +340,13 @@ function findNearest(
   source: UploadedProduct,
   targets: readonly UploadedProduct[],
 ): UploadedProduct | undefined {
-  const { elements } = compileRule(bound);
   let best: { target: UploadedProduct; missed: number } | undefined;
   for (const target of targets) {
-    const missed = elements.reduce((sum, element) => sum + countMissed(element, { source, target }), 0);
+    const judged = judgeElements(bound, { source, target });
+    const missed = compileRule(bound).elements.reduce(
+      (sum, element, at) => sum + countMissed(element, judged[at] as Judgement),
+      0,
+    );
     if (best === undefined || missed < best.missed) best = { target, missed };
   }
   return best?.target;
@@ -358,23 +359,15 @@ const WHOLLY = 1;
  * @returns 0 for an element that holds, else 1 for each match of it that fails and by how far its numbers are apart, from 0 to
  * 1; of alternatives the nearest
  */
-function countMissed(element: CompiledElement, products: Readonly<Record<Side, UploadedProduct>>): number {
-  const { truth, inner } = judgeElement(element, {
-    source: (attribute) => readComparables(products.source, attribute),
-    target: (attribute) => readComparables(products.target, attribute),
-  });
-  if (truth === 1) return 0;
-  const matches = compiledOf(element).filter((_, at) => inner?.[at]?.truth !== 1);
-  const missed = matches.map((match) => 1 + measureMiss(match, products));
+function countMissed(element: CompiledElement, judged: Judgement): number {
+  if (judged.truth === 1) return 0;
+  const failing = (judged.inner ?? [judged]).filter(({ truth }) => truth !== 1);
+  const missed = failing.map((one) => 1 + measureMiss(one));
   return 'any' in element ? Math.min(...missed) : missed.reduce((sum, one) => sum + one, 0);
 }
 
-function measureMiss(
-  match: CompiledMatch,
-  { source, target }: Readonly<Record<Side, UploadedProduct>>,
-): number {
-  const [left, right] = [readComparables(target, match.target), readComparables(source, match.source)];
-  const distances = left.flatMap((a) => right.map((b) => distance(a.comparable, b.comparable)));
+function measureMiss({ values: { source, target } }: Judgement): number {
+  const distances = target.flatMap((a) => source.map((b) => distance(a.comparable, b.comparable)));
   return Math.min(WHOLLY, ...distances);
 }
 

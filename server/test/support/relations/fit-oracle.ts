@@ -25,7 +25,10 @@ export interface Match {
   readonly operator: string;
   readonly source: string | Term;
   readonly missing?: 'fails' | 'passes';
+  readonly table?: string;
 }
+
+type Pairs = readonly (readonly [string, string])[];
 
 export interface FitDefinition {
   readonly id: number;
@@ -65,11 +68,16 @@ const toParts = (number: string | number): bigint => {
 /** `numeric`: attributes with the unit mm; all others are text. */
 export class FitOracle {
   private readonly numeric: ReadonlySet<string>;
+  private readonly tables: Readonly<Record<string, Pairs>>;
   private readonly products: ReadonlyMap<string, FitProduct>;
 
-  constructor(products: readonly FitProduct[], numeric: readonly string[]) {
+  constructor(
+    products: readonly FitProduct[],
+    { numeric, tables }: { numeric: readonly string[]; tables: Readonly<Record<string, Pairs>> },
+  ) {
     this.products = new Map(products.map((product) => [product.identifier, product]));
     this.numeric = new Set(numeric);
+    this.tables = tables;
   }
 
   judge(definitions: readonly FitDefinition[], items: readonly { identifier: string; quantity?: number }[]) {
@@ -149,7 +157,7 @@ export class FitOracle {
     target: FitProduct,
   ): Truth {
     const judge = (match: Match) =>
-      judgeMatch(match, this.readTerm(source, match.source), this.readTerm(target, match.target));
+      this.judgeMatch(match, this.readTerm(source, match.source), this.readTerm(target, match.target));
     if ('any' in element) return greatest(element.any.map(judge));
     if (!('together' in element)) return judge(element);
     // The best of all rows of the one with all rows of the other.
@@ -164,10 +172,20 @@ export class FitOracle {
     return greatest(
       sources.flatMap((from) =>
         targets.map((to) =>
-          least(element.together.map((match, at) => judgeMatch(match, from[at] ?? [], to[at] ?? []))),
+          least(element.together.map((match, at) => this.judgeMatch(match, from[at] ?? [], to[at] ?? []))),
         ),
       ),
     );
+  }
+
+  private judgeMatch(match: Match, source: readonly Read[], target: readonly Read[]): Truth {
+    if (source.length === 0 || target.length === 0) return match.missing === 'passes' ? 'true' : 'unknown';
+    const pairs = match.table === undefined ? [] : (this.tables[match.table] ?? []);
+    const isListed = (a: Read, b: Read) =>
+      pairs.some(([from, to]) => readValue(from) === b.value && readValue(to) === a.value);
+    return `${target.some((a) =>
+      source.some((b) => compare(a.value, match.operator, b.value) || isListed(a, b)),
+    )}`;
   }
 
   /** Each row that is named, or one, with one value of each attribute: of the row, or without one. */
@@ -199,8 +217,8 @@ export class FitOracle {
     return attributes.flatMap(({ key, value, row }): Read[] => {
       if (key !== name) return [];
       if (!this.numeric.has(name)) return [{ value, row }];
-      const [, number] = /^(-?\d+(?:\.\d+)?) mm$/.exec(value) ?? [];
-      return number === undefined ? [] : [{ value: toParts(number), row }];
+      const read = readValue(value);
+      return typeof read === 'string' ? [] : [{ value: read, row }];
     });
   }
 
@@ -216,8 +234,8 @@ export class FitOracle {
     const values = this.read(product, filter.attribute);
     if (filter.operator === 'exists') return `${values.length > 0}`;
     if (values.length === 0) return 'unknown';
-    const wanted = typeof filter.value === 'number' ? toParts(filter.value) : String(filter.value);
-    return `${values.some(({ value }) => compare(value, filter.operator, wanted))}`;
+    const operand = typeof filter.value === 'number' ? toParts(filter.value) : String(filter.value);
+    return `${values.some(({ value }) => compare(value, filter.operator, operand))}`;
   }
 }
 
@@ -262,9 +280,10 @@ function compute(value: string | bigint, term: string | Term): string | bigint {
   return (value * toParts(term.times ?? 1)) / PARTS + toParts(term.plus ?? 0);
 }
 
-function judgeMatch(match: Match, source: readonly Read[], target: readonly Read[]): Truth {
-  if (source.length === 0 || target.length === 0) return match.missing === 'passes' ? 'true' : 'unknown';
-  return `${target.some((a) => source.some((b) => compare(a.value, match.operator, b.value)))}`;
+/** @returns a length as a number, everything else as text */
+function readValue(text: string): string | bigint {
+  const [, number] = /^(-?\d+(?:\.\d+)?) mm$/.exec(text) ?? [];
+  return number === undefined ? text : toParts(number);
 }
 
 function compare(a: string | bigint, operator: string, b: string | bigint): boolean {
