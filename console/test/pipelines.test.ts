@@ -134,6 +134,27 @@ test('a pipeline of links names its relation, and the file lists what goes with 
   await page.getByText('2 created').waitFor();
 });
 
+test('a pipeline of a table names it, and the file lists values that go together (§13.9)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const id = await makeExampleProject(service);
+  await service.relata.relations.tables.create(id, { name: 'mounts', pairs: [['E', 'F']] });
+  const page = await enter(`#/projects/${id}/pipelines/new`);
+  await page.getByLabel('Name', { exact: true }).first().fill('Mounts');
+  await page.getByLabel('Mode').selectOption('table');
+  await page.getByRole('combobox', { name: 'Table', exact: true }).click();
+  await page.getByRole('option', { name: 'mounts' }).click();
+  const file = csv('camera,lens\nSony E,M42\n');
+  await page.getByLabel('File to try').setInputFiles(file);
+  await page.getByRole('combobox', { name: 'Value of the source', exact: true }).selectOption('camera');
+  await page.getByRole('combobox', { name: 'Value of the target', exact: true }).selectOption('lens');
+  await page.getByText('1 row, 1 list, 0 with problems').waitFor();
+  await page.getByRole('button', { name: 'Create the pipeline' }).click();
+  await page.getByLabel('File to upload').setInputFiles(file);
+  await page.getByText('finished', { exact: true }).waitFor();
+  const { value } = await service.relata.relations.tables.get(id, 'mounts');
+  assert.deepEqual(value.pairs, [['Sony E', 'M42']]);
+});
+
 test('mistakes stand at their fields, and a pipeline is changed and deleted (§13.1)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);

@@ -31,8 +31,10 @@ export function guessFormat(fileName: string): PipelineFormat['type'] | undefine
 export function needOfMapping({ format, mode }: Pick<PipelineDefinition, 'format' | 'mode'>) {
   const need = findChoice('PipelineFormat', format)?.mapping ?? 'needed';
   // What a format maps by itself are products.
-  return need === 'own' && mode === 'links' ? 'needed' : need;
+  return need === 'own' && !makesProducts(mode) ? 'needed' : need;
 }
+
+export const makesProducts = (mode: PipelineDefinition['mode']) => mode !== 'links' && mode !== 'table';
 
 export const listModes = () =>
   [
@@ -41,6 +43,7 @@ export const listModes = () =>
     ['partial', t('Partial: only mapped fields are changed')],
     ['delete', t('Delete: the products in the file are deleted')],
     ['links', t('Links: the file lists what goes with what')],
+    ['table', t('Table: the file lists values that go together')],
   ] as const;
 
 export const nameMode = (mode: PipelineDefinition['mode']): string =>
@@ -68,6 +71,7 @@ const nameParts = (): PartNames<PipelineDefinition> => ({
     name: t('Name'),
     mode: t('Mode'),
     relationId: t('Relation'),
+    tableName: t('Table'),
     source: t('Source'),
     format: t('Format'),
   },

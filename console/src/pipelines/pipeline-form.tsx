@@ -2,10 +2,11 @@ import type { PipelineDefinition, PipelineTrigger } from '@relata/client';
 import { t } from '../languages/text.ts';
 import { NumberField, SelectField, TextField } from '../parts/forms/field.tsx';
 import { ScheduleFields, startSchedule } from '../parts/forms/schedule-fields.tsx';
+import { TableField } from '../parts/forms/table-field.tsx';
 import { Card } from '../parts/page.tsx';
 import { withOption } from '../rules/typed.ts';
 import { useMistake } from '../state/mistakes.ts';
-import { listModes } from './pipeline-draft.ts';
+import { listModes, makesProducts } from './pipeline-draft.ts';
 import { LinkedRelationField } from './pipeline-links.tsx';
 
 export interface PipelineShape {
@@ -16,9 +17,9 @@ export interface PipelineShape {
 export function BasicsCard({ draft, onChange }: PipelineShape) {
   const mistake = useMistake();
   const setMode = (mode: PipelineDefinition['mode']) => {
-    const isOther = (mode === 'links') !== (draft.mode === 'links');
-    // Products and links have no field in common.
-    onChange({ mode, ...(isOther && { mapping: undefined, relationId: undefined }) });
+    const isOther = mode !== draft.mode && !(makesProducts(mode) && makesProducts(draft.mode));
+    // Products, links and tables have no field in common.
+    onChange({ mode, ...(isOther && { mapping: undefined, relationId: undefined, tableName: undefined }) });
   };
   return (
     <Card title={t('Pipeline')}>
@@ -38,6 +39,15 @@ export function BasicsCard({ draft, onChange }: PipelineShape) {
           onChange={(event) => setMode(event.target.value as PipelineDefinition['mode'])}
         />
         {draft.mode === 'links' && <LinkedRelationField draft={draft} onChange={onChange} />}
+        {draft.mode === 'table' && (
+          <TableField
+            label={t('Table')}
+            hint={t('A run replaces all of its pairs, or makes it.')}
+            value={draft.tableName ?? ''}
+            mistake={mistake('/tableName')}
+            onChange={(name) => onChange({ tableName: name || undefined })}
+          />
+        )}
       </div>
     </Card>
   );

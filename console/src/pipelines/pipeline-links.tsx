@@ -36,6 +36,25 @@ interface FieldsShape {
   onChange(mapping: Mapping): void;
 }
 
+/** Which columns have the values that go together. */
+export function TableFields({ mapping, columns, onChange }: FieldsShape) {
+  const mistake = useMistake();
+  return (
+    <div className="fields">
+      {(['source', 'target'] as const).map((side) => (
+        <ColumnField
+          key={side}
+          label={side === 'source' ? t('Value of the source') : t('Value of the target')}
+          columns={columns}
+          spec={mapping[side]}
+          mistake={mistake(`/mapping/${side}`)}
+          onChange={(spec) => onChange(withField(mapping, side, spec))}
+        />
+      ))}
+    </div>
+  );
+}
+
 /** Which columns list what goes with what. */
 export function LinkFields({ mapping, columns, onChange }: FieldsShape) {
   const mistake = useMistake();

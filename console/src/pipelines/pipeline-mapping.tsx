@@ -16,7 +16,7 @@ import { MappedAttributesFields } from './pipeline-attributes.tsx';
 import { ColumnField, ColumnsField } from './pipeline-column.tsx';
 import { nameFormat, needOfMapping, splitList, withField } from './pipeline-draft.ts';
 import type { PipelineShape } from './pipeline-form.tsx';
-import { LinkFields } from './pipeline-links.tsx';
+import { LinkFields, TableFields } from './pipeline-links.tsx';
 
 /** As an identifier is needed, a mapping that has none yet is one too while it is being made. */
 const NO_MAPPING = {} as Mapping;
@@ -140,7 +140,7 @@ function Fields({
   columns = [],
   ...shape
 }: Omit<FieldsShape, 'columns'> & Partial<Pick<FieldsShape, 'columns'>> & Pick<PipelineDefinition, 'mode'>) {
-  const Shown = mode === 'links' ? LinkFields : ProductFields;
+  const Shown = mode === 'links' ? LinkFields : mode === 'table' ? TableFields : ProductFields;
   return (
     <>
       <Shown columns={columns} {...shape} />

@@ -8,7 +8,7 @@ import { Card, Empty, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
-import { needOfMapping } from './pipeline-draft.ts';
+import { makesProducts, needOfMapping } from './pipeline-draft.ts';
 import type { SentFile } from './sent-file.ts';
 
 /** So many rows are shown besides those with problems. */
@@ -153,7 +153,7 @@ export function PreviewCard({
         <Rows
           rows={preview.data.rows}
           isOld={preview.isPlaceholderData}
-          made={mode === 'links' ? 'list' : 'product'}
+          made={makesProducts(mode) ? 'product' : 'list'}
         />
       )}
     </Card>

@@ -5,6 +5,7 @@ import { t } from '../languages/text.ts';
 import { Button, IconButton } from '../parts/button.tsx';
 import { NumberField, SelectField, SwitchField, TextField } from '../parts/forms/field.tsx';
 import { AttributeField } from '../parts/forms/suggest-field.tsx';
+import { TableField } from '../parts/forms/table-field.tsx';
 import { listMatches, listMatchOperators, nameMatched, sayComparison } from '../rules/filters.ts';
 import { sayTerm, type Term } from '../rules/fit.ts';
 import { joinList } from './sentence-lists.tsx';
@@ -125,11 +126,11 @@ function MatchFields({
           }
         />
         {match.operator === 'equals' && (
-          <TextField
+          <TableField
             label={t('Or a pair of this table')}
             value={table ?? ''}
-            onChange={({ target: { value } }) =>
-              onChange({ ...compared, ...(missing && { missing }), ...(value !== '' && { table: value }) })
+            onChange={(name) =>
+              onChange({ ...compared, ...(missing && { missing }), ...(name !== '' && { table: name }) })
             }
           />
         )}
