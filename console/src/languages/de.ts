@@ -1231,6 +1231,8 @@ export const de: Readonly<Record<string, string>> = {
   'With Docker: <code>docker compose exec relata relata owner-link</code>':
     'Mit Docker: <code>docker compose exec relata relata owner-link</code>',
   'With a unit, values are written like 12.5 in': 'Mit Einheit werden Werte wie 12.5 in geschrieben',
+  'With one of these alone; in a set they are added up.':
+    'Mit einem davon allein; in einer Zusammenstellung werden sie addiert.',
   'With the same webhook-id.': 'Mit derselben webhook-id.',
   'Withdraw the invitation of {email}': 'Einladung von {email} zurückziehen',
   'Without a condition: every product': 'Ohne Bedingung: jedes Produkt',

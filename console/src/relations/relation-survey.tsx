@@ -41,7 +41,9 @@ export function RelationSurveyCard({ draft }: { draft: RelationDefinition }) {
           {t('So far it relates every product to every other one. Add a condition or a match.')}
         </p>
       )}
-      {survey.data && !isEmpty && <Survey survey={survey.data} isOld={isStale || survey.isFetching} />}
+      {survey.data && !isEmpty && (
+        <Survey survey={survey.data} isTotal={draft.kind === 'total'} isOld={isStale || survey.isFetching} />
+      )}
     </Card>
   );
 }
@@ -93,7 +95,7 @@ function complete(draft: RelationDefinition): RelationDefinition {
   };
 }
 
-function Survey({ survey, isOld }: { survey: RelationSurvey; isOld: boolean }) {
+function Survey({ survey, isTotal, isOld }: { survey: RelationSurvey; isTotal: boolean; isOld: boolean }) {
   if (survey.misconfigured) {
     return (
       <div className="note warn">
@@ -102,15 +104,6 @@ function Survey({ survey, isOld }: { survey: RelationSurvey; isOld: boolean }) {
       </div>
     );
   }
-  const {
-    withResults = 0,
-    withoutResults,
-    share = 0,
-    mostReturned = [],
-    examples = [],
-    resultCounts,
-    cards = [],
-  } = survey;
   return (
     <div aria-live="polite">
       <Renewed isOld={isOld}>
@@ -126,21 +119,45 @@ function Survey({ survey, isOld }: { survey: RelationSurvey; isOld: boolean }) {
             )}
           </p>
         )}
-        <div className="stack">
-          <div className="row spread">
-            <span>
-              {rich('{share} lead to something', { share: <strong>{formatPercent(share)}</strong> })}
-            </span>
-            <span className="soft small">{describeShare(survey)}</span>
-          </div>
-          <Meter share={share} label={t('Products with results')} look={share > 0.5 ? 'good' : ''} />
-        </div>
-        {cards.length > 0 ? <RelationCards cards={cards} /> : <Examples examples={examples} />}
-        {resultCounts && <ResultCounts counts={resultCounts} />}
-        <MostReturned list={mostReturned} sources={withResults} />
-        <WithoutResults count={withoutResults?.count ?? 0} identifiers={withoutResults?.identifiers ?? []} />
+        {isTotal ? <TotalCards cards={survey.cards ?? []} /> : <Results survey={survey} />}
       </Renewed>
     </div>
+  );
+}
+
+function TotalCards({ cards }: { cards: readonly SurveyCard[] }) {
+  return (
+    <>
+      <p className="soft small">{t('With one of these alone; in a set they are added up.')}</p>
+      <RelationCards cards={cards} />
+    </>
+  );
+}
+
+function Results({ survey }: { survey: RelationSurvey }) {
+  const {
+    withResults = 0,
+    withoutResults,
+    share = 0,
+    mostReturned = [],
+    examples = [],
+    resultCounts,
+    cards = [],
+  } = survey;
+  return (
+    <>
+      <div className="stack">
+        <div className="row spread">
+          <span>{rich('{share} lead to something', { share: <strong>{formatPercent(share)}</strong> })}</span>
+          <span className="soft small">{describeShare(survey)}</span>
+        </div>
+        <Meter share={share} label={t('Products with results')} look={share > 0.5 ? 'good' : ''} />
+      </div>
+      {cards.length > 0 ? <RelationCards cards={cards} /> : <Examples examples={examples} />}
+      {resultCounts && <ResultCounts counts={resultCounts} />}
+      <MostReturned list={mostReturned} sources={withResults} />
+      <WithoutResults count={withoutResults?.count ?? 0} identifiers={withoutResults?.identifiers ?? []} />
+    </>
   );
 }
 

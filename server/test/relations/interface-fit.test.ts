@@ -321,6 +321,22 @@ test('a total relates no products, follows the ontology, and says what is wrong 
   assert.deepEqual(relations[0].asSource, { stands: false, results: [] });
   const preview = await catalog.manage('POST', '/preview', POWER);
   assert.deepEqual([preview.body.source.products, preview.body.target.products], [3, 3]);
+  const { cards } = (await catalog.manage('POST', '/preview?cards=true', POWER)).body;
+  assert.deepEqual(
+    cards.map(({ source, results }: AnyBody) => [
+      source.identifier,
+      ...results.map(({ identifier, explain }: AnyBody) => [identifier, explain.match[0].holds]),
+    ]),
+    // 1.2 × 105 + 100 is 226, 1.2 × 250 + 100 is 400; of a fan nothing is known.
+    ['PSU-450', 'PSU-650', 'PSU-X'].map((source) => [
+      source,
+      ...[
+        ['CPU', source !== 'PSU-X'],
+        ['FAN', false],
+        ['GPU', source !== 'PSU-X'],
+      ],
+    ]),
+  );
   const health = await catalog.manage('GET', `/${id}/health`);
   assert.deepEqual([health.body.source.products, health.body.target.products], [3, 3]);
   const refusals: readonly [object, RegExp][] = [

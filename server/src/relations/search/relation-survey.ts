@@ -89,7 +89,7 @@ export type Tried = Pick<RelationDefinition, 'twoWay' | 'excludeSameGroup'> & { 
 export type SurveyedRelation = Tried & { readonly build: number; readonly isListed: boolean };
 
 /** Sources that are shown with their results, and those without any, with what is nearest. */
-const CARDS = { with: 4, without: 2 } as const;
+export const CARDS = { with: 4, without: 2 } as const;
 /** Products of the other side of which the nearest is one: 20 µs each. */
 const NEAREST_AMONG = 300;
 
@@ -284,7 +284,7 @@ interface CardOrder {
 }
 
 /** Groups of a card. */
-const RESULTS = 3;
+export const RESULTS = 3;
 
 /** @returns the cards of the sources that the view has */
 function describeCards(view: RelationView, { shown, targets, ...rule }: CardOrder): SurveyCard[] {

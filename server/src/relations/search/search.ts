@@ -57,5 +57,6 @@ export {
   surveyRelation,
   type TriedCatalog,
 } from './relation-survey.ts';
+export { surveyTotal } from './total-survey.ts';
 export { tryOnColumns } from './tried-columns.ts';
 export { WorkLimit } from './work-limit.ts';

@@ -2,7 +2,6 @@ import type { Attribute } from '../../catalog/ontology/ontology.ts';
 import type { StopFlag } from '../../storage/threads/threads.ts';
 import type { CatalogRelations, MetRelateInput } from '../answers/answers.ts';
 import {
-  type BoundRule,
   bindRule,
   isIndexed,
   isListed,
@@ -31,6 +30,7 @@ import {
   type SurveyedRelation,
   type SurveyTime,
   surveyRelation,
+  surveyTotal,
   type TriedCatalog,
   toSearched,
   toSearchedRule,
@@ -105,7 +105,8 @@ export function readerOperations(catalogs: RelationCatalogs, cached: ColumnCache
         if ('problem' in result) return { output: result };
         const tried = { ...definition, bound: result.bound };
         const limit = readingLimit(time);
-        if (!isIndexed(definition)) return { output: await surveyTotal(catalog, tried.bound, limit) };
+        if (!isIndexed(definition))
+          return { output: await surveyTotal(catalog, tried.bound, { limit, hasCards }) };
         const columns = await cached.read(projectId, catalog, limit);
         const read =
           columns === undefined ? await RuleMembers.read(catalog, tried.bound, { limit }) : { columns };
@@ -120,7 +121,7 @@ export function readerOperations(catalogs: RelationCatalogs, cached: ColumnCache
         const relation = await catalog.findBuilt(id);
         if (relation === undefined) return { output: undefined };
         if (relation.definition.kind === 'total')
-          return { output: await surveyTotal(catalog, relation.bound, readingLimit(time)) };
+          return { output: await surveyTotal(catalog, relation.bound, { limit: readingLimit(time) }) };
         const known = { ...relation, isListed: isListed(relation.definition) };
         const survey = known.isListed ? surveyLinks : surveyRelation;
         return { output: await survey(catalog, known, time) };
@@ -175,21 +176,6 @@ async function surveyLinks(
 ): Promise<RelationSurvey> {
   const survey = await surveyRelation(catalog, surveyed, time);
   return { ...survey, links: await catalog.countList(surveyed.build) };
-}
-
-/** Of a total, which relates nothing: the products that it looks at. */
-async function surveyTotal(
-  catalog: InspectedCatalog,
-  bound: BoundRule,
-  limit: WorkLimit,
-): Promise<RelationSurvey> {
-  const { counts } = await RuleMembers.read(catalog, bound, { limit });
-  return {
-    ...{ source: { products: counts.source }, target: { products: counts.target } },
-    ...{ sampled: false, sampledSources: 0, withResults: 0, share: 0 },
-    withoutResults: { count: 0, identifiers: [] },
-    ...{ mostReturned: [], examples: [] },
-  };
 }
 
 /** Relation by relation: a view keeps everything it fetched. */
