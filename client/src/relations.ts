@@ -169,6 +169,10 @@ function createQuestions({ call }: Transport) {
         options,
       ),
 
+    /** Which missing values leave most verdicts of constraints unknown. */
+    missingValues: (projectId: number, options: CallOptions = {}) =>
+      call('getManagementProjectsByIdRelationsMissingValues', { path: { id: projectId } }, options),
+
     /** Why one product is a result of another, or is not. */
     explain: (
       place: { projectId: number; relationId: number },

@@ -1150,6 +1150,19 @@ export type McpMessage = {
   jsonrpc: "2.0";
 };
 
+export type MissingValues = {
+  /** by the number of verdicts */
+  items: Array<{
+    attribute: string;
+    /** products that a constraint is about, without a value that it needs */
+    products: number;
+    /** pairs whose verdict may be unknown for that */
+    verdicts: number;
+    /** constraints that need it, by id */
+    relations: Array<number>;
+  }>;
+};
+
 export type NewApiKey = {
   id: number;
   name: string;
@@ -3670,6 +3683,11 @@ export interface Operations {
     body: FitQuestion;
     answer: FitAnswer;
   };
+  /** Which missing values leave most verdicts unknown */
+  getManagementProjectsByIdRelationsMissingValues: {
+    path: { id: number; };
+    answer: MissingValues;
+  };
   /** List the relations of a project, by id */
   getManagementProjectsByIdRelations: {
     path: { id: number; };
@@ -4320,6 +4338,7 @@ export const operations = {
   postSearchRelationsResult: ['POST', '/search/relations/result'],
   getManagementProjectsByIdProductsByIdentifierRelations: ['GET', '/management/projects/{id}/products/{identifier}/relations'],
   postSearchRelationsFit: ['POST', '/search/relations/fit'],
+  getManagementProjectsByIdRelationsMissingValues: ['GET', '/management/projects/{id}/relations/missing-values'],
   getManagementProjectsByIdRelations: ['GET', '/management/projects/{id}/relations'],
   postManagementProjectsByIdRelations: ['POST', '/management/projects/{id}/relations'],
   getManagementProjectsByIdRelationsExport: ['GET', '/management/projects/{id}/relations/export'],

@@ -1718,6 +1718,8 @@ export const de: Readonly<Record<string, string>> = {
   '{percent} % of the catalog': '{percent} % des Katalogs',
   '{place}, folder {folder}': '{place}, Ordner {folder}',
   '{problems} not usable': '{problems} nicht nutzbar',
+  '{products, plural, one {# product} other {# products}}, up to {verdicts, plural, one {# verdict} other {# verdicts}}':
+    '{products, plural, one {# Produkt} other {# Produkte}}, bis zu {verdicts, plural, one {# Urteil} other {# Urteile}}',
   '{related, plural, =0 {None} other {#}} of {count, plural, one {# relation} other {# relations}} leads from {source} to {target}':
     '{related, plural, =0 {Keine} other {#}} von {count, plural, one {# Beziehung} other {# Beziehungen}} führt von {source} zu {target}',
   '{relation}, which is gone': '{relation}, gibt es nicht mehr',

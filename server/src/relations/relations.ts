@@ -182,6 +182,9 @@ export function createRelations(parts: RelationParts) {
     judgeFit: async (asked: AskedFit, signal: AbortSignal) =>
       store.judgeFit({ ...asked, ...(await parts.recallSettings(asked.projectId)) }, signal),
 
+    /** @returns attributes whose missing values leave verdicts unknown @throws search_too_long */
+    surveyMissing: store.surveyMissing,
+
     /** @throws bad_request, query_invalid before the first step; search_too_long by any */
     answer: createRelatedAnswers(parts),
   };

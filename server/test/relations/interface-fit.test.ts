@@ -442,6 +442,35 @@ test('alternatives fit totals too (§12.10 rule 13)', async () => {
   );
 });
 
+test('missing values are told by how many verdicts they leave unknown (§12.10 rule 14)', async () => {
+  const catalog = await createShop();
+  const { id } = await catalog.relate(TYRES);
+  const ask = async () => (await catalog.manage('GET', '/missing-values')).body.items;
+  const width = { attribute: 'Width', products: 1, verdicts: 1, relations: [id] };
+  assert.deepEqual(await ask(), [width]);
+  await catalog.update(
+    product('BIKE-X', 'Bicycles', { Wheel: '28 in' }),
+    product('TYRE-Y', 'Tyres', { Width: '40 mm' }),
+  );
+  // Bicycles 2, tyres 5: the clearance leaves the bicycle's 5 unknown, a width or a wheel size those of 2 bicycles.
+  const [clearance, ...others] = await ask();
+  assert.deepEqual(clearance, { attribute: 'Clearance', products: 1, verdicts: 5, relations: [id] });
+  assert.deepEqual(others, [
+    { ...width, attribute: 'Wheel', verdicts: 2 },
+    { ...width, verdicts: 2 },
+  ]);
+  const passes = { ...TYRES, match: TYRES.match.map((one) => ({ ...one, missing: 'passes' })) };
+  const isRed = { all: [under('Tyres'), { attribute: 'Colour', operator: 'equals', value: 'red' }] };
+  await catalog.manage('PUT', `/${id}`, { ...passes, target: isRed });
+  await catalog.settled();
+  assert.deepEqual(await ask(), [{ attribute: 'Colour', products: 5, verdicts: 10, relations: [id] }]);
+  const power = await createComputer({ total: { attribute: 'TDP' } });
+  assert.deepEqual((await power[0].manage('GET', '/missing-values')).body.items, [
+    { attribute: 'TDP', products: 1, verdicts: 3, relations: [power[1].id] },
+    { attribute: 'Wattage', products: 1, verdicts: 3, relations: [power[1].id] },
+  ]);
+});
+
 /** As docs/interface.md says it: members by name, no white space, without the hash. */
 function hashAgain({ receipt: { hash: _, ...receipt }, ...answer }: AnyBody): string {
   const sort = (value: AnyBody): AnyBody => {

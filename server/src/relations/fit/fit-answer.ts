@@ -99,7 +99,7 @@ function toConstraint(
 }
 
 /** Where a thread keeps what it read, and how long a question may take. */
-interface FitParts {
+export interface FitParts {
   readonly constraints: ConstraintCache;
   readonly columns: ColumnCache;
   readonly limit: WorkLimit;

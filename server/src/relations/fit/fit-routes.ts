@@ -1,14 +1,14 @@
-import { ProjectQuery } from '../../http/answers/answers.ts';
+import { ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
-import { type Routes, sendRaw, serveRaw } from '../../http/server/server.ts';
+import { type Routes, type RouteTools, sendRaw, serve, serveRaw } from '../../http/server/server.ts';
 import type { Relations } from '../relations.ts';
-import { FitAnswer, FitQuestion, readQuestion } from './fit-schemas.ts';
+import { FitAnswer, FitQuestion, MissingValues, readQuestion } from './fit-schemas.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Source: docs/interface.md §12.10. */
 export const fitRoutes =
-  ({ relations }: { readonly relations: Relations }): Routes =>
+  ({ relations, countLook }: RouteTools & { readonly relations: Relations }): Routes =>
   (server) => {
     serveRaw(server, 'POST /search/relations/fit', {
       config: { guard: 'project', access: 'read', takesProjectInBody: true },
@@ -21,5 +21,17 @@ export const fitRoutes =
           const bytes = await relations.judgeFit(readQuestion(project.id, body), signal);
           return sendRaw(reply, JSON_TYPE, Buffer.from(bytes.buffer));
         }),
+    });
+
+    serve(server, 'GET /management/projects/:id/relations/missing-values', {
+      config: { guard: 'management', access: 'manage', role: 'viewer', isPatient: true },
+      ...{ tags: ['Relations'], params: ProjectParams, answer: { 200: MissingValues } },
+      summary: 'Which missing values leave most verdicts unknown',
+      handle(request, reply) {
+        countLook(request, reply);
+        return whileCallerWaits(reply, async (signal) => ({
+          items: await relations.surveyMissing(request.project.id, signal),
+        }));
+      },
     });
   };

@@ -128,3 +128,20 @@ export const FitAnswer = Type.Object(
   { title: 'FitAnswer' },
 );
 export type FitAnswer = Static<typeof FitAnswer>;
+
+export const MissingValues = Type.Object(
+  {
+    items: Type.Array(
+      Type.Object({
+        attribute: Type.String(),
+        products: Type.Integer({
+          description: 'products that a constraint is about, without a value that it needs',
+        }),
+        verdicts: Type.Integer({ description: 'pairs whose verdict may be unknown for that' }),
+        relations: Type.Array(Type.Integer(), { description: 'constraints that need it, by id' }),
+      }),
+      { description: 'by the number of verdicts' },
+    ),
+  },
+  { title: 'MissingValues' },
+);

@@ -4,3 +4,4 @@
  */
 export { type AskedFit, answerFit, ConstraintCache, type FitCatalog, type FitInput } from './fit-answer.ts';
 export { type FitAnswer, FitQuestion, readQuestion } from './fit-schemas.ts';
+export { surveyMissing } from './missing-values.ts';

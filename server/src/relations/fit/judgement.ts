@@ -88,7 +88,7 @@ export interface Standing {
 }
 
 /** Judges by one constraint; it keeps how the products of a set stand on its sides. */
-class Judge {
+export class Judge {
   readonly constraint: Constraint;
   private readonly judgeSide: Readonly<Record<Side, (product: ProductView) => Truth>>;
   private readonly known = {

@@ -351,7 +351,7 @@ export class ColumnCache {
   }
 }
 
-async function* readPages(
+export async function* readPages(
   catalog: Pick<TriedCatalog, 'listUploads'>,
 ): AsyncGenerator<readonly StoredUpload[]> {
   let page = await catalog.listUploads(0, PAGE);

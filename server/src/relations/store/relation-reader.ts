@@ -9,7 +9,7 @@ import {
   type RelationDefinition,
   ruleOf,
 } from '../definitions/definitions.ts';
-import { answerFit, ConstraintCache, type FitCatalog, type FitInput } from '../fit/fit.ts';
+import { answerFit, ConstraintCache, type FitCatalog, type FitInput, surveyMissing } from '../fit/fit.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
 import {
   type ColumnCache,
@@ -140,6 +140,13 @@ export function readerOperations(catalogs: RelationCatalogs, cached: ColumnCache
         bytes.set(answer);
         return { output: bytes };
       });
+    },
+    surveyMissing(request: ThreadRequest<{ projectId: number }>, stop?: StopFlag) {
+      const { projectId } = request;
+      const limit = readingLimit(surveyed(request, stop));
+      return catalogs.inspect({ projectId, limit }, async (catalog) => ({
+        output: await surveyMissing(catalog, projectId, { constraints, columns: cached, limit }),
+      }));
     },
     explainRelation: ({ limitMs, ...input }: ThreadRequest<ExplainInput>, stop?: StopFlag) =>
       catalogs.inspect(

@@ -196,6 +196,9 @@ export function createThreadedRelations(
     judgeFit: (input: FitInput, signal: AbortSignal) =>
       // Alternatives are looked for among the products that previews read.
       ask(input.alternatives > 0 ? surveyors : readers, 'judgeFit', { input, signal }),
+    /** @returns attributes whose missing values leave verdicts unknown @throws search_too_long */
+    surveyMissing: (projectId: number, signal: AbortSignal) =>
+      ask(surveyors, 'surveyMissing', { input: { projectId }, signal }),
     /** @throws search_too_long */
     relate: (input: MetRelateInput, signal: AbortSignal): Promise<RelateOutput> =>
       ask(readers, 'relate', { input, signal }),

@@ -1,0 +1,117 @@
+import { viewUpload } from '../../catalog/filters/filters.ts';
+import type { UploadedProduct } from '../../catalog/products/products.ts';
+import { attributeOf, compileRule, readFrom, type Side } from '../definitions/definitions.ts';
+import { readPages } from '../search/search.ts';
+import type { FitCatalog, FitParts } from './fit-answer.ts';
+import { type Constraint, Judge, type JudgedProduct } from './judgement.ts';
+
+/** Which missing values leave verdicts unknown. Source: docs/interface.md §12.10 rule 14. */
+
+export interface MissingAttribute {
+  readonly attribute: string;
+  /** Products that a constraint is about and that have no value which it needs. */
+  readonly products: number;
+  /** Pairs whose verdict may be unknown for that, by all constraints. */
+  readonly verdicts: number;
+  /** Constraints, by id. */
+  readonly relations: readonly number[];
+}
+
+/** Between two looks at the time. */
+const CHECKED = 1_000;
+
+/** @returns what is missing, by the number of verdicts @throws search_too_long */
+export async function surveyMissing(
+  catalog: FitCatalog,
+  projectId: number,
+  { constraints: cache, columns: cached, limit }: FitParts,
+): Promise<MissingAttribute[]> {
+  const { constraints } = await cache.read(projectId, catalog);
+  const tallies = constraints.map((constraint) => new ConstraintTally(constraint));
+  const products = new Map<string, number>();
+  let seen = 0;
+  for await (const product of listJudged(catalog, await cached.read(projectId, catalog, limit))) {
+    if (seen % CHECKED === 0) limit.check();
+    seen += 1;
+    for (const name of new Set(tallies.flatMap((tally) => tally.add(product))))
+      products.set(name, (products.get(name) ?? 0) + 1);
+  }
+  return [...products]
+    .map(([attribute, count]) => ({
+      ...{ attribute, products: count },
+      verdicts: tallies.reduce((sum, tally) => sum + tally.countPairs(attribute), 0),
+      relations: tallies.flatMap((tally) => (tally.lacking.has(attribute) ? [tally.id] : [])),
+    }))
+    .sort(
+      (a, b) => b.verdicts - a.verdicts || b.products - a.products || (a.attribute < b.attribute ? -1 : 1),
+    );
+}
+
+/** One after another; of what is in memory each is a view that moves on. */
+async function* listJudged(
+  catalog: FitCatalog,
+  columns: Awaited<ReturnType<FitParts['columns']['read']>>,
+): AsyncGenerator<JudgedProduct, void> {
+  if (columns === undefined) {
+    for await (const page of readPages(catalog))
+      for (const { raw } of page) yield judgeView(viewUpload(JSON.parse(raw) as UploadedProduct));
+    return;
+  }
+  const view = columns.view();
+  for (view.place = 0; view.place < columns.count; view.place += 1) yield judgeView(view);
+}
+
+const judgeView = (view: JudgedProduct['view']): JudgedProduct => ({
+  ...{ identifier: view.identifier, groupIdentifier: '', view, read: readFrom(view) },
+});
+
+const SIDES = ['source', 'target'] as const;
+type Counts = Record<Side, number>;
+
+/** What one constraint is about, and what of that has no value which it needs. */
+class ConstraintTally {
+  readonly id: number;
+  /** By the name of the attribute. */
+  readonly lacking = new Map<string, Counts>();
+  private readonly standing: Counts = { source: 0, target: 0 };
+  private readonly judge: Judge;
+  private readonly needs: Readonly<Record<Side, ReturnType<typeof listNeeds>>>;
+
+  constructor(constraint: Constraint) {
+    this.id = constraint.relation.id;
+    this.judge = new Judge(constraint);
+    this.needs = { source: listNeeds(constraint, 'source'), target: listNeeds(constraint, 'target') };
+  }
+
+  /** @returns the names of what the product has no value of */
+  add(product: JudgedProduct): string[] {
+    const one = { product, quantity: 1 };
+    return SIDES.flatMap((side) => {
+      const standing = this.judge.stand(side, one);
+      if (standing.truth < 0) return [];
+      this.standing[side] += 1;
+      const needed = this.needs[side].filter((attribute) => product.view.valuesOf(attribute).length === 0);
+      const ofSide = this.judge.listMissing(side, standing).map(({ attribute }) => attribute);
+      const names = [...new Set([...ofSide, ...needed.map(({ name }) => name)])];
+      for (const name of names) {
+        const counts = this.lacking.get(name) ?? { source: 0, target: 0 };
+        counts[side] += 1;
+        this.lacking.set(name, counts);
+      }
+      return names;
+    });
+  }
+
+  /** Pairs of which one product at least has no value. */
+  countPairs(name: string): number {
+    const { source, target } = this.lacking.get(name) ?? { source: 0, target: 0 };
+    return source * this.standing.target + target * this.standing.source - source * target;
+  }
+}
+
+/** Where a missing value passes, it decides. */
+function listNeeds({ bound, total }: Constraint, side: Side) {
+  const matches = compileRule(bound).matches.filter(({ passes }) => !passes);
+  const isCounted = side === 'target' && total?.total?.missing === 'passes';
+  return isCounted ? [] : [...new Set(matches.map((match) => attributeOf(match, side)))];
+}
