@@ -29,6 +29,7 @@ import { postgresLookup } from './postgres/postgres-lookup.ts';
 import { postgresMillion } from './postgres/postgres-million.ts';
 import { postgresProcesses } from './postgres/postgres-processes.ts';
 import { postgresRelations } from './postgres/postgres-relations.ts';
+import { elements } from './relations/elements.ts';
 import { fit } from './relations/fit.ts';
 import { previews } from './relations/previews.ts';
 import { relations } from './relations/relations.ts';
@@ -63,6 +64,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   relations,
   previews,
   fit,
+  elements,
   pipelines,
   channels,
   search,

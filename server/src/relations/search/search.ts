@@ -38,7 +38,6 @@ export {
   explainLinked,
   explainPair,
   explainRelation,
-  judgeElements,
   type MatchExplanation,
   type PairExplanation,
   type ProductRelation,
