@@ -3,11 +3,13 @@ import { existsSync } from 'node:fs';
 import type { Config } from '../config.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
-import { dataFolderAt } from '../storage/storage.ts';
+import { createFollows } from '../storage/sqlite/sqlite.ts';
+import { dataFolderAt, isNewest, newestOf, readVersion } from '../storage/storage.ts';
 import { createThreadPool } from '../storage/threads/threads.ts';
 import {
   createStreamState,
   fillFolder,
+  OtherSchema,
   openTarget,
   STATE,
   type StreamSettings,
@@ -32,8 +34,7 @@ export async function openBackup(
 ) {
   const state = createStreamState();
   const settings: StreamSettings = { dataDir, target: { url: target, s3 }, ...options };
-  if (isStandby && !existsSync(dataFolderAt(dataDir).control))
-    await fillFolder(openTarget(settings.target), dataDir, { key: options.key, url: target });
+  if (isStandby) await followInto(settings);
   const thread = createThreadPool(entry, {
     size: 1,
     youngMib: YOUNG_MIB,
@@ -43,16 +44,20 @@ export async function openBackup(
   await run('open');
   let timer: NodeJS.Timeout | undefined;
   const read = (place: number) => state[place] ?? 0;
+  const follows = createFollows(isStandby);
+  const isStandbyNow = () => Atomics.load(follows, 0) === 1;
   const secondsSince = (at: number) => (at === 0 ? 0 : Math.max(0, Date.now() - at) / 1_000);
 
   return {
     read,
+    /** Whether another service writes the files, for all threads. */
+    follows,
     /** For the health check. */
     describe() {
-      const follows = isStandby && read(STATE.isPromoted) === 0;
-      const at = read(follows ? STATE.followedAt : STATE.sentAt);
+      const isFollowing = isStandbyNow();
+      const at = read(isFollowing ? STATE.followedAt : STATE.sentAt);
       return {
-        behindSeconds: secondsSince(follows ? at : read(STATE.behindSince)),
+        behindSeconds: secondsSince(isFollowing ? at : read(STATE.behindSince)),
         lastInstant: at === 0 ? null : new Date(at).toISOString(),
       };
     },
@@ -60,15 +65,18 @@ export async function openBackup(
     readLagSeconds: () => secondsSince(read(STATE.behindSince)),
     /** How far a standby is behind the one that writes. */
     readStandbySeconds: () => secondsSince(read(STATE.followedAt)),
-    isStandby: () => isStandby && read(STATE.isPromoted) === 0,
+    isStandby: isStandbyNow,
     /** @throws standby, superseded */
     refuseWrites(): void {
-      if (isStandby && read(STATE.isPromoted) === 0) throw new ServiceError('standby');
-      if (read(STATE.isSuperseded) === 1) throw new ServiceError('superseded');
+      if (isStandbyNow()) throw new ServiceError('standby');
+      if (read(STATE.isSuperseded) === 1 || read(STATE.isHandingOver) === 1)
+        throw new ServiceError('superseded');
     },
     listProblems(): string[] {
       if (read(STATE.isSuperseded) === 1)
         return ['another service was promoted and writes in place of this one: stop this one'];
+      if (read(STATE.isOtherSchema) === 1)
+        return ['the service that is followed has a newer schema: install its version here, too'];
       if (read(STATE.isAway) === 0) return [];
       const lag = Math.round(secondsSince(read(STATE.behindSince)));
       return [`the target of the backup cannot be reached: it is ${lag} s behind`];
@@ -81,6 +89,7 @@ export async function openBackup(
       const promoted = async () => {
         const reason = await run<string | undefined>('turn');
         if (reason !== undefined) return logger.error({ reason }, 'a promoted standby sends nothing');
+        Atomics.store(follows, 0, 0);
         await on.promoted();
       };
       const events = watchState({ read, describe, logger, target, on: { ...on, promoted } });
@@ -94,6 +103,17 @@ export async function openBackup(
       await thread.close();
     },
   };
+}
+
+/**
+ * Restores what is not there yet.
+ * @throws Error when it comes from another version: to bring its schema up would change files that only the writer changes
+ */
+async function followInto({ dataDir, target, key }: StreamSettings): Promise<void> {
+  const { control } = dataFolderAt(dataDir);
+  if (!existsSync(control)) await fillFolder(openTarget(target), dataDir, { key, url: target.url });
+  if (!isNewest(control, 'control'))
+    throw new OtherSchema('control.db', readVersion(control), newestOf('control'));
 }
 
 /** What is done when a service begins or ends to be the one that writes. */
@@ -110,6 +130,7 @@ interface Watched {
   readonly on: RoleChanges;
 }
 
+const OTHER_SCHEMA = 'this standby follows no further: the service that writes has another schema';
 const AWAY =
   'the target of the backup cannot be reached: what changes is kept on the disk and sent later, and a standby waits';
 
@@ -118,7 +139,10 @@ function watchState({ read, describe, logger, target, on }: Watched) {
   let before = { isAway: false, isSuperseded: false, isPromoted: false };
   const tellTarget = async (isAway: boolean) =>
     isAway
-      ? logger.error({ target, reason: await describe() }, AWAY)
+      ? logger.error(
+          { target, reason: await describe() },
+          read(STATE.isOtherSchema) === 1 ? OTHER_SCHEMA : AWAY,
+        )
       : logger.info({ target }, 'the target of the backup is reached again');
   return async () => {
     const is = (place: keyof typeof before) => read(STATE[place]) === 1;

@@ -58,7 +58,8 @@ export async function openOwnStorage(
     refuseNewerFiles(dataFolderAt(config.dataDir));
     const entry = threadEntry('backup-worker');
     const backup = config.backup.url === undefined ? undefined : await openBackup(config, entry, isStandby);
-    const storage = await openStorage({ ...config, keepsLog: backup !== undefined });
+    const how = backup && { keepsLog: true, follows: backup.follows };
+    const storage = await openStorage({ ...config, ...how });
     return {
       ...storage,
       ...(backup && { backup, database: guardWrites(storage.database, backup) }),

@@ -22,8 +22,7 @@ const migrationsOf = new Map<DatabaseKind | 'postgres', readonly Migration[]>();
  */
 export function migrate(database: DatabaseSync, kind: DatabaseKind): void {
   const migrations = readMigrations(kind);
-  const newest = newestOf(kind);
-  if (versionOf(database) === newest) return;
+  if (hasNewest(database, kind)) return;
   database.exec('begin immediate');
   try {
     const present = versionOf(database);
@@ -104,6 +103,9 @@ function readVersionBySqlite(path: string): number {
     throw error;
   }
 }
+
+export const hasNewest = (database: DatabaseSync, kind: DatabaseKind): boolean =>
+  versionOf(database) === newestOf(kind);
 
 function versionOf(database: DatabaseSync): number {
   return Number(database.prepare('pragma user_version').get()?.user_version ?? 0);

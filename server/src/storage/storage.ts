@@ -29,7 +29,9 @@ import type { SqlSession } from './program.ts';
 import type { Secrets } from './secrets/secrets.ts';
 import {
   CONTROL_PRAGMAS,
+  createFollows,
   createMarkMoves,
+  type Follows,
   type MarkMoves,
   openControlDatabase,
   openSqlite,
@@ -117,6 +119,8 @@ type CatalogPlace =
       readonly markMoves: MarkMoves;
       /** Whether only the continuous backup writes the logs of files back, once they are copied. */
       readonly keepsLog: boolean;
+      /** Not 0 while another service writes these files. */
+      readonly follows: Follows;
     }
   | ({ readonly kind: 'postgres' } & PostgresSettings);
 
@@ -148,9 +152,10 @@ export async function openStorage(settings: {
   readonly database: PostgresSettings | undefined;
   readonly dataDir: string;
   readonly keepsLog?: boolean;
+  readonly follows?: Follows;
 }): Promise<Storage> {
   return settings.database === undefined
-    ? openEmbeddedStorage(settings.dataDir, settings.keepsLog)
+    ? openEmbeddedStorage(settings.dataDir, settings)
     : openPostgresStorage(settings.database);
 }
 
@@ -173,7 +178,10 @@ export function openControl(settings: {
 }
 
 /** Creates the folder on first use and opens the control database with the newest schema. */
-function openEmbeddedStorage(root: string, keepsLog = false): Storage {
+function openEmbeddedStorage(
+  root: string,
+  { keepsLog = false, follows = createFollows() }: { keepsLog?: boolean; follows?: Follows },
+): Storage {
   const folder = dataFolderAt(root);
   for (const path of [folder.root, folder.catalogs, folder.payloads]) makeDataFolder(path);
   {
@@ -188,7 +196,7 @@ function openEmbeddedStorage(root: string, keepsLog = false): Storage {
       catalogs: folder.catalogs,
       payloads: folder.payloads,
       markMoves: createMarkMoves(),
-      keepsLog,
+      ...{ keepsLog, follows },
     },
     database,
     payloads: createPayloadFiles(folder.payloads),

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { dataFolderAt, newestOf } from '../../src/storage/storage.ts';
+import { BackupStream, createStreamState } from '../../src/transfer/timeline/timeline.ts';
 import { createProject } from '../support/catalogs/catalog-caller.ts';
 import { createRandom } from '../support/catalogs/catalog-model.ts';
 import { S3_KEYS, S3_REGION, startS3Server } from '../support/outbound/s3-server.ts';
@@ -91,6 +94,22 @@ class Writer {
         if (error instanceof assert.AssertionError) throw error;
         return;
       }
+    }
+  }
+
+  /** Until it writes no more. Everything before was accepted. */
+  async writeUntilSuperseded(service: ServiceProcess): Promise<void> {
+    for (;;) {
+      const name = String(this.sent + 1);
+      const products = [
+        { identifier: `P${(this.sent + 1) % 40}`, name },
+        { identifier: 'last', name },
+      ];
+      const path = `/products?projectId=${this.projectId}`;
+      const { status, body, text } = await service.call('POST', path, { body: { products } });
+      if (body.reason === 'superseded') return;
+      assert.equal(status, 200, text);
+      this.sent += 1;
     }
   }
 
@@ -206,9 +225,13 @@ test('a standby answers reads and refuses writes; promoted it takes them, and th
   assert.ok(ready.backup.behindSeconds < LAG_MS / 1_000, JSON.stringify(ready));
 
   const begun = performance.now();
+  const writing = writer.writeUntilSuperseded(former);
   const promoted = await runRelataWith({}, other.dataDir, 'promote', '--data-dir', other.dataDir);
   assert.equal(promoted.code, 0, promoted.said);
+  await writing;
+  const { sent: accepted } = writer;
   await changeUntil(standby, writer.projectId, undefined);
+  assert.equal(await writer.check(standby), accepted, 'what the former one accepted to its end is there');
   t.diagnostic(`promoted within ${Math.round(performance.now() - begun)} ms`);
   await changeUntil(former, writer.projectId, 'superseded');
   assert.ok((await lookUp(former)) > 0, 'the former one answers reads');
@@ -228,6 +251,72 @@ test('a standby answers reads and refuses writes; promoted it takes them, and th
   assert.equal(await writer.check(service), sent);
   assert.equal(await service.stop(), 0);
 });
+
+test('a writer that is asked to hand over takes changes again when nobody takes its place', async (t) => {
+  const place = await createPlace(t);
+  const service = await startProcess(place.store, place.settings);
+  const writer = new Writer(await createProject(service));
+  await writer.write(service);
+  await waitUntilSent(service);
+  await mkdir(join(place.target, 'handovers'));
+  await writeFile(join(place.target, 'handovers', '000001'), 'somebody');
+  await writer.writeUntilSuperseded(service);
+  await changeUntil(service, writer.projectId, undefined);
+  await writer.write(service);
+  assert.equal(await service.stop(), 0);
+  await loseDirectory(place);
+  await bringBack(place);
+  const back = await startProcess(place.store, place.settings);
+  const { sent } = writer;
+  assert.equal(await writer.check(back), sent);
+  assert.equal(await back.stop(), 0);
+});
+
+test('a standby of another version of the schema refuses, and says which it has', async (t) => {
+  const place = await createPlace(t);
+  const former = await startProcess(place.store, place.settings);
+  const writer = new Writer(await createProject(former));
+  await writer.write(former);
+  await waitUntilSent(former);
+  const other = embeddedStoreAt(`${place.store.dataDir}-standby`);
+  t.after(other.remove);
+  const standby = await startProgram({ store: other, standby: place.url });
+  assert.equal(await former.stop(), 0);
+
+  await sendVersion(place, newestOf('control') + 1);
+  const problemsOf = async () => (await standby.call('GET', '/health/ready')).body.problems ?? [];
+  while (!/newer schema/.test((await problemsOf()).join())) await delay(50);
+  const path = `/product-service/products-by-sku?projectId=${writer.projectId}&identifiers=last`;
+  assert.equal((await standby.call('GET', path)).status, 200, 'it answers with what it has');
+  assert.equal(await standby.stop(), 0);
+  assert.match(standby.log(), /control\.db comes from a service with schema \d+, and this program knows \d+/);
+
+  const empty = { ...place, store: embeddedStoreAt(`${place.store.dataDir}-empty`) };
+  t.after(empty.store.remove);
+  const newer = await relata(empty, 'serve', '--standby', place.url);
+  assert.equal(newer.code, 1);
+  assert.match(newer.said, /comes from a service with schema \d+, .*: run the same version here as there/);
+  await sendVersion(place, newestOf('control') - 1);
+  const older = await relata(empty, 'serve', '--standby', place.url);
+  assert.equal(older.code, 1);
+  assert.match(older.said, /comes from a service with schema \d+, .*: run the same version here as there/);
+});
+
+/** As a service of another version would do. */
+async function sendVersion({ store, url }: Place, version: number): Promise<void> {
+  const { control } = dataFolderAt(store.dataDir);
+  {
+    using database = new DatabaseSync(control);
+    database.exec(`pragma user_version = ${version}`);
+  }
+  const settings = { key: undefined, keepSecondsHours: 24, keepHoursDays: 30, backlogBytes: 2 ** 30 };
+  const stream = new BackupStream(
+    { dataDir: store.dataDir, target: { url, s3: undefined }, ...settings },
+    createStreamState(),
+  );
+  assert.equal(await stream.start(), undefined);
+  await stream.stop();
+}
 
 test('an earlier instant comes back; a changed byte is found, and said by a restore', async (t) => {
   const place = await createPlace(t, { RELATA_BACKUP_KEY: KEY });

@@ -21,7 +21,7 @@ import {
 import { ServiceError } from '../../kernel/errors.ts';
 import { dataFolderAt } from '../data-folder.ts';
 import type { ControlSchema, Database } from '../database.ts';
-import { migrate } from '../migrate.ts';
+import { hasNewest, migrate } from '../migrate.ts';
 import { type Program, type ProgramSession, performNow, renderFor, type Sql } from '../program.ts';
 import { isBusy, isDamaged, isReadOnly, translateSqliteError } from '../sqlite-errors.ts';
 import { createThreadPool, type ThreadPool } from '../threads/threads.ts';
@@ -199,16 +199,26 @@ export interface CatalogFiles {
   remove(projectId: number): void;
 }
 
+/** Whether another service writes the files, which may change while the service runs. */
+export type Follows = Int32Array<SharedArrayBuffer>;
+
+export const createFollows = (isFollowing = false): Follows =>
+  new Int32Array(new SharedArrayBuffer(4)).fill(Number(isFollowing));
+
 /** Open files per thread: enough for a busy installation, few enough for memory and file handles. */
 const OPEN_CATALOGS = 64;
 
 /**
  * The catalog files of one thread; the least recently used one is closed when there are too many.
- * @param how  `keepsLog`: another thread copies the logs, and writes them back then
+ * @param how  `keepsLog`: another thread copies the logs, and writes them back then; `follows`: nothing is written here
  */
 export function createCatalogFiles(
   folder: string,
-  { markMoves = createMarkMoves(), keepsLog = false }: { markMoves?: MarkMoves; keepsLog?: boolean } = {},
+  {
+    markMoves = createMarkMoves(),
+    keepsLog = false,
+    follows = createFollows(),
+  }: { markMoves?: MarkMoves; keepsLog?: boolean; follows?: Follows } = {},
 ): CatalogFiles {
   const marks = new DamageMarks(folder, markMoves);
   const files = new Map<number, CatalogFile>();
@@ -220,17 +230,25 @@ export function createCatalogFiles(
     files.delete(projectId);
   }
 
+  function openNew(projectId: number): CatalogFile {
+    const isFollowing = Atomics.load(follows, 0) === 1;
+    const path = isFollowing && !isReady(pathOf(projectId)) ? ':memory:' : pathOf(projectId);
+    const file = new CatalogFile(path, control.readFor(projectId), projectId);
+    // The next time it may have come.
+    file.isReadOnly = path === ':memory:';
+    if (keepsLog) file.database.exec(KEEP_LOG);
+    return file;
+  }
+
   return {
     pathOf,
     close,
     open(projectId) {
       marks.refuse(projectId);
       if (files.get(projectId)?.isReadOnly) close(projectId);
-      const known = files.get(projectId);
+      const file = files.get(projectId) ?? openNew(projectId);
       files.delete(projectId);
-      const file = known ?? new CatalogFile(pathOf(projectId), control.readFor(projectId), projectId);
       files.set(projectId, file);
-      if (known === undefined && keepsLog) file.database.exec(KEEP_LOG);
       const oldest = files.keys().next().value;
       if (files.size > OPEN_CATALOGS && oldest !== undefined) close(oldest);
       return file;
@@ -245,6 +263,17 @@ export function createCatalogFiles(
       marks.remove(projectId);
     },
   };
+}
+
+/**
+ * Whether the one that writes has made a file: another one takes nothing but that.
+ * @throws not_ready while that one has not brought it to the newest schema
+ */
+function isReady(path: string): boolean {
+  if (!existsSync(path)) return false;
+  using file = new DatabaseSync(path, { readOnly: true });
+  if (!hasNewest(file, 'catalog')) throw new ServiceError('not_ready');
+  return true;
 }
 
 /** Reads the control database beside the folder of catalogs, as last committed; opened at the first read. */

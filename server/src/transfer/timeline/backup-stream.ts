@@ -1,10 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { closeUnused } from '../../storage/sqlite/sqlite.ts';
+import { dataFolderAt } from '../../storage/storage.ts';
 import {
+  HANDOVER_MS,
   type HeldLease,
+  handoverOf,
   LEASE_MS,
   listLeases,
   RENEW_MS,
@@ -15,7 +19,8 @@ import {
 import { packObject } from './objects.ts';
 import { keepHouse } from './retention.ts';
 import { nameOf, readSpan, spansOf } from './spans.ts';
-import { type BackupTarget, openTarget, type TargetSettings, writeSmall } from './target.ts';
+import { type BackupTarget, openTarget, readSmall, type TargetSettings, writeSmall } from './target.ts';
+import { connect } from './watched-file.ts';
 import { type Cut, type SentFiles, WatchedFolder } from './watched-folder.ts';
 
 export interface StreamSettings {
@@ -49,6 +54,10 @@ export const STATE = {
   followedAt: 9,
   /** Of a standby: whether it is the one that writes now. */
   isPromoted: 10,
+  /** Whether changes are refused while another service takes over. */
+  isHandingOver: 11,
+  /** Of a standby: whether it stopped because the one that writes has another schema. */
+  isOtherSchema: 12,
 } as const;
 
 export type StreamState = Float64Array<SharedArrayBuffer>;
@@ -116,6 +125,8 @@ export class BackupStream {
   private savedAt = 0;
   private house: Promise<void> | undefined;
   private housedAt = 0;
+  /** Keeps others from changing the control database: what is accepted is in it. */
+  private handover: { readonly lock: DatabaseSync; readonly until: number } | undefined;
   private readonly stopped = new AbortController();
   private working: Promise<void> | undefined;
   lastError = '';
@@ -148,6 +159,7 @@ export class BackupStream {
     await this.house;
     if (this.lease !== undefined && this.state[STATE.isSuperseded] === 0)
       await this.attempt(() => this.sendChanges());
+    this.handover?.lock.close();
     for (const database of this.folder.databases) database.release();
     closeUnused();
     this.save(0);
@@ -258,9 +270,41 @@ export class BackupStream {
     if (next !== undefined)
       throw new NotTheWriter('Another service was promoted and writes to the target of the backup now');
     this.checkedAt = now;
-    if (now - this.renewedAt < RENEW_MS) return;
-    await renewLease(target, { ...lease, renewedAt: Date.now() });
-    this.renewedAt = now;
+    const isAsked = (await readSmall(target, handoverOf(lease.epoch))) !== undefined;
+    if (isAsked || this.handover !== undefined) await this.handOver(lease);
+    else if (now - this.renewedAt >= RENEW_MS) await this.renew(lease);
+  }
+
+  private async renew(lease: HeldLease): Promise<void> {
+    await renewLease(this.target, { ...lease, renewedAt: Date.now() });
+    this.renewedAt = performance.now();
+  }
+
+  /** Refuses changes, also of requests that are under way, sends what there is, and says so; until somebody has the lease. */
+  private async handOver(lease: HeldLease): Promise<void> {
+    this.handover ??= { lock: this.lockChanges(), until: performance.now() + HANDOVER_MS };
+    this.state[STATE.isHandingOver] = 1;
+    if (performance.now() < this.handover.until) {
+      await this.sendChanges();
+      return this.renew({ ...lease, handedOver: this.seq });
+    }
+    await this.target.remove(handoverOf(lease.epoch));
+    await this.renew(lease);
+    this.handover.lock.close();
+    this.handover = undefined;
+    this.state[STATE.isHandingOver] = 0;
+  }
+
+  private lockChanges(): DatabaseSync {
+    const lock = connect(dataFolderAt(this.settings.dataDir).control, 1_000);
+    if (lock === undefined) throw new Error('there is no control.db any more');
+    try {
+      lock.exec('begin immediate');
+      return lock;
+    } catch (error) {
+      lock.close();
+      throw error;
+    }
   }
 
   private async sendChanges(): Promise<boolean> {

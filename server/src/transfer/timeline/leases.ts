@@ -10,7 +10,17 @@ export const RENEW_MS = 2_000;
 export interface HeldLease extends Lease {
   /** When its holder last said that it is there: a service without changes writes nothing else. */
   readonly renewedAt: number;
+  /** Of its last segment: it takes no changes until the next epoch begins, or `HANDOVER_MS` have passed. */
+  readonly handedOver?: number;
 }
+
+/** The holder hands over for whoever asks, and takes changes again when nobody took the lease for so long. */
+export const HANDOVER_MS = 12_000;
+/** Whoever asks a holder that is there waits so long for it to send what it has. */
+export const PATIENCE_MS = 8_000;
+
+/** Where the holder of an epoch is asked to hand over. */
+export const handoverOf = (epoch: number) => `handovers/${String(epoch).padStart(6, '0')}`;
 
 const nameOf = (epoch: number) => `leases/${String(epoch).padStart(6, '0')}`;
 

@@ -1,22 +1,13 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  ftruncateSync,
-  openSync,
-  readdirSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
-import { join, resolve } from 'node:path';
-import { dataFolderAt, lockDataFolder, makeFolders, syncFolder } from '../../storage/storage.ts';
+import { existsSync, readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { dataFolderAt, lockDataFolder, syncFolder } from '../../storage/storage.ts';
 import { makeHolder, writeLocalState } from './backup-stream.ts';
+import { FollowedFiles, listSent } from './followed-files.ts';
 import { listLeases } from './leases.ts';
-import type { Entry, EntryHead } from './objects.ts';
+import type { Entry } from './objects.ts';
 import { listSpans, readObject } from './retention.ts';
 import { listPoints, type Plan, planRestore, type Span } from './spans.ts';
 import { type BackupTarget, readSmall } from './target.ts';
-import { stampOf } from './watched-file.ts';
 
 export interface Restored {
   readonly at: number;
@@ -77,21 +68,19 @@ export async function fillFolder(
 ): Promise<Restored> {
   const plan = await findPlan(target, at);
   const { catalogs, payloads } = dataFolderAt(root);
-  const files = new FileSet(root);
+  const files = new FollowedFiles(root);
   try {
-    for (const path of [catalogs, payloads]) makeFolders(path);
     for (const span of plan.spans)
       for await (const entry of readSpanObject(target, span, key)) files.apply(entry);
-    const count = files.close().length;
+    const count = files.publish();
     for (const path of [catalogs, payloads, root]) await syncFolder(path);
     writeLocalState(root, {
       ...{ holder: makeHolder(), epoch: plan.epoch, seq: plan.to, at: plan.at },
-      ...{ files: files.describe(), url },
+      ...{ files: listSent(root), url },
     });
     return { at: plan.at, files: count, lostAt: plan.lostAt };
-  } catch (error) {
-    files.drop();
-    throw error;
+  } finally {
+    files.close();
   }
 }
 
@@ -111,88 +100,3 @@ export async function* readSpanObject(
 
 /** Files of the directory that a span may name: never a path of somebody else's. */
 const FILES = /^(?:control\.db|catalogs\/\d+\.db|payloads\/[\w.-]+|secret-keys)$/;
-
-/** More are closed and opened again. */
-const OPEN_FILES = 256;
-
-/** Writes what spans say, with nobody reading. */
-export class FileSet {
-  private readonly root: string;
-  private readonly suffix: string;
-  private readonly open = new Map<string, number>();
-  private readonly names = new Set<string>();
-
-  /** @param suffix  of the names that the files have until they are whole */
-  constructor(root: string, suffix = '') {
-    this.root = root;
-    this.suffix = suffix;
-  }
-
-  apply({ head, bytes }: Entry): void {
-    if (head.kind === 'begin' || head.kind === 'gone') this.remove(head.file);
-    else if (head.kind === 'pages') this.writePages(head, bytes);
-    else if (head.kind === 'end') ftruncateSync(this.descriptor(head.file), head.pageCount * head.pageSize);
-    else {
-      if (head.at === 0) ftruncateSync(this.descriptor(head.file), 0);
-      writeSync(this.descriptor(head.file), bytes, 0, bytes.length, head.at);
-    }
-  }
-
-  private writePages(
-    { file, pageSize, pages }: Extract<EntryHead, { kind: 'pages' }>,
-    bytes: Uint8Array,
-  ): void {
-    const target = this.descriptor(file);
-    for (let from = 0, to = 0; from < pages.length; from = to) {
-      const first = pages[from] as number;
-      for (to = from + 1; pages[to] === first + to - from; ) to += 1;
-      writeSync(target, bytes, from * pageSize, (to - from) * pageSize, (first - 1) * pageSize);
-    }
-  }
-
-  private descriptor(name: string): number {
-    const known = this.open.get(name);
-    if (known !== undefined) return known;
-    const [oldest] = this.open.keys();
-    if (this.open.size >= OPEN_FILES && oldest !== undefined) this.closeOne(oldest);
-    const file = openSync(join(this.root, name + this.suffix), this.names.has(name) ? 'r+' : 'w', 0o600);
-    this.open.set(name, file);
-    this.names.add(name);
-    return file;
-  }
-
-  private closeOne(name: string): void {
-    const file = this.open.get(name);
-    if (file === undefined) return;
-    fsyncSync(file);
-    closeSync(file);
-    this.open.delete(name);
-  }
-
-  private remove(name: string): void {
-    this.closeOne(name);
-    this.names.delete(name);
-    rmSync(join(this.root, name + this.suffix), { force: true });
-  }
-
-  /** @returns the files that are there */
-  close(): string[] {
-    for (const name of [...this.open.keys()]) this.closeOne(name);
-    return [...this.names];
-  }
-
-  drop(): void {
-    for (const name of [...this.names]) this.remove(name);
-  }
-
-  /** @returns what is in the target of each: all of it */
-  describe() {
-    const [databases, others]: [[string, { main: string }][], [string, string][]] = [[], []];
-    for (const name of this.names) {
-      const path = join(this.root, name);
-      if (name.endsWith('.db')) databases.push([name, { main: stampOf(path) }]);
-      else others.push([name, '']);
-    }
-    return { databases: Object.fromEntries(databases), others: Object.fromEntries(others) };
-  }
-}

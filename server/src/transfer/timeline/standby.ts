@@ -1,10 +1,6 @@
-import { randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
-import { findWalEnd, WalAppender } from '../../storage/sqlite/sqlite.ts';
-import { dataFolderAt } from '../../storage/storage.ts';
 import {
   type LocalState,
   readLocalState,
@@ -13,18 +9,22 @@ import {
   type StreamState,
   writeLocalState,
 } from './backup-stream.ts';
-import { type HeldLease, listLeases, readLease, takeLease } from './leases.ts';
-import type { Entry, EntryHead } from './objects.ts';
-import { FileSet, readSpanObject } from './restore-timeline.ts';
+import { FollowedFiles, listSent, OtherSchema } from './followed-files.ts';
+import {
+  type HeldLease,
+  handoverOf,
+  LEASE_MS,
+  listLeases,
+  PATIENCE_MS,
+  readLease,
+  takeLease,
+} from './leases.ts';
+import { readSpanObject } from './restore-timeline.ts';
 import { listSpans } from './retention.ts';
 import { findPath, hourOf, readSpan, type Span, spansOf } from './spans.ts';
-import { type BackupTarget, openTarget } from './target.ts';
-import { connect, stampOf } from './watched-file.ts';
-import type { SentFiles } from './watched-folder.ts';
+import { type BackupTarget, openTarget, writeSmall } from './target.ts';
 
 const POLL_MS = 200;
-/** A log of 64 MiB is written back, as that of a writer. */
-const CHECKPOINT_BYTES = 64 * 1024 * 1024;
 
 /** Where `relata promote` says what it wants of the standby that runs. */
 export const promoteRequestAt = (dataDir: string) => join(dataDir, 'backup-state.json.promote');
@@ -42,6 +42,9 @@ export class Standby {
   private readonly stopped = new AbortController();
   private local: LocalState;
   private leases: HeldLease[] = [];
+  /** When the holder of the lease last said something new, and when it was asked to hand over, by this machine's clock. */
+  private heardAt = performance.now();
+  private askedAt: number | undefined;
   private working: Promise<void> | undefined;
   lastError = '';
 
@@ -74,7 +77,9 @@ export class Standby {
         await this.follow();
         if (existsSync(promoteRequestAt(this.settings.dataDir))) await this.promote();
         this.state[STATE.isAway] = 0;
+        this.state[STATE.isOtherSchema] = 0;
       } catch (error) {
+        this.state[STATE.isOtherSchema] = Number(error instanceof OtherSchema);
         this.lastError = (error as Error).message;
         this.state[STATE.failures] = (this.state[STATE.failures] ?? 0) + 1;
         this.state[STATE.isAway] = 1;
@@ -88,9 +93,8 @@ export class Standby {
     await this.readLeases();
     const line = spansOf(await this.listNews(), this.leases, this.leases.at(-1)?.epoch ?? 0);
     for (const span of findPath(line, { from: this.local.seq })) {
-      this.files.begin();
       for await (const entry of readSpanObject(target, span, settings.key)) this.files.apply(entry);
-      this.files.end();
+      this.files.publish();
       this.save({ seq: span.to, at: span.at, epoch: span.epoch });
     }
     // A service without changes says that it is there.
@@ -108,6 +112,7 @@ export class Standby {
       ];
       if (now !== undefined) this.leases.splice(-1, 1, now);
       if (next !== undefined) this.leases.push(next);
+      if (next !== undefined || now?.renewedAt !== last.renewedAt) this.heardAt = performance.now();
     }
   }
 
@@ -121,104 +126,35 @@ export class Standby {
     return names.flatMap((name) => readSpan(name) ?? []).filter((span) => span.to > this.local.seq);
   }
 
-  /** Whoever wrote before sees the next epoch within a second or two, and takes no changes any more. */
+  /** Whoever writes is asked for what it has; it takes no changes from then on. One that is gone is not waited for. */
   private async promote(): Promise<void> {
     const { target, settings, state } = this;
     const { holder, seq } = this.local;
-    const epoch = (this.leases.at(-1)?.epoch ?? 0) + 1;
+    const last = this.leases.at(-1);
+    const epoch = (last?.epoch ?? 0) + 1;
+    if (last !== undefined && !(await this.hasAll(last))) return;
     const now = Date.now();
     if (!(await takeLease(target, { epoch, holder, from: seq, at: now, renewedAt: now }))) return;
     this.files.close();
     this.save({ epoch, files: listSent(settings.dataDir) });
     rmSync(promoteRequestAt(settings.dataDir));
     state[STATE.isPromoted] = 1;
+    await target.remove(handoverOf(epoch - 1));
+  }
+
+  /** @returns whether there is nothing more to come of the holder of a lease */
+  private async hasAll({ epoch, handedOver = Number.POSITIVE_INFINITY }: HeldLease): Promise<boolean> {
+    const now = performance.now();
+    if (this.askedAt === undefined) {
+      await writeSmall(this.target, handoverOf(epoch), { text: this.local.holder });
+      this.askedAt = now;
+    }
+    const isGone = now - this.heardAt > LEASE_MS;
+    return isGone || this.local.seq >= handedOver || now - this.askedAt > PATIENCE_MS;
   }
 
   private save(change: Partial<LocalState>): void {
     this.local = { ...this.local, files: { databases: {}, others: {} }, ...change };
     writeLocalState(this.settings.dataDir, this.local);
-  }
-}
-
-/** @returns all files as they are: they came from the target */
-function listSent(dataDir: string): SentFiles {
-  const folder = dataFolderAt(dataDir);
-  const catalogs = readdirSync(folder.catalogs).filter((name) => /^\d+\.db$/.test(name));
-  const databases = ['control.db', ...catalogs.map((name) => `catalogs/${name}`)].map((name) => {
-    const path = join(dataDir, name);
-    const log = findWalEnd(path);
-    return [name, log !== undefined && log.frame > 0 ? { log } : { main: stampOf(path) }] as const;
-  });
-  const others = readdirSync(folder.payloads).map((name) => [`payloads/${name}`, ''] as const);
-  return { databases: Object.fromEntries(databases), others: Object.fromEntries(others) };
-}
-
-/** Files that others read while they change. */
-class FollowedFiles {
-  private readonly root: string;
-  private readonly connections = new Map<string, DatabaseSync>();
-  private readonly appenders = new Map<string, WalAppender>();
-  /** Files that are not there yet, and those that are no databases: nobody reads them before they are whole. */
-  private arriving: FileSet;
-
-  constructor(root: string) {
-    this.root = root;
-    this.arriving = new FileSet(root);
-  }
-
-  begin(): void {
-    this.arriving = new FileSet(this.root, '-arriving');
-  }
-
-  apply(entry: Entry): void {
-    const { head } = entry;
-    if (head.kind === 'gone') this.remove(head.file);
-    else if (!head.file.endsWith('.db') || !existsSync(join(this.root, head.file)))
-      this.arriving.apply(entry);
-    else if (head.kind === 'pages') this.append(head, entry.bytes);
-    else if (head.kind === 'end') this.commit(head);
-  }
-
-  /** Makes new files seen, and old logs short. */
-  end(): void {
-    for (const name of this.arriving.close()) {
-      const path = join(this.root, name);
-      renameSync(`${path}-arriving`, path);
-    }
-    for (const [name, connection] of this.connections) {
-      const end = findWalEnd(join(this.root, name));
-      if (end !== undefined && end.frame * end.pageSize > CHECKPOINT_BYTES)
-        connection.exec('pragma wal_checkpoint(truncate)');
-    }
-  }
-
-  private append({ file, pageSize, pages }: Extract<EntryHead, { kind: 'pages' }>, bytes: Uint8Array): void {
-    const path = join(this.root, file);
-    const connection = this.connections.get(file) ?? connect(path, 1_000);
-    if (connection !== undefined) this.connections.set(file, connection);
-    const appender = this.appenders.get(file) ?? new WalAppender(path, pageSize, randomBytes(8));
-    this.appenders.set(file, appender);
-    for (const [at, page] of pages.entries())
-      appender.add(page, Buffer.from(bytes.subarray(at * pageSize, (at + 1) * pageSize)));
-  }
-
-  private commit({ file, pageCount }: Extract<EntryHead, { kind: 'end' }>): void {
-    const appender = this.appenders.get(file);
-    if (appender === undefined) return;
-    appender.commit(pageCount);
-    appender.close();
-    this.appenders.delete(file);
-    this.connections.get(file)?.prepare('select 1 from sqlite_schema').get();
-  }
-
-  private remove(name: string): void {
-    this.connections.get(name)?.close();
-    this.connections.delete(name);
-    for (const suffix of ['', '-wal', '-shm']) rmSync(join(this.root, `${name}${suffix}`), { force: true });
-  }
-
-  close(): void {
-    for (const connection of this.connections.values()) connection.close();
-    this.connections.clear();
   }
 }

@@ -9,6 +9,7 @@ export {
   type StreamSettings,
   type StreamState,
 } from './backup-stream.ts';
+export { OtherSchema } from './followed-files.ts';
 export { type BackupListing, type CheckedTimeline, listBackups, verifyTimeline } from './listing.ts';
 export { promote } from './promote.ts';
 export { fillFolder, restoreTimeline } from './restore-timeline.ts';

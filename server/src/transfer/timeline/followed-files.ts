@@ -1,0 +1,186 @@
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { findWalEnd, WalAppender } from '../../storage/sqlite/sqlite.ts';
+import { dataFolderAt, makeFolders, newestOf } from '../../storage/storage.ts';
+import type { Entry, EntryHead } from './objects.ts';
+import { connect, stampOf } from './watched-file.ts';
+import type { SentFiles } from './watched-folder.ts';
+
+/** The writer has another version of the schema: what reads here knows its own alone. */
+export class OtherSchema extends Error {
+  override readonly name = 'OtherSchema';
+
+  constructor(file: string, present: number, known: number) {
+    super(
+      `${file} comes from a service with schema ${present}, and this program knows ${known}: run the same version here as there`,
+    );
+  }
+}
+
+type Pages = Extract<EntryHead, { kind: 'pages' }>;
+
+/** More are closed and opened again. */
+const OPEN_FILES = 256;
+/** A log of 64 MiB is written back, as that of a writer. */
+const CHECKPOINT_BYTES = 64 * 1024 * 1024;
+/** Where a database has `user_version`, 4 bytes big-endian (sqlite.org/fileformat2.html, "The Database Header"). */
+const USER_VERSION_AT = 60;
+
+/**
+ * The files of a data directory as spans say. Those that are there may be read meanwhile: what comes is appended to their logs as a
+ * transaction. Others have another name until they are whole: new ones, those that are no databases, and all of a restore.
+ */
+export class FollowedFiles {
+  private readonly root: string;
+  private readonly connections = new Map<string, DatabaseSync>();
+  private readonly appenders = new Map<string, WalAppender>();
+  /** By name, the descriptor; undefined: closed for now. */
+  private readonly arriving = new Map<string, number | undefined>();
+
+  constructor(root: string) {
+    this.root = root;
+    const { catalogs, payloads } = dataFolderAt(root);
+    for (const path of [catalogs, payloads]) makeFolders(path);
+  }
+
+  /** @throws OtherSchema before anything of it is seen */
+  apply(entry: Entry): void {
+    const { head, bytes } = entry;
+    if (head.kind === 'pages') refuseNewer(head, bytes);
+    if (head.kind === 'gone') this.remove(head.file);
+    else if (!head.file.endsWith('.db') || !existsSync(join(this.root, head.file))) this.arrive(entry);
+    else if (head.kind === 'pages') this.append(head, bytes);
+    else if (head.kind === 'end') this.commit(head);
+  }
+
+  /** Makes new files seen, and old logs short. @returns how many files came */
+  publish(): number {
+    const names = [...this.arriving.keys()];
+    for (const name of names) this.closeOne(name);
+    // The control database last: without it nothing looks like data.
+    for (const name of names.sort((one, other) => Number(one === CONTROL) - Number(other === CONTROL)))
+      renameSync(this.arrivingPath(name), join(this.root, name));
+    this.arriving.clear();
+    for (const [name, connection] of this.connections) {
+      const end = findWalEnd(join(this.root, name));
+      if (end !== undefined && end.frame * end.pageSize > CHECKPOINT_BYTES)
+        connection.exec('pragma wal_checkpoint(truncate)');
+    }
+    return names.length;
+  }
+
+  /** What has not arrived whole is removed. */
+  close(): void {
+    for (const name of [...this.arriving.keys()]) this.drop(name);
+    for (const connection of this.connections.values()) connection.close();
+    this.connections.clear();
+  }
+
+  private arrivingPath = (name: string) => join(this.root, `${name}-arriving`);
+
+  private arrive({ head, bytes }: Entry): void {
+    if (head.kind === 'begin') this.drop(head.file);
+    else if (head.kind === 'pages') writePages(this.descriptor(head.file), head, bytes);
+    else if (head.kind === 'end') ftruncateSync(this.descriptor(head.file), head.pageCount * head.pageSize);
+    else if (head.kind === 'bytes') {
+      if (head.at === 0) ftruncateSync(this.descriptor(head.file), 0);
+      writeSync(this.descriptor(head.file), bytes, 0, bytes.length, head.at);
+    }
+  }
+
+  private descriptor(name: string): number {
+    const known = this.arriving.get(name);
+    if (known !== undefined) return known;
+    const open = [...this.arriving].flatMap(([one, file]) => (file === undefined ? [] : [one]));
+    if (open.length >= OPEN_FILES) for (const one of open) this.closeOne(one);
+    const file = openSync(this.arrivingPath(name), this.arriving.has(name) ? 'r+' : 'w', 0o600);
+    this.arriving.set(name, file);
+    return file;
+  }
+
+  private closeOne(name: string): void {
+    const file = this.arriving.get(name);
+    if (file === undefined) return;
+    fsyncSync(file);
+    closeSync(file);
+    this.arriving.set(name, undefined);
+  }
+
+  private drop(name: string): void {
+    this.closeOne(name);
+    this.arriving.delete(name);
+    rmSync(this.arrivingPath(name), { force: true });
+  }
+
+  private append({ file, pageSize, pages }: Pages, bytes: Uint8Array): void {
+    // A task is seen as ended with what it did.
+    if (file === CONTROL && this.arriving.size > 0) this.publish();
+    const path = join(this.root, file);
+    const connection = this.connections.get(file) ?? connect(path, 1_000);
+    if (connection !== undefined) this.connections.set(file, connection);
+    const appender = this.appenders.get(file) ?? new WalAppender(path, pageSize, randomBytes(8));
+    this.appenders.set(file, appender);
+    for (const [at, page] of pages.entries())
+      appender.add(page, Buffer.from(bytes.subarray(at * pageSize, (at + 1) * pageSize)));
+  }
+
+  private commit({ file, pageCount }: Extract<EntryHead, { kind: 'end' }>): void {
+    const appender = this.appenders.get(file);
+    if (appender === undefined) return;
+    appender.commit(pageCount);
+    appender.close();
+    this.appenders.delete(file);
+    this.connections.get(file)?.prepare('select 1 from sqlite_schema').get();
+  }
+
+  private remove(name: string): void {
+    this.drop(name);
+    this.connections.get(name)?.close();
+    this.connections.delete(name);
+    for (const suffix of ['', '-wal', '-shm']) rmSync(join(this.root, `${name}${suffix}`), { force: true });
+  }
+}
+
+const CONTROL = 'control.db';
+
+/** The first page has the version, and a migration changes it. */
+function refuseNewer({ file, pages, pageSize }: Pages, bytes: Uint8Array): void {
+  const at = pages.indexOf(1);
+  if (at < 0) return;
+  const present = Buffer.from(bytes.buffer, bytes.byteOffset).readInt32BE(at * pageSize + USER_VERSION_AT);
+  const known = newestOf(file === CONTROL ? 'control' : 'catalog');
+  if (present > known) throw new OtherSchema(file, present, known);
+}
+
+function writePages(target: number, { pageSize, pages }: Pages, bytes: Uint8Array): void {
+  for (let from = 0, to = 0; from < pages.length; from = to) {
+    const first = pages[from] as number;
+    for (to = from + 1; pages[to] === first + to - from; ) to += 1;
+    writeSync(target, bytes, from * pageSize, (to - from) * pageSize, (first - 1) * pageSize);
+  }
+}
+
+/** @returns all files as they are: they came from the target */
+export function listSent(dataDir: string): SentFiles {
+  const folder = dataFolderAt(dataDir);
+  const catalogs = readdirSync(folder.catalogs).filter((name) => /^\d+\.db$/.test(name));
+  const databases = [CONTROL, ...catalogs.map((name) => `catalogs/${name}`)].map((name) => {
+    const path = join(dataDir, name);
+    const log = findWalEnd(path);
+    return [name, log !== undefined && log.frame > 0 ? { log } : { main: stampOf(path) }] as const;
+  });
+  const others = readdirSync(folder.payloads).map((name) => [`payloads/${name}`, ''] as const);
+  return { databases: Object.fromEntries(databases), others: Object.fromEntries(others) };
+}
