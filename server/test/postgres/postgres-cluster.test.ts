@@ -105,10 +105,13 @@ test(
       }
       return killed;
     })();
-    for (let times = 0; times < LOADS; times += 1)
-      await loadBatches(service, { projectId, batches: BATCHES });
-    isLoading = false;
-    t.diagnostic(`${await kills} kills`);
+    try {
+      for (let times = 0; times < LOADS; times += 1)
+        await loadBatches(service, { projectId, batches: BATCHES });
+    } finally {
+      isLoading = false;
+      t.diagnostic(`${await kills} kills`);
+    }
     const products = BATCHES * PRODUCTS_OF_BATCH;
     assert.deepEqual(await countProducts(url, projectId), [products, products]);
   },
