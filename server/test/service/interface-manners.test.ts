@@ -102,6 +102,26 @@ test('401 says which credential is wanted, ?apiKey= since when it is deprecated 
   assert.match(String(inUrl.headers.deprecation), /^@\d{10}$/, 'RFC 9745');
 });
 
+test('no answer is taken for another type than it says, whatever it is (ASVS 3.4.4)', async () => {
+  const paths = [
+    '/management/projects',
+    '/nothing',
+    '/tasks/nothing',
+    '/openapi.json',
+    '/health/live',
+    '/metrics',
+    '/docs/',
+  ];
+  const found = await Promise.all(paths.map((path) => receive(path)));
+  found.push(
+    await receive('/products', {}, 'POST'),
+    await receive('/management/projects', { authorization: '' }),
+  );
+  const without = found.filter(({ headers }) => headers['x-content-type-options'] !== 'nosniff');
+  assert.deepEqual(without, []);
+  assert.ok(new Set(found.map(({ status }) => status)).size > 2);
+});
+
 test('answers of 1 KB and more are packed as the caller likes, events and small ones never (§4 rule 8)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(...['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H'].map(product));

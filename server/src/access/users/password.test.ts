@@ -48,5 +48,18 @@ test('what is guessed first is refused, without showing it', () => {
       (error) => error instanceof ServiceError && !error.message.toLowerCase().includes(weak.toLowerCase()),
     );
   }
-  refuseWeakPassword('password', 'correct horse battery', owner);
+  for (const made of [
+    'Lovelace-Augusta-1815',
+    'Relata-Passwort-2026!',
+    'password123456',
+    'Admin@Shop.example1',
+  ]) {
+    assert.throws(
+      () => refuseWeakPassword('password', made, owner),
+      (error) => error instanceof ServiceError && /must not be made of your name/.test(error.message),
+      made,
+    );
+  }
+  for (const strong of ['correct horse battery', 'Lovelace likes 7 bicycles', '8413-5500-2297-6164'])
+    refuseWeakPassword('password', strong, owner);
 });

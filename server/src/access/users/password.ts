@@ -17,6 +17,20 @@ const AT_ONCE = 2;
 /** About 3 s of work: longer queues would exceed what users of a browser wait for. */
 const MAX_WAITING = 128;
 const FEWEST_DIFFERENT = 5;
+/** Of the service and of passwords: with the parts of the address and the name, what is guessed first here (ASVS 5.0, 6.1.2). */
+const GUESSED_WORDS = [
+  'relata',
+  'password',
+  'passwort',
+  'welcome',
+  'willkommen',
+  'admin',
+  'qwertyuiop',
+  'qwertzuiop',
+];
+const SHORTEST_WORD = 4;
+/** What has to be left of a password without those words and its digits and signs. */
+const FEWEST_OWN_LETTERS = 4;
 
 const derive = promisify(argon2);
 
@@ -62,6 +76,11 @@ export function refuseWeakPassword(
   if (new Set(plain).size < FEWEST_DIFFERENT) {
     throw weak(field, `must have at least ${FEWEST_DIFFERENT} different characters`);
   }
+  const words = [...own.flatMap((text) => text.split(/[^\p{L}\p{N}]+/u)), ...GUESSED_WORDS];
+  const known = words.filter(({ length }) => length >= SHORTEST_WORD).sort((a, b) => b.length - a.length);
+  const without = known.reduce((rest, word) => rest.replaceAll(word, ' '), plain);
+  if (without === plain || without.replace(/[^\p{L}]/gu, '').length >= FEWEST_OWN_LETTERS) return;
+  throw weak(field, 'must not be made of your name, your e-mail address or words such as password alone');
 }
 
 function weak(field: string, problem: string): ServiceError {

@@ -77,11 +77,7 @@ export function sendAsset(files: BuiltFiles, request: FastifyRequest, reply: Fas
 }
 
 function sendFile(file: BuiltFile, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  reply
-    .header('x-content-type-options', 'nosniff')
-    .header('vary', 'Accept-Encoding')
-    .header('etag', file.etag)
-    .type(file.media);
+  reply.header('vary', 'Accept-Encoding').header('etag', file.etag).type(file.media);
   const known = request.headers['if-none-match'];
   if (known !== undefined && namesTag(known, file.etag)) return reply.code(304).send();
   const encoding = chooseEncoding(request.headers['accept-encoding'], [...file.packed.keys()]);

@@ -148,7 +148,7 @@ export function createServer(
   server.addHook('preHandler', createLateCheck(guards));
   const holdAnswer = createAnswerMemory(settings.bodyBudgetMib * bodies.MIB);
   server.addHook('onSend', async (request, reply, payload) => {
-    reply.header('x-request-id', request.id);
+    reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
     if (request.isRepeated) reply.header('idempotency-replayed', 'true');
     if (hasAlready(request, reply)) {
       reply.code(304).removeHeader('content-type').removeHeader('content-length');
