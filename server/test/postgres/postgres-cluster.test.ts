@@ -24,6 +24,8 @@ const onCluster = {
 
 const BATCHES = 12;
 const LOADS = 3;
+/** In a load: a commit that takes longer than from one to the next would never end. */
+const KILLS = 8;
 
 test('without Citus relata distribute says what is missing, and changes nothing', {
   skip: isClustered,
@@ -94,24 +96,24 @@ test(
     store.onRemove(() => service.stop());
     const projectId = await createProject(service);
     const worker = await findWorker(url, projectId);
-    let isLoading = true;
-    const kills = (async () => {
-      let killed = 0;
-      for (; isLoading || killed === 0; killed += 1) {
-        await delay(700);
-        const restart = await killWorker(worker);
-        await delay(500);
-        await restart();
-      }
-      return killed;
-    })();
-    try {
-      for (let times = 0; times < LOADS; times += 1)
-        await loadBatches(service, { projectId, batches: BATCHES });
-    } finally {
-      isLoading = false;
-      t.diagnostic(`${await kills} kills`);
+    let kills = 0;
+    for (let times = 0; times < LOADS; times += 1) {
+      let isLoading = true;
+      const killing = (async () => {
+        for (let count = 0; isLoading && count < KILLS; count += 1, kills += 1) {
+          await delay(700);
+          const restart = await killWorker(worker);
+          await delay(500);
+          await restart();
+        }
+      })();
+      await loadBatches(service, { projectId, batches: BATCHES }).finally(() => {
+        isLoading = false;
+        return killing;
+      });
     }
+    assert.ok(kills > 0);
+    t.diagnostic(`${kills} kills`);
     const products = BATCHES * PRODUCTS_OF_BATCH;
     assert.deepEqual(await countProducts(url, projectId), [products, products]);
   },

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { FollowedFiles } from './followed-files.ts';
+import { takeLease } from './leases.ts';
+import { type Entry, packObject } from './objects.ts';
+import { restoreTimeline } from './restore-timeline.ts';
+import { keepHouse, listSpans, mergeObjects } from './retention.ts';
+import { HOUR_MS, hourOf, type Lease, nameOf, planRestore, type Span } from './spans.ts';
+import { type BackupTarget, openTarget, writeSmall } from './target.ts';
+
+/** What becomes of a target as it gets older: merged, and removed, and never what an instant needs that is promised. */
+
+const KEY = Buffer.alloc(32, 'retention');
+const BEGIN = Math.floor(1_700_000_000_000 / HOUR_MS) * HOUR_MS;
+const HOURS = 56;
+const EACH_HOUR = 2;
+const KEEP = { key: KEY, keepSecondsHours: 6, keepHoursDays: 1 };
+
+function makeFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'relata-retention-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function* list(entries: readonly Entry[]): AsyncGenerator<Entry> {
+  yield* entries;
+}
+
+const bytesOf = (file: string, text: string): Entry => ({
+  head: { kind: 'bytes', file, at: 0 },
+  bytes: Buffer.from(text),
+});
+
+test('hours later every second, days later every hour, and then nothing is there (docs/operating.md)', async (t) => {
+  const target = openTarget({ url: pathToFileURL(makeFolder(t)).href, s3: undefined });
+  await takeLease(target, { epoch: 1, holder: 'one', from: 0, at: BEGIN, renewedAt: BEGIN });
+  const instants = await liveFor(HOURS, target);
+  const seq = instants.length - 1;
+  const now = BEGIN + HOURS * HOUR_MS + 120_000;
+  const spans = await listSpans(target);
+  const leases: Lease[] = [{ epoch: 1, holder: 'one', from: 0, at: BEGIN }];
+  const sent = instants.slice(EACH_HOUR);
+  const ends = new Map(sent.map((at) => [hourOf(at), at]));
+  for (const at of sent) {
+    const isKept = at >= now - 6 * HOUR_MS || (at >= now - 24 * HOUR_MS && ends.get(hourOf(at)) === at);
+    if (isKept) assert.equal(planRestore(spans, leases, at)?.at, at, `${(now - at) / HOUR_MS} hours ago`);
+  }
+  const old = spans.filter(({ kind, at }) => kind === 'segments' && at < now - 8 * HOUR_MS);
+  assert.deepEqual(old, [], 'seconds go');
+  const oldest = Math.min(...spans.map(({ at }) => at));
+  assert.ok(oldest > now - 50 * HOUR_MS && oldest < now - 24 * HOUR_MS, `${(now - oldest) / HOUR_MS} hours`);
+  const bases = spans.filter(({ kind }) => kind === 'bases').length;
+  assert.equal((await target.list('copies')).length, bases, 'with a base its copy goes');
+
+  for (const at of [instants[seq] as number, now - 20 * HOUR_MS]) {
+    const root = join(makeFolder(t), 'data');
+    const restored = await restoreTimeline(target, root, { key: KEY, at, url: 'file:///nowhere' });
+    const number = instants.indexOf(restored.at);
+    assert.equal(readFileSync(join(root, 'payloads/state'), 'utf8'), `${number}`);
+    assert.deepEqual(readdirSync(join(root, 'payloads')).sort(), ['state', `step-${number}`]);
+  }
+});
+
+/** @returns the instant of each segment, by its number */
+async function liveFor(hours: number, target: BackupTarget): Promise<number[]> {
+  const instants = [BEGIN];
+  let wantsBase = true;
+  for (let hour = 0; hour < hours; hour += 1) {
+    for (let part = 1; part <= EACH_HOUR; part += 1) {
+      const at = BEGIN + hour * HOUR_MS + part * 1_000;
+      const to = instants.push(at) - 1;
+      await writeState(target, { kind: 'segments', from: to - 1, to, epoch: 1, at });
+    }
+    const to = instants.length - 1;
+    if (wantsBase) await writeBase(target, { from: to - 1, to, at: instants[to] ?? 0 });
+    ({ wantsBase } = await keepHouse(target, 1, { ...KEEP, now: BEGIN + (hour + 1) * HOUR_MS + 120_000 }));
+  }
+  return instants;
+}
+
+/** A file that says which segment was last, and one that only this segment has. */
+async function writeState(target: BackupTarget, own: Omit<Span, 'name'>): Promise<void> {
+  const name = nameOf(own);
+  const gone: Entry = { head: { kind: 'gone', file: `payloads/step-${own.from}` }, bytes: Buffer.alloc(0) };
+  const entries = [bytesOf('payloads/state', `${own.to}`), bytesOf(`payloads/step-${own.to}`, ''), gone];
+  await target.write(name, packObject(name, KEY, list(entries)));
+}
+
+async function writeBase(target: BackupTarget, own: { from: number; to: number; at: number }): Promise<void> {
+  const copy = `copies/1-${own.from}`;
+  const entries = [bytesOf('payloads/state', `${own.from}`), bytesOf(`payloads/step-${own.from}`, '')];
+  await target.write(copy, packObject(copy, KEY, list(entries)));
+  await writeSmall(target, nameOf({ ...own, kind: 'bases', epoch: 1 }), { text: copy });
+}
+
+const PAGE = 512;
+
+type Random = (below: number) => number;
+
+/** Pages of databases that grow and shrink, files that come, go and come again. `sizes` in pages: what grows is written. */
+function makeObject(random: Random, sizes: Map<string, number>): Entry[] {
+  const databases = ['control.db', 'catalogs/1.db', 'catalogs/2.db'].filter(() => random(3) > 0);
+  const file = `payloads/${random(3)}`;
+  const other = random(3) === 0 ? without(file, 'gone') : bytesOf(file, 'x'.repeat(random(20)));
+  return [...databases.flatMap((name) => changeDatabase(name, random, sizes)), other];
+}
+
+const without = (file: string, kind: 'gone' | 'begin'): Entry => ({
+  head: { kind, file },
+  bytes: Buffer.alloc(0),
+});
+
+function changeDatabase(file: string, random: Random, sizes: Map<string, number>): Entry[] {
+  const how = ['gone', 'begin', undefined, undefined, undefined, undefined][random(6)] as
+    | 'gone'
+    | 'begin'
+    | undefined;
+  const before = how === undefined ? (sizes.get(file) ?? 0) : 0;
+  const pageCount = how === 'gone' ? 0 : 1 + random(9);
+  sizes.set(file, pageCount);
+  const begin = how === undefined ? [] : [without(file, how)];
+  if (how === 'gone') return begin;
+  const all = Array.from({ length: pageCount }, (_, at) => at + 1);
+  const pages = all.filter((page) => page > before || random(2) === 0);
+  // The first page has the version of the schema, which is none here.
+  const bytes = Buffer.concat(pages.map((page) => Buffer.alloc(PAGE, page === 1 ? 0 : random(256))));
+  const end: Entry = { head: { kind: 'end', file, pageSize: PAGE, pageCount }, bytes: Buffer.alloc(0) };
+  const written: Entry = { head: { kind: 'pages', file, pageSize: PAGE, pages }, bytes };
+  return pages.length > 0 ? [...begin, written, end] : [...begin, end];
+}
+
+test('what is merged does what all of it did, one after another', async (t) => {
+  let state = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+  t.diagnostic(`seed ${state}`);
+  const random = (below: number) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+    return (state >>> 8) % below;
+  };
+  for (let round = 0; round < 40; round += 1) {
+    const sizes = new Map<string, number>();
+    const objects = Array.from({ length: 2 + random(6) }, () => makeObject(random, sizes));
+    const merged: Entry[] = [];
+    for await (const entry of mergeObjects((at) => list(objects[at] ?? []), objects.length))
+      merged.push(entry);
+    assert.deepEqual(apply(t, merged), apply(t, objects.flat()));
+  }
+});
+
+function apply(t: TestContext, entries: readonly Entry[]): Record<string, string> {
+  const root = makeFolder(t);
+  const files = new FollowedFiles(root);
+  for (const entry of entries) files.apply(entry);
+  files.publish();
+  const found = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return Object.fromEntries(
+    found.map(({ parentPath, name }) => {
+      const path = join(parentPath, name);
+      return [path.slice(root.length), hash('sha256', readFileSync(path))];
+    }),
+  );
+}
