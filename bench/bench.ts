@@ -34,6 +34,7 @@ import { fit } from './relations/fit.ts';
 import { previews } from './relations/previews.ts';
 import { relations } from './relations/relations.ts';
 import { search } from './search/search.ts';
+import { backup } from './service/backup.ts';
 import { crashes } from './service/crashes.ts';
 import { hostile } from './service/hostile.ts';
 import { soak } from './service/soak.ts';
@@ -72,6 +73,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   hostile,
   soak,
   crashes,
+  backup,
   postgresIngest,
   postgresLookup,
   postgresRelations,

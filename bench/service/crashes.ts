@@ -2,7 +2,7 @@ import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import { spreadOf } from '../support/statistics.ts';
 import { runTests } from '../support/test-run.ts';
 
-/** Each takes two seconds of processor: BENCH_KILLS and BENCH_CUTS say how many. */
+/** Each takes two to five seconds of processor: BENCH_KILLS, BENCH_CUTS and BENCH_LOSSES say how many. */
 const MANY = 100;
 const FEW = 4;
 /** Services by themselves, one for each core of a small machine: a crash is mostly a start. */
@@ -18,9 +18,13 @@ const CRASHES = [
     ...{ what: 'losses of power', file: 'durability/sqlite-power-cut.test.ts', setting: 'RELATA_TEST_CUTS' },
     ...{ only: '.', wanted: process.env.BENCH_CUTS },
   },
+  {
+    ...{ what: 'losses of the directory', file: 'durability/sqlite-continuous-backup.test.ts' },
+    ...{ setting: 'RELATA_TEST_LOSSES', only: 'a directory that is lost', wanted: process.env.BENCH_LOSSES },
+  },
 ] as const;
 
-/** Whether anything that was answered is lost by a kill, or by a loss of power that takes what was not synced. */
+/** Whether anything that was answered is lost by a kill, or by a loss of power that takes what was not synced, or a second later by a loss of the directory. */
 export const crashes: Measurement = {
   name: 'crashes',
   title: 'Kills and losses of power during updates of every kind',
