@@ -1,3 +1,4 @@
+import { HistoryCluster } from '../../server/test/support/histories/history-cluster.ts';
 import { playHistory } from '../../server/test/support/histories/play-history.ts';
 import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import { spreadOf } from '../support/statistics.ts';
@@ -19,7 +20,7 @@ export const histories: Measurement = {
     const seconds = bench.sizes.synthetic < MANY ? QUICK_SECONDS : SECONDS;
     const seed = Math.floor(Math.random() * 2 ** 31);
     bench.say(`a history of ${seconds} s, seed ${seed}`);
-    const { violations, counts } = await playHistory(seconds, seed);
+    const { violations, counts } = await playHistory(HistoryCluster.start, seconds, seed);
     for (const violation of violations) bench.say(violation);
     const settings = { RELATA_TEST_STORE: 'postgres', RELATA_TEST_CHAOS_S: String(seconds) };
     const only = 'no accepted task is lost';

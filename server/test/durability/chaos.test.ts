@@ -11,6 +11,7 @@ import {
   readProduct,
   toBody,
 } from '../support/catalogs/catalog-model.ts';
+import { HistoryCluster } from '../support/histories/history-cluster.ts';
 import { playHistory } from '../support/histories/play-history.ts';
 import { type ProcessAnswer, type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { makeTestStore, type TestStore, testedStore } from '../support/test-store.ts';
@@ -236,7 +237,7 @@ test(
   `what clients saw keeps every promise while processes, connections and the database fail for ${HISTORY_S} s (seed ${SEED})`,
   onlyShared,
   async (t) => {
-    const { violations, counts } = await playHistory(HISTORY_S, SEED);
+    const { violations, counts } = await playHistory(HistoryCluster.start, HISTORY_S, SEED);
     t.diagnostic(JSON.stringify(counts));
     assert.deepEqual(violations, []);
     const { accepted = 0, reads = 0, failovers } = counts;

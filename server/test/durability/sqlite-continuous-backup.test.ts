@@ -10,6 +10,8 @@ import { dataFolderAt, newestOf } from '../../src/storage/storage.ts';
 import { BackupStream, createStreamState } from '../../src/transfer/timeline/timeline.ts';
 import { createProject } from '../support/catalogs/catalog-caller.ts';
 import { createRandom } from '../support/catalogs/catalog-model.ts';
+import { playHistory } from '../support/histories/play-history.ts';
+import { StandbyCluster } from '../support/histories/standby-cluster.ts';
 import { S3_KEYS, S3_REGION, startS3Server } from '../support/outbound/s3-server.ts';
 import { runRelataWith } from '../support/relata-command.ts';
 import { type ServiceProcess, startProcess, startProgram } from '../support/service-process.ts';
@@ -18,7 +20,7 @@ import { embeddedStoreAt, type TestStore } from '../support/test-store.ts';
 /**
  * The data directory goes to a target while the service works, and comes back from it (docs/operating.md, "Continuous backup").
  * RELATA_TEST_LOSSES says how often a directory is lost, of RELATA_TEST_LANES at once, RELATA_TEST_SEED repeats a run, RELATA_TEST_LAG_MS how far behind the target
- * may be.
+ * may be, RELATA_TEST_HISTORY_S how long clients are recorded while a standby takes the place of the one that writes.
  */
 
 const LOSSES = Number(process.env.RELATA_TEST_LOSSES ?? 4);
@@ -26,6 +28,7 @@ const LANES = Number(process.env.RELATA_TEST_LANES ?? 1);
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 /** Usually half a second; a busy machine may take ten times as long. */
 const LAG_MS = Number(process.env.RELATA_TEST_LAG_MS ?? 10_000);
+const HISTORY_S = Number(process.env.RELATA_TEST_HISTORY_S ?? 15);
 const KEY = Buffer.alloc(32, 'backup').toString('base64');
 
 interface Place {
@@ -257,6 +260,14 @@ test('a standby answers reads and refuses writes; promoted it takes them, and th
   const { sent } = writer;
   assert.equal(await writer.check(service), sent);
   assert.equal(await service.stop(), 0);
+});
+
+test(`what clients saw keeps every promise while standbys take the place of the writer for ${HISTORY_S} s (seed ${SEED})`, async (t) => {
+  const { violations, counts } = await playHistory(StandbyCluster.start, HISTORY_S, SEED);
+  t.diagnostic(JSON.stringify(counts));
+  assert.deepEqual(violations, []);
+  const { accepted = 0, reads = 0, handovers = 0 } = counts;
+  assert.ok(accepted > 0 && reads > 0 && handovers > 0);
 });
 
 test('a writer that is asked to hand over takes changes again when nobody takes its place', async (t) => {

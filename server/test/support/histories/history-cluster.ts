@@ -7,6 +7,7 @@ import { type PostgresServer, query, startPostgres } from '../postgres/postgres-
 import { createDatabase } from '../postgres/test-database.ts';
 import { type ServiceProcess, startProcess } from '../service-process.ts';
 import { postgresStoreOn, type TestStore } from '../test-store.ts';
+import type { Cluster } from './play-history.ts';
 
 /** Three processes on a database of their own, which they reach through a proxy, and all that can happen to them. */
 
@@ -89,9 +90,12 @@ interface ClusterParts {
 /** More of them in a row are no accident. */
 const STARTS = 10;
 
-export class HistoryCluster {
+/** A pause that is longer than a lease (15 s) makes others take over what still runs. */
+const LONG_PAUSE_MS = 20_000;
+
+export class HistoryCluster implements Cluster {
   readonly counts = { kills: 0, pauses: 0, restarts: 0, failovers: 0, cuts: 0 };
-  readonly alive: ServiceProcess[] = [];
+  private readonly alive: ServiceProcess[] = [];
   private replacing: Promise<void> = Promise.resolve();
   private readonly proxy: CuttingProxy;
   private readonly random: () => number;
@@ -126,7 +130,20 @@ export class HistoryCluster {
     return this.alive[Math.floor(this.random() * this.alive.length)];
   }
 
-  async kill(): Promise<void> {
+  pickReader() {
+    return { process: this.pick(), behindMs: 0 };
+  }
+
+  listFaults(isLong: boolean) {
+    return [
+      () => this.kill(),
+      () => this.cut(),
+      () => this.pause(isLong && this.random() < 0.3 ? LONG_PAUSE_MS : 500 + this.random() * 2_000),
+      () => this.restart(),
+    ];
+  }
+
+  private async kill(): Promise<void> {
     await this.replacing;
     const [victim] = this.alive.splice(Math.floor(this.random() * this.alive.length), 1);
     await victim?.kill();
@@ -149,7 +166,7 @@ export class HistoryCluster {
   }
 
   /** @param ms longer than a lease, at times */
-  async pause(ms: number): Promise<void> {
+  private async pause(ms: number): Promise<void> {
     const victim = this.pick();
     victim?.pause();
     await delay(ms);
@@ -157,13 +174,13 @@ export class HistoryCluster {
     this.counts.pauses += 1;
   }
 
-  cut(): void {
+  private cut(): void {
     this.proxy.cut(this.random);
     this.counts.cuts = this.proxy.cuts;
   }
 
   /** In immediate mode: sessions end where they are, and the database recovers from its log. */
-  async restart(): Promise<void> {
+  private async restart(): Promise<void> {
     await this.primary.halt();
     await this.primary.start();
     this.counts.restarts += 1;
@@ -178,9 +195,9 @@ export class HistoryCluster {
     while ((await query(this.primary.url, waiting)).length === 0) await delay(50);
   }
 
-  async failOver(): Promise<void> {
+  async failOver(): Promise<undefined> {
     const { standby } = this;
-    if (standby === undefined) return;
+    if (standby === undefined) return undefined;
     this.standby = undefined;
     await this.primary.halt('crash');
     this.proxy.cutNow();
@@ -188,6 +205,7 @@ export class HistoryCluster {
     this.primary = standby;
     this.proxy.port = portOf(standby);
     this.counts.failovers += 1;
+    return undefined;
   }
 
   async stop(): Promise<void> {

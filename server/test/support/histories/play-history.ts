@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRandom } from '../catalogs/catalog-model.ts';
-import { PROCESS_KEY } from '../service-process.ts';
+import { PROCESS_KEY, type ServiceProcess } from '../service-process.ts';
 import { checkHistory, type Read, type TaskLook, type Write } from './check-history.ts';
-import { HistoryCluster } from './history-cluster.ts';
 
 /** Clients of several projects write, read and look at tasks while processes, connections and the database fail. */
 
@@ -11,10 +10,6 @@ const PRODUCTS = ['P0', 'P1', 'P2', 'P3', 'P4'];
 const ANSWER_MS = 15_000;
 /** Until all is well again: leases end, databases recover. */
 const SETTLE_MS = 180_000;
-/** A pause that is longer than a lease (15 s) makes others take over what still runs. */
-const LONG_PAUSE_MS = 20_000;
-/** A shorter history has room for few of them. */
-const LONG_S = 60;
 /** Once at least. */
 const FAIL_OVER_EVERY_S = 60;
 
@@ -24,16 +19,41 @@ export interface PlayedHistory {
   readonly counts: Readonly<Record<string, number>>;
 }
 
-export async function playHistory(seconds: number, seed: number): Promise<PlayedHistory> {
+/** What clients talk to, and what can happen to it. */
+export interface Cluster {
+  readonly counts: Readonly<Record<string, number>>;
+  /** One that takes changes, if nothing is wrong with it. */
+  pick(): ServiceProcess | undefined;
+  /** `behindMs`: it may answer with a state that was the last one so long ago. */
+  pickReader(): { readonly process: ServiceProcess | undefined; readonly behindMs: number };
+  /** What is done to it in turn. */
+  listFaults(isLong: boolean): readonly (() => unknown)[];
+  prepareFailover(): Promise<void>;
+  /** @returns since when what was answered may be lost, in ms of this process; undefined: nothing is */
+  failOver(): Promise<number | undefined>;
+  /** Until whatever was killed last has a successor. */
+  complete(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A shorter history has room for few long pauses. */
+const LONG_S = 60;
+
+/** @param start  the cluster, with what chooses at random */
+export async function playHistory(
+  start: (random: () => number) => Promise<Cluster>,
+  seconds: number,
+  seed: number,
+): Promise<PlayedHistory> {
   const random = createRandom(seed);
-  const cluster = await HistoryCluster.start(random);
+  const cluster = await start(random);
   try {
     const recorder = new Recorder(cluster, random);
     const projects = await recorder.createProjects();
     await cluster.prepareFailover();
     const until = performance.now() + seconds * 1_000;
     await Promise.all([
-      fail(cluster, { seconds, until, random }),
+      fail(cluster, recorder, { seconds, until, random }),
       ...projects.flatMap((project) => [
         recorder.repeat(until, () => recorder.update(project)),
         recorder.repeat(until, () => recorder.update(project)),
@@ -65,24 +85,30 @@ interface Failing {
   readonly random: () => number;
 }
 
-async function fail(cluster: HistoryCluster, { seconds, until, random }: Failing): Promise<void> {
-  const isLong = seconds >= LONG_S;
-  const faults = [
-    () => cluster.kill(),
-    () => cluster.cut(),
-    () => cluster.pause(isLong && random() < 0.3 ? LONG_PAUSE_MS : 500 + random() * 2_000),
-    () => cluster.restart(),
-  ];
+async function fail(
+  cluster: Cluster,
+  recorder: Recorder,
+  { seconds, until, random }: Failing,
+): Promise<void> {
+  const faults = cluster.listFaults(seconds >= LONG_S);
   const failOverEveryMs = Math.min(FAIL_OVER_EVERY_S, seconds / 2) * 1_000;
   let failOverAt = performance.now() + failOverEveryMs;
   for (let at = 0; performance.now() < until; at += 1) {
     await delay(200 + random() * 1_000);
     await faults[at % faults.length]?.();
     if (performance.now() < failOverAt) continue;
-    await cluster.failOver();
+    const lostSince = await cluster.failOver();
+    if (lostSince !== undefined) recorder.forget(lostSince);
     failOverAt = performance.now() + failOverEveryMs;
     if (failOverAt < until) await cluster.prepareFailover();
   }
+}
+
+interface Call {
+  readonly body?: object | undefined;
+  readonly key?: string;
+  /** Absent: one that takes changes. */
+  readonly process?: ServiceProcess | undefined;
 }
 
 interface Answer {
@@ -97,13 +123,14 @@ class Recorder {
   readonly looks: TaskLook[] = [];
   /** Answers that no failure explains. */
   readonly surprises: string[] = [];
-  private readonly cluster: HistoryCluster;
+  private readonly cluster: Cluster;
   private readonly random: () => number;
   private readonly open = new Map<string, number>();
   private count = 0;
+  private losses = 0;
   private giveUpAt = Number.POSITIVE_INFINITY;
 
-  constructor(cluster: HistoryCluster, random: () => number) {
+  constructor(cluster: Cluster, random: () => number) {
     this.cluster = cluster;
     this.random = random;
   }
@@ -142,11 +169,24 @@ class Recorder {
     await this.write(project, { path: '/products/batch/start?batches=2', value });
   }
 
+  /** What was answered since then may be lost, and whatever it showed. */
+  forget(since: number): void {
+    this.losses += 1;
+    for (const write of this.writes.filter(({ endedAt }) => endedAt > since)) {
+      for (const taskId of write.taskIds) this.open.delete(taskId);
+      Object.assign(write, { outcome: 'unknown', endedAt: Number.POSITIVE_INFINITY, taskIds: [] });
+    }
+    for (const seen of [this.reads, this.looks])
+      seen.splice(0, seen.length, ...(seen as never[]).filter(({ endedAt }) => endedAt <= since));
+  }
+
   async read(project: number): Promise<void> {
-    const begunAt = performance.now();
+    const { process, behindMs } = this.cluster.pickReader();
+    const begunAt = performance.now() - behindMs;
+    const { losses } = this;
     const path = `/product-service/products-by-sku?projectId=${project}`;
-    const answer = await this.ask('POST', path, { body: { identifiers: PRODUCTS } });
-    if (answer?.status !== 200) return;
+    const answer = await this.ask('POST', path, { process, body: { identifiers: PRODUCTS } });
+    if (answer?.status !== 200 || losses !== this.losses) return;
     const names = new Map(
       answer.body.products.map((one: { identifier: string; name: string }) => [one.identifier, one.name]),
     );
@@ -184,8 +224,9 @@ class Recorder {
 
   private async lookAt(taskId: string, project: number): Promise<void> {
     const begunAt = performance.now();
+    const { losses } = this;
     const answer = await this.ask('GET', `/tasks/${taskId}`);
-    if (answer === undefined || answer.status === 503) return;
+    if (answer === undefined || answer.status === 503 || losses !== this.losses) return;
     const { taskStatus, finishTime, error } = answer.body.task ?? {};
     const status = taskStatus ?? `answered ${answer.status}`;
     const told = { status, ...(error && { error: JSON.stringify(error) }) };
@@ -202,21 +243,22 @@ class Recorder {
     const key = `write ${this.count}`;
     const place = `${path}${path.includes('?') ? '&' : '?'}projectId=${project}`;
     const begunAt = performance.now();
+    const { losses } = this;
     const send = () => this.insist('POST', place, { body: body?.(named), key });
     const answers = [await send()];
-    const endedAt = answers[0] === undefined ? Number.POSITIVE_INFINITY : performance.now();
+    const answeredAt = performance.now();
     // Whoever repeats a write gets the answer of the first.
     if (answers[0]?.status === 200 && this.random() < 0.2) answers.push(await send());
-    const taskIds = answers.flatMap((answer) =>
-      answer?.status === 200 ? [(answer.body.data ?? answer.body).task.id as string] : [],
-    );
-    const outcome = answers[0] === undefined ? 'unknown' : answers[0].status === 200 ? 'accepted' : 'refused';
-    this.writes.push({ project, value: named, begunAt, endedAt, outcome, taskIds });
+    // What a service has answered that was lost since may not be there.
+    const known = losses === this.losses ? judge(answers) : UNKNOWN;
+    const endedAt = known === UNKNOWN ? Number.POSITIVE_INFINITY : answeredAt;
+    const { taskIds } = known;
+    this.writes.push({ project, value: named, begunAt, endedAt, ...known });
     for (const taskId of taskIds) this.open.set(taskId, project);
   }
 
   /** Asks one process after another until one answers. @returns undefined when none did */
-  private async insist(method: string, path: string, call: { body?: object | undefined; key?: string }) {
+  private async insist(method: string, path: string, call: Call) {
     for (; performance.now() < this.giveUpAt; await delay(20 + this.random() * 100)) {
       const answer = await this.ask(method, path, call);
       if (answer !== undefined && answer.status !== 503) return answer;
@@ -228,11 +270,11 @@ class Recorder {
   private async ask(
     method: string,
     path: string,
-    { body, key }: { body?: object | undefined; key?: string } = {},
+    { body, key, process = this.cluster.pick() }: Call = {},
   ): Promise<Answer | undefined> {
     const isHasty = key !== undefined && this.random() < 0.05;
     try {
-      const response = await fetch(`${this.cluster.pick()?.address}${path}`, {
+      const response = await fetch(`${process?.address}${path}`, {
         method,
         headers: {
           authorization: `Bearer ${PROCESS_KEY}`,
@@ -250,6 +292,17 @@ class Recorder {
       return undefined;
     }
   }
+}
+
+const UNKNOWN: Pick<Write, 'outcome' | 'taskIds'> = { outcome: 'unknown', taskIds: [] };
+
+/** @param answers  to a write and its repetition */
+function judge(answers: readonly (Answer | undefined)[]): Pick<Write, 'outcome' | 'taskIds'> {
+  if (answers[0] === undefined) return UNKNOWN;
+  const taskIds = answers.flatMap((answer) =>
+    answer?.status === 200 ? [(answer.body.data ?? answer.body).task.id as string] : [],
+  );
+  return { outcome: answers[0].status === 200 ? 'accepted' : 'refused', taskIds };
 }
 
 const productsOf = (identifiers: readonly string[], value: string) => ({
