@@ -389,9 +389,16 @@ const NETWORK = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'],
   ...['ENETUNREACH', 'ECONNABORTED', 'ENOENT'],
 ]);
-/** Messages without a code, from the driver, for a lost connection; the last one is Citus's, for that to a worker. */
+/** Messages without a code of their own for a lost connection: of the driver. */
 const GONE =
-  /connection terminated|connection error|timeout exceeded when trying to connect|query read timeout|connection marked as essential/i;
+  /connection terminated|connection error|timeout exceeded when trying to connect|query read timeout/i;
+/**
+ * Those of a coordinator of Citus that lost a worker, as XX000: its own (placement_connection.c, multi_copy.c, 13.2.2), and those of libpq,
+ * which it passes on as they are, also an empty one (remote_commands.c).
+ */
+const WORKER_GONE =
+  /connection marked as essential|could not commit transaction for shard|could not connect to any active placements|server closed the connection|could not (?:send|receive) data|no connection to the server|connection not open|^\s*$/i;
+const INTERNAL = 'XX000';
 const CANCELLED = '57014';
 /** A restart takes seconds, a failover up to a minute. */
 const RETRY_SECONDS = 2;
@@ -404,14 +411,15 @@ const refuseAway = (cause?: Error) =>
   new ServiceError('not_ready', { retryAfterSeconds: RETRY_SECONDS, cause });
 
 /** @returns `not_ready` while the database cannot be reached, `storage_full` on a full disk, `storage_failed` on a failing or damaged one; others as they are */
-function translatePostgresError(error: unknown): unknown {
+export function translatePostgresError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ServiceError) return error;
   const { code = '' } = error as Error & { code?: string };
   if (code === DISK_FULL) return new ServiceError('storage_full', { cause: error });
   if (FAILED.has(code)) {
     return new ServiceError('storage_failed', { retryAfterSeconds: RETRY_SECONDS, cause: error });
   }
-  if (UNAVAILABLE.test(code) || NETWORK.has(code) || GONE.test(error.message)) {
+  const isWorkerGone = code === INTERNAL && WORKER_GONE.test(error.message);
+  if (isWorkerGone || UNAVAILABLE.test(code) || NETWORK.has(code) || GONE.test(error.message)) {
     return refuseAway(error);
   }
   return error;
