@@ -107,10 +107,12 @@ test(
           await restart();
         }
       })();
-      await loadBatches(service, { projectId, batches: BATCHES }).finally(() => {
+      try {
+        await loadBatches(service, { projectId, batches: BATCHES });
+      } finally {
         isLoading = false;
-        return killing;
-      });
+        await killing;
+      }
     }
     assert.ok(kills > 0);
     t.diagnostic(`${kills} kills`);
