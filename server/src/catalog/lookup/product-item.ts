@@ -13,33 +13,34 @@ export interface ItemSettings {
   categoryIdOf(path: string): number;
 }
 
-type Facts = ReturnType<typeof listFacts>;
+type Values = UploadedProduct['attributes'];
 type Category = UploadedProduct['categories'][number];
 
 /** A product as a hit or as a related one, without its relevance. Source: docs/interface.md §2.5 rules 3 to 5, §12.5. */
 export function makeItem(sxId: number, product: UploadedProduct, settings: ItemSettings) {
-  const facts = listFacts(product.attributes, settings.attributes);
   const main = mainCategory(product.categories);
   const image = mainImage(product.images)?.url ?? '';
   const { identifier, groupIdentifier: groupId, name, productUrl: link, images } = product;
   return settings.form === 'bulk'
     ? {
-        ...{ identifier, groupId, sxId, dataPoints: listDataPoints(facts, main, settings) },
+        ...{ identifier, groupId, sxId, dataPoints: listDataPoints(product.attributes, main, settings) },
         ...{ image, name, images, link, head: identifier === groupId },
       }
     : {
-        ...{ identifier, groupId, sxId, name, brand: findBrand(facts, settings) },
+        ...{ identifier, groupId, sxId, name, brand: findBrand(product.attributes, settings) },
         ...{ category: main?.path.at(-1) ?? '', image, link },
       };
 }
 
-function findBrand(facts: Facts, { brandAttribute }: ItemSettings): string {
+/** Of all values only those of the brand are judged: most of a product's take a microsecond each. */
+function findBrand(values: Values, { attributes, brandAttribute }: ItemSettings): string {
   const name = brandAttribute.toLowerCase();
-  return facts.find(({ attribute }) => attribute.name.toLowerCase() === name)?.value ?? '';
+  const ofBrand = values.filter(({ key }) => attributes.get(key)?.name.toLowerCase() === name);
+  return listFacts(ofBrand, attributes)[0]?.value ?? '';
 }
 
-function listDataPoints(facts: Facts, main: Category | undefined, settings: ItemSettings): object[] {
-  const points: object[] = facts.map(({ attribute, value }) => ({
+function listDataPoints(values: Values, main: Category | undefined, settings: ItemSettings): object[] {
+  const points: object[] = listFacts(values, settings.attributes).map(({ attribute, value }) => ({
     id: computeValueId(attribute.id, value),
     conceptIdName: attribute.name.toUpperCase(),
     key: attribute.name,

@@ -149,7 +149,7 @@ export class CatalogRelations {
       const answered = relations.flatMap(({ id, limit }) => {
         const relation = this.findAnswering(id);
         if (relation === undefined) return [];
-        const found = search(view, relation, { ...requested, limit });
+        const found = search(view, relation, { ...requested, limit, isBestEnough: input.form !== 'bulk' });
         return [this.describeRelation(view, relation, { requested, found, input })];
       });
       return answered.length === 0 ? [] : [`{"tag":${JSON.stringify(tag)},"relations":[${chain(answered)}]}`];
@@ -219,9 +219,10 @@ const chain = (texts: readonly string[]) =>
 function search(
   view: RelationView,
   relation: AnsweringRelation,
-  { identifier, source, limit }: Requested & { limit: number },
+  searched: Requested & { limit: number; isBestEnough: boolean },
 ) {
-  const find = () => searchRelated(view, relation, { identifier, source, limit });
+  const { identifier, source } = searched;
+  const find = () => searchRelated(view, relation, searched);
   // One that is not found may only not be fetched yet: nothing is to be kept of it.
   return source === undefined && !relation.isListed
     ? find()

@@ -55,6 +55,8 @@ interface SearchedProduct {
   /** What it is in relations by rules; undefined also for a product that is in none. */
   readonly source: FoundSource | undefined;
   readonly limit: number;
+  /** Whether of each group its best product is enough. */
+  readonly isBestEnough?: boolean;
 }
 
 /**
@@ -78,10 +80,11 @@ export function searchRelated(
 export function searchSide(
   view: RelationView,
   relation: SearchedRelation,
-  { source, identifier, limit, side }: SearchedProduct & { side: Side },
+  { source, identifier, limit, side, isBestEnough }: SearchedProduct & { side: Side },
 ): Omit<FoundGroups, 'matchType'> {
   if (relation.isListed) return { groups: searchLinked(view, relation, { identifier, limit, side }) };
-  const listed = source === undefined ? [] : searchRule(view, relation, { source, limit, side });
+  const listed =
+    source === undefined ? [] : searchRule(view, relation, { source, limit, side, isBestEnough });
   const assumed = new Map(listed.flatMap((group) => group.assumed));
   return { groups: listed.map(({ products }) => products), ...(assumed.size > 0 && { assumed }) };
 }
@@ -89,11 +92,14 @@ export function searchSide(
 function searchRule(
   view: RelationView,
   relation: SearchedRelation,
-  searched: { source: FoundSource; limit: number; side: Side },
+  searched: { source: FoundSource; limit: number; side: Side; isBestEnough: boolean | undefined },
 ): readonly ListedGroup[] {
   const { source, limit, side } = searched;
-  const query = toSearch(relation, searched);
-  if (query === undefined) return [];
+  const found = toSearch(relation, searched);
+  if (found === undefined) return [];
+  // A view that fetches brings the uploads of answers along with the variants.
+  const isBestOnly = searched.isBestEnough === true && found.index === undefined && view.share !== undefined;
+  const query = { ...found, isBestOnly };
   // A product that may be among its own results gives its group another place in them.
   const isAmong =
     !relation.excludeSameGroup &&
@@ -106,6 +112,8 @@ function searchRule(
 /** A search of a side, of a rule that is plain or has an index of its own. */
 interface SideSearch extends CandidateSearch {
   readonly index: RuleIndex | undefined;
+  /** Of each group its best product only, which of a plain rule is the first candidate: its other variants are not read. */
+  readonly isBestOnly?: boolean;
 }
 
 /** @returns undefined for a product that is not on the other side, or matches nothing there */
@@ -132,7 +140,8 @@ interface ListedGroup {
 function share(view: RelationView, query: SideSearch): readonly ListedGroup[] {
   const all = { ...query, limit: query.limit + 1, excluded: undefined };
   const make = () => listGroups(view, all, undefined);
-  return view.share?.(describeSearch(query), make, ({ products }) => 100 + 8 * products.length) ?? [];
+  const key = `${query.isBestOnly ? 'best ' : ''}${describeSearch(query)}`;
+  return view.share?.(key, make, ({ products }) => 100 + 8 * products.length) ?? [];
 }
 
 /** @returns a key that all products with these values have */
@@ -144,15 +153,16 @@ function describeSearch({ build, side, limit, opposite }: CandidateSearch): stri
 
 /** `asked`: the product that is left out. */
 function listGroups(view: RelationView, query: SideSearch, searched: number | undefined): ListedGroup[] {
-  const groups = new Set<string>();
+  const groups = new Map<string, number>();
   for (const { productId, group } of listMatching(view, query)) {
-    if (productId === searched || group === query.excluded) continue;
-    groups.add(group);
+    if (productId === searched || group === query.excluded || groups.has(group)) continue;
+    groups.set(group, productId);
     if (groups.size === query.limit) break;
   }
+  if (query.isBestOnly) return [...groups].map(([group, best]) => ({ group, products: [best], assumed: [] }));
   const isOther = ({ productId }: Variant) => productId !== searched;
   const judge = toJudge(query);
-  return [...groups].map((group) => ({
+  return [...groups.keys()].map((group) => ({
     group,
     ...sortVariants(view.listVariants(group).filter(isOther), query, judge),
   }));
