@@ -32,7 +32,14 @@ import {
   type WriteMode,
 } from './updates/updates.ts';
 
-export type { BatchDerivation, Derivation, Derive, DerivedFrom, PlacedDocument } from './derivation.ts';
+export type {
+  BatchDerivation,
+  Derivation,
+  Derive,
+  DerivedFrom,
+  DerivedText,
+  PlacedDocument,
+} from './derivation.ts';
 export type { CatalogSnapshots, CatalogStore, ChangeOrder, DeleteLimit } from './port.ts';
 export { ReportPassage } from './report-lines.ts';
 

@@ -475,7 +475,7 @@ const UNMATCHED = UNMATCHED_KEY.toString('base64');
  * row that matches nothing. A row beside the one before takes half of one at a random place: 50,000 products with 150,000
  * rows take the embedded store 24 in place of 28 µs each, and a larger catalog saves more.
  */
-export function listMembers(placed: readonly PlacedRow[]): MemberRow[] {
+export function listMembers(placed: Iterable<PlacedRow>): MemberRow[] {
   const index = new IndexRows();
   for (const one of placed) for (const membership of one.memberships) index.add(one, membership);
   return index.list();
@@ -490,39 +490,37 @@ export function comparedAt({ compared, keys, values }: Membership, at: number): 
 
 /** Rows by the list in which they lie: the members of a side that have the same key. */
 class IndexRows {
-  private readonly lists = new Map<string, { readonly row: MemberRow; readonly order: string }[]>();
-  private readonly keys = new Map<string, Buffer>();
+  private readonly sides = new Map<number, Map<string, MemberRow[]>>();
+  /** By their base64. Most stand in many rows: a buffer for each would be the most that a batch holds in memory. */
+  private readonly decoded = new Map<string, Buffer>();
 
   add({ id: document, productId, group }: PlacedRow, membership: Membership): void {
-    const { build, side, keys } = membership;
-    const rank = Buffer.from(membership.rank, 'base64');
-    const order = rank.toString('latin1');
+    const { build, keys } = membership;
+    const side = sideNumber(membership.side);
+    const lists = this.sides.get(2 * build + side) ?? new Map<string, MemberRow[]>();
+    this.sides.set(2 * build + side, lists);
+    const rank = this.decode(membership.rank);
     for (const [at, name] of (keys.length === 0 ? [UNMATCHED] : keys).entries()) {
-      const key = this.decodeKey(name);
-      const compared = comparedAt(membership, at).map(decode);
-      const row = { build, side: sideNumber(side), key, rank, productId, document, group, compared };
-      const list = `${build} ${side} ${name}`;
-      const known = this.lists.get(list);
-      if (known === undefined) this.lists.set(list, [{ row, order }]);
-      else known.push({ row, order });
+      const compared = comparedAt(membership, at).map((one) => (one === null ? null : this.decode(one)));
+      const row = { build, side, key: this.decode(name), rank, productId, document, group, compared };
+      const list = lists.get(name);
+      if (list === undefined) lists.set(name, [row]);
+      else list.push(row);
     }
   }
 
   list(): MemberRow[] {
-    return [...this.lists.values()].flatMap((rows) =>
-      rows.sort((a, b) => (a.order < b.order ? -1 : Number(a.order > b.order))).map(({ row }) => row),
+    return [...this.sides.values()].flatMap((lists) =>
+      [...lists.values()].flatMap((rows) => rows.sort((a, b) => Buffer.compare(a.rank, b.rank))),
     );
   }
 
-  /** Many products have one key. */
-  private decodeKey(name: string): Buffer {
-    const key = this.keys.get(name) ?? Buffer.from(name, 'base64');
-    this.keys.set(name, key);
-    return key;
+  private decode(base64: string): Buffer {
+    const bytes = this.decoded.get(base64) ?? Buffer.from(base64, 'base64');
+    this.decoded.set(base64, bytes);
+    return bytes;
   }
 }
-
-const decode = (base64: string | null) => (base64 === null ? null : Buffer.from(base64, 'base64'));
 
 /** Two lines of JSON: the group, and the memberships as they are kept. */
 export function packDerived(group: string, memberships: readonly Membership[]): string {

@@ -1,5 +1,5 @@
 import type { StatementSync } from 'node:sqlite';
-import type { Derivation, PlacedDocument } from '../../../catalog/catalog.ts';
+import type { Derivation, DerivedText, PlacedDocument } from '../../../catalog/catalog.ts';
 import type { CatalogFile } from '../../../storage/sqlite/sqlite.ts';
 import { ask } from '../../../storage/storage.ts';
 import {
@@ -27,19 +27,18 @@ export function relationDerivation(): Derivation {
       opened.set(file, builds);
       return builds.derive;
     },
-    place: (file, placed) =>
-      placeMemberships(
-        file,
-        placed.map(({ id, productId, derived }) => ({ id, productId, ...unpackDerived(derived) })),
-      ),
+    place: (file, placed) => writeMembers(file, listMembers(placeDocuments(file, placed))),
     remove: removeMemberships,
   };
 }
 
-/** Writes the rows of documents that have none. */
-function placeMemberships(file: CatalogFile, placed: readonly PlacedRow[]): void {
-  for (const one of placed) writeDocument(file, one, one);
-  writeMembers(file, listMembers(placed));
+/** Writes documents that are not there, one by one: memberships of a whole batch would fill the memory of a thread. */
+function* placeDocuments(file: CatalogFile, placed: readonly DerivedText[]): Generator<PlacedRow, void> {
+  for (const { id, productId, derived } of placed) {
+    const document = { id, productId, ...unpackDerived(derived) };
+    writeDocument(file, document, document);
+    yield document;
+  }
 }
 
 /** @returns how programs extend the join index of a file */
