@@ -13,7 +13,7 @@ export interface SourceTexts {
 /** Of parts: those whose value people read. */
 const READ = new Set(
   ['title', 'label', 'hint', 'about', 'placeholder', 'aria-label', 'alt', 'action'].concat([
-    ...['words', 'never', 'warning', 'removing', 'more', 'choices', 'crumbs', 'pairs'],
+    ...['words', 'never', 'warning', 'removing', 'more', 'choices', 'crumbs', 'under', 'pairs'],
   ]),
 );
 const TELLS = /^tell\.(good|undoable)$/;

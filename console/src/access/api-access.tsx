@@ -5,7 +5,7 @@ import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
-import { SelectField, TextField } from '../parts/forms/field.tsx';
+import { NumberField, SelectField, TextField, useBinding } from '../parts/forms/field.tsx';
 import { ListPage } from '../parts/list-page.tsx';
 import { Menu } from '../parts/menu.tsx';
 import { Card } from '../parts/page.tsx';
@@ -149,7 +149,7 @@ function KeyMenu({ apiKey, onRotated }: { apiKey: ApiKey; onRotated(shown: Shown
           label={t('The old value')}
           choices={listOverlaps()}
           value={overlap}
-          onChange={(event) => setOverlap(event.target.value)}
+          onChange={setOverlap}
         />
       </FormDialog>
       <FormDialog
@@ -271,7 +271,7 @@ export function NewKey({ isOpen, onClose, onMade }: Form) {
   const project = useProject();
   const queries = useQueryClient();
   const [name, setName] = useState('');
-  const [draft, setDraft] = useState<Draft>({ scope: 'project', access: 'write', limit: '', days: '' });
+  const [draft, setDraft] = useState<Draft>({ scope: 'project', access: 'write' });
   const submit = async () => {
     const { key } = await relata.apiKeys.create({ name, ...toProperties(draft, project) });
     onMade({ name, key });
@@ -295,7 +295,7 @@ export function NewKey({ isOpen, onClose, onMade }: Form) {
         required
         placeholder={t('Shop connector')}
         hint={t('Who will use it')}
-        onChange={(event) => setName(event.target.value)}
+        onChange={setName}
       />
       <KeyFields draft={draft} onChange={(changed) => setDraft({ ...draft, ...changed })} />
     </FormDialog>
@@ -304,38 +304,32 @@ export function NewKey({ isOpen, onClose, onMade }: Form) {
 
 interface Draft {
   readonly scope: string;
-  readonly access: string;
-  readonly limit: string;
-  readonly days: string;
+  readonly access: ApiKey['access'];
+  readonly limit?: number | undefined;
+  readonly days?: number | undefined;
 }
 
 function KeyFields({ draft, onChange }: { draft: Draft; onChange(changed: Partial<Draft>): void }) {
+  const bind = useBinding(draft, onChange);
   return (
     <div className="fields">
-      <ScopeField label={t('Reaches')} value={draft.scope} onChange={(scope) => onChange({ scope })} />
-      <SelectField
-        label={t('Access')}
-        choices={listAccesses()}
-        value={draft.access}
-        onChange={(event) => onChange({ access: event.target.value })}
-      />
-      <TextField
+      <ScopeField label={t('Reaches')} {...bind('scope')} />
+      <SelectField label={t('Access')} choices={listAccesses()} {...bind('access')} />
+      <NumberField
         label={t('Requests a minute')}
-        type="number"
         min={1}
         max={1_000_000}
-        value={draft.limit}
+        step={1}
         placeholder={t('no limit')}
-        onChange={(event) => onChange({ limit: event.target.value })}
+        {...bind('limit')}
       />
-      <TextField
+      <NumberField
         label={t('Ends after (days)')}
-        type="number"
         min={1}
         max={36_500}
-        value={draft.days}
+        step={1}
         placeholder={t('never')}
-        onChange={(event) => onChange({ days: event.target.value })}
+        {...bind('days')}
       />
     </div>
   );
@@ -347,8 +341,8 @@ function toProperties(
 ) {
   return {
     scope: toScope(scope, project),
-    access: access as ApiKey['access'],
-    ...(limit !== '' && { rateLimit: { requestsPerMinute: Number(limit) } }),
-    ...(days !== '' && { expiresAt: Date.now() + Number(days) * DAY_MS }),
+    access,
+    ...(limit !== undefined && { rateLimit: { requestsPerMinute: limit } }),
+    ...(days !== undefined && { expiresAt: Date.now() + days * DAY_MS }),
   };
 }

@@ -50,7 +50,7 @@ export function KeptRequests() {
           isQuiet
           choices={listKinds()}
           value={kind}
-          onChange={({ target }) => change({ requests: target.value })}
+          onChange={(requests) => change({ requests })}
         />
       }
     >

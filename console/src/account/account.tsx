@@ -99,7 +99,7 @@ function Users({ self }: { self: number }) {
                     choices={listRoles()}
                     value={user.role}
                     disabled={user.id === self || user.signsInWith === 'company-account'}
-                    onChange={(event) => setRole(user, event.target.value)}
+                    onChange={(value) => setRole(user, value)}
                   />
                 ),
               ],
@@ -216,18 +216,8 @@ function Invitations() {
         onSubmit={invite}
         canSubmit={email.includes('@')}
       >
-        <TextField
-          label={t('E-mail')}
-          type="email"
-          value={email}
-          onChange={(event) => setEmail(event.target.value)}
-        />
-        <SelectField
-          label={t('Role')}
-          choices={listRoles()}
-          value={role}
-          onChange={(event) => setRole(event.target.value)}
-        />
+        <TextField label={t('E-mail')} type="email" value={email} onChange={setEmail} />
+        <SelectField label={t('Role')} choices={listRoles()} value={role} onChange={setRole} />
         {role !== 'owner' && <PartRoles roles={roles} onChange={setRoles} />}
       </FormDialog>
     </Card>

@@ -5,10 +5,11 @@ import { type Choice, SelectField } from '../parts/forms/field.tsx';
 import { useScopeName } from '../parts/scope.tsx';
 import { useGroups, useProjects } from '../state/project.ts';
 
-const listRoles = (): readonly Choice[] => [
-  ['viewer', t('viewer')],
-  ['editor', t('editor')],
-];
+const listRoles = () =>
+  [
+    ['viewer', t('viewer')],
+    ['editor', t('editor')],
+  ] as const;
 
 const nameScope = ({ type, id }: PartRole['scope']) => `${type} ${id}`;
 
@@ -43,9 +44,7 @@ export function PartRoles({
               isQuiet
               choices={listRoles()}
               value={one.role}
-              onChange={({ target }) =>
-                onChange(roles.with(at, { ...one, role: target.value as PartRole['role'] }))
-              }
+              onChange={(role) => onChange(roles.with(at, { ...one, role }))}
             />
             <IconButton
               icon="cross"
@@ -60,7 +59,7 @@ export function PartRoles({
         hint={t('A role there counts where it is higher than that for the whole account.')}
         choices={[['', t('Choose …')], ...open.map((scope): Choice => [nameScope(scope), nameOf(scope)])]}
         value=""
-        onChange={({ target }) => add(target.value)}
+        onChange={add}
       />
     </div>
   );

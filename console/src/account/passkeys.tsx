@@ -82,7 +82,7 @@ export function Passkeys() {
           hint={t(
             'It is asked for after your password. Add a second one, on another device, in case you lose it.',
           )}
-          onChange={(event) => setName(event.target.value)}
+          onChange={setName}
         />
       </FormDialog>
     </Card>

@@ -6,7 +6,7 @@ import { SelectField } from '../parts/forms/field.tsx';
 import { Answer } from '../parts/page.tsx';
 import { Code } from '../parts/show.tsx';
 import { useProject } from '../state/project.ts';
-import { linkTo, useRoute } from '../state/route.ts';
+import { projectLink, useRoute } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 import { listPageCalls, type PageCall, SAMPLES, type SampleLanguage } from './page-calls.ts';
 import { needsRelations } from './paged.ts';
@@ -39,7 +39,7 @@ export function CallSamples() {
                 label={t('What it gives')}
                 choices={calls.map(({ words }, at) => [String(at), words])}
                 value={String(calls.indexOf(call))}
-                onChange={({ target }) => setChosen(Number(target.value))}
+                onChange={(value) => setChosen(Number(value))}
               />
             )}
             <LanguageTabs call={call} />
@@ -48,7 +48,7 @@ export function CallSamples() {
                 'It takes the address of the service in <code>RELATA_URL</code> and a key in <code>RELATA_API_KEY</code>: <link>API access</link>.',
                 {
                   code: (name) => <code>{name}</code>,
-                  link: (words) => <a href={linkTo('projects', project.id, 'api-access')}>{words}</a>,
+                  link: (words) => <a href={projectLink('api-access')}>{words}</a>,
                 },
               )}
             </p>

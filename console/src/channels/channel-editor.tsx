@@ -10,7 +10,14 @@ import {
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { EditorPage, Stored, useEditor } from '../parts/definitions.tsx';
-import { type Choice, Fields, NumberField, SelectField, TextField } from '../parts/forms/field.tsx';
+import {
+  type Choice,
+  Fields,
+  NumberField,
+  SelectField,
+  TextField,
+  useBinding,
+} from '../parts/forms/field.tsx';
 import { FilterEditor } from '../parts/forms/filter-editor.tsx';
 import { OptionFields } from '../parts/forms/option-field.tsx';
 import { type Row, Rows } from '../parts/forms/rows.tsx';
@@ -19,11 +26,11 @@ import { Card } from '../parts/page.tsx';
 import { hintOf, labelOf, sayOf, startTyped } from '../rules/choices.ts';
 import { EVERY_PRODUCT } from '../rules/filters.ts';
 import { capital } from '../rules/format.ts';
+import { withOption } from '../rules/typed.ts';
 import { useAttributes } from '../state/attributes.ts';
 import { readMistakes, useMistake, useMistakeOf } from '../state/mistakes.ts';
-import { useProject } from '../state/project.ts';
 import { useRelations } from '../state/relations.ts';
-import { linkTo } from '../state/route.ts';
+import { projectLink } from '../state/route.ts';
 import {
   CHANNEL,
   type ChannelShape,
@@ -82,6 +89,7 @@ const listPackings = () =>
 export function BasicsCard({ draft, onChange }: ChannelShape) {
   const { format } = draft;
   const mistake = useMistake();
+  const bind = useBinding(draft, onChange);
   const found = findFormat(format);
   // Formats have no fields in common.
   const setType = (type: string) => onChange({ format: { type } as Format, mapping: undefined });
@@ -90,21 +98,14 @@ export function BasicsCard({ draft, onChange }: ChannelShape) {
   return (
     <Card title={t('Channel')}>
       <div className="fields">
-        <TextField
-          label={t('Name')}
-          value={draft.name}
-          maxLength={255}
-          placeholder={'Google Shopping'}
-          mistake={mistake('/name')}
-          onChange={({ target }) => onChange({ name: target.value })}
-        />
+        <TextField label={t('Name')} maxLength={255} placeholder={'Google Shopping'} {...bind('name')} />
         <SelectField
           label={t('Format')}
           hint={found && capital(sayOf(found.description))}
           choices={listFormats()}
           value={format.type}
           mistake={mistake('/format/type')}
-          onChange={({ target }) => setType(target.value)}
+          onChange={setType}
         />
         {found && found.variants.length > 1 && (
           <SelectField
@@ -112,7 +113,7 @@ export function BasicsCard({ draft, onChange }: ChannelShape) {
             choices={found.variants.map((variant) => [variant, variant.toUpperCase()])}
             value={format.variant ?? found.variants[0]}
             mistake={mistake('/format/variant')}
-            onChange={({ target }) => onChange({ format: { ...format, variant: target.value } })}
+            onChange={(variant) => onChange({ format: { ...format, variant } })}
           />
         )}
         <SelectField
@@ -120,7 +121,7 @@ export function BasicsCard({ draft, onChange }: ChannelShape) {
           choices={listPackings()}
           value={format.compression ?? ''}
           mistake={mistake('/format/compression')}
-          onChange={({ target }) => setPacking(format, target.value)}
+          onChange={(value) => setPacking(format, value)}
         />
       </div>
     </Card>
@@ -168,7 +169,7 @@ export function TriggerCard({ draft, onChange }: ChannelShape) {
           label={t('Builds start')}
           choices={listTriggers()}
           value={trigger.type}
-          onChange={({ target }) => onChange({ trigger: startTrigger(target.value as Trigger['type']) })}
+          onChange={(type) => onChange({ trigger: startTrigger(type) })}
         />
         {trigger.type === 'schedule' && (
           <ScheduleFields trigger={trigger} onChange={(next) => onChange({ trigger: next })} />
@@ -179,11 +180,7 @@ export function TriggerCard({ draft, onChange }: ChannelShape) {
             hint={t('Changes in between go out together.')}
             value={trigger.minSecondsBetween}
             mistake={mistake('/trigger/minSecondsBetween')}
-            onChange={(minSecondsBetween) =>
-              onChange({
-                trigger: { type: 'change', ...(minSecondsBetween !== undefined && { minSecondsBetween }) },
-              })
-            }
+            onChange={(seconds) => onChange({ trigger: withOption(trigger, 'minSecondsBetween', seconds) })}
           />
         )}
       </div>
@@ -192,23 +189,19 @@ export function TriggerCard({ draft, onChange }: ChannelShape) {
 }
 
 export function GuardsCard({ draft, onChange }: ChannelShape) {
-  const mistake = useMistake();
+  const bind = useBinding(draft, onChange);
   return (
     <Card title={t('Guards')}>
       <div className="fields">
         <NumberField
           label={t('Fewer rows at most, in %')}
           hint={t('A build that would lose a larger share of the published rows is not published.')}
-          value={draft.maxDeletePercent}
-          mistake={mistake('/maxDeletePercent')}
-          onChange={(maxDeletePercent) => onChange({ maxDeletePercent })}
+          {...bind('maxDeletePercent')}
         />
         <NumberField
           label={t('Left out at most, in %')}
           hint={t('A build in which more products lack what the format requires is not published.')}
-          value={draft.maxLeftOutPercent}
-          mistake={mistake('/maxLeftOutPercent')}
-          onChange={(maxLeftOutPercent) => onChange({ maxLeftOutPercent })}
+          {...bind('maxLeftOutPercent')}
         />
       </div>
     </Card>
@@ -265,11 +258,10 @@ export function RelationsCard({ draft, onChange }: ChannelShape) {
 }
 
 function NoRelation() {
-  const project = useProject();
   return (
     <p className="soft small">
       {rich('This project has no relation yet. <link>Create one</link> first.', {
-        link: (words) => <a href={linkTo('projects', project.id, 'relations')}>{words}</a>,
+        link: (words) => <a href={projectLink('relations')}>{words}</a>,
       })}
     </p>
   );
@@ -292,14 +284,14 @@ function RelationRow({ at, value: relation, relations, change, remove }: RowShap
         choices={listChoices(relations, present)}
         value={present}
         mistake={mistake(`/relations/${at}`)}
-        onChange={({ target }) => change({ ...readChoice(target.value), ...rest })}
+        onChange={(choice) => change({ ...readChoice(choice), ...rest })}
       />
       <SelectField
         label={t('They go out as')}
         isQuiet={isFollowing}
         choices={listRelatedAs()}
         value={relation.as}
-        onChange={({ target }) => change({ ...relation, as: target.value as ChannelRelation['as'] })}
+        onChange={(as) => change({ ...relation, as })}
       />
       <NumberField
         label={t('At most')}

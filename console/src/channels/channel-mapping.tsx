@@ -32,7 +32,6 @@ import {
   listProductFields,
   listSourceKinds,
   nameRelated,
-  type SourceKind,
   startSource,
   textOfSource,
   toTried,
@@ -120,7 +119,7 @@ function Fields({ mapping, fields, preview, onChange }: FieldsShape) {
           label={t('Another field')}
           choices={[['', '—'], ...listOthers(fields, names)]}
           value=""
-          onChange={({ target }) => put(target.value, startSource('attribute', { name: '' }))}
+          onChange={(value) => put(value, startSource('attribute', { name: '' }))}
         />
       ) : (
         <NewField onAdd={(name) => !Object.hasOwn(mapping, name) && put(name, { attribute: '' })} />
@@ -149,7 +148,7 @@ function NewField({ onAdd }: { onAdd(name: string): void }) {
         placeholder={t('Name of another field')}
         maxLength={255}
         value={name}
-        onChange={({ target }) => setName(target.value)}
+        onChange={setName}
       />
       <Button disabled={name === ''} onClick={add}>
         {t('Add the field')}
@@ -190,7 +189,7 @@ function FieldRow({ field, source, attributes, hint, onRename, onChange }: RowSh
         isQuiet
         choices={listSourceKinds()}
         value={kindOf(source)}
-        onChange={({ target }) => onChange(startSource(target.value as SourceKind | '', field))}
+        onChange={(value) => onChange(startSource(value, field))}
       />
       <SourceField {...{ field, source, attributes, mistake, hint, onChange }} />
       <IconButton
@@ -239,14 +238,13 @@ function SourceField({ field, source, attributes, onChange, ...told }: SourceSha
       />
     );
   const choices = kind === 'field' ? listProductFields() : listWords(kind, field);
-  if (choices !== undefined)
-    return <SelectField {...shared} choices={choices} onChange={({ target }) => put(target.value)} />;
+  if (choices !== undefined) return <SelectField {...shared} choices={choices} onChange={put} />;
   return (
     <TextField
       {...shared}
       className={kind === 'constant' ? 'input' : 'input mono'}
       placeholder={listPlaceholders()[kind]}
-      onChange={({ target }) => put(target.value)}
+      onChange={put}
     />
   );
 }

@@ -10,7 +10,7 @@ import { sayOf } from '../rules/choices.ts';
 import { describeFilter } from '../rules/filters.ts';
 import { formatCount, formatMoment, formatSize } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
-import { linkTo } from '../state/route.ts';
+import { projectLink } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 import {
   CHANNEL,
@@ -59,7 +59,6 @@ function BuildNow({ channel }: { channel: Channel }) {
 
 /** What the last build could not do, and where its report is. */
 function Outcome({ channel }: { channel: Channel }) {
-  const project = useProject();
   const { lastBuild } = channel;
   const warnings = listWarnings(channel);
   if (lastBuild === null || (warnings.length === 0 && !lastBuild.error)) return null;
@@ -70,7 +69,7 @@ function Outcome({ channel }: { channel: Channel }) {
       {[...(error?.details ?? []), ...warnings].map((line) => (
         <span key={line}>{line}</span>
       ))}
-      <a href={linkTo('projects', project.id, 'updates', taskId)}>{t('Report of the last build')}</a>
+      <a href={projectLink('updates', taskId)}>{t('Report of the last build')}</a>
     </div>
   );
 }

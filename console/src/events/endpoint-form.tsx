@@ -14,7 +14,7 @@ import { Ago, Code } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import type { PartNames } from '../rules/changes.ts';
 import { useProject } from '../state/project.ts';
-import { goFromHere, linkTo } from '../state/route.ts';
+import { goFromHere, projectLink } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 
 /** Source: docs/interface.md §6.2. */
@@ -104,7 +104,7 @@ export function EndpointForm({ endpoint, isOpen, onClose, onMade }: Form) {
         required
         placeholder={'https://shop.example/events'}
         hint={t('A public address; it is sent a POST for each event')}
-        onChange={(event) => change({ url: event.target.value })}
+        onChange={(url) => change({ url })}
       />
       {endpoint === undefined && <ScopeField label={t('Hears of')} value={scope} onChange={setScope} />}
       <EventChoices chosen={draft.events} onChange={(events) => change({ events })} />
@@ -181,7 +181,6 @@ export function EndpointMenu({
   onRotated(secret: string | undefined): void;
 }) {
   const relata = useRelata();
-  const project = useProject();
   const queries = useQueryClient();
   const tell = useTell();
   const [open, setOpen] = useState<'change' | 'rotate' | 'delete'>();
@@ -197,7 +196,7 @@ export function EndpointMenu({
   const remove = async () => {
     const go = goFromHere();
     await relata.webhookEndpoints.delete(endpoint.id);
-    go(linkTo('projects', project.id, 'events'));
+    go(projectLink('events'));
     await reread();
   };
   return (
@@ -223,7 +222,7 @@ export function EndpointMenu({
           label={t('The former secret')}
           choices={listOverlaps()}
           value={overlap}
-          onChange={(event) => setOverlap(event.target.value)}
+          onChange={setOverlap}
         />
       </FormDialog>
       <FormDialog

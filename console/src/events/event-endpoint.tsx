@@ -10,8 +10,7 @@ import { Scope } from '../parts/scope.tsx';
 import { Ago, Code } from '../parts/show.tsx';
 import { Older, Table } from '../parts/table.tsx';
 import { useTell } from '../parts/toasts.tsx';
-import { useProject } from '../state/project.ts';
-import { linkTo, useRoute } from '../state/route.ts';
+import { projectLink, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { EndpointMenu, EndpointState, NewSecret } from './endpoint-form.tsx';
 
@@ -19,7 +18,6 @@ const LOOK_MS = 2_000;
 
 /** One endpoint with what was sent to it. */
 export function EventEndpoint() {
-  const project = useProject();
   const relata = useRelata();
   const { canChange } = useRights();
   const id = Number(useRoute().parts[3]);
@@ -32,10 +30,7 @@ export function EventEndpoint() {
   return (
     <Page
       title={t('Endpoint')}
-      crumbs={[
-        [project.name, linkTo('projects', project.id)],
-        [t('Events'), linkTo('projects', project.id, 'events')],
-      ]}
+      under={[[t('Events'), projectLink('events')]]}
       actions={
         canChange &&
         endpoint.data && (

@@ -5,7 +5,7 @@ import { Button } from '../parts/button.tsx';
 import { ListPage } from '../parts/list-page.tsx';
 import { reaches, Scope } from '../parts/scope.tsx';
 import { useProject } from '../state/project.ts';
-import { linkTo } from '../state/route.ts';
+import { projectLink } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { EndpointForm, EndpointState, NewSecret } from './endpoint-form.tsx';
 
@@ -42,10 +42,7 @@ export function Events() {
       create={create}
       above={<NewSecret secret={secret} onDone={() => setSecret(undefined)} />}
       columns={[
-        [
-          t('Endpoint'),
-          (endpoint) => <a href={linkTo('projects', project.id, 'events', endpoint.id)}>{endpoint.url}</a>,
-        ],
+        [t('Endpoint'), (endpoint) => <a href={projectLink('events', endpoint.id)}>{endpoint.url}</a>],
         [t('Hears of'), (endpoint) => <Scope scope={endpoint.scope} />],
         [t('Events'), (endpoint) => endpoint.events.join(', '), 'wide-only soft'],
         [t('State'), (endpoint) => <EndpointState endpoint={endpoint} />],

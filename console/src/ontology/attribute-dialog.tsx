@@ -15,7 +15,14 @@ import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { type Draft, Meanwhile, mergeOver, useDraft } from '../parts/forms/draft.tsx';
-import { Fields, SelectField, SwitchField, TextField, TextsField } from '../parts/forms/field.tsx';
+import {
+  Fields,
+  SelectField,
+  SwitchField,
+  TextField,
+  TextsField,
+  useBinding,
+} from '../parts/forms/field.tsx';
 import { ErrorNote, Loading } from '../parts/page.tsx';
 import { Figure, Meter } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
@@ -23,7 +30,7 @@ import type { PartNames } from '../rules/changes.ts';
 import { listAttributes } from '../rules/filters.ts';
 import { formatCount, listTypes } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
-import { linkTo } from '../state/route.ts';
+import { projectLink } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
 
@@ -95,7 +102,7 @@ export function AttributeDialog({ opened, ontology, coverage, onClose, onSave }:
             <SwitchField
               label={t('Keep “{name}” as a synonym, and change what names it', { name: before.name })}
               hint={t('Otherwise its values are no longer used, and what names it cannot work.')}
-              checked={follows}
+              value={follows}
               onChange={setFollows}
             />
           )}
@@ -155,30 +162,20 @@ interface FieldsShape {
 }
 
 function AttributeFields({ draft, change }: FieldsShape) {
+  const bind = useBinding(draft, change);
   return (
     <Fields>
       <div className="fields">
-        <TextField
-          label={t('Name')}
-          value={draft.name}
-          maxLength={255}
-          onChange={(event) => change({ name: event.target.value })}
-        />
-        <SelectField
-          label={t('Type')}
-          choices={listTypes()}
-          value={draft.type}
-          onChange={(event) => change({ type: event.target.value as Attribute['type'] })}
-        />
+        <TextField label={t('Name')} maxLength={255} {...bind('name')} />
+        <SelectField label={t('Type')} choices={listTypes()} {...bind('type')} />
         {draft.type === 'NUMERIC_ATTRIBUTE' && (
           <>
             <TextField
               label={t('Unit')}
-              value={draft.unitName}
               maxLength={64}
               placeholder={t('none: a number alone')}
               hint={t('With a unit, values are written like 12.5 in')}
-              onChange={(event) => change({ unitName: event.target.value })}
+              {...bind('unitName')}
             />
             <SelectField
               label={t('Decimal sign')}
@@ -186,17 +183,15 @@ function AttributeFields({ draft, change }: FieldsShape) {
                 ['point', '12.5'],
                 ['comma', '12,5'],
               ]}
-              value={draft.decimal}
-              onChange={(event) => change({ decimal: event.target.value as 'point' | 'comma' })}
+              {...bind('decimal')}
             />
           </>
         )}
         <TextsField
           label={t('Synonyms')}
-          value={draft.synonyms}
           placeholder="Color, Farbe"
           hint={t('Other upload keys for this attribute, comma-separated')}
-          onChange={(synonyms) => change({ synonyms })}
+          {...bind('synonyms')}
         />
       </div>
     </Fields>
@@ -219,7 +214,7 @@ function UsedBy({ attribute }: { attribute: string }) {
         relations: using.map(({ id, name }, at) => (
           <span key={id}>
             {at > 0 && ', '}
-            <a href={linkTo('projects', project.id, 'relations', id)}>{name}</a>
+            <a href={projectLink('relations', id)}>{name}</a>
           </span>
         )),
       })}
@@ -255,7 +250,6 @@ function RemoveAttribute({ onRemove }: { onRemove(): void }) {
 }
 
 function Values({ coverage }: { coverage: AttributeCoverage }) {
-  const project = useProject();
   const most = coverage.values[0]?.count ?? 1;
   const problems = countProblems(coverage);
   const examples = coverage.problems.flatMap(({ code, examples: some }) =>
@@ -283,7 +277,7 @@ function Values({ coverage }: { coverage: AttributeCoverage }) {
               <li key={identifier + value} className="row">
                 <span className="tag">{code}</span>
                 <span className="mono">{value}</span>
-                <a href={linkTo('projects', project.id, 'products', identifier)}>{identifier}</a>
+                <a href={projectLink('products', identifier)}>{identifier}</a>
               </li>
             ))}
           </ul>
@@ -345,12 +339,9 @@ type Use = NonNullable<EffectAnswer['uses']>[number];
 
 /** Relations, channels, pipelines and the settings of the project, each with its page. */
 function Uses({ title, list }: { title: string; list: readonly Use[] }) {
-  const project = useProject();
   if (list.length === 0) return null;
   const linkOf = ({ kind, id }: Use) =>
-    kind === 'project'
-      ? linkTo('projects', project.id, 'settings')
-      : linkTo('projects', project.id, `${kind}s`, id);
+    kind === 'project' ? projectLink('settings') : projectLink(`${kind}s`, id);
   return (
     <p className="small">
       <span className="soft">{title}: </span>
@@ -371,7 +362,6 @@ function Examples({
   title: string;
   list: readonly { identifier: string; value: string }[];
 }) {
-  const project = useProject();
   if (list.length === 0) return null;
   return (
     <p className="small">
@@ -379,8 +369,7 @@ function Examples({
       {list.slice(0, SHOWN).map(({ identifier, value }, at) => (
         <span key={identifier + value}>
           {at > 0 && ', '}
-          <span className="mono">{value}</span>{' '}
-          <a href={linkTo('projects', project.id, 'products', identifier)}>{identifier}</a>
+          <span className="mono">{value}</span> <a href={projectLink('products', identifier)}>{identifier}</a>
         </span>
       ))}
     </p>

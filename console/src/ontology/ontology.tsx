@@ -23,7 +23,7 @@ import { readPath } from '../rules/category-path.ts';
 import { formatAll, formatCount, formatPercent, formatType } from '../rules/format.ts';
 import { renameInBrowser } from '../state/kept-views.ts';
 import { useProject } from '../state/project.ts';
-import { linkTo, linkWith, useFilters } from '../state/route.ts';
+import { linkWith, projectLink, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
 import { undoOntology } from '../state/undo-ontology.ts';
@@ -51,7 +51,6 @@ export function OntologyView() {
   return (
     <Page
       title={t('Ontology')}
-      crumbs={[[project.name, linkTo('projects', project.id)]]}
       about={t('Attributes with their types and units: they say how values are read and compared.')}
     >
       <Answer of={ontology}>{(read) => <Attributes read={read} />}</Answer>
@@ -151,7 +150,7 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
           label={t('Attribute contains')}
           type="search"
           value={filter}
-          onChange={(event) => filterBy({ contains: event.target.value })}
+          onChange={(contains) => filterBy({ contains })}
         />
         <CategoryField
           label={t('Coverage of a category')}
@@ -223,7 +222,7 @@ function ModeField({ mode, onChange }: { mode: string; onChange(mode: string): v
         ['automatic', t('become attributes by themselves')],
         ['own', t('are ignored: I maintain the ontology')],
       ]}
-      onChange={(event) => onChange(event.target.value)}
+      onChange={onChange}
     />
   );
 }
@@ -328,10 +327,9 @@ interface Shape {
 }
 
 function Covered({ list, category, name }: Shape) {
-  const project = useProject();
   if (list.length === 0)
     return <p className="card-body soft">{t('No product of this category has an attribute.')}</p>;
-  const products = linkTo('projects', project.id, 'products');
+  const products = projectLink('products');
   const whole = list.filter(({ lacking }) => lacking === 0);
   const lacked = list.filter(({ lacking }) => lacking > 0);
   return (

@@ -5,7 +5,7 @@ import { Button } from '../parts/button.tsx';
 import { Answer, Card } from '../parts/page.tsx';
 import { useProject } from '../state/project.ts';
 import { useRelations } from '../state/relations.ts';
-import { linkTo, linkWith } from '../state/route.ts';
+import { linkWith, projectLink } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 
 const SHOWN = 10;
@@ -32,7 +32,7 @@ export function UnknownVerdicts() {
 function Counted() {
   const project = useProject();
   const relata = useRelata();
-  const ontology = linkTo('projects', project.id, 'ontology');
+  const ontology = projectLink('ontology');
   const counted = useQuery({
     queryKey: ['coverage', project.id, 'unknown'],
     queryFn: ({ signal }) => relata.relations.missingValues(project.id, { signal }),

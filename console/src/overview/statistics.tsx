@@ -57,7 +57,7 @@ export function Statistics() {
           isQuiet
           choices={ranges.map((one) => [one.name, one.title] as const)}
           value={range.name}
-          onChange={({ target }) => change({ range: target.value })}
+          onChange={(next) => change({ range: next })}
         />
       </div>
       <div className="columns" aria-busy={statistics.isPlaceholderData}>

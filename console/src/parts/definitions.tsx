@@ -5,7 +5,7 @@ import { t } from '../languages/text.ts';
 import { listChanged, type PartNames } from '../rules/changes.ts';
 import { MistakesContext, readMistakes } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
-import { goFromHere, linkTo, useRoute } from '../state/route.ts';
+import { goFromHere, projectLink, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { Button, LinkButton } from './button.tsx';
 import { FormDialog } from './dialog.tsx';
@@ -61,7 +61,7 @@ export const nameOne = (what: Defined): string =>
 export const nameList = (what: Defined): string =>
   t('{what, select, relation {Relations} pipeline {Pipelines} other {Channels}}', { what });
 
-const listOf = (what: Defined, projectId: number) => linkTo('projects', projectId, `${what}s`);
+const listOf = (what: Defined) => projectLink(`${what}s`);
 
 /** @returns what has a thing, its list and what it did read anew, after something was done with it */
 export function useRefresh(...names: readonly string[]) {
@@ -112,7 +112,7 @@ export function DefinitionList<Value extends Named>({ kind, describe, ...shape }
     queryFn: ({ signal }) => kind.list({ relata, projectId }, signal),
     refetchInterval: ({ state }) => (state.data?.some(kind.isBusy) ? BUSY_MS : IDLE_MS),
   });
-  const list = listOf(what, projectId);
+  const list = listOf(what);
   const { columns, actions, ...words } = shape;
   return (
     <ListPage
@@ -165,7 +165,7 @@ export function DeleteButton<Value extends Named>({
     const go = goFromHere();
     await kind.delete({ relata, projectId, id });
     await refresh();
-    setTimeout(() => go(listOf(what, projectId)));
+    setTimeout(() => go(listOf(what)));
   };
   return (
     <>
@@ -199,7 +199,7 @@ interface ViewShape<Value extends Named> {
 export function DefinitionView<Value extends Named>({ kind, deleting, actions, children }: ViewShape<Value>) {
   const { what } = kind;
   const { parts } = useRoute();
-  const { id: projectId, name } = useProject();
+  const { id: projectId } = useProject();
   const relata = useRelata();
   const { canChange } = useRights();
   const id = Number(parts[3]);
@@ -209,14 +209,11 @@ export function DefinitionView<Value extends Named>({ kind, deleting, actions, c
     refetchInterval: ({ state }) => (state.data && kind.isBusy(state.data) ? BUSY_MS : IDLE_MS),
   });
   const value = read.data;
-  const list = listOf(what, projectId);
+  const list = listOf(what);
   return (
     <Page
       title={value?.name ?? nameOne(what)}
-      crumbs={[
-        [name, linkTo('projects', projectId)],
-        [nameList(what), list],
-      ]}
+      under={[[nameList(what), list]]}
       actions={
         canChange &&
         value && (
@@ -316,7 +313,7 @@ export function useEditor<Value extends Definition & Named, Definition extends o
     await write().then(
       async (saved) => {
         edited.adopt(saved);
-        go(`${listOf(what, projectId)}/${saved.id}`);
+        go(`${listOf(what)}/${saved.id}`);
         await refresh();
       },
       (reason: unknown) => {
@@ -362,16 +359,15 @@ export function EditorPage<Definition extends object>({
   mistakes = [],
   children,
 }: EditorShape<Definition>) {
-  const project = useProject();
   const { canChange } = useRights();
-  const list = listOf(what, project.id);
+  const list = listOf(what);
   const { id, name } = stored?.value ?? {};
   const own: readonly (readonly [string, string])[] = name && hasView ? [[name, `${list}/${id}`]] : [];
   return (
     <Page
       title={nameEditor(what, name, hasView && canChange)}
       about={about}
-      crumbs={[[project.name, linkTo('projects', project.id)], [nameList(what), list], ...own]}
+      under={[[nameList(what), list], ...own]}
       actions={
         canChange && (
           <>

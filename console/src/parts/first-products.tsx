@@ -4,7 +4,7 @@ import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { droppedFile } from '../state/handover.ts';
 import { useProject } from '../state/project.ts';
-import { goTo, linkTo } from '../state/route.ts';
+import { goTo, projectLink } from '../state/route.ts';
 import { useRelata, useRights, useSession } from '../state/session.tsx';
 import { Button, LinkButton } from './button.tsx';
 import { Empty, ErrorNote } from './page.tsx';
@@ -20,7 +20,7 @@ export function FirstProducts() {
   useArrival(project.id);
   const open = (file: File) => {
     droppedFile.give(file);
-    goTo(linkTo('projects', project.id, 'import'));
+    goTo(projectLink('import'));
   };
   return (
     <Empty icon="products" title={t('No products yet')}>
@@ -44,7 +44,7 @@ export function FirstProducts() {
             '<code>npm run demo</code> starts a second service with a complete demo catalog. Example programs are in <code>examples/</code>, and a <link>pipeline</link> fetches a file by itself.',
             {
               code: (words) => <code>{words}</code>,
-              link: (words) => <a href={linkTo('projects', project.id, 'pipelines')}>{words}</a>,
+              link: (words) => <a href={projectLink('pipelines')}>{words}</a>,
             },
           )}
         </p>
@@ -120,7 +120,7 @@ export function FirstCalls() {
           <Button icon="key" onClick={() => void make().catch(setError)}>
             {t('Create a key and use it in')}
           </Button>
-          <LinkButton look="quiet" href={linkTo('projects', project.id, 'api-access')}>
+          <LinkButton look="quiet" href={projectLink('api-access')}>
             {t('API access')}
           </LinkButton>
         </div>

@@ -1,8 +1,6 @@
 import type { Task } from '@relata/client';
-import { type ReactNode, use } from 'react';
+import type { ReactNode } from 'react';
 import { t } from '../languages/text.ts';
-import { ProjectContext } from '../state/project.ts';
-import { linkTo } from '../state/route.ts';
 import type { IconName } from './icon.tsx';
 import { Answer, type Answered, Card, Empty, Page } from './page.tsx';
 import { Ago, TaskStatus } from './show.tsx';
@@ -27,8 +25,6 @@ interface ListPageShape<One extends { readonly id: number }> {
 
 /** A page of all things of a kind: a table, or what to do first where there are none. */
 export function ListPage<One extends { readonly id: number }>({
-  title,
-  about,
   icon,
   list,
   columns,
@@ -38,13 +34,11 @@ export function ListPage<One extends { readonly id: number }>({
   actions,
   above,
   children,
+  ...page
 }: ListPageShape<One>) {
-  const project = use(ProjectContext);
   return (
     <Page
-      title={title}
-      crumbs={project ? [[project.name, linkTo('projects', project.id)]] : []}
-      about={about}
+      {...page}
       actions={
         <>
           {actions}

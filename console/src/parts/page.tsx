@@ -2,24 +2,30 @@ import { RelataError } from '@relata/client';
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { readDetail, sayRefusal } from '../state/mistakes.ts';
+import { ProjectContext } from '../state/project-context.ts';
+import { projectLink } from '../state/route.ts';
 import { useSession } from '../state/session.tsx';
 import { Icon, type IconName } from './icon.tsx';
 
 /** What stands in the head of every page, after its own actions. */
 export const PageExtra = createContext<ReactNode>(undefined);
 
-type Crumb = readonly [words: string, href?: string];
+export type Crumb = readonly [words: string, href: string];
 
 /** A view: where one is, its title, what can be done, its content. */
 export function Page({
   title,
-  crumbs = [],
+  under = [],
+  crumbs,
   actions,
   about,
   isNarrow,
   children,
 }: {
   title: string;
+  /** What it belongs to within the project. */
+  under?: readonly Crumb[];
+  /** The way to it where that is another than by the project. */
   crumbs?: readonly Crumb[];
   actions?: ReactNode;
   about?: ReactNode;
@@ -27,6 +33,8 @@ export function Page({
   children: ReactNode;
 }) {
   const extra = useContext(PageExtra);
+  const project = useContext(ProjectContext);
+  const way = crumbs ?? (project ? [[project.name, projectLink()] as const, ...under] : []);
   useEffect(() => {
     document.title = `${title} · Relata`;
   }, [title]);
@@ -34,7 +42,7 @@ export function Page({
     <div className={isNarrow ? 'page narrow' : 'page'}>
       <div className="page-head">
         <div>
-          {crumbs.length > 0 && <Crumbs crumbs={crumbs} />}
+          {way.length > 0 && <Crumbs crumbs={way} />}
           <h1>{title}</h1>
           {about && <div className="soft">{about}</div>}
         </div>
@@ -56,7 +64,7 @@ function Crumbs({ crumbs }: { crumbs: readonly Crumb[] }) {
       {crumbs.map(([words, href], at) => (
         <span key={words}>
           {at > 0 && <span aria-hidden="true">› </span>}
-          {href ? <a href={href}>{words}</a> : words}
+          <a href={href}>{words}</a>
         </span>
       ))}
     </nav>

@@ -1,7 +1,6 @@
 import type { ReactNode } from 'react';
 import { useLookedUp } from '../state/looked-up.ts';
-import { useProject } from '../state/project.ts';
-import { linkTo } from '../state/route.ts';
+import { projectLink } from '../state/route.ts';
 import { Thumb } from './show.tsx';
 
 interface Shape {
@@ -16,7 +15,6 @@ interface Shape {
 
 /** A product as people know it: picture, name, identifier. It leads to its page. */
 export function ProductChip({ product: { identifier, name, thumbnail }, note, isPlanned, children }: Shape) {
-  const project = useProject();
   const content = (
     <>
       <Thumb url={thumbnail} />
@@ -32,7 +30,7 @@ export function ProductChip({ product: { identifier, name, thumbnail }, note, is
   );
   if (isPlanned) return <div className="product-chip">{content}</div>;
   return (
-    <a className="product-chip" href={linkTo('projects', project.id, 'products', identifier)}>
+    <a className="product-chip" href={projectLink('products', identifier)}>
       {content}
     </a>
   );
@@ -49,10 +47,9 @@ export function FoundChip({ identifier }: { identifier: string }) {
 
 /** A product by its name; its identifier stands behind, in grey. */
 export function ProductLink({ identifier }: { identifier: string }) {
-  const project = useProject();
   const name = useLookedUp(identifier)?.name;
   return (
-    <a href={linkTo('projects', project.id, 'products', identifier)}>
+    <a href={projectLink('products', identifier)}>
       {name && `${name} `}
       <span className={name ? 'mono soft small' : 'mono'}>{identifier}</span>
     </a>

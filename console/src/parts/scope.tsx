@@ -70,7 +70,7 @@ export function ScopeField({
         ...(canManageAccountKeys ? [['account', t('the whole account')] as const] : []),
       ]}
       value={value}
-      onChange={(event) => onChange(event.target.value)}
+      onChange={onChange}
     />
   );
 }

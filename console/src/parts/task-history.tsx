@@ -3,8 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { t } from '../languages/text.ts';
 import { formatDuration } from '../rules/format.ts';
-import { useProject } from '../state/project.ts';
-import { linkTo } from '../state/route.ts';
+import { projectLink } from '../state/route.ts';
 import { Answer, Card } from './page.tsx';
 import { Ago, Meter, TaskStatus } from './show.tsx';
 import { Older, Table } from './table.tsx';
@@ -70,7 +69,6 @@ type TableShape<Run extends Ran> = { runs: readonly Run[] } & Pick<
 >;
 
 function HistoryTable<Run extends Ran>({ runs, noun, startedBy, describe }: TableShape<Run>) {
-  const project = useProject();
   return (
     <Table
       rows={runs}
@@ -79,7 +77,7 @@ function HistoryTable<Run extends Ran>({ runs, noun, startedBy, describe }: Tabl
         [
           t('{noun, select, run {Run} other {Build}}', { noun }),
           (run) => (
-            <a className="strong" href={linkTo('projects', project.id, 'updates', run.task.id)}>
+            <a className="strong" href={projectLink('updates', run.task.id)}>
               <Ago at={run.task.requestTime} />
             </a>
           ),

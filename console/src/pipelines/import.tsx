@@ -12,7 +12,7 @@ import { useTell } from '../parts/toasts.tsx';
 import { formatCount, formatPercent, formatTypeIn } from '../rules/format.ts';
 import { droppedFile } from '../state/handover.ts';
 import { useProject } from '../state/project.ts';
-import { goFromHere, linkTo } from '../state/route.ts';
+import { goFromHere, projectLink } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 import { EMPTY_PIPELINE, guessFormat } from './pipeline-draft.ts';
 import { MappingCard } from './pipeline-mapping.tsx';
@@ -21,13 +21,11 @@ import { readFile } from './sent-file.ts';
 
 /** A file becomes the catalog: looked at first, and imported with one button. */
 export function Import() {
-  const project = useProject();
   const [handed] = useState(droppedFile.take);
   const [file, setFile] = useState(handed);
   return (
     <Page
       title={file === undefined ? t('Import a file') : file.name}
-      crumbs={[[project.name, linkTo('projects', project.id)]]}
       about={t('Nothing is stored before you import it.')}
     >
       <Card>
@@ -170,7 +168,7 @@ function useImport(file: File, definition: PipelineDefinition) {
       t('The products are in'),
       t('“{name}” is a pipeline now: send the next file there.', { name: definition.name }),
     );
-    go(linkTo('projects', project.id, 'products'));
+    go(projectLink('products'));
   }
 
   async function begin() {

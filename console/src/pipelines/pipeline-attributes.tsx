@@ -37,7 +37,7 @@ export function MappedAttributesFields({ mapping, columns, onChange }: Shape) {
       <SwitchField
         label={t('All other columns')}
         hint={t('Each under its own name.')}
-        checked={hasRest}
+        value={hasRest}
         onChange={(isOn) => put(entries, isOn)}
       />
       {entries.map(([key, spec], at) => (

@@ -32,9 +32,7 @@ export function ColumnField({ columns, spec, onChange, ...rest }: ColumnShape) {
       hint={isMore ? t('changed on the way: {changes}', { changes: describeChange(spec) }) : undefined}
       choices={present === undefined ? [...choices, [NOT_SIMPLE, t('as the JSON says')]] : choices}
       value={present ?? NOT_SIMPLE}
-      onChange={({ target }) => {
-        if (target.value !== NOT_SIMPLE) onChange(withColumn(spec, target.value));
-      }}
+      onChange={(column) => column !== NOT_SIMPLE && onChange(withColumn(spec, column))}
     />
   );
 }

@@ -1,6 +1,6 @@
 import type { PipelineDefinition, PipelineTrigger } from '@relata/client';
 import { t } from '../languages/text.ts';
-import { NumberField, SelectField, TextField } from '../parts/forms/field.tsx';
+import { NumberField, SelectField, TextField, useBinding } from '../parts/forms/field.tsx';
 import { ScheduleFields, startSchedule } from '../parts/forms/schedule-fields.tsx';
 import { TableField } from '../parts/forms/table-field.tsx';
 import { Card } from '../parts/page.tsx';
@@ -16,7 +16,8 @@ export interface PipelineShape {
 
 export function BasicsCard({ draft, onChange }: PipelineShape) {
   const mistake = useMistake();
-  const setMode = (mode: PipelineDefinition['mode']) => {
+  const bind = useBinding(draft, onChange);
+  const setMode = (mode: NonNullable<PipelineDefinition['mode']>) => {
     const isOther = mode !== draft.mode && !(makesProducts(mode) && makesProducts(draft.mode));
     // Products, links and tables have no field in common.
     onChange({ mode, ...(isOther && { mapping: undefined, relationId: undefined, tableName: undefined }) });
@@ -24,20 +25,8 @@ export function BasicsCard({ draft, onChange }: PipelineShape) {
   return (
     <Card title={t('Pipeline')}>
       <div className="fields">
-        <TextField
-          label={t('Name')}
-          value={draft.name}
-          maxLength={255}
-          placeholder={t('Nightly catalog')}
-          mistake={mistake('/name')}
-          onChange={(event) => onChange({ name: event.target.value })}
-        />
-        <SelectField
-          label={t('Mode')}
-          choices={listModes()}
-          value={draft.mode}
-          onChange={(event) => setMode(event.target.value as PipelineDefinition['mode'])}
-        />
+        <TextField label={t('Name')} maxLength={255} placeholder={t('Nightly catalog')} {...bind('name')} />
+        <SelectField label={t('Mode')} choices={listModes()} value={draft.mode} onChange={setMode} />
         {draft.mode === 'links' && <LinkedRelationField draft={draft} onChange={onChange} />}
         {draft.mode === 'table' && (
           <TableField
@@ -73,7 +62,6 @@ export function TriggerCard({ draft, onChange }: PipelineShape) {
   const { type } = trigger;
   // Whatever else started a run of it would find no file.
   const isUpload = source.type === 'upload';
-  const set = (name: string, value: unknown) => onChange({ trigger: withOption(trigger, name, value) });
   return (
     <Card title={t('Trigger')}>
       {isUpload && <p className="soft">{t('Each uploaded file also starts a run.')}</p>}
@@ -82,22 +70,18 @@ export function TriggerCard({ draft, onChange }: PipelineShape) {
           label={t('Runs start')}
           choices={listTriggers().filter(([one]) => !isUpload || one === 'manual' || one === type)}
           value={type}
-          onChange={(event) => onChange({ trigger: startTrigger(event.target.value) })}
+          onChange={(next) => onChange({ trigger: startTrigger(next) })}
         />
         {trigger.type === 'schedule' && (
           <ScheduleFields trigger={trigger} onChange={(next) => onChange({ trigger: next })} />
         )}
         {trigger.type === 'webhook' && (
-          <TextField
+          <NumberField
             label={t('Seconds between two calls')}
             hint={t('Calls that come earlier are refused with 429.')}
-            type="number"
-            min={0}
-            value={trigger.minSecondsBetween ?? ''}
+            value={trigger.minSecondsBetween}
             mistake={mistake('/trigger/minSecondsBetween')}
-            onChange={({ target }) =>
-              set('minSecondsBetween', target.value === '' ? undefined : Number(target.value))
-            }
+            onChange={(seconds) => onChange({ trigger: withOption(trigger, 'minSecondsBetween', seconds) })}
           />
         )}
       </div>
@@ -117,6 +101,7 @@ const DEFAULT_SHARE = 0.05;
 export function GuardsCard({ draft, onChange }: PipelineShape) {
   const { onRejectedRow = 'stop' } = draft;
   const mistake = useMistake();
+  const bind = useBinding(draft, onChange);
   const isShare = typeof onRejectedRow === 'number';
   const setRejected = (value: string) =>
     onChange({ onRejectedRow: value === 'share' ? DEFAULT_SHARE : (value as 'stop' | 'continue') });
@@ -128,7 +113,7 @@ export function GuardsCard({ draft, onChange }: PipelineShape) {
           choices={listRejected()}
           value={isShare ? 'share' : onRejectedRow}
           mistake={isShare ? undefined : mistake('/onRejectedRow')}
-          onChange={(event) => setRejected(event.target.value)}
+          onChange={setRejected}
         />
         {isShare && (
           <NumberField
@@ -141,16 +126,12 @@ export function GuardsCard({ draft, onChange }: PipelineShape) {
         <NumberField
           label={t('Minimum products')}
           hint={t('A run with fewer products changes nothing.')}
-          value={draft.minProducts}
-          mistake={mistake('/minProducts')}
-          onChange={(minProducts) => onChange({ minProducts })}
+          {...bind('minProducts')}
         />
         <NumberField
           label={t('Deletion limit, in %')}
           hint={t('A run that would delete a larger share of the catalog changes nothing.')}
-          value={draft.maxDeletePercent}
-          mistake={mistake('/maxDeletePercent')}
-          onChange={(maxDeletePercent) => onChange({ maxDeletePercent })}
+          {...bind('maxDeletePercent')}
         />
       </div>
     </Card>

@@ -23,7 +23,7 @@ export function FormatCard({ draft, onChange, found }: PipelineShape & { found: 
           hint={hintOf('PipelineFormat', format)}
           choices={listFormats()}
           value={format.type}
-          onChange={(event) => setType(event.target.value as PipelineFormat['type'])}
+          onChange={setType}
         />
         <OptionFields
           kind="PipelineFormat"

@@ -23,9 +23,7 @@ export function LinkedRelationField({ draft, onChange }: PipelineShape) {
       choices={[['', '—'], ...listed.map(({ id, name }) => [String(id), name] as const)]}
       value={String(draft.relationId ?? '')}
       mistake={mistake('/relationId')}
-      onChange={({ target }) =>
-        onChange({ relationId: target.value === '' ? undefined : Number(target.value) })
-      }
+      onChange={(id) => onChange({ relationId: id === '' ? undefined : Number(id) })}
     />
   );
 }
@@ -73,7 +71,7 @@ export function LinkFields({ mapping, columns, onChange }: FieldsShape) {
           hint={t('Between several identifiers in one cell.')}
           value={mapping.separator ?? ''}
           mistake={mistake('/mapping/separator')}
-          onChange={({ target }) => onChange(withField(mapping, 'separator', target.value || undefined))}
+          onChange={(value) => onChange(withField(mapping, 'separator', value || undefined))}
         />
       </div>
       <ColumnsField

@@ -200,7 +200,7 @@ function CategoryFields({ mapping, columns, onChange }: FieldsShape) {
           label={t('Separator of category levels')}
           value={categories.separator ?? ''}
           mistake={mistake('/mapping/categories/separator')}
-          onChange={({ target: { value } }) =>
+          onChange={(value) =>
             put(value === '' ? { from: categories.from } : { ...categories, separator: value })
           }
         />
@@ -233,7 +233,7 @@ function MappingText({ mapping, onChange }: Omit<FieldsShape, 'columns'>) {
         spellCheck={false}
         value={text ?? JSON.stringify(mapping, null, 2)}
         mistake={mistake}
-        onChange={({ target }) => change(target.value)}
+        onChange={change}
         onBlur={() => mistake === undefined && setText(undefined)}
       />
     </details>

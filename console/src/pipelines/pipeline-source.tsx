@@ -2,7 +2,7 @@ import type { HttpSource, PipelineSource } from '@relata/client';
 import { useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
-import { SelectField, SwitchField, TextField } from '../parts/forms/field.tsx';
+import { FileField, SelectField, SwitchField, TextField } from '../parts/forms/field.tsx';
 import { OptionFields } from '../parts/forms/option-field.tsx';
 import { Rows } from '../parts/forms/rows.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
@@ -27,9 +27,7 @@ export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: 
           hint={hintOf('PipelineSource', source)}
           choices={listSources()}
           value={source.type}
-          onChange={({ target }) =>
-            onChange({ source: startTyped('PipelineSource', target.value) as PipelineSource })
-          }
+          onChange={(type) => onChange({ source: startTyped('PipelineSource', type) as PipelineSource })}
         />
         <OptionFields
           kind="PipelineSource"
@@ -41,7 +39,7 @@ export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: 
         {(source.type === 'directory' || source.type === 'sftp' || source.type === 's3') && (
           <SwitchField
             label={t('Only the newest file')}
-            checked={source.take === 'newest'}
+            value={source.take === 'newest'}
             onChange={(isOn) => onChange({ source: withOption(source, 'take', isOn ? 'newest' : undefined) })}
           />
         )}
@@ -84,13 +82,13 @@ function Headers({ source, onChange }: Pick<PipelineShape, 'onChange'> & { sourc
               isQuiet
               placeholder={'X-Token'}
               value={name}
-              onChange={({ target }) => change([target.value, value])}
+              onChange={(text) => change([text, value])}
             />
             <TextField
               label={t('Value of {name}', { name: name || t('the header') })}
               isQuiet
               value={value}
-              onChange={({ target }) => change([name, target.value])}
+              onChange={(value) => change([name, value])}
             />
             {remove}
           </div>
@@ -116,11 +114,10 @@ function FileToTry({ draft, onChange, tried }: PipelineShape & { tried: Tried })
   };
   return (
     <>
-      <TextField
+      <FileField
         label={t('File to try')}
         hint={t('It is not imported. It is used to detect columns and suggest a mapping.')}
-        type="file"
-        onChange={({ target }) => void choose(target.files?.[0]).catch(setError)}
+        onChange={(file) => void choose(file).catch(setError)}
       />
       <ErrorNote error={error} />
     </>

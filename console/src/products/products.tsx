@@ -5,7 +5,7 @@ import { CategoryField } from '../parts/forms/category-field.tsx';
 import { TextField } from '../parts/forms/field.tsx';
 import { Card, Page } from '../parts/page.tsx';
 import { useProject } from '../state/project.ts';
-import { linkTo, useFilters } from '../state/route.ts';
+import { useFilters } from '../state/route.ts';
 import { useRights } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
 import { BulkActions } from './bulk/bulk-actions.tsx';
@@ -61,7 +61,6 @@ export function Products() {
     <SelectionContext value={canChange ? selection : undefined}>
       <Page
         title={t('Products')}
-        crumbs={[[project.name, linkTo('projects', project.id)]]}
         actions={
           <>
             {canChange && <BulkActions filters={filters} />}
@@ -118,7 +117,7 @@ function FilterFields({
         label={t('Identifier begins with')}
         type="search"
         value={filters.prefix}
-        onChange={({ target }) => onChange({ prefix: target.value })}
+        onChange={(prefix) => onChange({ prefix })}
       />
     </div>
   );

@@ -12,6 +12,7 @@ import {
   SelectField,
   TextField,
   TextsField,
+  useBinding,
 } from '../parts/forms/field.tsx';
 import { Card, ErrorNote, Page } from '../parts/page.tsx';
 import { useTell } from '../parts/toasts.tsx';
@@ -24,7 +25,7 @@ export function ProjectSettings() {
   const project = useProject();
   const canChange = useRights().canChangeGroup(project.projectGroupId);
   return (
-    <Page title={t('Settings')} crumbs={[[project.name, linkTo('projects', project.id)]]} isNarrow>
+    <Page title={t('Settings')} isNarrow>
       <SettingsForm key={project.id} project={project} canChange={canChange} />
       {canChange && <DeleteProject project={project} />}
     </Page>
@@ -115,38 +116,33 @@ const pickChanged = <Part extends object>(from: Partial<Part>, to: Part): Partia
 
 function ProjectFields({ draft, change }: FieldsShape) {
   const groups = useGroups();
+  const bind = useBinding(draft, change);
   const choices = groups.data?.map((group) => [String(group.id), group.name] as const) ?? [];
   return (
     <Card title={t('Project')}>
       <div className="fields">
-        <TextField
-          label={t('Name')}
-          value={draft.name}
-          required
-          maxLength={255}
-          onChange={({ target }) => change({ name: target.value })}
-        />
-        <LocaleField value={draft.locale} onChange={({ target }) => change({ locale: target.value })} />
+        <TextField label={t('Name')} required maxLength={255} {...bind('name')} />
+        <LocaleField {...bind('locale')} />
         {choices.length > 0 && (
           <SelectField
             label={t('Project group')}
             choices={choices}
             value={String(draft.projectGroupId)}
-            onChange={({ target }) => change({ projectGroupId: Number(target.value) })}
+            onChange={(id) => change({ projectGroupId: Number(id) })}
           />
         )}
       </div>
       <TextsField
         label={t('Tags')}
-        value={draft.tags}
         hint={t('Comma-separated. Connectors see them in the project list.')}
-        onChange={(tags) => change({ tags })}
+        {...bind('tags')}
       />
     </Card>
   );
 }
 
 function CatalogFields({ draft, change }: FieldsShape) {
+  const bind = useBinding(draft, change);
   return (
     <Card title={t('Catalog')}>
       <div className="fields">
@@ -181,22 +177,19 @@ function CatalogFields({ draft, change }: FieldsShape) {
             ['refuse', t('refuse the whole request')],
             ['skip', t('leave them out and report them')],
           ]}
-          value={draft.onInvalid}
-          onChange={({ target }) => change({ onInvalid: target.value as Settings['onInvalid'] })}
+          {...bind('onInvalid')}
         />
         <TextField
           label={t('Brand attribute')}
-          value={draft.brandAttribute}
           required
           hint={t('The attribute for the brand of related products.')}
-          onChange={({ target }) => change({ brandAttribute: target.value })}
+          {...bind('brandAttribute')}
         />
         <TextField
           label={t('Price attribute')}
-          value={draft.priceAttribute}
           required
           hint={t('The attribute by which alternatives are near in price.')}
-          onChange={({ target }) => change({ priceAttribute: target.value })}
+          {...bind('priceAttribute')}
         />
       </div>
     </Card>
@@ -245,7 +238,7 @@ function DeleteProject({ project }: { project: ManagedProject }) {
           label={t('Type the name of the project')}
           value={name}
           placeholder={project.name}
-          onChange={(event) => setName(event.target.value)}
+          onChange={setName}
         />
       </FormDialog>
     </Card>

@@ -14,7 +14,7 @@ import { useAttributes } from '../state/attributes.ts';
 import { UNTIL_INDEXED } from '../state/categories.ts';
 import { useProject } from '../state/project.ts';
 import { useRelations } from '../state/relations.ts';
-import { linkTo, linkWith, useFilters } from '../state/route.ts';
+import { linkTo, linkWith, projectLink, useFilters } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 import { useIsLate } from '../state/settled.ts';
 import { useTotal } from '../state/total.ts';
@@ -59,7 +59,6 @@ const finds = ({ state, kind }: Relation) => state === 'ready' && kind !== 'link
 
 /** The question that the service is there for, asked of a product of the catalog; which one stands in the address. */
 function Question({ any }: { any: string }) {
-  const project = useProject();
   const [{ product }, , step] = useFilters(PARTS);
   const { data: relations, isPending } = useRelations();
   const ready = relations?.filter(finds).slice(0, EXAMPLES) ?? [];
@@ -68,7 +67,7 @@ function Question({ any }: { any: string }) {
   const isLate = useIsLate(PATIENCE_MS);
   const isFinding = product === '' && (isPending || (standing.isFetching && !isLate));
   const identifier = product || standing.data || any;
-  const here = linkTo('projects', project.id);
+  const here = projectLink();
   return (
     <>
       <section className="card start" aria-label={t('What goes with …?')}>
@@ -169,7 +168,7 @@ function Attention() {
         [
           `relation ${relation}`,
           <>
-            <a href={linkTo('projects', id, 'relations', relation)}>{name}</a>: {problem}
+            <a href={projectLink('relations', relation)}>{name}</a>: {problem}
           </>,
         ] as const,
     ),
@@ -178,7 +177,7 @@ function Attention() {
         [
           task.id,
           <>
-            <a href={linkTo('projects', id, 'updates', task.id)}>{nameTask(task.name)}</a>:{' '}
+            <a href={projectLink('updates', task.id)}>{nameTask(task.name)}</a>:{' '}
             {task.error?.message ?? t('failed')}
           </>,
         ] as const,
@@ -188,7 +187,7 @@ function Attention() {
     <Card
       title={t('What needs attention')}
       actions={
-        <LinkButton look="quiet" href={linkTo('projects', id, 'updates')}>
+        <LinkButton look="quiet" href={projectLink('updates')}>
           {t('All updates')}
         </LinkButton>
       }

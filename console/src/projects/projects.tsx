@@ -117,15 +117,10 @@ function NewProject({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
         maxLength={255}
         required
         placeholder={t('Hardware store DE')}
-        onChange={(event) => setName(event.target.value)}
+        onChange={setName}
       />
-      <LocaleField value={locale} onChange={(event) => setLocale(event.target.value)} />
-      <SelectField
-        label={t('Project group')}
-        choices={choices}
-        value={group}
-        onChange={(event) => setChosen(event.target.value)}
-      />
+      <LocaleField value={locale} onChange={setLocale} />
+      <SelectField label={t('Project group')} choices={choices} value={group} onChange={setChosen} />
       {group === NEW_GROUP && (
         <TextField
           label={t('Name of the new group')}
@@ -133,7 +128,7 @@ function NewProject({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
           maxLength={255}
           placeholder={name || t('Hardware store')}
           hint={t('Projects of one shop usually share a group.')}
-          onChange={(event) => setGroupName(event.target.value)}
+          onChange={setGroupName}
         />
       )}
     </FormDialog>

@@ -89,8 +89,7 @@ function MatchFields({
         label={t('Comparison')}
         choices={listMatchOperators()}
         value={match.operator}
-        onChange={(event) => {
-          const operator = event.target.value as Match['operator'];
+        onChange={(operator) => {
           onChange({
             ...compared,
             operator,
@@ -120,7 +119,7 @@ function MatchFields({
         <SwitchField
           label={t('Or unknown')}
           hint={t('It also holds where one of the two has no value.')}
-          checked={missing === 'passes'}
+          value={missing === 'passes'}
           onChange={(passes) =>
             onChange({ ...compared, ...(table && { table }), ...(passes && { missing: 'passes' }) })
           }
@@ -171,9 +170,9 @@ export function TermFields({
         />
         <TextField
           label={t('Plus')}
-          value={plus ?? ''}
+          value={String(plus ?? '')}
           placeholder={t('for example 100 W')}
-          onChange={({ target: { value } }) => onChange(writeTerm({ times, plus: readPlus(value) }))}
+          onChange={(text) => onChange(writeTerm({ times, plus: readPlus(text) }))}
         />
       </div>
     </details>

@@ -1,6 +1,6 @@
 import type { RelationDefinition } from '@relata/client';
 import { t } from '../languages/text.ts';
-import { AreaField, Fields, SelectField, SwitchField, TextField } from '../parts/forms/field.tsx';
+import { AreaField, Fields, SelectField, SwitchField, TextField, useBinding } from '../parts/forms/field.tsx';
 import { Rows } from '../parts/forms/rows.tsx';
 import { Card } from '../parts/page.tsx';
 import { EVERY_PRODUCT } from '../rules/filters.ts';
@@ -40,7 +40,7 @@ export function RelationRule({ draft, onChange, onOpenForm }: Shape & { onOpenFo
             <SwitchField
               label={t('Must hold to fit')}
               hint={t('Products on its two sides must satisfy it to be used together.')}
-              checked={draft.constraint ?? false}
+              value={draft.constraint ?? false}
               onChange={(constraint) => onChange({ constraint })}
             />
           </div>
@@ -94,7 +94,7 @@ export function RelationForm({ draft, relationId, onChange, isOpen, said, onTogg
 }
 
 function Basics({ draft, relationId, onChange }: Shape) {
-  const mistake = useMistake();
+  const bind = useBinding(draft, onChange);
   return (
     <Card title={t('Relation')}>
       <SelectField
@@ -107,38 +107,34 @@ function Basics({ draft, relationId, onChange }: Shape) {
         ]}
         value={draft.kind ?? 'rule'}
         disabled={relationId !== undefined}
-        onChange={(event) => onChange(emptyOf(event.target.value as 'rule'))}
+        onChange={(value) => onChange(emptyOf(value))}
       />
       <div className="fields">
         <TextField
           label={t('Name')}
-          value={draft.name}
-          mistake={mistake('/name')}
           maxLength={255}
           placeholder={t('Bits for this drill')}
-          onChange={(event) => onChange({ name: event.target.value })}
+          {...bind('name')}
         />
         <TextField
           label={t('Tag')}
-          value={draft.tag}
-          mistake={mistake('/tag')}
           maxLength={255}
           placeholder="accessories"
           hint={t('Shops ask for relations by their tag.')}
-          onChange={(event) => onChange({ tag: event.target.value })}
+          {...bind('tag')}
         />
       </div>
       <AreaField
         label={t('Description')}
-        value={draft.description ?? ''}
         maxLength={4096}
         rows={2}
-        onChange={(event) => onChange({ description: event.target.value })}
+        {...bind('description')}
+        value={draft.description ?? ''}
       />
       <div className="fields">
         <SwitchField
           label={t('Active')}
-          checked={draft.enabled ?? true}
+          value={draft.enabled ?? true}
           onChange={(enabled) => onChange({ enabled })}
         />
         {draft.kind === 'links' && <Ways draft={draft} onChange={onChange} />}
@@ -154,13 +150,13 @@ function Ways({ draft, onChange }: Shape) {
       <SwitchField
         label={t('Both ways')}
         hint={t('If a product leads to nothing, the sides are exchanged.')}
-        checked={draft.twoWay ?? false}
+        value={draft.twoWay ?? false}
         onChange={(twoWay) => onChange({ twoWay })}
       />
       <SwitchField
         label={t('Exclude variants')}
         hint={t('Products of the same group are not results.')}
-        checked={draft.excludeSameGroup ?? true}
+        value={draft.excludeSameGroup ?? true}
         onChange={(excludeSameGroup) => onChange({ excludeSameGroup })}
       />
     </>
@@ -205,14 +201,14 @@ function Names({ draft, onChange }: Shape) {
               isQuiet
               value={value.locale}
               placeholder={'de-DE'}
-              onChange={(event) => change({ ...value, locale: event.target.value })}
+              onChange={(locale) => change({ ...value, locale })}
             />
             <TextField
               label={t('Name in this locale')}
               isQuiet
               value={value.name}
               placeholder={'Passende Bits'}
-              onChange={(event) => change({ ...value, name: event.target.value })}
+              onChange={(name) => change({ ...value, name })}
             />
             {remove}
           </div>

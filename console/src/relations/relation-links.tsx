@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
-import { SwitchField, TextField } from '../parts/forms/field.tsx';
+import { FileField, SwitchField, TextField } from '../parts/forms/field.tsx';
 import { ProductField } from '../parts/forms/product-field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { ProductLink } from '../parts/product-chip.tsx';
@@ -73,17 +73,16 @@ function UploadLinks({ relationId }: { relationId: number }) {
         onSubmit={submit}
         canSubmit={file !== undefined}
       >
-        <TextField
+        <FileField
           label={t('File')}
-          type="file"
           accept=".ndjson,.jsonl,.gz,application/x-ndjson"
           hint={t('A line for each source: {example}', { example: '{"source":"A1","targets":["B1","B2"]}' })}
-          onChange={({ target }) => setFile(target.files?.[0])}
+          onChange={setFile}
         />
         <SwitchField
           label={t('Replace all links')}
           hint={t('Otherwise only those of the sources in the file.')}
-          checked={replaces}
+          value={replaces}
           onChange={setReplaces}
         />
         {replaces && (
@@ -95,7 +94,7 @@ function UploadLinks({ relationId }: { relationId: number }) {
             inputMode="numeric"
             pattern="[0-9]*"
             value={allowed}
-            onChange={({ target }) => setAllowed(target.value)}
+            onChange={setAllowed}
           />
         )}
       </FormDialog>

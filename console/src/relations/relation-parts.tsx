@@ -98,7 +98,7 @@ function Sorts({ draft, onChange, attributes }: WithAttributes) {
               isQuiet
               choices={listDirections()}
               value={value.direction}
-              onChange={(event) => change({ ...value, direction: event.target.value as 'asc' })}
+              onChange={(direction) => change({ ...value, direction })}
             />
             {remove}
           </div>

@@ -116,7 +116,7 @@ function Order({ sort, attributes, onChange }: ListShape<Sort> & { sort: readonl
           label={t('Direction')}
           choices={listDirections()}
           value={one.direction}
-          onChange={(event) => change({ direction: event.target.value as 'asc' })}
+          onChange={(direction) => change({ direction })}
         />
       </SentenceChip>
     );

@@ -12,7 +12,7 @@ import { countUnfinished } from '../rules/filters.ts';
 import type { Pair } from '../rules/verdicts.ts';
 import { draftedRelation } from '../state/handover.ts';
 import { useProject } from '../state/project.ts';
-import { linkTo, linkWith } from '../state/route.ts';
+import { linkWith, projectLink } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 import { RelationForm, RelationRule } from './relation-form.tsx';
 import { EMPTY, RELATION } from './relation-kind.ts';
@@ -154,9 +154,7 @@ export function RelationExplain({ relationId }: { relationId: number }) {
       {found && (
         <>
           <Explanation found={found.explanation} pair={found.pair} />
-          <a href={linkWith(linkTo('projects', project.id, 'why'), { ...found.pair })}>
-            {t('The same in every relation')}
-          </a>
+          <a href={linkWith(projectLink('why'), { ...found.pair })}>{t('The same in every relation')}</a>
         </>
       )}
     </Card>

@@ -5,7 +5,7 @@ import { t } from '../languages/text.ts';
 import { Button, CopyButton } from '../parts/button.tsx';
 import { DefinitionList } from '../parts/definitions.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
-import { TextField } from '../parts/forms/field.tsx';
+import { FileField } from '../parts/forms/field.tsx';
 import { ErrorNote } from '../parts/page.tsx';
 import { saveFile } from '../parts/save-file.ts';
 import { Ago } from '../parts/show.tsx';
@@ -139,12 +139,11 @@ export function ImportRelations({ present }: { present: readonly Relation[] }) {
         onSubmit={submit}
         canSubmit={chosen !== undefined}
       >
-        <TextField
+        <FileField
           label={t('Exported file')}
-          type="file"
           accept=".json,application/json"
           hint={t('It replaces all relations.')}
-          onChange={({ target }) => void choose(target.files?.[0]).catch(setError)}
+          onChange={(file) => void choose(file).catch(setError)}
         />
         <ErrorNote error={error} />
         {chosen && <Effect effect={chosen.effect} />}

@@ -158,7 +158,7 @@ function ConditionEditor({
           ['products', t('Products')],
         ]}
         value={kindOf(condition)}
-        onChange={({ target }) => onChange(EMPTY_OF[target.value] ?? BLANK)}
+        onChange={(value) => onChange(EMPTY_OF[value] ?? BLANK)}
       />
       {'category' in condition && (
         <PathField path={condition.category} onChange={(category) => onChange({ category })} />

@@ -62,7 +62,7 @@ export function TotalSentence({ draft, attributes, onChange, onOpenForm }: Shape
               />
               <SwitchField
                 label={t('Count a missing value as nothing')}
-                checked={missing === 'passes'}
+                value={missing === 'passes'}
                 onChange={(passes) =>
                   onChange({ total: { ...summed, ...(passes && { missing: 'passes' }) } })
                 }
@@ -80,7 +80,7 @@ export function TotalSentence({ draft, attributes, onChange, onOpenForm }: Shape
                 label={t('Comparison')}
                 choices={listMatchOperators().slice(2)}
                 value={operator}
-                onChange={(event) => onChange({ operator: event.target.value as 'lessOrEqual' })}
+                onChange={(next) => onChange({ operator: next as 'lessOrEqual' })}
               />
               <AttributeField
                 label={t('Attribute of the limit')}

@@ -44,7 +44,8 @@ export const listOperators = (): readonly (readonly [Operator, string])[] => [
 ];
 
 /** Matches compare two attributes: those that need a list or no second value do not fit. */
-export const listMatchOperators = () => listOperators().slice(0, 6);
+export const listMatchOperators = () =>
+  listOperators().slice(0, 6) as (readonly [Match['operator'], string])[];
 
 const nameOperator = (operator: string): string =>
   listOperators().find(([known]) => known === operator)?.[1] ?? operator;
@@ -165,7 +166,7 @@ function attributesOf(filter: Filter): string[] {
   return readGroup(filter)?.filters.flatMap(attributesOf) ?? [];
 }
 
-export const listDirections = (): ['asc' | 'desc', string][] => [
+export const listDirections = (): (readonly ['asc' | 'desc', string])[] => [
   ['asc', t('smallest first')],
   ['desc', t('largest first')],
 ];

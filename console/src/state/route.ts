@@ -83,6 +83,9 @@ type Part = string | number;
 export const linkTo = (...parts: Part[]): string =>
   `#/${parts.map((part) => encodeURIComponent(part)).join('/')}`;
 
+/** @returns the address of a view of the project that is shown: `projectLink('products')` */
+export const projectLink = (...parts: Part[]): string => linkTo('projects', current.parts[1] ?? '', ...parts);
+
 /** @returns the same with a query; empty values are left out */
 export function linkWith(link: string, query: Readonly<Record<string, string | undefined>>): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));

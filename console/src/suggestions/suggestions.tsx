@@ -30,7 +30,7 @@ import {
 } from '../rules/format.ts';
 import { draftedRelation } from '../state/handover.ts';
 import { useProject } from '../state/project.ts';
-import { linkTo, useFilters } from '../state/route.ts';
+import { projectLink, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { undoOntology } from '../state/undo-ontology.ts';
 
@@ -52,13 +52,12 @@ export function Suggestions() {
   return (
     <Page
       title={t('Suggestions')}
-      crumbs={[[project.name, linkTo('projects', project.id)]]}
       about={t('What the data alone shows. Nothing changes before you have looked at it.')}
     >
       <div className="filters">
         <SwitchField
           label={t('Show what was dismissed')}
-          checked={isDismissed}
+          value={isDismissed}
           onChange={(isOn) => filterBy({ dismissed: isOn ? 'yes' : '' })}
         />
       </div>
@@ -294,7 +293,6 @@ const SHOWN_EXAMPLES = 3;
 
 /** Two categories whose products go together by their values; taken up in the editor of relations, with its preview. */
 export function RelationItem({ item }: { item: RelationSuggestion }) {
-  const project = useProject();
   const { draft, evidence } = item;
   const { source, target, targetsPerSource, examples, withoutPartner, values } = evidence;
   const match = listMatches(draft.match).map((one) =>
@@ -308,7 +306,7 @@ export function RelationItem({ item }: { item: RelationSuggestion }) {
       accept={
         <LinkButton
           look="primary"
-          href={linkTo('projects', project.id, 'relations', 'new')}
+          href={projectLink('relations', 'new')}
           onClick={() => draftedRelation.give(draft)}
         >
           {t('Try it')}

@@ -19,7 +19,7 @@ import { Ago } from '../parts/show.tsx';
 import { formatAgo, formatMoment } from '../rules/format.ts';
 import { placeMarks } from '../rules/marks.ts';
 import { useProject } from '../state/project.ts';
-import { goFromHere, linkTo, useFilters } from '../state/route.ts';
+import { goFromHere, projectLink, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
 
@@ -38,7 +38,6 @@ export function useCommits() {
 
 /** Kept commits on an axis of time; pointed at, one shows what it changed, and chosen, all of it. */
 export function Timeline() {
-  const project = useProject();
   const commits = useCommits();
   return (
     <Card title={t('What can be undone')}>
@@ -48,7 +47,7 @@ export function Timeline() {
             {items.length > 0 && <Axis commits={items} />}
             <p className="soft small">
               {items.length === 0 && t('No commit or deletion yet.')} {sayReach(reach)}{' '}
-              <a href={linkTo('projects', project.id, 'settings')}>{t('Settings')}</a>
+              <a href={projectLink('settings')}>{t('Settings')}</a>
             </p>
           </>
         )}
@@ -133,7 +132,6 @@ function Mark({ commit, isChosen, onPoint, onChoose }: MarkShape) {
 }
 
 function Heading({ commit }: { commit: Commit }) {
-  const project = useProject();
   const { taskId } = commit;
   return (
     <p>
@@ -142,7 +140,7 @@ function Heading({ commit }: { commit: Commit }) {
         who: <span>{sayAuthor(commit)}</span>,
         counts: <span>{sayCounts(commit)}</span>,
       })}{' '}
-      {taskId && <a href={linkTo('projects', project.id, 'updates', taskId)}>{t('Log and report')}</a>}
+      {taskId && <a href={projectLink('updates', taskId)}>{t('Log and report')}</a>}
     </p>
   );
 }
@@ -213,12 +211,7 @@ function CommitChanges({ commit }: { commit: Commit }) {
   return (
     <div className="stack">
       <div className="filters">
-        <SelectField
-          label={t('Show')}
-          choices={listKinds()}
-          value={kind}
-          onChange={(event) => setKind(event.target.value)}
-        />
+        <SelectField label={t('Show')} choices={listKinds()} value={kind} onChange={setKind} />
       </div>
       <Answer of={changes}>
         {({ pages }) => (
@@ -263,7 +256,6 @@ function useCommitChanges(
 }
 
 function Change({ change }: { change: CommitChange }) {
-  const project = useProject();
   const [isOpen, setOpen] = useState(false);
   const { identifier, kind } = change;
   return (
@@ -274,9 +266,7 @@ function Change({ change }: { change: CommitChange }) {
       {isOpen && (
         <div className="stack">
           <ProductDifference change={change} />
-          {kind !== 'deleted' && (
-            <a href={linkTo('projects', project.id, 'products', identifier)}>{t('Open the product')}</a>
-          )}
+          {kind !== 'deleted' && <a href={projectLink('products', identifier)}>{t('Open the product')}</a>}
         </div>
       )}
     </details>
@@ -318,7 +308,7 @@ export function TakeBack({ title, commitId, isOpen, onClose }: Shape) {
       ...(last !== undefined && { ifLast: last }),
     });
     await queries.invalidateQueries({ queryKey: ['tasks', project.id] });
-    setTimeout(() => go(linkTo('projects', project.id, 'updates', task.id)));
+    setTimeout(() => go(projectLink('updates', task.id)));
   };
   return (
     <FormDialog

@@ -10,14 +10,12 @@ import { Table } from '../parts/table.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { separatorOf, toCsvLine } from '../rules/csv.ts';
 import { formatClock, formatCount, formatDuration, formatMoment, nameTask } from '../rules/format.ts';
-import { useProject } from '../state/project.ts';
-import { linkTo, useRoute } from '../state/route.ts';
+import { projectLink, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { nameOrigins } from './updates.tsx';
 
 /** One task: how far it is, what it did, what it has to say about single products. */
 export function Update() {
-  const project = useProject();
   const { parts } = useRoute();
   const id = parts[3] ?? '';
   const followed = useTask(id);
@@ -26,10 +24,7 @@ export function Update() {
   return (
     <Page
       title={name}
-      crumbs={[
-        [project.name, linkTo('projects', project.id)],
-        [t('Updates'), linkTo('projects', project.id, 'updates')],
-      ]}
+      under={[[t('Updates'), projectLink('updates')]]}
       actions={canChange && followed.data && <CancelButton task={followed.data} />}
     >
       <Answer of={followed}>
@@ -197,7 +192,7 @@ export function TaskReport({ task }: { task: Task }) {
             <p className="soft">{t('No report lines about single products.')}</p>
           ) : (
             <>
-              <ReportTable lines={lines} projectId={task.projectId} />
+              <ReportTable lines={lines} />
               {hasMore && (
                 <p className="grid-foot">
                   {t('The first {count} lines; the download has all of them.', {
@@ -213,7 +208,7 @@ export function TaskReport({ task }: { task: Task }) {
   );
 }
 
-function ReportTable({ lines, projectId }: { lines: readonly ReportLine[]; projectId: number }) {
+function ReportTable({ lines }: { lines: readonly ReportLine[] }) {
   const hasPlaces = lines.some(hasPlace);
   return (
     <Table
@@ -225,9 +220,7 @@ function ReportTable({ lines, projectId }: { lines: readonly ReportLine[]; proje
         [
           t('Product'),
           (line) =>
-            line.identifier && (
-              <a href={linkTo('projects', projectId, 'products', line.identifier)}>{line.identifier}</a>
-            ),
+            line.identifier && <a href={projectLink('products', line.identifier)}>{line.identifier}</a>,
           'mono',
         ],
         hasPlaces && [t('Row'), (line) => line.row, 'number'],

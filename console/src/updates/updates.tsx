@@ -10,7 +10,7 @@ import { Ago, Figure, Meter, TaskStatus } from '../parts/show.tsx';
 import { Older, Table } from '../parts/table.tsx';
 import { formatCount, formatDuration, formatTenths, nameTask } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
-import { goFromHere, linkTo, useFilters } from '../state/route.ts';
+import { goFromHere, projectLink, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { TakeBack, Timeline, useCommits } from './timeline.tsx';
 
@@ -40,7 +40,6 @@ export function Updates() {
   return (
     <Page
       title={t('Updates')}
-      crumbs={[[project.name, linkTo('projects', project.id)]]}
       about={t(
         'Everything slow is a task: updates, deletions, restores and work that the service starts itself.',
       )}
@@ -53,7 +52,7 @@ export function Updates() {
           label={t('Status')}
           choices={listStatuses()}
           value={status}
-          onChange={(event) => change({ status: event.target.value })}
+          onChange={(next) => change({ status: next })}
         />
       </div>
       <Answer of={tasks}>
@@ -94,7 +93,6 @@ export function useTasks(projectId: number, status: Status | '' = '', limit = 50
 }
 
 export function TaskTable({ tasks }: { tasks: readonly Task[] }) {
-  const project = useProject();
   return (
     <Table
       rows={tasks}
@@ -103,7 +101,7 @@ export function TaskTable({ tasks }: { tasks: readonly Task[] }) {
         [
           t('Task'),
           (task) => (
-            <a className="strong" href={linkTo('projects', project.id, 'updates', task.id)}>
+            <a className="strong" href={projectLink('updates', task.id)}>
               {nameTask(task.name)}
             </a>
           ),
@@ -317,7 +315,7 @@ function CommitDialog({ shown, isOpen, onClose }: { shown: Shown; isOpen: boolea
     // What was shown is what may happen: another session, more batches and any other number are refused.
     const { data } = await relata.products.start({ ...session, ...accepted, allowDeletes: deletes });
     await queries.invalidateQueries({ queryKey: ['full-update', project.id] });
-    setTimeout(() => go(linkTo('projects', project.id, 'updates', data.task.id)));
+    setTimeout(() => go(projectLink('updates', data.task.id)));
   };
   return (
     <FormDialog

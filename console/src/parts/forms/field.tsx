@@ -1,6 +1,7 @@
 import { Switch } from '@base-ui/react/switch';
 import { type ComponentProps, createContext, type ReactNode, useContext, useId, useState } from 'react';
 import { t } from '../../languages/text.ts';
+import { useMistake } from '../../state/mistakes.ts';
 import { useRights } from '../../state/session.tsx';
 
 export interface Label {
@@ -43,7 +44,14 @@ export function FieldFrame({
 /** What stands in an empty field that is read. */
 const NOTHING = { placeholder: '—' };
 
-export function TextField({ label, hint, isQuiet, mistake, ...rest }: Label & ComponentProps<'input'>) {
+/** An element of HTML as a field: it tells what was typed, not how. */
+type FieldOf<Element extends 'input' | 'select' | 'textarea', Value extends string = string> = Label &
+  Omit<ComponentProps<Element>, 'value' | 'onChange'> & {
+    value?: Value | undefined;
+    onChange?(value: Value): void;
+  };
+
+export function TextField({ label, hint, isQuiet, mistake, onChange, ...rest }: FieldOf<'input'>) {
   const id = useId();
   const isLocked = useLocked();
   return (
@@ -55,9 +63,52 @@ export function TextField({ label, hint, isQuiet, mistake, ...rest }: Label & Co
         autoComplete="off"
         {...rest}
         {...(isLocked && NOTHING)}
+        onChange={({ target }) => onChange?.(target.value)}
       />
     </FieldFrame>
   );
+}
+
+interface FileShape extends Label {
+  accept?: string;
+  /** Undefined: none any more. */
+  onChange(file: File | undefined): void;
+}
+
+/** A file of this machine. */
+export function FileField({ label, hint, accept, onChange }: FileShape) {
+  const id = useId();
+  return (
+    <FieldFrame {...{ id, label, hint }}>
+      <input
+        id={id}
+        className="input"
+        type="file"
+        accept={accept}
+        {...describe(id, { hint })}
+        onChange={({ target }) => onChange(target.files?.[0])}
+      />
+    </FieldFrame>
+  );
+}
+
+/**
+ * @param place of the draft in what is sent: `/trigger`
+ * @returns what makes a field that of a part of a draft: its value, what changes it, and why it was refused
+ */
+export function useBinding<Draft extends object>(
+  draft: Draft,
+  change: (changed: Partial<Draft>) => void,
+  place = '',
+) {
+  const mistake = useMistake();
+  return <Name extends keyof Draft & string>(name: Name) => ({
+    value: draft[name],
+    mistake: mistake(`${place}/${name}`),
+    onChange(value: Draft[Name]): void {
+      change({ [name]: value } as unknown as Partial<Draft>);
+    },
+  });
 }
 
 /** A thing in a list is renamed when its field is left: half of a name may be that of another one. */
@@ -77,7 +128,7 @@ export function NameField({
       isQuiet
       value={text}
       maxLength={255}
-      onChange={({ target }) => setText(target.value)}
+      onChange={setText}
       onBlur={() => onChange(text)}
     />
   );
@@ -97,10 +148,10 @@ export function TextsField({ value, onChange, ...rest }: TextsShape) {
     const parts = next.split(',').map((part) => part.trim());
     onChange(parts.filter((part) => part !== ''));
   };
-  return <TextField {...rest} value={text} onChange={({ target }) => read(target.value)} />;
+  return <TextField {...rest} value={text} onChange={read} />;
 }
 
-interface NumberShape extends Label, Pick<ComponentProps<'input'>, 'min' | 'max' | 'step'> {
+interface NumberShape extends Label, Pick<ComponentProps<'input'>, 'min' | 'max' | 'step' | 'placeholder'> {
   value: number | undefined;
   onChange(value: number | undefined): void;
 }
@@ -113,8 +164,8 @@ export function NumberField({ value, onChange, ...rest }: NumberShape) {
       step="any"
       {...rest}
       type="number"
-      value={value ?? ''}
-      onChange={({ target }) => onChange(target.value === '' ? undefined : Number(target.value))}
+      value={String(value ?? '')}
+      onChange={(text) => onChange(text === '' ? undefined : Number(text))}
     />
   );
 }
@@ -122,7 +173,7 @@ export function NumberField({ value, onChange, ...rest }: NumberShape) {
 const describeLocale = () => t('Language and country, for example de-DE');
 
 /** A browser shows the title where what was typed does not fit. */
-export function LocaleField(field: Omit<ComponentProps<'input'>, 'pattern' | 'title'>) {
+export function LocaleField(field: Pick<FieldOf<'input'>, 'value' | 'onChange'>) {
   return (
     <TextField
       label={t('Locale')}
@@ -135,29 +186,42 @@ export function LocaleField(field: Omit<ComponentProps<'input'>, 'pattern' | 'ti
   );
 }
 
-export function AreaField({ label, hint, isQuiet, mistake, ...rest }: Label & ComponentProps<'textarea'>) {
+export function AreaField({ label, hint, isQuiet, mistake, onChange, ...rest }: FieldOf<'textarea'>) {
   const id = useId();
   return (
     <FieldFrame {...{ id, label, hint, isQuiet, mistake }}>
-      <textarea id={id} className="input" {...describe(id, { hint, mistake })} {...rest} />
+      <textarea
+        id={id}
+        className="input"
+        {...describe(id, { hint, mistake })}
+        {...rest}
+        onChange={({ target }) => onChange?.(target.value)}
+      />
     </FieldFrame>
   );
 }
 
-export type Choice = readonly [value: string, words: string];
+export type Choice<Value extends string = string> = readonly [value: Value, words: string];
 
-export function SelectField({
+export function SelectField<Value extends string>({
   label,
   hint,
   isQuiet,
   mistake,
   choices,
+  onChange,
   ...rest
-}: Label & { choices: readonly Choice[] } & ComponentProps<'select'>) {
+}: FieldOf<'select', Value> & { choices: readonly Choice<Value>[] }) {
   const id = useId();
   return (
     <FieldFrame {...{ id, label, hint, isQuiet, mistake }}>
-      <select id={id} className="input" {...describe(id, { hint, mistake })} {...rest}>
+      <select
+        id={id}
+        className="input"
+        {...describe(id, { hint, mistake })}
+        {...rest}
+        onChange={({ target }) => onChange?.(target.value as Value)}
+      >
         {choices.map(([value, words]) => (
           <option key={value} value={value}>
             {words}
@@ -171,9 +235,9 @@ export function SelectField({
 export function SwitchField({
   label,
   hint,
-  checked,
+  value = false,
   onChange,
-}: Label & { checked: boolean; onChange(checked: boolean): void }) {
+}: Label & { value: boolean | undefined; onChange(value: boolean): void }) {
   const id = useId();
   const isLocked = useLocked();
   return (
@@ -182,7 +246,7 @@ export function SwitchField({
         <Switch.Root
           disabled={isLocked}
           className="switch"
-          checked={checked}
+          checked={value}
           onCheckedChange={onChange}
           id={id}
           aria-describedby={hint ? `${id}-hint` : undefined}

@@ -4,7 +4,6 @@ import { t } from '../../languages/text.ts';
 import { readPath, writePath } from '../../rules/category-path.ts';
 import {
   asGroup,
-  type GroupKind,
   isCondition,
   listOperators,
   readGroup,
@@ -50,7 +49,7 @@ export function FilterEditor({ filter, attributes, onChange }: Editor) {
           isQuiet
           choices={listKinds()}
           value={group.kind}
-          onChange={(event) => onChange(writeGroup({ ...group, kind: event.target.value as GroupKind }))}
+          onChange={(kind) => onChange(writeGroup({ ...group, kind }))}
         />
         {group.filters.length === 0 && (
           <span className="soft">{t('Without a condition: every product')}</span>
@@ -144,7 +143,7 @@ export function ConditionFields({ condition, attributes, onChange, isQuiet = fal
         isQuiet={isQuiet}
         choices={listOperators()}
         value={condition.operator}
-        onChange={(event) => write(condition.attribute, event.target.value as Operator, text)}
+        onChange={(value) => write(condition.attribute, value, text)}
       />
       {condition.operator === 'exists' ? (
         <span />
@@ -154,9 +153,9 @@ export function ConditionFields({ condition, attributes, onChange, isQuiet = fal
           isQuiet={isQuiet}
           value={text}
           placeholder={describeInput(condition.operator, known?.unitName)}
-          onChange={(event) => {
-            setText(event.target.value);
-            write(condition.attribute, condition.operator, event.target.value);
+          onChange={(next) => {
+            setText(next);
+            write(condition.attribute, condition.operator, next);
           }}
         />
       )}

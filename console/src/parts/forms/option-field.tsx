@@ -1,5 +1,4 @@
 import type { ChoiceOption } from '@relata/client';
-import type { ChangeEvent } from 'react';
 import { t } from '../../languages/text.ts';
 import { type Kind, optionsOf, sayOf } from '../../rules/choices.ts';
 import { capital } from '../../rules/format.ts';
@@ -70,7 +69,7 @@ function BucketPlace<Part extends Typed>({ part, onChange }: Pick<OptionsShape<P
       label={t('Bucket in the address')}
       choices={listBucketPlaces()}
       value={textOf(part, 'forcePathStyle')}
-      onChange={({ target }) => change(target.value)}
+      onChange={change}
     />
   );
 }
@@ -79,8 +78,7 @@ function BucketPlace<Part extends Typed>({ part, onChange }: Pick<OptionsShape<P
 function OptionField({ option, value, mistake, onChange }: OptionFieldProps) {
   const { values, isNumber, isRequired } = option;
   const label = sayOf(option.label);
-  const change = ({ target }: ChangeEvent<HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement>) =>
-    onChange(readValue(option, target.value));
+  const change = (text: string) => onChange(readValue(option, text));
   if (values.length > 0)
     return (
       <SelectField
@@ -106,7 +104,7 @@ function OptionField({ option, value, mistake, onChange }: OptionFieldProps) {
 }
 
 interface SecretFieldProps extends Pick<OptionFieldProps, 'option' | 'value' | 'mistake'> {
-  change(event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>): void;
+  change(text: string): void;
 }
 
 /** What is stored is answered as `***`, which keeps it. */

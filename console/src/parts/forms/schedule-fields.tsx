@@ -34,14 +34,14 @@ export function ScheduleFields<Trigger extends Typed>({ trigger, onChange }: Sch
         className="input mono"
         value={textOf(trigger, 'cron')}
         mistake={mistake('/trigger/cron')}
-        onChange={({ target }) => onChange({ ...trigger, cron: target.value })}
+        onChange={(cron) => onChange({ ...trigger, cron })}
       />
       <TextField
         label={t('Time zone')}
         list="time-zones"
         value={textOf(trigger, 'timeZone')}
         mistake={mistake('/trigger/timeZone')}
-        onChange={({ target }) => onChange({ ...trigger, timeZone: target.value })}
+        onChange={(timeZone) => onChange({ ...trigger, timeZone })}
       />
       <datalist id="time-zones">
         {Intl.supportedValuesOf('timeZone').map((zone) => (

@@ -1,8 +1,8 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
-import { LANGUAGES, t } from '../../languages/text.ts';
+import { t } from '../../languages/text.ts';
 import mark from '../../mark.svg';
-import { type LanguageChoice, useLanguageChoice } from '../../state/language.ts';
+import { useLanguageChoice } from '../../state/language.ts';
 import { useProjects } from '../../state/project.ts';
 import { linkTo, useRoute } from '../../state/route.ts';
 import { useSession } from '../../state/session.tsx';
@@ -13,6 +13,7 @@ import { Menu } from '../menu.tsx';
 import { useTell } from '../toasts.tsx';
 import { Finder } from './finder.tsx';
 import { keepFocus } from './keep-focus.ts';
+import { listLanguages } from './language-field.tsx';
 import { listAccountPlaces, listProjectPlaces, type Place } from './places.ts';
 
 /** Navigation and content; the same for every view of somebody who is signed in. */
@@ -168,7 +169,6 @@ function Foot() {
   const [language, choose] = useLanguageChoice();
   const tell = useTell();
   const name = who?.kind === 'user' ? who.session.user.name : t('Signed in by key');
-  const languages = [['auto', t('Language of the browser')], ...Object.entries(LANGUAGES)] as const;
   return (
     <div className="side-foot">
       <Menu
@@ -179,9 +179,9 @@ function Foot() {
           </Button>
         }
         entries={[
-          ...languages.map(([value, words]) => ({
+          ...listLanguages().map(([value, words]) => ({
             ...{ words, isChosen: value === language },
-            onSelect: () => void choose(value as LanguageChoice).catch(tell.bad),
+            onSelect: () => void choose(value).catch(tell.bad),
           })),
           ...listThemes().map(([value, words]) => ({
             ...{ words, isChosen: value === theme },

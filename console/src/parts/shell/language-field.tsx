@@ -3,6 +3,13 @@ import { type LanguageChoice, useLanguageChoice } from '../../state/language.ts'
 import { SelectField } from '../forms/field.tsx';
 import { useTell } from '../toasts.tsx';
 
+/** Each by its own name. */
+export const listLanguages = () =>
+  [['auto', t('Language of the browser')], ...Object.entries(LANGUAGES)] as (readonly [
+    LanguageChoice,
+    string,
+  ])[];
+
 /** The language of the console, which this browser keeps. */
 export function LanguageField() {
   const [choice, choose] = useLanguageChoice();
@@ -11,9 +18,9 @@ export function LanguageField() {
     <SelectField
       label={t('Language')}
       isQuiet
-      choices={[['auto', t('Language of the browser')], ...Object.entries(LANGUAGES)]}
+      choices={listLanguages()}
       value={choice}
-      onChange={({ target }) => void choose(target.value as LanguageChoice).catch(tell.bad)}
+      onChange={(value) => void choose(value).catch(tell.bad)}
     />
   );
 }

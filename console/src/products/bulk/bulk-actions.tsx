@@ -10,7 +10,7 @@ import { ProductLinks } from '../../parts/product-chip.tsx';
 import { useTell } from '../../parts/toasts.tsx';
 import { deleteProducts, makeIdempotencyKey } from '../../state/delete-products.ts';
 import { useProject } from '../../state/project.ts';
-import { goFromHere, linkTo } from '../../state/route.ts';
+import { goFromHere, projectLink } from '../../state/route.ts';
 import { useRelata } from '../../state/session.tsx';
 import type { ProductFilters } from '../finding/product-filters.ts';
 import { MOST_CHOSEN, useChosen, useSelection } from '../grid/selection.ts';
@@ -125,7 +125,7 @@ function useStart({ act }: Bulk) {
         identifiers.map((identifier) => ({ identifier })),
         { projectId, idempotencyKey },
       );
-      setTimeout(() => go(linkTo('projects', projectId, 'updates', task.id)));
+      setTimeout(() => go(projectLink('updates', task.id)));
       return;
     }
     const undo = await deleteProducts(identifiers, { relata, queries, projectId, idempotencyKey });
@@ -210,7 +210,7 @@ function Losses({ identifiers }: { identifiers: readonly string[] }) {
           <ul className="bulleted">
             {list.map(({ relation, count }) => (
               <li key={relation.id}>
-                <a href={linkTo('projects', id, 'relations', relation.id)}>{relation.name}</a>:{' '}
+                <a href={projectLink('relations', relation.id)}>{relation.name}</a>:{' '}
                 {t(
                   '{count, plural, one {# is a result of other products} other {# are results of other products}}',
                   { count },

@@ -75,7 +75,7 @@ export function ExportButton({ filters }: { filters: ProductFilters }) {
             ['ndjson', t('whole products, as an upload takes them (NDJSON)')],
           ]}
           value={format}
-          onChange={({ target }) => setFormat(target.value as Format)}
+          onChange={(next) => setFormat(next as Format)}
         />
         <p className="soft" role="status">
           {written !== undefined &&

@@ -16,7 +16,7 @@ import {
 } from '../../rules/chosen-facets.ts';
 import { formatCount } from '../../rules/format.ts';
 import { useProject } from '../../state/project.ts';
-import { linkTo, linkWith } from '../../state/route.ts';
+import { linkWith, projectLink } from '../../state/route.ts';
 import { useRelata } from '../../state/session.tsx';
 import type { ProductFilters } from './product-filters.ts';
 import { type Facets, facetsQuery, useFacets } from './product-search.ts';
@@ -31,7 +31,6 @@ interface Shape {
 
 /** What the products found have in common, to narrow them by. */
 export function ProductFacets({ filters, onChange }: Shape) {
-  const { id } = useProject();
   const { data, error } = useFacets(filters);
   const chosen = readChosen(filters.where);
   const own = useOwnFacets(filters, chosen);
@@ -71,10 +70,7 @@ export function ProductFacets({ filters, onChange }: Shape) {
         </details>
       ))}
       {filters.category !== '' && (
-        <a
-          className="small"
-          href={linkWith(linkTo('projects', id, 'ontology'), { category: filters.category })}
-        >
+        <a className="small" href={linkWith(projectLink('ontology'), { category: filters.category })}>
           {t('Coverage of this category')}
         </a>
       )}

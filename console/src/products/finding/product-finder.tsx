@@ -7,7 +7,7 @@ import { Suggestions } from '../../parts/forms/suggest-field.tsx';
 import { findValues, readChosen, toggle, writeChosen } from '../../rules/chosen-facets.ts';
 import { useCategories } from '../../state/categories.ts';
 import { useProject } from '../../state/project.ts';
-import { linkTo, linkWith } from '../../state/route.ts';
+import { linkWith, projectLink } from '../../state/route.ts';
 import { useRelata } from '../../state/session.tsx';
 import { useSettled } from '../../state/settled.ts';
 import { type ProductFilters, withFilters } from './product-filters.ts';
@@ -82,7 +82,7 @@ function useGuesses(filters: ProductFilters, isWanted: boolean): readonly Guess[
   });
   if (!isAsked) return [];
   const has = (text: string) => text.toLowerCase().includes(q.toLowerCase());
-  const here = linkTo('projects', id, 'products');
+  const here = projectLink('products');
   const goTo = (changed: Partial<ProductFilters>) =>
     linkWith(here, { ...filters, ...withFilters(changed), q: '' });
   const chosen = readChosen(filters.where);
@@ -102,7 +102,7 @@ function useGuesses(filters: ProductFilters, isWanted: boolean): readonly Guess[
     })),
     ...products.map(({ identifier, name }) => ({
       ...{ words: name, about: identifier },
-      href: linkTo('projects', id, 'products', identifier),
+      href: projectLink('products', identifier),
     })),
   ];
 }

@@ -6,7 +6,7 @@ import { TextField } from '../../parts/forms/field.tsx';
 import { readViews, type SavedView, withoutView, withView } from '../../rules/saved-views.ts';
 import { viewsOf } from '../../state/kept-views.ts';
 import { useProject } from '../../state/project.ts';
-import { linkTo, linkWith } from '../../state/route.ts';
+import { linkWith, projectLink } from '../../state/route.ts';
 import { writeColumns } from '../grid/columns.ts';
 import { useColumns } from '../grid/kept-columns.ts';
 import type { ProductFilters } from './product-filters.ts';
@@ -30,7 +30,7 @@ function Views({ filters, onClose }: { filters: ProductFilters; onClose(): void 
   const key = viewsOf(id);
   const [views, setViews] = useState(() => readViews(localStorage.getItem(key)));
   const [name, setName] = useState('');
-  const list = linkTo('projects', id, 'products');
+  const list = projectLink('products');
   const link = linkWith(list, { ...filters, columns: writeColumns(columns) });
   // Another tab may have saved one since.
   const keep = (change: (stored: readonly SavedView[]) => readonly SavedView[]) => {
@@ -47,12 +47,7 @@ function Views({ filters, onClose }: { filters: ProductFilters; onClose(): void 
   return (
     <div className="stack wide">
       <form className="name-and-save" onSubmit={save}>
-        <TextField
-          label={t('Name of the present view')}
-          value={name}
-          maxLength={100}
-          onChange={({ target }) => setName(target.value)}
-        />
+        <TextField label={t('Name of the present view')} value={name} maxLength={100} onChange={setName} />
         <Button type="submit" disabled={name.trim() === ''}>
           {t('Save')}
         </Button>

@@ -52,7 +52,7 @@ function OrderField({ sort, onSort }: Shape) {
         ]),
       ]}
       value={sort}
-      onChange={({ target }) => onSort(target.value)}
+      onChange={onSort}
     />
   );
 }
@@ -104,7 +104,7 @@ function Others({ onChange }: Pick<Shape, 'onChange'>) {
           placeholder={t('Attribute contains')}
           type="search"
           value={text}
-          onChange={({ target }) => setText(target.value)}
+          onChange={setText}
         />
         {isFull && (
           <p className="soft small">

@@ -4,7 +4,7 @@ import { Ago, Thumb } from '../../parts/show.tsx';
 import { VirtualGrid } from '../../parts/virtual-grid.tsx';
 import { useLanguage } from '../../state/language.ts';
 import { useProject } from '../../state/project.ts';
-import { goTo, linkTo } from '../../state/route.ts';
+import { goTo, projectLink } from '../../state/route.ts';
 import { attributeOf, type Column, nameColumn } from './columns.ts';
 import { useColumns } from './kept-columns.ts';
 import type { ProductRow, Values } from './product-rows.ts';
@@ -43,7 +43,7 @@ export function ProductGrid({
   const selection = useSelection();
   const isNarrow = matchMedia('(max-width: 52rem)').matches;
   const linkOf = useCallback(
-    ({ identifier }: ProductRow) => linkTo('projects', project.id, 'products', identifier),
+    ({ identifier }: ProductRow) => projectLink('products', identifier),
     [project.id],
   );
   const open = useCallback((row: ProductRow) => goTo(linkOf(row)), [linkOf]);

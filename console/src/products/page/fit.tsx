@@ -21,7 +21,7 @@ import {
   writeSet,
 } from '../../rules/fit.ts';
 import { useProject } from '../../state/project.ts';
-import { linkTo, linkWith, useFilters } from '../../state/route.ts';
+import { linkWith, projectLink, useFilters } from '../../state/route.ts';
 import { useRelata } from '../../state/session.tsx';
 import { findMainImage } from '../grid/product-rows.ts';
 
@@ -30,17 +30,13 @@ const ALTERNATIVES = 3;
 
 /** Products are put together, and the rules say whether they fit. They stand in the address, so that an answer can be sent. */
 export function FitView() {
-  const project = useProject();
   const [{ items }, , step] = useFilters(['items']);
   const set = readSet(items);
   const change = (next: readonly SetItem[]) => step({ items: writeSet(next) });
   return (
     <Page
       title={t('Does it fit?')}
-      crumbs={[
-        [project.name, linkTo('projects', project.id)],
-        [t('Products'), linkTo('projects', project.id, 'products')],
-      ]}
+      under={[[t('Products'), projectLink('products')]]}
       about={t('Put products together to see whether they can be used together, and why.')}
     >
       <FitCards set={set} change={change} />
@@ -284,8 +280,7 @@ function Verdict({ of }: { of: FitReason['verdict'] }) {
 }
 
 function RelationLink({ relation: { id, name } }: { relation: { id: number; name: string } }) {
-  const project = useProject();
-  return <a href={linkTo('projects', project.id, 'relations', id)}>{name}</a>;
+  return <a href={projectLink('relations', id)}>{name}</a>;
 }
 
 function Small({ identifier, product }: { identifier: string; product: Product | undefined }) {
@@ -313,8 +308,7 @@ function Reasons({ list }: { list: readonly FitReason[] }) {
 
 /** Each leads to what the ontology knows of the attribute. */
 function Missing({ list, products }: { list: FitAnswer['pairs'][number]['missing']; products: Products }) {
-  const project = useProject();
-  const ontology = linkTo('projects', project.id, 'ontology');
+  const ontology = projectLink('ontology');
   return list.map(({ identifier, attribute }) => (
     <p key={`${identifier} ${attribute}`} className="small">
       {rich('<link>{attribute}</link> of {name} is missing.', {

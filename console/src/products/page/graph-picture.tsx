@@ -4,8 +4,7 @@ import { t } from '../../languages/text.ts';
 import { Thumb } from '../../parts/show.tsx';
 import type { Variants, Way } from '../../rules/related.ts';
 import { placeBranches, type WalkSide } from '../../rules/walk.ts';
-import { useProject } from '../../state/project.ts';
-import { linkTo } from '../../state/route.ts';
+import { projectLink } from '../../state/route.ts';
 import { findMainImage } from '../grid/product-rows.ts';
 import { FIRST_GROUPS } from './around.ts';
 
@@ -91,7 +90,6 @@ interface MiddleShape extends Pick<Shape, 'product'> {
 }
 
 function Middle({ product, hasWalked, keyed }: MiddleShape) {
-  const project = useProject();
   const { identifier, name, images } = product;
   const self = useRef<HTMLAnchorElement>(null);
   useLayoutEffect(() => {
@@ -108,12 +106,7 @@ function Middle({ product, hasWalked, keyed }: MiddleShape) {
     });
   }, []);
   return (
-    <a
-      ref={self}
-      className="walk-node walk-middle"
-      href={linkTo('projects', project.id, 'products', identifier)}
-      {...keyed}
-    >
+    <a ref={self} className="walk-node walk-middle" href={projectLink('products', identifier)} {...keyed}>
       <Thumb url={findMainImage(images)} />
       <strong>{name}</strong>
       <span className="mono soft">{identifier}</span>

@@ -184,7 +184,7 @@ function AttributeRow({
         isQuiet
         hint={isTouched && attribute && describeForm(attribute)}
         value={value}
-        onChange={({ target }) => change({ ...entry, value: target.value })}
+        onChange={(text) => change({ ...entry, value: text })}
       />
       {remove}
     </div>

@@ -21,7 +21,7 @@ import { sayValue } from '../../rules/measures.ts';
 import { readingOf } from '../../rules/reading.ts';
 import { deleteProducts, makeIdempotencyKey } from '../../state/delete-products.ts';
 import { useProject } from '../../state/project.ts';
-import { goFromHere, linkTo, linkWith, useRoute } from '../../state/route.ts';
+import { goFromHere, linkWith, projectLink, useRoute } from '../../state/route.ts';
 import { useRelata, useRights } from '../../state/session.tsx';
 import { findMainImage } from '../grid/product-rows.ts';
 import { useProduct } from './around.ts';
@@ -32,7 +32,6 @@ import { RelatedGraph } from './related-graph.tsx';
 
 /** One product: as it was sent, as it is answered, what goes with it. */
 export function ProductView() {
-  const project = useProject();
   const { parts } = useRoute();
   const { canChange } = useRights();
   const identifier = parts[3] ?? '';
@@ -40,10 +39,7 @@ export function ProductView() {
   return (
     <Page
       title={page.data?.product.name ?? identifier}
-      crumbs={[
-        [project.name, linkTo('projects', project.id)],
-        [t('Products'), linkTo('projects', project.id, 'products')],
-      ]}
+      under={[[t('Products'), projectLink('products')]]}
       about={
         <span className="row">
           <span className="mono">{identifier}</span>
@@ -55,7 +51,7 @@ export function ProductView() {
           <>
             <LinkButton
               icon="fit"
-              href={linkWith(linkTo('projects', project.id, 'fit'), {
+              href={linkWith(projectLink('fit'), {
                 items: writeSet([{ identifier, quantity: 1 }]),
               })}
             >
@@ -169,10 +165,9 @@ function PictureLink({ url, type }: ProductPage['product']['images'][number]) {
 }
 
 function LastChange({ at, task }: { at: number; task: ProductPage['lastChange']['task'] }) {
-  const project = useProject();
   const when = { moment: formatMoment(at), ago: <Ago at={at} /> };
   if (!task) return rich('{moment} ({ago})', when);
-  const link = <a href={linkTo('projects', project.id, 'updates', task.id)}>{nameTask(task.name)}</a>;
+  const link = <a href={projectLink('updates', task.id)}>{nameTask(task.name)}</a>;
   return rich('{moment} ({ago}) by {task}', { ...when, task: link });
 }
 
@@ -187,7 +182,7 @@ function DeleteProduct({ identifier }: { identifier: string }) {
     const deletion = { relata, queries, projectId: project.id, idempotencyKey };
     const go = goFromHere();
     const undo = await deleteProducts([identifier], deletion);
-    setTimeout(() => go(linkTo('projects', project.id, 'products')));
+    setTimeout(() => go(projectLink('products')));
     tell.undoable(t('{identifier} is deleted', { identifier }), async () => {
       await undo();
       tell.good(t('{identifier} is back', { identifier }));
@@ -220,7 +215,7 @@ export function ProductCommits({ identifier }: { identifier: string }) {
     queryKey: ['commits', project.id, 'product', identifier],
     queryFn: ({ signal }) => relata.commits.ofProduct(project.id, identifier, { signal }),
   });
-  const updates = linkTo('projects', project.id, 'updates');
+  const updates = projectLink('updates');
   return (
     <Card title={t('History')}>
       <Answer of={commits}>

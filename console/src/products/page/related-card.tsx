@@ -8,9 +8,8 @@ import { Answer, Card } from '../../parts/page.tsx';
 import { ProductChip } from '../../parts/product-chip.tsx';
 import { formatCount } from '../../rules/format.ts';
 import { listIdle, listWays, type Variants, type Way } from '../../rules/related.ts';
-import { useProject } from '../../state/project.ts';
 import { useRelations } from '../../state/relations.ts';
-import { linkTo, linkWith } from '../../state/route.ts';
+import { linkWith, projectLink } from '../../state/route.ts';
 import { FIRST_GROUPS, MOST_GROUPS, useRelated } from './around.ts';
 
 /** Two rows of cards. */
@@ -79,13 +78,12 @@ function WayCards({ way, limit, shown: first, onMore }: WayShape) {
 }
 
 function WayHead({ way: { relation, isBack }, count }: { way: Way; count: string }) {
-  const project = useProject();
   const { data: known = [] } = useRelations();
   const twoWay = known.find(({ id }) => id === relation.id)?.twoWay ?? false;
   return (
     <div>
       <h3 className="row">
-        <a href={linkTo('projects', project.id, 'relations', relation.id)}>{relation.name}</a>
+        <a href={projectLink('relations', relation.id)}>{relation.name}</a>
         <span className="badge plain">{count}</span>
         <span className="tag">{isBack ? t('leads here') : t('leads to')}</span>
         {!relation.enabled && <span className="tag">{t('switched off')}</span>}
@@ -133,10 +131,9 @@ interface Shape {
 
 /** The relations that find nothing for a product, each with the reason and what can be done. */
 function IdleRelations({ identifier, relations }: Shape) {
-  const project = useProject();
   const link = (...place: string[]) =>
     function Link(words: ReactNode) {
-      return <a href={linkTo('projects', project.id, ...place)}>{words}</a>;
+      return <a href={projectLink(...place)}>{words}</a>;
     };
   if (relations.length === 0)
     return (
@@ -171,16 +168,13 @@ function IdleRelations({ identifier, relations }: Shape) {
 }
 
 function IdleList({ identifier, relations }: Shape) {
-  const project = useProject();
-  const nameOf = ({ id, name }: ProductRelation) => (
-    <a href={linkTo('projects', project.id, 'relations', id)}>{name}</a>
-  );
+  const nameOf = ({ id, name }: ProductRelation) => <a href={projectLink('relations', id)}>{name}</a>;
   const { data: known = [] } = useRelations();
   const lists = new Set(known.filter(({ kind }) => kind === 'links').map(({ id }) => id));
   const say = (relation: ProductRelation) => sayIdle(relation, lists.has(relation.id));
   const told = relations.filter((relation) => say(relation) !== undefined);
   const elsewhere = relations.filter((relation) => say(relation) === undefined);
-  const why = linkWith(linkTo('projects', project.id, 'why'), { source: identifier });
+  const why = linkWith(projectLink('why'), { source: identifier });
   return (
     <div className="stack">
       <ul className="stack small">

@@ -2,8 +2,7 @@ import { type KeyboardEvent, type RefObject, useRef } from 'react';
 import { t } from '../../languages/text.ts';
 import { Answer, Card } from '../../parts/page.tsx';
 import { findNext, walkTo } from '../../rules/walk.ts';
-import { useProject } from '../../state/project.ts';
-import { linkTo, useRoute } from '../../state/route.ts';
+import { projectLink, useRoute } from '../../state/route.ts';
 import { useAround, useProduct } from './around.ts';
 import { Picture } from './graph-picture.tsx';
 
@@ -13,8 +12,7 @@ import { Picture } from './graph-picture.tsx';
  */
 export function RelatedGraph({ identifier }: { identifier: string }) {
   const { query } = useRoute();
-  const project = useProject();
-  const page = linkTo('projects', project.id, 'products', identifier);
+  const page = projectLink('products', identifier);
   const way: [string, ...string[]] = [identifier, ...query.getAll('via')];
   const around = useAround(way.at(-1) ?? identifier);
   const linkOn = (to: string) => {

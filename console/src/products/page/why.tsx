@@ -5,25 +5,20 @@ import { ProductField } from '../../parts/forms/product-field.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { ProductChip } from '../../parts/product-chip.tsx';
 import type { Pair } from '../../rules/verdicts.ts';
-import { useProject } from '../../state/project.ts';
-import { goTo, linkTo, linkWith, useRoute } from '../../state/route.ts';
+import { goTo, linkWith, projectLink, useRoute } from '../../state/route.ts';
 import { findMainImage } from '../grid/product-rows.ts';
 import { useProduct } from './around.ts';
 import { PairVerdicts } from './pair-card.tsx';
 
 /** How any two products stand in every relation. The two are in the address, so that an answer can be sent. */
 export function WhyView() {
-  const project = useProject();
   const { query } = useRoute();
   const asked = { source: query.get('source') ?? '', target: query.get('target') ?? '' };
   const isAsked = asked.source !== '' && asked.target !== '';
   return (
     <Page
       title={t('Why, or why not?')}
-      crumbs={[
-        [project.name, linkTo('projects', project.id)],
-        [t('Relations'), linkTo('projects', project.id, 'relations')],
-      ]}
+      under={[[t('Relations'), projectLink('relations')]]}
       about={t('Choose two products to see what relates them, and what is missing.')}
     >
       <Card>
@@ -46,12 +41,11 @@ export function WhyView() {
 }
 
 function PairForm({ asked }: { asked: Pair }) {
-  const project = useProject();
   // What is typed holds until another pair stands in the address.
   const [typed, setTyped] = useState({ asked: JSON.stringify(asked), ...asked });
   const { source, target } = typed.asked === JSON.stringify(asked) ? typed : asked;
   const change = (part: Partial<Pair>) => setTyped({ asked: JSON.stringify(asked), source, target, ...part });
-  const ask = (pair: Pair) => goTo(linkWith(linkTo('projects', project.id, 'why'), { ...pair }));
+  const ask = (pair: Pair) => goTo(linkWith(projectLink('why'), { ...pair }));
   const pair = { source: source.trim(), target: target.trim() };
   const isWhole = pair.source !== '' && pair.target !== '';
   return (
