@@ -221,12 +221,12 @@ test('what somebody types is kept', async (t) => {
       void (answer ? dialog.accept() : dialog.dismiss());
     });
     await page.getByLabel('Tag', { exact: true }).fill('mine');
-    await page.getByRole('link', { name: 'Ontology' }).click();
+    await page.getByRole('link', { name: 'Attributes', exact: true }).click();
     await page.waitForURL((url) => url.hash === path);
     assert.equal(await page.getByLabel('Tag', { exact: true }).inputValue(), 'mine');
     answer = true;
-    await page.getByRole('link', { name: 'Ontology' }).click();
-    await page.getByRole('heading', { name: 'Ontology' }).waitFor();
+    await page.getByRole('link', { name: 'Attributes', exact: true }).click();
+    await page.getByRole('heading', { name: 'Attributes', exact: true }).waitFor();
     assert.deepEqual(asked, Array(2).fill('Leave without saving? What you changed is lost.'));
   });
 
@@ -240,8 +240,8 @@ test('what somebody types is kept', async (t) => {
       await page.route(away, (route) => route.abort());
       await page.getByRole('link', { name: 'Relations' }).click();
       await page.getByRole('heading', { name: 'This page cannot be shown' }).waitFor();
-      await page.getByRole('link', { name: 'Ontology' }).click();
-      await page.getByRole('heading', { name: 'Ontology' }).waitFor();
+      await page.getByRole('link', { name: 'Attributes', exact: true }).click();
+      await page.getByRole('heading', { name: 'Attributes', exact: true }).waitFor();
       await page.unroute(away);
 
       let isGone = true;

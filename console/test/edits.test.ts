@@ -69,8 +69,8 @@ test('a save that ends after somebody has left the page does not pull them back 
   const release = await hold(page, 'PUT', /\/relations\/\d+$/);
   await page.getByLabel('Tag', { exact: true }).fill('left');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('link', { name: 'Ontology' }).click();
-  await page.getByRole('heading', { name: 'Ontology' }).waitFor();
+  await page.getByRole('link', { name: 'Attributes', exact: true }).click();
+  await page.getByRole('heading', { name: 'Attributes', exact: true }).waitFor();
   release();
   await page.getByText('The relation is saved').waitFor();
   assert.equal(new URL(page.url()).hash, `#/projects/${id}/ontology`);

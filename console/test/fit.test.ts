@@ -49,7 +49,7 @@ test('products are put together by their words, judged pair by pair, and one tha
   await add('flea', /BIT-X/);
   await page.getByText('Nobody knows').waitFor();
   await page.getByRole('link', { name: 'Shank' }).click();
-  await page.getByRole('heading', { name: 'Ontology' }).waitFor();
+  await page.getByRole('heading', { name: 'Attributes', exact: true }).waitFor();
   assert.equal(await page.getByLabel('Attribute contains').inputValue(), 'Shank');
   await page.getByRole('button', { name: 'Count missing values' }).click();
   await page.getByRole('listitem').filter({ hasText: 'Shank: 1 product' }).waitFor();

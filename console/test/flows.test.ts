@@ -407,7 +407,7 @@ test('an open full update shows what it would delete, is committed and undone (�
   );
   const page = await enter(`#/projects/${id}/updates`);
   await page.getByText('To be deleted: 32 products').waitFor();
-  await page.getByRole('button', { name: 'Commit …', exact: true }).click();
+  await page.getByRole('button', { name: 'Apply it …', exact: true }).click();
   await page.getByText('more than the 10 %').waitFor();
   await page.getByRole('button', { name: 'Commit and delete 32' }).click();
   await page.getByRole('heading', { name: 'Full update', exact: true }).waitFor();
@@ -420,7 +420,7 @@ test('an open full update shows what it would delete, is committed and undone (�
   assert.match(csv, /^\ufeffidentifier,code,attribute,value,message\r\nNEW,unit_missing,Voltage,18,/);
 
   await page.getByRole('link', { name: 'Updates' }).first().click();
-  await page.getByRole('button', { name: 'Undo the last commit …' }).click();
+  await page.getByRole('button', { name: 'Undo the last change …' }).click();
   await page.getByRole('button', { name: 'Restore' }).click();
   await page.getByRole('heading', { name: 'Restore', exact: true }).waitFor();
   await page.getByText('finished', { exact: true }).waitFor();
@@ -441,7 +441,7 @@ test('only the full update that was shown is committed, with the deletions shown
   const page = await enter(`#/projects/${id}/updates`);
   await page.getByText('To be deleted: 33 products').waitFor();
   await stopLooking(page);
-  await page.getByRole('button', { name: 'Commit …', exact: true }).click();
+  await page.getByRole('button', { name: 'Apply it …', exact: true }).click();
   // It would delete as many: the number alone does not tell them apart.
   await upload({ identifier: 'OTHER', name: 'Other' });
   await page.getByRole('button', { name: 'Commit and delete 33' }).click();
@@ -449,16 +449,16 @@ test('only the full update that was shown is committed, with the deletions shown
 
   await upload(...kept.map(({ identifier, name }) => ({ identifier, name })));
   const later = await enter(`#/projects/${id}/updates`);
-  await later.getByRole('button', { name: 'Commit …', exact: true }).click();
+  await later.getByRole('button', { name: 'Apply it …', exact: true }).click();
   await stopLooking(later);
   const { task } = await products.replace([{ identifier: 'LATE', name: 'Late' }], { projectId: id });
   await service.relata.tasks.wait(task.id);
-  await later.getByRole('button', { name: 'Commit', exact: true }).click();
+  await later.getByRole('button', { name: 'Apply it', exact: true }).click();
   await later.getByText('The full update would delete 1 products, allowDeletes says 0').waitFor();
 
   await upload({ identifier: 'FIRST', name: 'First' });
   const half = await enter(`#/projects/${id}/updates`);
-  await half.getByRole('button', { name: 'Commit …', exact: true }).click();
+  await half.getByRole('button', { name: 'Apply it …', exact: true }).click();
   await stopLooking(half);
   // A new product leaves the number of deletions as it is.
   await products.upload([{ identifier: 'SECOND', name: 'Second' }], { projectId: id });
@@ -485,7 +485,7 @@ test('the dialog of a commit keeps the figures that it opened with, and a look t
     }
   };
   const figures = page.getByText('To be deleted: 32 products');
-  await page.getByRole('button', { name: 'Commit …', exact: true }).click();
+  await page.getByRole('button', { name: 'Apply it …', exact: true }).click();
   const confirm = page.getByRole('button', { name: 'Commit and delete 33' });
   await confirm.waitFor();
   await upload('DRILL-118-BLUE');
@@ -509,7 +509,7 @@ test('the dialog of a commit keeps the figures that it opened with, and a look t
     await route.fulfill({ response, json: { fullUpdate: { ...fullUpdate, lastBatch: 'in doubt' } } });
   });
   await lookUntil(() => page.getByText('A batch may be missing').isVisible());
-  assert.equal(await page.getByRole('button', { name: 'Commit …', exact: true }).isDisabled(), true);
+  assert.equal(await page.getByRole('button', { name: 'Apply it …', exact: true }).isDisabled(), true);
 });
 
 test('commits stand on a timeline, show products old and new, and are taken back (§14.8, §4.5)', async (t) => {
@@ -524,7 +524,7 @@ test('commits stand on a timeline, show products old and new, and are taken back
   const { task } = await relata.products.delete(['B'], { projectId: id });
   await relata.tasks.wait(task.id);
   const page = await enter(`#/projects/${id}/updates`);
-  const marks = page.getByRole('list', { name: 'Commits by time' }).getByRole('button');
+  const marks = page.getByRole('list', { name: 'Changes by time' }).getByRole('button');
   await marks.nth(3).focus();
   await page.getByText('1 deleted', { exact: true }).waitFor();
   await page.locator('.glance').getByText('Stays').waitFor();
@@ -567,17 +567,17 @@ test('a project is changed, deleted by its name, and brought back (§14.2)', asy
   assert.deepEqual([tags, name, locale], [[], 'Hardware store DE', 'de-AT']);
   // A view without a search of its own: that of everything.
   await page.locator('#main').press('/');
-  await page.getByRole('combobox', { name: 'Project, page, relation or product' }).fill('ontology');
+  await page.getByRole('combobox', { name: 'Project, page, relation or product' }).fill('attributes');
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Price', exact: true }).click();
   await page.getByRole('dialog').getByLabel('Type').selectOption('text');
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
-  await page.getByText('The ontology is saved').waitFor();
+  await page.getByText('The attributes are saved').waitFor();
   const typeOfPrice = async () =>
     (await service.relata.ontology.get(id)).value.attributes.find((one) => one.name === 'Price')?.type;
   assert.equal(await typeOfPrice(), 'TEXT_ATTRIBUTE');
   await page.getByRole('button', { name: 'Undo', exact: true }).click();
-  await page.getByText('The ontology is saved').waitFor({ state: 'detached' });
+  await page.getByText('The attributes are saved').waitFor({ state: 'detached' });
   const deadline = Date.now() + 20_000;
   while ((await typeOfPrice()) !== 'NUMERIC_ATTRIBUTE') assert.ok(Date.now() < deadline, 'undone');
   await page.goto(`${service.url}/console/#/projects/${id}/settings`);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { de } from '../src/languages/de.ts';
+import de from '../src/languages/de.json' with { type: 'json' };
 import { compileMessage } from '../src/languages/messages.ts';
 import { makeExampleProject, shareConsole } from './harness.ts';
 import { signInByKey } from './people.ts';
@@ -26,9 +26,9 @@ function toPattern(text: string): string | undefined {
     .replaceAll('#', '.+');
 }
 
-const germans = new Set(Object.values(de));
+const germans = new Set<string>(Object.values(de));
 const ENGLISH = Object.keys(de)
-  .filter((text) => de[text] !== text && !germans.has(text) && !DATA.has(text))
+  .filter((text) => de[text as keyof typeof de] !== text && !germans.has(text) && !DATA.has(text))
   .flatMap((text) => toPattern(text) ?? []);
 
 /** @returns what is read or heard of a page, piece by piece */

@@ -72,7 +72,7 @@ const comeBack =
     await page.goBack();
     await page.waitForFunction((was) => document.querySelector('[role=grid]')?.scrollTop === was, top);
 
-    await page.getByRole('link', { name: 'Ontology' }).click();
+    await page.getByRole('link', { name: 'Attributes', exact: true }).click();
     await page.getByLabel('Attribute contains').fill('volt');
     await page.getByText('1 attribute', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Voltage' }).waitFor();
@@ -121,7 +121,7 @@ const beginAtField =
     await page.keyboard.press('Escape');
     await focused.and(page.getByRole('button', { name: 'Delete the project …' })).waitFor();
     await page.getByRole('link', { name: 'Updates' }).click();
-    await page.getByRole('button', { name: 'Undo the last commit …' }).click();
+    await page.getByRole('button', { name: 'Undo the last change …' }).click();
     await focused.and(page.getByRole('button', { name: 'Cancel' })).waitFor();
   };
 

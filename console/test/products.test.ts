@@ -303,7 +303,7 @@ test('what the data alone shows becomes a draft, or is dismissed for good (§17)
   await weight.getByRole('button', { name: 'Look at the effect …' }).click();
   await page.getByRole('dialog').getByText('Become usable').first().waitFor();
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('The ontology is saved').waitFor();
+  await page.getByText('The attributes are saved').waitFor();
   await weight.waitFor({ state: 'detached' });
   const { value } = await relata.ontology.get(id);
   assert.equal(value.attributes.find(({ name }) => name === 'Tyres weight')?.unitName, 'g');

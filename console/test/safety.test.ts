@@ -26,8 +26,8 @@ test('product data is text, its links go to http(s) only, and nothing is asked o
   assert.equal(await page.locator('img[src="x"]').count(), 0);
   assert.equal(await page.locator('a[href^="javascript"]').count(), 0);
   assert.equal(await page.locator('img[src^="javascript"]').count(), 0);
-  await page.getByRole('link', { name: 'Ontology' }).click();
-  await page.getByRole('heading', { name: 'Ontology' }).waitFor();
+  await page.getByRole('link', { name: 'Attributes', exact: true }).click();
+  await page.getByRole('heading', { name: 'Attributes', exact: true }).waitFor();
   assert.deepEqual(
     asked.filter((url) => !url.startsWith(service.url)),
     [],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileMessageOrThrow } from '@lingui/message-utils/compileMessage';
 import { choices, feedFormats } from '@relata/client';
-import { de } from '../src/languages/de.ts';
+import de from '../src/languages/de.json' with { type: 'json' };
 import { compileMessage } from '../src/languages/messages.ts';
 import { speak, t } from '../src/languages/text.ts';
 import { formatAgo, formatCount, formatDuration, formatMoment, formatPercent } from '../src/rules/format.ts';
@@ -55,7 +55,11 @@ const texts = new Set([...source.said, ...listOthers()]);
 
 test('German has every text of the console and no other, in the order of the alphabet', () => {
   const known = Object.keys(de);
-  assert.deepEqual([...texts].filter((text) => !Object.hasOwn(de, text)).toSorted(), [], 'missing in de.ts');
+  assert.deepEqual(
+    [...texts].filter((text) => !Object.hasOwn(de, text)).toSorted(),
+    [],
+    'missing in de.json',
+  );
   assert.deepEqual(
     known.filter((text) => !texts.has(text)),
     [],

@@ -51,11 +51,11 @@ export async function listViews(relata: Relata, projectId: number): Promise<read
       heading: 'Does it fit?',
       open: (page) => page.getByRole('heading', { name: 'Products', exact: true }).waitFor(),
     },
-    { name: 'ontology', address: `${project}/ontology`, heading: 'Ontology' },
+    { name: 'ontology', address: `${project}/ontology`, heading: 'Attributes' },
     {
       name: 'attribute',
       address: `${project}/ontology`,
-      heading: 'Ontology',
+      heading: 'Attributes',
       open: (page) => page.getByRole('button', { name: 'Price', exact: true }).click(),
     },
     { name: 'relations', address: `${project}/relations`, heading: 'Relations' },

@@ -144,7 +144,7 @@ function KeyMenu({ apiKey, onRotated }: { apiKey: ApiKey; onRotated(shown: Shown
         onClose={() => setOpen(undefined)}
         onSubmit={rotate}
       >
-        <p>{t('Creates a new value with the same scope, access and limit.')}</p>
+        <p>{t('Creates a new value with the same reach, access and limit.')}</p>
         <SelectField
           label={t('The old value')}
           choices={listOverlaps()}
@@ -253,9 +253,9 @@ export function NewValue({ shown, onDone }: { shown: ShownKey | undefined; onDon
 
 const listAccesses = () =>
   [
-    ['read', t('read: projects, lookups, relations, reading tasks')],
+    ['read', t('read: projects, products, relations and tasks')],
     ['write', t('write: also updates and cancelling tasks')],
-    ['manage', t('manage: everything its scope allows')],
+    ['manage', t('manage: everything it reaches')],
   ] as const;
 
 const DAY_MS = 86_400_000;

@@ -52,7 +52,7 @@ const LISTS: Readonly<Record<string, (at: At) => PageCall[]>> = {
   products: (at) => [describeProducts(at)],
   ontology: (at) => [
     plain(at.id, {
-      words: t('The ontology'),
+      words: t('The attributes'),
       operation: 'getManagementProjectsByIdOntology',
       method: 'ontology.get',
     }),
@@ -259,7 +259,7 @@ function describeCommits({ id, query }: At): PageCall {
       method: 'commits.list',
     });
   return {
-    ...{ words: t('The products of the commit'), path: { id, commitId: commit } },
+    ...{ words: t('The products of the change'), path: { id, commitId: commit } },
     operation: 'getManagementProjectsByIdCommitsByCommitIdProducts',
     ...{ method: 'commits.changes', takes: [{ projectId: id, commitId: commit }] },
   };

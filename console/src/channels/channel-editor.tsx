@@ -191,7 +191,7 @@ export function TriggerCard({ draft, onChange }: ChannelShape) {
 export function GuardsCard({ draft, onChange }: ChannelShape) {
   const bind = useBinding(draft, onChange);
   return (
-    <Card title={t('Guards')}>
+    <Card title={t('Limits')}>
       <div className="fields">
         <NumberField
           label={t('Fewer rows at most, in %')}

@@ -58,7 +58,7 @@ export function MappingCard({ draft, onChange, tried }: ChannelShape & { tried: 
       {mapping === undefined && (
         <p className="soft">
           {t(
-            'Suggested from the ontology: each build takes the attributes that there are then. When you change a field, the mapping stays as it is here.',
+            'Suggested from the attributes: each build takes those that there are then. When you change a field, the mapping stays as it is here.',
           )}
         </p>
       )}

@@ -168,7 +168,10 @@ function Definition({ channel }: { channel: Channel }) {
           ],
           [t('Products'), describeFilter(channel.filter)],
           [t('Related products'), related.join(', ') || t('none')],
-          [t('Mapping'), mapping ? t('set in the channel') : t('suggested from the ontology by each build')],
+          [
+            t('Mapping'),
+            mapping ? t('set in the channel') : t('suggested from the attributes by each build'),
+          ],
           [t('Trigger'), describeTrigger(channel)],
           [t('Delivered to'), channel.destinations.map(describeDestination).join('; ') || t('nowhere else')],
           ...(channel.nextBuildAt === undefined

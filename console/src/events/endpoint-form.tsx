@@ -21,7 +21,7 @@ import { useRelata } from '../state/session.tsx';
 const listEvents = (): readonly (readonly [EventType, string])[] => [
   ['task.finished', t('a task finished')],
   ['task.failed', t('a task failed')],
-  ['catalog.committed', t('a full update took effect')],
+  ['catalog.committed', t('the catalog was replaced by a full update')],
   ['catalog.commit_refused', t('a full update was refused for deleting too much')],
   ['products.changed', t('products changed, with their identifiers')],
   ['relation.changed', t('a relation changed')],
@@ -106,7 +106,7 @@ export function EndpointForm({ endpoint, isOpen, onClose, onMade }: Form) {
         hint={t('A public address; it is sent a POST for each event')}
         onChange={(url) => change({ url })}
       />
-      {endpoint === undefined && <ScopeField label={t('Hears of')} value={scope} onChange={setScope} />}
+      {endpoint === undefined && <ScopeField label={t('Gets events of')} value={scope} onChange={setScope} />}
       <EventChoices chosen={draft.events} onChange={(events) => change({ events })} />
     </FormDialog>
   );

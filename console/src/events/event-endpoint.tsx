@@ -58,7 +58,7 @@ function About({ endpoint }: { endpoint: WebhookEndpoint }) {
         <dd>
           <EndpointState endpoint={endpoint} />
         </dd>
-        <dt>{t('Hears of')}</dt>
+        <dt>{t('Gets events of')}</dt>
         <dd>
           <Scope scope={endpoint.scope} />
         </dd>

@@ -43,7 +43,7 @@ export function Events() {
       above={<NewSecret secret={secret} onDone={() => setSecret(undefined)} />}
       columns={[
         [t('Endpoint'), (endpoint) => <a href={projectLink('events', endpoint.id)}>{endpoint.url}</a>],
-        [t('Hears of'), (endpoint) => <Scope scope={endpoint.scope} />],
+        [t('Gets events of'), (endpoint) => <Scope scope={endpoint.scope} />],
         [t('Events'), (endpoint) => endpoint.events.join(', '), 'wide-only soft'],
         [t('State'), (endpoint) => <EndpointState endpoint={endpoint} />],
       ]}

@@ -1,7 +1,7 @@
 import { setupI18n } from '@lingui/core';
 import { compileMessage } from './messages.ts';
 
-/** Each by its own name. English is what the source says; another one comes with its own file. */
+/** Each by its own name. English is what the source says; another one is a file of data, of which translators need no code. */
 export const LANGUAGES = { en: 'English', de: 'Deutsch' } as const;
 
 export type Language = keyof typeof LANGUAGES;
@@ -41,6 +41,7 @@ export const watchLanguage = (changed: () => void): (() => void) => i18n.on('cha
 
 /** @throws what the browser says where the texts of a language do not arrive */
 export async function speak(language: Language): Promise<void> {
-  if (language === 'de') i18n.load('de', { ...(await import('./de.ts')).de });
+  if (language === 'de')
+    i18n.load('de', { ...(await import('./de.json', { with: { type: 'json' } })).default });
   i18n.activate(language);
 }

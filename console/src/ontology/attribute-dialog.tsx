@@ -190,7 +190,7 @@ function AttributeFields({ draft, change }: FieldsShape) {
         <TextsField
           label={t('Synonyms')}
           placeholder="Color, Farbe"
-          hint={t('Other upload keys for this attribute, comma-separated')}
+          hint={t('Other names of this attribute in your files, comma-separated')}
           {...bind('synonyms')}
         />
       </div>

@@ -50,7 +50,7 @@ export function OntologyView() {
   });
   return (
     <Page
-      title={t('Ontology')}
+      title={t('Attributes')}
       about={t('Attributes with their types and units: they say how values are read and compared.')}
     >
       <Answer of={ontology}>{(read) => <Attributes read={read} />}</Answer>
@@ -86,14 +86,14 @@ function useSave() {
     const undo = await undoOntology(relata, project.id, toFormer(former, renames));
     for (const { name, renameTo } of renames) renameInBrowser(project.id, name, renameTo);
     tell.undoable(
-      t('The ontology is saved'),
+      t('The attributes are saved'),
       async () => {
         await undo();
         for (const { name, renameTo } of renames) renameInBrowser(project.id, renameTo, name);
         await reread();
         recount();
       },
-      t('Answers show it at once; a task reports values that cannot be used.'),
+      t('Shops see it at once; a task reports values that cannot be used.'),
     );
     recount();
   };
@@ -179,7 +179,7 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
           <Empty icon="ontology" title={t('No attributes yet')}>
             <p>
               {t(
-                'The first full update creates them from its keys. Numbers with one unit become numeric automatically.',
+                'The first import creates them from its columns. Numbers with one unit become numeric automatically.',
               )}
             </p>
           </Empty>
@@ -215,12 +215,12 @@ function ModeField({ mode, onChange }: { mode: string; onChange(mode: string): v
   const { canChange } = useRights();
   return (
     <SelectField
-      label={t('New keys in a full update')}
+      label={t('New attributes in a full update')}
       value={mode}
       disabled={!canChange}
       choices={[
-        ['automatic', t('become attributes by themselves')],
-        ['own', t('are ignored: I maintain the ontology')],
+        ['automatic', t('are created by themselves')],
+        ['own', t('are ignored: I create attributes myself')],
       ]}
       onChange={onChange}
     />
@@ -391,11 +391,13 @@ export function UnknownKeys({ coverage: { answer } }: { coverage: Coverage }) {
   if (unknown.length === 0) return null;
   return (
     <Card
-      title={t('{count, plural, one {# key} other {# keys}} without an attribute', { count: unknown.length })}
+      title={t('{count, plural, one {# name} other {# names}} without an attribute', {
+        count: unknown.length,
+      })}
     >
       <p className="soft">
         {t(
-          'Create an attribute for a key, or add the key to the synonyms of one, and its values can be used.',
+          'Create an attribute with such a name, or add the name to the synonyms of one, and its values can be used.',
         )}
       </p>
       <ul className="bars">

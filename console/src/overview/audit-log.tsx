@@ -25,7 +25,7 @@ export function AuditLog() {
     <Page
       title={t('Audit log')}
       about={t(
-        'Every change of a key, project, ontology, relation or pipeline, and each deletion of products.',
+        'Every change of a key, project, attribute, relation or pipeline, and each deletion of products.',
       )}
     >
       <Answer of={log}>

@@ -29,7 +29,9 @@ export function ProductDifference({
     <>
       {changedSince && (
         <p className="soft small">
-          {t('An update changed it again: "After" is how the next commit found it, or how it is now.')}
+          {t(
+            'An update changed it again: "After" is how the next full update or deletion found it, or how it is now.',
+          )}
         </p>
       )}
       <div className="table-box">
@@ -109,15 +111,15 @@ export function sayReach({
   keptCommits: number;
   keptDays: number | null;
 }): string {
-  if (keptCommits === 0) return t('No commit is kept, so nothing can be undone.');
+  if (keptCommits === 0) return t('Nothing can be undone: the settings keep no change.');
   const count = keptCommits;
   if (keptDays === null)
     return t(
-      '{count, plural, one {The last commit or deletion is kept and can be undone.} other {The last # commits and deletions are kept and can be undone.}}',
+      '{count, plural, one {The last full update or deletion can be undone.} other {The last # full updates and deletions can be undone.}}',
       { count },
     );
   return t(
-    '{count, plural, one {The last commit or deletion is kept} other {The last # commits and deletions are kept}} for {days, plural, one {# day} other {# days}} and can be undone.',
+    '{count, plural, one {The last full update or deletion} other {The last # full updates and deletions}} can be undone for {days, plural, one {# day} other {# days}}.',
     { count, days: keptDays },
   );
 }

@@ -1,7 +1,8 @@
 import { Toast } from '@base-ui/react/toast';
-import { UnreachableError } from '@relata/client';
+import { RelataError, UnreachableError } from '@relata/client';
 import type { ReactNode } from 'react';
 import { t } from '../languages/text.ts';
+import { readDetail, sayRefusal } from '../state/mistakes.ts';
 import { IconButton } from './button.tsx';
 
 /** As long as it takes to see what one has done, and to reach the button. */
@@ -40,8 +41,8 @@ export function useTell() {
   const { add, close } = Toast.useToastManager();
   const bad = (error: unknown) =>
     void add({
-      title: error instanceof Error ? error.message : String(error),
-      description: error instanceof Error && 'details' in error ? String(error.details) : undefined,
+      title: sayRefusal(error),
+      description: error instanceof RelataError ? error.details.map(readDetail).join(', ') : undefined,
       type: 'bad',
       priority: 'high',
     });

@@ -106,7 +106,7 @@ export function GuardsCard({ draft, onChange }: PipelineShape) {
   const setRejected = (value: string) =>
     onChange({ onRejectedRow: value === 'share' ? DEFAULT_SHARE : (value as 'stop' | 'continue') });
   return (
-    <Card title={t('Guards')}>
+    <Card title={t('Limits')}>
       <div className="fields">
         <SelectField
           label={t('Rows that make no product')}

@@ -130,7 +130,9 @@ function Webhook({ pipeline, trigger }: { pipeline: Pipeline; trigger: WebhookTr
       title={t('Webhook')}
       of="webhook"
       url={trigger.url ?? ''}
-      warning={t('The present URL stops working at once: calls to it get 404. Give callers the new one.')}
+      warning={t(
+        'The present URL stops working at once (404). Give the new one to whatever starts the pipeline.',
+      )}
       renew={renew}
     >
       <p className="soft">

@@ -35,7 +35,7 @@ function Welcome() {
         <Empty icon="projects" title={t('Begin with a project')}>
           <p>
             {t(
-              'Begin with a project: one catalog in one locale. Then send products, and define relations to get related products.',
+              'Begin with a project: one catalog in one language and country. Then import products, and define relations to get related products.',
             )}
           </p>
           {canChange && (

@@ -41,7 +41,7 @@ const toSettings = ({ name, locale, projectGroupId, tags, settings }: ManagedPro
 
 const nameParts = (): PartNames<Settings> => ({
   ...{ name: t('Name'), locale: t('Locale'), projectGroupId: t('Project group'), tags: t('Tags') },
-  ...{ maxDeletePercent: t('Deletion limit (%)'), keptCommits: t('Commits that can be undone') },
+  ...{ maxDeletePercent: t('Deletion limit (%)'), keptCommits: t('Changes that can be undone') },
   ...{ keptDays: t('Days for which they can be undone'), onInvalid: t('Products that are not valid') },
   ...{ brandAttribute: t('Brand attribute'), priceAttribute: t('Price attribute') },
 });
@@ -151,12 +151,12 @@ function CatalogFields({ draft, change }: FieldsShape) {
           max={100}
           value={draft.maxDeletePercent}
           hint={t(
-            'A commit that would delete a larger share of the catalog is refused. 100 switches the guard off.',
+            'A full update that would delete a larger share of the catalog is refused. 100 switches the limit off.',
           )}
           onChange={(maxDeletePercent = 0) => change({ maxDeletePercent })}
         />
         <NumberField
-          label={t('Commits that can be undone')}
+          label={t('Changes that can be undone')}
           max={30}
           step={1}
           value={draft.keptCommits}
@@ -217,7 +217,7 @@ function DeleteProject({ project }: { project: ManagedProject }) {
     <Card title={t('Delete this project')}>
       <p className="soft">
         {t(
-          'Its catalog, ontology, relations and keys stop answering at once. For 30 days you can restore it in the list of projects.',
+          'Shops can no longer read its catalog and relations, and its keys no longer work, at once. For 30 days you can restore it in the list of projects.',
         )}
       </p>
       <div className="row">

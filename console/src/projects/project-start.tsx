@@ -145,7 +145,7 @@ function Figures() {
     <dl className="figures">
       <Figure label={t('Products')} value={total === undefined ? '…' : formatCount(total)} />
       <Figure
-        label={t('Relations that answer')}
+        label={t('Active relations')}
         value={formatCount(answering)}
         more={t('of {count, number}', { count: relations.length })}
       />

@@ -30,7 +30,7 @@ export function Projects() {
   return (
     <ListPage
       title={t('Projects')}
-      about={t('A project is one catalog in one locale, with its ontology and relations.')}
+      about={t('A project is one catalog in one language and country, with its attributes and relations.')}
       icon="projects"
       list={projects}
       empty={t('No project yet')}

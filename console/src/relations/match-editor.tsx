@@ -161,7 +161,7 @@ export function TermFields({
 }) {
   return (
     <details open={times !== undefined || plus !== undefined}>
-      <summary>{t('Reckon: {label}', { label })}</summary>
+      <summary>{t('Calculate with: {label}', { label })}</summary>
       <div className="fields">
         <NumberField
           label={t('Times')}

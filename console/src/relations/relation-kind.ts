@@ -49,6 +49,5 @@ export const RELATION: Kind<Relation, RelationDefinition> = {
           'This relation has no condition: it relates every product to every other one. Save it all the same?',
         )
       : undefined,
-  sayState: ({ state }) =>
-    state === 'building' ? t('It returns results as soon as its index is built.') : '',
+  sayState: ({ state }) => (state === 'building' ? t('It returns results as soon as it is built.') : ''),
 };

@@ -87,7 +87,7 @@ function UploadLinks({ relationId }: { relationId: number }) {
         />
         {replaces && (
           <TextField
-            label={t('Pairs that may be deleted')}
+            label={t('Links that may be deleted')}
             hint={t(
               'Only if the file is refused for deleting too much: the exact number that the refusal names.',
             )}

@@ -5,7 +5,7 @@ const nameSubjects = (): Readonly<Record<string, string>> => ({
   'api-key': t('api key'),
   channel: t('channel'),
   invitation: t('invitation'),
-  ontology: t('ontology'),
+  ontology: t('attributes'),
   'owner-link': t('owner link'),
   pipeline: t('pipeline'),
   products: t('products'),

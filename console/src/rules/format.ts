@@ -114,12 +114,12 @@ export const formatTypeIn = (type: string, unit: string | null | undefined): str
 /** An upload has no name on the wire. Source: docs/interface.md §2.4 rule 1. */
 export const nameTask = (name: string): string => {
   const known: Readonly<Record<string, string>> = {
-    '': t('Upload of a batch'),
+    '': t('Upload of products'),
     'Api triggered full update': t('Full update'),
     'incremental partial update': t('Update'),
     'delete products': t('Deletion of products'),
     restore: t('Restore'),
-    're-extraction': t('Re-extraction'),
+    're-extraction': t('Values read again'),
     'relation build': t('Relation build'),
   };
   return known[name] ?? name;

@@ -27,8 +27,7 @@ export async function deleteProducts(
   return async () => {
     const { items } = await relata.commits.list(projectId);
     const [last] = items;
-    if (last?.taskId !== deletion.id)
-      throw new Error(t('Something else was committed or deleted since: see the updates.'));
+    if (last?.taskId !== deletion.id) throw new Error(t('The catalog has changed since: see the updates.'));
     // Whatever is committed before this arrives is not undone.
     const { task } = await relata.products.restore({ projectId, ifLast: last.id });
     await wait(task.id);

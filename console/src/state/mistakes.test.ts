@@ -25,8 +25,13 @@ test('what a body lacks of its form is told in words, at its place', () => {
   };
   assert.deepEqual(Object.keys(told).map(sayMistake), Object.values(told));
   assert.equal(
+    readDetail('/relations/0/limit must be >= 1'),
+    'Limit must be at least 1 (Related products › 1)',
+  );
+  assert.equal(readDetail('the ontology has no attribute "Cost"'), 'the ontology has no attribute "Cost"');
+  assert.equal(
     readDetail("/mapping must have required property 'identifier'"),
-    'Identifier (mapping): is missing',
+    'Identifier is missing (Mapping)',
   );
 });
 

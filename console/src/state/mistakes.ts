@@ -41,20 +41,52 @@ export function sayMistake(detail: string): string {
   return place === '' ? rule : `${place}: ${rule}`;
 }
 
-/** @returns the same to be read: `Identifier (mapping): is missing`; the place within comes first, as people look for it */
-export const readDetail = (detail: string): string =>
-  sayMistake(detail).replace(/^\/[^:\s]+/, (place) => {
-    const [last = '', ...others] = place.slice(1).split('/').reverse();
-    return capital(last) + (others.length > 0 ? ` (${others.reverse().join(' › ')})` : '');
-  });
+/** Places of a body as the fields of the console call them; others by their own names. */
+const namePlaces = (): Readonly<Record<string, string>> => ({
+  ...{ name: t('Name'), tag: t('Tag'), description: t('Description'), locale: t('Locale'), type: t('Type') },
+  ...{
+    mapping: t('Mapping'),
+    identifier: t('Identifier'),
+    categories: t('Categories'),
+    images: t('Pictures'),
+  },
+  ...{ source: t('Source'), target: t('Result'), match: t('Match'), sort: t('Sort order'), url: t('URL') },
+  ...{ format: t('Format'), filter: t('Products'), trigger: t('Trigger'), cron: t('Schedule (cron)') },
+  ...{ destinations: t('Destinations'), relations: t('Related products'), attributes: t('Attributes') },
+  ...{ maxDeletePercent: t('Deletion limit (%)'), minProducts: t('Minimum products'), events: t('Events') },
+});
+
+/** @returns the same as a sentence: `Identifier is missing (Mapping)`; the place within comes first, as people look for it */
+export function readDetail(detail: string): string {
+  const [, place, words] = /^\/([^:\s]+): (.*)$/s.exec(sayMistake(detail)) ?? [];
+  if (place === undefined) return sayMistake(detail);
+  const names = namePlaces();
+  const nameOf = (part: string) =>
+    /^\d+$/.test(part) ? String(Number(part) + 1) : (names[part] ?? capital(part));
+  const [last = '', ...others] = place.split('/').map(nameOf).reverse();
+  return `${last} ${words}${others.length > 0 ? ` (${others.reverse().join(' › ')})` : ''}`;
+}
 
 /** What the service says to programs, as people are told; by the reason of the refusal. Source: docs/interface.md §7.7. */
 const nameRefusals = (): Readonly<Record<string, string>> => {
   const invalid = t('Something is missing or not right yet');
+  const many = t('That was too much at once. Try again in a moment.');
   return {
-    request_invalid: invalid,
-    product_invalid: invalid,
+    ...{ request_invalid: invalid, product_invalid: invalid, query_invalid: invalid },
+    ...{ rate_limited: many, too_many_looks: many, pipeline_too_soon: many },
     token_missing: t('Your session has ended. Nothing was saved: try again once you are signed in.'),
+    scope_refused: t('You have no access to this'),
+    role_refused: t('Your role does not allow this'),
+    not_found: t('It is not there any more, or you have no access to it'),
+    changed_meanwhile: t('It was changed meanwhile. Look at it again, then save.'),
+    nothing_to_restore: t('There is no change that can be undone.'),
+    relation_not_ready: t('The relation is still being built'),
+    search_not_ready: t('The search is being made ready …'),
+    mapping_unfit: t('The mapping does not fit the file'),
+    source_unreadable: t('The source cannot be read'),
+    format_unreadable: t('The file cannot be read in this format'),
+    rows_rejected: t('Some rows make no product, so nothing was changed'),
+    not_ready: t('The service is not ready. Try again in a moment.'),
   };
 };
 

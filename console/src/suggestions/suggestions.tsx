@@ -261,7 +261,7 @@ function EffectDialog({ title, draft, onClose }: EffectShape) {
     const { value, etag } = await relata.ontology.get(project.id);
     await relata.ontology.put(project.id, withDraft(value, draft), etag ? { ifMatch: etag } : {});
     const undo = await undoOntology(relata, project.id, value);
-    tell.undoable(t('The ontology is saved'), () => undo().then(refresh));
+    tell.undoable(t('The attributes are saved'), () => undo().then(refresh));
     await refresh();
   };
   return (

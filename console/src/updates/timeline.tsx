@@ -46,7 +46,7 @@ export function Timeline() {
           <>
             {items.length > 0 && <Axis commits={items} />}
             <p className="soft small">
-              {items.length === 0 && t('No commit or deletion yet.')} {sayReach(reach)}{' '}
+              {items.length === 0 && t('No full update or deletion yet.')} {sayReach(reach)}{' '}
               <a href={projectLink('settings')}>{t('Settings')}</a>
             </p>
           </>
@@ -74,7 +74,7 @@ function Axis({ commits }: { commits: readonly Commit[] }) {
   const chosen = commits.find(({ id }) => String(id) === chosenId);
   return (
     <div className="stack wide timeline-box">
-      <ol className="timeline" aria-label={t('Commits by time')}>
+      <ol className="timeline" aria-label={t('Changes by time')}>
         {inOrder.map((commit, at) => (
           <li key={commit.id} style={{ left: `${(places[at] ?? 0) * 100}%` }}>
             <Mark
@@ -321,7 +321,7 @@ export function TakeBack({ title, commitId, isOpen, onClose }: Shape) {
       onSubmit={restore}
     >
       {commitId === undefined ? (
-        <p>{t('There is no commit or deletion that can be undone.')}</p>
+        <p>{t('There is no change that can be undone.')}</p>
       ) : (
         <Answer of={preview}>{(effect) => <Effect effect={effect} />}</Answer>
       )}
@@ -336,7 +336,7 @@ function Effect({ effect }: { effect: RestoreEffect }) {
     <>
       <p>
         {t(
-          '{commits, plural, one {The last commit or deletion is undone:} other {The last # commits and deletions are undone, the last one first:}}',
+          '{commits, plural, one {The last change is undone:} other {The last # changes are undone, the last one first:}}',
           { commits },
         )}
       </p>
@@ -376,7 +376,7 @@ function Effect({ effect }: { effect: RestoreEffect }) {
         </p>
       )}
       <p className="soft">
-        {t('Changes to other products stay. It is refused if something else is committed before.')}
+        {t('Changes to other products stay. It is refused if another full update or deletion comes before.')}
       </p>
     </>
   );

@@ -149,9 +149,9 @@ function RestoreButton() {
   };
   return (
     <>
-      <Button onClick={open}>{t('Undo the last commit …')}</Button>
+      <Button onClick={open}>{t('Undo the last change …')}</Button>
       <TakeBack
-        title={t('Undo the last commit or deletion')}
+        title={t('Undo the last change')}
         commitId={commits.data?.items[0]?.id}
         isOpen={isOpen}
         onClose={() => setOpen(false)}
@@ -225,7 +225,7 @@ function OpenCard({ shown, onCommit }: { shown: Shown; onCommit(): void }) {
       actions={
         canChange && (
           <Button look="primary" disabled={isInDoubt} onClick={onCommit}>
-            {t('Commit …')}
+            {t('Apply it …')}
           </Button>
         )
       }
@@ -233,7 +233,9 @@ function OpenCard({ shown, onCommit }: { shown: Shown; onCommit(): void }) {
       {isInDoubt && (
         // The counts of the commit would end the doubt, though they only say what arrived.
         <p className="note warn">
-          {t('A batch may be missing. Whoever sends the products has to send the last batch again.')}
+          {t(
+            'A part of the products may be missing. The program that sends them has to send the last part again.',
+          )}
         </p>
       )}
       <Counts preview={preview} />
@@ -319,8 +321,8 @@ function CommitDialog({ shown, isOpen, onClose }: { shown: Shown; isOpen: boolea
   };
   return (
     <FormDialog
-      title={t('Commit the full update')}
-      action={deletes > 0 ? t('Commit and delete {count, number}', { count: deletes }) : t('Commit')}
+      title={t('Apply the full update')}
+      action={deletes > 0 ? t('Apply and delete {count, number}', { count: deletes }) : t('Apply it')}
       isDanger={deletes > 0}
       isOpen={isOpen}
       onClose={onClose}

@@ -13,7 +13,7 @@ export const listAccountPlaces = (): readonly Place[] => [
 export const listProjectPlaces = (id: string): readonly Place[] => [
   ['start', t('Start'), 'projects', id],
   ['products', t('Products'), 'projects', id, 'products'],
-  ['ontology', t('Ontology'), 'projects', id, 'ontology'],
+  ['ontology', t('Attributes'), 'projects', id, 'ontology'],
   ['relations', t('Relations'), 'projects', id, 'relations'],
   ['fit', t('Does it fit?'), 'projects', id, 'fit'],
   ['suggestions', t('Suggestions'), 'projects', id, 'suggestions'],

@@ -152,7 +152,7 @@ function BulkEffect({ act, identifiers }: Pick<Bulk, 'act'> & { identifiers: rea
     return (
       <p className="note warn">
         {t(
-          'More than {most, number} products are found. So many are one commit, which can be undone: narrow the filters, or send a full update.',
+          'More than {most, number} products are found, which is more than can be undone at once: narrow the filters, or send a full update.',
           { most: MOST_CHOSEN },
         )}
       </p>
@@ -176,14 +176,14 @@ function BulkEffect({ act, identifiers }: Pick<Bulk, 'act'> & { identifiers: rea
           <Losses identifiers={identifiers} />
           <p className="soft">
             {t(
-              'They disappear from lookups, search and relations at once. Undo brings them back until the next commit.',
+              'Shops, search and relations no longer have them, at once. Undo brings them back until the next full update or deletion.',
             )}
           </p>
         </>
       ) : (
         <p className="soft">
           {t(
-            'Their values are read by the present ontology once more. Nothing that was sent changes; the report names each value that cannot be used.',
+            'Their values are read once more, by the attributes as they are now. Nothing that was sent changes; the report names each value that cannot be used.',
           )}
         </p>
       )}

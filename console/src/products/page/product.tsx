@@ -201,7 +201,7 @@ function DeleteProduct({ identifier }: { identifier: string }) {
         onClose={() => setKey(undefined)}
         onSubmit={remove}
       >
-        <p>{t('It disappears from lookups and relations at once. A restore brings it back.')}</p>
+        <p>{t('Shops, search and relations no longer have it, at once. Undo brings it back.')}</p>
       </FormDialog>
     </>
   );
@@ -231,13 +231,14 @@ export function ProductCommits({ identifier }: { identifier: string }) {
                 <div className="stack">
                   <ProductDifference change={change} />
                   <a href={linkWith(updates, { commit: String(commit.id) })}>
-                    {t('All products of this commit')}
+                    {t('All products of this change')}
                   </a>
                 </div>
               </details>
             ))}
             <p className="soft small">
-              {items.length === 0 && t('No kept commit changed this product.')} {sayReach(reach)}
+              {items.length === 0 && t('No change that can be undone is about this product.')}{' '}
+              {sayReach(reach)}
             </p>
           </div>
         )}
@@ -292,7 +293,7 @@ function Became({ of: { key, value, attribute, fact, message } }: { of: Extracte
     return (
       <>
         <span className="badge warn">{t('not usable')}</span>
-        <span className="small">{message ?? t('the ontology does not know this key')}</span>
+        <span className="small">{message ?? t('there is no attribute of this name')}</span>
       </>
     );
   const reading = readingOf(value, fact);
