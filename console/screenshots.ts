@@ -31,8 +31,6 @@ try {
     const stranger = await open('#/', look);
     for (const view of OPEN_VIEWS) await picture(stranger, view, name);
     const page = await open('#/', { ...look, storageState });
-    // A view may be left with something typed.
-    page.on('dialog', (dialog) => void dialog.accept());
     for (const view of views) await picture(page, view, name);
   }
 } finally {

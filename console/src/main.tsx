@@ -1,3 +1,4 @@
+import '@fontsource-variable/figtree/wght.css';
 import './styles/base.css';
 import './styles/app-shell.css';
 import './styles/parts.css';

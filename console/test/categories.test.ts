@@ -11,6 +11,7 @@ test('categories are suggested where products are narrowed, and typing freely st
   const page = await enter(`#/projects/${id}/products`);
   await page.getByText('34 products').waitFor();
 
+  await page.getByRole('button', { name: 'Filters' }).click();
   const field = page.getByLabel('Category');
   await field.click();
   await page.getByRole('option', { name: 'Tools > Bits', exact: true }).waitFor();

@@ -20,8 +20,6 @@ test('an unfinished match is marked, left out of what is counted, and offers no 
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service, 'Unfinished');
   const page = await enter(`#/projects/${id}/relations/new`);
-  await page.getByLabel('Name', { exact: true }).fill('Half');
-  await page.getByLabel('Tag', { exact: true }).fill('half');
   await page.getByRole('button', { name: 'Add a match' }).click();
   const editor = page.getByRole('dialog', { name: 'What must match' });
   await editor.getByLabel('Attribute of the result').fill('Shank');
@@ -34,7 +32,7 @@ test('an unfinished match is marked, left out of what is counted, and offers no 
   await editor.getByRole('button', { name: 'Done' }).click();
   await page.getByText('A part of the sentence is unfinished and left out').waitFor();
   assert.equal(await page.locator('.sentence-chip.unfinished').count(), 1);
-  const create = page.getByRole('button', { name: 'Create the relation' });
+  const create = page.getByRole('button', { name: 'Continue' });
   assert.equal(await create.isDisabled(), true);
   await page.locator('.sentence-chip.unfinished').click();
   await editor.getByLabel('Attribute of the requested product').fill('Chuck');
@@ -48,15 +46,13 @@ test('a relation without any condition is not made without a question (§12.1)',
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service, 'Empty');
   const page = await enter(`#/projects/${id}/relations/new`);
-  const asked: string[] = [];
-  page.on('dialog', (dialog) => {
-    asked.push(dialog.message());
-    void dialog.dismiss();
-  });
+  await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByLabel('Name', { exact: true }).fill('Everything');
   await page.getByLabel('Tag', { exact: true }).fill('everything');
   await page.getByRole('button', { name: 'Create the relation' }).click();
-  assert.match(asked[0] ?? '', /relates every product to every other one/);
+  await page.getByText('This relation relates every product to every other one.').waitFor();
+  await page.getByRole('button', { name: 'Stay here' }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
   assert.equal((await service.relata.relations.list(id)).length, 1);
 });
 
@@ -64,12 +60,12 @@ test('a save that ends after somebody has left the page does not pull them back 
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service, 'Left');
   const [relation] = await service.relata.relations.list(id);
-  const page = await enter(`#/projects/${id}/relations/${relation?.id}`);
-  page.on('dialog', (dialog) => void dialog.accept());
+  const page = await enter(`#/projects/${id}/relations/${relation?.id}?step=details`);
   const release = await hold(page, 'PUT', /\/relations\/\d+$/);
   await page.getByLabel('Tag', { exact: true }).fill('left');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('link', { name: 'Attributes', exact: true }).click();
+  await page.getByRole('button', { name: 'Leave without saving' }).click();
   await page.getByRole('heading', { name: 'Attributes', exact: true }).waitFor();
   release();
   await page.getByText('The relation is saved').waitFor();

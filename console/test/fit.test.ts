@@ -72,7 +72,7 @@ test('the sentence says constraints, unknown values, what is reckoned, alternati
   };
   await page.getByLabel('Attribute of the result', { exact: true }).nth(1).fill('Diameter');
   await page.getByLabel('Attribute of the requested product', { exact: true }).nth(1).fill('Diameter');
-  await page.getByText('Reckon: Attribute of the requested product').nth(1).click();
+  await page.getByText('Calculate with: Attribute of the requested product').nth(1).click();
   await page.getByLabel('Times', { exact: true }).last().fill('1.2');
   await page.getByLabel('Plus', { exact: true }).last().fill('10 mm');
   await page
@@ -104,12 +104,13 @@ test('the sentence says constraints, unknown values, what is reckoned, alternati
 
   await page.goto(`${page.url().split('#')[0]}#/projects/${id}/relations/new`);
   await page.getByLabel('Kind').selectOption('total');
-  await page.getByLabel('Name', { exact: true }).fill('Width of all');
-  await page.getByLabel('Tag', { exact: true }).fill('total');
   await page.getByRole('button', { name: /^the sum of …/ }).click();
   await fill('Attribute to add up', 0, 'Diameter');
   await page.getByRole('button', { name: /^is at most its …/ }).click();
   await fill('Attribute of the limit', 0, 'Voltage');
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('Width of all');
+  await page.getByLabel('Tag', { exact: true }).fill('total');
   await page.getByRole('button', { name: 'Create the relation' }).click();
   await page.getByRole('heading', { name: 'Width of all' }).waitFor();
   const total = (await service.relata.relations.list(id)).find(({ kind }) => kind === 'total');

@@ -21,7 +21,7 @@ test('from a fresh start to a related product (§14.5)', async (t) => {
   // Above the list, and again in a list that is empty.
   await page.getByRole('link', { name: 'New relation' }).first().click();
   await drawRelation(page);
-  await page.getByRole('button', { name: 'Create the relation' }).click();
+  await nameAndCreate(page);
   await page.getByRole('heading', { name: 'Drills of the same voltage' }).waitFor();
   await untilBuilt(service.relata, 1);
 
@@ -48,9 +48,15 @@ async function pick(page: Page, label: string, identifier: string): Promise<void
   await page.keyboard.press('Tab');
 }
 
+/** Name and tag are asked for once the rule is there. */
+async function nameAndCreate(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await fill(page, { Name: 'Drills of the same voltage', Tag: 'alternatives' });
+  await page.getByRole('button', { name: 'Create the relation' }).click();
+}
+
 /** Says a relation between drills of one voltage, until its preview has an answer. */
 async function drawRelation(page: Page): Promise<void> {
-  await fill(page, { Name: 'Drills of the same voltage', Tag: 'alternatives' });
   for (const side of ['requested product', 'results']) {
     await page.getByRole('button', { name: `Add a condition of the ${side}` }).click();
     await page.getByLabel('Condition', { exact: true }).selectOption('Category');
@@ -108,7 +114,7 @@ test('a relation is said and changed by the keyboard alone, and the cards follow
   await page.getByRole('button', { name: /^Voltage is less than/ }).press('Enter');
   await page.getByRole('button', { name: 'Remove', exact: true }).press('Enter');
   await focused.and(page.getByRole('button', { name: 'Add a match' })).waitFor();
-  await page.getByRole('button', { name: 'Create the relation' }).click();
+  await nameAndCreate(page);
   await page.getByText('The relation is saved').waitFor();
   const stored = (await service.relata.relations.list(id)).at(-1);
   assert.deepEqual([stored?.match, stored?.sort], [[], []]);
@@ -210,7 +216,7 @@ test('a relation is built with a live preview, saved, explained and deleted (§1
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/relations/new`);
   await drawRelation(page);
-  await page.getByRole('button', { name: 'Create the relation' }).click();
+  await nameAndCreate(page);
   await page.getByRole('heading', { name: 'Drills of the same voltage' }).waitFor();
   await untilBuilt(service.relata, id);
   await pick(page, 'Requested product', 'DRILL-118-BLUE');
@@ -271,8 +277,9 @@ test('a relation of links is created, filled from a file, and searched by a sour
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/relations/new`);
-  await fill(page, { Name: 'Bought together', Tag: 'cross-sell' });
   await page.getByLabel('Kind').selectOption('links');
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await fill(page, { Name: 'Bought together', Tag: 'cross-sell' });
   await page.getByRole('button', { name: 'Create the relation' }).click();
   await page.getByRole('button', { name: 'Upload links …' }).click();
   const text = '{"source":"DRILL-118-BLUE","targets":["DRILL-218-BLUE","LATER"]}\n';

@@ -65,10 +65,10 @@ async function scrollAndType(page: Page): Promise<void> {
   const loaded = Number(await grid.getAttribute('aria-rowcount'));
   assert.ok(loaded >= Math.min(2_000, PRODUCTS), `${loaded} rows were loaded while scrolling`);
   assert.ok((await grid.getByRole('row').count()) < 100, 'only rows in sight exist');
-  const prefix = page.getByLabel('Identifier begins with');
-  await prefix.pressSequentially('P-0001', { delay: 40 });
+  const search = page.getByLabel('Search', { exact: true });
+  await search.pressSequentially('P-0001', { delay: 40 });
   await page.waitForTimeout(500);
-  await prefix.fill('');
+  await search.fill('');
   await page.waitForTimeout(300);
 }
 

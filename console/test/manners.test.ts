@@ -7,7 +7,7 @@ import {
   makeExampleProject,
   startConsole,
 } from './harness.ts';
-import { enterAsOwner, fill } from './people.ts';
+import { enterAsOwner, fill, narrowByIdentifier } from './people.ts';
 
 test('the console as its users expect it to be', async (t) => {
   const given = await startConsole(t);
@@ -51,17 +51,19 @@ const comeBack =
   ({ enter }: Console, id: number) =>
   async () => {
     const page = await enter(`#/projects/${id}/products`);
-    const prefix = page.getByLabel('Identifier begins with');
-    await prefix.fill('DRILL');
+    const chip = page.getByRole('button', { name: 'Remove Identifier begins with: DRILL' });
+    await narrowByIdentifier(page, 'DRILL');
     await page.getByText('18 products', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'Products', exact: true }).click();
-    await page.getByText('33 products').waitFor();
-    assert.equal(await prefix.inputValue(), '', 'the address says that nothing is filtered');
+    await page.getByText('33 products', { exact: true }).waitFor();
+    assert.equal(await chip.count(), 0, 'the address says that nothing is filtered');
     await page.goBack();
     await page.getByText('18 products', { exact: true }).waitFor();
-    assert.equal(await prefix.inputValue(), 'DRILL');
+    await chip.waitFor();
     await page.goBack();
-    await page.getByText('33 products').waitFor();
+    await page.getByText('33 products found', { exact: true }).waitFor();
+    await page.goBack();
+    await page.getByText('33 products', { exact: true }).waitFor();
 
     const grid = page.getByRole('grid');
     await grid.press('End');
@@ -90,7 +92,7 @@ const signInAgain = (given: Console, id: number) => async () => {
   const { relata } = given.service;
   const [relation] = await relata.relations.list(id);
   const { page, password } = await enterAsOwner(given);
-  await page.goto(`${given.service.url}/console/#/projects/${id}/relations/${relation?.id}`);
+  await page.goto(`${given.service.url}/console/#/projects/${id}/relations/${relation?.id}?step=details`);
   const tag = page.getByLabel('Tag', { exact: true });
   await tag.fill('mine');
   await page.context().clearCookies();

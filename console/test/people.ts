@@ -19,6 +19,12 @@ export async function signInByKey(page: Page, key: string): Promise<void> {
 
 const PASSWORD = 'a long and quiet river';
 
+/** Narrows a list of products to those whose identifier begins so, by what the search suggests. */
+export async function narrowByIdentifier(page: Page, text: string): Promise<void> {
+  await page.getByLabel('Search', { exact: true }).fill(text);
+  await page.getByRole('option', { name: /Identifier begins with/ }).click();
+}
+
 export async function fill(page: Page, fields: Readonly<Record<string, string>>): Promise<void> {
   for (const [label, value] of Object.entries(fields))
     await page.getByLabel(label, { exact: true }).fill(value);

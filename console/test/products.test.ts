@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { findBarriers, makeExampleProject, shareConsole, untilBuilt } from './harness.ts';
-import { signInByKey } from './people.ts';
+import { narrowByIdentifier, signInByKey } from './people.ts';
 
 test('products are narrowed by identifier, category and words, also by views of earlier versions (§14.3)', async (t) => {
   const { enter, service } = await shareConsole(t);
@@ -11,10 +11,12 @@ test('products are narrowed by identifier, category and words, also by views of 
   const page = await enter(`#/projects/${id}/products`);
   await page.getByText('33 products').waitFor();
 
-  await page.getByLabel('Identifier begins with').fill('BIT-2');
+  await narrowByIdentifier(page, 'BIT-2');
   await page.getByText('5 products', { exact: true }).waitFor();
   assert.match(page.url(), /prefix=BIT-2$/, 'the view has an address to send');
-  await page.getByRole('button', { name: 'Clear' }).click();
+  await page.getByRole('button', { name: 'Remove Identifier begins with: BIT-2' }).click();
+  await page.getByText('33 products').waitFor();
+  await page.getByRole('button', { name: 'Filters' }).click();
   await page.getByLabel('Category').fill('Tools > Drills');
   await page.getByText('18 products found', { exact: true }).waitFor();
 
@@ -321,6 +323,8 @@ test('what the data alone shows becomes a draft, or is dismissed for good (§17)
   await signInByKey(page, service.key);
   await relation.getByRole('link', { name: 'Try it' }).click();
   await page.getByText('lead to something').waitFor();
+  await page.getByRole('button', { name: 'Continue' }).click();
+  // The suggestion has a name and a tag.
   await page.getByRole('button', { name: 'Create the relation' }).click();
   await page.getByText('The relation is saved').waitFor();
 });

@@ -236,11 +236,17 @@ async function tryFile(page: Page): Promise<void> {
 /** Goes there and waits until everything has come. */
 export async function showView(page: Page, { address, heading, open }: View): Promise<void> {
   await page.keyboard.press('Escape');
+  const leave = page.getByRole('button', { name: 'Leave without saving' }).last();
+  if (await leave.isVisible()) await leave.click();
   await page.evaluate((to) => {
     location.hash = to;
   }, address);
   const isText = typeof heading === 'string';
-  await page.getByRole('heading', { name: heading, exact: isText }).first().waitFor();
+  const there = page.getByRole('heading', { name: heading, exact: isText }).first();
+  // A view may be left with something typed.
+  await leave.or(there).first().waitFor();
+  if (await leave.isVisible()) await leave.click();
+  await there.waitFor();
   await page.waitForLoadState('networkidle');
   await open?.(page);
   await page.waitForFunction(

@@ -93,6 +93,7 @@ export function AttributeDialog({ opened, ontology, coverage, onClose, onSave }:
       onSubmit={save}
       canSubmit={draft.name !== ''}
       isReadOnly={!canChange}
+      isUnsaved={edited.isTouched}
     >
       <Meanwhile what="attribute" of={edited} />
       <AttributeFields key={round} draft={draft} change={change} />

@@ -5,6 +5,7 @@ import { t } from '../languages/text.ts';
 import { listChanged, type PartNames } from '../rules/changes.ts';
 import { MistakesContext, readMistakes } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
+import { ask, type Question } from '../state/question.ts';
 import { goFromHere, projectLink, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { Button, LinkButton } from './button.tsx';
@@ -49,8 +50,8 @@ export interface Kind<Value extends Definition & Named, Definition extends objec
   isBusy(value: Value): boolean;
   /** Whether a save can be taken back: not where it holds secrets, which nobody reads. */
   readonly canUndo?: true;
-  /** @returns what somebody is asked before it is saved; undefined: nothing */
-  findDoubt?(definition: Definition): string | undefined;
+  /** @returns what is asked before it is saved; undefined: nothing */
+  findDoubt?(definition: Definition): Omit<Question, 'action'> | undefined;
   /** What is said beside that it is saved. */
   sayState?(saved: Value): string;
 }
@@ -265,6 +266,7 @@ export function useEditor<Value extends Definition & Named, Definition extends o
   empty: Definition,
 ) {
   const { what } = kind;
+  const { parts } = useRoute();
   const { id: projectId } = useProject();
   const relata = useRelata();
   const edited = useDraft<Definition>(stored, empty, kind.nameParts());
@@ -306,14 +308,14 @@ export function useEditor<Value extends Definition & Named, Definition extends o
 
   async function save() {
     const doubt = kind.findDoubt?.(edited.draft);
-    if (doubt !== undefined && !confirm(doubt)) return;
+    if (doubt !== undefined && !(await ask({ ...doubt, action: t('Save') }))) return;
     const go = goFromHere();
     setBusy(true);
     setError(undefined);
     await write().then(
       async (saved) => {
         edited.adopt(saved);
-        go(`${listOf(what)}/${saved.id}`);
+        if (parts.at(-1) !== String(saved.id)) go(`${listOf(what)}/${saved.id}`);
         await refresh();
       },
       (reason: unknown) => {
@@ -338,6 +340,8 @@ interface EditorShape<Definition> {
   about?: ReactNode;
   /** Beside what saves it. */
   actions?: ReactNode;
+  /** In place of what saves it, while there is something to be done before. */
+  instead?: ReactNode;
   canSave: boolean;
   /** What would be saved is still being tried. */
   isTrying?: boolean;
@@ -354,6 +358,7 @@ export function EditorPage<Definition extends object>({
   hasView = false,
   about,
   actions,
+  instead,
   canSave,
   isTrying = false,
   mistakes = [],
@@ -373,9 +378,16 @@ export function EditorPage<Definition extends object>({
           <>
             {hasView && <LinkButton href={own[0]?.[1] ?? list}>{t('Cancel')}</LinkButton>}
             {actions}
-            <Button look="primary" busy={isBusy || isTrying} disabled={!canSave} onClick={() => void save()}>
-              {stored ? t('Save') : t('Create the {what}', { what })}
-            </Button>
+            {instead || (
+              <Button
+                look="primary"
+                busy={isBusy || isTrying}
+                disabled={!canSave}
+                onClick={() => void save()}
+              >
+                {stored ? t('Save') : t('Create the {what}', { what })}
+              </Button>
+            )}
           </>
         )
       }

@@ -52,6 +52,8 @@ interface FormShape extends Omit<DialogShape, 'children'> {
   canSubmit?: boolean;
   /** There is nothing to be done but to close it. */
   isReadOnly?: boolean;
+  /** Something typed would be lost: that is asked before it is closed. */
+  isUnsaved?: boolean;
   /** Closes the dialog when it succeeds; what it throws is shown. */
   onSubmit(): Promise<unknown>;
   children?: ReactNode;
@@ -63,18 +65,22 @@ export function FormDialog({
   isDanger,
   canSubmit = true,
   isReadOnly,
+  isUnsaved = false,
   onSubmit,
   children,
   ...dialog
 }: FormShape) {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
+  const [isAsking, setAsking] = useState(false);
   const closings = useRef(0);
   const close = () => {
     closings.current += 1;
     setError(undefined);
+    setAsking(false);
     dialog.onClose();
   };
+  const leave = () => (isUnsaved && !isAsking ? setAsking(true) : close());
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
@@ -85,12 +91,20 @@ export function FormDialog({
     setBusy(false);
   };
   return (
-    <Dialog {...dialog} onClose={close}>
+    <Dialog {...dialog} onClose={leave}>
       <form className="stack" onSubmit={(event) => void submit(event)}>
         {children}
         <ErrorNote error={error} />
+        {isAsking && (
+          <p className="note warn" role="alert">
+            {t('Leave without saving?')} {t('What you changed is lost.')}
+          </p>
+        )}
         <div className="dialog-foot">
-          <Button onClick={close}>{isReadOnly ? t('Close') : t('Cancel')}</Button>
+          {isAsking && <Button onClick={() => setAsking(false)}>{t('Stay here')}</Button>}
+          <Button look={isAsking ? 'danger' : 'plain'} onClick={leave}>
+            {isAsking ? t('Leave without saving') : isReadOnly ? t('Close') : t('Cancel')}
+          </Button>
           {!isReadOnly && (
             <Button type="submit" look={isDanger ? 'danger' : 'primary'} busy={isBusy} disabled={!canSubmit}>
               {action}

@@ -2,7 +2,6 @@ import { useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { CategoryField } from '../parts/forms/category-field.tsx';
-import { TextField } from '../parts/forms/field.tsx';
 import { Card, Page } from '../parts/page.tsx';
 import { useProject } from '../state/project.ts';
 import { useFilters } from '../state/route.ts';
@@ -10,7 +9,7 @@ import { useRights } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
 import { BulkActions } from './bulk/bulk-actions.tsx';
 import { ExportButton } from './bulk/export-button.tsx';
-import { FacetChips } from './finding/facet-chips.tsx';
+import { FilterChips } from './finding/filter-chips.tsx';
 import { ProductFacets } from './finding/product-facets.tsx';
 import {
   EARLIER_FILTERS,
@@ -70,12 +69,15 @@ export function Products() {
           </>
         }
       >
-        <FilterFields filters={filters} isBrief={!isOpen} onChange={change} />
+        {/* biome-ignore lint/a11y/useSemanticElements: <search> is not known to every reader yet */}
+        <div role="search">
+          <ProductFinder filters={filters} onChange={(q) => change({ q })} />
+        </div>
         <div className="row">
           <Button aria-expanded={hasFacets} disabled={!canNarrow} onClick={() => setOpen(!isOpen)}>
             {t('Filters')}
           </Button>
-          <FacetChips filters={filters} onChange={step} />
+          <FilterChips filters={filters} onChange={step} />
           {hasFilters && (
             <Button look="quiet" onClick={() => step(NO_FILTERS)}>
               {t('Clear')}
@@ -85,6 +87,7 @@ export function Products() {
         <div className={hasFacets ? 'faceted' : undefined}>
           {hasFacets && (
             <Card title={t('Narrow by')}>
+              <CategoryField value={filters.category} onChange={(category) => change({ category })} />
               <ProductFacets filters={filters} onChange={step} />
             </Card>
           )}
@@ -94,32 +97,6 @@ export function Products() {
         </div>
       </Page>
     </SelectionContext>
-  );
-}
-
-/** @param props.isBrief  on a phone, what is seldom typed stays away */
-function FilterFields({
-  filters,
-  isBrief,
-  onChange,
-}: {
-  filters: ProductFilters;
-  isBrief: boolean;
-  onChange(changed: Partial<ProductFilters>): void;
-}) {
-  const hasMore = filters.prefix !== '';
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: <search> is not known to every reader yet
-    <div className={isBrief && !hasMore ? 'filters brief' : 'filters'} role="search">
-      <ProductFinder filters={filters} onChange={(q) => onChange({ q })} />
-      <CategoryField value={filters.category} onChange={(category) => onChange({ category })} />
-      <TextField
-        label={t('Identifier begins with')}
-        type="search"
-        value={filters.prefix}
-        onChange={(prefix) => onChange({ prefix })}
-      />
-    </div>
   );
 }
 

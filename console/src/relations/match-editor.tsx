@@ -102,7 +102,10 @@ function MatchFields({
         label={t('Attribute of the requested product')}
         value={nameMatched(match.source)}
         choices={[...names]}
-        onChange={(name) => onChange({ ...match, source: writeValue(name, termOf(match.source)) })}
+        onChange={(name) => {
+          const source = writeValue(name, termOf(match.source));
+          onChange({ ...match, source, ...(match.target === '' && { target: source }) });
+        }}
       />
       <TermFields
         label={t('Attribute of the result')}

@@ -7,157 +7,113 @@ import { EVERY_PRODUCT } from '../rules/filters.ts';
 import { useAttributes } from '../state/attributes.ts';
 import { useMistake } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
-import { RelationLinks } from './relation-links.tsx';
-import { RelationParts } from './relation-parts.tsx';
 import { RelationSentence } from './relation-sentence.tsx';
 import { TotalSentence } from './total-sentence.tsx';
 
 interface Shape {
   draft: RelationDefinition;
-  /** Undefined for a relation that is not stored yet. */
-  relationId?: number | undefined;
   onChange(changed: Partial<RelationDefinition>): void;
 }
 
 /** A rule as a sentence. */
 export function RelationRule({ draft, onChange, onOpenForm }: Shape & { onOpenForm(): void }) {
   const attributes = useAttributes();
+  const bind = useBinding(draft, onChange);
   const Sentence = draft.kind === 'total' ? TotalSentence : RelationSentence;
   return (
-    <Fields>
-      <Card title={t('What goes together')}>
-        <Sentence draft={draft} attributes={attributes} onChange={onChange} onOpenForm={onOpenForm} />
-        {['/source', '/target', '/match', '/sort', '/total', '/limit'].map((place) => (
-          <Refused key={place} place={place} />
-        ))}
-        {draft.kind === 'total' ? (
-          <p className="soft small">
-            {t('A total judges whole sets under “Does it fit?”. It relates no products.')}
-          </p>
-        ) : (
-          <div className="fields">
-            <Ways draft={draft} onChange={onChange} />
-            <SwitchField
-              label={t('Must hold to fit')}
-              hint={t('Products on its two sides must satisfy it to be used together.')}
-              value={draft.constraint ?? false}
-              onChange={(constraint) => onChange({ constraint })}
-            />
-          </div>
-        )}
-      </Card>
-    </Fields>
+    <>
+      <Sentence draft={draft} attributes={attributes} onChange={onChange} onOpenForm={onOpenForm} />
+      {['/source', '/target', '/match', '/sort', '/total', '/limit'].map((place) => (
+        <Refused key={place} place={place} />
+      ))}
+      {draft.kind === 'total' ? (
+        <p className="soft small">
+          {t('A total judges whole sets under “Does it fit?”. It relates no products.')}
+        </p>
+      ) : (
+        <div className="fields">
+          <Ways draft={draft} onChange={onChange} />
+          <SwitchField
+            label={t('Must hold to fit')}
+            hint={t('Products on its two sides must satisfy it to be used together.')}
+            {...bind('constraint')}
+          />
+        </div>
+      )}
+    </>
   );
 }
 
-interface FormShape extends Shape {
-  /** Whether the rule is shown part by part too. */
-  isOpen: boolean;
-  /** Another one when the rule was said anew: the form begins anew. */
-  said: number;
-  onToggle(isOpen: boolean): void;
-}
-
-/** Everything else of the definition, and the rule part by part. Source: docs/interface.md §12.1. */
-export function RelationForm({ draft, relationId, onChange, isOpen, said, onToggle }: FormShape) {
-  if (draft.kind === 'links') {
-    return (
-      <div className="stack wide">
-        <Fields>
-          <Basics draft={draft} relationId={relationId} onChange={onChange} />
-        </Fields>
-        {relationId === undefined ? (
-          <p className="note">{t('Create the relation, then upload its links.')}</p>
-        ) : (
-          <RelationLinks relationId={relationId} />
-        )}
-        <Fields>
-          <Names draft={draft} onChange={onChange} />
-        </Fields>
-      </div>
-    );
-  }
+/** What kind of relation a new one is. */
+export function KindField({ draft, onChange }: Shape) {
   return (
-    <div className="stack wide">
-      <Fields>
-        <Basics draft={draft} relationId={relationId} onChange={onChange} />
-      </Fields>
-      <details className="more" open={isOpen} onToggle={({ currentTarget }) => onToggle(currentTarget.open)}>
-        <summary>{t('More: the rule as a form, with groups of conditions')}</summary>
-        {isOpen && <RelationParts key={said} draft={draft} onChange={onChange} />}
-      </details>
-      <Fields>
-        <Names draft={draft} onChange={onChange} />
-      </Fields>
-    </div>
+    <SelectField
+      label={t('Kind')}
+      hint={t('It cannot change once the relation is created.')}
+      choices={[
+        ['rule', t('A rule that finds products')],
+        ['links', t('Links that you list')],
+        ['total', t('A total over a set of products')],
+      ]}
+      value={draft.kind ?? 'rule'}
+      onChange={(kind) => onChange(emptyOf(kind))}
+    />
   );
 }
 
-function Basics({ draft, relationId, onChange }: Shape) {
+/** How shops ask for a relation, and what people read of it. Source: docs/interface.md §12.1. */
+export function RelationDetails({ draft, onChange }: Shape) {
   const bind = useBinding(draft, onChange);
   return (
-    <Card title={t('Relation')}>
-      <SelectField
-        label={t('Kind')}
-        hint={t('It cannot change once the relation is created.')}
-        choices={[
-          ['rule', t('A rule that finds products')],
-          ['links', t('Links that you list')],
-          ['total', t('A total over a set of products')],
-        ]}
-        value={draft.kind ?? 'rule'}
-        disabled={relationId !== undefined}
-        onChange={(value) => onChange(emptyOf(value))}
-      />
-      <div className="fields">
-        <TextField
-          label={t('Name')}
-          maxLength={255}
-          placeholder={t('Bits for this drill')}
-          {...bind('name')}
+    <Fields>
+      <Card title={t('Name and tag')}>
+        <div className="fields">
+          <TextField
+            label={t('Name')}
+            maxLength={255}
+            placeholder={t('Bits for this drill')}
+            {...bind('name')}
+          />
+          <TextField
+            label={t('Tag')}
+            maxLength={255}
+            placeholder="accessories"
+            hint={t('Shops ask for relations by their tag.')}
+            {...bind('tag')}
+          />
+        </div>
+        <AreaField
+          label={t('Description')}
+          maxLength={4096}
+          rows={2}
+          {...bind('description')}
+          value={draft.description ?? ''}
         />
-        <TextField
-          label={t('Tag')}
-          maxLength={255}
-          placeholder="accessories"
-          hint={t('Shops ask for relations by their tag.')}
-          {...bind('tag')}
-        />
-      </div>
-      <AreaField
-        label={t('Description')}
-        maxLength={4096}
-        rows={2}
-        {...bind('description')}
-        value={draft.description ?? ''}
-      />
-      <div className="fields">
-        <SwitchField
-          label={t('Active')}
-          value={draft.enabled ?? true}
-          onChange={(enabled) => onChange({ enabled })}
-        />
-        {draft.kind === 'links' && <Ways draft={draft} onChange={onChange} />}
-      </div>
-    </Card>
+        <div className="fields">
+          <SwitchField label={t('Active')} {...bind('enabled')} value={draft.enabled ?? true} />
+          {draft.kind === 'links' && <Ways draft={draft} onChange={onChange} />}
+        </div>
+      </Card>
+      <Names draft={draft} onChange={onChange} />
+    </Fields>
   );
 }
 
 /** Of rules and of links. */
 function Ways({ draft, onChange }: Shape) {
+  const bind = useBinding(draft, onChange);
   return (
     <>
       <SwitchField
         label={t('Both ways')}
         hint={t('If a product leads to nothing, the sides are exchanged.')}
-        value={draft.twoWay ?? false}
-        onChange={(twoWay) => onChange({ twoWay })}
+        {...bind('twoWay')}
       />
       <SwitchField
         label={t('Exclude variants')}
         hint={t('Products of the same group are not results.')}
+        {...bind('excludeSameGroup')}
         value={draft.excludeSameGroup ?? true}
-        onChange={(excludeSameGroup) => onChange({ excludeSameGroup })}
       />
     </>
   );

@@ -1,8 +1,8 @@
-import type { Relation, RelationDefinition } from '@relata/client';
+import type { Filter, Relation, RelationDefinition } from '@relata/client';
 import { t } from '../languages/text.ts';
 import type { Kind } from '../parts/definitions.tsx';
 import type { PartNames } from '../rules/changes.ts';
-import { isEveryPair } from '../rules/filters.ts';
+import { asGroup, EVERY_PRODUCT, isEveryPair } from '../rules/filters.ts';
 
 /** What a new one begins with. */
 export const EMPTY: RelationDefinition = {
@@ -17,6 +17,20 @@ export const EMPTY: RelationDefinition = {
   names: [],
   excludeSameGroup: true,
 };
+
+/** @returns the category that a side is about, where it is about one */
+const findHead = (side: Filter = EVERY_PRODUCT) =>
+  asGroup(side).filters.flatMap((one) => ('category' in one ? one.category.slice(-1) : []))[0];
+
+/** @returns a name and a tag to begin with, `Bits for Drills` and `bits`; what is named already keeps its name */
+export function proposeName({ name, tag, source, target }: RelationDefinition) {
+  const [from, to] = [findHead(source), findHead(target)];
+  const slug = to?.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-');
+  return {
+    name: name || (from && to ? t('{target} for {source}', { target: to, source: from }) : ''),
+    tag: tag || (slug ?? 'related'),
+  };
+}
 
 const nameParts = (): PartNames<RelationDefinition> => ({
   ...{
@@ -45,9 +59,10 @@ export const RELATION: Kind<Relation, RelationDefinition> = {
   canUndo: true,
   findDoubt: (definition) =>
     (definition.kind ?? 'rule') === 'rule' && definition.enabled !== false && isEveryPair(definition)
-      ? t(
-          'This relation has no condition: it relates every product to every other one. Save it all the same?',
-        )
+      ? {
+          title: t('Save it without a condition?'),
+          words: t('This relation relates every product to every other one.'),
+        }
       : undefined,
   sayState: ({ state }) => (state === 'building' ? t('It returns results as soon as it is built.') : ''),
 };

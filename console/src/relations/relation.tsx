@@ -6,52 +6,87 @@ import { Button, CopyButton } from '../parts/button.tsx';
 import { DeleteButton, EditorPage, Stored, useEditor } from '../parts/definitions.tsx';
 import { Explanation } from '../parts/explanation.tsx';
 import type { Draft } from '../parts/forms/draft.tsx';
+import { Fields } from '../parts/forms/field.tsx';
 import { ProductField } from '../parts/forms/product-field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { countUnfinished } from '../rules/filters.ts';
 import type { Pair } from '../rules/verdicts.ts';
 import { draftedRelation } from '../state/handover.ts';
 import { useProject } from '../state/project.ts';
-import { linkWith, projectLink } from '../state/route.ts';
-import { useRelata } from '../state/session.tsx';
-import { RelationForm, RelationRule } from './relation-form.tsx';
-import { EMPTY, RELATION } from './relation-kind.ts';
+import { linkWith, projectLink, useFilters } from '../state/route.ts';
+import { useRelata, useRights } from '../state/session.tsx';
+import { KindField, RelationDetails, RelationRule } from './relation-form.tsx';
+import { EMPTY, proposeName, RELATION } from './relation-kind.ts';
+import { RelationLinks } from './relation-links.tsx';
+import { RelationParts } from './relation-parts.tsx';
 import { RelationState } from './relation-state.tsx';
 import { RelationSurveyCard } from './relation-survey.tsx';
 
 /** One relation: to build, to try, to understand. */
 export const RelationView = () => <Stored kind={RELATION}>{(stored) => <Builder stored={stored} />}</Stored>;
 
+/** The rule comes first; name, tag and what else people read of it have a page of their own. */
 function Builder({ stored }: { stored: Tagged<Relation> | undefined }) {
   const [empty] = useState(() => (stored === undefined ? draftedRelation.take() : undefined) ?? EMPTY);
   const editor = useEditor(RELATION, stored, empty);
-  const { draft } = editor.edited;
+  const { draft, change } = editor.edited;
+  const { canChange } = useRights();
+  const [{ step }, , goToStep] = useFilters(STEP);
+  const isDetails = step === 'details';
+  const isWhole = countUnfinished(draft) === 0;
   const relation = stored?.value;
+  const show = (next: '' | 'details') => {
+    change(proposeName(draft));
+    goToStep({ step: next });
+    scrollTo(0, 0);
+  };
   return (
     <EditorPage
       what="relation"
       stored={stored}
       editor={editor}
       about={relation && <Marks relation={relation} />}
-      canSave={draft.name !== '' && draft.tag !== '' && countUnfinished(draft) === 0}
+      canSave={draft.name !== '' && draft.tag !== '' && isWhole}
       actions={
-        relation && (
-          <DeleteButton kind={RELATION} value={relation}>
-            {t(
-              'Requests for its id then return nothing. The id is never used again. To disable it for a while, switch it off instead.',
-            )}
-          </DeleteButton>
+        <>
+          {relation && (
+            <DeleteButton kind={RELATION} value={relation}>
+              {t(
+                'Requests for its id then return nothing. The id is never used again. To disable it for a while, switch it off instead.',
+              )}
+            </DeleteButton>
+          )}
+          {isDetails ? (
+            <Button onClick={() => show('')}>{t('Back to the rule')}</Button>
+          ) : (
+            relation && <Button onClick={() => show('details')}>{t('Name and tag …')}</Button>
+          )}
+        </>
+      }
+      instead={
+        !(relation || isDetails) && (
+          <Button look="primary" disabled={!isWhole} onClick={() => show('details')}>
+            {t('Continue')}
+          </Button>
         )
       }
     >
-      {relation?.problem && (
-        <div className="note bad">
-          <strong>{t('This relation cannot work and returns nothing.')}</strong>
-          <span>{relation.problem}</span>
-        </div>
-      )}
-      <Rule edited={editor.edited} relation={relation} />
+      <Problem relation={relation} />
+      {!isDetails && <Rule edited={editor.edited} relation={relation} />}
+      {(isDetails || !canChange) && <RelationDetails draft={draft} onChange={change} />}
     </EditorPage>
+  );
+}
+
+const STEP = ['step'] as const;
+
+function Problem({ relation }: { relation: Relation | undefined }) {
+  if (!relation?.problem) return null;
+  return (
+    <div className="note bad">
+      <strong>{t('This relation cannot work and returns nothing.')}</strong>
+      <span>{relation.problem}</span>
+    </div>
   );
 }
 
@@ -63,7 +98,7 @@ function Rule({
   relation: Relation | undefined;
 }) {
   const [isOpen, setOpen] = useState(false);
-  const isRule = draft.kind !== 'links';
+  const isLinks = draft.kind === 'links';
   const [said, setSaid] = useState(0);
   // Fields of the form keep what is typed into them: those of a rule that is said anew begin anew.
   const say = (changed: Partial<RelationDefinition>) => {
@@ -71,26 +106,37 @@ function Rule({
     change(changed);
   };
   return (
-    <div className={isRule ? 'builder said' : 'builder'}>
-      {isRule && (
-        <div className="builder-rule">
-          <RelationRule draft={draft} onChange={say} onOpenForm={() => setOpen(true)} />
-        </div>
-      )}
+    <div className={isLinks ? 'builder' : 'builder said'}>
+      <div className="builder-rule">
+        {isLinks && relation ? (
+          <RelationLinks relationId={relation.id} />
+        ) : (
+          <Fields>
+            <Card title={t('What goes together')}>
+              {isLinks ? (
+                <p className="note">{t('Create the relation, then upload its links.')}</p>
+              ) : (
+                <RelationRule draft={draft} onChange={say} onOpenForm={() => setOpen(true)} />
+              )}
+              {relation === undefined && <KindField draft={draft} onChange={say} />}
+            </Card>
+          </Fields>
+        )}
+      </div>
       <aside className="stack wide" aria-label={t('Health')}>
         <RelationSurveyCard draft={draft} />
         {relation && relation.state === 'ready' && <RelationExplain relationId={relation.id} />}
       </aside>
-      <div className="builder-form">
-        <RelationForm
-          said={said}
-          draft={draft}
-          relationId={relation?.id}
-          onChange={change}
-          isOpen={isOpen}
-          onToggle={setOpen}
-        />
-      </div>
+      {!isLinks && (
+        <details
+          className="more builder-form"
+          open={isOpen}
+          onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
+        >
+          <summary>{t('More: the rule as a form, with groups of conditions')}</summary>
+          {isOpen && <RelationParts key={said} draft={draft} onChange={change} />}
+        </details>
+      )}
     </div>
   );
 }

@@ -1,4 +1,5 @@
 import { useMemo, useSyncExternalStore } from 'react';
+import { ask, type Question } from './question.ts';
 import { noteStep, startStep } from './steps.ts';
 
 /**
@@ -32,11 +33,11 @@ function decode(part: string): string {
   }
 }
 
-type Question = () => string | undefined;
-let asksToLeave: Question | undefined;
+type Guard = () => Question | undefined;
+let asksToLeave: Guard | undefined;
 
-/** `question`: what somebody is asked who leaves the view; undefined: nothing. @returns what ends it */
-export function guardLeaving(question: Question): () => void {
+/** `question`: asked before the view is left; undefined: nothing. @returns what ends it */
+export function guardLeaving(question: Guard): () => void {
   const onUnload = (event: BeforeUnloadEvent) => {
     if (question() !== undefined) event.preventDefault();
   };
@@ -51,11 +52,17 @@ export function guardLeaving(question: Question): () => void {
 /** Whether leaving the view would lose something. */
 export const hasUnsaved = (): boolean => asksToLeave?.() !== undefined;
 
-/** @returns whether somebody stays after all */
+/** @returns whether the view stays until it is meant to be left */
 function stays(next: Route): boolean {
-  if (next.parts.join('/') === current.parts.join('/')) return false;
-  const question = asksToLeave?.();
-  return question !== undefined && !confirm(question);
+  const question = next.parts.join('/') === current.parts.join('/') ? undefined : asksToLeave?.();
+  if (question === undefined) return false;
+  const wanted = location.hash;
+  void ask(question).then((isMeant) => {
+    if (!isMeant) return;
+    asksToLeave = undefined;
+    goTo(wanted);
+  });
+  return true;
 }
 
 let address = location.hash;

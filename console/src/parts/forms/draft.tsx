@@ -151,7 +151,13 @@ export function useUnsaved(isTouched: boolean) {
   useEffect(
     () =>
       guardLeaving(() =>
-        unsaved.current ? t('Leave without saving? What you changed is lost.') : undefined,
+        unsaved.current
+          ? {
+              title: t('Leave without saving?'),
+              words: t('What you changed is lost.'),
+              action: t('Leave without saving'),
+            }
+          : undefined,
       ),
     [],
   );

@@ -1,5 +1,13 @@
 import { Switch } from '@base-ui/react/switch';
-import { type ComponentProps, createContext, type ReactNode, useContext, useId, useState } from 'react';
+import {
+  type ComponentProps,
+  createContext,
+  type FormEvent,
+  type ReactNode,
+  useContext,
+  useId,
+  useState,
+} from 'react';
 import { t } from '../../languages/text.ts';
 import { useMistake } from '../../state/mistakes.ts';
 import { useRights } from '../../state/session.tsx';
@@ -54,19 +62,34 @@ type FieldOf<Element extends 'input' | 'select' | 'textarea', Value extends stri
 export function TextField({ label, hint, isQuiet, mistake, onChange, ...rest }: FieldOf<'input'>) {
   const id = useId();
   const isLocked = useLocked();
+  const [invalid, setInvalid] = useState<string>();
+  const told = mistake ?? invalid;
   return (
-    <FieldFrame {...{ id, label, hint, isQuiet, mistake }}>
+    <FieldFrame {...{ id, label, hint, isQuiet }} mistake={told}>
       <input
         id={id}
         className="input"
-        {...describe(id, { hint, mistake })}
+        {...describe(id, { hint, mistake: told })}
         autoComplete="off"
         {...rest}
         {...(isLocked && NOTHING)}
-        onChange={({ target }) => onChange?.(target.value)}
+        onInvalid={(event) => setInvalid(refuseHere(event))}
+        onChange={({ target }) => {
+          setInvalid(undefined);
+          onChange?.(target.value);
+        }}
       />
     </FieldFrame>
   );
+}
+
+/** What the browser refuses is said as what the service does: below its field, the first of which gets the keyboard. */
+function refuseHere(event: FormEvent<HTMLInputElement>): string {
+  event.preventDefault();
+  const { form, validity, title, validationMessage } = event.currentTarget;
+  if (form?.querySelector(':invalid') === event.currentTarget) event.currentTarget.focus();
+  if (validity.valueMissing) return t('must not be empty');
+  return validity.patternMismatch && title ? title : validationMessage;
 }
 
 interface FileShape extends Label {

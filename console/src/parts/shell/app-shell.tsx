@@ -15,6 +15,7 @@ import { Finder } from './finder.tsx';
 import { keepFocus } from './keep-focus.ts';
 import { listLanguages } from './language-field.tsx';
 import { listAccountPlaces, listProjectPlaces, type Place } from './places.ts';
+import { QuestionDialog } from './question.tsx';
 
 /** Navigation and content; the same for every view of somebody who is signed in. */
 export function AppShell({ children }: { children: ReactNode }) {
@@ -55,6 +56,7 @@ export function AppShell({ children }: { children: ReactNode }) {
           </Dialog.Popup>
         </Dialog.Portal>
       </Dialog.Root>
+      <QuestionDialog />
       <Finder isOpen={isFinding} onOpen={find} onClose={() => setFinding(false)} />
     </>
   );

@@ -24,7 +24,7 @@ interface Guess {
   readonly href: string;
 }
 
-/** Words to search for; what they may mean is suggested while somebody types. */
+/** The one field of the list: words to search for, and what they may mean, as a category, a value or an identifier. */
 export function ProductFinder({ filters, onChange }: { filters: ProductFilters; onChange(q: string): void }) {
   const id = useId();
   const [isWanted, setWanted] = useState(false);
@@ -42,7 +42,7 @@ export function ProductFinder({ filters, onChange }: { filters: ProductFilters; 
           id={id}
           type="search"
           className="input"
-          placeholder={t('Name, identifier or a value')}
+          placeholder={t('Name, identifier, category or a value')}
           onFocus={() => setWanted(true)}
         />
         {guesses.length > 0 && (
@@ -104,5 +104,6 @@ function useGuesses(filters: ProductFilters, isWanted: boolean): readonly Guess[
       ...{ words: name, about: identifier },
       href: projectLink('products', identifier),
     })),
+    ...(/\s/.test(q) ? [] : [{ words: q, about: t('Identifier begins with'), href: goTo({ prefix: q }) }]),
   ];
 }

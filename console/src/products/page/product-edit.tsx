@@ -69,7 +69,8 @@ function EditDialog({ page, onClose }: { page: ProductPage; onClose(): void }) {
       isWide
       isOpen
       canSubmit={isChanged}
-      onClose={() => mayClose(unsaved.current) && onClose()}
+      isUnsaved={isChanged}
+      onClose={onClose}
       onSubmit={save}
     >
       <AttributeRows base={base} entries={entries} onChange={setEntries} />
@@ -91,10 +92,6 @@ function EditDialog({ page, onClose }: { page: ProductPage; onClose(): void }) {
     </FormDialog>
   );
 }
-
-/** Escape and a click beside the dialog are pressed by mistake. */
-const mayClose = (isUnsaved: boolean): boolean =>
-  !isUnsaved || confirm(t('Leave without saving? What you changed is lost.'));
 
 const withEntries = ({ upload }: ProductPage, entries: readonly Entry[]) => ({
   ...upload,

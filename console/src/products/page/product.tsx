@@ -70,8 +70,8 @@ export function ProductView() {
       <Answer of={page}>
         {(found) => (
           <>
-            <Top page={found} />
             <RelatedGraph identifier={identifier} />
+            <Top page={found} />
             <RelatedCard key={`related ${identifier}`} identifier={identifier} />
             <ProductFacts page={found} />
             <PairCard key={identifier} identifier={identifier} />
