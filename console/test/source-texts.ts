@@ -131,6 +131,7 @@ function listBareOfBinary({ left, right, operatorToken: { kind } }: ts.BinaryExp
 
 /** A choice is a value and its words; a crumb or a pair its words and what they lead to. */
 function listBareOfElement(element: ts.Node): readonly ts.Node[] {
+  if (ts.isBinaryExpression(element)) return listBareOfElement(element.right);
   const list = ts.isAsExpression(element) ? element.expression : element;
   if (!ts.isArrayLiteralExpression(list)) return listBare(element);
   const [first, second] = list.elements;

@@ -5,7 +5,7 @@ import { t } from '../languages/text.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { SelectField } from '../parts/forms/field.tsx';
 import { Answer, Card } from '../parts/page.tsx';
-import { Ago, Code, Pairs } from '../parts/show.tsx';
+import { Ago, Code, Pairs, useMore } from '../parts/show.tsx';
 import { Table } from '../parts/table.tsx';
 import { toCurl } from '../rules/curl.ts';
 import { formatDuration, formatMoment, formatSize } from '../rules/format.ts';
@@ -80,12 +80,12 @@ function RequestTable({
   items: readonly KeptRequest[];
   onOpen(request: KeptRequest): void;
 }) {
-  const [isAll, setAll] = useState(false);
+  const [shown, more] = useMore(items, SHOWN, (count) => t('Show all {count}', { count }));
   if (items.length === 0) return <p className="card-body soft">{t('No request has failed or was slow.')}</p>;
   return (
     <Table
       isSmall
-      rows={items.slice(0, isAll ? items.length : SHOWN)}
+      rows={shown}
       keyOf={(request) => request.requestId}
       columns={[
         [t('When'), (request) => <Ago at={request.at} />, 'soft nowrap'],
@@ -105,13 +105,7 @@ function RequestTable({
         [t('Took'), (request) => formatDuration(request.ms), 'wide-only number nowrap'],
       ]}
     >
-      {!isAll && items.length > SHOWN && (
-        <div className="grid-foot">
-          <button type="button" className="text-button" onClick={() => setAll(true)}>
-            {t('Show all {count}', { count: items.length })}
-          </button>
-        </div>
-      )}
+      {more && <div className="grid-foot">{more}</div>}
     </Table>
   );
 }

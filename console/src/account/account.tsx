@@ -1,17 +1,18 @@
 import type { NewInvitation, PartRole, Role, User } from '@relata/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
-import { Button, IconButton } from '../parts/button.tsx';
-import { FormDialog } from '../parts/dialog.tsx';
+import { Button } from '../parts/button.tsx';
+import { DialogButton, FormDialog } from '../parts/dialog.tsx';
 import { type Choice, SelectField, TextField } from '../parts/forms/field.tsx';
 import { Answer, Card, ErrorNote, Page } from '../parts/page.tsx';
 import { useScopeName } from '../parts/scope.tsx';
-import { Ago, Code } from '../parts/show.tsx';
+import { Ago, Code, Removable } from '../parts/show.tsx';
 import { Table } from '../parts/table.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { nameRole } from '../rules/roles.ts';
+import { useSubmit } from '../state/act.ts';
 import { useRelata, useRights, useSession } from '../state/session.tsx';
 import { PartRoles } from './part-roles.tsx';
 import { Passkeys } from './passkeys.tsx';
@@ -156,7 +157,6 @@ function Invitations() {
   const queries = useQueryClient();
   const tell = useTell();
   const [made, setMade] = useState<NewInvitation>();
-  const [isOpen, setOpen] = useState(false);
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<string>('editor');
   const [roles, setRoles] = useState<PartRole[]>([]);
@@ -175,9 +175,18 @@ function Invitations() {
     <Card
       title={t('Invitations')}
       actions={
-        <Button icon="plus" onClick={() => setOpen(true)}>
-          {t('Invite somebody')}
-        </Button>
+        <DialogButton
+          icon="plus"
+          words={t('Invite somebody')}
+          title={t('Invite somebody')}
+          action={t('Create the link')}
+          onSubmit={invite}
+          canSubmit={email.includes('@')}
+        >
+          <TextField label={t('E-mail')} type="email" value={email} onChange={setEmail} />
+          <SelectField label={t('Role')} choices={listRoles()} value={role} onChange={setRole} />
+          {role !== 'owner' && <PartRoles roles={roles} onChange={setRoles} />}
+        </DialogButton>
       }
     >
       {made && invitations.data?.items.some(({ id }) => id === made.id) && <MadeLink made={made} />}
@@ -186,40 +195,23 @@ function Invitations() {
           items.length === 0 ? (
             <p className="soft">{t('No open invitations.')}</p>
           ) : (
-            <ul className="stack">
-              {items.map((one) => (
-                <li key={one.id} className="row spread">
-                  <span>
-                    {rich('{email} <quiet>as {role}, ends</quiet> {when}', {
-                      email: one.email,
-                      role: nameRole(one.role),
-                      when: <Ago at={one.expiresAt} />,
-                      quiet: (words) => <span className="soft">{words}</span>,
-                    })}
-                  </span>
-                  <IconButton
-                    icon="cross"
-                    label={t('Withdraw the invitation of {email}', { email: one.email })}
-                    onClick={() => void relata.users.withdrawInvitation(one.id).then(reread, tell.bad)}
-                  />
-                </li>
-              ))}
-            </ul>
+            <Removable
+              list={items}
+              label={({ email: of }) => t('Withdraw the invitation of {email}', { email: of })}
+              onRemove={({ id }) => void relata.users.withdrawInvitation(id).then(reread, tell.bad)}
+            >
+              {(one) =>
+                rich('{email} <quiet>as {role}, ends</quiet> {when}', {
+                  email: one.email,
+                  role: nameRole(one.role),
+                  when: <Ago at={one.expiresAt} />,
+                  quiet: (words) => <span className="soft">{words}</span>,
+                })
+              }
+            </Removable>
           )
         }
       </Answer>
-      <FormDialog
-        title={t('Invite somebody')}
-        action={t('Create the link')}
-        isOpen={isOpen}
-        onClose={() => setOpen(false)}
-        onSubmit={invite}
-        canSubmit={email.includes('@')}
-      >
-        <TextField label={t('E-mail')} type="email" value={email} onChange={setEmail} />
-        <SelectField label={t('Role')} choices={listRoles()} value={role} onChange={setRole} />
-        {role !== 'owner' && <PartRoles roles={roles} onChange={setRoles} />}
-      </FormDialog>
     </Card>
   );
 }
@@ -243,20 +235,14 @@ function MadeLink({ made }: { made: NewInvitation }) {
 function Password() {
   const relata = useRelata();
   const tell = useTell();
-  const [error, setError] = useState<unknown>();
-  const change = async (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = event.currentTarget;
-    const given = new FormData(form);
-    setError(undefined);
-    await relata.session.changePassword(String(given.get('current')), String(given.get('new'))).then(() => {
-      form.reset();
-      tell.good(t('The password is changed'));
-    }, setError);
-  };
+  const { onSubmit, error } = useSubmit(async (typed, form) => {
+    await relata.session.changePassword(typed.current ?? '', typed.new ?? '');
+    form.reset();
+    tell.good(t('The password is changed'));
+  });
   return (
     <Card title={t('Password')}>
-      <form className="stack" onSubmit={(event) => void change(event)}>
+      <form className="stack" onSubmit={onSubmit}>
         <div className="fields">
           <TextField
             label={t('Current password')}

@@ -1,6 +1,6 @@
 import { type Relata, RelataError, type SignedIn } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useEffect } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Button, LinkButton } from '../parts/button.tsx';
@@ -8,6 +8,7 @@ import { TextField } from '../parts/forms/field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { Code } from '../parts/show.tsx';
 import { nameRole } from '../rules/roles.ts';
+import { useSubmit } from '../state/act.ts';
 import { linkTo, replaceWith } from '../state/route.ts';
 import { useSession } from '../state/session.tsx';
 import { Door } from './door.tsx';
@@ -67,23 +68,14 @@ function EnterForm({ type, token, title, action, about, hasEmail, enter }: Shape
     gcTime: 0,
   });
   const isEnded = link.error instanceof RelataError && link.error.status === 400;
-  const [error, setError] = useState<unknown>();
-  const [isBusy, setBusy] = useState(false);
+  const { onSubmit, error, isBusy } = useSubmit(async (typed) => {
+    await accept((client) => enter(client, typed as Given));
+    // The token is spent and need not stay in the history.
+    replaceWith(linkTo());
+  });
   useEffect(() => {
     document.title = `${title} · Relata`;
   }, [title]);
-  const submit = async (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const given = Object.fromEntries(new FormData(event.currentTarget)) as Given;
-    setBusy(true);
-    setError(undefined);
-    await accept((relata) => enter(relata, given)).then(
-      // The token is spent and need not stay in the history.
-      () => replaceWith(linkTo()),
-      setError,
-    );
-    setBusy(false);
-  };
   return (
     <Door title={title}>
       <Card>
@@ -97,7 +89,7 @@ function EnterForm({ type, token, title, action, about, hasEmail, enter }: Shape
           </p>
         )}
         {!isEnded && (
-          <form className="stack" onSubmit={(event) => void submit(event)}>
+          <form className="stack" onSubmit={onSubmit}>
             {hasEmail && (
               <TextField label={t('E-mail')} name="email" type="email" autoComplete="username" required />
             )}

@@ -2,11 +2,10 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
-import { Button, IconButton } from '../parts/button.tsx';
-import { FormDialog } from '../parts/dialog.tsx';
+import { DialogButton } from '../parts/dialog.tsx';
 import { TextField } from '../parts/forms/field.tsx';
 import { Answer, Card } from '../parts/page.tsx';
-import { Ago } from '../parts/show.tsx';
+import { Ago, Removable } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { makePasskey } from '../state/authenticator.ts';
 import { useRelata } from '../state/session.tsx';
@@ -16,7 +15,6 @@ export function Passkeys() {
   const relata = useRelata();
   const queries = useQueryClient();
   const tell = useTell();
-  const [isOpen, setOpen] = useState(false);
   const [name, setName] = useState('');
   const passkeys = useQuery({
     queryKey: ['passkeys'],
@@ -32,9 +30,26 @@ export function Passkeys() {
     <Card
       title={t('Passkeys')}
       actions={
-        <Button icon="plus" onClick={() => setOpen(true)}>
-          {t('Add a passkey')}
-        </Button>
+        <DialogButton
+          icon="plus"
+          words={t('Add a passkey')}
+          title={t('Add a passkey')}
+          action={t('Ask the device')}
+          onSubmit={add}
+          canSubmit={name.trim() !== ''}
+        >
+          <TextField
+            label={t('Name of the passkey')}
+            value={name}
+            maxLength={255}
+            required
+            placeholder={t('Laptop')}
+            hint={t(
+              'It is asked for after your password. Add a second one, on another device, in case you lose it.',
+            )}
+            onChange={setName}
+          />
+        </DialogButton>
       }
     >
       <Answer of={passkeys}>
@@ -42,49 +57,26 @@ export function Passkeys() {
           items.length === 0 ? (
             <p className="soft">{t('None. With a passkey, a password alone signs nobody in as you.')}</p>
           ) : (
-            <ul className="stack">
-              {items.map((one) => (
-                <li key={one.id} className="row spread">
-                  <span>
-                    {one.name}{' '}
-                    <span className="soft">
-                      {rich('for {host}, {used}', {
-                        host: one.host,
-                        used: one.usedAt === null ? t('never used') : <Ago at={one.usedAt} />,
-                      })}
-                    </span>
+            <Removable
+              list={items}
+              label={(one) => t('Remove the passkey {name}', { name: one.name })}
+              onRemove={({ id }) => void relata.session.removePasskey(id).then(reread, tell.bad)}
+            >
+              {(one) => (
+                <>
+                  {one.name}{' '}
+                  <span className="soft">
+                    {rich('for {host}, {used}', {
+                      host: one.host,
+                      used: one.usedAt === null ? t('never used') : <Ago at={one.usedAt} />,
+                    })}
                   </span>
-                  <IconButton
-                    icon="cross"
-                    label={t('Remove the passkey {name}', { name: one.name })}
-                    onClick={() => void relata.session.removePasskey(one.id).then(reread, tell.bad)}
-                  />
-                </li>
-              ))}
-            </ul>
+                </>
+              )}
+            </Removable>
           )
         }
       </Answer>
-      <FormDialog
-        title={t('Add a passkey')}
-        action={t('Ask the device')}
-        isOpen={isOpen}
-        onClose={() => setOpen(false)}
-        onSubmit={add}
-        canSubmit={name.trim() !== ''}
-      >
-        <TextField
-          label={t('Name of the passkey')}
-          value={name}
-          maxLength={255}
-          required
-          placeholder={t('Laptop')}
-          hint={t(
-            'It is asked for after your password. Add a second one, on another device, in case you lose it.',
-          )}
-          onChange={setName}
-        />
-      </FormDialog>
     </Card>
   );
 }

@@ -1,17 +1,20 @@
-import { type FormEvent, useEffect, useState } from 'react';
+import { useEffect } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { TextField } from '../parts/forms/field.tsx';
 import { ErrorNote } from '../parts/page.tsx';
+import { useSubmit } from '../state/act.ts';
 import { askDevice, useSession } from '../state/session.tsx';
 
 /** Over the page whose session has ended while something on it was not saved: nothing of it is lost. */
 export function SignInAgain() {
   const { who, relata, isOver, goOn, leave } = useSession();
-  const [error, setError] = useState<unknown>();
-  const [isBusy, setBusy] = useState(false);
+  const email = who?.kind === 'user' ? who.session.user.email : '';
+  const { onSubmit, error, isBusy } = useSubmit(({ password = '' }) =>
+    goOn(relata.session.signIn(email, password, askDevice)),
+  );
   // Whoever has signed in in another tab goes on here.
   useEffect(() => {
     if (!isOver) return;
@@ -22,14 +25,6 @@ export function SignInAgain() {
   }, [isOver, goOn, relata]);
   if (who?.kind !== 'user') return null;
   const { user } = who.session;
-  const submit = async (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const password = String(new FormData(event.currentTarget).get('password'));
-    setBusy(true);
-    setError(undefined);
-    await goOn(relata.session.signIn(user.email, password, askDevice)).catch(setError);
-    setBusy(false);
-  };
   const stay = () => undefined;
   return (
     <Dialog title={t('Sign in again')} isOpen={isOver} onClose={stay} isFirm>
@@ -38,7 +33,7 @@ export function SignInAgain() {
           'Your session has ended. What you have changed on this page is kept, and can be saved when you are back.',
         )}
       </p>
-      <form className="stack" onSubmit={(event) => void submit(event)}>
+      <form className="stack" onSubmit={onSubmit}>
         {user.signsInWith === 'password' ? (
           <>
             <TextField label={t('E-mail')} type="email" value={user.email} readOnly autoComplete="username" />

@@ -1,10 +1,11 @@
 import { RelataError } from '@relata/client';
-import { type FormEvent, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { TextField } from '../parts/forms/field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
+import { useSubmit } from '../state/act.ts';
 import { useSession } from '../state/session.tsx';
 import { CompanyAccount } from './company-account.tsx';
 import { Door } from './door.tsx';
@@ -13,31 +14,21 @@ import { Door } from './door.tsx';
 export function SignIn() {
   const session = useSession();
   const [isByKey, setByKey] = useState(false);
-  const [error, setError] = useState<unknown>();
-  const [isBusy, setBusy] = useState(false);
+  const { onSubmit, error, setError, isBusy } = useSubmit(async ({ key = '', email = '', password = '' }) => {
+    const entering = isByKey ? session.useKey(key.trim()) : session.signIn(email, password);
+    await entering.catch((reason: unknown) => {
+      throw inWords(reason, isByKey);
+    });
+  });
   const title = t('Sign in');
   useEffect(() => {
     document.title = `${title} · Relata`;
   }, [title]);
-  const submit = async (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const given = new FormData(event.currentTarget);
-    const text = (name: string) => String(given.get(name) ?? '');
-    setBusy(true);
-    setError(undefined);
-    const entering = isByKey
-      ? session.useKey(text('key').trim())
-      : session.signIn(text('email'), text('password'));
-    await entering.catch((reason: unknown) => {
-      setError(inWords(reason, isByKey));
-      setBusy(false);
-    });
-  };
   return (
     <Door title={t('Sign in to Relata')}>
       <CompanyAccount onError={setError} />
       <Card>
-        <form className="stack" onSubmit={(event) => void submit(event)}>
+        <form className="stack" onSubmit={onSubmit}>
           {isByKey ? (
             <TextField
               key="key"

@@ -1,4 +1,4 @@
-import { type OperationName, operations, type Relation } from '@relata/client';
+import { createRelata, type Relata, type Relation } from '@relata/client';
 import { t } from '../languages/text.ts';
 import { isSearch, PRODUCT_FILTERS, type ProductFilters } from '../products/finding/product-filters.ts';
 import { toListing, toQuestion } from '../products/finding/product-question.ts';
@@ -11,16 +11,11 @@ import type { Place } from './paged.ts';
 export interface PageCall {
   /** What it gives, in words. */
   readonly words: string;
-  readonly operation: OperationName;
-  readonly path?: Readonly<Record<string, string | number>>;
-  /** Lists and objects are sent as JSON. */
-  readonly query?: Readonly<Record<string, unknown>>;
-  readonly body?: unknown;
   /** The method of the TypeScript client, with what it takes. */
   readonly method: string;
   readonly takes: readonly unknown[];
-  /** The method of the PHP client, by named parameters; without one `call` asks for the operation. */
-  readonly php?: { readonly method: string; readonly takes: Readonly<Record<string, unknown>> };
+  /** As the client sends it: path and query. */
+  readonly sent: { readonly method: string; readonly url: string; readonly body?: string };
 }
 
 const LIMIT = 50;
@@ -32,6 +27,32 @@ export function listPageCalls({ parts, query }: Place, relations: readonly Relat
   return (one === undefined ? LISTS[list]?.(at) : ONES[list]?.({ ...at, one })) ?? [];
 }
 
+type Client = Record<string, Record<string, (...takes: unknown[]) => unknown>>;
+
+/** Makes a call with a client that sends nothing, and notes what it was and what it would have sent. */
+function note(words: string, ask: (relata: Relata) => unknown): PageCall {
+  let sent: PageCall['sent'] = { method: '', url: '' };
+  let noted = { method: '', takes: [] as readonly unknown[] };
+  const fetch = (url: unknown, { method = 'GET', body }: RequestInit = {}) => {
+    sent = { method, url: String(url), ...(typeof body === 'string' && { body }) };
+    return new Promise<Response>(() => {});
+  };
+  const client = createRelata({ fetch }) as unknown as Client;
+  const watched = new Proxy(client, {
+    get: (_, group: string) =>
+      new Proxy(client[group] ?? {}, {
+        get:
+          (methods, name: string) =>
+          (...takes: unknown[]) => {
+            noted = { method: `${group}.${name}`, takes };
+            return methods[name]?.(...takes);
+          },
+      }),
+  });
+  void ask(watched as unknown as Relata);
+  return { words, ...noted, sent };
+}
+
 interface At {
   readonly id: number;
   readonly query: URLSearchParams;
@@ -40,137 +61,52 @@ interface At {
 
 type OneAt = At & { readonly one: string };
 
-/** A call that names the project in its path and takes nothing else. */
-const plain = (id: number, call: Pick<PageCall, 'words' | 'operation' | 'method'>): PageCall => ({
-  ...{ ...call, path: { id }, takes: [id] },
-});
-
 const LISTS: Readonly<Record<string, (at: At) => PageCall[]>> = {
-  '': ({ id }) => [
-    plain(id, { words: t('The project'), operation: 'getManagementProjectsById', method: 'projects.get' }),
-  ],
+  '': ({ id }) => [note(t('The project'), ({ projects }) => projects.get(id))],
   products: (at) => [describeProducts(at)],
-  ontology: (at) => [
-    plain(at.id, {
-      words: t('The attributes'),
-      operation: 'getManagementProjectsByIdOntology',
-      method: 'ontology.get',
-    }),
-    describeCoverage(at),
-  ],
-  relations: ({ id }) => [
-    plain(id, {
-      words: t('The relations'),
-      operation: 'getManagementProjectsByIdRelations',
-      method: 'relations.list',
-    }),
-  ],
-  fit: ({ id, query }) => {
-    const body = { items: readSet(query.get('items') ?? ''), alternatives: 3 };
-    const words = t('Whether these products fit');
-    if (body.items.length === 0) return [];
+  ontology: (at) => [note(t('The attributes'), ({ ontology }) => ontology.get(at.id)), describeCoverage(at)],
+  relations: ({ id }) => [note(t('The relations'), ({ relations }) => relations.list(id))],
+  fit({ id, query }) {
+    const question = { items: readSet(query.get('items') ?? ''), alternatives: 3 };
+    if (question.items.length === 0) return [];
     return [
-      {
-        ...{ words, operation: 'postSearchRelationsFit', query: { projectId: id }, body },
-        ...{ method: 'relations.fit', takes: [body, { projectId: id }] },
-      },
+      note(t('Whether these products fit'), ({ relations }) => relations.fit(question, { projectId: id })),
     ];
   },
-  suggestions: ({ id }) => [
-    plain(id, {
-      words: t('The suggestions'),
-      operation: 'getManagementProjectsByIdSuggestions',
-      method: 'suggestions.list',
-    }),
-  ],
-  pipelines: ({ id }) => [
-    plain(id, {
-      words: t('The pipelines'),
-      operation: 'getManagementProjectsByIdPipelines',
-      method: 'pipelines.list',
-    }),
-  ],
-  channels: ({ id }) => [
-    plain(id, {
-      words: t('The channels'),
-      operation: 'getManagementProjectsByIdChannels',
-      method: 'channels.list',
-    }),
-  ],
+  suggestions: ({ id }) => [note(t('The suggestions'), ({ suggestions }) => suggestions.list(id))],
+  pipelines: ({ id }) => [note(t('The pipelines'), ({ pipelines }) => pipelines.list(id))],
+  channels: ({ id }) => [note(t('The channels'), ({ channels }) => channels.list(id))],
   updates: (at) => [describeTasks(at), describeCommits(at)],
-  events: () => [
-    {
-      words: t('The endpoints'),
-      operation: 'getManagementWebhookEndpoints',
-      method: 'webhookEndpoints.list',
-      takes: [],
-    },
-  ],
+  events: () => [note(t('The endpoints'), ({ webhookEndpoints }) => webhookEndpoints.list())],
   'api-access': ({ id }) => [
-    plain(id, {
-      words: t('Failed and slow requests'),
-      operation: 'getManagementProjectsByIdRequests',
-      method: 'projects.keptRequests',
-    }),
+    note(t('Failed and slow requests'), ({ projects }) => projects.keptRequests(id)),
   ],
-  settings: ({ id }) => [
-    plain(id, { words: t('The project'), operation: 'getManagementProjectsById', method: 'projects.get' }),
-  ],
+  settings: ({ id }) => [note(t('The project'), ({ projects }) => projects.get(id))],
 };
 
 const ONES: Readonly<Record<string, (at: OneAt) => PageCall[]>> = {
   products: describeProduct,
   relations: describeRelation,
-  updates: ({ one }) => [
-    {
-      words: t('The task'),
-      operation: 'getTasksById',
-      path: { id: one },
-      method: 'tasks.get',
-      takes: [one],
-      php: { method: 'tasks->get', takes: { id: one } },
-    },
-  ],
-  pipelines: ({ id, one }) => {
+  updates: ({ one }) => [note(t('The task'), ({ tasks }) => tasks.get(one))],
+  pipelines({ id, one }) {
     const place = { projectId: id, pipelineId: Number(one) };
-    const path = { id, pipelineId: place.pipelineId };
-    const page = { limit: LIMIT };
     return [
-      {
-        ...{ words: t('The runs'), method: 'pipelines.runs', path, query: page, takes: [place, page] },
-        operation: 'getManagementProjectsByIdPipelinesByPipelineIdRuns',
-      },
-      {
-        ...{ words: t('The pipeline'), method: 'pipelines.get', path, takes: [place] },
-        operation: 'getManagementProjectsByIdPipelinesByPipelineId',
-      },
+      note(t('The runs'), ({ pipelines }) => pipelines.runs(place, { limit: LIMIT })),
+      note(t('The pipeline'), ({ pipelines }) => pipelines.get(place)),
     ];
   },
-  channels: ({ id, one }) => {
+  channels({ id, one }) {
     const place = { projectId: id, channelId: Number(one) };
-    const path = { id, channelId: place.channelId };
-    const page = { limit: LIMIT };
     return [
-      {
-        ...{ words: t('The builds'), method: 'channels.builds', path, query: page, takes: [place, page] },
-        operation: 'getManagementProjectsByIdChannelsByChannelIdBuilds',
-      },
-      {
-        ...{ words: t('The channel'), method: 'channels.get', path, takes: [place] },
-        operation: 'getManagementProjectsByIdChannelsByChannelId',
-      },
+      note(t('The builds'), ({ channels }) => channels.builds(place, { limit: LIMIT })),
+      note(t('The channel'), ({ channels }) => channels.get(place)),
     ];
   },
-  events: ({ one }) => {
-    const page = { limit: LIMIT };
-    const asked = { path: { id: Number(one) }, query: page, takes: [Number(one), page] };
-    return [
-      {
-        ...{ words: t('The deliveries'), method: 'webhookEndpoints.deliveries', ...asked },
-        operation: 'getManagementWebhookEndpointsByIdDeliveries',
-      },
-    ];
-  },
+  events: ({ one }) => [
+    note(t('The deliveries'), ({ webhookEndpoints }) =>
+      webhookEndpoints.deliveries(Number(one), { limit: LIMIT }),
+    ),
+  ],
 };
 
 /** As the filters in the address say: hits of a search, or a list by identifier. */
@@ -178,14 +114,11 @@ function describeProducts({ id, query }: At): PageCall {
   const filters = Object.fromEntries(
     PRODUCT_FILTERS.map((name) => [name, query.get(name) ?? '']),
   ) as ProductFilters;
-  const isFound = isSearch(filters);
-  const given = { ...(isFound ? toQuestion(filters) : toListing(filters)), limit: LIMIT };
-  return {
-    ...{ words: t('The products'), path: { id }, query: given, takes: [id, given] },
-    ...(isFound
-      ? { method: 'products.findManaged', operation: 'getManagementProjectsByIdProductsSearch' }
-      : { method: 'products.list', operation: 'getManagementProjectsByIdProducts' }),
-  };
+  return note(t('The products'), ({ products }) =>
+    isSearch(filters)
+      ? products.findManaged(id, { ...toQuestion(filters), limit: LIMIT })
+      : products.list(id, { ...toListing(filters), limit: LIMIT }),
+  );
 }
 
 function describeProduct({ id, one: identifier, relations }: OneAt): PageCall[] {
@@ -193,26 +126,16 @@ function describeProduct({ id, one: identifier, relations }: OneAt): PageCall[] 
   const includeTags = tags.map((tag) => ({ tag, limitPerRelation: 10 }));
   const related = { projectId: id, includeTags, explain: true };
   return [
-    {
-      ...{ words: t('The product, as it was sent and is answered'), path: { id, identifier } },
-      operation: 'getManagementProjectsByIdProductsByIdentifier',
-      ...{ method: 'products.open', takes: [id, identifier] },
-    },
-    {
-      ...{ words: t('The product, as a shop reads it'), query: { identifier, projectId: id } },
-      operation: 'getProductServiceProductBySku',
-      ...{ method: 'products.lookUpOne', takes: [identifier, { projectId: id }] },
-      php: { method: 'products->lookUpOne', takes: { identifier, projectId: id } },
-    },
+    note(t('The product, as it was sent and is answered'), ({ products }) => products.open(id, identifier)),
+    note(t('The product, as a shop reads it'), ({ products }) =>
+      products.lookUpOne(identifier, { projectId: id }),
+    ),
     ...(tags.length === 0
       ? []
       : [
-          {
-            ...{ words: t('Its related products, with reasons'), query: { identifier, ...related } },
-            operation: 'getSearchRelationsResult',
-            ...{ method: 'relations.relatedTo', takes: [identifier, related] },
-            php: { method: 'relations->relatedTo', takes: { identifier, ...related } },
-          } as const,
+          note(t('Its related products, with reasons'), (client) =>
+            client.relations.relatedTo(identifier, related),
+          ),
         ]),
   ];
 }
@@ -226,74 +149,46 @@ const DEFINED = [
 function describeRelation({ id, one, relations }: OneAt): PageCall[] {
   const relation = relations.find((known) => String(known.id) === one);
   if (relation === undefined) return [];
-  const body = Object.fromEntries(Object.entries(relation).filter(([name]) => DEFINED.includes(name)));
-  const path = { id, relationId: relation.id };
+  const entries = Object.entries(relation).filter(([name]) => DEFINED.includes(name));
+  const definition = Object.fromEntries(entries) as unknown as Relation;
   return [
-    {
-      ...{ words: t('The preview of the stored relation'), path: { id }, query: { cards: true }, body },
-      operation: 'postManagementProjectsByIdRelationsPreview',
-      ...{ method: 'relations.preview', takes: [id, body, { cards: true }] },
-    },
-    {
-      ...{ words: t('The relation'), path, method: 'relations.get', takes: [id, relation.id] },
-      operation: 'getManagementProjectsByIdRelationsByRelationId',
-    },
+    note(t('The preview of the stored relation'), (client) =>
+      client.relations.preview(id, definition, { cards: true }),
+    ),
+    note(t('The relation'), (client) => client.relations.get(id, relation.id)),
   ];
 }
 
 function describeTasks({ id, query }: At): PageCall {
-  const status = query.get('status');
-  const asked = { projectId: id, limit: LIMIT, ...(status && { status }) };
-  return {
-    ...{ words: t('The tasks'), operation: 'getTasks', query: asked, method: 'tasks.list', takes: [asked] },
-    php: { method: 'tasks->list', takes: asked },
-  };
+  const status = query.get('status') as 'FINISHED' | null;
+  return note(t('The tasks'), ({ tasks }) =>
+    tasks.list({ projectId: id, limit: LIMIT, ...(status && { status }) }),
+  );
 }
 
 function describeCommits({ id, query }: At): PageCall {
-  const commit = Number(query.get('commit'));
-  if (!Number.isInteger(commit) || commit === 0)
-    return plain(id, {
-      words: t('What can be undone'),
-      operation: 'getManagementProjectsByIdCommits',
-      method: 'commits.list',
-    });
-  return {
-    ...{ words: t('The products of the change'), path: { id, commitId: commit } },
-    operation: 'getManagementProjectsByIdCommitsByCommitIdProducts',
-    ...{ method: 'commits.changes', takes: [{ projectId: id, commitId: commit }] },
-  };
+  const commitId = Number(query.get('commit'));
+  if (!Number.isInteger(commitId) || commitId === 0)
+    return note(t('What can be undone'), ({ commits }) => commits.list(id));
+  return note(t('The products of the change'), ({ commits }) => commits.changes({ projectId: id, commitId }));
 }
 
 /** Of all products, or of the category whose coverage is looked at. */
 function describeCoverage({ id, query }: At): PageCall {
   const category = readPath(query.get('category') ?? '');
-  const operation = 'getManagementProjectsByIdOntologyCoverage';
-  const call = plain(id, { words: t('Its coverage'), operation, method: 'ontology.coverage' });
-  return category.length > 0 ? { ...call, query: { category }, takes: [id, { category }] } : call;
+  return note(t('Its coverage'), ({ ontology }) =>
+    category.length > 0 ? ontology.coverage(id, { category }) : ontology.coverage(id),
+  );
 }
 
 export const SAMPLES = { curl: writeCurl, TypeScript: writeTypeScript, PHP: writePhp } as const;
 
 export type SampleLanguage = keyof typeof SAMPLES;
 
-function fillPath({ operation, path = {} }: PageCall): { method: string; path: string } {
-  const [method, template] = operations[operation];
-  const filled = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ''));
-  return { method, path: filled };
-}
-
-const toText = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
-
-function writeCurl(call: PageCall): string {
-  const { method, path } = fillPath(call);
-  const query = new URLSearchParams(
-    Object.entries(call.query ?? {}).map(([name, value]) => [name, toText(value)]),
+function writeCurl({ sent: { body, ...sent } }: PageCall): string {
+  return toCurl(
+    body === undefined ? sent : { ...sent, body: JSON.stringify(JSON.parse(body), undefined, 2) },
   );
-  return toCurl({
-    ...{ method, url: query.size > 0 ? `${path}?${query}` : path },
-    ...(call.body !== undefined && { body: JSON.stringify(call.body, null, 2) }),
-  });
 }
 
 /** How a language writes a value. */
@@ -381,18 +276,31 @@ $answer = ${writePhpCall(call)};
 echo json_encode($answer, JSON_PRETTY_PRINT);`;
 }
 
-function writePhpCall(call: PageCall): string {
-  const { php, query = {}, body } = call;
-  if (php !== undefined) {
-    const named = Object.entries(php.takes).map(([name, value]) => `${name}: ${write(value, PHP, '  ')}`);
-    return `$relata->${php.method}${encloseGiven(named)}`;
+/** What methods of the PHP client call what those of the TypeScript client take one after the other; options are named there too. */
+const PHP_NAMES: Readonly<Record<string, readonly string[]>> = {
+  'products.lookUpOne': ['identifier'],
+  'relations.relatedTo': ['identifier'],
+  'tasks.list': [],
+  'tasks.get': ['id'],
+};
+
+/** By named parameters; where the client has no method, `call` asks for the operation. */
+function writePhpCall({ method, takes, sent }: PageCall): string {
+  const names = PHP_NAMES[method];
+  if (names !== undefined) {
+    const given = takes.flatMap((one, at) => {
+      const name = names[at];
+      return name === undefined ? Object.entries(one as object) : [[name, one] as const];
+    });
+    const named = given.map(([name, value]) => `${name}: ${write(value, PHP, '  ')}`);
+    return `$relata->${method.replace('.', '->')}${encloseGiven(named)}`;
   }
-  const { method, path } = fillPath(call);
-  const hasQuery = Object.keys(query).length > 0;
+  const [path = '', search] = sent.url.split('?');
+  const query = Object.fromEntries(new URLSearchParams(search));
   const given = [
-    ...[quotePhp(method), quotePhp(path)],
-    ...(hasQuery || body !== undefined ? [hasQuery ? write(query, PHP, '  ') : '[]'] : []),
-    ...(body === undefined ? [] : [write(body, PHP, '  ')]),
+    ...[quotePhp(sent.method), quotePhp(path)],
+    ...(search || sent.body ? [search ? write(query, PHP, '  ') : '[]'] : []),
+    ...(sent.body ? [write(JSON.parse(sent.body), PHP, '  ')] : []),
   ];
   return `$relata->call${encloseGiven(given)}`;
 }

@@ -14,7 +14,7 @@ import { NameField, SelectField, TextField } from '../parts/forms/field.tsx';
 import { SuggestField } from '../parts/forms/suggest-field.tsx';
 import { Card, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
 import { ProductLink, ProductLinks } from '../parts/product-chip.tsx';
-import { Code, Pairs } from '../parts/show.tsx';
+import { Code, Pairs, useMore } from '../parts/show.tsx';
 import { formatCount } from '../rules/format.ts';
 import { useAttributes } from '../state/attributes.ts';
 import { useMistake } from '../state/mistakes.ts';
@@ -87,15 +87,17 @@ interface FieldsShape {
 
 function Fields({ mapping, fields, preview, onChange }: FieldsShape) {
   const attributes = useAttributes();
-  const [isAll, setAll] = useState(false);
   const names = listFields(mapping, fields);
+  const [shown, more] = useMore(names, FIRST_FIELDS, (count) =>
+    t('Show all {count, plural, one {# field} other {# fields}}', { count }),
+  );
   const problems = preview ? listProblems(preview) : [];
   const put = (name: string, source: ChannelSource | undefined) =>
     onChange(withSource(mapping, { name, source }, fields));
   return (
     <>
       <div className="stack">
-        {names.slice(0, isAll ? undefined : FIRST_FIELDS).map((name) => (
+        {shown.map((name) => (
           <FieldRow
             key={name}
             field={fields?.find((field) => field.name === name) ?? { name }}
@@ -107,13 +109,7 @@ function Fields({ mapping, fields, preview, onChange }: FieldsShape) {
           />
         ))}
       </div>
-      {!isAll && names.length > FIRST_FIELDS && (
-        <div className="row">
-          <Button onClick={() => setAll(true)}>
-            {t('Show all {count, plural, one {# field} other {# fields}}', { count: names.length })}
-          </Button>
-        </div>
-      )}
+      {more}
       {fields ? (
         <SelectField
           label={t('Another field')}
@@ -356,8 +352,9 @@ function Problems({ problems }: { problems: readonly FieldTrouble[] }) {
 type PreviewRow = ChannelPreview['rows'][number];
 
 function Rows({ rows }: Pick<ChannelPreview, 'rows'>) {
-  const [isAll, setAll] = useState(false);
-  const shown = rows.slice(0, isAll ? undefined : FIRST_ROWS);
+  const [shown, more] = useMore(rows, FIRST_ROWS, (count) =>
+    t('Show all {count, plural, one {# row} other {# rows}}', { count }),
+  );
   return (
     <>
       <ol className="stack wide">
@@ -365,13 +362,7 @@ function Rows({ rows }: Pick<ChannelPreview, 'rows'>) {
           <RowItem key={row.identifier} row={row} />
         ))}
       </ol>
-      {shown.length < rows.length && (
-        <div className="row">
-          <Button onClick={() => setAll(true)}>
-            {t('Show all {count, plural, one {# row} other {# rows}}', { count: rows.length })}
-          </Button>
-        </div>
-      )}
+      {more}
     </>
   );
 }

@@ -7,7 +7,7 @@ import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { Scope } from '../parts/scope.tsx';
-import { Ago, Code } from '../parts/show.tsx';
+import { Ago, Code, Pairs } from '../parts/show.tsx';
 import { Older, Table } from '../parts/table.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { projectLink, useRoute } from '../state/route.ts';
@@ -51,26 +51,18 @@ export function EventEndpoint() {
 function About({ endpoint }: { endpoint: WebhookEndpoint }) {
   return (
     <Card>
-      <dl className="pairs">
-        <dt>{t('URL')}</dt>
-        <dd className="mono break">{endpoint.url}</dd>
-        <dt>{t('State')}</dt>
-        <dd>
-          <EndpointState endpoint={endpoint} />
-        </dd>
-        <dt>{t('Gets events of')}</dt>
-        <dd>
-          <Scope scope={endpoint.scope} />
-        </dd>
-        <dt>{t('Events')}</dt>
-        <dd className="break">{endpoint.events.join(', ')}</dd>
-        {endpoint.overlapEndsAt !== null && (
-          <>
-            <dt>{t('Former secret')}</dt>
-            <dd>{rich('signs until {when}', { when: <Ago at={endpoint.overlapEndsAt} /> })}</dd>
-          </>
-        )}
-      </dl>
+      <Pairs
+        pairs={[
+          [t('URL'), endpoint.url, 'mono break'],
+          [t('State'), <EndpointState key="state" endpoint={endpoint} />],
+          [t('Gets events of'), <Scope key="scope" scope={endpoint.scope} />],
+          [t('Events'), endpoint.events.join(', ')],
+          endpoint.overlapEndsAt !== null && [
+            t('Former secret'),
+            rich('signs until {when}', { when: <Ago at={endpoint.overlapEndsAt} /> }),
+          ],
+        ]}
+      />
     </Card>
   );
 }

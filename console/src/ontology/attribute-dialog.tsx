@@ -24,12 +24,14 @@ import {
   useBinding,
 } from '../parts/forms/field.tsx';
 import { ErrorNote, Loading } from '../parts/page.tsx';
-import { Figure, Meter } from '../parts/show.tsx';
+import { ProductLink } from '../parts/product-chip.tsx';
+import { Figure, Joined, Meter } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import type { PartNames } from '../rules/changes.ts';
 import { listAttributes } from '../rules/filters.ts';
 import { formatCount, listTypes } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
+import { useRelations } from '../state/relations.ts';
 import { projectLink } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
@@ -201,23 +203,15 @@ function AttributeFields({ draft, change }: FieldsShape) {
 
 /** What a change of the attribute would change too. */
 function UsedBy({ attribute }: { attribute: string }) {
-  const relata = useRelata();
-  const project = useProject();
-  const { data = [] } = useQuery({
-    queryKey: ['relations', project.id],
-    queryFn: ({ signal }) => relata.relations.list(project.id, { signal }),
-  });
+  const { data = [] } = useRelations();
   const using = data.filter((relation) => listAttributes(relation).has(attribute));
   if (using.length === 0) return null;
   return (
     <p className="soft small">
       {rich('Relations that use it: {relations}', {
-        relations: using.map(({ id, name }, at) => (
-          <span key={id}>
-            {at > 0 && ', '}
-            <a href={projectLink('relations', id)}>{name}</a>
-          </span>
-        )),
+        relations: (
+          <Joined list={using}>{({ id, name }) => <a href={projectLink('relations', id)}>{name}</a>}</Joined>
+        ),
       })}
     </p>
   );
@@ -278,7 +272,7 @@ function Values({ coverage }: { coverage: AttributeCoverage }) {
               <li key={identifier + value} className="row">
                 <span className="tag">{code}</span>
                 <span className="mono">{value}</span>
-                <a href={projectLink('products', identifier)}>{identifier}</a>
+                <ProductLink identifier={identifier} />
               </li>
             ))}
           </ul>
@@ -346,12 +340,11 @@ function Uses({ title, list }: { title: string; list: readonly Use[] }) {
   return (
     <p className="small">
       <span className="soft">{title}: </span>
-      {list.map((one, at) => (
-        <span key={`${one.kind} ${one.id}`}>
-          {at > 0 && ', '}
+      <Joined list={list}>
+        {(one) => (
           <a href={linkOf(one)}>{one.kind === 'project' ? t('the settings of the project') : one.name}</a>
-        </span>
-      ))}
+        )}
+      </Joined>
     </p>
   );
 }
@@ -367,12 +360,13 @@ function Examples({
   return (
     <p className="small">
       <span className="soft">{title}: </span>
-      {list.slice(0, SHOWN).map(({ identifier, value }, at) => (
-        <span key={identifier + value}>
-          {at > 0 && ', '}
-          <span className="mono">{value}</span> <a href={projectLink('products', identifier)}>{identifier}</a>
-        </span>
-      ))}
+      <Joined list={list.slice(0, SHOWN)}>
+        {({ identifier, value }) => (
+          <>
+            <span className="mono">{value}</span> <ProductLink identifier={identifier} />
+          </>
+        )}
+      </Joined>
     </p>
   );
 }

@@ -391,33 +391,20 @@ function ChartTable({ label, steps, series }: Pick<Shape, 'label' | 'steps' | 's
   return (
     <details className="small">
       <summary>{t('As a table')}</summary>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and has no link that takes the keyboard there */}
-      <section className="table-box chart-table" tabIndex={0} aria-label={label}>
-        <table className="table small">
-          <thead>
-            <tr>
-              <th>{t('Time')}</th>
-              {series.map(({ name }) => (
-                <th key={name} className="number">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(({ step, at }) => (
-              <tr key={step}>
-                <td className="nowrap">{sayStep(steps, at)}</td>
-                {series.map(({ name, values }) => (
-                  <td key={name} className="number">
-                    {formatCount(values[at] ?? 0)}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
+      <Table
+        isSmall
+        isShort
+        label={label}
+        rows={rows}
+        keyOf={({ step }) => step}
+        columns={[
+          [t('Time'), ({ at }) => sayStep(steps, at), 'nowrap'],
+          ...series.map(
+            ({ name, values }) =>
+              [name, ({ at }: { at: number }) => formatCount(values[at] ?? 0), 'number'] as const,
+          ),
+        ]}
+      />
     </details>
   );
 }

@@ -3,11 +3,11 @@ import { useEffect, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Icon, type IconName } from './icon.tsx';
 
-type Look = 'plain' | 'primary' | 'danger' | 'quiet';
+export type Look = 'plain' | 'primary' | 'danger' | 'quiet';
 
 interface Shape {
-  look?: Look;
-  icon?: IconName;
+  look?: Look | undefined;
+  icon?: IconName | undefined;
   children?: ReactNode;
 }
 

@@ -9,7 +9,7 @@ import { ask, type Question } from '../state/question.ts';
 import { goFromHere, projectLink, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { Button, LinkButton } from './button.tsx';
-import { FormDialog } from './dialog.tsx';
+import { DialogButton } from './dialog.tsx';
 import { type Draft, Meanwhile, saveMerged, useDraft } from './forms/draft.tsx';
 import type { IconName } from './icon.tsx';
 import { ListPage } from './list-page.tsx';
@@ -161,7 +161,6 @@ export function DeleteButton<Value extends Named>({
   const { id: projectId } = useProject();
   const relata = useRelata();
   const refresh = useRefresh(`${what}s`);
-  const [isOpen, setOpen] = useState(false);
   const submit = async () => {
     const go = goFromHere();
     await kind.delete({ relata, projectId, id });
@@ -169,21 +168,16 @@ export function DeleteButton<Value extends Named>({
     setTimeout(() => go(listOf(what)));
   };
   return (
-    <>
-      <Button look="danger" onClick={() => setOpen(true)}>
-        {t('Delete …')}
-      </Button>
-      <FormDialog
-        title={t('Delete {name}', { name })}
-        action={t('Delete the {what}', { what })}
-        isDanger
-        isOpen={isOpen}
-        onClose={() => setOpen(false)}
-        onSubmit={submit}
-      >
-        <p>{children}</p>
-      </FormDialog>
-    </>
+    <DialogButton
+      look="danger"
+      words={t('Delete …')}
+      title={t('Delete {name}', { name })}
+      action={t('Delete the {what}', { what })}
+      isDanger
+      onSubmit={submit}
+    >
+      <p>{children}</p>
+    </DialogButton>
   );
 }
 

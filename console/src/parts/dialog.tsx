@@ -1,7 +1,8 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { type FormEvent, type ReactNode, useRef, useState } from 'react';
 import { t } from '../languages/text.ts';
-import { Button, IconButton } from './button.tsx';
+import { Button, IconButton, type Look } from './button.tsx';
+import type { IconName } from './icon.tsx';
 import { ErrorNote } from './page.tsx';
 
 interface DialogShape {
@@ -57,6 +58,31 @@ interface FormShape extends Omit<DialogShape, 'children'> {
   /** Closes the dialog when it succeeds; what it throws is shown. */
   onSubmit(): Promise<unknown>;
   children?: ReactNode;
+}
+
+interface ButtonShape extends Omit<FormShape, 'isOpen' | 'onClose'> {
+  /** Of the button. */
+  words: string;
+  icon?: IconName;
+  look?: Look;
+  onClose?(): void;
+}
+
+/** The button that opens such a dialog, and the dialog. */
+export function DialogButton({ words, icon, look, onClose, ...form }: ButtonShape) {
+  const [isOpen, setOpen] = useState(false);
+  const close = () => {
+    setOpen(false);
+    onClose?.();
+  };
+  return (
+    <>
+      <Button {...{ icon, look }} onClick={() => setOpen(true)}>
+        {words}
+      </Button>
+      <FormDialog {...form} isOpen={isOpen} onClose={close} />
+    </>
+  );
 }
 
 /** A dialog that does one thing: its fields, what went wrong, and two buttons. */

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { useLookedUp } from '../state/looked-up.ts';
 import { projectLink } from '../state/route.ts';
-import { Thumb } from './show.tsx';
+import { Joined, Thumb } from './show.tsx';
 
 interface Shape {
   product: { readonly identifier: string; readonly name?: string; readonly thumbnail?: string };
@@ -60,12 +60,7 @@ export function ProductLink({ identifier }: { identifier: string }) {
 export function ProductLinks({ identifiers, hasMore }: { identifiers: readonly string[]; hasMore: boolean }) {
   return (
     <>
-      {identifiers.map((identifier, at) => (
-        <span key={identifier}>
-          {at > 0 && ', '}
-          <ProductLink identifier={identifier} />
-        </span>
-      ))}
+      <Joined list={identifiers}>{(identifier) => <ProductLink identifier={identifier} />}</Joined>
       {hasMore && ' …'}
     </>
   );

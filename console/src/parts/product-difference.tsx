@@ -2,6 +2,7 @@ import type { Commit, CommitChange } from '@relata/client';
 import { t } from '../languages/text.ts';
 import { type ComparedProduct, type Difference, listDifferences } from '../rules/differences.ts';
 import { formatAll } from '../rules/format.ts';
+import { Table } from './table.tsx';
 
 const nameField = ({ field, isAttribute }: Difference): string => {
   const own: Readonly<Record<string, string>> = {
@@ -34,39 +35,26 @@ export function ProductDifference({
           )}
         </p>
       )}
-      <div className="table-box">
-        <table className="table">
-          <thead>
-            <tr>
-              <th>{t('Field')}</th>
-              <th>{t('Before')}</th>
-              <th>{t('After')}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {differences.map((one) => (
-              <tr key={`${one.isAttribute} ${one.field}`}>
-                <td>{nameField(one)}</td>
-                <Side lines={one.before} look="gone" />
-                <Side lines={one.after} look="come" />
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        rows={differences}
+        keyOf={(one) => `${one.isAttribute} ${one.field}`}
+        columns={[
+          [t('Field'), nameField],
+          [t('Before'), ({ before: lines }) => <Side lines={lines} look="gone" />],
+          [t('After'), ({ after: lines }) => <Side lines={lines} look="come" />],
+        ]}
+      />
     </>
   );
 }
 
 function Side({ lines, look }: { lines: readonly string[]; look: 'gone' | 'come' }) {
-  if (lines.length === 0) return <td className="soft">{t('nothing')}</td>;
-  return (
-    <td className={`mono ${look}`}>
-      {lines.map((line, at) => (
-        <div key={`${at} ${line}`}>{line}</div>
-      ))}
-    </td>
-  );
+  if (lines.length === 0) return <span className="soft">{t('nothing')}</span>;
+  return lines.map((line, at) => (
+    <div key={`${at} ${line}`} className={`mono ${look}`}>
+      {line}
+    </div>
+  ));
 }
 
 const listKinds = () =>

@@ -2,7 +2,7 @@ import type { Task } from '@relata/client';
 import { type ReactNode, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { formatAgo, formatMoment, formatPercent, safeUrl } from '../rules/format.ts';
-import { CopyButton } from './button.tsx';
+import { Button, CopyButton, IconButton } from './button.tsx';
 
 /** An instant as people say it; the exact one on pointing. */
 export function Ago({ at }: { at: number | null | undefined }) {
@@ -56,14 +56,73 @@ export function Code({ text, label }: { text: string; label: string }) {
   );
 }
 
-/** Names with their values. */
-export function Pairs({ pairs }: { pairs: readonly (readonly [name: string, value: ReactNode])[] }) {
+interface RemovableShape<One> {
+  list: readonly One[];
+  /** What the cross does. */
+  label(one: One): string;
+  onRemove(one: One): void;
+  children(one: One): ReactNode;
+}
+
+/** A few things, each with a cross. */
+export function Removable<One extends { readonly id: string | number }>({
+  list,
+  label,
+  onRemove,
+  children,
+}: RemovableShape<One>) {
   return (
-    <dl className="pairs">
-      {pairs.map(([name, value]) => (
+    <ul className="stack">
+      {list.map((one) => (
+        <li key={one.id} className="row spread">
+          <span>{children(one)}</span>
+          <IconButton icon="cross" label={label(one)} onClick={() => onRemove(one)} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** @returns the first of a list, or all once somebody wants them, and the button for that */
+export function useMore<One>(list: readonly One[], first: number, words: (count: number) => string) {
+  const [isAll, setAll] = useState(false);
+  const more = !isAll && list.length > first && (
+    <div className="row">
+      <Button onClick={() => setAll(true)}>{words(list.length)}</Button>
+    </div>
+  );
+  return [isAll ? list : list.slice(0, first), more] as const;
+}
+
+/** Things in a sentence, one after the other. */
+export function Joined<One>({ list, children }: { list: readonly One[]; children(one: One): ReactNode }) {
+  return list.map((one, at) => (
+    <span key={at}>
+      {at > 0 && ', '}
+      {children(one)}
+    </span>
+  ));
+}
+
+export type Pair = readonly [name: string, value: ReactNode, look?: string];
+
+/** Names with their values; false: not there. */
+export function Pairs({
+  pairs,
+  label,
+  look = '',
+}: {
+  pairs: readonly (Pair | false)[];
+  label?: string;
+  look?: string;
+}) {
+  const there = pairs.filter((pair) => pair !== false);
+  return (
+    <dl className={`pairs ${look}`} aria-label={label}>
+      {there.map(([name, value, cell = 'break']) => (
         <div key={name} className="pair">
           <dt>{name}</dt>
-          <dd className="break">{value}</dd>
+          <dd className={cell}>{value}</dd>
         </div>
       ))}
     </dl>

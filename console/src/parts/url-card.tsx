@@ -1,8 +1,7 @@
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import { t } from '../languages/text.ts';
 import { useRights } from '../state/session.tsx';
-import { Button } from './button.tsx';
-import { FormDialog } from './dialog.tsx';
+import { DialogButton } from './dialog.tsx';
 import { Card } from './page.tsx';
 import { Code } from './show.tsx';
 import { useTell } from './toasts.tsx';
@@ -22,7 +21,6 @@ interface UrlShape {
 export function UrlCard({ title, of, url, warning, renew, children }: UrlShape) {
   const { canChange } = useRights();
   const tell = useTell();
-  const [isOpen, setOpen] = useState(false);
   const submit = async () => {
     await renew();
     tell.good(t('The {of} has a new URL', { of }));
@@ -30,20 +28,22 @@ export function UrlCard({ title, of, url, warning, renew, children }: UrlShape) 
   return (
     <Card
       title={title}
-      actions={canChange && <Button onClick={() => setOpen(true)}>{t('New URL …')}</Button>}
+      actions={
+        canChange && (
+          <DialogButton
+            words={t('New URL …')}
+            title={t('Change the URL of the {of}', { of })}
+            action={t('Create a new URL')}
+            isDanger
+            onSubmit={submit}
+          >
+            <p>{warning}</p>
+          </DialogButton>
+        )
+      }
     >
       {children}
       <Code label={t('The URL of the {of}', { of })} text={url} />
-      <FormDialog
-        title={t('Change the URL of the {of}', { of })}
-        action={t('Create a new URL')}
-        isDanger
-        isOpen={isOpen}
-        onClose={() => setOpen(false)}
-        onSubmit={submit}
-      >
-        <p>{warning}</p>
-      </FormDialog>
     </Card>
   );
 }

@@ -10,6 +10,7 @@ import { Figure, Meter } from '../parts/show.tsx';
 import { Table } from '../parts/table.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { formatCount, formatPercent, formatTypeIn } from '../rules/format.ts';
+import { useAct } from '../state/act.ts';
 import { droppedFile } from '../state/handover.ts';
 import { useProject } from '../state/project.ts';
 import { goFromHere, projectLink } from '../state/route.ts';
@@ -142,8 +143,6 @@ function useImport(file: File, definition: PipelineDefinition) {
   const tell = useTell();
   const made = useRef<number>(undefined);
   const [task, setTask] = useState<Task>();
-  const [error, setError] = useState<unknown>();
-  const [isBusy, setBusy] = useState(false);
 
   /** A second try changes the pipeline of the first. */
   async function store(): Promise<number> {
@@ -171,13 +170,7 @@ function useImport(file: File, definition: PipelineDefinition) {
     go(projectLink('products'));
   }
 
-  async function begin() {
-    setBusy(true);
-    setError(undefined);
-    await run().catch(setError);
-    setTask(undefined);
-    setBusy(false);
-  }
+  const { run: begin, error, isBusy } = useAct(() => run().finally(() => setTask(undefined)));
   return { begin, task, error, isBusy };
 }
 

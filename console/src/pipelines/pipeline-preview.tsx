@@ -5,6 +5,7 @@ import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Card, Empty, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
+import { Pairs } from '../parts/show.tsx';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
@@ -231,7 +232,11 @@ function RowItem({ row, made }: { row: PreviewRow; made: Made }) {
         <Outcome row={row} made={made} />
       </div>
       <div className="columns">
-        <Pairs label={t('Row {number} as it was read', { number })} pairs={Object.entries(values)} />
+        <Pairs
+          label={t('Row {number} as it was read', { number })}
+          pairs={say(Object.entries(values))}
+          look="small"
+        />
         <div className="stack">
           {problems.map(({ field, column, reason }) => (
             <div key={`${field} ${column} ${reason}`} className="note bad small">
@@ -247,7 +252,11 @@ function RowItem({ row, made }: { row: PreviewRow; made: Made }) {
             </div>
           ))}
           {product && (
-            <Pairs label={t('The {made} of row {number}', { made, number })} pairs={listParts(product)} />
+            <Pairs
+              label={t('The {made} of row {number}', { made, number })}
+              pairs={say(listParts(product))}
+              look="small"
+            />
           )}
         </div>
       </div>
@@ -267,18 +276,7 @@ function Outcome({ row, made }: { row: PreviewRow; made: Made }) {
 
 type Pair = readonly [name: string, value: unknown];
 
-function Pairs({ label, pairs }: { label: string; pairs: readonly Pair[] }) {
-  return (
-    <dl className="pairs small" aria-label={label}>
-      {pairs.map(([name, value], at) => (
-        <div key={at} className="pair">
-          <dt className="break">{name}</dt>
-          <dd className="break">{showValue(value)}</dd>
-        </div>
-      ))}
-    </dl>
-  );
-}
+const say = (pairs: readonly Pair[]) => pairs.map(([name, value]) => [name, showValue(value)] as const);
 
 function showValue(value: unknown): string {
   if (Array.isArray(value)) return value.map(showValue).join(', ');

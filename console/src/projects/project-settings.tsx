@@ -1,9 +1,9 @@
 import type { ManagedProject } from '@relata/client';
 import { useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
-import { FormDialog } from '../parts/dialog.tsx';
+import { DialogButton } from '../parts/dialog.tsx';
 import { Meanwhile, mergeOver, useDraft } from '../parts/forms/draft.tsx';
 import {
   Fields,
@@ -17,6 +17,7 @@ import {
 import { Card, ErrorNote, Page } from '../parts/page.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { isSame, type PartNames } from '../rules/changes.ts';
+import { useSubmit } from '../state/act.ts';
 import { useGroups, useProject } from '../state/project.ts';
 import { goFromHere, linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
@@ -55,8 +56,6 @@ function SettingsForm({ project, canChange }: { project: ManagedProject; canChan
   const relata = useRelata();
   const queries = useQueryClient();
   const tell = useTell();
-  const [error, setError] = useState<unknown>();
-  const [isBusy, setBusy] = useState(false);
   const stored = useMemo(() => ({ value: toSettings(project), etag: undefined }), [project]);
   const edited = useDraft<Settings>(stored, stored.value, nameParts());
   const { draft, change, round } = edited;
@@ -75,22 +74,12 @@ function SettingsForm({ project, canChange }: { project: ManagedProject; canChan
     const saved = mergeOver(edited, now, 'project');
     await write(now, saved);
     edited.adopt(saved);
-    await reread();
     tell.undoable(t('The settings are saved'), () => write(saved, now).finally(reread));
   }
 
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    setError(undefined);
-    await save().catch((reason: unknown) => {
-      setError(reason);
-      void reread();
-    });
-    setBusy(false);
-  };
+  const { onSubmit, error, isBusy } = useSubmit(() => save().finally(reread));
   return (
-    <form className="stack wide" onSubmit={(event) => void submit(event)}>
+    <form className="stack wide" onSubmit={onSubmit}>
       <Meanwhile what="project" of={edited} />
       <Fields key={round}>
         <ProjectFields draft={draft} change={change} />
@@ -200,7 +189,6 @@ function DeleteProject({ project }: { project: ManagedProject }) {
   const relata = useRelata();
   const queries = useQueryClient();
   const tell = useTell();
-  const [isOpen, setOpen] = useState(false);
   const [name, setName] = useState('');
   const remove = async () => {
     const go = goFromHere();
@@ -221,26 +209,23 @@ function DeleteProject({ project }: { project: ManagedProject }) {
         )}
       </p>
       <div className="row">
-        <Button look="danger" onClick={() => setOpen(true)}>
-          {t('Delete the project …')}
-        </Button>
+        <DialogButton
+          look="danger"
+          words={t('Delete the project …')}
+          title={t('Delete {name}', { name: project.name })}
+          action={t('Delete the project')}
+          isDanger
+          onSubmit={remove}
+          canSubmit={name === project.name}
+        >
+          <TextField
+            label={t('Type the name of the project')}
+            value={name}
+            placeholder={project.name}
+            onChange={setName}
+          />
+        </DialogButton>
       </div>
-      <FormDialog
-        title={t('Delete {name}', { name: project.name })}
-        action={t('Delete the project')}
-        isDanger
-        isOpen={isOpen}
-        onClose={() => setOpen(false)}
-        onSubmit={remove}
-        canSubmit={name === project.name}
-      >
-        <TextField
-          label={t('Type the name of the project')}
-          value={name}
-          placeholder={project.name}
-          onChange={setName}
-        />
-      </FormDialog>
     </Card>
   );
 }

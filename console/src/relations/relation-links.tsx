@@ -1,14 +1,15 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
-import { FormDialog } from '../parts/dialog.tsx';
+import { DialogButton } from '../parts/dialog.tsx';
 import { FileField, SwitchField, TextField } from '../parts/forms/field.tsx';
 import { ProductField } from '../parts/forms/product-field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
-import { ProductLink } from '../parts/product-chip.tsx';
+import { ProductLinks } from '../parts/product-chip.tsx';
 import { saveFile } from '../parts/save-file.ts';
 import { useTell } from '../parts/toasts.tsx';
+import { useSubmit } from '../state/act.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 
@@ -46,7 +47,6 @@ function UploadLinks({ relationId }: { relationId: number }) {
   const project = useProject();
   const queries = useQueryClient();
   const tell = useTell();
-  const [isOpen, setOpen] = useState(false);
   const [file, setFile] = useState<File>();
   const [replaces, setReplaces] = useState(true);
   const [allowed, setAllowed] = useState('');
@@ -62,43 +62,39 @@ function UploadLinks({ relationId }: { relationId: number }) {
     tell.good(t('The links were stored'));
   };
   return (
-    <>
-      <Button onClick={() => setOpen(true)}>{t('Upload links …')}</Button>
-      <FormDialog
-        title={t('Upload links')}
-        action={replaces ? t('Replace all links') : t('Change these links')}
-        isDanger={replaces}
-        isOpen={isOpen}
-        onClose={() => setOpen(false)}
-        onSubmit={submit}
-        canSubmit={file !== undefined}
-      >
-        <FileField
-          label={t('File')}
-          accept=".ndjson,.jsonl,.gz,application/x-ndjson"
-          hint={t('A line for each source: {example}', { example: '{"source":"A1","targets":["B1","B2"]}' })}
-          onChange={setFile}
+    <DialogButton
+      words={t('Upload links …')}
+      title={t('Upload links')}
+      action={replaces ? t('Replace all links') : t('Change these links')}
+      isDanger={replaces}
+      onSubmit={submit}
+      canSubmit={file !== undefined}
+    >
+      <FileField
+        label={t('File')}
+        accept=".ndjson,.jsonl,.gz,application/x-ndjson"
+        hint={t('A line for each source: {example}', { example: '{"source":"A1","targets":["B1","B2"]}' })}
+        onChange={setFile}
+      />
+      <SwitchField
+        label={t('Replace all links')}
+        hint={t('Otherwise only those of the sources in the file.')}
+        value={replaces}
+        onChange={setReplaces}
+      />
+      {replaces && (
+        <TextField
+          label={t('Links that may be deleted')}
+          hint={t(
+            'Only if the file is refused for deleting too much: the exact number that the refusal names.',
+          )}
+          inputMode="numeric"
+          pattern="[0-9]*"
+          value={allowed}
+          onChange={setAllowed}
         />
-        <SwitchField
-          label={t('Replace all links')}
-          hint={t('Otherwise only those of the sources in the file.')}
-          value={replaces}
-          onChange={setReplaces}
-        />
-        {replaces && (
-          <TextField
-            label={t('Links that may be deleted')}
-            hint={t(
-              'Only if the file is refused for deleting too much: the exact number that the refusal names.',
-            )}
-            inputMode="numeric"
-            pattern="[0-9]*"
-            value={allowed}
-            onChange={setAllowed}
-          />
-        )}
-      </FormDialog>
-    </>
+      )}
+    </DialogButton>
   );
 }
 
@@ -112,21 +108,13 @@ function FindSource({ relationId }: { relationId: number }) {
   const project = useProject();
   const [text, setText] = useState('');
   const [found, setFound] = useState<Found>();
-  const [error, setError] = useState<unknown>();
-  const find = async (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
+  const { onSubmit, error } = useSubmit(async () => {
     const source = text.trim();
-    setError(undefined);
-    const place = { projectId: project.id, relationId };
-    await relata.relations
-      .links(place, { source })
-      .then(
-        (line) => setFound(line === '' ? { source, targets: [] } : (JSON.parse(line) as Found)),
-        setError,
-      );
-  };
+    const line = await relata.relations.links({ projectId: project.id, relationId }, { source });
+    setFound(line === '' ? { source, targets: [] } : (JSON.parse(line) as Found));
+  });
   return (
-    <form className="stack" onSubmit={(event) => void find(event)}>
+    <form className="stack" onSubmit={onSubmit}>
       <div className="row">
         <ProductField label={t('Source')} value={text} onChange={setText} />
         <Button type="submit" disabled={text.trim() === ''}>
@@ -137,12 +125,7 @@ function FindSource({ relationId }: { relationId: number }) {
       {found && (
         <p aria-live="polite">
           {found.targets.length === 0 && t('No links of {source}', { source: found.source })}
-          {found.targets.map((target, at) => (
-            <span key={target}>
-              {at > 0 && ', '}
-              <ProductLink identifier={target} />
-            </span>
-          ))}
+          <ProductLinks identifiers={found.targets} hasMore={false} />
         </p>
       )}
     </form>

@@ -7,7 +7,7 @@ import { Button } from '../parts/button.tsx';
 import { Reason } from '../parts/explanation.tsx';
 import { Card, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
 import { ProductChip, ProductLink, ProductLinks } from '../parts/product-chip.tsx';
-import { Figure, Meter } from '../parts/show.tsx';
+import { Figure, Joined, Meter } from '../parts/show.tsx';
 import { EVERY_PRODUCT, isEveryPair, isWholeMatch, isWholeTotal, pruneFilter } from '../rules/filters.ts';
 import { formatCount, formatPercent } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
@@ -184,13 +184,14 @@ function Examples({ examples }: { examples: NonNullable<RelationSurvey['examples
         {filled.map(({ source, results }) => (
           <li key={source}>
             <ProductLink identifier={source} /> <span className="soft">→</span>{' '}
-            {results.slice(0, 3).map((group, at) => (
-              <span key={group[0]}>
-                {at > 0 && ', '}
-                <ProductLink identifier={group[0] ?? ''} />
-                {group.length > 1 && <span className="soft"> +{group.length - 1}</span>}
-              </span>
-            ))}
+            <Joined list={results.slice(0, 3)}>
+              {([first = '', ...others]) => (
+                <>
+                  <ProductLink identifier={first} />
+                  {others.length > 0 && <span className="soft"> +{others.length}</span>}
+                </>
+              )}
+            </Joined>
             {results.length > 3 && (
               <span className="soft"> {t('and {count} more', { count: results.length - 3 })}</span>
             )}

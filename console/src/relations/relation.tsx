@@ -1,5 +1,5 @@
 import type { Relation, RelationDefinition, RelationExplanation, Tagged } from '@relata/client';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Button, CopyButton } from '../parts/button.tsx';
@@ -11,6 +11,7 @@ import { ProductField } from '../parts/forms/product-field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { countUnfinished } from '../rules/filters.ts';
 import type { Pair } from '../rules/verdicts.ts';
+import { useSubmit } from '../state/act.ts';
 import { draftedRelation } from '../state/handover.ts';
 import { useProject } from '../state/project.ts';
 import { linkWith, projectLink, useFilters } from '../state/route.ts';
@@ -159,25 +160,15 @@ export function RelationExplain({ relationId }: { relationId: number }) {
   const project = useProject();
   const [pair, setPair] = useState<Pair>({ source: '', target: '' });
   const [found, setFound] = useState<{ explanation: RelationExplanation; pair: Pair }>();
-  const [error, setError] = useState<unknown>();
-  const [isBusy, setBusy] = useState(false);
-  const explain = async (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
+  const { onSubmit, error, isBusy } = useSubmit(async () => {
     const asked = { source: pair.source.trim(), target: pair.target.trim() };
-    setBusy(true);
-    setError(undefined);
-    await relata.relations.explain({ projectId: project.id, relationId }, asked).then(
-      (explanation) => setFound({ explanation, pair: asked }),
-      (reason: unknown) => {
-        setFound(undefined);
-        setError(reason);
-      },
-    );
-    setBusy(false);
-  };
+    setFound(undefined);
+    const explanation = await relata.relations.explain({ projectId: project.id, relationId }, asked);
+    setFound({ explanation, pair: asked });
+  });
   return (
     <Card title={t('Why, or why not?')}>
-      <form className="stack" onSubmit={(event) => void explain(event)}>
+      <form className="stack" onSubmit={onSubmit}>
         <div className="fields">
           <ProductField
             label={t('Requested product')}

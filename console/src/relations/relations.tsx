@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button, CopyButton } from '../parts/button.tsx';
 import { DefinitionList } from '../parts/definitions.tsx';
-import { FormDialog } from '../parts/dialog.tsx';
+import { DialogButton } from '../parts/dialog.tsx';
 import { FileField } from '../parts/forms/field.tsx';
 import { ErrorNote } from '../parts/page.tsx';
 import { saveFile } from '../parts/save-file.ts';
@@ -105,7 +105,6 @@ export function ImportRelations({ present }: { present: readonly Relation[] }) {
   const project = useProject();
   const queries = useQueryClient();
   const tell = useTell();
-  const [isOpen, setOpen] = useState(false);
   const [chosen, setChosen] = useState<Chosen>();
   const [error, setError] = useState<unknown>();
   const choose = async (file: File | undefined) => {
@@ -114,10 +113,6 @@ export function ImportRelations({ present }: { present: readonly Relation[] }) {
     if (file === undefined) return;
     const relations = readImport(await file.text());
     setChosen({ relations, effect: foreseeImport(present, relations) });
-  };
-  const close = () => {
-    setOpen(false);
-    void choose(undefined);
   };
   const submit = async () => {
     if (chosen === undefined) return;
@@ -128,27 +123,24 @@ export function ImportRelations({ present }: { present: readonly Relation[] }) {
     );
   };
   return (
-    <>
-      <Button onClick={() => setOpen(true)}>{t('Import …')}</Button>
-      <FormDialog
-        title={t('Import relations')}
-        action={t('Replace the relations')}
-        isDanger={(chosen?.effect.deleted.length ?? 0) > 0}
-        isOpen={isOpen}
-        onClose={close}
-        onSubmit={submit}
-        canSubmit={chosen !== undefined}
-      >
-        <FileField
-          label={t('Exported file')}
-          accept=".json,application/json"
-          hint={t('It replaces all relations.')}
-          onChange={(file) => void choose(file).catch(setError)}
-        />
-        <ErrorNote error={error} />
-        {chosen && <Effect effect={chosen.effect} />}
-      </FormDialog>
-    </>
+    <DialogButton
+      words={t('Import …')}
+      title={t('Import relations')}
+      action={t('Replace the relations')}
+      isDanger={(chosen?.effect.deleted.length ?? 0) > 0}
+      onClose={() => void choose(undefined)}
+      onSubmit={submit}
+      canSubmit={chosen !== undefined}
+    >
+      <FileField
+        label={t('Exported file')}
+        accept=".json,application/json"
+        hint={t('It replaces all relations.')}
+        onChange={(file) => void choose(file).catch(setError)}
+      />
+      <ErrorNote error={error} />
+      {chosen && <Effect effect={chosen.effect} />}
+    </DialogButton>
   );
 }
 

@@ -9,38 +9,30 @@ type Made = Omit<BodyOf<'postManagementSessionPasskeys'>, 'name'>;
 
 /** @throws Error in words for people */
 export async function makePasskey(options: PasskeyOptions): Promise<Made> {
-  const { challenge, user, excludeCredentials, ...rest } = options;
-  const publicKey = {
-    ...rest,
-    challenge: toBytes(challenge),
-    user: { ...user, id: toBytes(user.id) },
-    excludeCredentials: excludeCredentials.map(toDescriptor),
-  };
-  const made = await ask(() => navigator.credentials.create({ publicKey }));
-  const response = made.response as AuthenticatorAttestationResponse;
-  return {
-    id: made.id,
-    clientDataJSON: toText(response.clientDataJSON),
-    attestationObject: toText(response.attestationObject),
-    transports: response.getTransports(),
-  };
+  const made = await ask(() =>
+    navigator.credentials.create({
+      publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(
+        options as PublicKeyCredentialCreationOptionsJSON,
+      ),
+    }),
+  );
+  const { id, response } = made.toJSON() as RegistrationResponseJSON;
+  const { clientDataJSON, attestationObject, transports } = response;
+  return { id, clientDataJSON, attestationObject, transports };
 }
 
 /** @throws Error in words for people */
-export async function usePasskey({ challenge, allowCredentials, ...rest }: Wanted): Promise<Signature> {
-  const publicKey = {
-    ...rest,
-    challenge: toBytes(challenge),
-    allowCredentials: allowCredentials.map(toDescriptor),
-  };
-  const used = await ask(() => navigator.credentials.get({ publicKey }));
-  const response = used.response as AuthenticatorAssertionResponse;
-  return {
-    id: used.id,
-    clientDataJSON: toText(response.clientDataJSON),
-    authenticatorData: toText(response.authenticatorData),
-    signature: toText(response.signature),
-  };
+export async function usePasskey(options: Wanted): Promise<Signature> {
+  const used = await ask(() =>
+    navigator.credentials.get({
+      publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(
+        options as PublicKeyCredentialRequestOptionsJSON,
+      ),
+    }),
+  );
+  const { id, response } = used.toJSON() as AuthenticationResponseJSON;
+  const { clientDataJSON, authenticatorData, signature } = response;
+  return { id, clientDataJSON, authenticatorData, signature };
 }
 
 async function ask(work: () => Promise<Credential | null>): Promise<PublicKeyCredential> {
@@ -56,18 +48,4 @@ async function ask(work: () => Promise<Credential | null>): Promise<PublicKeyCre
     );
   });
   return credential as PublicKeyCredential;
-}
-
-const toDescriptor = ({ id, type, transports }: Wanted['allowCredentials'][number]) => ({
-  ...{ id: toBytes(id), type, transports: transports as AuthenticatorTransport[] },
-});
-
-function toBytes(text: string): Uint8Array<ArrayBuffer> {
-  const plain = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
-  return Uint8Array.from(plain, (character) => character.charCodeAt(0));
-}
-
-function toText(bytes: ArrayBuffer): string {
-  const plain = btoa(String.fromCharCode(...new Uint8Array(bytes)));
-  return plain.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }

@@ -1,15 +1,16 @@
 import type { ReportLine, Task } from '@relata/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { Fragment, useEffect, useState } from 'react';
 import { presentLanguage, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Answer, Card, ErrorNote, Page } from '../parts/page.tsx';
 import { saveTable } from '../parts/save-file.ts';
-import { Ago, Meter, TaskStatus } from '../parts/show.tsx';
+import { Ago, Meter, Pairs, TaskStatus } from '../parts/show.tsx';
 import { Table } from '../parts/table.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { separatorOf, toCsvLine } from '../rules/csv.ts';
 import { formatClock, formatCount, formatDuration, formatMoment, nameTask } from '../rules/format.ts';
+import { useAct } from '../state/act.ts';
 import { projectLink, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { nameOrigins } from './updates.tsx';
@@ -85,22 +86,19 @@ function Summary({ task }: { task: Task }) {
           ))}
         </div>
       )}
-      <dl className="pairs">
-        <dt>{t('From')}</dt>
-        <dd>{nameOrigins()[task.origin] ?? task.origin}</dd>
-        <dt>{t('Accepted')}</dt>
-        <dd>
-          {formatMoment(task.requestTime)} (<Ago at={task.requestTime} />)
-        </dd>
-        {took && (
-          <>
-            <dt>{t('Took')}</dt>
-            <dd>{took}</dd>
-          </>
-        )}
-        <dt>{t('Id')}</dt>
-        <dd className="mono">{task.id}</dd>
-      </dl>
+      <Pairs
+        pairs={[
+          [t('From'), nameOrigins()[task.origin] ?? task.origin],
+          [
+            t('Accepted'),
+            <Fragment key="at">
+              {formatMoment(task.requestTime)} (<Ago at={task.requestTime} />)
+            </Fragment>,
+          ],
+          took !== undefined && [t('Took'), took],
+          [t('Id'), task.id, 'mono'],
+        ]}
+      />
     </Card>
   );
 }
@@ -140,18 +138,16 @@ function CancelButton({ task }: { task: Task }) {
   const relata = useRelata();
   const queries = useQueryClient();
   const tell = useTell();
-  const [error, setError] = useState<unknown>();
-  if (task.finishTime !== null || task.taskIncrementType === 'ITEM_BASED') return null;
-  const cancel = async () => {
-    setError(undefined);
+  const { run, error } = useAct(async () => {
     await relata.tasks.cancel(task.id);
     tell.good(t('The task was cancelled; nothing was changed'));
     await queries.invalidateQueries({ queryKey: ['tasks', task.projectId] });
-  };
+  });
+  if (task.finishTime !== null || task.taskIncrementType === 'ITEM_BASED') return null;
   return (
     <>
       <ErrorNote error={error} />
-      <Button look="danger" icon="cross" onClick={() => void cancel().catch(setError)}>
+      <Button look="danger" icon="cross" onClick={() => void run()}>
         {t('Cancel')}
       </Button>
     </>
@@ -255,23 +251,14 @@ function toCsv(lines: readonly ReportLine[], separator: string): string[] {
 function Download({ taskId }: { taskId: string }) {
   const relata = useRelata();
   const tell = useTell();
-  const [isBusy, setBusy] = useState(false);
   const save = async () => {
     const lines: ReportLine[] = [];
     for await (const line of relata.tasks.report(taskId)) lines.push(line);
     saveTable(`report-${taskId}.csv`, toCsv(lines, separatorOf(presentLanguage())));
   };
+  const { run, isBusy } = useAct(() => save().catch(tell.bad));
   return (
-    <Button
-      icon="download"
-      busy={isBusy}
-      onClick={() => {
-        setBusy(true);
-        void save()
-          .catch(tell.bad)
-          .finally(() => setBusy(false));
-      }}
-    >
+    <Button icon="download" busy={isBusy} onClick={() => void run()}>
       {t('Download as CSV')}
     </Button>
   );

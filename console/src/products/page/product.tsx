@@ -13,7 +13,7 @@ import {
   sayAuthor,
   sayReach,
 } from '../../parts/product-difference.tsx';
-import { Ago, OutLink, Thumb } from '../../parts/show.tsx';
+import { Ago, OutLink, Pairs, Thumb } from '../../parts/show.tsx';
 import { useTell } from '../../parts/toasts.tsx';
 import { writeSet } from '../../rules/fit.ts';
 import { formatMoment, formatType, nameTask, safeUrl } from '../../rules/format.ts';
@@ -100,48 +100,31 @@ function Top({ page: { product, upload, lastChange } }: { page: ProductPage }) {
         </div>
       )}
       <Card>
-        <dl className="pairs">
-          {product.groupId !== product.identifier && (
-            <>
-              <dt>{t('Group')}</dt>
-              <dd className="mono">{product.groupId}</dd>
-            </>
-          )}
-          <dt>{t('Product id')}</dt>
-          <dd className="mono">{product.id}</dd>
-          <dt>{t('Categories')}</dt>
-          <dd>
-            {product.categories.map(({ path, categoryId }) => (
-              <div key={categoryId}>{path.join(' › ')}</div>
-            ))}
-            {product.categories.length === 0 && <span className="soft">{t('none')}</span>}
-          </dd>
-          <dt>{t('Link')}</dt>
-          <dd className="cut">
-            {product.link ? <OutLink url={product.link} /> : <span className="soft">{t('none')}</span>}
-          </dd>
-          <dt>{t('Pictures')}</dt>
-          <dd>
-            <ul className="row">
-              {product.images.map(({ url, type }) => (
-                <li key={type + url}>
-                  <PictureLink url={url} type={type} />
-                </li>
-              ))}
-            </ul>
-            {product.images.length === 0 && <span className="soft">{t('none')}</span>}
-          </dd>
-          {upload.settings && (
-            <>
-              <dt>{t('Settings')}</dt>
-              <dd className="mono small">{JSON.stringify(upload.settings)}</dd>
-            </>
-          )}
-          <dt>{t('Last changed')}</dt>
-          <dd>
-            <LastChange at={product.lastUpdateTs} task={lastChange.task} />
-          </dd>
-        </dl>
+        <Pairs
+          pairs={[
+            product.groupId !== product.identifier && [t('Group'), product.groupId, 'mono'],
+            product.categories.length > 0 && [
+              t('Categories'),
+              product.categories.map(({ path, categoryId }) => (
+                <div key={categoryId}>{path.join(' › ')}</div>
+              )),
+            ],
+            Boolean(product.link) && [t('Link'), <OutLink key="link" url={product.link} />, 'cut'],
+            product.images.length > 0 && [
+              t('Pictures'),
+              <ul key="pictures" className="row">
+                {product.images.map(({ url, type }) => (
+                  <li key={type + url}>
+                    <PictureLink url={url} type={type} />
+                  </li>
+                ))}
+              </ul>,
+            ],
+            upload.settings !== undefined && [t('Settings'), JSON.stringify(upload.settings), 'mono small'],
+            [t('Last changed'), <LastChange key="change" at={product.lastUpdateTs} task={lastChange.task} />],
+            [t('Product id'), product.id, 'mono soft'],
+          ]}
+        />
       </Card>
     </div>
   );

@@ -1,11 +1,12 @@
 import type { ProductRelation } from '@relata/client';
-import { Fragment, type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { rich } from '../../languages/rich.tsx';
 import { t } from '../../languages/text.ts';
 import { Button } from '../../parts/button.tsx';
 import { Reason } from '../../parts/explanation.tsx';
 import { Answer, Card } from '../../parts/page.tsx';
 import { ProductChip } from '../../parts/product-chip.tsx';
+import { Joined } from '../../parts/show.tsx';
 import { formatCount } from '../../rules/format.ts';
 import { listIdle, listWays, type Variants, type Way } from '../../rules/related.ts';
 import { useRelations } from '../../state/relations.ts';
@@ -186,12 +187,7 @@ function IdleList({ identifier, relations }: Shape) {
         {elsewhere.length > 0 && (
           <li>
             {t('This product meets the conditions of neither side:')}{' '}
-            {elsewhere.map((relation, at) => (
-              <Fragment key={relation.id}>
-                {at > 0 && ', '}
-                {nameOf(relation)}
-              </Fragment>
-            ))}
+            <Joined list={elsewhere}>{nameOf}</Joined>
           </li>
         )}
       </ul>
