@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
-import { Button } from '../parts/button.tsx';
+import { Button, IconButton } from '../parts/button.tsx';
 import { DialogButton, FormDialog } from '../parts/dialog.tsx';
 import { type Choice, SelectField, TextField } from '../parts/forms/field.tsx';
 import { Answer, Card, ErrorNote, Page } from '../parts/page.tsx';
@@ -17,7 +17,6 @@ import { useRelata, useRights, useSession } from '../state/session.tsx';
 import { PartRoles } from './part-roles.tsx';
 import { Passkeys } from './passkeys.tsx';
 import { Sessions } from './sessions.tsx';
-import { UserActions } from './user-actions.tsx';
 
 const listRoles = (): readonly Choice[] => [
   ['none', t('none: only parts of the account')],
@@ -266,5 +265,33 @@ function Password() {
         </div>
       </form>
     </Card>
+  );
+}
+
+/** What an owner does with a user, where it makes sense. */
+export function UserActions({
+  user,
+  isSelf,
+  onRoles,
+  onPasskeys,
+  onRemove,
+}: {
+  user: User;
+  isSelf: boolean;
+  onRoles(): void;
+  onPasskeys(): void;
+  onRemove(): void;
+}) {
+  const { name, role, signsInWith, passkeys } = user;
+  return (
+    <>
+      {role !== 'owner' && signsInWith === 'password' && (
+        <IconButton icon="projects" label={t('Roles of {name} in parts', { name })} onClick={onRoles} />
+      )}
+      {!isSelf && passkeys > 0 && (
+        <IconButton icon="key" label={t('Remove the passkeys of {name}', { name })} onClick={onPasskeys} />
+      )}
+      {!isSelf && <IconButton icon="cross" label={t('Remove {name}', { name })} onClick={onRemove} />}
+    </>
   );
 }

@@ -1,7 +1,12 @@
 import { createRelata, type Relata, type Relation } from '@relata/client';
 import { t } from '../languages/text.ts';
-import { isSearch, PRODUCT_FILTERS, type ProductFilters } from '../products/finding/product-filters.ts';
-import { toListing, toQuestion } from '../products/finding/product-question.ts';
+import {
+  isSearch,
+  PRODUCT_FILTERS,
+  type ProductFilters,
+  toListing,
+  toQuestion,
+} from '../products/finding/product-filters.ts';
 import { readPath } from '../rules/category-path.ts';
 import { toCurl } from '../rules/curl.ts';
 import { readSet } from '../rules/fit.ts';

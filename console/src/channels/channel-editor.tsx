@@ -23,13 +23,11 @@ import { OptionFields } from '../parts/forms/option-field.tsx';
 import { type Row, Rows } from '../parts/forms/rows.tsx';
 import { ScheduleFields, startSchedule } from '../parts/forms/schedule-fields.tsx';
 import { Card } from '../parts/page.tsx';
-import { hintOf, labelOf, sayOf, startTyped } from '../rules/choices.ts';
+import { hintOf, labelOf, sayOf, startTyped, withOption } from '../rules/choices.ts';
 import { EVERY_PRODUCT } from '../rules/filters.ts';
 import { capital } from '../rules/format.ts';
-import { withOption } from '../rules/typed.ts';
-import { useAttributes } from '../state/attributes.ts';
+import { useAttributes, useRelations } from '../state/definitions.ts';
 import { readMistakes, useMistake, useMistakeOf } from '../state/mistakes.ts';
-import { useRelations } from '../state/relations.ts';
 import { projectLink } from '../state/route.ts';
 import {
   CHANNEL,

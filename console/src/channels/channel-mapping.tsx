@@ -16,7 +16,7 @@ import { Card, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
 import { ProductLink, ProductLinks } from '../parts/product-chip.tsx';
 import { Code, Pairs, useMore } from '../parts/show.tsx';
 import { formatCount } from '../rules/format.ts';
-import { useAttributes } from '../state/attributes.ts';
+import { useAttributes } from '../state/definitions.ts';
 import { useMistake } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';

@@ -21,12 +21,12 @@ import { useTell } from '../parts/toasts.tsx';
 import { type CoveredAttribute, listWorstFirst } from '../rules/category-coverage.ts';
 import { readPath } from '../rules/category-path.ts';
 import { formatAll, formatCount, formatPercent, formatType } from '../rules/format.ts';
+import { undoOntology } from '../state/definitions.ts';
 import { renameInBrowser } from '../state/kept-views.ts';
 import { useProject } from '../state/project.ts';
 import { linkWith, projectLink, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
-import { undoOntology } from '../state/undo-ontology.ts';
 import {
   AttributeDialog,
   type ChangeOntology,

@@ -3,8 +3,8 @@ import { useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Answer, Card } from '../parts/page.tsx';
+import { useRelations } from '../state/definitions.ts';
 import { useProject } from '../state/project.ts';
-import { useRelations } from '../state/relations.ts';
 import { linkWith, projectLink } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 

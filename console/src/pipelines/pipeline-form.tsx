@@ -4,7 +4,7 @@ import { NumberField, SelectField, TextField, useBinding } from '../parts/forms/
 import { ScheduleFields, startSchedule } from '../parts/forms/schedule-fields.tsx';
 import { TableField } from '../parts/forms/table-field.tsx';
 import { Card } from '../parts/page.tsx';
-import { withOption } from '../rules/typed.ts';
+import { withOption } from '../rules/choices.ts';
 import { useMistake } from '../state/mistakes.ts';
 import { listModes, makesProducts } from './pipeline-draft.ts';
 import { LinkedRelationField } from './pipeline-links.tsx';

@@ -1,8 +1,8 @@
 import type { MappedColumn, Mapping } from '@relata/client';
 import { t } from '../languages/text.ts';
 import { SelectField, TextField } from '../parts/forms/field.tsx';
+import { useRelations } from '../state/definitions.ts';
 import { useMistake } from '../state/mistakes.ts';
-import { useRelations } from '../state/relations.ts';
 import { ColumnField, ColumnsField } from './pipeline-column.tsx';
 import { withField } from './pipeline-draft.ts';
 import type { PipelineShape } from './pipeline-form.tsx';

@@ -6,8 +6,7 @@ import { FileField, SelectField, SwitchField, TextField } from '../parts/forms/f
 import { OptionFields } from '../parts/forms/option-field.tsx';
 import { Rows } from '../parts/forms/rows.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
-import { hintOf, startTyped } from '../rules/choices.ts';
-import { withOption } from '../rules/typed.ts';
+import { hintOf, startTyped, withOption } from '../rules/choices.ts';
 import { useMistake } from '../state/mistakes.ts';
 import { EMPTY_PIPELINE, guessFormat, listSources } from './pipeline-draft.ts';
 import type { PipelineShape } from './pipeline-form.tsx';

@@ -1,4 +1,4 @@
-import type { Pipeline, PipelineTrigger } from '@relata/client';
+import type { Pipeline, PipelineRun, PipelineTrigger } from '@relata/client';
 import { useRef } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
@@ -6,11 +6,13 @@ import { Button } from '../parts/button.tsx';
 import { DefinitionView, useRefresh, useStart } from '../parts/definitions.tsx';
 import { Card } from '../parts/page.tsx';
 import { MappingJson, Pairs } from '../parts/show.tsx';
+import { TaskHistory } from '../parts/task-history.tsx';
 import { UrlCard } from '../parts/url-card.tsx';
 import { formatMoment, formatPercent } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import {
+  describeCounts,
   describeSource,
   describeTrigger,
   isRunning,
@@ -18,7 +20,6 @@ import {
   nameFormat,
   PIPELINE,
 } from './pipeline-draft.ts';
-import { PipelineRuns } from './pipeline-runs.tsx';
 
 const PARTS = ['pipeline', 'pipelines', 'pipeline-runs'];
 
@@ -167,5 +168,35 @@ function Definition({ pipeline }: { pipeline: Pipeline }) {
       <Pairs pairs={pairs} />
       {pipeline.mapping && <MappingJson mapping={pipeline.mapping} />}
     </Card>
+  );
+}
+
+const nameStarters = (): Readonly<Record<PipelineRun['startedBy'], string>> => ({
+  manual: t('by hand'),
+  upload: t('by a file'),
+  schedule: t('by schedule'),
+  webhook: t('by webhook'),
+});
+
+/** The history of a pipeline. */
+export function PipelineRuns({ pipeline }: { pipeline: Pipeline }) {
+  const project = useProject();
+  const relata = useRelata();
+  const newest = pipeline.lastRun;
+  return (
+    <TaskHistory<PipelineRun>
+      title={t('Runs')}
+      noun="run"
+      queryKey={['pipeline-runs', project.id, pipeline.id, newest?.taskId, newest?.taskStatus]}
+      isBusy={isRunning(pipeline)}
+      read={(page) => relata.pipelines.runs({ projectId: project.id, pipelineId: pipeline.id }, page)}
+      startedBy={nameStarters()}
+      describe={({ counts }) => describeCounts(counts)}
+      never={
+        pipeline.source.type === 'upload'
+          ? t('None yet. Each uploaded file starts one.')
+          : t('None yet. Run it now to test it.')
+      }
+    />
   );
 }

@@ -10,14 +10,12 @@ import { Figure } from '../parts/show.tsx';
 import { RelatedCard } from '../products/page/related-card.tsx';
 import { Walk } from '../products/page/related-graph.tsx';
 import { formatCount, nameTask } from '../rules/format.ts';
-import { useAttributes } from '../state/attributes.ts';
-import { UNTIL_INDEXED } from '../state/categories.ts';
+import { UNTIL_INDEXED, useTotal } from '../state/catalog.ts';
+import { useAttributes, useRelations } from '../state/definitions.ts';
 import { useProject } from '../state/project.ts';
-import { useRelations } from '../state/relations.ts';
 import { linkTo, linkWith, projectLink, useFilters } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 import { useIsLate } from '../state/settled.ts';
-import { useTotal } from '../state/total.ts';
 import { useTasks } from '../updates/updates.tsx';
 
 /** A project at a glance: what goes with what, how much of it there is, what needs attention; or how to begin. */

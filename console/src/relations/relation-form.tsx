@@ -4,7 +4,7 @@ import { AreaField, Fields, SelectField, SwitchField, TextField, useBinding } fr
 import { Rows } from '../parts/forms/rows.tsx';
 import { Card } from '../parts/page.tsx';
 import { EVERY_PRODUCT } from '../rules/filters.ts';
-import { useAttributes } from '../state/attributes.ts';
+import { useAttributes } from '../state/definitions.ts';
 import { useMistake } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
 import { RelationSentence } from './relation-sentence.tsx';

@@ -6,7 +6,7 @@ import { Rows } from '../parts/forms/rows.tsx';
 import { AttributeField } from '../parts/forms/suggest-field.tsx';
 import { Card } from '../parts/page.tsx';
 import { EVERY_PRODUCT, listDirections, OWN_FIELDS } from '../rules/filters.ts';
-import { useAttributes } from '../state/attributes.ts';
+import { useAttributes } from '../state/definitions.ts';
 import { BLANK_MATCH, MatchEditor, type MatchElement } from './match-editor.tsx';
 
 interface Shape {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listTicks, markTimes, sayStep } from './axis.ts';
+import { listTicks, markTimes, placeMarks, sayStep } from './axis.ts';
 
 test('values are marked by few round numbers up to the largest', () => {
   assert.deepEqual(listTicks(0), [0, 1]);
@@ -38,4 +38,14 @@ test('time is marked by hours of a day, by days of a week, and by dates of a mon
     ['29 Oct', '3 Nov', '8 Nov', '13 Nov', '18 Nov', '23 Nov'],
   );
   assert.equal(sayStep(month, 29), '23 Nov');
+});
+
+test('marks keep their order and their distance on the axis of time', () => {
+  assert.deepEqual(placeMarks([0, 50, 100], 0), [0, 0.5, 1]);
+  assert.deepEqual(
+    placeMarks([0, 1, 100], 0.1).map((at) => Math.round(at * 100)),
+    [0, 11, 100],
+  );
+  assert.deepEqual(placeMarks([5], 0.1), [0]);
+  assert.deepEqual(placeMarks([1, 2, 3], 0.9), [0, 0.5, 1]);
 });

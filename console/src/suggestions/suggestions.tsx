@@ -28,11 +28,11 @@ import {
   formatType,
   formatTypeIn,
 } from '../rules/format.ts';
+import { undoOntology } from '../state/definitions.ts';
 import { draftedRelation } from '../state/handover.ts';
 import { useProject } from '../state/project.ts';
 import { projectLink, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
-import { undoOntology } from '../state/undo-ontology.ts';
 
 const FILTERS = ['dismissed'] as const;
 /** They hold until the catalog changes. */

@@ -16,8 +16,8 @@ import {
   sayReach,
 } from '../parts/product-difference.tsx';
 import { Ago } from '../parts/show.tsx';
+import { placeMarks } from '../rules/axis.ts';
 import { formatAgo, formatMoment } from '../rules/format.ts';
-import { placeMarks } from '../rules/marks.ts';
 import { useProject } from '../state/project.ts';
 import { goFromHere, projectLink, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { t } from '../../languages/text.ts';
-import { useCategories } from '../../state/categories.ts';
+import { useCategories } from '../../state/catalog.ts';
 import { SuggestField } from './suggest-field.tsx';
 
 /** A category path, chosen or typed: `Tools > Drills`. */

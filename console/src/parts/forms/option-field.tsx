@@ -1,8 +1,16 @@
 import type { ChoiceOption } from '@relata/client';
 import { t } from '../../languages/text.ts';
-import { type Kind, optionsOf, sayOf } from '../../rules/choices.ts';
+import {
+  type Kind,
+  optionsOf,
+  sayOf,
+  type Typed,
+  textOf,
+  valueNamed,
+  withOption,
+  withValue,
+} from '../../rules/choices.ts';
 import { capital } from '../../rules/format.ts';
-import { type Typed, textOf, valueNamed, withOption, withValue } from '../../rules/typed.ts';
 import { useMistake } from '../../state/mistakes.ts';
 import { AreaField, type Choice, SelectField, TextField } from './field.tsx';
 

@@ -2,7 +2,7 @@ import { Autocomplete } from '@base-ui/react/autocomplete';
 import type { TableProduct } from '@relata/client';
 import { useId, useState } from 'react';
 import { t } from '../../languages/text.ts';
-import { useFoundProducts } from '../../state/found-products.ts';
+import { useFoundProducts } from '../../state/catalog.ts';
 import { useProject } from '../../state/project.ts';
 import { Button, IconButton } from '../button.tsx';
 import { Thumb } from '../show.tsx';

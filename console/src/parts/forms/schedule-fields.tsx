@@ -1,7 +1,7 @@
 import { t } from '../../languages/text.ts';
+import { type Typed, textOf } from '../../rules/choices.ts';
 import { capital } from '../../rules/format.ts';
 import { describeCron } from '../../rules/schedule.ts';
-import { type Typed, textOf } from '../../rules/typed.ts';
 import { useMistake } from '../../state/mistakes.ts';
 import { TextField } from './field.tsx';
 

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { useTableNames } from '../../state/relations.ts';
+import { useTableNames } from '../../state/definitions.ts';
 import type { Label } from './field.tsx';
 import { SuggestField } from './suggest-field.tsx';
 

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, useEffect, useId, useState } from 'react';
 import { t } from '../../languages/text.ts';
-import { useFoundProducts } from '../../state/found-products.ts';
+import { useFoundProducts } from '../../state/catalog.ts';
 import { useProjects } from '../../state/project.ts';
 import { goTo, linkTo, useRoute } from '../../state/route.ts';
 import { useRelata, useRights } from '../../state/session.tsx';

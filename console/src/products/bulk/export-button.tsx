@@ -10,7 +10,7 @@ import { separatorOf, toCsvLine } from '../../rules/csv.ts';
 import { useProject } from '../../state/project.ts';
 import { useRelata } from '../../state/session.tsx';
 import type { ProductFilters } from '../finding/product-filters.ts';
-import { toListing, toQuestion } from '../finding/product-question.ts';
+import { toListing, toQuestion } from '../finding/product-filters.ts';
 import { attributeOf, type Column, nameColumn } from '../grid/columns.ts';
 import { useColumns } from '../grid/kept-columns.ts';
 import { type ProductRow, toRow, toValues, type Values } from '../grid/product-rows.ts';

@@ -2,7 +2,7 @@ import { t } from '../../languages/text.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { readPath } from '../../rules/category-path.ts';
 import { readChosen, sayChosen, without, writeChosen } from '../../rules/chosen-facets.ts';
-import { useAttributes } from '../../state/attributes.ts';
+import { useAttributes } from '../../state/definitions.ts';
 import type { ProductFilters } from './product-filters.ts';
 
 type Changed = Partial<ProductFilters>;

@@ -5,7 +5,7 @@ import { t } from '../../languages/text.ts';
 import { FieldFrame } from '../../parts/forms/field.tsx';
 import { Suggestions } from '../../parts/forms/suggest-field.tsx';
 import { findValues, readChosen, toggle, writeChosen } from '../../rules/chosen-facets.ts';
-import { useCategories } from '../../state/categories.ts';
+import { useCategories } from '../../state/catalog.ts';
 import { useProject } from '../../state/project.ts';
 import { linkWith, projectLink } from '../../state/route.ts';
 import { useRelata } from '../../state/session.tsx';

@@ -7,12 +7,11 @@ import {
   useQuery,
 } from '@tanstack/react-query';
 import { useCallback, useMemo } from 'react';
-import { UNTIL_INDEXED } from '../../state/categories.ts';
+import { UNTIL_INDEXED } from '../../state/catalog.ts';
 import { useProject } from '../../state/project.ts';
 import { useRelata } from '../../state/session.tsx';
 import { bindPages, toRow } from '../grid/product-rows.ts';
-import { isSearch, type ProductFilters } from './product-filters.ts';
-import { toQuestion } from './product-question.ts';
+import { isSearch, type ProductFilters, toQuestion } from './product-filters.ts';
 
 /** The most that the service gives at once. */
 const PAGE_ROWS = 100;

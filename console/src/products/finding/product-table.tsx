@@ -5,9 +5,9 @@ import { Button } from '../../parts/button.tsx';
 import { FirstProducts } from '../../parts/first-products.tsx';
 import { Empty, ErrorNote, Loading } from '../../parts/page.tsx';
 import { formatCount } from '../../rules/format.ts';
+import { useTotal } from '../../state/catalog.ts';
 import { useProject } from '../../state/project.ts';
 import { useRelata } from '../../state/session.tsx';
-import { useTotal } from '../../state/total.ts';
 import { ProductGrid } from '../grid/product-grid.tsx';
 import { bindPages, toRow } from '../grid/product-rows.ts';
 

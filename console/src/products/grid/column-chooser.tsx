@@ -3,7 +3,7 @@ import { t } from '../../languages/text.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { SelectField, TextField } from '../../parts/forms/field.tsx';
-import { useAttributes } from '../../state/attributes.ts';
+import { useAttributes } from '../../state/definitions.ts';
 import { attributeOf, type Column, columnOf, listOwn, MOST_COLUMNS, nameColumn } from './columns.ts';
 import { useColumns } from './kept-columns.ts';
 

@@ -3,12 +3,13 @@ import { t } from '../../languages/text.ts';
 import { Ago, Thumb } from '../../parts/show.tsx';
 import { VirtualGrid } from '../../parts/virtual-grid.tsx';
 import { useLanguage } from '../../state/language.ts';
+import { useLookedUp } from '../../state/looked-up.ts';
 import { useProject } from '../../state/project.ts';
 import { goTo, projectLink } from '../../state/route.ts';
 import { attributeOf, type Column, nameColumn } from './columns.ts';
 import { useColumns } from './kept-columns.ts';
 import type { ProductRow, Values } from './product-rows.ts';
-import { useValues } from './product-values.ts';
+import { toValues } from './product-rows.ts';
 import { useIsChosen, useSelection } from './selection.ts';
 
 const WIDTHS: Readonly<Record<Column, string>> = {
@@ -148,4 +149,12 @@ function Cell({ isWideOnly, text, content, look = '' }: Shown & { isWideOnly: bo
       {content}
     </span>
   );
+}
+
+const NONE = toValues({ facts: [] });
+
+/** The values of a row in sight; nothing is read ahead, so that the length of the list does not count. */
+export function useValues({ identifier, lastUpdateTs }: ProductRow, isWanted: boolean): Values | undefined {
+  const product = useLookedUp(identifier, { version: lastUpdateTs, isWanted });
+  return useMemo(() => (product === null ? NONE : product && toValues(product)), [product]);
 }

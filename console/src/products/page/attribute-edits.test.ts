@@ -4,7 +4,6 @@ import {
   cleanEntries,
   type Entry,
   listChangedKeys,
-  listConflicts,
   mergeEntries,
   readEntries,
   toPartial,
@@ -69,10 +68,11 @@ test('what was sent with spaces, or without a value, is no change until somebody
 
 test('what somebody else changed meanwhile is a conflict only where both changed it differently', () => {
   const draft = with_('Price', '12 EUR');
-  assert.deepEqual(listConflicts({ base: BASE, draft, now: with_('Weight', '3 kg') }), []);
-  assert.deepEqual(listConflicts({ base: BASE, draft, now: with_('Price', '12 EUR') }), []);
-  assert.deepEqual(listConflicts({ base: BASE, draft, now: with_('Price', '9 EUR') }), ['Price']);
-  const merged = mergeEntries({ base: BASE, draft, now: with_('Weight', '3 kg') });
+  const merge = (now: readonly Entry[]) => mergeEntries({ base: BASE, draft, now });
+  assert.deepEqual(merge(with_('Weight', '3 kg')).conflicts, []);
+  assert.deepEqual(merge(with_('Price', '12 EUR')).conflicts, []);
+  assert.deepEqual(merge(with_('Price', '9 EUR')).conflicts, ['Price']);
+  const { merged } = merge(with_('Weight', '3 kg'));
   assert.deepEqual(toPartial('A1', with_('Weight', '3 kg'), merged).attributes, [
     { key: 'Price', value: '12 EUR' },
   ]);

@@ -1,4 +1,5 @@
 import type { PartialProduct, UploadProduct } from '@relata/client';
+import { mergeChanges } from '../../rules/changes.ts';
 
 /** A value as it was sent, or as it will be. */
 export interface Entry {
@@ -57,15 +58,14 @@ export function toPartial(
   return { identifier, attributes };
 }
 
-/** @returns the keys that somebody else has changed meanwhile, of those that are changed here into something else */
-export function listConflicts({ base, draft, now }: Record<'base' | 'draft' | 'now', readonly Entry[]>) {
-  const mine = new Set(listChangedKeys(base, draft));
-  const unlike = new Set(listChangedKeys(now, draft));
-  return listChangedKeys(base, now).filter((key) => mine.has(key) && unlike.has(key));
-}
+/** Entries by key: the parts in which two people's changes of a product meet. */
+const byKey = (entries: readonly Entry[]) => ({ ...Object.groupBy(entries, ({ key }) => key) });
 
-/** @returns the product's entries as they will be: only the changed keys are mine */
+/** @returns the product's entries as they will be, and the keys that both have changed into something else */
 export function mergeEntries({ base, draft, now }: Record<'base' | 'draft' | 'now', readonly Entry[]>) {
-  const mine = new Set(listChangedKeys(base, draft));
-  return [...now.filter(({ key }) => !mine.has(key)), ...draft.filter(({ key }) => mine.has(key))];
+  const { merged, conflicts } = mergeChanges({ base: byKey(base), mine: byKey(draft), theirs: byKey(now) });
+  return {
+    merged: Object.values(merged).flatMap((entries = []) => entries),
+    conflicts: conflicts.map(String),
+  };
 }

@@ -7,8 +7,8 @@ import { Explanation } from '../../parts/explanation.tsx';
 import { ProductField } from '../../parts/forms/product-field.tsx';
 import { Answer, Card, ErrorNote, Loading } from '../../parts/page.tsx';
 import { listLacks, type Pair } from '../../rules/verdicts.ts';
+import { useRelations } from '../../state/definitions.ts';
 import { useProject } from '../../state/project.ts';
-import { useRelations } from '../../state/relations.ts';
 import { useRelata } from '../../state/session.tsx';
 
 /** How this product and another one stand in every relation: what leads from one to the other, and what it lacks. */

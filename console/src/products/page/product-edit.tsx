@@ -11,14 +11,13 @@ import { SuggestField } from '../../parts/forms/suggest-field.tsx';
 import { ProductDifference } from '../../parts/product-difference.tsx';
 import { useTell } from '../../parts/toasts.tsx';
 import { formatType } from '../../rules/format.ts';
-import { useAttributes } from '../../state/attributes.ts';
+import { useAttributes } from '../../state/definitions.ts';
 import { useProject } from '../../state/project.ts';
 import { useRelata } from '../../state/session.tsx';
 import {
   cleanEntries,
   type Entry,
   listChangedKeys,
-  listConflicts,
   mergeEntries,
   readEntries,
   toPartial,
@@ -47,8 +46,7 @@ function EditDialog({ page, onClose }: { page: ProductPage; onClose(): void }) {
   const send = useSend(identifier);
   const save = async () => {
     const now = await send.read();
-    const conflicts = listConflicts({ base, draft, now });
-    const merged = mergeEntries({ base, draft, now });
+    const { merged, conflicts } = mergeEntries({ base, draft, now });
     if (conflicts.length > 0) {
       setTheirs(conflicts);
       setBase(now);

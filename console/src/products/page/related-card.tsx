@@ -9,7 +9,7 @@ import { ProductChip } from '../../parts/product-chip.tsx';
 import { Joined } from '../../parts/show.tsx';
 import { formatCount } from '../../rules/format.ts';
 import { listIdle, listWays, type Variants, type Way } from '../../rules/related.ts';
-import { useRelations } from '../../state/relations.ts';
+import { useRelations } from '../../state/definitions.ts';
 import { linkWith, projectLink } from '../../state/route.ts';
 import { FIRST_GROUPS, MOST_GROUPS, useRelated } from './around.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withOption } from './typed.ts';
+import { withOption } from './choices.ts';
 
 test('an option without a value is left out', () => {
   assert.deepEqual(withOption({ type: 'csv', delimiter: ';' }, 'delimiter', ''), { type: 'csv' });

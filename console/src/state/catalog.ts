@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { writePath } from '../rules/category-path.ts';
 import { useProject } from './project.ts';
 import { useRelata } from './session.tsx';
+import { useSettled } from './settled.ts';
 
 /** More than anybody chooses from; beyond it a path is typed. */
 const MOST = 5_000;
@@ -43,4 +44,42 @@ async function readCategories(relata: Relata, projectId: number, signal: AbortSi
       return { categories, isComplete: page.isComplete };
     cursor = page.nextCursor;
   }
+}
+
+/** @returns how many products the project has, once the catalog is indexed */
+export function useTotal(): number | undefined {
+  const { id } = useProject();
+  const relata = useRelata();
+  return useQuery({
+    queryKey: ['products', id, 'total'],
+    queryFn: async ({ signal }) => (await relata.products.findManaged(id, { limit: 1 }, { signal })).total,
+    staleTime: 30_000,
+    ...UNTIL_INDEXED,
+  }).data;
+}
+
+/** Somebody who chooses waits for each list. */
+const REST_MS = 200;
+
+interface Search {
+  readonly words: string;
+  readonly limit: number;
+  readonly isWanted: boolean;
+}
+
+/** The products of a project with these words; those of the words before, until they have come. */
+export function useFoundProducts(projectId: number, { words, limit, isWanted }: Search) {
+  const relata = useRelata();
+  const typed = words.trim();
+  const q = useSettled(typed, REST_MS);
+  return useQuery({
+    queryKey: ['found-products', projectId, q, limit],
+    queryFn: async ({ signal }) =>
+      (await relata.products.findManaged(projectId, { limit, ...(q && { q }) }, { signal })).items,
+    // Without words it lists any products: not for somebody who has begun to type.
+    enabled: isWanted && (q !== '' || typed === ''),
+    placeholderData: (before) => before,
+    refetchOnWindowFocus: false,
+    staleTime: 60_000,
+  });
 }
