@@ -12,7 +12,7 @@ test('categories are suggested where products are narrowed, and typing freely st
   await page.getByText('34 products').waitFor();
 
   await page.getByRole('button', { name: 'Filters' }).click();
-  const field = page.getByLabel('Category');
+  const field = page.getByRole('combobox', { name: 'Category' });
   await field.click();
   await page.getByRole('option', { name: 'Tools > Bits', exact: true }).waitFor();
   assert.deepEqual(await page.getByRole('option').allTextContents(), [

@@ -416,7 +416,7 @@ test('an open full update shows what it would delete, is committed and undone (�
   await page.getByText('To be deleted: 32 products').waitFor();
   await page.getByRole('button', { name: 'Apply it …', exact: true }).click();
   await page.getByText('more than the 10 %').waitFor();
-  await page.getByRole('button', { name: 'Commit and delete 32' }).click();
+  await page.getByRole('button', { name: 'Apply and delete 32' }).click();
   await page.getByRole('heading', { name: 'Full update', exact: true }).waitFor();
   await page.getByText('finished', { exact: true }).waitFor();
   await page.getByText('unit_missing').waitFor();
@@ -451,7 +451,7 @@ test('only the full update that was shown is committed, with the deletions shown
   await page.getByRole('button', { name: 'Apply it …', exact: true }).click();
   // It would delete as many: the number alone does not tell them apart.
   await upload({ identifier: 'OTHER', name: 'Other' });
-  await page.getByRole('button', { name: 'Commit and delete 33' }).click();
+  await page.getByRole('button', { name: 'Apply and delete 33' }).click();
   await page.getByText(/^The open full update is \d+, not \d+/).waitFor();
 
   await upload(...kept.map(({ identifier, name }) => ({ identifier, name })));
@@ -469,7 +469,7 @@ test('only the full update that was shown is committed, with the deletions shown
   await stopLooking(half);
   // A new product leaves the number of deletions as it is.
   await products.upload([{ identifier: 'SECOND', name: 'Second' }], { projectId: id });
-  await half.getByRole('button', { name: 'Commit and delete 34' }).click();
+  await half.getByRole('button', { name: 'Apply and delete 34' }).click();
   await half.getByText('The full update holds 2 batches, the request says 1').waitFor();
   assert.equal((await products.list(id, { limit: 1_000 })).items.length, 34);
 });
@@ -493,7 +493,7 @@ test('the dialog of a commit keeps the figures that it opened with, and a look t
   };
   const figures = page.getByText('To be deleted: 32 products');
   await page.getByRole('button', { name: 'Apply it …', exact: true }).click();
-  const confirm = page.getByRole('button', { name: 'Commit and delete 33' });
+  const confirm = page.getByRole('button', { name: 'Apply and delete 33' });
   await confirm.waitFor();
   await upload('DRILL-118-BLUE');
   await lookUntil(() => figures.isVisible());
@@ -541,7 +541,7 @@ test('commits stand on a timeline, show products old and new, and are taken back
   await page.locator('summary', { hasText: 'New name' }).click();
   await page.getByRole('row', { name: 'Name Old name New name' }).waitFor();
   await page.getByRole('button', { name: 'Take back …' }).click();
-  await page.getByText('The last 2 commits and deletions are undone').waitFor();
+  await page.getByText('The last 2 changes are undone').waitFor();
   await page.getByText('1 product comes back').waitFor();
   await page.getByText('1 product is again as it was').waitFor();
   await page.getByRole('button', { name: 'Restore' }).click();

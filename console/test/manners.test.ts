@@ -220,7 +220,7 @@ const tellAtField =
     await card.getByText('The mapping as JSON').click();
     await card.getByLabel('Mapping', { exact: true }).fill('{"name":"title"}');
     await create.click();
-    await page.getByText('Identifier (mapping): is missing').waitFor();
+    await page.getByText('Identifier is missing (Mapping)').waitFor();
     const field = page.getByLabel('Identifier', { exact: true });
     await field.and(page.locator('[aria-invalid="true"]')).waitFor();
   };
