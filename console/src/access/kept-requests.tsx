@@ -1,5 +1,5 @@
 import type { KeptRequest } from '@relata/client';
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData } from '@tanstack/react-query';
 import { useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Dialog } from '../parts/dialog.tsx';
@@ -9,9 +9,8 @@ import { Ago, Code, Pairs, useMore } from '../parts/show.tsx';
 import { Table } from '../parts/table.tsx';
 import { toCurl } from '../rules/curl.ts';
 import { formatDuration, formatMoment, formatSize } from '../rules/format.ts';
-import { useProject } from '../state/project.ts';
+import { useOfProject } from '../state/project.ts';
 import { useFilters } from '../state/route.ts';
-import { useRelata } from '../state/session.tsx';
 
 const listKinds = () =>
   [
@@ -26,20 +25,17 @@ const SHOWN = 15;
 
 /** The last requests of the project that failed or were slow; a choice shows one as it was sent. */
 export function KeptRequests() {
-  const project = useProject();
-  const relata = useRelata();
   const [{ requests: kind }, change] = useFilters(['requests']);
   const [open, setOpen] = useState<KeptRequest>();
-  const kept = useQuery({
-    queryKey: ['kept-requests', project.id, kind],
-    queryFn: ({ signal }) =>
-      relata.projects.keptRequests(project.id, {
+  const kept = useOfProject(
+    ['kept-requests', kind],
+    ({ relata, projectId, signal }) =>
+      relata.projects.keptRequests(projectId, {
         ...((kind === 'failed' || kind === 'slow') && { kind }),
         signal,
       }),
-    refetchInterval: REREAD_MS,
-    placeholderData: (before) => before,
-  });
+    { refetchInterval: REREAD_MS, placeholderData: keepPreviousData },
+  );
   return (
     <Card
       title={t('Failed and slow requests')}

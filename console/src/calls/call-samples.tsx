@@ -1,13 +1,11 @@
-import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, useId, useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { SelectField } from '../parts/forms/field.tsx';
 import { Answer } from '../parts/page.tsx';
 import { Code } from '../parts/show.tsx';
-import { useProject } from '../state/project.ts';
+import { useRelations } from '../state/definitions.ts';
 import { projectLink, useRoute } from '../state/route.ts';
-import { useRelata } from '../state/session.tsx';
 import { listPageCalls, type PageCall, SAMPLES, type SampleLanguage } from './page-calls.ts';
 import { needsRelations } from './paged.ts';
 
@@ -16,14 +14,8 @@ const LANGUAGES = Object.keys(SAMPLES) as SampleLanguage[];
 /** The calls of the present page, each in three languages. */
 export function CallSamples() {
   const route = useRoute();
-  const project = useProject();
-  const relata = useRelata();
   const isNeeded = needsRelations(route);
-  const relations = useQuery({
-    queryKey: ['relations', project.id],
-    queryFn: ({ signal }) => relata.relations.list(project.id, { signal }),
-    enabled: isNeeded,
-  });
+  const relations = useRelations(isNeeded);
   const [chosen, setChosen] = useState(0);
   return (
     <Answer of={isNeeded ? relations : { data: [], error: undefined }}>

@@ -140,7 +140,7 @@ function Builds({ channel }: { channel: Channel }) {
     <TaskHistory<ChannelBuild>
       title={t('Builds')}
       noun="build"
-      queryKey={['channel-builds', project.id, channel.id, newest?.taskId, newest?.taskStatus]}
+      queryKey={['channel-builds', channel.id, newest?.taskId, newest?.taskStatus]}
       isBusy={isBuilding(channel)}
       read={(page) => relata.channels.builds({ projectId: project.id, channelId: channel.id }, page)}
       startedBy={nameStarters()}

@@ -8,7 +8,6 @@ import type {
   SentOntology,
   Tagged,
 } from '@relata/client';
-import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
@@ -31,9 +30,9 @@ import type { PartNames } from '../rules/changes.ts';
 import { listAttributes } from '../rules/filters.ts';
 import { formatCount, listTypes } from '../rules/format.ts';
 import { useRelations } from '../state/definitions.ts';
-import { useProject } from '../state/project.ts';
+import { useOfProject } from '../state/project.ts';
 import { projectLink } from '../state/route.ts';
-import { useRelata, useRights } from '../state/session.tsx';
+import { useRights } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
 
 const SHOWN_VALUES = 12;
@@ -286,17 +285,14 @@ const SHOWN = 5;
 
 /** What a change would do to the facts, before it is saved. */
 function AttributeEffect({ before, after }: { before: Attribute; after: SentAttribute }) {
-  const relata = useRelata();
-  const project = useProject();
   const wanted = useSettled(JSON.stringify(after));
   const isChanged = wanted !== JSON.stringify(before);
-  const effect = useQuery({
-    queryKey: ['attribute-effect', project.id, wanted],
-    queryFn: ({ signal }) =>
-      relata.ontology.preview(project.id, JSON.parse(wanted) as SentAttribute, { signal }),
-    enabled: isChanged,
-    staleTime: 30_000,
-  });
+  const effect = useOfProject(
+    ['attribute-effect', wanted],
+    ({ relata, projectId, signal }) =>
+      relata.ontology.preview(projectId, JSON.parse(wanted) as SentAttribute, { signal }),
+    { enabled: isChanged, staleTime: 30_000 },
+  );
   if (!isChanged) return null;
   if (effect.error) return <ErrorNote error={effect.error} />;
   if (!effect.data) return <Loading words={t('Counting the effect …')} />;
@@ -377,23 +373,15 @@ export interface Coverage {
 }
 
 /** Of all products, or of those of a category. Counting takes some seconds in a large catalog. */
-export function useCoverage(
-  projectId: number,
-  category: readonly string[] = [],
-): {
-  coverage: Coverage | undefined;
-  isCounting: boolean;
-  error: unknown;
-} {
-  const relata = useRelata();
-  const { data, isLoading, error } = useQuery({
-    queryKey: ['coverage', projectId, category],
-    queryFn: async ({ signal }) => {
+export function useCoverage(category: readonly string[] = []) {
+  const { data, isLoading, error } = useOfProject(
+    ['coverage', category],
+    async ({ relata, projectId, signal }): Promise<Coverage> => {
       const answer = await relata.ontology.coverage(projectId, { category, signal });
       return { answer, byName: new Map(answer.attributes.map((one) => [one.name, one])) };
     },
-    staleTime: 60_000,
-  });
+    { staleTime: 60_000 },
+  );
   return { coverage: data, isCounting: isLoading, error };
 }
 

@@ -8,7 +8,7 @@ import {
   type SentOntology,
   type Tagged,
 } from '@relata/client';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useDeferredValue, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
@@ -21,7 +21,7 @@ import { useTell } from '../parts/toasts.tsx';
 import { type CoveredAttribute, listWorstFirst } from '../rules/category-coverage.ts';
 import { readPath } from '../rules/category-path.ts';
 import { formatAll, formatCount, formatPercent, formatType } from '../rules/format.ts';
-import { undoOntology } from '../state/definitions.ts';
+import { undoOntology, useOntology } from '../state/definitions.ts';
 import { renameInBrowser } from '../state/kept-views.ts';
 import { useProject } from '../state/project.ts';
 import { linkWith, projectLink, useFilters } from '../state/route.ts';
@@ -42,12 +42,7 @@ const FILTERS = ['contains', 'category'] as const;
 
 /** The attributes with their types and units. */
 export function OntologyView() {
-  const project = useProject();
-  const relata = useRelata();
-  const ontology = useQuery({
-    queryKey: ['ontology', project.id],
-    queryFn: ({ signal }) => relata.ontology.get(project.id, { signal }),
-  });
+  const ontology = useOntology();
   return (
     <Page
       title={t('Attributes')}
@@ -128,9 +123,8 @@ async function untilDone(relata: Relata, projectId: number): Promise<void> {
 
 function Attributes({ read }: { read: Tagged<Ontology> }) {
   const { canChange } = useRights();
-  const project = useProject();
   const save = useSave();
-  const { coverage, isCounting, error: uncounted } = useCoverage(project.id);
+  const { coverage, isCounting, error: uncounted } = useCoverage();
   const [{ contains: filter, category }, filterBy] = useFilters(FILTERS);
   const [opened, setOpened] = useState<Attribute | 'new'>();
   const [error, setError] = useState<unknown>();
@@ -285,9 +279,8 @@ function Share({ of, products }: { of: AttributeCoverage | undefined; products: 
 
 /** How many products of a category have each attribute, the worst first, and which do not. */
 export function CategoryCoverage({ category }: { category: string }) {
-  const project = useProject();
   const settled = useSettled(category);
-  const { coverage, error } = useCoverage(project.id, readPath(settled));
+  const { coverage, error } = useCoverage(readPath(settled));
   if (readPath(category).length === 0) return null;
   const name = readPath(settled).at(-1) ?? '';
   const { sampled = false, sampledProducts = 0, attributes = [] } = coverage?.answer ?? {};

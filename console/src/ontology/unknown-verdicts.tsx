@@ -1,12 +1,10 @@
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Answer, Card } from '../parts/page.tsx';
 import { useRelations } from '../state/definitions.ts';
-import { useProject } from '../state/project.ts';
+import { useOfProject } from '../state/project.ts';
 import { linkWith, projectLink } from '../state/route.ts';
-import { useRelata } from '../state/session.tsx';
 
 const SHOWN = 10;
 
@@ -30,14 +28,12 @@ export function UnknownVerdicts() {
 }
 
 function Counted() {
-  const project = useProject();
-  const relata = useRelata();
   const ontology = projectLink('ontology');
-  const counted = useQuery({
-    queryKey: ['coverage', project.id, 'unknown'],
-    queryFn: ({ signal }) => relata.relations.missingValues(project.id, { signal }),
-    refetchOnWindowFocus: false,
-  });
+  const counted = useOfProject(
+    ['coverage', 'unknown'],
+    ({ relata, projectId, signal }) => relata.relations.missingValues(projectId, { signal }),
+    { refetchOnWindowFocus: false },
+  );
   return (
     <Answer of={counted}>
       {({ items }) =>

@@ -1,9 +1,9 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { type DragEvent, type ReactNode, useEffect, useId, useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { droppedFile } from '../state/handover.ts';
-import { useProject } from '../state/project.ts';
+import { useOfProject, useProject } from '../state/project.ts';
 import { goTo, projectLink } from '../state/route.ts';
 import { useRelata, useRights, useSession } from '../state/session.tsx';
 import { Button, LinkButton } from './button.tsx';
@@ -55,15 +55,13 @@ export function FirstProducts() {
 
 /** Looks every two seconds whether there are products, and has every view read anew when there are. */
 function useArrival(projectId: number) {
-  const relata = useRelata();
   const queries = useQueryClient();
-  const arrived = useQuery({
-    queryKey: ['arrival', projectId],
-    queryFn: async ({ signal }) =>
+  const { data: arrived } = useOfProject(
+    ['arrival'],
+    async ({ relata, signal }) =>
       (await relata.products.listTable(projectId, { limit: 1, signal })).items.length > 0,
-    refetchInterval: WATCH_MS,
-    gcTime: 0,
-  }).data;
+    { refetchInterval: WATCH_MS, gcTime: 0 },
+  );
   useEffect(() => {
     if (!arrived) return;
     for (const kind of ['products', 'product-count', 'tasks', 'ontology'])

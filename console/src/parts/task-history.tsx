@@ -1,8 +1,8 @@
 import type { Task } from '@relata/client';
-import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { t } from '../languages/text.ts';
 import { formatDuration } from '../rules/format.ts';
+import { type Key, usePages } from '../state/project.ts';
 import { projectLink } from '../state/route.ts';
 import { Answer, Card } from './page.tsx';
 import { Ago, Meter, TaskStatus } from './show.tsx';
@@ -28,7 +28,7 @@ interface HistoryShape<Run extends Ran> {
   /** What one of them is called. */
   noun: 'run' | 'build';
   /** Names the definition and the last one: when it has another, or that has ended, so has its history. */
-  queryKey: readonly unknown[];
+  queryKey: Key;
   isBusy: boolean;
   read(page: Page): Promise<{ items: Run[]; nextCursor: string | null }>;
   startedBy: Readonly<Record<Run['startedBy'], string>>;
@@ -39,11 +39,7 @@ interface HistoryShape<Run extends Ran> {
 
 /** What a definition did, newest first; live while it does something. */
 export function TaskHistory<Run extends Ran>({ title, queryKey, isBusy, read, ...shape }: HistoryShape<Run>) {
-  const runs = useInfiniteQuery({
-    queryKey,
-    queryFn: ({ pageParam, signal }) => read({ limit: PAGE, cursor: pageParam, signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.nextCursor ?? undefined,
+  const runs = usePages(queryKey, ({ cursor, signal }) => read({ limit: PAGE, cursor, signal }), {
     placeholderData: (before) => before,
     refetchInterval: isBusy ? BUSY_MS : false,
   });

@@ -1,10 +1,8 @@
 import type { Pipeline, Tagged } from '@relata/client';
-import { useQuery } from '@tanstack/react-query';
 import { EditorPage, Stored, useEditor } from '../parts/definitions.tsx';
 import { Fields } from '../parts/forms/field.tsx';
 import { Answer } from '../parts/page.tsx';
-import { useProject } from '../state/project.ts';
-import { useRelata } from '../state/session.tsx';
+import { useOfProject } from '../state/project.ts';
 import { EMPTY_PIPELINE, PIPELINE } from './pipeline-draft.ts';
 import { BasicsCard, GuardsCard, TriggerCard } from './pipeline-form.tsx';
 import { FormatCard } from './pipeline-format.tsx';
@@ -18,14 +16,11 @@ export const PipelineEditor = () => (
 );
 
 function NewPipeline() {
-  const project = useProject();
-  const relata = useRelata();
-  const present = useQuery({
-    queryKey: ['first-product', project.id],
-    queryFn: () => relata.products.list(project.id, { limit: 1 }),
-    refetchOnWindowFocus: false,
-    gcTime: 0,
-  });
+  const present = useOfProject(
+    ['first-product'],
+    ({ relata, projectId }) => relata.products.list(projectId, { limit: 1 }),
+    { refetchOnWindowFocus: false, gcTime: 0 },
+  );
   return (
     <Answer of={present}>{({ items }) => <Editor stored={undefined} isFirst={items.length === 0} />}</Answer>
   );

@@ -187,7 +187,7 @@ export function PipelineRuns({ pipeline }: { pipeline: Pipeline }) {
     <TaskHistory<PipelineRun>
       title={t('Runs')}
       noun="run"
-      queryKey={['pipeline-runs', project.id, pipeline.id, newest?.taskId, newest?.taskStatus]}
+      queryKey={['pipeline-runs', pipeline.id, newest?.taskId, newest?.taskStatus]}
       isBusy={isRunning(pipeline)}
       read={(page) => relata.pipelines.runs({ projectId: project.id, pipelineId: pipeline.id }, page)}
       startedBy={nameStarters()}

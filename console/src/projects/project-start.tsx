@@ -1,5 +1,4 @@
 import type { Relation } from '@relata/client';
-import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button, LinkButton } from '../parts/button.tsx';
@@ -12,21 +11,19 @@ import { Walk } from '../products/page/related-graph.tsx';
 import { formatCount, nameTask } from '../rules/format.ts';
 import { UNTIL_INDEXED, useTotal } from '../state/catalog.ts';
 import { useAttributes, useRelations } from '../state/definitions.ts';
-import { useProject } from '../state/project.ts';
+import { useOfProject, useProject } from '../state/project.ts';
 import { linkTo, linkWith, projectLink, useFilters } from '../state/route.ts';
-import { useRelata } from '../state/session.tsx';
 import { useIsLate } from '../state/settled.ts';
 import { useTasks } from '../updates/updates.tsx';
 
 /** A project at a glance: what goes with what, how much of it there is, what needs attention; or how to begin. */
 export function ProjectStart() {
   const project = useProject();
-  const relata = useRelata();
-  const { id } = project;
-  const first = useQuery({
-    queryKey: ['products', id, 'any'],
-    queryFn: async ({ signal }) => (await relata.products.listTable(id, { limit: 1, signal })).items,
-  });
+  const first = useOfProject(
+    ['products', 'any'],
+    async ({ relata, projectId, signal }) =>
+      (await relata.products.listTable(projectId, { limit: 1, signal })).items,
+  );
   return (
     <Page title={project.name} crumbs={[[t('Projects'), linkTo('projects')]]}>
       <Answer of={first}>
@@ -108,18 +105,14 @@ function Asked({ onAsk }: { onAsk(identifier: string): void }) {
 
 /** @returns the identifier of a product on the first side of a relation, once the catalog is indexed */
 function useStanding(relation: Relation | undefined, isWanted = true) {
-  const { id } = useProject();
-  const relata = useRelata();
-  return useQuery({
-    queryKey: ['products', id, 'standing', relation?.source],
-    queryFn: async ({ signal }) => {
+  return useOfProject(
+    ['products', 'standing', relation?.source],
+    async ({ relata, projectId, signal }) => {
       const query = { filter: JSON.stringify(relation?.source), limit: 1 };
-      return (await relata.products.findManaged(id, query, { signal })).items[0]?.identifier ?? null;
+      return (await relata.products.findManaged(projectId, query, { signal })).items[0]?.identifier ?? null;
     },
-    enabled: isWanted && relation !== undefined,
-    staleTime: 60_000,
-    ...UNTIL_INDEXED,
-  });
+    { enabled: isWanted && relation !== undefined, staleTime: 60_000, ...UNTIL_INDEXED },
+  );
 }
 
 /** Asks of a product that a relation leads on from. */
@@ -156,9 +149,8 @@ const FAILED = 3;
 
 /** What somebody should look at, each with the page where it is mended. */
 function Attention() {
-  const { id } = useProject();
   const { data: relations = [] } = useRelations();
-  const failed = useTasks(id, 'FAILED', FAILED).data?.pages[0]?.tasks ?? [];
+  const failed = useTasks('FAILED', FAILED).data?.pages[0]?.tasks ?? [];
   const broken = relations.filter(({ misconfigured }) => misconfigured);
   const items: readonly (readonly [key: string, words: ReactNode])[] = [
     ...broken.map(

@@ -1,7 +1,7 @@
 import type { Relata } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { writePath } from '../rules/category-path.ts';
-import { useProject } from './project.ts';
+import { useOfProject } from './project.ts';
 import { useRelata } from './session.tsx';
 import { useSettled } from './settled.ts';
 
@@ -22,16 +22,16 @@ const NONE: readonly string[] = [];
 
 /** The categories of the project as they are typed, once somebody wants them: asking makes the service index the catalog. */
 export function useCategories(isWanted: boolean) {
-  const relata = useRelata();
-  const { id } = useProject();
-  const { data, isPending } = useQuery({
-    queryKey: ['categories', id],
-    queryFn: ({ signal }) => readCategories(relata, id, signal),
-    enabled: isWanted,
-    staleTime: 60_000,
-    refetchInterval: ({ state }) => (state.data?.isComplete === false ? AGAIN_MS : false),
-    ...UNTIL_INDEXED,
-  });
+  const { data, isPending } = useOfProject(
+    ['categories'],
+    ({ relata, projectId, signal }) => readCategories(relata, projectId, signal),
+    {
+      enabled: isWanted,
+      staleTime: 60_000,
+      refetchInterval: ({ state }) => (state.data?.isComplete === false ? AGAIN_MS : false),
+      ...UNTIL_INDEXED,
+    },
+  );
   return { categories: data?.categories ?? NONE, isPending, isComplete: data?.isComplete ?? false };
 }
 
@@ -48,14 +48,12 @@ async function readCategories(relata: Relata, projectId: number, signal: AbortSi
 
 /** @returns how many products the project has, once the catalog is indexed */
 export function useTotal(): number | undefined {
-  const { id } = useProject();
-  const relata = useRelata();
-  return useQuery({
-    queryKey: ['products', id, 'total'],
-    queryFn: async ({ signal }) => (await relata.products.findManaged(id, { limit: 1 }, { signal })).total,
-    staleTime: 30_000,
-    ...UNTIL_INDEXED,
-  }).data;
+  return useOfProject(
+    ['products', 'total'],
+    async ({ relata, projectId, signal }) =>
+      (await relata.products.findManaged(projectId, { limit: 1 }, { signal })).total,
+    { staleTime: 30_000, ...UNTIL_INDEXED },
+  ).data;
 }
 
 /** Somebody who chooses waits for each list. */

@@ -1,28 +1,22 @@
 import type { Attribute, Relata, SentOntology } from '@relata/client';
-import { useQuery } from '@tanstack/react-query';
-import { useProject } from './project.ts';
-import { useRelata } from './session.tsx';
+import { useOfProject } from './project.ts';
 
 /** The attributes of the project's ontology, to choose from. */
 export function useAttributes(): readonly Attribute[] {
-  const project = useProject();
-  const relata = useRelata();
-  const ontology = useQuery({
-    queryKey: ['ontology', project.id],
-    queryFn: ({ signal }) => relata.ontology.get(project.id, { signal }),
-  });
-  return ontology.data?.value.attributes ?? [];
+  return useOntology().data?.value.attributes ?? [];
 }
 
+/** The whole of it, with the ETag that it came with. */
+export const useOntology = () =>
+  useOfProject(['ontology'], ({ relata, projectId, signal }) => relata.ontology.get(projectId, { signal }));
+
 /** The relations of the project, as they are defined. */
-export function useRelations() {
-  const { id } = useProject();
-  const relata = useRelata();
-  return useQuery({
-    queryKey: ['relations', id],
-    queryFn: ({ signal }) => relata.relations.list(id, { signal }),
-  });
-}
+export const useRelations = (isWanted = true) =>
+  useOfProject(
+    ['relations'],
+    ({ relata, projectId, signal }) => relata.relations.list(projectId, { signal }),
+    { enabled: isWanted },
+  );
 
 /**
  * Called right after a change of the ontology.
@@ -35,13 +29,11 @@ export async function undoOntology(relata: Relata, projectId: number, former: Se
 
 /** The names of the tables of the project, once somebody is about to choose one: each comes with all of its pairs. */
 export function useTableNames(isNeeded: boolean): readonly string[] {
-  const { id } = useProject();
-  const relata = useRelata();
-  const { data } = useQuery({
-    queryKey: ['relations', id, 'tables'],
-    queryFn: async ({ signal }) =>
-      (await relata.relations.tables.list(id, { signal })).items.map(({ name }) => name),
-    enabled: isNeeded,
-  });
-  return data ?? [];
+  const { data = [] } = useOfProject(
+    ['relations', 'tables'],
+    async ({ relata, projectId, signal }) =>
+      (await relata.relations.tables.list(projectId, { signal })).items.map(({ name }) => name),
+    { enabled: isNeeded },
+  );
+  return data;
 }

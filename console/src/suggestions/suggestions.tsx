@@ -7,7 +7,6 @@ import type {
   RelationSuggestion,
   Suggestion,
 } from '@relata/client';
-import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
@@ -30,7 +29,7 @@ import {
 } from '../rules/format.ts';
 import { undoOntology } from '../state/definitions.ts';
 import { draftedRelation } from '../state/handover.ts';
-import { useProject } from '../state/project.ts';
+import { useOfProject, useProject } from '../state/project.ts';
 import { projectLink, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 
@@ -40,15 +39,13 @@ const FRESH_MS = 60_000;
 
 /** What the data alone shows. Nothing of it is applied before somebody has looked at it. */
 export function Suggestions() {
-  const project = useProject();
-  const relata = useRelata();
   const [{ dismissed }, filterBy] = useFilters(FILTERS);
   const isDismissed = dismissed !== '';
-  const found = useQuery({
-    queryKey: ['suggestions', project.id, isDismissed],
-    queryFn: ({ signal }) => relata.suggestions.list(project.id, { dismissed: isDismissed, signal }),
-    staleTime: FRESH_MS,
-  });
+  const found = useOfProject(
+    ['suggestions', isDismissed],
+    ({ relata, projectId, signal }) => relata.suggestions.list(projectId, { dismissed: isDismissed, signal }),
+    { staleTime: FRESH_MS },
+  );
   return (
     <Page
       title={t('Suggestions')}
@@ -252,11 +249,9 @@ function EffectDialog({ title, draft, onClose }: EffectShape) {
   const project = useProject();
   const refresh = useRefresh('suggestions', 'ontology', 'coverage');
   const tell = useTell();
-  const effect = useQuery({
-    queryKey: ['attribute-effect', project.id, JSON.stringify(draft)],
-    queryFn: ({ signal }) =>
-      relata.ontology.preview(project.id, draft.attribute, { deleted: draft.deleted ?? [], signal }),
-  });
+  const effect = useOfProject(['attribute-effect', JSON.stringify(draft)], ({ projectId, signal }) =>
+    relata.ontology.preview(projectId, draft.attribute, { deleted: draft.deleted ?? [], signal }),
+  );
   const store = async () => {
     const { value, etag } = await relata.ontology.get(project.id);
     await relata.ontology.put(project.id, withDraft(value, draft), etag ? { ifMatch: etag } : {});

@@ -1,5 +1,5 @@
 import type { Commit, CommitChange, RestoreEffect } from '@relata/client';
-import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
@@ -18,7 +18,7 @@ import {
 import { Ago } from '../parts/show.tsx';
 import { placeMarks } from '../rules/axis.ts';
 import { formatAgo, formatMoment } from '../rules/format.ts';
-import { useProject } from '../state/project.ts';
+import { useOfProject, usePages, useProject } from '../state/project.ts';
 import { goFromHere, projectLink, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
@@ -27,13 +27,11 @@ const REFETCH_MS = 10_000;
 
 /** The commits and deletes that can be undone, the last one first. */
 export function useCommits() {
-  const relata = useRelata();
-  const project = useProject();
-  return useQuery({
-    queryKey: ['commits', project.id],
-    queryFn: ({ signal }) => relata.commits.list(project.id, { signal }),
-    refetchInterval: REFETCH_MS,
-  });
+  return useOfProject(
+    ['commits'],
+    ({ relata, projectId, signal }) => relata.commits.list(projectId, { signal }),
+    { refetchInterval: REFETCH_MS },
+  );
 }
 
 /** Kept commits on an axis of time; pointed at, one shows what it changed, and chosen, all of it. */
@@ -240,19 +238,15 @@ function useCommitChanges(
   commitId: number,
   { kind = '', limit, enabled = true }: { kind?: Kind | ''; limit: number; enabled?: boolean },
 ) {
-  const relata = useRelata();
-  const project = useProject();
-  return useInfiniteQuery({
-    queryKey: ['commits', project.id, 'changes', commitId, kind, limit],
-    queryFn: ({ pageParam, signal }) =>
+  return usePages(
+    ['commits', 'changes', commitId, kind, limit],
+    ({ relata, projectId, signal, cursor }) =>
       relata.commits.changes(
-        { projectId: project.id, commitId },
-        { limit, signal, ...(kind && { kind }), ...(pageParam !== undefined && { cursor: pageParam }) },
+        { projectId, commitId },
+        { limit, signal, ...(kind && { kind }), ...(cursor !== undefined && { cursor }) },
       ),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.nextCursor ?? undefined,
-    enabled,
-  });
+    { enabled },
+  );
 }
 
 function Change({ change }: { change: CommitChange }) {
@@ -290,15 +284,13 @@ export function TakeBack({ title, commitId, isOpen, onClose }: Shape) {
   const relata = useRelata();
   const project = useProject();
   const queries = useQueryClient();
-  const preview = useQuery({
-    queryKey: ['commits', project.id, 'preview', commitId],
-    queryFn: ({ signal }) =>
-      relata.commits.previewRestore({ projectId: project.id, commitId: commitId ?? 0 }, { signal }),
-    enabled: isOpen && commitId !== undefined,
+  const preview = useOfProject(
+    ['commits', 'preview', commitId],
+    ({ projectId, signal }) =>
+      relata.commits.previewRestore({ projectId, commitId: commitId ?? 0 }, { signal }),
     // Every look at it is a new one: an update may have come.
-    gcTime: 0,
-    staleTime: 0,
-  });
+    { enabled: isOpen && commitId !== undefined, gcTime: 0, staleTime: 0 },
+  );
   const restore = async () => {
     const last = preview.data?.last;
     const go = goFromHere();

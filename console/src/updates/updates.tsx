@@ -1,5 +1,5 @@
 import type { FullUpdatePreview, Task } from '@relata/client';
-import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button, CopyButton } from '../parts/button.tsx';
@@ -9,7 +9,7 @@ import { Answer, Card, Empty, ErrorNote, Page } from '../parts/page.tsx';
 import { Ago, Figure, Meter, TaskStatus } from '../parts/show.tsx';
 import { Older, Table } from '../parts/table.tsx';
 import { formatCount, formatDuration, formatTenths, nameTask } from '../rules/format.ts';
-import { useProject } from '../state/project.ts';
+import { useOfProject, usePages, useProject } from '../state/project.ts';
 import { goFromHere, projectLink, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { TakeBack, Timeline, useCommits } from './timeline.tsx';
@@ -33,10 +33,9 @@ type Status = Task['taskStatus'];
 
 /** Everything that changed the catalog or is about to. */
 export function Updates() {
-  const project = useProject();
   const { canChange } = useRights();
   const [{ status }, change] = useFilters(FILTERS);
-  const tasks = useTasks(project.id, status as Status | '');
+  const tasks = useTasks(status as Status | '');
   return (
     <Page
       title={t('Updates')}
@@ -79,18 +78,15 @@ function NoTask({ isFiltered }: { isFiltered: boolean }) {
   );
 }
 
-export function useTasks(projectId: number, status: Status | '' = '', limit = 50) {
-  const relata = useRelata();
-  return useInfiniteQuery({
-    queryKey: ['tasks', projectId, status, limit],
-    queryFn: ({ pageParam, signal }) =>
-      relata.tasks.list({ projectId, limit, cursor: pageParam, status: status || undefined, signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.nextCursor ?? undefined,
-    refetchInterval: ({ state }) =>
-      state.data?.pages[0]?.tasks.some((task) => task.finishTime === null) ? BUSY_MS : IDLE_MS,
-  });
-}
+export const useTasks = (status: Status | '' = '', limit = 50) =>
+  usePages(
+    ['tasks', status, limit],
+    ({ relata, ...asking }) => relata.tasks.list({ ...asking, limit, status: status || undefined }),
+    {
+      refetchInterval: ({ state }) =>
+        state.data?.pages[0]?.tasks.some((task) => task.finishTime === null) ? BUSY_MS : IDLE_MS,
+    },
+  );
 
 export function TaskTable({ tasks }: { tasks: readonly Task[] }) {
   return (
@@ -197,12 +193,10 @@ export function OpenFullUpdate() {
 }
 
 function useOpenFullUpdate() {
-  const relata = useRelata();
-  const { id: projectId } = useProject();
-  return useQuery({
-    queryKey: ['full-update', projectId],
+  return useOfProject(
+    ['full-update'],
     // To compare takes a while, and where none is open it would be refused.
-    queryFn: async ({ signal }): Promise<Shown | null> => {
+    async ({ relata, projectId, signal }): Promise<Shown | null> => {
       // Counted before it is compared: a batch in between makes the commit refused, not other than shown.
       const open = await relata.products.findFullUpdate(projectId, { signal });
       if (open === undefined) return null;
@@ -211,8 +205,8 @@ function useOpenFullUpdate() {
       const preview = await relata.products.preview({ ...session, signal });
       return { session, accepted: { batches, products }, isInDoubt: lastBatch === 'in doubt', preview };
     },
-    refetchInterval: LOOK_MS,
-  });
+    { refetchInterval: LOOK_MS },
+  );
 }
 
 function OpenCard({ shown, onCommit }: { shown: Shown; onCommit(): void }) {
@@ -254,16 +248,13 @@ function ToBeDeleted({
   count: number;
   first: readonly string[];
 }) {
-  const relata = useRelata();
   const [isOpen, setOpen] = useState(false);
-  const all = useInfiniteQuery({
-    queryKey: ['to-be-deleted', session, count],
-    queryFn: ({ pageParam, signal }) =>
-      relata.products.previewDeleted({ ...session, limit: 1000, cursor: pageParam, signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.nextCursor ?? undefined,
-    enabled: isOpen,
-  });
+  const all = usePages(
+    ['to-be-deleted', session, count],
+    ({ relata, cursor, signal }) =>
+      relata.products.previewDeleted({ ...session, limit: 1000, cursor, signal }),
+    { enabled: isOpen },
+  );
   const identifiers = all.data?.pages.flatMap(({ products }) => products.map(({ identifier }) => identifier));
   const hasMore = identifiers === undefined ? count > first.length : all.hasNextPage;
   return (

@@ -1,5 +1,5 @@
 import type { Relata } from '@relata/client';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { t } from '../../languages/text.ts';
 import { Button } from '../../parts/button.tsx';
@@ -9,7 +9,7 @@ import { Answer } from '../../parts/page.tsx';
 import { ProductLinks } from '../../parts/product-chip.tsx';
 import { useTell } from '../../parts/toasts.tsx';
 import { deleteProducts, makeIdempotencyKey } from '../../state/delete-products.ts';
-import { useProject } from '../../state/project.ts';
+import { useOfProject, useProject } from '../../state/project.ts';
 import { goFromHere, projectLink } from '../../state/route.ts';
 import { useRelata } from '../../state/session.tsx';
 import type { ProductFilters } from '../finding/product-filters.ts';
@@ -86,18 +86,14 @@ function BulkDialog({ bulk, filters, onClose }: Shape) {
 
 /** One more than may be: then there are too many. */
 function useIdentifiers({ isAll }: Bulk, filters: ProductFilters) {
-  const relata = useRelata();
-  const { id: projectId } = useProject();
   const chosen = useChosen();
-  return useQuery({
-    queryKey: ['to-be-done', projectId, isAll, filters],
-    queryFn: ({ signal }) =>
-      isAll ? collect({ relata, projectId, filters, signal }) : Promise.resolve([...chosen]),
+  return useOfProject(
+    ['to-be-done', isAll, filters],
+    (asking): Promise<readonly string[]> =>
+      isAll ? collect({ ...asking, filters }) : Promise.resolve([...chosen]),
     // What is confirmed is what was found just now.
-    gcTime: 0,
-    staleTime: Number.POSITIVE_INFINITY,
-    refetchOnWindowFocus: false,
-  });
+    { gcTime: 0, staleTime: Number.POSITIVE_INFINITY, refetchOnWindowFocus: false },
+  );
 }
 
 async function collect(wanted: Wanted): Promise<readonly string[]> {
@@ -192,14 +188,12 @@ function BulkEffect({ act, identifiers }: Pick<Bulk, 'act'> & { identifiers: rea
 }
 
 function Losses({ identifiers }: { identifiers: readonly string[] }) {
-  const relata = useRelata();
-  const { id } = useProject();
   const asked = identifiers.slice(0, MOST_ASKED);
-  const losses = useQuery({
-    queryKey: ['losses', id, asked],
-    queryFn: ({ signal }) => countLosses(relata, id, { asked, signal }),
-    gcTime: 0,
-  });
+  const losses = useOfProject(
+    ['losses', asked],
+    ({ relata, projectId, signal }) => countLosses(relata, projectId, { asked, signal }),
+    { gcTime: 0 },
+  );
   return (
     <Answer of={losses}>
       {(list) => (

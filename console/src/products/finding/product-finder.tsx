@@ -1,14 +1,12 @@
 import { Autocomplete } from '@base-ui/react/autocomplete';
-import { useQuery } from '@tanstack/react-query';
 import { useId, useState } from 'react';
 import { t } from '../../languages/text.ts';
 import { FieldFrame } from '../../parts/forms/field.tsx';
 import { Suggestions } from '../../parts/forms/suggest-field.tsx';
 import { findValues, readChosen, toggle, writeChosen } from '../../rules/chosen-facets.ts';
-import { useCategories } from '../../state/catalog.ts';
+import { useCategories, useFoundProducts } from '../../state/catalog.ts';
 import { useProject } from '../../state/project.ts';
 import { linkWith, projectLink } from '../../state/route.ts';
-import { useRelata } from '../../state/session.tsx';
 import { useSettled } from '../../state/settled.ts';
 import { type ProductFilters, withFilters } from './product-filters.ts';
 import { useFacets } from './product-search.ts';
@@ -66,19 +64,13 @@ export function ProductFinder({ filters, onChange }: { filters: ProductFilters; 
 }
 
 function useGuesses(filters: ProductFilters, isWanted: boolean): readonly Guess[] {
-  const relata = useRelata();
   const { id } = useProject();
   const q = useSettled(filters.q.trim(), REST_MS);
   const isAsked = isWanted && q !== '';
   const { categories } = useCategories(isAsked);
   const { data: facets } = useFacets(filters, isAsked);
-  const { data: products = [] } = useQuery({
-    queryKey: ['found-products', id, q],
-    queryFn: async ({ signal }) =>
-      (await relata.products.findManaged(id, { limit: MOST_PRODUCTS, q }, { signal })).items,
-    enabled: isAsked,
-    refetchOnWindowFocus: false,
-    staleTime: 60_000,
+  const { data: products = [] } = useFoundProducts(id, {
+    ...{ words: filters.q, limit: MOST_PRODUCTS, isWanted: isAsked },
   });
   if (!isAsked) return [];
   const has = (text: string) => text.toLowerCase().includes(q.toLowerCase());

@@ -1,5 +1,5 @@
 import type { ExtractedValue, ProductPage } from '@relata/client';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { rich } from '../../languages/rich.tsx';
 import { t } from '../../languages/text.ts';
@@ -19,7 +19,7 @@ import { writeSet } from '../../rules/fit.ts';
 import { formatMoment, formatType, nameTask, safeUrl } from '../../rules/format.ts';
 import { readingOf, sayValue } from '../../rules/measures.ts';
 import { deleteProducts, makeIdempotencyKey } from '../../state/delete-products.ts';
-import { useProject } from '../../state/project.ts';
+import { useOfProject, useProject } from '../../state/project.ts';
 import { goFromHere, linkWith, projectLink, useRoute } from '../../state/route.ts';
 import { useRelata, useRights } from '../../state/session.tsx';
 import { findMainImage } from '../grid/product-rows.ts';
@@ -191,12 +191,9 @@ function DeleteProduct({ identifier }: { identifier: string }) {
 
 /** The kept commits that changed a product, each with what it was before and after. */
 export function ProductCommits({ identifier }: { identifier: string }) {
-  const relata = useRelata();
-  const project = useProject();
-  const commits = useQuery({
-    queryKey: ['commits', project.id, 'product', identifier],
-    queryFn: ({ signal }) => relata.commits.ofProduct(project.id, identifier, { signal }),
-  });
+  const commits = useOfProject(['commits', 'product', identifier], ({ relata, projectId, signal }) =>
+    relata.commits.ofProduct(projectId, identifier, { signal }),
+  );
   const updates = projectLink('updates');
   return (
     <Card title={t('History')}>
