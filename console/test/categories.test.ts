@@ -42,7 +42,7 @@ test('a category of a relation is chosen from those of the project, or typed (§
   const [relation] = await relata.relations.list(id);
   const place = { projectId: id, relationId: relation?.id ?? 0 };
   const page = await enter(`#/projects/${id}/relations/${place.relationId}`);
-  await page.getByText('More: the rule as a form').click();
+  await page.getByText('More: both sides as a form').click();
   const [source, target] = [page.getByLabel('Category').first(), page.getByLabel('Category').last()];
   await source.fill('bits');
   await page.getByRole('option', { name: 'Tools > Bits', exact: true }).click();

@@ -181,7 +181,7 @@ test('what somebody types is kept', async (t) => {
     async () => {
       const { read, path } = await findRelation(console);
       const page = await console.enter(path);
-      await page.getByText('More: the rule as a form').click();
+      await page.getByText('More: both sides as a form').click();
       const card = page.locator('section', {
         has: page.getByRole('heading', { name: 'From these products' }),
       });

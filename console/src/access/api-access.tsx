@@ -8,24 +8,15 @@ import { FormDialog } from '../parts/dialog.tsx';
 import { NumberField, SelectField, TextField, useBinding } from '../parts/forms/field.tsx';
 import { ListPage } from '../parts/list-page.tsx';
 import { Menu } from '../parts/menu.tsx';
-import { Card } from '../parts/page.tsx';
+import { OnceShown, RotateDialog } from '../parts/once-shown.tsx';
 import { reaches, Scope, ScopeField, toScope } from '../parts/scope.tsx';
-import { Ago, Code } from '../parts/show.tsx';
+import { Ago } from '../parts/show.tsx';
 import { formatCount } from '../rules/format.ts';
 import { nameAccess } from '../rules/roles.ts';
 import { useProject } from '../state/project.ts';
 import { listSteps, spread, sum } from '../state/series.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { KeptRequests } from './kept-requests.tsx';
-
-/** As long as the old value may work beside the new one. Source: docs/interface.md §14.2 rule 14. */
-const listOverlaps = () =>
-  [
-    ['0', t('Ends at once')],
-    ['3600', t('Works for another hour')],
-    ['86400', t('Works for another day')],
-    ['604800', t('Works for another 7 days')],
-  ] as const;
 
 /** The keys that reach this project: its own, those of its group and of the account. */
 export function ApiAccess() {
@@ -117,10 +108,9 @@ function KeyMenu({ apiKey, onRotated }: { apiKey: ApiKey; onRotated(shown: Shown
   const relata = useRelata();
   const queries = useQueryClient();
   const [open, setOpen] = useState<'rotate' | 'delete'>();
-  const [overlap, setOverlap] = useState<string>('86400');
   const reread = () => queries.invalidateQueries({ queryKey: ['api-keys'] });
-  const rotate = async () => {
-    const { key, name } = await relata.apiKeys.rotate(apiKey.id, Number(overlap));
+  const rotate = async (overlap: number) => {
+    const { key, name } = await relata.apiKeys.rotate(apiKey.id, overlap);
     onRotated({ key, name });
     await reread();
   };
@@ -137,21 +127,15 @@ function KeyMenu({ apiKey, onRotated }: { apiKey: ApiKey; onRotated(shown: Shown
           { words: t('Delete …'), isDanger: true, onSelect: () => setOpen('delete') },
         ]}
       />
-      <FormDialog
+      <RotateDialog
         title={t('Rotate {name}', { name: apiKey.name })}
-        action={t('Rotate')}
+        label={t('The old value')}
         isOpen={open === 'rotate'}
         onClose={() => setOpen(undefined)}
-        onSubmit={rotate}
+        onRotate={rotate}
       >
         <p>{t('Creates a new value with the same reach, access and limit.')}</p>
-        <SelectField
-          label={t('The old value')}
-          choices={listOverlaps()}
-          value={overlap}
-          onChange={setOverlap}
-        />
-      </FormDialog>
+      </RotateDialog>
       <FormDialog
         title={t('Delete {name}', { name: apiKey.name })}
         action={t('Delete the key')}
@@ -235,19 +219,14 @@ export interface ShownKey {
 export function NewValue({ shown, onDone }: { shown: ShownKey | undefined; onDone(): void }) {
   if (shown === undefined) return null;
   return (
-    <Card
+    <OnceShown
       title={t('The value of “{name}”', { name: shown.name })}
-      actions={<Button onClick={onDone}>{t('I have saved it')}</Button>}
-    >
-      {shown.key === undefined ? (
-        <p>{t('The key was created, but its value was lost in transfer. Delete it and create another.')}</p>
-      ) : (
-        <>
-          <p className="soft">{t('It is shown only now. Store it where the program reads its secrets.')}</p>
-          <Code text={shown.key} label={t('Value of the key')} />
-        </>
-      )}
-    </Card>
+      about={t('It is shown only now. Store it where the program reads its secrets.')}
+      label={t('Value of the key')}
+      value={shown.key}
+      lost={t('The key was created, but its value was lost in transfer. Delete it and create another.')}
+      onDone={onDone}
+    />
   );
 }
 

@@ -21,9 +21,9 @@ import {
 import { FilterEditor } from '../parts/forms/filter-editor.tsx';
 import { OptionFields } from '../parts/forms/option-field.tsx';
 import { type Row, Rows } from '../parts/forms/rows.tsx';
-import { ScheduleFields, startSchedule } from '../parts/forms/schedule-fields.tsx';
+import { startSchedule, TriggerFields } from '../parts/forms/schedule-fields.tsx';
 import { Card } from '../parts/page.tsx';
-import { hintOf, labelOf, sayOf, startTyped, withOption } from '../rules/choices.ts';
+import { hintOf, labelOf, sayOf, startTyped } from '../rules/choices.ts';
 import { EVERY_PRODUCT } from '../rules/filters.ts';
 import { capital } from '../rules/format.ts';
 import { useAttributes, useRelations } from '../state/definitions.ts';
@@ -159,29 +159,16 @@ function startTrigger(type: Trigger['type']): Trigger {
 
 export function TriggerCard({ draft, onChange }: ChannelShape) {
   const { trigger = { type: 'manual' } } = draft;
-  const mistake = useMistake();
   return (
     <Card title={t('Trigger')}>
-      <div className="fields">
-        <SelectField
-          label={t('Builds start')}
-          choices={listTriggers()}
-          value={trigger.type}
-          onChange={(type) => onChange({ trigger: startTrigger(type) })}
-        />
-        {trigger.type === 'schedule' && (
-          <ScheduleFields trigger={trigger} onChange={(next) => onChange({ trigger: next })} />
-        )}
-        {trigger.type === 'change' && (
-          <NumberField
-            label={t('Seconds between two builds')}
-            hint={t('Changes in between go out together.')}
-            value={trigger.minSecondsBetween}
-            mistake={mistake('/trigger/minSecondsBetween')}
-            onChange={(seconds) => onChange({ trigger: withOption(trigger, 'minSecondsBetween', seconds) })}
-          />
-        )}
-      </div>
+      <TriggerFields<Trigger, Trigger['type']>
+        label={t('Builds start')}
+        choices={listTriggers()}
+        trigger={trigger}
+        start={startTrigger}
+        pause={[t('Seconds between two builds'), t('Changes in between go out together.')]}
+        onChange={(next) => onChange({ trigger: next })}
+      />
     </Card>
   );
 }

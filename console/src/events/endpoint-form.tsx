@@ -3,14 +3,13 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
-import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { Meanwhile, mergeOver, useDraft } from '../parts/forms/draft.tsx';
-import { SelectField, TextField } from '../parts/forms/field.tsx';
+import { TextField } from '../parts/forms/field.tsx';
 import { Menu } from '../parts/menu.tsx';
-import { Card } from '../parts/page.tsx';
+import { OnceShown, RotateDialog } from '../parts/once-shown.tsx';
 import { ScopeField, toScope } from '../parts/scope.tsx';
-import { Ago, Code } from '../parts/show.tsx';
+import { Ago } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import type { PartNames } from '../rules/changes.ts';
 import { useProject } from '../state/project.ts';
@@ -34,12 +33,13 @@ const listEvents = (): readonly (readonly [EventType, string])[] => [
 export function NewSecret({ secret, onDone }: { secret: string | undefined; onDone(): void }) {
   if (secret === undefined) return null;
   return (
-    <Card title={t('The signing secret')} actions={<Button onClick={onDone}>{t('I have saved it')}</Button>}>
-      <p className="soft">
-        {t('It is shown only now. The receiver checks with it that a request comes from here.')}
-      </p>
-      <Code text={secret} label={t('Signing secret')} />
-    </Card>
+    <OnceShown
+      title={t('The signing secret')}
+      about={t('It is shown only now. The receiver checks with it that a request comes from here.')}
+      label={t('Signing secret')}
+      value={secret}
+      onDone={onDone}
+    />
   );
 }
 
@@ -144,15 +144,6 @@ function EventChoices({
   );
 }
 
-/** As long as the former secret may sign too. Source: docs/interface.md §6.1 rule 5. */
-const listOverlaps = () =>
-  [
-    ['0', t('Ends at once')],
-    ['3600', t('Signs for another hour')],
-    ['86400', t('Signs for another day')],
-    ['604800', t('Signs for another 7 days')],
-  ] as const;
-
 /** Whether an endpoint gets its events, and why not. */
 export function EndpointState({ endpoint }: { endpoint: WebhookEndpoint }) {
   const { enabled, switchedOff, failingSince } = endpoint;
@@ -184,13 +175,12 @@ export function EndpointMenu({
   const queries = useQueryClient();
   const tell = useTell();
   const [open, setOpen] = useState<'change' | 'rotate' | 'delete'>();
-  const [overlap, setOverlap] = useState<string>('86400');
   const reread = () => queries.invalidateQueries({ queryKey: ['webhook-endpoints'] });
   const close = () => setOpen(undefined);
   const turn = () =>
     relata.webhookEndpoints.change(endpoint.id, { enabled: !endpoint.enabled }).then(reread, tell.bad);
-  const rotate = async () => {
-    onRotated((await relata.webhookEndpoints.rotateSecret(endpoint.id, Number(overlap))).secret);
+  const rotate = async (overlap: number) => {
+    onRotated((await relata.webhookEndpoints.rotateSecret(endpoint.id, overlap)).secret);
     await reread();
   };
   const remove = async () => {
@@ -211,20 +201,13 @@ export function EndpointMenu({
         ]}
       />
       <EndpointForm endpoint={endpoint} isOpen={open === 'change'} onClose={close} />
-      <FormDialog
+      <RotateDialog
         title={t('Rotate the secret')}
-        action={t('Rotate')}
+        label={t('The former secret')}
         isOpen={open === 'rotate'}
         onClose={close}
-        onSubmit={rotate}
-      >
-        <SelectField
-          label={t('The former secret')}
-          choices={listOverlaps()}
-          value={overlap}
-          onChange={setOverlap}
-        />
-      </FormDialog>
+        onRotate={rotate}
+      />
       <FormDialog
         title={t('Delete the endpoint')}
         action={t('Delete the endpoint')}

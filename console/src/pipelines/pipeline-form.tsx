@@ -1,10 +1,9 @@
 import type { PipelineDefinition, PipelineTrigger } from '@relata/client';
 import { t } from '../languages/text.ts';
 import { NumberField, SelectField, TextField, useBinding } from '../parts/forms/field.tsx';
-import { ScheduleFields, startSchedule } from '../parts/forms/schedule-fields.tsx';
+import { startSchedule, TriggerFields } from '../parts/forms/schedule-fields.tsx';
 import { TableField } from '../parts/forms/table-field.tsx';
 import { Card } from '../parts/page.tsx';
-import { withOption } from '../rules/choices.ts';
 import { useMistake } from '../state/mistakes.ts';
 import { listModes, makesProducts } from './pipeline-draft.ts';
 import { LinkedRelationField } from './pipeline-links.tsx';
@@ -58,33 +57,19 @@ function startTrigger(type: string): PipelineTrigger {
 
 export function TriggerCard({ draft, onChange }: PipelineShape) {
   const { trigger, source } = draft;
-  const mistake = useMistake();
-  const { type } = trigger;
   // Whatever else started a run of it would find no file.
   const isUpload = source.type === 'upload';
   return (
     <Card title={t('Trigger')}>
       {isUpload && <p className="soft">{t('Each uploaded file also starts a run.')}</p>}
-      <div className="fields">
-        <SelectField
-          label={t('Runs start')}
-          choices={listTriggers().filter(([one]) => !isUpload || one === 'manual' || one === type)}
-          value={type}
-          onChange={(next) => onChange({ trigger: startTrigger(next) })}
-        />
-        {trigger.type === 'schedule' && (
-          <ScheduleFields trigger={trigger} onChange={(next) => onChange({ trigger: next })} />
-        )}
-        {trigger.type === 'webhook' && (
-          <NumberField
-            label={t('Seconds between two calls')}
-            hint={t('Calls that come earlier are refused with 429.')}
-            value={trigger.minSecondsBetween}
-            mistake={mistake('/trigger/minSecondsBetween')}
-            onChange={(seconds) => onChange({ trigger: withOption(trigger, 'minSecondsBetween', seconds) })}
-          />
-        )}
-      </div>
+      <TriggerFields<PipelineTrigger, PipelineTrigger['type']>
+        label={t('Runs start')}
+        choices={listTriggers().filter(([type]) => !isUpload || type === 'manual' || type === trigger.type)}
+        trigger={trigger}
+        start={startTrigger}
+        pause={[t('Seconds between two calls'), t('Calls that come earlier are refused with 429.')]}
+        onChange={(next) => onChange({ trigger: next })}
+      />
     </Card>
   );
 }

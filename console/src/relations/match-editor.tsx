@@ -217,18 +217,8 @@ function sayCompared({ target: left, operator = 'equals', source: right }: Match
   const parts = { b: bold, target, source };
   if (operator === 'equals' && target === source && target !== '…')
     return rich('<b>{target}</b> is the same', parts);
-  switch (operator) {
-    case 'equals':
-      return rich('<b>{target}</b> is the requested product’s <b>{source}</b>', parts);
-    case 'notEquals':
-      return rich('<b>{target}</b> is not the requested product’s <b>{source}</b>', parts);
-    case 'less':
-      return rich('<b>{target}</b> is less than the requested product’s <b>{source}</b>', parts);
-    case 'lessOrEqual':
-      return rich('<b>{target}</b> is at most the requested product’s <b>{source}</b>', parts);
-    case 'greater':
-      return rich('<b>{target}</b> is more than the requested product’s <b>{source}</b>', parts);
-    case 'greaterOrEqual':
-      return rich('<b>{target}</b> is at least the requested product’s <b>{source}</b>', parts);
-  }
+  return rich(
+    '<b>{target}</b> is {operator, select, notEquals {not } less {less than } lessOrEqual {at most } greater {more than } greaterOrEqual {at least } other {}}the requested product’s <b>{source}</b>',
+    { ...parts, operator },
+  );
 }

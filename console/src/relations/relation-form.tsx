@@ -1,6 +1,7 @@
 import type { RelationDefinition } from '@relata/client';
 import { t } from '../languages/text.ts';
 import { AreaField, Fields, SelectField, SwitchField, TextField, useBinding } from '../parts/forms/field.tsx';
+import { FilterEditor } from '../parts/forms/filter-editor.tsx';
 import { Rows } from '../parts/forms/rows.tsx';
 import { Card } from '../parts/page.tsx';
 import { EVERY_PRODUCT } from '../rules/filters.ts';
@@ -172,5 +173,28 @@ function Names({ draft, onChange }: Shape) {
       </Rows>
       <Refused place="/names" />
     </Card>
+  );
+}
+
+/** The products of both sides condition by condition: groups of them are more than a sentence says. */
+export function SidesForm({ draft, onChange }: Shape) {
+  const attributes = useAttributes();
+  return (
+    <Fields>
+      <Card title={t('From these products')}>
+        <FilterEditor
+          filter={draft.source ?? EVERY_PRODUCT}
+          attributes={attributes}
+          onChange={(source) => onChange({ source })}
+        />
+      </Card>
+      <Card title={t('To these products')}>
+        <FilterEditor
+          filter={draft.target ?? EVERY_PRODUCT}
+          attributes={attributes}
+          onChange={(target) => onChange({ target })}
+        />
+      </Card>
+    </Fields>
   );
 }

@@ -16,10 +16,9 @@ import { draftedRelation } from '../state/handover.ts';
 import { useProject } from '../state/project.ts';
 import { linkWith, projectLink, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
-import { KindField, RelationDetails, RelationRule } from './relation-form.tsx';
+import { KindField, RelationDetails, RelationRule, SidesForm } from './relation-form.tsx';
 import { EMPTY, proposeName, RELATION } from './relation-kind.ts';
 import { RelationLinks } from './relation-links.tsx';
-import { RelationParts } from './relation-parts.tsx';
 import { RelationState } from './relation-state.tsx';
 import { RelationSurveyCard } from './relation-survey.tsx';
 
@@ -134,8 +133,8 @@ function Rule({
           open={isOpen}
           onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
         >
-          <summary>{t('More: the rule as a form, with groups of conditions')}</summary>
-          {isOpen && <RelationParts key={said} draft={draft} onChange={change} />}
+          <summary>{t('More: both sides as a form, with groups of conditions')}</summary>
+          {isOpen && <SidesForm key={said} draft={draft} onChange={change} />}
         </details>
       )}
     </div>

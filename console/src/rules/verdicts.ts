@@ -112,29 +112,12 @@ function describeMatch(match: ExplainedMatch, { source, target }: Pair): Lack {
 
 /** @returns `Rated would have to be at least 50 Nm` */
 export function sayNeed(what: string, operator: string, value: string): string {
-  const words = { what, value };
-  switch (operator) {
-    case 'equals':
-      return t('{what} would have to be {value}', words);
-    case 'notEquals':
-      return t('{what} would have to be other than {value}', words);
-    case 'less':
-      return t('{what} would have to be less than {value}', words);
-    case 'lessOrEqual':
-      return t('{what} would have to be at most {value}', words);
-    case 'greater':
-      return t('{what} would have to be more than {value}', words);
-    case 'greaterOrEqual':
-      return t('{what} would have to be at least {value}', words);
-    case 'in':
-      return t('{what} would have to be one of {value}', words);
-    case 'between':
-      return t('{what} would have to be between {value}', words);
-    case 'contains':
-      return t('{what} would have to contain {value}', words);
-    default:
-      return t('{what} would need a value', words);
-  }
+  if (operator === 'exists') return t('{what} would need a value', { what });
+  if (operator === 'contains') return t('{what} would have to contain {value}', { what, value });
+  return t(
+    '{what} would have to be {operator, select, notEquals {other than } less {less than } lessOrEqual {at most } greater {more than } greaterOrEqual {at least } in {one of } between {between } other {}}{value}',
+    { what, operator, value },
+  );
 }
 
 /** @returns what a product would have to be to meet a condition */
