@@ -3,7 +3,6 @@ import type {
   AttributeCoverage,
   AttributeEffect as EffectAnswer,
   Ontology,
-  Coverage as OntologyCoverage,
   SentAttribute,
   SentOntology,
   Tagged,
@@ -365,24 +364,6 @@ function Examples({
       </Joined>
     </p>
   );
-}
-
-export interface Coverage {
-  readonly answer: OntologyCoverage;
-  readonly byName: ReadonlyMap<string, AttributeCoverage>;
-}
-
-/** Of all products, or of those of a category. Counting takes some seconds in a large catalog. */
-export function useCoverage(category: readonly string[] = []) {
-  const { data, isLoading, error } = useOfProject(
-    ['coverage', category],
-    async ({ relata, projectId, signal }): Promise<Coverage> => {
-      const answer = await relata.ontology.coverage(projectId, { category, signal });
-      return { answer, byName: new Map(answer.attributes.map((one) => [one.name, one])) };
-    },
-    { staleTime: 60_000 },
-  );
-  return { coverage: data, isCounting: isLoading, error };
 }
 
 export const countProblems = ({ problems }: AttributeCoverage): number =>

@@ -21,19 +21,13 @@ import { useTell } from '../parts/toasts.tsx';
 import { type CoveredAttribute, listWorstFirst } from '../rules/category-coverage.ts';
 import { readPath } from '../rules/category-path.ts';
 import { formatAll, formatCount, formatPercent, formatType } from '../rules/format.ts';
-import { undoOntology, useOntology } from '../state/definitions.ts';
+import { type Coverage, undoOntology, useCoverage, useOntology } from '../state/definitions.ts';
 import { renameInBrowser } from '../state/kept-views.ts';
 import { useProject } from '../state/project.ts';
 import { linkWith, projectLink, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
-import {
-  AttributeDialog,
-  type ChangeOntology,
-  type Coverage,
-  countProblems,
-  useCoverage,
-} from './attribute-dialog.tsx';
+import { AttributeDialog, type ChangeOntology, countProblems } from './attribute-dialog.tsx';
 import { UnknownVerdicts } from './unknown-verdicts.tsx';
 
 /** So many rows a person reads; more are found by the filter. */

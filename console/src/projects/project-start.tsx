@@ -10,7 +10,7 @@ import { RelatedCard } from '../products/page/related-card.tsx';
 import { Walk } from '../products/page/related-graph.tsx';
 import { formatCount, nameTask } from '../rules/format.ts';
 import { UNTIL_INDEXED, useTotal } from '../state/catalog.ts';
-import { useAttributes, useRelations } from '../state/definitions.ts';
+import { useAttributes, useCoverage, useRelations, useSuggestions } from '../state/definitions.ts';
 import { useOfProject, useProject } from '../state/project.ts';
 import { linkTo, linkWith, projectLink, useFilters } from '../state/route.ts';
 import { useIsLate } from '../state/settled.ts';
@@ -126,11 +126,18 @@ function Example({ relation, onAsk }: { relation: Relation; onAsk(identifier: st
   );
 }
 
+/** Whoever only passes through asks for nothing. */
+const READ_MS = 1_500;
+
 /** How much there is of everything; each leads to it. */
 function Figures() {
   const { data: relations = [] } = useRelations();
   const attributes = useAttributes();
   const total = useTotal();
+  // What takes seconds to count in a large catalog is there by the time somebody goes on to it.
+  const isRead = useIsLate(READ_MS);
+  useCoverage([], isRead);
+  useSuggestions(false, isRead);
   const answering = relations.filter(({ state, enabled }) => state === 'ready' && enabled !== false).length;
   return (
     <dl className="figures">

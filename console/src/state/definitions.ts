@@ -1,4 +1,10 @@
-import type { Attribute, Relata, SentOntology } from '@relata/client';
+import type {
+  Attribute,
+  AttributeCoverage,
+  Coverage as CoverageAnswer,
+  Relata,
+  SentOntology,
+} from '@relata/client';
 import { useOfProject } from './project.ts';
 
 /** The attributes of the project's ontology, to choose from. */
@@ -37,3 +43,31 @@ export function useTableNames(isNeeded: boolean): readonly string[] {
   );
   return data;
 }
+/** What takes seconds to count in a large catalog holds for a while. */
+const COUNTED_MS = 60_000;
+
+export interface Coverage {
+  readonly answer: CoverageAnswer;
+  readonly byName: ReadonlyMap<string, AttributeCoverage>;
+}
+
+/** Of all products, or of those of a category. Counting takes some seconds in a large catalog. */
+export function useCoverage(category: readonly string[] = [], isWanted = true) {
+  const { data, isLoading, error } = useOfProject(
+    ['coverage', category],
+    async ({ relata, projectId, signal }): Promise<Coverage> => {
+      const answer = await relata.ontology.coverage(projectId, { category, signal });
+      return { answer, byName: new Map(answer.attributes.map((one) => [one.name, one])) };
+    },
+    { enabled: isWanted, staleTime: COUNTED_MS },
+  );
+  return { coverage: data, isCounting: isLoading, error };
+}
+
+/** What the data alone shows; the service keeps it until the catalog changes. */
+export const useSuggestions = (isDismissed: boolean, isWanted = true) =>
+  useOfProject(
+    ['suggestions', isDismissed],
+    ({ relata, projectId, signal }) => relata.suggestions.list(projectId, { dismissed: isDismissed, signal }),
+    { enabled: isWanted, staleTime: COUNTED_MS },
+  );

@@ -27,25 +27,19 @@ import {
   formatType,
   formatTypeIn,
 } from '../rules/format.ts';
-import { undoOntology } from '../state/definitions.ts';
+import { undoOntology, useSuggestions } from '../state/definitions.ts';
 import { draftedRelation } from '../state/handover.ts';
 import { useOfProject, useProject } from '../state/project.ts';
 import { projectLink, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 
 const FILTERS = ['dismissed'] as const;
-/** They hold until the catalog changes. */
-const FRESH_MS = 60_000;
 
 /** What the data alone shows. Nothing of it is applied before somebody has looked at it. */
 export function Suggestions() {
   const [{ dismissed }, filterBy] = useFilters(FILTERS);
   const isDismissed = dismissed !== '';
-  const found = useOfProject(
-    ['suggestions', isDismissed],
-    ({ relata, projectId, signal }) => relata.suggestions.list(projectId, { dismissed: isDismissed, signal }),
-    { staleTime: FRESH_MS },
-  );
+  const found = useSuggestions(isDismissed);
   return (
     <Page
       title={t('Suggestions')}

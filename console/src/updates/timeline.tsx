@@ -156,8 +156,7 @@ function Glance({ commit, isSettled }: { commit: Commit; isSettled: boolean }) {
       <ul>
         {items.map((change) => (
           <li key={change.productId}>
-            <ChangeKind kind={change.kind} /> <span className="mono">{change.identifier}</span>{' '}
-            {nameOf(change)}
+            <ChangeKind kind={change.kind} /> <Named change={change} />
           </li>
         ))}
       </ul>
@@ -255,7 +254,7 @@ function Change({ change }: { change: CommitChange }) {
   return (
     <details className="change" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
-        <ChangeKind kind={kind} /> <span className="mono">{identifier}</span> {nameOf(change)}
+        <ChangeKind kind={kind} /> <Named change={change} />
       </summary>
       {isOpen && (
         <div className="stack">
@@ -267,9 +266,15 @@ function Change({ change }: { change: CommitChange }) {
   );
 }
 
-/** @returns the name of the product, as it is after the commit */
-const nameOf = ({ before, after }: Pick<CommitChange, 'before' | 'after'>): string =>
-  ((after ?? before) as { name?: string } | null)?.name ?? '';
+/** The product by its name, as it is after the change. */
+function Named({ change: { identifier, before, after } }: { change: CommitChange }) {
+  const { name } = (after ?? before ?? {}) as { name?: string };
+  return (
+    <>
+      {name} <span className="mono soft small">{identifier}</span>
+    </>
+  );
+}
 
 interface Shape {
   title: string;

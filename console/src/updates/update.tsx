@@ -4,6 +4,7 @@ import { Fragment, useEffect, useState } from 'react';
 import { presentLanguage, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Answer, Card, ErrorNote, Page } from '../parts/page.tsx';
+import { ProductLink } from '../parts/product-chip.tsx';
 import { saveTable } from '../parts/save-file.ts';
 import { Ago, Meter, Pairs, TaskStatus } from '../parts/show.tsx';
 import { Table } from '../parts/table.tsx';
@@ -213,12 +214,7 @@ function ReportTable({ lines }: { lines: readonly ReportLine[] }) {
       rows={lines}
       keyOf={(_, number) => number}
       columns={[
-        [
-          t('Product'),
-          (line) =>
-            line.identifier && <a href={projectLink('products', line.identifier)}>{line.identifier}</a>,
-          'mono',
-        ],
+        [t('Product'), (line) => line.identifier && <ProductLink identifier={line.identifier} />],
         hasPlaces && [t('Row'), (line) => line.row, 'number'],
         hasPlaces && [t('Column'), (line) => line.column, 'mono'],
         [
