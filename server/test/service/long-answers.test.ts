@@ -248,6 +248,10 @@ test('a search of large products reads so many bytes for its facets, and finds a
     const body = await search(`q=q&limit=12${cursor}`);
     assert.equal(body.total, 30, JSON.stringify(body).slice(0, 500));
     assert.ok(body.facetsOf >= 2 && body.facetsOf <= 8, `facets of ${body.facetsOf} hits`);
+    for (const { count, values } of body.facets) {
+      assert.equal(count, body.facetsOf);
+      assert.deepEqual(values, [], 'texts of 400 characters and more are counted, not listed');
+    }
     found.push(...body.items.map(({ identifier }: { identifier: string }) => identifier));
     if (body.nextCursor === null) break;
     assert.equal(body.items.length, 12);

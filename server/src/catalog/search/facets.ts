@@ -22,6 +22,8 @@ const ATTRIBUTES = 20;
 const VALUES = 10;
 /** Distinct values of one attribute that are told apart. */
 const DISTINCT = 1_000;
+/** Of a value that is listed: a longer one is a text to read, not one to choose by. */
+const VALUE_CHARACTERS = 255;
 
 interface Tally {
   readonly attribute: Attribute;
@@ -55,8 +57,7 @@ export class FacetTally {
       const tally = this.tallyOf(attribute);
       if (!seen.has(attribute.id)) tally.count += 1;
       seen.add(attribute.id);
-      const known = tally.values.get(value);
-      if (known !== undefined || tally.values.size < DISTINCT) tally.values.set(value, (known ?? 0) + 1);
+      countValue(tally.values, value);
       if (attribute.type === 'NUMERIC_ATTRIBUTE') noteNumber(tally, value);
     }
   }
@@ -76,6 +77,12 @@ export class FacetTally {
     );
     return frequent.slice(0, ATTRIBUTES).map(describe);
   }
+}
+
+function countValue(values: Map<string, number>, value: string): void {
+  if (value.length > VALUE_CHARACTERS) return;
+  const known = values.get(value);
+  if (known !== undefined || values.size < DISTINCT) values.set(value, (known ?? 0) + 1);
 }
 
 function noteNumber(tally: Tally, value: string): void {
