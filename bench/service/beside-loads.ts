@@ -18,7 +18,7 @@ import { type BenchService, PROGRAM, type Settings } from '../support/service.ts
 import { createClient, runFullUpdate, type ServiceClient } from '../support/service-client.ts';
 import { round, spreadOf } from '../support/statistics.ts';
 import { describeBatch, FIRST_VERSION, identifierOf } from '../support/synthetic-products.ts';
-import { Attack, HOSTILE_LOADS, type HostileLoad } from './hostile-loads.ts';
+import { Attack, HOSTILE_LOADS, type HostileLoad, isPartial } from './hostile-loads.ts';
 
 const TARGETS = { p99Ms: 50, memoryMib: 1_200 };
 /** Of the other account: requests a second, whether answers come or not. */
@@ -120,8 +120,8 @@ async function prepareVictim(
     kind === 'lookup'
       ? listPaths({ path: lookupPath(projectId), identifiers, perRequest: 1, requests: PRODUCTS })
       : SEARCHES.map((words) => `/search/products?projectId=${projectId}&q=${encodeURIComponent(words)}`);
-  // The first search makes the index, and is refused until it is made.
-  for (const path of paths) while ((await client.call('GET', path)).status === 503) await pause(100);
+  // The first search makes the index.
+  for (const path of paths) while (isPartial(await client.call('GET', path))) await pause(100);
   client.close();
   return { address: service.address, key, paths, seconds: LONGEST_S, ...LOADS };
 }

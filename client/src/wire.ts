@@ -3903,6 +3903,8 @@ export interface Operations {
       facets: Array<Facet>;
       /** how many of the first products the facets are of */
       facetsOf: number;
+      /** there is no index yet: a part of the catalog was looked through */
+      partial?: true;
       nextCursor: string | null;
     };
   };
@@ -3920,6 +3922,8 @@ export interface Operations {
       facets: Array<Facet>;
       /** how many of the first products the facets are of */
       facetsOf: number;
+      /** there is no index yet: a part of the catalog was looked through */
+      partial?: true;
       nextCursor: string | null;
     };
   };

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Static, Type } from 'typebox';
+import type { SearchAnswer } from '../catalog/search/search.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import {
   closed,
@@ -86,8 +87,11 @@ export const findProducts = defineTool({
     nextCursor: NextCursor,
   }),
   async answer({ catalog, project, signal }, { query: q, limit = PAGE, ...requested }) {
-    const find = (most: number) =>
-      catalog.search.find(project.id, { q, limit: most, ...requested, mayLack: 'most' }, signal);
+    const find = async (most: number) => {
+      const question = { q, limit: most, ...requested, waits: 'briefly' } as const;
+      const bytes = await catalog.search.find(project.id, question, signal);
+      return JSON.parse(Buffer.from(bytes).toString()) as SearchAnswer;
+    };
     const found = await find(limit);
     const facets = requested.cursor === undefined ? found.facets.slice(0, FACETS).map(describeFacet) : [];
     const products = found.items.map(describeFound);
@@ -98,9 +102,7 @@ export const findProducts = defineTool({
   },
 });
 
-type Found = Awaited<ReturnType<ToolContext['catalog']['search']['find']>>;
-
-type Named = Pick<Found['items'][number], 'identifier' | 'name' | 'category' | 'link'>;
+type Named = Pick<SearchAnswer['items'][number], 'identifier' | 'name' | 'category' | 'link'>;
 
 const describeFound = ({ identifier, name, category, link }: Named) => ({
   identifier,
@@ -109,7 +111,7 @@ const describeFound = ({ identifier, name, category, link }: Named) => ({
   link: link.length > LINK ? '' : link,
 });
 
-const describeFacet = ({ attribute, unitName, values, min, max }: Found['facets'][number]) => ({
+const describeFacet = ({ attribute, unitName, values, min, max }: SearchAnswer['facets'][number]) => ({
   attribute: shorten(attribute),
   ...(unitName !== undefined && { unit: unitName }),
   values: values.slice(0, FACET_VALUES).map(({ value }) => shortenValue(value)),

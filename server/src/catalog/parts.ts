@@ -15,6 +15,7 @@ export interface CatalogSettings {
   /** null: whatever their age. */
   readonly keptDays: number | null;
   readonly onInvalid: OnInvalid;
+  readonly priceAttribute: string;
 }
 
 /** Products that a task created, changed and deleted; after a restore none of them is said. */

@@ -120,8 +120,8 @@ export interface CatalogStateOperations
   readLargestId(): number;
   /** @returns undefined: nothing was searched yet */
   readSearchState(): SearchState | undefined;
-  /** @returns products that the index of search knows, with their whole uploads */
-  listHits(query: RequestedHits): HitPart;
+  /** @returns products that the index of search knows */
+  listHits(query: RequestedUploads): HitPart;
   countHits(counted: CountedTier): CountedHits;
   /** @returns hits without their uploads, in the order of their documents */
   listPlaces(query: RequestedHits): readonly HitGroup[];
@@ -133,8 +133,12 @@ export interface CatalogStateOperations
   findCategoryPath(id: number): readonly string[] | undefined;
   /** @returns those lexemes that a product has; in doubt, where many products had one and few have it, also that one */
   findLiving(sought: SoughtCategories): readonly string[];
-  /** @returns the products of these documents, in no order */
+  /** @returns the products of these documents, in no order, with their whole uploads */
   listDocuments(documents: readonly number[]): readonly PlacedRow[];
+  /** The same with the fronts of their uploads. */
+  listFronts(documents: readonly number[]): readonly PlacedRow[];
+  /** @returns the bytes of these documents, of which none is read */
+  weighDocuments(documents: readonly number[]): number;
   /** @returns undefined for a commit that is not in the undo log */
   listKeptChanges(page: KeptPage): readonly KeptChange[] | undefined;
   /** @returns the changes of one product by commit, the last one first */
@@ -288,6 +292,11 @@ export interface CountedTier {
 export interface RequestedHits extends CountedTier {
   readonly after: number;
   readonly limit: number;
+}
+
+export interface RequestedUploads extends RequestedHits {
+  /** Whether the whole uploads are read, or their fronts. */
+  readonly isWhole: boolean;
 }
 
 /** A product with the document that it was found by. */

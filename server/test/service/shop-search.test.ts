@@ -196,6 +196,20 @@ test('suggestions: products by groups under Produkte, categories and brands (§4
   assert.deepEqual(nothing.body.resultGroups.Produkte, []);
 });
 
+test('products are sorted by the attribute that the project says is the price (§4.14 rule 6)', async () => {
+  const named = (identifier: string, Price: string, Offer: string) =>
+    product(identifier, `Drill ${identifier}`, { Price, Offer });
+  const catalog = await fill([named('A', '10 EUR', '9 EUR'), named('B', '20 EUR', '5 EUR')]);
+  const found = { query: 'drill', sort: 'Price ascending' };
+  assert.deepEqual(groupsOf(await search(catalog, found)), [['A'], ['B']]);
+  const settings = { priceAttribute: 'Offer' };
+  const path = `/management/projects/${catalog.projectId}`;
+  assert.equal((await service().call('PATCH', path, { body: { settings } })).status, 200);
+  const sorted = await search(catalog, found);
+  assert.deepEqual(groupsOf(sorted), [['B'], ['A']]);
+  assert.equal(sorted.activeSortingOption.key, 'Offer');
+});
+
 test('Shopware 5: filters with the widest range, the key of an order, head of each item (§4.14)', async () => {
   const catalog = await fill();
   const filters = JSON.stringify([

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Static } from 'typebox';
 import { ProjectParams } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
-import { type Routes, sendRaw, serve, serveRaw } from '../../http/server/server.ts';
+import { type Routes, sendJson, sendRaw, serve, serveRaw } from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
 import type { CatalogStore } from '../port.ts';
@@ -20,7 +20,6 @@ import {
 
 const about = { config: { guard: 'management', access: 'manage' }, tags: ['Products'] } as const;
 const EXPORT_PAGE = 500;
-const JSON_TYPE = 'application/json; charset=utf-8';
 const NDJSON = 'application/x-ndjson';
 
 /** Source: docs/interface.md §14.3. */
@@ -51,7 +50,7 @@ export const productRoutes =
                 return catalog.search.list(project.id, listed, signal);
               });
         const page = `{"items":[${items.join()}],"nextCursor":${JSON.stringify(nextCursor)}}`;
-        return sendRaw(reply, JSON_TYPE, Buffer.from(page));
+        return sendJson(reply, Buffer.from(page));
       },
     });
     serveRaw(server, 'GET /management/projects/:id/products/:identifier', {
@@ -64,7 +63,7 @@ export const productRoutes =
           const page = await catalog.readProductPage({ projectId: project.id, identifier }, signal);
           if (page === undefined)
             throw new ServiceError('not_found', `no product ${JSON.stringify(identifier)}`);
-          if (Array.isArray(page)) return sendRaw(reply, JSON_TYPE, page);
+          if (Array.isArray(page)) return sendJson(reply, page);
           // A stored answer, which was made to this schema.
           return { ...page, product: page.product as Static<typeof products.LookupProduct> };
         }),

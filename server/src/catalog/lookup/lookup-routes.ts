@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { joinTwins, takeNoBody } from '../../http/bodies/bodies.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
-import { type RawAnswer, type Routes, sendRaw, serveRaw } from '../../http/server/server.ts';
+import { type RawAnswer, type Routes, sendJson, serveRaw } from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
 import type { AnswerOrder, Frame, JoinedAnswers } from '../port.ts';
@@ -17,7 +17,6 @@ import {
   refuseCommas,
 } from '../products/products.ts';
 
-const JSON_TYPE = 'application/json; charset=utf-8';
 const LIST: Frame = { head: Buffer.from('{"products":['), tail: Buffer.from(']}') };
 const ALONE: Frame = { head: Buffer.alloc(0), tail: Buffer.alloc(0) };
 /** 1,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. The refusal of up to 20,000 names their count. */
@@ -75,5 +74,5 @@ export const lookupRoutes =
 
 function sendAnswers(reply: FastifyReply, { bytes, release }: JoinedAnswers): RawAnswer {
   reply.raw.once('close', release);
-  return sendRaw(reply, JSON_TYPE, bytes);
+  return sendJson(reply, bytes);
 }

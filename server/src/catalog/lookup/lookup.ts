@@ -5,6 +5,12 @@
 export { createAnswerBuffers } from './answer-buffers.ts';
 export { CachedWriter } from './cached-writer.ts';
 export { coalesceReads } from './coalesced-reads.ts';
-export { LookupAnswers, type LookupParts, MADE_AT_ONCE_BYTES, type ServedAnswer } from './lookup-answers.ts';
+export {
+  LookupAnswers,
+  type LookupParts,
+  MADE_AT_ONCE_BYTES,
+  refuseLarge,
+  type ServedAnswer,
+} from './lookup-answers.ts';
 export { madeAnswerOperations } from './made-answers.ts';
 export { type AnswerForm, makeItem } from './product-item.ts';

@@ -1,29 +1,41 @@
 import { setTimeout } from 'node:timers/promises';
+import { Type } from 'typebox';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
-import type { ThreadPool } from '../../storage/threads/threads.ts';
 import type { ListedPage, ListForm } from '../browse/browse.ts';
+import type { CatalogParts } from '../parts.ts';
 import type { CatalogStore } from '../port.ts';
 import type { CategoryPage, CategoryQuestion } from './category-list.ts';
 import type { IndexOrder } from './search-index.ts';
 import type { SearchQuestion } from './search-plan.ts';
-import type { FoundUploads, IndexOutcome, SearchAnswer } from './search-run.ts';
-import type { ShopAnswer, ShopQuestion } from './shop-search.ts';
+import type { FoundUploads, IndexOutcome } from './search-run.ts';
+import type { ShopQuestion } from './shop-search.ts';
+
+/** Of an answer. */
+export const Partial = Type.Optional(
+  Type.Literal(true, { description: 'there is no index yet: a part of the catalog was looked through' }),
+);
 
 /** Search for products, as the serving thread sees it. */
 export interface ProductSearch {
-  /** @throws query_invalid, search_too_broad, search_too_long, search_not_ready while the index is made */
+  /**
+   * Where there is no index yet, of a part of the catalog.
+   * @returns JSON of a `SearchAnswer` @throws query_invalid, search_too_broad, search_too_long
+   */
   find(
     projectId: number,
-    question: SearchQuestion & { readonly mayLack?: 'most' },
+    question: SearchQuestion & { readonly waits?: 'briefly' },
     signal: AbortSignal,
-  ): Promise<SearchAnswer>;
-  /** A search of a shop, or its suggestions: without an index, of a part of the catalog. @throws query_invalid, search_too_long */
-  ask(projectId: number, question: Omit<ShopQuestion, 'locale'>, signal: AbortSignal): Promise<ShopAnswer>;
-  /** The same with the uploads of each group. @throws query_invalid */
+  ): Promise<Uint8Array>;
+  /**
+   * A search of a shop, or its suggestions: without an index, of a part of the catalog, too.
+   * @returns JSON of a `ShopAnswer` @throws query_invalid, search_too_long, answer_too_large
+   */
+  ask(projectId: number, question: AskedOfShop, signal: AbortSignal): Promise<Uint8Array>;
+  /** The same with the uploads of each group. @throws query_invalid, answer_too_large */
   findUploads(
     projectId: number,
-    question: Partial<ShopQuestion> & Pick<ShopQuestion, 'offset' | 'limit'>,
+    question: Partial<AskedOfShop> & Pick<ShopQuestion, 'offset' | 'limit'>,
     signal: AbortSignal,
   ): Promise<FoundUploads>;
   /**
@@ -41,22 +53,22 @@ export interface ProductSearch {
   follow(projectId: number): void;
 }
 
+interface Asking {
+  readonly signal: AbortSignal;
+  /** Whether an answer may lack nothing. */
+  readonly isWhole?: boolean;
+  readonly waitMs?: number;
+}
+
+type AskedOfShop = Omit<ShopQuestion, 'locale' | 'priceAttribute'>;
+
 /** How long a search waits for the index: 100,000 products on an idle machine. */
 const WAIT_MS = 10_000;
-/** Where a part of the catalog is looked through otherwise: 5,000 products on a machine that is not idle. */
+/** What somebody types for a shop or asks of an agent: 5,000 products on a machine that is not idle. */
 const SHORT_WAIT_MS = 1_000;
 const RETRY_SECONDS = 2;
-/** The index of a project without a search for so long is left alone until the next one. */
-const FOLLOWED_MS = 3_600_000;
-
-interface SearchParts {
-  readonly store: CatalogStore;
-  readonly searchers: ThreadPool;
-  readonly logger: Logger;
-  readonly searchWaitMs?: number | undefined;
-  /** Of a project. */
-  getLocale(projectId: number): Promise<string>;
-}
+/** The index of a project without a search for so long, a week, is left alone until the next one. */
+const FOLLOWED_MS = 7 * 24 * 3_600_000;
 
 export function createProductSearch({
   store,
@@ -64,85 +76,66 @@ export function createProductSearch({
   logger,
   searchWaitMs = WAIT_MS,
   getLocale,
-}: SearchParts): ProductSearch {
+  getSettings,
+}: Pick<
+  CatalogParts,
+  'store' | 'searchers' | 'logger' | 'searchWaitMs' | 'getLocale' | 'getSettings'
+>): ProductSearch {
   const index = createIndexWalks(store, logger);
   const searchedAt = new Map<number, number>();
   const lackingSince = new Map<number, number>();
+  const briefly = { waitMs: Math.min(searchWaitMs, SHORT_WAIT_MS) };
 
   /** Waits as long as the index can be expected soon; later searches do not wait for it again. */
-  async function awaitIndex(projectId: number): Promise<boolean> {
+  async function awaitIndex(projectId: number, waitMs: number): Promise<boolean> {
     const now = performance.now();
     const since = lackingSince.get(projectId) ?? now;
     lackingSince.set(projectId, since);
     const completed = index.complete(projectId);
-    const leftMs = since + searchWaitMs - now;
+    const leftMs = since + waitMs - now;
     return leftMs > 0 && Promise.race([completed, setTimeout(leftMs, false)]);
   }
 
-  type Run<Answer> = (lacking: IndexOrder['mayLack']) => Promise<IndexOutcome<Answer>>;
-  type Found<Answer> = Exclude<IndexOutcome<Answer>, { missing: string }>;
-
-  /** @throws search_not_ready where the index cannot be waited for */
-  async function askAgain<Answer>(projectId: number, run: Run<Answer>): Promise<Found<Answer>> {
-    const isThere = await awaitIndex(projectId);
-    const outcome = await run(isThere ? 'far' : 'any');
-    if (!('missing' in outcome)) return outcome;
-    if (!isThere) refuseMissing(outcome);
-    return askAgain(projectId, run);
-  }
-
-  async function askSoon<Answer>(projectId: number, run: Run<Answer>): Promise<Found<Answer>> {
-    await Promise.race([index.complete(projectId), setTimeout(Math.min(searchWaitMs, SHORT_WAIT_MS))]);
-    const outcome = await run('most');
-    return 'missing' in outcome ? askAgain(projectId, run) : outcome;
-  }
-
-  /** @throws search_not_ready */
+  /** @throws search_not_ready where the index cannot be waited for, of what needs one */
   async function ask<Answer>(
     operation: string,
     order: Omit<IndexOrder, 'mayLack'> & { readonly question: object },
-    { signal, allows }: { readonly signal: AbortSignal; readonly allows?: 'never' | 'most' | undefined },
+    { signal, isWhole = false, waitMs = searchWaitMs }: Asking,
   ): Promise<Answer> {
     const { projectId } = order;
     searchedAt.set(projectId, performance.now());
     const run = (lacking: IndexOrder['mayLack']) => {
-      const mayLack = allows === 'never' ? allows : lacking;
+      const mayLack = isWhole ? 'never' : lacking;
       const options = { key: projectId, unordered: true, signal };
       return searchers.run<IndexOutcome<Answer>>(operation, { ...order, mayLack }, options);
     };
-    const found = await run('far');
-    const again = allows === 'most' ? askSoon : askAgain;
-    const outcome = 'missing' in found ? await again(projectId, run) : found;
+    const outcome = await askUntil(() => awaitIndex(projectId, waitMs), run);
     if (outcome.isBehind) void index.complete(projectId);
+    if (outcome.isComplete) lackingSince.delete(projectId);
     return outcome.answer;
   }
 
   return {
-    async find(projectId, question, signal) {
-      const order = { projectId, question };
-      const answer = await ask<SearchAnswer>('searchProducts', order, { signal, allows: question.mayLack });
-      if (answer.isComplete) lackingSince.delete(projectId);
-      return answer;
-    },
+    find: (projectId, question, signal) =>
+      ask(
+        'searchProducts',
+        { projectId, question },
+        { signal, ...(question.waits === 'briefly' && briefly) },
+      ),
     async ask(projectId, asked, signal) {
-      const question: ShopQuestion = { ...asked, locale: await getLocale(projectId) };
-      return ask<ShopAnswer>('searchGroups', { projectId, question }, { signal, allows: 'most' });
+      const [locale, { priceAttribute }] = [await getLocale(projectId), await getSettings(projectId)];
+      const question: ShopQuestion = { ...asked, locale, priceAttribute };
+      return ask('searchGroups', { projectId, question }, { signal, ...briefly });
     },
     findUploads(projectId, asked, signal) {
-      const question: ShopQuestion = { query: '', filters: [], sort: undefined, locale: '', ...asked };
-      return ask<FoundUploads>('findUploads', { projectId, question }, { signal, allows: 'most' });
+      const unsorted = { query: '', filters: [], sort: undefined, locale: '', priceAttribute: '' };
+      const question: ShopQuestion = { ...unsorted, ...asked };
+      return ask('findUploads', { projectId, question }, { signal, ...briefly });
     },
-    async list(projectId, listed, signal) {
-      const order = { projectId, ...listed };
-      const page = await ask<ListedPage>('listFound', order, { signal, allows: 'never' });
-      lackingSince.delete(projectId);
-      return page;
-    },
-    async listCategories(projectId, question, signal) {
-      const page = await ask<CategoryPage>('listCategories', { projectId, question }, { signal });
-      if (page.isComplete) lackingSince.delete(projectId);
-      return page;
-    },
+    list: (projectId, listed, signal) =>
+      ask('listFound', { projectId, ...listed }, { signal, isWhole: true }),
+    listCategories: (projectId, question, signal) =>
+      ask('listCategories', { projectId, question }, { signal }),
     follow(projectId) {
       const at = searchedAt.get(projectId);
       if (at === undefined) return;
@@ -152,10 +145,20 @@ export function createProductSearch({
   };
 }
 
-function refuseMissing(outcome: IndexOutcome<unknown>): void {
-  if (!('missing' in outcome)) return;
-  const details = [outcome.missing];
-  throw new ServiceError('search_not_ready', { retryAfterSeconds: RETRY_SECONDS, details });
+/** @param awaitIndex  says whether it is there @throws search_not_ready */
+async function askUntil<Answer>(
+  awaitIndex: () => Promise<boolean>,
+  run: (lacking: IndexOrder['mayLack']) => Promise<IndexOutcome<Answer>>,
+): Promise<Exclude<IndexOutcome<Answer>, { missing: string }>> {
+  let outcome = await run('far');
+  while ('missing' in outcome) {
+    const isThere = await awaitIndex();
+    outcome = await run(isThere ? 'far' : 'most');
+    if (isThere || !('missing' in outcome)) continue;
+    const details = [outcome.missing];
+    throw new ServiceError('search_not_ready', { retryAfterSeconds: RETRY_SECONDS, details });
+  }
+  return outcome;
 }
 
 /** One walk a project at a time; it goes on behind its completion to remove what leads nowhere. */

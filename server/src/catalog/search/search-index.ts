@@ -54,10 +54,7 @@ const canLack = (
   { version, newestDocument, lastDocument }: SearchState,
   mayLack: IndexOrder['mayLack'],
 ): boolean =>
-  version > 0 &&
-  (mayLack === 'any' ||
-    mayLack === 'most' ||
-    (mayLack === 'far' && newestDocument - lastDocument > FAR_BEHIND));
+  version > 0 && (mayLack === 'most' || (mayLack === 'far' && newestDocument - lastDocument > FAR_BEHIND));
 
 const describeProgress = (state: SearchState | undefined): string =>
   `${state?.lastDocument ?? 0} of ${state?.newestDocument ?? 'all'} product versions are in the index`;
@@ -66,10 +63,10 @@ const describeProgress = (state: SearchState | undefined): string =>
 export interface IndexOrder {
   readonly projectId: number;
   /**
-   * Whether an answer may lack products of a change that the index has not taken in: `never`, `far` where it is far behind,
-   * `any`, once the caller has waited for it, or `most`: without an index as many products are read as there is time for.
+   * Whether an answer may lack products of a change that the index has not taken in: `never`, `far` where it is far behind, or
+   * `most`, once the caller has waited for it: without an index as many products are read as there is time for.
    */
-  readonly mayLack: 'never' | 'far' | 'any' | 'most';
+  readonly mayLack: 'never' | 'far' | 'most';
 }
 
 /** Of products that are read one by one, for the count and for the page; the rest goes by the index. */
@@ -96,7 +93,18 @@ export interface OpenIndex {
   readonly limits: SearchLimits;
 }
 
+/** @param tiers what is looked for without an index, where that may be; undefined: never */
 export async function openIndex(
+  snapshot: CatalogSnapshot,
+  { mayLack, tiers }: { mayLack: IndexOrder['mayLack']; tiers: readonly SearchTier[] | undefined },
+  ending: Pick<OpenIndex, 'stop' | 'limits'>,
+): Promise<OpenIndex | { readonly missing: string }> {
+  const opened = await openMade(snapshot, mayLack, ending);
+  if (!('missing' in opened) || mayLack !== 'most' || tiers === undefined) return opened;
+  return scanCatalog(snapshot, tiers, ending);
+}
+
+async function openMade(
   snapshot: CatalogSnapshot,
   mayLack: IndexOrder['mayLack'],
   ending: Pick<OpenIndex, 'stop' | 'limits'>,
@@ -117,7 +125,7 @@ const SCANNED_HITS = 2_000;
 const SCAN_PAGE = 1_000;
 
 /** Takes products as they come, the oldest first, in place of an index. */
-export async function scanCatalog(
+async function scanCatalog(
   snapshot: CatalogSnapshot,
   tiers: readonly SearchTier[],
   ending: Pick<OpenIndex, 'stop' | 'limits'>,

@@ -2,11 +2,12 @@ import type { FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { orNull, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
-import { type Routes, serve } from '../../http/server/server.ts';
+import { type Routes, sendJson, serveRaw } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { readCategory } from '../browse/browse.ts';
 import type { Catalog } from '../catalog.ts';
 import { FoundBy, TableProduct } from '../products/products.ts';
+import { Partial } from './product-search.ts';
 
 /** Source: docs/interface.md §4.13. */
 const question = {
@@ -47,12 +48,14 @@ const SearchedProducts = Type.Object({
   }),
   facets: Type.Array(FacetSchema, { maxItems: 20 }),
   facetsOf: Type.Integer({ description: 'how many of the first products the facets are of' }),
+  partial: Partial,
   nextCursor: orNull(Type.String()),
 });
 
 const about = {
   tags: ['Products'],
   summary: 'Search for products by words and filters, with total and facets',
+  why: 'a thread makes the answer, which may be long',
   answer: { 200: SearchedProducts },
 };
 const DEFAULT_LIMIT = 20;
@@ -64,15 +67,16 @@ export const searchRoutes =
     const find = (project: ChosenProject, query: Static<typeof ProjectSearchQuery>, reply: FastifyReply) => {
       const { q, filter, sort, cursor, category, limit = DEFAULT_LIMIT } = query;
       const path = category ? readCategory('category', category) : undefined;
-      return whileCallerWaits(reply, (signal) =>
-        catalog.search.find(project.id, { q, filter, sort, cursor, limit, category: path }, signal),
-      );
+      return whileCallerWaits(reply, async (signal) => {
+        const question = { q, filter, sort, cursor, limit, category: path };
+        return sendJson(reply, await catalog.search.find(project.id, question, signal));
+      });
     };
-    serve(server, 'GET /search/products', {
+    serveRaw(server, 'GET /search/products', {
       ...{ ...about, config: { guard: 'project', access: 'read' }, query: SearchQuery },
       handle: ({ project, query }, reply) => find(project, query, reply),
     });
-    serve(server, 'GET /management/projects/:id/products/search', {
+    serveRaw(server, 'GET /management/projects/:id/products/search', {
       ...{ ...about, config: { guard: 'management', access: 'manage' } },
       ...{ params: ProjectParams, query: ProjectSearchQuery },
       handle: ({ project, query }, reply) => find(project, query, reply),

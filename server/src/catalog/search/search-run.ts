@@ -9,6 +9,7 @@ import {
   writeTableItem,
 } from '../browse/browse.ts';
 import { type Comparable, compareValues, readComparables, viewUpload } from '../filters/filters.ts';
+import { refuseLarge } from '../lookup/lookup.ts';
 import { indexByKey } from '../ontology/ontology.ts';
 import type {
   CatalogSnapshot,
@@ -30,7 +31,6 @@ import {
   openIndex,
   readPlace,
   type SearchLimits,
-  scanCatalog,
   startPart,
   writePlace,
 } from './search-index.ts';
@@ -43,6 +43,7 @@ import {
   listMainPaths,
   listNamedCategories,
   planShopSearch,
+  type ShopAnswer,
   type ShopQuestion,
   type Sorting,
 } from './shop-search.ts';
@@ -94,8 +95,18 @@ export type IndexOutcome<Answer> =
       readonly answer: Answer;
       /** The index lacks a little, which was read beside it. */
       readonly isBehind: boolean;
+      /** False: products that were changed lately may be missing. */
+      readonly isComplete: boolean;
     }
   | { readonly missing: string };
+
+/** What is read of the hits that come next. */
+interface HitReads {
+  readonly missing: number;
+  /** Whether more than their fronts is used. */
+  readonly isWhole: boolean;
+}
+const ALL: HitReads = { missing: Number.POSITIVE_INFINITY, isWhole: true };
 
 /** A hit, and where the search goes on behind it. */
 export interface Hit {
@@ -123,6 +134,8 @@ class FoundHit implements Hit {
 
 type GroupRange = Pick<ShopQuestion, 'offset' | 'limit'>;
 
+/** Products of an answer, of which not one alone makes it long. */
+const MANY = 2;
 /** Groups whose names complete a word. */
 const SUGGESTED_FROM = 20;
 const FIRST: HitPlace = [0, 0];
@@ -154,11 +167,11 @@ export function searchOperations(
     async (order: Order, stop?: StopFlag) => ({
       output: await snapshots.read(order.projectId, async (snapshot) => {
         const work = await plan(order, snapshot);
-        const opened = await openIndex(snapshot, order.mayLack, { stop, limits });
-        const mayScan = order.mayLack === 'most' && work.tiers !== undefined;
-        const index =
-          'missing' in opened && mayScan ? await scanCatalog(snapshot, work.tiers, { stop, limits }) : opened;
-        return 'missing' in index ? index : { answer: await work.run(index), isBehind: index.isBehind };
+        const scope = { mayLack: order.mayLack, tiers: work.tiers };
+        const index = await openIndex(snapshot, scope, { stop, limits });
+        if ('missing' in index) return index;
+        const isComplete = index.isMade && index.newer === undefined;
+        return { answer: await work.run(index), isBehind: index.isBehind, isComplete };
       }),
     });
   const planOf = async (snapshot: CatalogSnapshot, question: SearchQuestion) =>
@@ -184,14 +197,15 @@ export function searchOperations(
   };
   return {
     searchProducts: onIndex(({ question }: SearchOrder, snapshot) =>
-      searchBy(snapshot, question, (search) => search.answer(question)),
+      searchBy(snapshot, question, async (search) => encode(await search.answer(question))),
     ),
     searchGroups: onIndex(({ question }: GroupOrder, snapshot) =>
       groupBy(snapshot, question, async (search, sorting) => {
         const { suggested } = question;
-        if (suggested === undefined) return answerShopSearch(question, sorting, await search.group(question));
+        if (suggested === undefined)
+          return encode(answerShopSearch(question, sorting, await search.group(question)));
         const read = { offset: 0, limit: Math.max(suggested.product, SUGGESTED_FROM) };
-        return answerSuggestions({ ...question, suggested }, await search.group(read));
+        return encode(answerSuggestions({ ...question, suggested }, await search.group(read)));
       }),
     ),
     findUploads: onIndex(({ question }: GroupOrder, snapshot) =>
@@ -209,6 +223,15 @@ export function searchOperations(
       run: (index) => listCategories(index, question),
     })),
   };
+}
+
+/** JSON, so that the serving thread only sends it. @throws answer_too_large */
+function encode(answer: SearchAnswer | ShopAnswer): Uint8Array {
+  const text = Buffer.from(JSON.stringify(answer));
+  refuseLarge(text.length, MANY);
+  const bytes = new Uint8Array(new SharedArrayBuffer(text.length));
+  bytes.set(text);
+  return bytes;
 }
 
 /** @returns the plan with the words that may be meant by those with typing errors */
@@ -264,7 +287,7 @@ class Search {
     const tally = new CategoryTally();
     const { groups, share } = await this.placeHits(offset + limit, { facets, tally });
     const page = groups.list(offset, limit);
-    const rows = await this.readRows(page.flat());
+    const rows = await this.readWhole(page.flat());
     return {
       ...{ rows, groups: page, total: Math.round(groups.count * share) },
       ...{ hits: Math.round(groups.hits * share), facets: facets.list(), categories: tally.list(), byKey },
@@ -338,9 +361,18 @@ class Search {
         yield { document: row.document, group: keyOfGroup(readFront(row).groupIdentifier) };
   }
 
-  private async readRows(documents: readonly number[]): Promise<ReadonlyMap<number, PlacedRow>> {
-    const { snapshot, tail, isMade } = this.index;
-    const rows = isMade ? await snapshot.listDocuments(documents) : tail.map(({ row }) => row);
+  /** @throws answer_too_large before any is read */
+  private async readWhole(documents: readonly number[]): Promise<ReadonlyMap<number, PlacedRow>> {
+    const { snapshot, isMade } = this.index;
+    refuseLarge(isMade ? await snapshot.weighDocuments(documents) : 0, documents.length);
+    return this.placeRows(() => snapshot.listDocuments(documents));
+  }
+
+  private async placeRows(
+    read: () => Promise<readonly PlacedRow[]>,
+  ): Promise<ReadonlyMap<number, PlacedRow>> {
+    const { tail, isMade } = this.index;
+    const rows = isMade ? await read() : tail.map(({ row }) => row);
     return new Map(rows.map((row) => [row.document, row]));
   }
 
@@ -350,7 +382,8 @@ class Search {
     const items: string[] = [];
     let last = cursor === undefined ? FIRST : readPlace(cursor);
     let characters = 0;
-    for await (const hit of this.listFrom(last)) {
+    const next = () => this.readsOf({ missing: limit + 1 - items.length, isWhole: form !== 'table' });
+    for await (const hit of this.listFrom(last, next)) {
       if (items.length === limit || characters > LISTED_CHARACTERS || isOver())
         return { items, nextCursor: writePlace(last) };
       last = hit.place;
@@ -376,7 +409,11 @@ class Search {
       last: FIRST,
       former,
     };
-    for await (const hit of this.listFrom(FIRST, former)) {
+    const next = () =>
+      facets.isFull && request.sorted === undefined
+        ? this.readsOf({ missing: request.most - seen.hits.length, isWhole: false })
+        : ALL;
+    for await (const hit of this.listFrom(FIRST, next, former)) {
       if (isEnough(seen)) return seen;
       if (isOver()) return { ...seen, isOver: true };
       seen.examined += 1;
@@ -420,7 +457,8 @@ class Search {
   ): Promise<Collected> {
     const hits = [...before];
     const isOver = startPart(this.index);
-    for await (const hit of this.listFrom(from, former)) {
+    const next = () => this.readsOf({ missing: limit + 1 - hits.length, isWhole: false });
+    for await (const hit of this.listFrom(from, next, former)) {
       if (this.holds(hit)) hits.push(toShown(hit));
       const isEnd = hits.length > limit || isOver();
       if (isEnd && hits.length < limit) throw this.timeUsedUp();
@@ -438,7 +476,7 @@ class Search {
     if (!isExact) throw new ServiceError('search_too_broad', { values: [EXAMINED] });
     const [from = 0] = cursor === undefined ? [0] : readPlace(cursor);
     const { documents, isEnd } = sorted.page(from, limit);
-    const byDocument = await this.readRows(documents);
+    const byDocument = await this.placeRows(() => this.index.snapshot.listFronts(documents));
     const items = documents.flatMap((document) => byDocument.get(document) ?? []).map(toItem);
     return { items, nextCursor: isEnd ? null : writePlace([from + limit, 0]) };
   }
@@ -459,39 +497,46 @@ class Search {
   /** Hits behind a place: the best tier first, in each the product that was uploaded longest ago. */
   private async *listFrom(
     [first, document]: HitPlace,
+    next: () => HitReads,
     former = new FormerHits(this.index.newer),
   ): AsyncGenerator<Hit, void> {
     const tiers = [...this.plan.tiers.ranked.entries()].slice(first);
     for (const [at, tier] of tiers) {
-      for await (const row of this.listTier(tier, at === first ? document : 0)) {
+      for await (const row of this.listTier(tier, at === first ? document : 0, next)) {
         const hit = new FoundHit(row, [at, row.document]);
         if (former.stillHolds(tier, hit)) yield hit;
       }
     }
   }
 
-  private async *listTier(tier: SearchTier, behind: number): AsyncGenerator<FoundRow, void> {
+  private async *listTier(
+    tier: SearchTier,
+    behind: number,
+    next: () => HitReads,
+  ): AsyncGenerator<FoundRow, void> {
+    const { snapshot, newer, isMade } = this.index;
     let after = behind;
-    let limit: number = PAGES[0];
-    while (this.index.isMade) {
-      const { rows, isCut } = await this.index.snapshot.listHits({
-        tier,
-        after,
-        limit,
-        newer: this.index.newer,
-      });
+    for (let most: number = PAGES[0], isMore = isMade; isMore; most = PAGES[1]) {
+      const { missing, isWhole } = next();
+      const limit = Math.min(most, missing);
+      const { rows, isCut } = await snapshot.listHits({ tier, after, limit, newer, isWhole });
       yield* rows;
-      if (rows.length < limit && !isCut) break;
+      isMore = rows.length === limit || isCut;
       after = rows.at(-1)?.document ?? after;
-      limit = PAGES[1];
     }
     for (const { row, lexemes } of this.index.tail) {
       if (row.document > behind && isInTier(tier, lexemes)) yield row;
     }
   }
 
-  private holds({ product }: Hit): boolean {
-    return this.plan.test?.(viewUpload(product)) ?? true;
+  private holds(hit: Hit): boolean {
+    return this.plan.test?.(viewUpload(hit.product)) ?? true;
+  }
+
+  /** @returns the same, or as much as there is where each hit is looked at */
+  private readsOf({ missing, isWhole }: HitReads): HitReads {
+    const isLookedAt = this.plan.test !== undefined || this.index.newer !== undefined;
+    return isLookedAt ? ALL : { missing: Math.max(missing, 1), isWhole };
   }
 
   private timeUsedUp(): ServiceError {

@@ -3,10 +3,11 @@ import { type Static, Type } from 'typebox';
 import { orNull, ProjectQuery } from '../../http/answers/answers.ts';
 import { joinTwins } from '../../http/bodies/bodies.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
-import { type Routes, serve } from '../../http/server/server.ts';
+import { type Routes, sendJson, serveRaw } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
+import { Partial } from './product-search.ts';
 import { readJson, readShopFilters } from './shop-filters.ts';
 import type { SuggestionLimits } from './shop-search.ts';
 
@@ -60,9 +61,6 @@ const Item = Type.Object(
 );
 const head = { type: Type.String(), name: Type.String(), totalResults: Type.Integer() };
 const success = Type.Literal('success');
-const partial = Type.Optional(
-  Type.Literal(true, { description: 'there is no index yet: a part of the catalog was looked through' }),
-);
 const ShopAnswerSchema = Type.Object(
   {
     status: success,
@@ -85,7 +83,7 @@ const ShopAnswerSchema = Type.Object(
     sortingOptions: Type.Array(Type.Unknown()),
     activeSortingOption: Type.Unknown({ description: '{} where nothing is active' }),
     redirect: Type.Null(),
-    partial,
+    partial: Partial,
   },
   { title: 'ShopSearch' },
 );
@@ -98,42 +96,51 @@ const SuggestionAnswer = Type.Object(
       description: 'Produkte, Kategorien, Marken, Suchvorschläge',
     }),
     searchResults: Type.Array(Type.Object({ ...head, results: Type.Array(Type.Unknown()) })),
-    partial,
+    partial: Partial,
   },
   { title: 'ShopSuggestions' },
 );
 
+type ShopAsked = Parameters<Catalog['search']['ask']>[1];
+
 const MOST = 1_000;
 const DEFAULT_LIMIT = 20;
 const SUGGESTED: SuggestionLimits = { product: 5, category: 3, brand: 2, search: 3 };
-const about = { tags: ['Products'], config: { guard: 'project', access: 'read' } } as const;
+const about = {
+  ...{ tags: ['Products'], why: 'a thread makes the answer, which may be long' },
+  config: { guard: 'project', access: 'read' },
+} as const;
 
 /** Source: docs/interface.md §4.14. */
 export const shopRoutes =
   ({ catalog }: { readonly catalog: Catalog }): Routes =>
   (server) => {
+    const ask = (project: ChosenProject, question: ShopAsked, reply: FastifyReply) =>
+      whileCallerWaits(reply, async (signal) =>
+        sendJson(reply, await catalog.search.ask(project.id, question, signal)),
+      );
     const search = (project: ChosenProject, sent: Static<typeof SearchBody>, reply: FastifyReply) => {
       const { query = '', offset = 0, limit = DEFAULT_LIMIT } = sent;
       const question = {
         ...{ query, offset, limit: Math.min(limit, MOST), filters: readShopFilters(sent.filters) },
         ...{ sort: sent.sort ?? readComplexSort(sent.sortComplex) },
       };
-      return whileCallerWaits(reply, (signal) => catalog.search.ask(project.id, question, signal));
+      return ask(project, question, reply);
     };
-    serve(server, 'GET /search', {
+    serveRaw(server, 'GET /search', {
       ...{ ...about, summary: 'The search of a shop connector', query: SearchQuery },
       answer: { 200: ShopAnswerSchema },
-      handle: ({ project, query }, reply) => search(project, query, reply) as Promise<never>,
+      handle: ({ project, query }, reply) => search(project, query, reply),
     });
-    serve(server, 'POST /search/v1/:projectId', {
+    serveRaw(server, 'POST /search/v1/:projectId', {
       ...{ ...about, summary: 'The search of a shop connector, as JSON', body: SearchBody },
       params: Type.Object({ projectId: Type.Integer({ minimum: 1 }) }),
       query: Type.Object(inQuery),
       answer: { 200: ShopAnswerSchema },
       handle: ({ project, query, body }, reply) =>
-        search(project, joinTwins<Static<typeof SearchBody>>(query, body), reply) as Promise<never>,
+        search(project, joinTwins<Static<typeof SearchBody>>(query, body), reply),
     });
-    serve(server, 'GET /search/suggestions', {
+    serveRaw(server, 'GET /search/suggestions', {
       ...{ ...about, summary: 'Suggestions while somebody types into the search of a shop' },
       ...{ query: SuggestionQuery, answer: { 200: SuggestionAnswer } },
       handle: ({ project, query: sent }, reply) => {
@@ -143,9 +150,7 @@ export const shopRoutes =
           ...{ brand: most(limitBrand, 'brand'), search: most(limitSearch, 'search') },
         };
         const range = { offset: 0, limit: suggested.product, filters: [], sort: undefined };
-        return whileCallerWaits(reply, (signal) =>
-          catalog.search.ask(project.id, { query, ...range, suggested }, signal),
-        ) as Promise<never>;
+        return ask(project, { query, ...range, suggested }, reply);
       },
     });
   };

@@ -19,6 +19,8 @@ export interface ShopQuestion {
   readonly sort: string | undefined;
   /** Of the project: German names where it is German. */
   readonly locale: string;
+  /** The attribute of prices, by a setting of the project. */
+  readonly priceAttribute: string;
   /** Beside the filters: the language of filters as JSON. */
   readonly filter?: string | undefined;
   /** Identifiers, or groups: only these products. */
@@ -115,7 +117,7 @@ export function planShopSearch(
   question: ShopQuestion,
   known: KnownNames,
 ): { readonly question: SearchQuestion; readonly sorting: Sorting | undefined } {
-  const sorting = findSorting(question.sort, known.byKey, question.locale);
+  const sorting = findSorting(question, known.byKey);
   const words = question.query.trim();
   const category = words.startsWith('_#') ? words.slice(2).split(LEVEL).filter(Boolean) : [];
   const narrowed = question.filter === undefined ? [] : [JSON.parse(question.filter) as Filter];
@@ -191,8 +193,14 @@ const SORTED = {
   },
 } as const;
 
-function listSortings(byKey: ReadonlyMap<string, Attribute>, language: 'de' | 'en'): readonly Sorting[] {
-  const price = byKey.values().find(({ name }) => PRICES.includes(name.toLowerCase()));
+/** By price, where there is the attribute that the project says or one with a usual name, and by name. */
+function listSortings(
+  byKey: ReadonlyMap<string, Attribute>,
+  priceAttribute: string,
+  language: 'de' | 'en',
+): readonly Sorting[] {
+  const price =
+    byKey.get(priceAttribute) ?? byKey.values().find(({ name }) => PRICES.includes(name.toLowerCase()));
   const of = (key: string, [up, down]: readonly [string, string]): Sorting[] => [
     { key, name: up, type: 'ATTRIBUTE', sort: 'ASC' },
     { key: `${key}:desc`, name: down, type: 'ATTRIBUTE', sort: 'DESC' },
@@ -205,14 +213,13 @@ const RELEVANCE = ['', 'score', '_score', 'relevance', 'relevanz'];
 
 /** A name of either language is known: a bookmarked page keeps it. @throws query_invalid */
 function findSorting(
-  sort: string | undefined,
+  { sort, locale, priceAttribute }: Pick<ShopQuestion, 'sort' | 'locale' | 'priceAttribute'>,
   byKey: ReadonlyMap<string, Attribute>,
-  locale: string,
 ): Sorting | undefined {
   const lower = (sort ?? '').trim().toLowerCase().replace(/:asc$/, '');
   if (RELEVANCE.includes(lower)) return undefined;
-  const own = listSortings(byKey, languageOf(locale));
-  const names = [listSortings(byKey, 'de'), listSortings(byKey, 'en')];
+  const own = listSortings(byKey, priceAttribute, languageOf(locale));
+  const names = (['de', 'en'] as const).map((one) => listSortings(byKey, priceAttribute, one));
   const found = own.find((one, at) =>
     [one.key, ...names.map((list) => list[at]?.name ?? '')].some((name) => name.toLowerCase() === lower),
   );
@@ -254,7 +261,7 @@ export function answerShopSearch(question: ShopQuestion, sorting: Sorting | unde
     answerText: '',
     filterOptions: [...describeTree(found.categories, question.locale), ...describeFacets(found)],
     activeFilterOptions: question.filters.map((one) => describeActive(one, found.byKey)),
-    sortingOptions: listSortings(found.byKey, languageOf(question.locale)),
+    sortingOptions: listSortings(found.byKey, question.priceAttribute, languageOf(question.locale)),
     activeSortingOption: sorting === undefined ? {} : { ...sorting, direction: sorting.sort },
     redirect: null,
     ...(found.isPartial && { partial: true }),

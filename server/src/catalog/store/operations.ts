@@ -35,12 +35,14 @@ import {
   countHits,
   findLiving,
   listDocuments,
+  listFronts,
   listHits,
   listPlaces,
   listTail,
   listWords,
   readSearchState,
   walkSearch,
+  weighDocuments,
 } from './search-store.ts';
 import {
   type DocumentWriter,
@@ -84,8 +86,8 @@ export const COMPARISONS: Programs<port.CatalogComparisons> = { compareStaged, l
 const OF_SNAPSHOT: Programs<port.CatalogStateOperations> = {
   ...{ listRange, measureDocuments, findProduct, readOntology, readCatalogVersion, readPastOntology },
   ...{ findCategories: findCategoryIds, findPatched, listOutdated, countRange, listById, readLargestId },
-  ...{ readSearchState, listHits, countHits, listPlaces, listWords, listTail, listDocuments },
-  ...{ listCategoryPaths, findCategoryPath, findLiving },
+  ...{ readSearchState, listHits, countHits, listPlaces, listWords, listTail },
+  ...{ listDocuments, listFronts, weighDocuments, listCategoryPaths, findCategoryPath, findLiving },
   ...{ listKeptChanges, listProductChanges, weighRestore, listStagedDocuments },
 };
 

@@ -28,7 +28,10 @@ export const UPLOAD_FRONT = byEngine({
   postgres: text(`left(d.raw, strpos(d.raw, '${FRONT_END}') - 1) || '}'`),
 });
 /** Bytes of a document `d`: neither engine reads it for that. */
-const UPLOAD_BYTES = byEngine({ sqlite: text('length(d.raw)'), postgres: text('octet_length(d.raw)') });
+export const UPLOAD_BYTES = byEngine({
+  sqlite: text('length(d.raw)'),
+  postgres: text('octet_length(d.raw)'),
+});
 /** Of a document `d`. */
 export const uploadText = (isWhole: boolean): Sql => (isWhole ? UPLOAD : UPLOAD_FRONT);
 

@@ -26,6 +26,7 @@ import type {
   LexemeGroups,
   PlacedRow,
   RequestedHits,
+  RequestedUploads,
   SearchState,
   SearchStep,
   SearchTier,
@@ -44,7 +45,14 @@ import {
   TIDY_STEP,
   writeLexemes,
 } from '../search/search.ts';
-import { areCut, fittingRows, listedColumns, PRODUCTS, uploadText } from './product-list-store.ts';
+import {
+  areCut,
+  fittingRows,
+  listedColumns,
+  PRODUCTS,
+  UPLOAD_BYTES,
+  uploadText,
+} from './product-list-store.ts';
 import { type CatalogState, planForLexemes, planForParts } from './state-store.ts';
 
 /** The index of search: FTS5 in a file, tsvector with GIN in PostgreSQL. */
@@ -157,14 +165,18 @@ const productOf = (newer: number | undefined): Sql =>
         sql`p.id = s.product_id and (p.document_id = s.document_id or p.document_id > ${newer})`,
       );
 const DOCUMENT = lookupJoin('document', 'd', sql`d.id = p.document_id`);
-const PLACED = sql`p.document_id as document, ${listedColumns(uploadText(true))}`;
+const placedColumns = (isWhole: boolean): Sql =>
+  sql`p.document_id as document, ${listedColumns(uploadText(isWhole))}`;
 
 /** Of uploads, by what follows the catalog a step at a time. */
 const READ_AT_ONCE = { as: 'p', bytes: 8 * 1024 * 1024 };
-/** Of uploads of hits: 1,000 ordinary products. Each thread that searches holds so much, and what it parses of it. */
-const HITS_AT_ONCE = { as: 'p', bytes: 2 * 1024 * 1024 };
+/**
+ * Of uploads of hits: 1,000 ordinary products. Each thread that searches holds so much, and what it parses of it. Of fronts it
+ * holds little; to find them an engine reads the uploads.
+ */
+const HITS_AT_ONCE = { whole: 2 * 1024 * 1024, front: 16 * 1024 * 1024 };
 
-export function* listHits({ tier, after, limit, newer }: RequestedHits): Program<HitPart> {
+export function* listHits({ tier, after, limit, newer, isWhole }: RequestedUploads): Program<HitPart> {
   const { from, where, order } = foundBy(tier);
   const behind = byEngine({
     sqlite: sql`${order} > ${after}`,
@@ -173,9 +185,10 @@ export function* listHits({ tier, after, limit, newer }: RequestedHits): Program
   const page = sql`(select s.document_id as place, p.* from ${from} ${productOf(newer)} where ${where} and ${behind}
     order by ${order} limit ${limit}) p`;
   const columns = text('p.place, p.id, p.identifier, p.updated_at, p.document_id');
-  const fitting = fittingRows(columns, sql`${page} ${DOCUMENT}`, { ...HITS_AT_ONCE, order: text('place') });
+  const bytes = HITS_AT_ONCE[isWhole ? 'whole' : 'front'];
+  const fitting = fittingRows(columns, sql`${page} ${DOCUMENT}`, { as: 'p', bytes, order: text('place') });
   const found = yield* rows<FoundRow & { found: number }>(
-    sql`select p.place as document, p.document_id as present, p.found, ${listedColumns(uploadText(true))}
+    sql`select p.place as document, p.document_id as present, p.found, ${listedColumns(uploadText(isWhole))}
       from ${fitting} ${DOCUMENT} order by p.place`,
   );
   return { rows: found, isCut: areCut(found) };
@@ -276,15 +289,30 @@ export function* listTail(after: number): Program<PlacedRow[] | undefined> {
     sql`select count(*) as fits, max(s.found) as found from ${fitting}`,
   );
   if (size !== undefined && size.fits < (size.found ?? 0)) return undefined;
-  return yield* rows(sql`select ${PLACED} from ${fitting} ${PRODUCT} ${DOCUMENT} order by p.document_id`);
+  return yield* rows(
+    sql`select ${placedColumns(true)} from ${fitting} ${PRODUCT} ${DOCUMENT} order by p.document_id`,
+  );
 }
 
-export const listDocuments = (documents: readonly number[]): Program<PlacedRow[]> =>
-  rows(
-    sql`select ${PLACED} from (select k.value as document_id from ${listed('k', 'bigint', documents)}) s
-      ${lookupJoin('document', 'd', sql`d.id = s.document_id`)}
-      ${lookupJoin('product', 'p', sql`p.id = d.product_id and p.document_id = d.id`)}`,
+const givenDocuments = (documents: readonly number[]): Sql =>
+  sql`${listed('k', 'bigint', documents)} ${lookupJoin('document', 'd', sql`d.id = k.value`)}`;
+
+const placeDocumentsOf =
+  (isWhole: boolean) =>
+  (documents: readonly number[]): Program<PlacedRow[]> =>
+    rows(
+      sql`select ${placedColumns(isWhole)} from ${givenDocuments(documents)}
+        ${lookupJoin('product', 'p', sql`p.id = d.product_id and p.document_id = d.id`)}`,
+    );
+
+export const [listDocuments, listFronts] = [placeDocumentsOf(true), placeDocumentsOf(false)];
+
+export function* weighDocuments(documents: readonly number[]): Program<number> {
+  const weighed = yield* row<{ bytes: number }>(
+    sql`select coalesce(sum(${UPLOAD_BYTES}), 0) as bytes from ${givenDocuments(documents)}`,
   );
+  return Number(weighed?.bytes ?? 0);
+}
 
 /** Adds the next documents to the index; when none is left, removes a part of what leads nowhere. */
 export function* walkSearch(state: CatalogState): Program<SearchStep> {

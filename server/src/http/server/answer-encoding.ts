@@ -158,7 +158,9 @@ export const heldBytesOf = (stream: object): number | undefined => held.get(stre
 export function inParts(pieces: readonly Uint8Array[]): Uint8Array | Readable {
   const [first] = pieces;
   if (sizeOf(pieces) > AT_ONCE_BYTES) return readParts(pieces);
-  return first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces);
+  if (first === undefined || pieces.length > 1) return Buffer.concat(pieces);
+  // Fastify sends shared memory only as a buffer.
+  return Buffer.from(first.buffer, first.byteOffset, first.length);
 }
 
 const sizeOf = (pieces: readonly Uint8Array[]) => pieces.reduce((sum, { length }) => sum + length, 0);

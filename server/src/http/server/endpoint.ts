@@ -232,6 +232,9 @@ export function sendRaw(
   return reply.type(contentType).send(sent) as unknown as RawAnswer;
 }
 
+export const sendJson = (reply: FastifyReply, payload: Parameters<typeof sendRaw>[2]): RawAnswer =>
+  sendRaw(reply, 'application/json; charset=utf-8', payload);
+
 /** Adds a route whose answer may be bytes or a stream, which no type says anything about; `why` says why it is. */
 export function serveRaw<
   Answer extends TSchema,

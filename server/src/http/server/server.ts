@@ -46,6 +46,7 @@ export {
   type RouteTools,
   type Sent,
   type Server,
+  sendJson,
   sendRaw,
   serve,
   serveKind,

@@ -7,7 +7,7 @@ import { readIdentifierList, refuseCommas } from '../../catalog/products/product
 import { orNull, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
 import { joinTwins, takeNoBody } from '../../http/bodies/bodies.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
-import { type RawAnswer, type Routes, sendRaw, serve, serveRaw } from '../../http/server/server.ts';
+import { type RawAnswer, type Routes, sendJson, serve, serveRaw } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { RelatedProduct, RelatedReason, SingleProduct } from '../definitions/definitions.ts';
@@ -29,7 +29,6 @@ const about = {
   tags: ['Related products'],
   why: 'answers are kept as bytes, and long ones are streamed',
 };
-const JSON_TYPE = 'application/json; charset=utf-8';
 /** 2,000 entries, of which half hold a tag of 255 characters, whatever escapes they are written with. */
 const takesEntries = {
   ...config,
@@ -209,10 +208,10 @@ const answerBy =
       if (first.done) throw new Error('an answer has at least one part');
       if (second.done) {
         reply.raw.once('close', first.value.release);
-        return sendRaw(reply, JSON_TYPE, first.value.bytes);
+        return sendJson(reply, first.value.bytes);
       }
       const parts = resume([first.value, second.value], steps);
-      return sendRaw(reply, JSON_TYPE, Readable.from(parts, { objectMode: false }));
+      return sendJson(reply, Readable.from(parts, { objectMode: false }));
     });
 
 /** When a part of a stream is sent is unknown, so none is released. */

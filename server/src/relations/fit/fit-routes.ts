@@ -1,10 +1,8 @@
 import { ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
-import { type Routes, type RouteTools, sendRaw, serve, serveRaw } from '../../http/server/server.ts';
+import { type Routes, type RouteTools, sendJson, serve, serveRaw } from '../../http/server/server.ts';
 import type { Relations } from '../relations.ts';
 import { FitAnswer, FitQuestion, MissingValues, readQuestion } from './fit-schemas.ts';
-
-const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Source: docs/interface.md §12.10. */
 export const fitRoutes =
@@ -19,7 +17,7 @@ export const fitRoutes =
       handle: ({ project, body }, reply) =>
         whileCallerWaits(reply, async (signal) => {
           const bytes = await relations.judgeFit(readQuestion(project.id, body), signal);
-          return sendRaw(reply, JSON_TYPE, Buffer.from(bytes.buffer));
+          return sendJson(reply, bytes);
         }),
     });
 
