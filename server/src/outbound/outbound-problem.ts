@@ -79,20 +79,16 @@ const WAITS: Readonly<Record<Waiting, string>> = {
   piece: 'sent nothing more',
 };
 
-export interface Timeouts {
-  /** @throws OutboundProblem timeout; the caller must then abandon the work */
-  wait<Result>(what: Waiting, work: Promise<Result>): Promise<Result>;
-  /** Whether nothing is left of the whole time: whatever is waited for now fails at once. */
-  areUsedUp(): boolean;
-}
+export type Timeouts = ReturnType<typeof createTimeouts>;
 
 /** @param who in the texts, as `The source` */
-export function createTimeouts({ connectMs, idleMs, wholeMs }: WaitLimits, who: string): Timeouts {
+export function createTimeouts({ connectMs, idleMs, wholeMs }: WaitLimits, who: string) {
   let leftMs = wholeMs;
   return {
-    // A timer may end a fraction of a millisecond early.
+    /** Whether nothing is left of the whole time, as a timer may end a fraction of a millisecond early: a wait fails at once. */
     areUsedUp: () => leftMs < 1,
-    async wait(what, work) {
+    /** @throws OutboundProblem timeout; the caller must then abandon the work */
+    async wait<Result>(what: Waiting, work: Promise<Result>): Promise<Result> {
       const ownMs = what === 'connect' ? connectMs : idleMs;
       const began = performance.now();
       let timer: NodeJS.Timeout | undefined;

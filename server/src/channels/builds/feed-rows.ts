@@ -12,20 +12,8 @@ import {
   type ChannelRelation,
   compileChannelFilter,
 } from '../definitions/definitions.ts';
-import {
-  type FeedRow,
-  planFiles,
-  type RelatedAs,
-  type RelatedProducts,
-  type RowWriter,
-} from '../formats/formats.ts';
-import {
-  type ChannelMapping,
-  createRowMaker,
-  type FieldProblem,
-  isForEverybody,
-  suggestMapping,
-} from '../mapping/mapping.ts';
+import { type FeedRow, planFiles, type RelatedAs, type RelatedProducts } from '../formats/formats.ts';
+import { createRowMaker, type FieldProblem, isForEverybody, suggestMapping } from '../mapping/mapping.ts';
 
 /** A product that the filter takes. */
 export interface ReadRow {
@@ -50,16 +38,7 @@ export interface ReadPage {
 }
 
 /** What a channel makes of one state of a catalog. */
-export interface FeedRows {
-  readonly mapping: ChannelMapping;
-  readonly writer: RowWriter;
-  readonly columns: readonly string[];
-  /** What does not stop a build, in words. */
-  readonly warnings: readonly string[];
-  /** In the order of the products' ids. */
-  pages(): AsyncGenerator<ReadPage>;
-  close(): Promise<void>;
-}
+export type FeedRows = ReturnType<typeof openFeedRows>;
 
 /** Related products are read in one statement each on PostgreSQL; a page of large products is some MB. */
 const PAGE = 200;
@@ -70,7 +49,7 @@ interface RelatedPlace extends RelatedSearch {
 }
 
 /** @throws channel_unfit for a filter that does not fit the ontology any more */
-export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): FeedRows {
+export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
   const { format, variant } = planFiles(definition.format);
   const mapping = definition.mapping ?? suggestMapping(format, pass.attributes);
   const maker = createRowMaker(format, mapping, pass.attributes);
@@ -127,9 +106,13 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
   }
 
   return {
-    ...{ mapping, writer, warnings },
+    mapping,
+    writer,
+    /** What does not stop a build, in words. */
+    warnings,
     columns: maker.columns.map(({ name }) => name),
-    async *pages() {
+    /** In the order of the products' ids. */
+    async *pages(): AsyncGenerator<ReadPage> {
       for (let after = 0; ; ) {
         const page = await pass.listUploads(after, PAGE);
         const last = page.at(-1);

@@ -33,13 +33,6 @@ interface MadeRow {
   readonly isLeftOut: boolean;
 }
 
-interface RowMaker {
-  readonly columns: readonly Field[];
-  /** JSONata, each once; `make` takes their results in this order. */
-  readonly expressions: readonly string[];
-  make(product: UploadedProduct, results?: readonly ExpressionResult[]): MadeRow;
-}
-
 const NONE: readonly string[] = [];
 
 interface Read {
@@ -93,7 +86,7 @@ export function createRowMaker(
   format: ChannelFormat,
   mapping: ChannelMapping,
   attributes: readonly Attribute[],
-): RowMaker {
+) {
   const slots = new Slots(attributes);
   const expressions: string[] = [];
   const known = new Map(format.fields?.map((field) => [field.name, field]));
@@ -109,8 +102,9 @@ export function createRowMaker(
 
   return {
     columns,
-    expressions,
-    make(product, results = []) {
+    /** JSONata, each once; `make` takes their results in this order. */
+    expressions: expressions as readonly string[],
+    make(product: UploadedProduct, results: readonly ExpressionResult[] = []): MadeRow {
       const read = { product, slots: slots.read(product), results };
       const row = new RowCheck(format.type);
       const values = getters.map((get, at) => row.take(readers[at] as FieldReader, get(read)));

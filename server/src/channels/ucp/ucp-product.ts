@@ -18,49 +18,24 @@ export interface UcpOption {
   readonly label: string;
 }
 
-export interface UcpVariant {
-  readonly id: string;
-  readonly sku: string;
-  readonly title: string;
-  readonly description: { readonly plain: string };
-  readonly url?: string;
-  readonly price: UcpPrice;
-  readonly list_price?: UcpPrice;
-  readonly availability?: { readonly available: boolean; readonly status: string };
-  readonly options?: readonly UcpOption[];
-  readonly media?: readonly UcpMedia[];
-  readonly barcodes?: readonly { readonly type: string; readonly value: string }[];
-  readonly categories?: readonly UcpCategory[];
-  readonly tags?: readonly string[];
-}
-
-interface UcpMedia {
-  readonly type: 'image';
-  readonly url: string;
-}
-interface UcpCategory {
-  readonly value: string;
-  readonly taxonomy: 'merchant';
-}
-
 export const CATEGORY_LEVEL = ' > ';
 /** Of a product that are answered. */
 const VARIANTS = 100;
 
-export type MakeVariant = (product: UploadedProduct) => UcpVariant | undefined;
+export type UcpVariant = NonNullable<ReturnType<ReturnType<typeof openVariants>>>;
 
 /** @returns a function that makes a variant; undefined for a product without a value that the protocol requires */
 export function openVariants(
   { mapping }: Pick<ChannelDefinition, 'mapping'>,
   attributes: readonly Attribute[],
-): MakeVariant {
+) {
   const format = getFormat('ucp');
   const chosen = mapping ?? suggestMapping(format, attributes);
   const { columns, make } = createRowMaker(format, chosen, attributes);
   const known = new Set(format.fields?.map(({ name }) => name));
   const optionNames = columns.map(({ name }) => name).filter((name) => !known.has(name));
   const unitOf = openUnits(chosen, attributes);
-  return (product) => {
+  return (product: UploadedProduct) => {
     const { values, isLeftOut } = make(product);
     if (isLeftOut) return undefined;
     const valuesOf = (name: string) => values[columns.findIndex((column) => column.name === name)] ?? [];
@@ -69,55 +44,39 @@ export function openVariants(
       readUcpPrice(first(name), { currency: first('currency'), unit: unitOf(name) });
     const price = priceOf('price');
     if (price === undefined) return undefined;
-    return describeVariant(product, {
-      first,
-      valuesOf,
-      optionNames,
+    const listPrice = priceOf('list_price');
+    const { identifier, categories } = product;
+    const title = first('title') ?? identifier;
+    const [url] = toUris([first('url') ?? '']);
+    const labelled = optionNames.map((name) => ({ name, label: first(name) ?? '' }));
+    const status = first('availability');
+    return {
+      ...{ id: identifier, sku: identifier, title, description: { plain: first('description') ?? title } },
+      ...(url !== undefined && { url }),
       price,
-      listPrice: priceOf('list_price'),
-    });
-  };
-}
-
-interface VariantValues {
-  first(name: string): string | undefined;
-  valuesOf(name: string): readonly string[];
-  readonly optionNames: readonly string[];
-  readonly price: UcpPrice;
-  readonly listPrice: UcpPrice | undefined;
-}
-
-function describeVariant(
-  { identifier, categories }: UploadedProduct,
-  { first, valuesOf, optionNames, price, listPrice }: VariantValues,
-): UcpVariant {
-  const title = first('title') ?? identifier;
-  const [url] = toUris([first('url') ?? '']);
-  const media = toUris(valuesOf('media')).map((one) => ({ type: 'image' as const, url: one }));
-  const options = optionNames.flatMap((name) =>
-    valuesOf(name)
-      .slice(0, 1)
-      .map((label) => ({ name, label })),
-  );
-  const status = first('availability');
-  const own = categories.map(({ path }) => ({
-    value: path.join(CATEGORY_LEVEL),
-    taxonomy: 'merchant' as const,
-  }));
-  return {
-    ...{ id: identifier, sku: identifier, title, description: { plain: first('description') ?? title } },
-    ...(url !== undefined && { url }),
-    price,
-    ...(listPrice !== undefined && listPrice.amount > price.amount && { list_price: listPrice }),
-    ...(status !== undefined && { availability: { available: status !== 'out_of_stock', status } }),
-    ...listed('options', options),
-    ...listed('media', media),
-    ...listed(
-      'barcodes',
-      valuesOf('gtin').map((value) => ({ type: 'GTIN', value })),
-    ),
-    ...listed('categories', own),
-    ...listed('tags', valuesOf('tags')),
+      ...(listPrice !== undefined && listPrice.amount > price.amount && { list_price: listPrice }),
+      ...(status !== undefined && { availability: { available: status !== 'out_of_stock', status } }),
+      ...listed<'options', UcpOption>(
+        'options',
+        labelled.filter(({ label }) => label !== ''),
+      ),
+      ...listed(
+        'media',
+        toUris(valuesOf('media')).map((one) => ({ type: 'image' as const, url: one })),
+      ),
+      ...listed(
+        'barcodes',
+        valuesOf('gtin').map((value) => ({ type: 'GTIN', value })),
+      ),
+      ...listed(
+        'categories',
+        categories.map(({ path }) => ({
+          value: path.join(CATEGORY_LEVEL),
+          taxonomy: 'merchant' as const,
+        })),
+      ),
+      ...listed('tags', valuesOf('tags')),
+    };
   };
 }
 

@@ -68,15 +68,7 @@ export type RowOutcome =
   /** The filter leaves it out. */
   | { readonly row: number; readonly isFiltered: true };
 
-export interface CompiledMapping {
-  /** Columns that a source must have, those of the filter apart: one that no row has is a mistake in the mapping. */
-  readonly columns: readonly string[];
-  /** JSONata, each once; `mapRow` takes their results in this order. */
-  readonly expressions: readonly string[];
-  /** Compiled before a row is mapped. */
-  readonly patterns: PatternList;
-  mapRow(row: SourceRow, results?: readonly ExpressionResult[]): RowOutcome;
-}
+export type CompiledMapping = ReturnType<typeof planMapping>;
 
 /** A row with more is reported as far as that. */
 const PROBLEMS = 20;
@@ -96,7 +88,7 @@ export function compileMapping(mapping: Mapping, mode: PipelineMode): CompiledMa
  * The same without its patterns: what the thread that serves can do while others wait.
  * @throws MappingProblem
  */
-export function planMapping(mapping: Mapping, mode: PipelineMode): CompiledMapping {
+export function planMapping(mapping: Mapping, mode: PipelineMode) {
   const texts = new MappingTexts();
   const test =
     mapping.filter === undefined ? undefined : compileRowFilter(mapping.filter, { texts, isColumn });
@@ -105,10 +97,13 @@ export function planMapping(mapping: Mapping, mode: PipelineMode): CompiledMappi
   const isRead = findReads(mapping, { plan, test, expressions });
 
   return {
+    /** Columns that a source must have, those of the filter apart: one that no row has is a mistake in the mapping. */
     columns: [...plan.needs],
+    /** JSONata, each once; `mapRow` takes their results in this order. */
     expressions,
+    /** Compiled before a row is mapped. */
     patterns,
-    mapRow(row, results = []) {
+    mapRow(row: SourceRow, results: readonly ExpressionResult[] = []): RowOutcome {
       const problems = listRowProblems(row.problems, isRead);
       const view: RowView = { values: row.values, rows: row.rows, results, problems };
       const product = problems.length === 0 ? mapSound(view, test, plan) : undefined;

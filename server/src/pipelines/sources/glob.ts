@@ -10,14 +10,7 @@ const GLOB_NAMES = 16;
 /** How much of a pattern the names so far have used up, in every possible way. */
 export type GlobState = ReadonlySet<number>;
 
-export interface Glob {
-  readonly start: GlobState;
-  /** @returns undefined when nothing below this name can match */
-  step(state: GlobState, name: string): GlobState | undefined;
-  isMatch(state: GlobState): boolean;
-  /** `path` is written with `/`, whatever the system. */
-  matches(path: string): boolean;
-}
+export type Glob = ReturnType<typeof compileGlob>;
 
 /** @returns what is wrong with a pattern; undefined when nothing is */
 export function checkGlob(pattern: string): string | undefined {
@@ -38,10 +31,11 @@ export function globProblem(pattern: string): string | undefined {
 }
 
 /** `pattern` has passed `checkGlob`. */
-export function compileGlob(pattern: string): Glob {
+export function compileGlob(pattern: string) {
   const names = pattern.normalize('NFC').split('/');
   const start = withFolders(names, [0]);
 
+  /** @returns undefined when nothing below this name can match */
   function step(state: GlobState, name: string): GlobState | undefined {
     const plain = name.normalize('NFC');
     const next = [...state].flatMap((at) => stepOne(names[at], at, plain));
@@ -49,6 +43,7 @@ export function compileGlob(pattern: string): Glob {
   }
 
   const isMatch = (state: GlobState) => state.has(names.length);
+  /** `path` is written with `/`, whatever the system. */
   function matches(path: string): boolean {
     let state: GlobState | undefined = start;
     for (const name of path.split('/')) {

@@ -277,14 +277,10 @@ const limits: ZipLimits = {
 };
 
 /** The parts of an Office file: a zip whose entries are read by name. */
-export interface ZipParts {
-  has(name: string): boolean;
-  /** @throws FormatProblem not_found, damaged, refused, too_large */
-  read(name: string): AsyncGenerator<Uint8Array>;
-}
+export type ZipParts = Awaited<ReturnType<typeof openParts>>;
 
 /** @throws FormatProblem damaged, refused, too_large */
-export async function openParts(file: FileHandle, signal?: AbortSignal): Promise<ZipParts> {
+export async function openParts(file: FileHandle, signal?: AbortSignal) {
   const { buffer } = await file.read(Buffer.alloc(4), 0, 4, 0);
   if (buffer.toString('hex') === COMPOUND_FILE) {
     const message =
@@ -295,8 +291,9 @@ export async function openParts(file: FileHandle, signal?: AbortSignal): Promise
   // The standard compares names in lower case.
   const entries = new Map(zip.entries.map((entry) => [entry.fileName.toLowerCase(), entry]));
   return {
-    has: (name) => entries.has(name.toLowerCase()),
-    async *read(name) {
+    has: (name: string): boolean => entries.has(name.toLowerCase()),
+    /** @throws FormatProblem not_found, damaged, refused, too_large */
+    async *read(name: string): AsyncGenerator<Uint8Array> {
       const entry = entries.get(name.toLowerCase());
       if (entry === undefined) throw new FormatProblem('not_found', `The workbook has no part ${name}`);
       if (entry.isEncrypted()) throw new FormatProblem('refused', 'The workbook is encrypted');

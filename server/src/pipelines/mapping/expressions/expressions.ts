@@ -56,26 +56,23 @@ export const EXPRESSION_LIMITS: ExpressionLimits = { rowMs: 1_000, memoryMib: 96
 
 const LIST_LENGTH = 10_000;
 
-export interface Expressions {
-  /**
-   * @returns for each row what each expression gives
-   * @throws MappingProblem when too many rows ran away
-   */
-  evaluate(rows: readonly unknown[]): Promise<readonly (readonly ExpressionResult[])[]>;
-  close(): Promise<void>;
-}
+export type Expressions = ReturnType<typeof openExpressions>;
 
 /** The process starts with the first rows and lives until `close`, or until `signal` ends it and what waits for it. */
 export function openExpressions(
   expressions: readonly string[],
   { limits = EXPRESSION_LIMITS, signal }: ExpressionOptions = {},
-): Expressions {
+) {
   const run = new ExpressionRun(expressions, limits, signal);
   const stop = () => void run.close();
   signal?.addEventListener('abort', stop, { once: true });
   return {
-    evaluate: (rows) => run.evaluate(rows),
-    async close() {
+    /**
+     * @returns for each row what each expression gives
+     * @throws MappingProblem when too many rows ran away
+     */
+    evaluate: (rows: readonly unknown[]) => run.evaluate(rows),
+    async close(): Promise<void> {
       signal?.removeEventListener('abort', stop);
       await run.close();
     },
@@ -202,18 +199,14 @@ interface Lost extends Error {
   readonly lost: 'time' | 'memory';
 }
 
-export interface Child {
-  /** The answers to one question; the caller stops reading when it has all. @throws Lost */
-  ask(question: ToProcess): AsyncIterable<FromProcess>;
-  close(): Promise<void>;
-}
+export type Child = ReturnType<typeof startChild>;
 
 /** A machine under load takes seconds to start a process. */
 const START_MS = 30_000;
 /** Beyond the time of a row: the process ends most rows itself, at the next step of the expression. */
 const GRACE_MS = 2_000;
 
-export function startChild(limits: ExpressionLimits): Child {
+export function startChild(limits: ExpressionLimits) {
   const child = forkWithoutRights(limits.memoryMib);
   const inbox: FromProcess[] = [];
   let lost: Lost['lost'] | undefined;
@@ -251,13 +244,14 @@ export function startChild(limits: ExpressionLimits): Child {
   }
 
   return {
-    async *ask(question) {
+    /** The answers to one question; the caller stops reading when it has all. @throws Lost */
+    async *ask(question: ToProcess): AsyncGenerator<FromProcess> {
       if (child.connected) child.send(question, () => {});
       for (let answer = await next(); answer !== undefined; answer = await next()) yield answer;
       if (!isReady) throw new Error('The process for expressions does not start');
       throw Object.assign(new Error('The process for expressions is gone'), { lost: lost ?? 'memory' });
     },
-    async close() {
+    async close(): Promise<void> {
       child.kill('SIGKILL');
       await ended;
     },
