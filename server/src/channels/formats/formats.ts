@@ -2,7 +2,7 @@
  * The door of formats: what may stand in a file that goes out, and how it is written. Pure; a format never knows where a
  * product comes from.
  */
-import type { ChannelFormat, Field, FormatVariant } from './format.ts';
+import type { ChannelFormat, Field } from './format.ts';
 import { googleMerchant } from './google-merchant.ts';
 import { jsonLd } from './json-ld.ts';
 import { openai } from './openai.ts';
@@ -51,14 +51,7 @@ const describeField = ({ name, isRequired, choices }: Field) => ({
 });
 
 /** How the files of a channel are written. */
-export interface FeedFiles {
-  readonly format: ChannelFormat;
-  readonly variant: FormatVariant;
-  readonly isPacked: boolean;
-  readonly mediaType: string;
-  /** @param shard from 1 on */
-  nameOf(shard: number): string;
-}
+export type FeedFiles = ReturnType<typeof planFiles>;
 
 export function getFormat(type: string): ChannelFormat {
   const format = FORMATS.find((one) => one.type === type);
@@ -67,7 +60,7 @@ export function getFormat(type: string): ChannelFormat {
 }
 
 /** The first file keeps its name whether or not others follow, so that its address stays. */
-export function planFiles({ type, variant, compression }: ChosenFormat): FeedFiles {
+export function planFiles({ type, variant, compression }: ChosenFormat) {
   const format = getFormat(type);
   const chosen = format.variants[variant ?? format.defaultVariant];
   if (chosen === undefined) throw new Error(`no variant ${variant} of ${type}`);
@@ -78,7 +71,8 @@ export function planFiles({ type, variant, compression }: ChosenFormat): FeedFil
     variant: chosen,
     isPacked,
     mediaType: isPacked ? 'application/gzip' : chosen.mediaType,
-    nameOf: (shard) =>
+    /** @param shard from 1 on */
+    nameOf: (shard: number): string =>
       format.servedAs ?? (shard === 1 ? `products.${ending}` : `products-${shard}.${ending}`),
   };
 }

@@ -196,19 +196,16 @@ function readRefusal(error: unknown): { readonly code: string; readonly content:
   return { code: error instanceof UcpRefusal ? error.ucpCode : 'invalid_request', content };
 }
 
-interface UcpEnvelope {
-  readonly version: string;
-  readonly status: string;
-  readonly capabilities: object;
-}
-
-function describeAnswer(capability: keyof typeof CAPABILITIES): UcpEnvelope {
+function describeAnswer(capability: keyof typeof CAPABILITIES) {
   const named = capability === 'lookup' ? [CAPABILITIES.lookup, EXTENSION] : [CAPABILITIES[capability]];
   const capabilities = Object.fromEntries(named.map((name) => [name, [{ version: UCP_VERSION }]]));
   return { version: UCP_VERSION, status: 'success', capabilities };
 }
 
-const toError = (ucp: UcpEnvelope, { code, content }: { code: string; content: string }) => ({
+const toError = (
+  ucp: ReturnType<typeof describeAnswer>,
+  { code, content }: { code: string; content: string },
+) => ({
   ucp: { ...ucp, status: 'error' },
   messages: [{ type: 'error', code, content, severity: 'unrecoverable' }],
 });

@@ -152,11 +152,7 @@ export async function exportDocument(
   return 0;
 }
 
-interface Plan {
-  readonly created: string[];
-  readonly changed: string[];
-  readonly deleted: string[];
-}
+type Plan = ReturnType<typeof compare>;
 
 /** `relata relations plan FILE`: what apply would do. @returns 1 where there is a difference */
 export async function planDocument(name: DocumentName, file: string, flags: DocumentFlags): Promise<number> {
@@ -203,7 +199,7 @@ function readJson(file: string): unknown {
 }
 
 /** As the service recognises what it has. */
-function compare(present: readonly Part[], sent: readonly Part[]): Plan {
+function compare(present: readonly Part[], sent: readonly Part[]) {
   const { met, missing } = recognise(sent, present);
   const labelsOf = (parts: readonly Part[]) => parts.map(({ label }) => label);
   return {

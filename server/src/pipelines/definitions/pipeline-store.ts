@@ -118,16 +118,8 @@ export async function saveStamp(
   );
 }
 
-export interface StoredRun {
-  readonly upload: UploadedFile | undefined;
-  /** Present once the writes are accepted. */
-  readonly read: ReadSummary | undefined;
-}
-
-export async function findRun(
-  database: Database,
-  { projectId, number }: TaskKey,
-): Promise<StoredRun | undefined> {
+/** @returns what a run has stored; `read` once the writes are accepted */
+export async function findRun(database: Database, { projectId, number }: TaskKey) {
   const row = await database.read
     .selectFrom('pipeline_run')
     .select(['upload', 'read'])

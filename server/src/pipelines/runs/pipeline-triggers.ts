@@ -134,13 +134,6 @@ function tooSoon(restMs: number, seconds: number): ServiceError {
 /** What one piece holds, and so what is held of a file at a time. */
 const PIECE_BYTES = 8 * 1024 * 1024;
 
-interface StoredFile {
-  /** Payloads, in their order. */
-  readonly pieces: readonly string[];
-  readonly sizeBytes: number;
-  readonly digest: string;
-}
-
 interface PiecePlace {
   readonly payloads: PayloadFiles;
   readonly projectId: number;
@@ -148,12 +141,10 @@ interface PiecePlace {
 
 /**
  * Writes a file in pieces; they are durable when it returns.
+ * @returns the payloads, in their order, with size and digest of the file
  * @throws what reading or writing throws; then no piece is left
  */
-async function storePieces(
-  chunks: AsyncIterable<Uint8Array>,
-  { payloads, projectId }: PiecePlace,
-): Promise<StoredFile> {
+async function storePieces(chunks: AsyncIterable<Uint8Array>, { payloads, projectId }: PiecePlace) {
   const name = `pipeline-${randomBytes(12).toString('hex')}`;
   const digest = createHash('sha256');
   const pieces: string[] = [];

@@ -315,17 +315,6 @@ export class CsvSplitter {
   }
 }
 
-interface PassOutcome {
-  readonly rows: readonly CsvRow[];
-  readonly consumed: number;
-  /** Line behind what was consumed. */
-  readonly line: number;
-  /** Above 0 when reading has to go on behind a row with a quote that is not closed. */
-  readonly readTwice: number;
-  /** What was consumed ends within a line that is given up. */
-  readonly isCut: boolean;
-}
-
 /** One pass of the parser over text that begins with a row. */
 class Pass {
   readonly #text: string;
@@ -346,7 +335,7 @@ class Pass {
     this.#dropped = text.startsWith('\uFEFF') ? 1 : 0;
   }
 
-  read(firstLine: number): PassOutcome {
+  read(firstLine: number) {
     this.#line = firstLine;
     const { delimiter, newline, quote } = this.#dialect;
     Papa.parse<string[]>(this.#text, {
@@ -361,8 +350,11 @@ class Pass {
     return {
       rows: this.#rows,
       consumed: this.#consumed,
+      /** Line behind what was consumed. */
       line: this.#line,
+      /** Above 0 when reading has to go on behind a row with a quote that is not closed. */
       readTwice: this.#readTwice,
+      /** What was consumed ends within a line that is given up. */
       isCut: this.#isCut,
     };
   }
