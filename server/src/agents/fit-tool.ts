@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { type FitAnswer, FitQuestion, readQuestion } from '../relations/fit/fit.ts';
-import { describeMatch, type ExplainedElement } from './relation-tools.ts';
+import { describeMatch } from './relation-tools.ts';
 import { closed, defineTool, fitPage, shorten, shortenValue, TOKENS } from './tool.ts';
 
 /** The tool that says whether products can be used together. */
@@ -62,7 +62,7 @@ const describeJudged = ({ source, relation, verdict, match, missing }: Omit<Pair
   why: match
     .filter((one) => one.verdict === verdict)
     .slice(0, REASONS)
-    .map((one) => describeMatch(one as ExplainedElement, { isJudged: true })),
+    .map((one) => describeMatch(one, { isJudged: true })),
   missing: missing
     .slice(0, MISSING)
     .map(({ identifier, attribute }) => `${shortenValue(attribute)} of ${shortenValue(identifier)}`),

@@ -1,8 +1,13 @@
 import { Type } from 'typebox';
 import { ServiceError } from '../kernel/errors.ts';
 import { type FoundRelation, type RelatedRequest, readAnswer } from '../relations/answers/answers.ts';
-import { checkDefinition, MatchElements, type Relation } from '../relations/definitions/definitions.ts';
-import type { PairExplanation } from '../relations/search/search.ts';
+import {
+  checkDefinition,
+  type ExplainedElement,
+  type ExplainedMatch,
+  MatchElements,
+  type Relation,
+} from '../relations/definitions/definitions.ts';
 import {
   closed,
   defineTool,
@@ -273,8 +278,6 @@ export const previewRelation = defineTool({
   },
 });
 
-/** A match of two products with the values that decided it. */
-export type ExplainedElement = PairExplanation['match'][number];
 type Term = { readonly times?: number; readonly plus?: number | string } | undefined;
 
 /** As people write comparisons, and what is true where one does not hold. */
@@ -291,9 +294,10 @@ export function describeMatch(element: ExplainedElement, { isJudged = false } = 
   const list = (inner: readonly ExplainedElement[], joint: string) =>
     inner.map((one) => describeMatch(one, { isJudged })).join(joint);
   const { verdict = 'fits' } = (isJudged ? element : {}) as { verdict?: string };
-  if ('any' in element) return list(element.any, verdict === 'does_not_fit' ? ' and ' : ' or ');
-  if ('together' in element) return `${list(element.together, ' and ')} in one row`;
-  const { target, operator, source, targetValues, sourceValues, targetTerm, sourceTerm } = element;
+  if (element.any) return list(element.any, verdict === 'does_not_fit' ? ' and ' : ' or ');
+  if (element.together) return `${list(element.together, ' and ')} in one row`;
+  const { target, operator, source, targetValues, sourceValues, targetTerm, sourceTerm } =
+    element as ExplainedMatch;
   const [sign, opposite] = SIGNS[operator] ?? [operator, `not ${operator}`];
   const describe = (name: string, values: readonly string[], term: Term) =>
     `${describeTerm(shortenValue(name), term)} ${values.slice(0, 2).map(shortenValue).join(' / ') || '(no value)'}`;

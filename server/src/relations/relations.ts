@@ -11,6 +11,7 @@ import { type Base, type ExpectedStates, refuseOtherState } from '../storage/sto
 import type { Tasks } from '../tasks/tasks.ts';
 import { createRelatedAnswers, type RelatedAnswerParts } from './answers/answers.ts';
 import {
+  type Explanation,
   isIndexed,
   listTables,
   markOfRelation,
@@ -25,7 +26,7 @@ import {
 import type { AskedFit } from './fit/fit.ts';
 import { createTableTasks, RelationLinks } from './links/links.ts';
 import { createRelationBuilds } from './memberships/memberships.ts';
-import type { ExplainInput, ProductRelationsInput, RelationExplanation } from './search/search.ts';
+import type { ExplainInput, ProductRelationsInput } from './search/search.ts';
 import type { RelationStore, SavedTable } from './store/store.ts';
 
 export interface RelationParts
@@ -160,7 +161,7 @@ export function createRelations(parts: RelationParts) {
     survey: async (projectId: number, id: number, signal: AbortSignal) =>
       (await store.survey(projectId, id, signal)) ?? describeProblem(await find(projectId, id)),
     /** @throws not_found for the relation or a product, relation_not_ready, search_too_long */
-    async explain(request: ExplainInput, signal: AbortSignal): Promise<RelationExplanation> {
+    async explain(request: ExplainInput, signal: AbortSignal): Promise<Explanation> {
       const explained = await store.explain(request, signal);
       if (explained === undefined) return refuseUnbuilt(await find(request.projectId, request.id));
       if (!('unknown' in explained)) return explained;

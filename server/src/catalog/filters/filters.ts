@@ -364,7 +364,7 @@ class UploadView implements ProductView {
 /** Why a comparison cannot work with the attributes that there are. Source: docs/interface.md §12.4. */
 export class ComparisonProblem extends Error {}
 
-type FindAttribute = (name: string) => ComparedAttribute;
+export type FindAttribute = (name: string) => ComparedAttribute;
 
 /** @throws ComparisonProblem */
 export function compileFilter(filter: Filter, findAttribute: FindAttribute): ProductTest {

@@ -1,7 +1,7 @@
 import { type AnswerForm, makeItem } from '../../catalog/lookup/lookup.ts';
 import { type Attribute, indexByKey } from '../../catalog/ontology/ontology.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
-import { type BoundRule, isListed } from '../definitions/definitions.ts';
+import type { BoundRule, RelatedReason } from '../definitions/definitions.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
 import {
   type CatalogMark,
@@ -9,11 +9,10 @@ import {
   explainPair,
   type FoundGroups,
   type FoundSource,
-  type PairExplanation,
   type RelationView,
   type SearchedRelation,
   searchRelated,
-  toSearchedRule,
+  toSearched,
 } from '../search/search.ts';
 /** What is to be answered for each product, in this order. */
 export interface RequestedTag {
@@ -229,15 +228,10 @@ function search(
     : view.once(`search ${relation.build} ${identifier}`, find);
 }
 
-const toAnswering = ({ id, definition, ...relation }: ServedRelation): AnsweringRelation => ({
-  build: relation.build,
-  bound: relation.bound,
-  isListed: isListed(definition),
-  twoWay: relation.twoWay,
-  excludeSameGroup: relation.excludeSameGroup,
-  ...toSearchedRule(relation.bound),
-  head: `{"name":${JSON.stringify(definition.name)},"id":${id},"matchType":`,
-  localization: `"localization":${JSON.stringify({ names: definition.names })},`,
+const toAnswering = (relation: ServedRelation): AnsweringRelation => ({
+  ...{ ...toSearched(relation), bound: relation.bound },
+  head: `{"name":${JSON.stringify(relation.definition.name)},"id":${relation.id},"matchType":`,
+  localization: `"localization":${JSON.stringify({ names: relation.definition.names })},`,
 });
 
 /** Of a related product: which conditions held, on both of them, by which values (§12.6 rule 1). */
@@ -245,7 +239,7 @@ function explainItem(
   view: RelationView,
   { build, bound, isListed }: AnsweringRelation,
   found: { identifier: string; productId: number; matchType: FoundGroups['matchType'] },
-): PairExplanation | undefined {
+): RelatedReason | undefined {
   if (isListed) return explainLinked(view, { build, ...found });
   const raws = [view.findUpload(found.identifier)?.raw, view.findRaw(found.productId)];
   const [requested, other] = raws.map((raw) => raw && (JSON.parse(raw) as UploadedProduct));

@@ -4,8 +4,8 @@ import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ByteCache, CacheSpace } from '../../storage/storage.ts';
 import { countPassedAtOnce } from '../../storage/threads/threads.ts';
-import type { Relation } from '../definitions/definitions.ts';
-import type { CatalogMark, PairExplanation } from '../search/search.ts';
+import type { RelatedReason, Relation } from '../definitions/definitions.ts';
+import type { CatalogMark } from '../search/search.ts';
 import {
   type MetRelateInput,
   type RelateInput,
@@ -48,7 +48,7 @@ export interface FoundRelation {
     readonly name: string;
     readonly brand: string;
     readonly link: string;
-    readonly explain?: Pick<PairExplanation, 'match'>;
+    readonly explain?: Pick<RelatedReason, 'match'>;
   }[];
 }
 

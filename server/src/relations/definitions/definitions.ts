@@ -3,6 +3,7 @@
  */
 export { checkDefinition } from './definition-check.ts';
 export {
+  isApart,
   isPair,
   type Judgement,
   judgeElement,
@@ -33,12 +34,17 @@ export {
   type ValueTable,
 } from './relation.ts';
 export {
+  type CardProduct,
   ExplainedElement,
+  type ExplainedMatch,
+  type Explanation,
   MatchElements,
   RelatedProduct,
   RelatedReason,
+  type RelationSurvey,
   SentRelation,
   SingleProduct,
+  type SurveyCard,
 } from './relation-schemas.ts';
 export {
   attributeOf,
@@ -50,6 +56,7 @@ export {
   type CompiledRule,
   compiledOf,
   compileRule,
+  finderOf,
   listTables,
 } from './rule.ts';
 export { markOfTable, PAIRS_PER_TABLE, type SentTable, type StoredTable } from './table-schemas.ts';

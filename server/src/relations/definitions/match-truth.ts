@@ -5,6 +5,7 @@ import {
   compareValues,
   type ProductView,
 } from '../../catalog/filters/filters.ts';
+import type { UploadedProduct } from '../../catalog/products/products.ts';
 import type { Side } from './relation.ts';
 import { attributeOf, type CompiledElement, type CompiledMatch } from './rule.ts';
 
@@ -23,6 +24,12 @@ export interface RowedValue {
 
 /** Reads a product's values of an attribute, in the order of the upload. */
 export type ReadValues = (attribute: ComparedAttribute) => readonly RowedValue[];
+
+type Grouped = Pick<UploadedProduct, 'identifier' | 'groupIdentifier'>;
+
+/** Whether a relation may lead from the one to the other (§12.3 rule 2). */
+export const isApart = (a: Grouped, b: Grouped, excludeSameGroup: boolean): boolean =>
+  a.identifier !== b.identifier && !(excludeSameGroup && a.groupIdentifier === b.groupIdentifier);
 
 /** @returns what reads a product as filters see it */
 export const readFrom =

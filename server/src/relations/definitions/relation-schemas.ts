@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { type Filter, OPERATORS, OWN } from '../../catalog/filters/filters.ts';
 import { Id, orNull, PageQuery } from '../../http/answers/answers.ts';
+import type { Sent } from '../../http/server/server.ts';
 import {
   type MatchedValue as DefinedValue,
   type Match,
@@ -14,6 +15,10 @@ const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$
 const AttributeName = Type.String({ minLength: 1, maxLength: 255 });
 const closed = { additionalProperties: false } as const;
 const named = { minLength: 1, maxLength: 255 };
+const plus = {
+  ...{ type: ['number', 'string'], ...named },
+  description: 'added after that: a number in the unit of the attribute, or with a unit of its dimension',
+};
 /** `checkDefinition` checks which members stand together, and says where. */
 const MatchedValue = Type.Unsafe<DefinedValue>({
   ...{ type: ['string', 'object'], title: 'MatchedValue', ...named, ...closed },
@@ -21,10 +26,7 @@ const MatchedValue = Type.Unsafe<DefinedValue>({
     field: { type: 'string', enum: Object.keys(OWN) },
     attribute: { type: 'string', ...named },
     times: { type: 'number', description: 'of a numeric attribute: a factor, exact as a decimal' },
-    plus: {
-      ...{ type: ['number', 'string'], ...named },
-      description: 'added after that: a number in the unit of the attribute, or with a unit of its dimension',
-    },
+    plus,
   },
   description:
     'an attribute; {"field":…}, a field that every product has, which its name means too if no attribute has it; or {"attribute","times"?,"plus"?}',
@@ -78,12 +80,7 @@ export const MatchElements = Type.Unsafe<MatchElement[]>(
 const computed = {
   attribute: AttributeName,
   times: Type.Optional(Type.Number({ description: 'a factor, exact as a decimal' })),
-  plus: Type.Optional(
-    Type.Unsafe<number | string>({
-      ...{ type: ['number', 'string'], ...named },
-      description: 'added after that: a number in the unit of the attribute, or with a unit of its dimension',
-    }),
-  ),
+  plus: Type.Optional(Type.Unsafe<number | string>(plus)),
 };
 
 /** Source: docs/interface.md §12.1. */
@@ -231,14 +228,15 @@ const explainedMatch = {
   sourceValues: Type.Array(Type.String()),
 };
 const holds = Type.Boolean();
-const InnerMatches = Type.Optional(
-  Type.Array(Type.Object({ ...explainedMatch, holds }, { title: 'ExplainedMatch' })),
-);
+const ExplainedMatch = Type.Object({ ...explainedMatch, holds }, { title: 'ExplainedMatch' });
+export type ExplainedMatch = Sent<Static<typeof ExplainedMatch>>;
+const InnerMatches = Type.Optional(Type.Array(ExplainedMatch));
 /** An element of `match` with the values that decided: a match, or `{holds, any | together: [matches]}`. */
 export const ExplainedElement = Type.Object({
   ...Type.Partial(Type.Object(explainedMatch)).properties,
   ...{ holds, any: InnerMatches, together: InnerMatches },
 });
+export type ExplainedElement = Sent<Static<typeof ExplainedElement>>;
 const explainedPair = {
   source: Explained,
   target: Explained,
@@ -253,7 +251,9 @@ const explainedPair = {
     ),
   ),
 };
+/** Why two products are related or are not. Source: docs/interface.md §12.6. */
 export const RelatedReason = Type.Object(explainedPair, { title: 'RelatedReason' });
+export type RelatedReason = Sent<Static<typeof RelatedReason>>;
 export const Explanation = Type.Object(
   {
     related: Type.Boolean(),
@@ -264,6 +264,7 @@ export const Explanation = Type.Object(
   },
   { title: 'RelationExplanation' },
 );
+export type Explanation = Sent<Static<typeof Explanation>>;
 
 /** A product in short, with why it is a result. Source: docs/interface.md §12.7 rule 3. */
 const brief = {
@@ -293,46 +294,49 @@ export const PreviewQuery = Type.Object({
 });
 
 const products = Type.Object({ products: Type.Integer() });
+const counted = { count: Type.Integer(), identifiers: Type.Array(Type.String()) };
+/** How a relation does on a catalog. Source: docs/interface.md §12.6. */
+const RelationSurvey = Type.Object({
+  ...{ source: products, target: products },
+  sampled: Type.Boolean({ description: 'true: only some of the sources were looked at' }),
+  sampledSources: Type.Integer(),
+  endedEarly: Type.Optional(
+    Type.Literal(true, { description: 'the time was used up before the whole sample was looked at' }),
+  ),
+  cut: Type.Optional(
+    Type.Object(counted, {
+      description: 'products with more combinations of values than count (§12.2 rule 11)',
+    }),
+  ),
+  withResults: Type.Integer(),
+  share: Type.Number({ description: 'of the sources that were looked at, from 0 to 1' }),
+  withoutResults: Type.Object(counted),
+  mostReturned: Type.Array(Type.Object({ identifier: Type.String(), count: Type.Integer() })),
+  examples: Type.Array(
+    Type.Object({ source: Type.String(), results: Type.Array(Type.Array(Type.String())) }),
+  ),
+  links: Type.Optional(
+    Type.Object(
+      { sources: Type.Integer(), pairs: Type.Integer() },
+      { description: 'of a relation of links: its size, with pairs of products that are not there' },
+    ),
+  ),
+  resultCounts: Type.Optional(
+    Type.Array(Type.Integer(), {
+      description: 'how many sources have 0, 1, … 9, and 10 or more groups of results',
+    }),
+  ),
+  cards: Type.Optional(Type.Array(SurveyCard)),
+});
+export type RelationSurvey = Sent<Static<typeof RelationSurvey>>;
+export type CardProduct = Sent<Static<typeof CardProduct>>;
+export type SurveyCard = Sent<Static<typeof SurveyCard>>;
+
 export const Survey = Type.Object(
   {
     misconfigured: Type.Boolean(),
     problem: Type.Optional(Type.String()),
-    source: Type.Optional(products),
-    target: Type.Optional(products),
-    sampled: Type.Optional(Type.Boolean({ description: 'true: only some of the sources were looked at' })),
-    sampledSources: Type.Optional(Type.Integer()),
-    endedEarly: Type.Optional(
-      Type.Literal(true, { description: 'the time was used up before the whole sample was looked at' }),
-    ),
-    cut: Type.Optional(
-      Type.Object(
-        { count: Type.Integer(), identifiers: Type.Array(Type.String()) },
-        { description: 'products with more combinations of values than count (§12.2 rule 11)' },
-      ),
-    ),
-    withResults: Type.Optional(Type.Integer()),
-    share: Type.Optional(Type.Number({ description: 'of the sources that were looked at, from 0 to 1' })),
-    withoutResults: Type.Optional(
-      Type.Object({ count: Type.Integer(), identifiers: Type.Array(Type.String()) }),
-    ),
-    mostReturned: Type.Optional(
-      Type.Array(Type.Object({ identifier: Type.String(), count: Type.Integer() })),
-    ),
-    examples: Type.Optional(
-      Type.Array(Type.Object({ source: Type.String(), results: Type.Array(Type.Array(Type.String())) })),
-    ),
-    links: Type.Optional(
-      Type.Object(
-        { sources: Type.Integer(), pairs: Type.Integer() },
-        { description: 'of a relation of links: its size, with pairs of products that are not there' },
-      ),
-    ),
-    resultCounts: Type.Optional(
-      Type.Array(Type.Integer(), {
-        description: 'how many sources have 0, 1, … 9, and 10 or more groups of results',
-      }),
-    ),
-    cards: Type.Optional(Type.Array(SurveyCard)),
+    ...Type.Partial(RelationSurvey).properties,
   },
   { title: 'RelationSurvey' },
 );

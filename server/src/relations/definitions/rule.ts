@@ -6,6 +6,7 @@ import {
   compileFilter,
   compute,
   describeAttribute,
+  type FindAttribute,
   type Operator,
   OWN,
   type OwnField,
@@ -130,12 +131,18 @@ export function compileRule(bound: BoundRule): CompiledRule {
 
 function compileBound({ rule, attributes, tables = [] }: BoundRule): CompiledRule {
   const byName = new Map(attributes.map((attribute) => [attribute.name, attribute]));
-  const find = (name: string) => {
+  const find = finderOf({ attributes });
+  return compileWith(rule, { find, findOwn: (value) => ownOf(value, byName), tables });
+}
+
+/** @returns what finds the attributes that a rule was bound with */
+export function finderOf({ attributes }: Pick<BoundRule, 'attributes'>): FindAttribute {
+  const byName = new Map(attributes.map((attribute) => [attribute.name, attribute]));
+  return (name) => {
     const attribute = byName.get(name);
     if (attribute === undefined) throw new Error(`the rule was bound without the attribute ${name}`);
     return attribute;
   };
-  return compileWith(rule, { find, findOwn: (value) => ownOf(value, byName), tables });
 }
 
 /** @returns the field of a product that is meant; an attribute of that name goes first where only the name is given */

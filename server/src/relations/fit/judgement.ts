@@ -3,6 +3,7 @@ import {
   type ComparableValue,
   type ComparedAttribute,
   compareValues,
+  type FindAttribute,
   judgeFilter,
   least,
   listUnknown,
@@ -19,6 +20,8 @@ import {
   type CompiledMatch,
   type ComputedValue,
   compileRule,
+  finderOf,
+  isApart,
   judgeElement,
   type ReadValues,
   type RelationDefinition,
@@ -90,6 +93,7 @@ export interface Standing {
 /** Judges by one constraint; it keeps how the products of a set stand on its sides. */
 export class Judge {
   readonly constraint: Constraint;
+  private readonly find: FindAttribute;
   private readonly judgeSide: Readonly<Record<Side, (product: ProductView) => Truth>>;
   private readonly known = {
     source: new WeakMap<SetProduct, Standing>(),
@@ -99,6 +103,7 @@ export class Judge {
   constructor(constraint: Constraint) {
     const { source, target } = constraint.bound.rule;
     this.constraint = constraint;
+    this.find = finderOf(constraint.bound);
     this.judgeSide = { source: judgeFilter(source, this.find), target: judgeFilter(target, this.find) };
   }
 
@@ -113,9 +118,8 @@ export class Judge {
     return missing.map((attribute) => ({ identifier: product.identifier, attribute }));
   }
 
-  isApart({ product: a }: SetProduct, { product: b }: SetProduct): boolean {
-    if (a.identifier === b.identifier) return false;
-    return !(this.constraint.excludeSameGroup && a.groupIdentifier === b.groupIdentifier);
+  isApart(one: SetProduct, other: SetProduct): boolean {
+    return isApart(one.product, other.product, this.constraint.excludeSameGroup);
   }
 
   stand(side: Side, one: SetProduct): Standing {
@@ -125,9 +129,6 @@ export class Judge {
     this.known[side].set(one, standing);
     return standing;
   }
-
-  private readonly find = (name: string) =>
-    this.constraint.bound.attributes.find((attribute) => attribute.name === name) as ComparedAttribute;
 }
 
 type Pair = Readonly<Record<Side, Standing>>;

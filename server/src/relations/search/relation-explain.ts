@@ -11,9 +11,13 @@ import type { UploadedProduct } from '../../catalog/products/products.ts';
 import {
   type BoundRule,
   type CompiledMatch,
-  type ComputedValue,
   compiledOf,
   compileRule,
+  type ExplainedElement,
+  type ExplainedMatch,
+  type Explanation,
+  finderOf,
+  isApart,
   isListed,
   isPair,
   type Judgement,
@@ -21,6 +25,7 @@ import {
   type Match,
   type MatchElement,
   matchesOf,
+  type RelatedReason,
   type RowedValue,
   type Side,
 } from '../definitions/definitions.ts';
@@ -34,71 +39,22 @@ import {
 } from './related-search.ts';
 import type { RelationView } from './related-view.ts';
 
-/** Why two products are related or are not. Source: docs/interface.md §12.6. */
-export interface PairExplanation {
-  readonly source: SideExplanation;
-  readonly target: SideExplanation;
-  /** An entry for each element of the definition. */
-  readonly match: readonly ElementExplanation[];
-  /** Attributes without a value that it holds by. */
-  readonly assumed?: readonly string[];
-  /** In a relation of links: which product lists the other one, and at which position from 1; null: none does. */
-  readonly listed?: { readonly by: string; readonly position: number } | null;
-}
-
-interface SideExplanation {
-  /** Whether the filter as a whole holds. */
-  readonly holds: boolean;
-  /** As it is written, where the groups around the conditions decide too. */
-  readonly filter?: FilterExplanation;
-  readonly conditions: readonly ConditionExplanation[];
-}
+type Explained = RelatedReason['source'];
+type Condition = Explained['conditions'][number];
 
 /** A group of a filter, or a condition. */
-type FilterExplanation =
-  | { readonly all: readonly FilterExplanation[]; readonly holds: boolean }
-  | { readonly any: readonly FilterExplanation[]; readonly holds: boolean }
-  | { readonly not: FilterExplanation; readonly holds: boolean }
-  | ConditionExplanation;
-
-interface ConditionExplanation {
-  readonly condition: Filter;
-  /** Of the condition alone, whatever stands around it. */
-  readonly holds: boolean;
-  /** As uploaded: those that satisfied it, or, where none did, those that the product has. */
-  readonly values: readonly string[];
-}
-
-/** `More` is said of each element and each match. */
-export type ElementExplanation<More = unknown> = (
-  | MatchExplanation
-  | { readonly holds: boolean; readonly any: readonly (MatchExplanation & More)[] }
-  | { readonly holds: boolean; readonly together: readonly (MatchExplanation & More)[] }
-) &
-  More;
-
-export interface MatchExplanation extends Pick<Match, 'operator' | 'missing' | 'table'> {
-  readonly target: string;
-  readonly source: string;
-  /** What is computed of them, as written. */
-  readonly targetTerm?: Omit<ComputedValue, 'attribute'>;
-  readonly sourceTerm?: Omit<ComputedValue, 'attribute'>;
-  readonly holds: boolean;
-  readonly targetValues: readonly string[];
-  readonly sourceValues: readonly string[];
-}
+type ExplainedFilter =
+  | { readonly all: readonly ExplainedFilter[]; readonly holds: boolean }
+  | { readonly any: readonly ExplainedFilter[]; readonly holds: boolean }
+  | { readonly not: ExplainedFilter; readonly holds: boolean }
+  | Condition;
 
 export function explainPair(
   bound: BoundRule,
   { source, target }: Readonly<Record<Side, UploadedProduct>>,
-): PairExplanation {
-  const byName = new Map(bound.attributes.map((attribute) => [attribute.name, attribute]));
-  const find = (name: string) => {
-    const attribute = byName.get(name);
-    if (attribute === undefined) throw new Error(`the rule was bound without the attribute ${name}`);
-    return attribute;
-  };
-  const explainSide = (filter: Filter, product: UploadedProduct): SideExplanation => ({
+): RelatedReason {
+  const find = finderOf(bound);
+  const explainSide = (filter: Filter, product: UploadedProduct): Explained => ({
     holds: compileFilter(filter, find)(viewUpload(product)),
     ...(isNested(filter) && { filter: explainFilter(filter, product, find) }),
     conditions: listConditions(filter).map((condition) => explainCondition(condition, product, find)),
@@ -115,11 +71,11 @@ export function explainPair(
 }
 
 /** @returns the elements of a rule with the values that were compared, and what `say` has to say of each */
-export const explainElements = <More = unknown>(
+export const explainElements = <More>(
   bound: BoundRule,
   judged: readonly Judgement[],
   say: (judgement: Judgement) => More,
-): ElementExplanation<More>[] =>
+): (ExplainedElement & More)[] =>
   compileRule(bound).elements.map((element, place) => {
     const written = matchesOf(bound.rule.match[place] as MatchElement);
     const { [place]: whole } = judged as Judgement[];
@@ -134,7 +90,7 @@ export const explainElements = <More = unknown>(
       holds: whole?.truth === 1,
       [kind]: explained,
       ...say(whole as Judgement),
-    } as ElementExplanation<More>;
+    } as ExplainedElement & More;
   });
 
 /** @returns how each element of the rule stands for two products */
@@ -153,7 +109,7 @@ function explainMatch(
   match: CompiledMatch,
   { missing, table, ...written }: Match,
   { truth, values: { target: left, source: right } }: Judgement,
-): MatchExplanation {
+): ExplainedMatch {
   const ofTarget = left.filter((a) => right.some((b) => isPair(match, b, a)));
   const ofSource = right.filter((b) => left.some((a) => isPair(match, b, a)));
   const termOf = (value: Match['source']) => {
@@ -183,7 +139,7 @@ function explainFilter(
   filter: Filter,
   product: UploadedProduct,
   find: (name: string) => ComparedAttribute,
-): FilterExplanation {
+): ExplainedFilter {
   const holds = compileFilter(filter, find)(viewUpload(product));
   const explain = (one: Filter) => explainFilter(one, product, find);
   if ('all' in filter) return { holds, all: filter.all.map(explain) };
@@ -195,7 +151,7 @@ function explainCondition(
   condition: Filter,
   product: UploadedProduct,
   find: (name: string) => ComparedAttribute,
-): ConditionExplanation {
+): Condition {
   const test = compileFilter(condition, find);
   const view = viewUpload(product);
   const holds = test(view);
@@ -232,7 +188,7 @@ interface LinkedPair {
 export function explainLinked(
   view: RelationView,
   { build, identifier, productId, matchType }: LinkedPair,
-): PairExplanation {
+): RelatedReason {
   const isForward = matchType === 'FIRST_WAY';
   const linked = view.listLinked({ build, side: isForward ? 'target' : 'source', identifier });
   const found = linked.find((one) => one.productId === productId);
@@ -253,30 +209,20 @@ export interface ExplainInput {
   readonly target: string;
 }
 
-export interface RelationExplanation extends PairExplanation {
-  /** Whether the target is among the results of the source. */
-  readonly related: boolean;
-  readonly matchType: MatchType;
-  /** From 1, in the flattened list of all results; null when it is not among the first 1,000 groups. */
-  readonly rank: number | null;
-  readonly excluded: 'same product' | 'same group' | null;
-}
-
 const SEARCHED_GROUPS = 1_000;
 
 /** @returns the identifier when a product is not there */
 export function explainRelation(
   view: RelationView,
-  { build, bound, definition, twoWay, excludeSameGroup }: ServedRelation,
+  relation: ServedRelation,
   { source, target }: ExplainInput,
-): RelationExplanation | { readonly unknown: string } {
+): Explanation | { readonly unknown: string } {
+  const { build, bound, definition, excludeSameGroup } = relation;
   const [from, to] = [view.findUpload(source), view.findUpload(target)];
   if (from === undefined || to === undefined) return { unknown: from === undefined ? source : target };
-  const { matchType, groups } = searchRelated(
-    view,
-    { build, isListed: isListed(definition), twoWay, excludeSameGroup, ...toSearchedRule(bound) },
-    { identifier: source, source: view.findSource(source), limit: SEARCHED_GROUPS },
-  );
+  const { matchType, groups } = searchRelated(view, toSearched(relation), {
+    ...{ identifier: source, source: view.findSource(source), limit: SEARCHED_GROUPS },
+  });
   const place = groups.flat().indexOf(to.productId);
   const products = { source: JSON.parse(from.raw), target: JSON.parse(to.raw) } as Record<
     'source' | 'target',
@@ -297,15 +243,15 @@ export function explainRelation(
   };
 }
 
-const holdsThroughout = ({ source, target, match }: PairExplanation) =>
+const holdsThroughout = ({ source, target, match }: RelatedReason) =>
   source.holds && target.holds && match.every(({ holds }) => holds);
 
 function describeExclusion(
   { source, target }: Record<'source' | 'target', UploadedProduct>,
   excludeSameGroup: boolean,
-): RelationExplanation['excluded'] {
+): Explanation['excluded'] {
   if (source.identifier === target.identifier) return 'same product';
-  return excludeSameGroup && source.groupIdentifier === target.groupIdentifier ? 'same group' : null;
+  return isApart(source, target, excludeSameGroup) ? null : 'same group';
 }
 
 /** What a product leads to and what leads to it, relation by relation, with the reason. Source: docs/interface.md §12.7. */
@@ -332,15 +278,24 @@ interface ProductSide {
   readonly results: readonly RelatedProduct[];
 }
 
-type RelatedProduct = ReturnType<typeof describeBriefly> & { readonly explain: PairExplanation };
+type RelatedProduct = ReturnType<typeof describeBriefly> & { readonly explain: RelatedReason };
 
 const OPPOSITE: Readonly<Record<Side, Side>> = { source: 'target', target: 'source' };
 
-/** As the search has it: for a view that fetches what will be looked for. */
-export function toSearched({ build, bound, definition, excludeSameGroup }: ServedRelation): SearchedRelation {
-  // Both ways are looked for, whatever the relation answers: that is what a two-way one does where it finds nothing.
-  return { build, isListed: isListed(definition), twoWay: true, excludeSameGroup, ...toSearchedRule(bound) };
-}
+/** As the search has it. */
+export const toSearched = ({
+  build,
+  bound,
+  definition,
+  twoWay,
+  excludeSameGroup,
+}: ServedRelation): SearchedRelation => ({
+  ...{ build, isListed: isListed(definition), twoWay, excludeSameGroup },
+  ...toSearchedRule(bound),
+});
+
+/** Both ways are looked for, whatever the relation answers: that is what a two-way one does where it finds nothing. */
+export const toSearchedBothWays = (relation: ServedRelation) => ({ ...toSearched(relation), twoWay: true });
 
 /** @returns undefined when the product is not there */
 export function relateProduct(
@@ -352,7 +307,7 @@ export function relateProduct(
   if (upload === undefined) return undefined;
   const product = JSON.parse(upload.raw) as UploadedProduct;
   const source = view.findSource(identifier);
-  const searched = toSearched(relation);
+  const searched = toSearchedBothWays(relation);
 
   const describeSide = (side: Side): ProductSide => {
     const across = OPPOSITE[side];

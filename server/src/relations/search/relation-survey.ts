@@ -3,40 +3,20 @@ import type { Comparable } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import {
   type BoundRule,
+  type CardProduct,
   type CompiledElement,
   compileRule,
+  isApart,
   type Judgement,
   type RelationDefinition,
+  type RelationSurvey,
   type Side,
+  type SurveyCard,
 } from '../definitions/definitions.ts';
 import { type FoundGroups, type SearchedRelation, searchRelated, toSearchedRule } from './related-search.ts';
 import type { RelationView, StoredUpload } from './related-view.ts';
-import { explainPair, judgeElements, type PairExplanation } from './relation-explain.ts';
+import { explainPair, judgeElements } from './relation-explain.ts';
 import { isTooLong, type WorkLimit } from './work-limit.ts';
-
-/** How a relation does on a catalog. Source: docs/interface.md §12.6. */
-export interface RelationSurvey {
-  readonly source: { readonly products: number };
-  readonly target: { readonly products: number };
-  /** Whether only some of the sources were looked at. */
-  readonly sampled: boolean;
-  readonly sampledSources: number;
-  /** Whether the time was used up before all sources of the sample were looked at. */
-  readonly endedEarly?: true;
-  /** Products with more combinations of values than count (§12.2 rule 11). */
-  readonly cut?: { readonly count: number; readonly identifiers: readonly string[] };
-  readonly withResults: number;
-  /** Of the sources that were looked at, from 0 to 1. */
-  readonly share: number;
-  readonly withoutResults: { readonly count: number; readonly identifiers: readonly string[] };
-  readonly mostReturned: readonly { readonly identifier: string; readonly count: number }[];
-  readonly examples: readonly { readonly source: string; readonly results: readonly (readonly string[])[] }[];
-  /** Of a relation of links, with those whose products are not there. */
-  readonly links?: { readonly sources: number; readonly pairs: number };
-  /** How many sources have 0, 1, … 9, and 10 or more groups of results; where it was asked for, like `cards`. */
-  readonly resultCounts?: readonly number[];
-  readonly cards?: readonly SurveyCard[];
-}
 
 /** One state of a catalog, for work that takes long. */
 export interface SurveyedCatalog {
@@ -251,24 +231,6 @@ class Tally {
   }
 }
 
-type Brief = ReturnType<typeof describeBriefly>;
-
-/** A product with how it stands to the source of its card. */
-type CardProduct = Brief & {
-  readonly explain: PairExplanation;
-  /** Other products of its group among the results. */
-  readonly variants: number;
-};
-
-/** A source that was looked at, with what it leads to. Source: docs/interface.md §12.6 rule 7. */
-interface SurveyCard {
-  readonly source: Brief;
-  /** The first of each group, best first. */
-  readonly results: readonly CardProduct[];
-  /** Where there are none: the product of the other side that lacks least. */
-  readonly nearest?: CardProduct;
-}
-
 /** A source that is shown. */
 interface ShownSource {
   readonly identifier: string;
@@ -317,17 +279,11 @@ function describeCard(view: RelationView, card: OpenCard): SurveyCard {
     ? findNearest(
         bound,
         source,
-        others.filter((other) => isApart(source, other, card)),
+        others.filter((other) => isApart(source, other, card.excludeSameGroup)),
       )
     : undefined;
   return { source: describeBriefly(source), results, ...(nearest && { nearest: toCard(nearest, 0) }) };
 }
-
-const isApart = (
-  a: UploadedProduct,
-  b: UploadedProduct,
-  { excludeSameGroup }: Pick<CardOrder, 'excludeSameGroup'>,
-) => a.identifier !== b.identifier && !(excludeSameGroup && a.groupIdentifier === b.groupIdentifier);
 
 function readUpload(view: RelationView, identifier: string): UploadedProduct | undefined {
   const upload = view.findUpload(identifier);

@@ -38,17 +38,14 @@ export {
   explainLinked,
   explainPair,
   explainRelation,
-  type MatchExplanation,
-  type PairExplanation,
   type ProductRelation,
   type ProductRelationsInput,
-  type RelationExplanation,
   relateProduct,
   toSearched,
+  toSearchedBothWays,
 } from './relation-explain.ts';
 export {
   type PresentUpload,
-  type RelationSurvey,
   readingLimit,
   type SurveyedCatalog,
   type SurveyedRelation,

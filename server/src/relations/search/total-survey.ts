@@ -1,9 +1,9 @@
 import { describeBriefly } from '../../catalog/browse/browse.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
-import { type BoundRule, compileRule } from '../definitions/definitions.ts';
+import { type BoundRule, compileRule, type RelationSurvey } from '../definitions/definitions.ts';
 import { type CatalogColumns, RuleMembers } from './catalog-columns.ts';
 import { explainPair } from './relation-explain.ts';
-import { CARDS, RESULTS, type RelationSurvey, type TriedCatalog } from './relation-survey.ts';
+import { CARDS, RESULTS, type TriedCatalog } from './relation-survey.ts';
 import type { WorkLimit } from './work-limit.ts';
 
 /** What a total looks at, as it relates no products. @throws search_too_long */

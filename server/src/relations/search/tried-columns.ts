@@ -1,5 +1,5 @@
 import { COMPARISONS, type Operator } from '../../catalog/filters/filters.ts';
-import type { BoundRule, Side } from '../definitions/definitions.ts';
+import type { BoundRule, RelationSurvey, Side } from '../definitions/definitions.ts';
 import {
   comparedAt,
   ENTRIES_PER_PRODUCT,
@@ -21,7 +21,6 @@ import {
   type Variant,
 } from './related-view.ts';
 import {
-  type RelationSurvey,
   type SurveyedCatalog,
   type SurveyTime,
   surveyRelation,

@@ -7,6 +7,7 @@ import {
   isListed,
   listTables,
   type RelationDefinition,
+  type RelationSurvey,
   ruleOf,
 } from '../definitions/definitions.ts';
 import { answerFit, ConstraintCache, type FitCatalog, type FitInput, surveyMissing } from '../fit/fit.ts';
@@ -19,7 +20,6 @@ import {
   type ProductRelation,
   type ProductRelationsInput,
   type RelatedSearch,
-  type RelationSurvey,
   type RelationView,
   RuleMembers,
   readingLimit,
@@ -33,7 +33,7 @@ import {
   surveyTotal,
   type TriedCatalog,
   toSearched,
-  toSearchedRule,
+  toSearchedBothWays,
   tryOnColumns,
   WorkLimit,
 } from '../search/search.ts';
@@ -193,7 +193,7 @@ async function relateProductToAll(
   const found: ProductRelation[] = [];
   if ((await catalog.read((view) => view.findUpload(input.identifier))) === undefined) return undefined;
   for (const relation of await catalog.listBuilt()) {
-    const searches = [{ relation: toSearched(relation), limit: input.limit }];
+    const searches = [{ relation: toSearchedBothWays(relation), limit: input.limit }];
     const related = await catalog.read((view) => relateProduct(view, relation, input), searches);
     if (related !== undefined) found.push(related);
   }
@@ -240,12 +240,9 @@ export interface CatalogPasses {
 export const toPassed = (relations: readonly ServedRelation[]): PassedRelation[] =>
   relations
     .filter(({ definition }) => definition.enabled)
-    .map(({ id, definition, build, bound, twoWay, excludeSameGroup }) => ({
-      ...{ id, tag: definition.tag },
-      searched: {
-        ...{ build, twoWay, excludeSameGroup, isListed: isListed(definition) },
-        ...toSearchedRule(bound),
-      },
+    .map((relation) => ({
+      ...{ id: relation.id, tag: relation.definition.tag },
+      searched: toSearched(relation),
     }));
 
 /** Bytes over all catalogs, about. */
