@@ -1,4 +1,10 @@
-import { areComparable, type Comparable, compareValues, toCompared } from '../catalog/filters/filters.ts';
+import {
+  areComparable,
+  COMPARISONS,
+  type Comparable,
+  compareValues,
+  toCompared,
+} from '../catalog/filters/filters.ts';
 import { type Attribute, dimensionOf, type Ontology } from '../catalog/ontology/ontology.ts';
 import { foldName, idOf, readLimit, wordsOf } from './attribute-names.ts';
 import {
@@ -568,16 +574,12 @@ function areMatched(
   target: ComparedProduct,
   matches: readonly SuggestedMatch[],
 ): boolean {
-  return matches.every((match) => {
-    const [ofTarget, ofSource] = [target.values.get(match.target), source.values.get(match.source)];
-    return (ofTarget ?? []).some((a) => (ofSource ?? []).some((b) => holds(a, match.operator, b)));
+  return matches.every(({ target: ofTarget, operator, source: ofSource }) => {
+    const holds = (a: ComparedValue, b: ComparedValue) =>
+      COMPARISONS[operator](compareValues(a.comparable, b.comparable));
+    const others = source.values.get(ofSource) ?? [];
+    return (target.values.get(ofTarget) ?? []).some((a) => others.some((b) => holds(a, b)));
   });
-}
-
-function holds(a: ComparedValue, operator: SuggestedMatch['operator'], b: ComparedValue): boolean {
-  const order = compareValues(a.comparable, b.comparable);
-  if (operator === 'equals') return order === 0;
-  return operator === 'lessOrEqual' ? order <= 0 : order >= 0;
 }
 
 const canCompare = (a: Attribute, b: Attribute): boolean =>

@@ -373,20 +373,37 @@ test('a run of an upload source to which nobody sent a file says so (§13.1)', a
   assert.match(JSON.stringify(task), /No file has been sent in/);
 });
 
-test('native products are checked one by one, and need no mapping (§13.1)', async () => {
+test('native products are checked one by one, keep the rows of their values, and need no mapping (§2.3, §13.1)', async () => {
   const pipeline = await createPipeline(service(), {
     format: { type: 'native' },
     mapping: undefined,
     onRejectedRow: 'continue',
   });
   const lines = [
-    { identifier: 'N1', name: 'Good', attributes: [{ key: 'Size', value: '3 cm' }] },
+    {
+      ...{ identifier: 'N1', name: 'Good' },
+      attributes: [
+        { key: 'Size', value: '3 cm', row: 'slot A' },
+        { key: 'Size', value: '4 cm', row: 2 },
+        { key: 'Size', value: '5 cm' },
+      ],
+    },
     { identifier: 'N2', name: 'Bad', attributes: [{ key: 'Size', value: 3 }] },
     { name: 'None' },
+    { identifier: 'N4', name: 'Bad', attributes: [{ key: 'Size', value: '3 cm', row: 1.5 }] },
   ].map((product) => JSON.stringify(product));
   const task = await pipeline.upload(lines.join('\n'), 'products.ndjson');
   assert.equal(task.taskStatus, 'FINISHED', JSON.stringify(task.error));
   assert.deepEqual(await pipeline.list(), ['N1']);
+  const [good] = await pipeline.find('N1');
+  assert.deepEqual(
+    good.facts.map(({ value, row }: { value: string; row?: string | number }) => [value, row]),
+    [
+      ['3 cm', 'slot A'],
+      ['4 cm', 2],
+      ['5 cm', undefined],
+    ],
+  );
   assert.deepEqual(
     (await pipeline.report(task))
       .filter(({ code }) => code === 'row_rejected')
@@ -394,6 +411,7 @@ test('native products are checked one by one, and need no mapping (§13.1)', asy
     [
       [2, 'N2', 'product /attributes/0/value must be string'],
       [3, undefined, 'identifier is missing'],
+      [4, 'N4', 'product /attributes/0/row must be string or integer'],
     ],
   );
 });
