@@ -9,7 +9,6 @@ export {
   type RelatedSearch,
   type SearchedRelation,
   searchRelated,
-  toSearchedRule,
 } from './related-search.ts';
 export {
   type Candidate,
