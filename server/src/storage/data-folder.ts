@@ -45,6 +45,12 @@ export function existingDataFolder(root: string): DataFolder {
   throw refuseRoot(resolve(root), 'holds no store, there is no control.db');
 }
 
+/** @throws Error when a directory that is to be filled has something in it */
+export function refuseFilled(root: string): void {
+  if (fs.existsSync(root) && fs.readdirSync(root).length > 0)
+    throw new Error(`${resolve(root)} is not empty: name a directory that is empty or not there yet`);
+}
+
 /** The contents of a data folder. With anything else in it, e.g. RELATA_IMPORT_DIR, other users may need access. */
 const OURS =
   /^(?:control\.db.*|server\.lock.*|first-account-key|secret-keys|last-backup\.json|backup-state\.json.*|catalogs|payloads|temp|lost\+found)$/;
@@ -180,6 +186,11 @@ export function makeFolders(path: string, mode = 0o700): void {
     makeFolder(folder, mode);
     syncFolderNow(dirname(folder));
   }
+}
+
+/** All folders of a store. */
+export function makeStoreFolders({ root, catalogs, payloads }: DataFolder): void {
+  for (const path of [root, catalogs, payloads]) makeFolders(path);
 }
 
 /** Another process may create it at the same time. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, open, readdir, rename, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { checkSqliteFile } from '../storage/sqlite/sqlite.ts';
@@ -38,13 +38,13 @@ export async function createBackup(
   afterControl: () => Promise<void> = async () => {},
 ): Promise<BackupSummary & { readonly isRecorded: boolean }> {
   const source = storage.existingDataFolder(root);
-  await refuseFilled(target);
+  storage.refuseFilled(target);
   const place = resolve(target);
   storage.makeFolders(dirname(place), 0o777);
   const draft = await mkdtemp(`${place}.part-`);
   try {
     const copy = storage.dataFolderAt(draft);
-    await makeFolder(copy);
+    storage.makeStoreFolders(copy);
     await copyDatabase(source.control, copy.control, 'control');
     await afterControl();
     const summary = await copyRest(source, copy);
@@ -72,7 +72,7 @@ export async function restoreBackup(
   if (others.length > 0)
     throw new Error(`The data directory ${resolve(root)} is not empty: ${others.join(', ')}`);
   const draft = storage.dataFolderAt(join(root, 'restore.part'));
-  await makeFolder(draft);
+  storage.makeStoreFolders(draft);
   const catalogs = await copyFiles(source.catalogs, draft.catalogs);
   const payloads = await copyFiles(source.payloads, draft.payloads);
   await copyDurably(source.control, draft.control);
@@ -97,12 +97,6 @@ export async function openBackup(from: string, options: CheckOptions = {}) {
     throw new Error(`${folder.root} is no backup any more: a server was started on it`);
   }
   return { folder, ...(await checkBackup(folder, options)) };
-}
-
-async function refuseFilled(target: string): Promise<void> {
-  if (existsSync(target) && (await readdir(target)).length > 0) {
-    throw new Error(`${resolve(target)} is not empty: name a directory that is empty or not there yet`);
-  }
 }
 
 async function copyRest(source: storage.DataFolder, copy: storage.DataFolder): Promise<BackupSummary> {
@@ -165,12 +159,6 @@ async function copyPayloads(names: readonly string[], source: storage.DataFolder
     }
   }
   return { missing, copied: names.length - missing.length };
-}
-
-async function makeFolder(folder: storage.DataFolder): Promise<void> {
-  for (const path of [folder.root, folder.catalogs, folder.payloads]) {
-    await mkdir(path, { recursive: true, mode: 0o700 });
-  }
 }
 
 /** @returns how many */

@@ -2,11 +2,10 @@ import {
   type Cluster,
   inspectCluster,
   migratePostgres,
-  openPostgres,
   planDistribution,
   runDistribution,
 } from '../storage/postgres/postgres.ts';
-import { hidePassword, nameSession, refuseServed } from './move-postgres.ts';
+import { hidePassword, openMoved, refuseServed } from './move-postgres.ts';
 
 export interface DistributionOptions {
   readonly url: string;
@@ -32,7 +31,7 @@ export async function distributeStore({
   shards,
   isDryRun = false,
 }: DistributionOptions): Promise<DistributionSummary> {
-  const postgres = openPostgres({ url: nameSession(url), connections: 1, prepares: false });
+  const postgres = openMoved(url);
   try {
     const cluster = await inspectCluster(postgres);
     refuseAlone(cluster, hidePassword(url));

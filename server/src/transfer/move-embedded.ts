@@ -10,7 +10,7 @@ import { listed, type MovedRow, quoted, showCatalogRow } from './move-tables.ts'
 
 /** A data folder; its files are made and brought to the newest schema as they are opened. */
 export function openEmbeddedDriver(folder: storage.DataFolder): MoveDriver {
-  for (const path of [folder.root, folder.catalogs, folder.payloads]) storage.makeFolders(path);
+  storage.makeStoreFolders(folder);
   const control = openSqlite(folder.control, CONTROL_PRAGMAS);
   storage.migrate(control, 'control');
   let catalog: { projectId: number; database: DatabaseSync } | undefined;

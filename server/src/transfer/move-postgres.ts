@@ -2,6 +2,7 @@ import { createPayloadRows } from '../storage/payloads/payloads.ts';
 import {
   CopyRows,
   copyInto,
+  openPostgres,
   type Postgres,
   type SqlSession,
   type SqlTransaction,
@@ -13,10 +14,11 @@ import { addToCopy, type MovedRow, quoted, sizeOfRow } from './move-tables.ts';
 /** As sessions of a move are named, beside those of the service, which are `relata` and the id of their process. */
 export const MOVE_SESSION = 'relata-migrate-store';
 
-export function nameSession(url: string): string {
+/** Unprepared: any proxy takes it, and a statement of a page is parsed in no time beside its page. */
+export function openMoved(url: string): Postgres {
   const named = new URL(url);
   named.searchParams.set('application_name', MOVE_SESSION);
-  return named.href;
+  return openPostgres({ url: named.href, connections: 1, prepares: false });
 }
 
 export function hidePassword(url: string): string {

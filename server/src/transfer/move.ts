@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { migratePostgres, openPostgres, type Postgres } from '../storage/postgres/postgres.ts';
+import { migratePostgres, type Postgres } from '../storage/postgres/postgres.ts';
 import * as storage from '../storage/storage.ts';
 import { openEmbeddedDriver } from './move-embedded.ts';
 import {
@@ -13,7 +13,7 @@ import {
   type Unit,
   type UnitSize,
 } from './move-end.ts';
-import { createPostgresDriver, hidePassword, nameSession, refuseServed } from './move-postgres.ts';
+import { createPostgresDriver, hidePassword, openMoved, refuseServed } from './move-postgres.ts';
 import { describeMove, type MovedRow, RowDigest } from './move-tables.ts';
 
 /**
@@ -166,8 +166,7 @@ async function openEnds({ from, to, isForced = false }: MoveOptions): Promise<En
   const name = hidePassword(url);
   if (!isFromPostgres && !existsSync(folder.control))
     throw new Error(`${folder.root} is no data directory: no control.db is there`);
-  // Unprepared: any proxy takes it, and a statement of a page is parsed in no time beside its page.
-  const postgres = openPostgres({ url: nameSession(url), connections: 1, prepares: false });
+  const postgres = openMoved(url);
   const opened: { close(): unknown }[] = [postgres];
   const close = async () => {
     for (const part of opened.splice(0).reverse()) await part.close();

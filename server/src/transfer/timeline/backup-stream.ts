@@ -236,10 +236,9 @@ export class BackupStream {
     const { target, local } = this;
     const last = leases.at(-1);
     if (last !== undefined) await this.refuseForeign(last, leases);
-    const now = Date.now();
-    const next = { holder: local?.holder ?? makeHolder(), epoch: (last?.epoch ?? 0) + 1 };
-    const lease = { ...next, from: local?.seq ?? 0, at: now, renewedAt: now };
-    if (await takeLease(target, lease)) return lease;
+    const own = { holder: local?.holder ?? makeHolder(), from: local?.seq ?? 0 };
+    const lease = await takeLease(target, last, own);
+    if (lease !== undefined) return lease;
     throw new NotTheWriter(`Another service began to write to ${this.settings.target.url}`);
   }
 

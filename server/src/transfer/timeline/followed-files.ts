@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { findWalEnd, WalAppender } from '../../storage/sqlite/sqlite.ts';
-import { dataFolderAt, makeFolders, newestOf } from '../../storage/storage.ts';
+import { dataFolderAt, makeStoreFolders, newestOf } from '../../storage/storage.ts';
 import type { Entry, EntryHead } from './objects.ts';
 import { connect, stampOf } from './watched-file.ts';
 import type { SentFiles } from './watched-folder.ts';
@@ -51,8 +51,7 @@ export class FollowedFiles {
 
   constructor(root: string) {
     this.root = root;
-    const { catalogs, payloads } = dataFolderAt(root);
-    for (const path of [catalogs, payloads]) makeFolders(path);
+    makeStoreFolders(dataFolderAt(root));
   }
 
   /** @throws OtherSchema before anything of it is seen */

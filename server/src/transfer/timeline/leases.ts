@@ -40,11 +40,20 @@ export async function listLeases(target: BackupTarget): Promise<HeldLease[]> {
   return leases;
 }
 
-/** @returns whether nobody else took this epoch */
-export async function takeLease(target: BackupTarget, { epoch, ...lease }: HeldLease): Promise<boolean> {
-  return (
-    (await writeSmall(target, nameOf(epoch), { text: JSON.stringify(lease), isNew: true })) !== undefined
-  );
+/**
+ * @param from  the number of the segment that the new holder begins behind
+ * @returns the lease of the epoch after the last one; undefined: somebody else took it
+ */
+export async function takeLease(
+  target: BackupTarget,
+  last: HeldLease | undefined,
+  { holder, from }: Pick<Lease, 'holder' | 'from'>,
+): Promise<HeldLease | undefined> {
+  const now = Date.now();
+  const lease = { holder, from, at: now, renewedAt: now };
+  const epoch = (last?.epoch ?? 0) + 1;
+  const written = await writeSmall(target, nameOf(epoch), { text: JSON.stringify(lease), isNew: true });
+  return written === undefined ? undefined : { ...lease, epoch };
 }
 
 export const renewLease = (target: BackupTarget, { epoch, ...lease }: HeldLease) =>

@@ -1,6 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { dataFolderAt, lockDataFolder, syncFolder } from '../../storage/storage.ts';
+import { dataFolderAt, lockDataFolder, refuseFilled, syncFolder } from '../../storage/storage.ts';
 import { makeHolder, writeLocalState } from './backup-stream.ts';
 import { FollowedFiles, listSent } from './followed-files.ts';
 import { listLeases } from './leases.ts';
@@ -39,12 +37,9 @@ export async function restoreTimeline(
   root: string,
   options: RestoreOptions,
 ): Promise<Restored> {
-  const lock = lockEmpty(root);
-  try {
-    return await fillFolder(target, root, options);
-  } finally {
-    lock.close();
-  }
+  refuseFilled(root);
+  using _lock = lockDataFolder(root);
+  return await fillFolder(target, root, options);
 }
 
 interface RestoreOptions {
@@ -52,12 +47,6 @@ interface RestoreOptions {
   readonly at?: number | undefined;
   /** Of the target, for whoever goes on with it. */
   readonly url: string;
-}
-
-function lockEmpty(root: string): ReturnType<typeof lockDataFolder> {
-  if (existsSync(root) && readdirSync(root).length > 0)
-    throw new Error(`${resolve(root)} is not empty: name a directory that is empty or not there yet`);
-  return lockDataFolder(root);
 }
 
 /** The same for whoever holds the lock of the directory. */

@@ -38,7 +38,7 @@ const bytesOf = (file: string, text: string): Entry => ({
 
 test('hours later every second, days later every hour, and then nothing is there (docs/operating.md)', async (t) => {
   const target = openTarget({ url: pathToFileURL(makeFolder(t)).href, s3: undefined });
-  await takeLease(target, { epoch: 1, holder: 'one', from: 0, at: BEGIN, renewedAt: BEGIN });
+  await takeLease(target, undefined, { holder: 'one', from: 0 });
   const instants = await liveFor(HOURS, target);
   const seq = instants.length - 1;
   const now = BEGIN + HOURS * HOUR_MS + 120_000;

@@ -1,6 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { lockDataFolder, writeOwnFile } from '../../storage/storage.ts';
 import {
   type LocalState,
   readLocalState,
@@ -22,12 +23,12 @@ import {
 import { readSpanObject } from './restore-timeline.ts';
 import { listSpans } from './retention.ts';
 import { findPath, hourOf, readSpan, type Span, spansOf } from './spans.ts';
-import { type BackupTarget, openTarget, writeSmall } from './target.ts';
+import { type BackupTarget, openTarget, type TargetSettings, writeSmall } from './target.ts';
 
 const POLL_MS = 200;
 
 /** Where `relata promote` says what it wants of the standby that runs. */
-export const promoteRequestAt = (dataDir: string) => join(dataDir, 'backup-state.json.promote');
+const promoteRequestAt = (dataDir: string) => join(dataDir, 'backup-state.json.promote');
 
 /**
  * Brings the files of a data directory to the last instant of a target, again and again, while others read them. What comes is
@@ -131,15 +132,14 @@ export class Standby {
     const { target, settings, state } = this;
     const { holder, seq } = this.local;
     const last = this.leases.at(-1);
-    const epoch = (last?.epoch ?? 0) + 1;
     if (last !== undefined && !(await this.hasAll(last))) return;
-    const now = Date.now();
-    if (!(await takeLease(target, { epoch, holder, from: seq, at: now, renewedAt: now }))) return;
+    const lease = await takeLease(target, last, { holder, from: seq });
+    if (lease === undefined) return;
     this.files.close();
-    this.save({ epoch, files: listSent(settings.dataDir) });
+    this.save({ epoch: lease.epoch, files: listSent(settings.dataDir) });
     rmSync(promoteRequestAt(settings.dataDir));
     state[STATE.isPromoted] = 1;
-    await target.remove(handoverOf(epoch - 1));
+    if (last !== undefined) await target.remove(handoverOf(last.epoch));
   }
 
   /** @returns whether there is nothing more to come of the holder of a lease */
@@ -157,4 +157,50 @@ export class Standby {
     this.local = { ...this.local, files: { databases: {}, others: {} }, ...change };
     writeLocalState(this.settings.dataDir, this.local);
   }
+}
+
+/** A standby takes what is left to it, and then the lease. */
+const STANDBY_MS = 60_000;
+
+/**
+ * Makes a directory that was restored, or the standby that follows in it, the one that writes.
+ * @throws Error when the directory has no backup, or somebody else took the lease at the same time
+ */
+export async function promote(
+  root: string,
+  { url, s3 }: { url: string | undefined; s3: TargetSettings['s3'] },
+): Promise<{ at: number }> {
+  const local = readLocalState(root);
+  if (local === undefined) throw new Error(`${root} was not restored from a backup, and follows none`);
+  let lock: ReturnType<typeof lockDataFolder>;
+  try {
+    lock = lockDataFolder(root);
+  } catch {
+    return promoteStandby(root);
+  }
+  try {
+    return await takeOver(local, openTarget({ url: url ?? local.url, s3 }));
+  } finally {
+    lock.close();
+  }
+}
+
+async function takeOver(local: LocalState, target: ReturnType<typeof openTarget>): Promise<{ at: number }> {
+  const last = (await listLeases(target)).at(-1);
+  if (last?.holder === local.holder) return { at: local.at };
+  const taken = await takeLease(target, last, { holder: local.holder, from: local.seq });
+  if (taken === undefined) throw new Error('Another one was promoted at the same time');
+  return { at: local.at };
+}
+
+/** The process that serves the directory does it. */
+async function promoteStandby(root: string): Promise<{ at: number }> {
+  const request = promoteRequestAt(root);
+  writeOwnFile(request, '', 'w');
+  for (const until = performance.now() + STANDBY_MS; existsSync(request); await delay(50))
+    if (performance.now() > until) {
+      rmSync(request, { force: true });
+      throw new Error(`The service on ${root} is no standby, or does not reach its target: see its log`);
+    }
+  return { at: readLocalState(root)?.at ?? 0 };
 }

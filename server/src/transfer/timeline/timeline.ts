@@ -11,7 +11,6 @@ export {
 } from './backup-stream.ts';
 export { OtherSchema } from './followed-files.ts';
 export { type BackupListing, type CheckedTimeline, listBackups, verifyTimeline } from './listing.ts';
-export { promote } from './promote.ts';
 export { fillFolder, restoreTimeline } from './restore-timeline.ts';
-export { Standby } from './standby.ts';
+export { promote, Standby } from './standby.ts';
 export { openTarget, type TargetSettings } from './target.ts';
