@@ -9,10 +9,15 @@ export interface State {
   /** By the path of a package.json. */
   readonly versions: Readonly<Record<string, string>>;
   readonly changelog: string;
+  /** Files that are kept of this version for the tests of later ones. */
+  readonly kept: readonly string[];
 }
 
+/** Stores that later versions have to open, and the program that the next one has to run beside. */
+const KEPT = ['embedded.json.gz', 'postgres.json.gz', 'program.json.br'];
+
 /** @returns a line each; none when it can be released */
-export function findProblems({ changes, tags, versions, changelog }: State): string[] {
+export function findProblems({ changes, tags, versions, changelog, kept }: State): string[] {
   const version = versions['package.json'] ?? '';
   const others = Object.entries(versions).filter(([, one]) => one !== version);
   return [
@@ -20,6 +25,9 @@ export function findProblems({ changes, tags, versions, changelog }: State): str
     ...(VERSION.test(version) ? [] : [`package.json has no version: ${version}`]),
     ...others.map(([path, one]) => `${path} has version ${one}, package.json ${version}`),
     ...(tags.includes(`v${version}`) ? [`v${version} is tagged already: raise the version`] : []),
+    ...KEPT.filter((name) => !kept.includes(name)).map(
+      (name) => `${name} of ${version} is not kept: make it (CONTRIBUTING.md, "Releases")`,
+    ),
     ...(readSection(changelog, 'Unreleased') === '' ? ['CHANGELOG.md says nothing under [Unreleased]'] : []),
     ...(readSection(changelog, version) === '' ? [] : [`CHANGELOG.md has a section [${version}] already`]),
   ];

@@ -3,7 +3,7 @@
  * sets the tag, which `.github/workflows/release.yml` publishes once it is pushed. `--dry-run` commits and tags nothing.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { findProblems, nameSection } from './release-rules.ts';
@@ -35,6 +35,7 @@ const problems = findProblems({
   tags: git('tag', '--list').split('\n'),
   versions,
   changelog: read('CHANGELOG.md'),
+  kept: globSync('*', { cwd: join(ROOT, 'server/test/support/earlier-stores', version) }),
 });
 for (const problem of problems) say(`✖ ${problem}`);
 if (problems.length > 0) process.exit(1);

@@ -10,6 +10,7 @@ const fine = {
   tags: ['v0.9.0'],
   versions: { 'package.json': '1.0.0', 'client/package.json': '1.0.0' },
   changelog,
+  kept: ['embedded.json.gz', 'postgres.json.gz', 'program.json.br'],
 };
 
 test('a release needs a clean tree, one new version and something to say', () => {
@@ -17,6 +18,7 @@ test('a release needs a clean tree, one new version and something to say', () =>
   const wrong: [object, RegExp][] = [
     [{ changes: ' M README.md' }, /not clean/],
     [{ tags: ['v1.0.0'] }, /v1\.0\.0 is tagged already/],
+    [{ kept: ['embedded.json.gz', 'postgres.json.gz'] }, /^program\.json\.br of 1\.0\.0 is not kept/],
     [{ versions: { 'package.json': '1.0' } }, /no version: 1\.0/],
     [
       { versions: { ...fine.versions, 'client/package.json': '1.0.1' } },

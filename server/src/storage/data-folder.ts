@@ -166,7 +166,7 @@ export async function syncFolder(path: string): Promise<void> {
   await folder.sync();
 }
 
-function syncFolderNow(path: string): void {
+export function syncFolderNow(path: string): void {
   const folder = fs.openSync(path, 'r');
   try {
     fs.fsyncSync(folder);

@@ -51,6 +51,7 @@ export {
   recordBackup,
   refuseFilled,
   syncFolder,
+  syncFolderNow,
   tightenDataFolder,
   writeOwnFile,
 } from './data-folder.ts';

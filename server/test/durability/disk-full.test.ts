@@ -5,10 +5,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import type { Replacements } from '../../src/app/app.ts';
 import { ServiceError } from '../../src/kernel/errors.ts';
 import { Browser, PASSWORD } from '../support/browser.ts';
 import { DiskWriter } from '../support/power/disk-writer.ts';
+import { runRelataWith } from '../support/relata-command.ts';
 import { startProcess } from '../support/service-process.ts';
 import { assertRefused, createCatalog } from '../support/shared-service.ts';
 import { startTestService } from '../support/test-service.ts';
@@ -195,21 +197,25 @@ test('what was accepted waits while its catalog finds no room, and takes effect 
   assert.deepEqual(await catalog.list(), ['C', 'D', 'F']);
 });
 
-/** The service on a file system of its own. @returns undefined where none may be mounted */
+/** The service on a file system of its own, with a backup on another one. @returns undefined where none may be mounted */
 async function startOnSmallDisk(t: TestContext) {
   const place = await mkdtemp(join(tmpdir(), 'relata-full-'));
+  const target = `${place}-target`;
   const isMounted = mount(place);
   const service = isMounted
-    ? await startProcess(embeddedStoreAt(join(place, 'data'))).catch(keepError)
+    ? await startProcess(embeddedStoreAt(join(place, 'data')), {
+        RELATA_BACKUP_URL: pathToFileURL(target).href,
+      }).catch(keepError)
     : undefined;
   // One hook, for these go in order.
   t.after(async () => {
     if (service !== undefined && !(service instanceof Error)) await service.kill();
     if (isMounted) execFileSync('umount', ['-l', place]);
-    await rm(place, { recursive: true, force: true });
+    for (const folder of [place, target, `${target}-restored`])
+      await rm(folder, { recursive: true, force: true });
   });
   if (service instanceof Error) throw service;
-  return service && { service, ballast: new Ballast(place) };
+  return service && { service, ballast: new Ballast(place), target };
 }
 
 const keepError = (error: Error) => error;
@@ -254,7 +260,7 @@ const onFiles = embeddedOnly('a server of PostgreSQL has a disk of its own');
 test('a real file system that fills up: 507 or accepted, never lost, never by half', onFiles, async (t) => {
   const small = await startOnSmallDisk(t);
   if (small === undefined) return t.skip('no file system may be mounted here');
-  const { service, ballast } = small;
+  const { service, ballast, target } = small;
   const group = await service.call('POST', '/management/project-groups', { body: { name: 'Group' } });
   const body = { name: 'Project', projectGroupId: group.body.id, locale: 'de-DE' };
   const project = await service.call('POST', '/management/projects', { body });
@@ -283,4 +289,14 @@ test('a real file system that fills up: 507 or accepted, never lost, never by ha
   const refused = Object.entries(writer.statuses).filter(([key]) => key.endsWith('507'));
   assert.ok(refused.length > 0, 'the disk was full');
   assert.equal(service.faults(), '');
+  const path = `/management/projects/${project.body.id}/products?format=ndjson`;
+  const products = (await service.call('GET', path)).text;
+  assert.equal(await service.stop(), 0);
+  const restored = embeddedStoreAt(`${target}-restored`);
+  const url = pathToFileURL(target).href;
+  const back = await runRelataWith({}, restored.dataDir, 'restore', '--from', url, restored.dataDir);
+  assert.equal(back.code, 0, back.said);
+  const again = await startProcess(restored);
+  t.after(() => again.kill());
+  assert.equal((await again.call('GET', path)).text, products, 'the backup has what was accepted');
 });

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import {
   aimAt,
   Caller,
@@ -35,8 +37,14 @@ const LEAVES: readonly Leaves[] = ['nothing', 'the first changes', 'any changes'
 /** A cut during a start needs one more start. */
 const CUT_STARTS = 0.15;
 
+/** Starts of a service that has a continuous backup: the others change files beside it. */
+const BACKED_STARTS = 0.6;
+
 class Machine {
   readonly store: TestStore;
+  /** Of the backup, on another disk. */
+  readonly target: string;
+  backed = 0;
   private readonly disk: SimulatedDisk;
   private readonly settings: Record<string, string>;
   private readonly random: () => number;
@@ -46,10 +54,13 @@ class Machine {
     this.settings = settings;
     this.random = random;
     this.store = embeddedStoreAt(join(disk.root, 'data'));
+    this.target = join(disk.root, '..', 'target');
   }
 
-  start(): Promise<ServiceProcess> {
-    return startProcess(this.store, this.settings);
+  start(isBacked = this.random() < BACKED_STARTS): Promise<ServiceProcess> {
+    this.backed += Number(isBacked);
+    const backup = { RELATA_BACKUP_URL: pathToFileURL(this.target).href };
+    return startProcess(this.store, { ...this.settings, ...(isBacked && backup) });
   }
 
   /** All processes have ended. @returns what was left */
@@ -103,8 +114,34 @@ test(`nothing that was answered is lost in ${CUTS} power cuts (seed ${SEED})`, {
   disk.disk.follow();
   assertSame(disk.disk.current(), readState(disk.disk.root), 'every write was followed');
   await checkStore(machine.store, caller.projectId);
-  t.diagnostic(JSON.stringify(caller.counts));
+  await checkBackup(machine, caller.projectId);
+  t.diagnostic(JSON.stringify({ ...caller.counts, backed: machine.backed }));
 });
+
+/** What the target has after all that is what the directory has. */
+async function checkBackup(machine: Machine, projectId: number): Promise<void> {
+  const { store, target } = machine;
+  const url = pathToFileURL(target).href;
+  const service = await machine.start(true);
+  const read = async (name: string) =>
+    Number(
+      new RegExp(`^relata_backup_${name} (.*)$`, 'm').exec((await service.call('GET', '/metrics')).text)?.[1],
+    );
+  while ((await read('base_seconds')) === 0 || (await read('lag_seconds')) > 0) await delay(50);
+  await waitUntilTidy(store, projectId);
+  assert.equal(await service.stop(), 0);
+  const restored = embeddedStoreAt(`${target}-restored`);
+  const back = await runRelataWith({}, store.dataDir, 'restore', '--from', url, restored.dataDir);
+  assert.equal(back.code, 0, back.said);
+  const verified = await runRelataWith({}, store.dataDir, 'backups', url, '--verify');
+  assert.equal(verified.code, 0, verified.said);
+  await checkStore(restored, projectId);
+  const documents = 'select p.*, d.* from product p join document d on d.id = p.document_id order by p.id';
+  assert.deepEqual(
+    await restored.readCatalog(projectId, documents),
+    await store.readCatalog(projectId, documents),
+  );
+}
 
 interface Callers {
   readonly caller: Caller;

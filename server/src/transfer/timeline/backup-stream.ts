@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { closeUnused } from '../../storage/sqlite/sqlite.ts';
-import { dataFolderAt } from '../../storage/storage.ts';
+import { dataFolderAt, syncFolderNow, writeOwnFile } from '../../storage/storage.ts';
 import {
   HANDOVER_MS,
   type HeldLease,
@@ -92,9 +92,11 @@ export function readLocalState(dataDir: string): LocalState | undefined {
   }
 }
 
+/** Durable: without it a directory is not known as the one that writes, after a loss of power too. */
 export function writeLocalState(dataDir: string, state: LocalState): void {
-  writeFileSync(`${statePath(dataDir)}.part`, JSON.stringify(state), { mode: 0o600 });
+  writeOwnFile(`${statePath(dataDir)}.part`, JSON.stringify(state), 'w');
   renameSync(`${statePath(dataDir)}.part`, statePath(dataDir));
+  syncFolderNow(dataDir);
 }
 
 export const makeHolder = () => randomBytes(8).toString('hex');
@@ -236,9 +238,13 @@ export class BackupStream {
     const { target, local } = this;
     const last = leases.at(-1);
     if (last !== undefined) await this.refuseForeign(last, leases);
-    const own = { holder: local?.holder ?? makeHolder(), from: local?.seq ?? 0 };
-    const lease = await takeLease(target, last, own);
+    const { dataDir, target: place } = this.settings;
+    const files = { databases: {}, others: {} };
+    const own = local ?? { holder: makeHolder(), epoch: 0, seq: 0, at: 0, files, url: place.url };
+    writeLocalState(dataDir, own);
+    const lease = await takeLease(target, last, { holder: own.holder, from: own.seq });
     if (lease !== undefined) return lease;
+    if (local === undefined) rmSync(statePath(dataDir));
     throw new NotTheWriter(`Another service began to write to ${this.settings.target.url}`);
   }
 

@@ -43,6 +43,11 @@ export async function fillStore(service: TestService): Promise<Remembered> {
   await make(`${place}/relations`, brand);
   const links = await make(`${place}/relations`, { name: 'Accessories', tag: 'linked', kind: 'links' });
   assert.ok(links.id);
+  await make(`${place}/tables`, { name: 'makers', pairs: [['Acme', 'ACME Corp.']] });
+  const maker = { target: 'Brand', operator: 'equals', source: 'Brand', table: 'makers' };
+  const longer = { target: 'Length', operator: 'greaterOrEqual', source: 'Length', missing: 'passes' };
+  const same = { ...brand, name: 'Same maker', tag: 'maker', match: [maker, { any: [longer, maker] }] };
+  await make(`${place}/relations`, same);
   const source = { type: 'http', url: 'https://shop.example/a.csv', headers: { 'X-Token': 'a secret' } };
   await make(`${place}/pipelines`, byUrl(source.url, { name: 'Nightly', source }));
   const channel = await make(`${place}/channels`, { name: 'Everything', format: { type: 'ndjson' } });
@@ -70,11 +75,13 @@ export async function fillStore(service: TestService): Promise<Remembered> {
 export async function readStore(service: TestService, kept: Remembered): Promise<Record<string, unknown>> {
   const place = `/management/projects/${kept.projectId}`;
   const paths = [
-    ...[place, `${place}/ontology`, `${place}/relations`, `${place}/pipelines`, `${place}/channels`],
+    ...[place, `${place}/ontology`, `${place}/relations`, `${place}/tables`],
+    ...[`${place}/pipelines`, `${place}/channels`],
     ...[`${place}/products`, `${place}/products/A-1`],
     `/tasks?projectId=${kept.projectId}&limit=1000`,
     `/product-service/products-by-sku?projectId=${kept.projectId}&identifiers=["A-1","A-2","A-3"]`,
     `/search/relations/result?projectId=${kept.projectId}&includeTags=[{"tag":"brand"}]&identifier=A-1`,
+    `/search/relations/result?projectId=${kept.projectId}&includeTags=[{"tag":"maker"}]&identifier=A-1`,
     `/management/webhook-endpoints`,
     kept.published,
   ];
