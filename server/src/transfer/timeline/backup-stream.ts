@@ -125,6 +125,7 @@ export class BackupStream {
   private checkedAt = 0;
   private renewedAt = 0;
   private savedAt = 0;
+  private saved = '';
   private house: Promise<void> | undefined;
   private housedAt = 0;
   /** Keeps others from changing the control database: what is accepted is in it. */
@@ -414,16 +415,13 @@ export class BackupStream {
       return;
     this.savedAt = now;
     const { holder, epoch } = this.lease;
+    const { dataDir, target } = this.settings;
     const at = this.state[STATE.sentAt] ?? 0;
-    const { url } = this.settings.target;
-    writeLocalState(this.settings.dataDir, {
-      holder,
-      epoch,
-      seq: this.seq,
-      at,
-      files: this.folder.sent,
-      url,
-    });
+    const state = { holder, epoch, seq: this.seq, at, files: this.folder.sent, url: target.url };
+    // Idle, nothing is written.
+    const text = JSON.stringify(state);
+    if (text !== this.saved) writeLocalState(dataDir, state);
+    this.saved = text;
   }
 }
 
