@@ -1,23 +1,17 @@
-import { type Expression, type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
-import type { ChosenProject, Scope } from '../kernel/caller.ts';
-import { type Actor, isScopeInReach, type PagePlace } from '../projects/projects.ts';
-import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
+import { type SqlBool, sql } from 'kysely';
+import type { ChosenProject } from '../kernel/caller.ts';
+import {
+  areEqual,
+  assign,
+  type Columns,
+  type Found,
+  insertRow,
+  type PagePlace,
+  selectFound,
+  type Table,
+} from '../projects/projects.ts';
+import type { ControlSchema, ControlTransaction, Database, Rows } from '../storage/storage.ts';
 import type { Task } from '../tasks/tasks.ts';
-
-export type Rows = Database['read'] | ControlTransaction;
-type Columns = Readonly<Record<string, string | number | null | undefined>>;
-
-/** How a kind is stored: a row for each resource. */
-export interface Table<Resource, Place> {
-  readonly name: keyof ControlSchema;
-  /** The columns of the key with their values; of what belongs to a project `project_id` comes first, by which rows are distributed. */
-  keyOf(resource: Resource): Columns;
-  /** Which rows a caller can see at a place: those of a project, or those within reach. */
-  within(place: Place): Expression<SqlBool>;
-  read(row: never): Resource;
-  /** Everything that a change can write. */
-  toColumns(resource: Resource): Columns;
-}
 
 /** How a resource of a project is stored, whatever its kind. */
 interface DefinedRow {
@@ -29,40 +23,6 @@ interface DefinedRow {
   readonly created_at: number;
   readonly updated_at: number;
 }
-
-/** A resource with a scope, as keys and webhook endpoints have it. */
-interface Scoped {
-  readonly id: number;
-  readonly accountId: number;
-  readonly scope: Scope;
-  readonly createdAt: number;
-  readonly createdBy: Actor;
-}
-
-/** What the tables of kinds with a scope have in common: callers see what is within their reach. */
-export const inReachTable = { keyOf: ({ id }: Scoped) => ({ id }), within: isScopeInReach };
-
-export const readScoped = (
-  row: Selectable<ControlSchema['api_key'] | ControlSchema['webhook_endpoint']>,
-): Scoped => ({
-  id: row.id,
-  accountId: row.account_id,
-  scope:
-    row.scope_type === 'account' || row.scope_id === null
-      ? { type: 'account' }
-      : { type: row.scope_type, id: row.scope_id },
-  createdAt: row.created_at,
-  createdBy: JSON.parse(row.created_by),
-});
-
-/** Of `readScoped`; only an insert writes them. */
-export const toScopedColumns = ({ accountId, scope, createdAt, createdBy }: Omit<Scoped, 'id'>) => ({
-  account_id: accountId,
-  scope_type: scope.type,
-  scope_id: scope.type === 'account' ? null : scope.id,
-  created_at: createdAt,
-  created_by: JSON.stringify(createdBy),
-});
 
 /** What the tables of kinds of projects have in common. */
 export const inProjectTable = {
@@ -92,69 +52,6 @@ export const toDefinedColumns = ({
 }: Pick<ReturnType<typeof readDefined>, 'definition' | 'sealed' | 'revision' | 'updatedAt'>) => ({
   ...{ definition: JSON.stringify(definition), secrets: sealed ?? null, revision, updated_at: updatedAt },
 });
-
-/** @returns the row as it is stored */
-async function insertRow(
-  tx: ControlTransaction,
-  name: keyof ControlSchema,
-  columns: Columns,
-): Promise<unknown> {
-  const names = sql.join(Object.keys(columns).map((column) => sql.ref(column)));
-  const values = sql.join(Object.values(columns).map((value) => value ?? null));
-  const insert = sql`insert into ${sql.table(name)} (${names}) values (${values}) returning *`;
-  return (await insert.execute(tx)).rows[0];
-}
-
-export type Store<Resource, Place> = ReturnType<typeof createStore<Resource, Place>>;
-
-/** The statements of a kind. */
-export function createStore<Resource, Place>(kind: Table<Resource, Place>) {
-  const { name, keyOf, within, read, toColumns } = kind;
-  const table = sql.table(name);
-  const select = async (rows: Rows, where: RawBuilder<unknown>): Promise<Resource[]> => {
-    const found = await sql`select * from ${table} where ${where}`.execute(rows);
-    return found.rows.map((row) => read(row as never));
-  };
-
-  return {
-    ...kind,
-    find: async (rows: Rows, place: Place, id: number): Promise<Resource | undefined> =>
-      (await select(rows, sql`${within(place)} and id = ${id}`))[0],
-
-    /** @returns by id */
-    list: (rows: Rows, place: Place, { after = 0, count }: PagePlace): Promise<Resource[]> =>
-      select(rows, sql`${within(place)} and id > ${after} order by id limit ${count}`),
-
-    async count(rows: Rows, where: Columns): Promise<number> {
-      const counted = sql<{ count: number }>`select count(*) as count from ${table} where ${areEqual(where)}`;
-      return Number((await counted.execute(rows)).rows[0]?.count);
-    },
-
-    async update(tx: ControlTransaction, resource: Resource): Promise<void> {
-      const isThat = areEqual(keyOf(resource));
-      await sql`update ${table} set ${assign(toColumns(resource))} where ${isThat}`.execute(tx);
-    },
-
-    /** @param columns of the table, as a new row has them. @returns the resource with its id */
-    insert: async (tx: ControlTransaction, columns: Columns): Promise<Resource> =>
-      read((await insertRow(tx, name, columns)) as never),
-
-    async remove(tx: ControlTransaction, resource: Resource): Promise<void> {
-      await sql`delete from ${table} where ${areEqual(keyOf(resource))}`.execute(tx);
-    },
-
-    /** By a column that names one resource of all projects, such as the token of an address. */
-    findBy: async (rows: Rows, column: string, value: string): Promise<Found<Resource> | undefined> =>
-      (await selectFound(rows, kind, sql`${sql.ref(`${name}.${column}`)} = ${value}`))[0],
-  };
-}
-
-/** A resource that no call names, with its project. */
-export interface Found<Resource> {
-  readonly resource: Resource;
-  /** Never a deleted one. */
-  readonly project: ChosenProject;
-}
 
 /** A table whose rows are due at an instant; an index leads from that column to the rows. */
 export interface DueTable<Resource extends { readonly dueAt: number | undefined }, Place>
@@ -207,31 +104,6 @@ export async function removeRowsOf(
   for (const name of names)
     await sql`delete from ${sql.table(name)} where project_id = ${projectId}`.execute(tx);
 }
-
-async function selectFound<Resource, Place>(
-  rows: Rows,
-  { name, read }: Table<Resource, Place>,
-  where: RawBuilder<unknown>,
-): Promise<Found<Resource>[]> {
-  type Row = { project_id: number; projectName: string; accountId: number };
-  const found = await sql<Row>`select ${sql.table(name)}.*, project.name as "projectName",
-      project.account_id as "accountId"
-    from ${sql.table(name)} join project on project.id = ${sql.ref(`${name}.project_id`)}
-    where project.deleted_at is null and ${where}`.execute(rows);
-  return found.rows.map((row) => ({
-    resource: read(row as never),
-    project: { id: row.project_id, name: row.projectName, accountId: row.accountId },
-  }));
-}
-
-const assign = (columns: Columns) =>
-  sql.join(Object.entries(columns).map(([name, value]) => sql`${sql.ref(name)} = ${value ?? null}`));
-
-const areEqual = (columns: Columns) =>
-  sql.join(
-    Object.entries(columns).map(([name, value]) => sql`${sql.ref(name)} = ${value}`),
-    sql` and `,
-  );
 
 /** Where runs of resources are: a row for each, with the number of its task. An index leads from a resource to its runs. */
 interface RunTable {

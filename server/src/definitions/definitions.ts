@@ -5,49 +5,32 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import type { ChosenProject, Scope } from '../kernel/caller.ts';
+import type { ChosenProject } from '../kernel/caller.ts';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import {
-  type Author,
-  type Beside,
-  type Change,
-  describeChange,
+  createResources,
   type ListPage,
   type PageRequest,
-  type Projects,
+  type ResourceParts,
   readPlace,
+  type Store,
   toPage,
+  type Writer,
 } from '../projects/projects.ts';
 import type { SealedColumn, Secrets } from '../storage/secrets/secrets.ts';
-import {
-  type Base,
-  type Chosen,
-  type ControlTransaction,
-  type Database,
-  markOf,
-  readNow,
-  refuseOtherState,
-  type WriteScope,
-} from '../storage/storage.ts';
+import { type Base, type Chosen, type ControlTransaction, markOf, readNow } from '../storage/storage.ts';
 import type { Task, Tasks } from '../tasks/tasks.ts';
-import type { Rows, RunPlace, RunStore, Store } from './definition-store.ts';
+import type { RunPlace, RunStore } from './definition-store.ts';
 
 export {
   createRunStore,
-  createStore,
   type DueTable,
-  type Found,
   inProjectTable,
-  inReachTable,
   moveDue,
   type NextDue,
-  type Rows,
   readDefined,
-  readScoped,
   removeRowsOf,
-  type Table,
   toDefinedColumns,
-  toScopedColumns,
 } from './definition-store.ts';
 export { checkSchedule, createSchedule, findNextRun, startOnce } from './schedule.ts';
 
@@ -366,166 +349,4 @@ export function sealDefinition<Definition, Resource extends Sealable<Definition>
   if (picked === undefined) return { ...resource, sealed: undefined };
   const sealed = secrets.seal(JSON.stringify(picked), placeOf(part, resource));
   return { ...resource, definition: part.mask(resource.definition), sealed };
-}
-
-/** What all kinds have in common: rows in a table, marks of their states, entries in the audit log. */
-interface Kind<Resource, Place> {
-  readonly store: Store<Resource, Place>;
-  /** What a change locks. */
-  lockOf(place: Place): WriteScope;
-  /** Names a state for `If-Match`; a kind without has no ETag. Source: docs/interface.md §7.6. */
-  markOf?(resource: Resource): string;
-  /** What the audit log says of a resource; actions begin with the type, as `pipeline.created`. */
-  audit(resource: Resource): Pick<Change, 'projectId' | 'subject'>;
-  /** The fields whose changes the audit log describes: nothing of them is secret. */
-  show(resource: Resource): object;
-}
-
-/** Of a resource with a scope: keys of its project or group see the entry. */
-export const auditScoped = (
-  subject: Change['subject'],
-  scope: Scope,
-): Pick<Change, 'projectId' | 'subject'> =>
-  scope.type === 'project'
-    ? { projectId: scope.id, subject }
-    : { subject: scope.type === 'account' ? subject : { ...subject, projectGroupId: scope.id } };
-
-/** Who changes something, and where. */
-export interface Writer<Resource, Place> {
-  readonly author: Author;
-  readonly place: Place;
-  /** Runs in the transaction of the change: writes its answer for an `Idempotency-Key`. */
-  readonly beside?: Beside<Resource> | undefined;
-}
-
-/** What a change makes of a resource. */
-export interface Planned<Resource> {
-  readonly after: Resource;
-  /** For the audit log; default: what differs. */
-  readonly details?: Change['details'];
-  /** What is answered, where it is another resource than the one that was changed. */
-  readonly answered?: Resource;
-}
-
-interface ResourceParts {
-  readonly database: Database;
-  readonly projects: Pick<Projects, 'recordChange'>;
-  /** Runs when a change is durable, before it is answered. */
-  readonly onWritten?: () => void;
-}
-
-/** The lifecycle of a kind: each change is one transaction with its entry in the audit log and its answer. */
-export function createResources<Resource extends { readonly id: number }, Place>(
-  { database, projects, onWritten }: ResourceParts,
-  kind: Kind<Resource, Place>,
-) {
-  const { store } = kind;
-
-  async function write<Result>(
-    place: Place,
-    work: (tx: ControlTransaction) => Promise<Result>,
-  ): Promise<Result> {
-    const written = await database.write(kind.lockOf(place), work);
-    onWritten?.();
-    return written;
-  }
-
-  /** @throws not_found */
-  async function get(rows: Rows, place: Place, id: number): Promise<Resource> {
-    const resource = await store.find(rows, place, id);
-    if (resource === undefined) throw new ServiceError('not_found');
-    return resource;
-  }
-
-  /** @throws not_found, changed_meanwhile */
-  async function getExpected(
-    tx: ControlTransaction,
-    place: Place,
-    { id, expected }: Chosen,
-  ): Promise<Resource> {
-    const resource = await get(tx, place, id);
-    if (kind.markOf) refuseOtherState(expected, kind.markOf(resource));
-    return resource;
-  }
-
-  /** Writes an entry of the audit log. @param what the action, behind the type */
-  function record(
-    tx: ControlTransaction,
-    author: Author,
-    {
-      what,
-      resource,
-      details,
-    }: { what: string; resource: Resource; details?: Change['details'] | undefined },
-  ): Promise<void> {
-    const { subject, projectId } = kind.audit(resource);
-    const change = { author, action: `${subject.type}.${what}`, subject };
-    return projects.recordChange(
-      { ...change, ...(projectId !== undefined && { projectId }), ...(details && { details }) },
-      tx,
-    );
-  }
-
-  return {
-    record,
-    /** @throws not_found */
-    get: (place: Place, id: number) => get(database.read, place, id),
-    /** @throws not_found */
-    getIn: get,
-
-    /** By id. @throws query_invalid */
-    async list(at: Place, page: PageRequest): Promise<ListPage<Resource>> {
-      const place = readPlace(page);
-      return toPage(await store.list(database.read, at, place), place);
-    },
-
-    /** @param insert writes the rows */
-    create: (
-      { author, place, beside }: Writer<Resource, Place>,
-      insert: (tx: ControlTransaction) => Promise<Planned<Resource>>,
-    ): Promise<Resource> =>
-      write(place, async (tx) => {
-        const { after: resource, details } = await insert(tx);
-        await record(tx, author, { what: 'created', resource, details });
-        await beside?.(tx, resource);
-        return resource;
-      }),
-
-    /**
-     * @param what the action for the audit log, as `changed`
-     * @param plan may write other rows
-     * @throws not_found, changed_meanwhile
-     */
-    change: (
-      { author, place, beside }: Writer<Resource, Place>,
-      { what, ...chosen }: Chosen & { readonly what: string },
-      plan: (tx: ControlTransaction, before: Resource) => Promise<Planned<Resource>>,
-    ): Promise<Resource> =>
-      write(place, async (tx) => {
-        const before = await getExpected(tx, place, chosen);
-        const { after, answered = after, details } = await plan(tx, before);
-        await store.update(tx, after);
-        await record(tx, author, {
-          ...{ what, resource: after },
-          details: details ?? describeChange(kind.show(before), kind.show(after)),
-        });
-        await beside?.(tx, answered);
-        return answered;
-      }),
-
-    /** @param removing refuses, or removes what belongs to the resource. @throws not_found, changed_meanwhile */
-    remove: <Result>(
-      { author, place, beside }: Writer<Resource, Place>,
-      chosen: Chosen,
-      removing: (tx: ControlTransaction, resource: Resource) => Promise<Result>,
-    ): Promise<Result> =>
-      write(place, async (tx) => {
-        const resource = await getExpected(tx, place, chosen);
-        const result = await removing(tx, resource);
-        await store.remove(tx, resource);
-        await record(tx, author, { what: 'deleted', resource });
-        await beside?.(tx, resource);
-        return result;
-      }),
-  };
 }

@@ -2,9 +2,10 @@
 import { Cron } from 'croner';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
+import type { Found } from '../projects/projects.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
 import { createDueWatch, Moved } from '../tasks/tasks.ts';
-import { type DueTable, type Found, listDue, moveDue, type NextDue } from './definition-store.ts';
+import { type DueTable, listDue, moveDue, type NextDue } from './definition-store.ts';
 
 export interface Schedule {
   /** Minute, hour, day of the month, month, day of the week. */

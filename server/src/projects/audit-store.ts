@@ -1,11 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type ExpressionBuilder, sql } from 'kysely';
-import { type Caller, isUser, listParts } from '../kernel/caller.ts';
+import { listParts } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { padIds } from '../kernel/padded.ts';
-import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
+import type { ControlSchema, ControlTransaction, Database, Rows } from '../storage/storage.ts';
 import {
+  type Actor,
+  type Author,
+  actorOf,
   type ListPage,
   type PagePlace,
   type PageRequest,
@@ -68,7 +71,7 @@ export async function insertEntry(
 
 /** @returns the entries in reach, newest first. Runs along audit_log_by_account. */
 export async function listEntries(
-  rows: Database['read'],
+  rows: Rows,
   reach: Reach,
   { place, ...filter }: AuditFilter & { place: PagePlace },
 ): Promise<AuditEntry[]> {
@@ -186,33 +189,4 @@ export function describeChange<Subject extends object>(
       .filter((field) => !isDeepStrictEqual(before[field], after[field]))
       .map((field) => [field, { from: before[field], to: after[field] }]),
   );
-}
-
-/** The command line changes things without a key; it reaches all of one account. */
-interface CommandAuthor {
-  readonly accountId: number;
-  readonly scope: { readonly type: 'account' };
-  readonly access: 'manage';
-  /** What made the change, for the audit log, e.g. `relata key create`. */
-  readonly command: string;
-}
-
-/** The caller, user or command that makes a change. */
-export type Author = Caller | CommandAuthor;
-
-/** As the audit log and `createdBy` show an author. */
-export interface Actor {
-  readonly type: 'key' | 'user' | 'command';
-  readonly id: number | null;
-  readonly name: string;
-}
-
-export function commandAuthor(accountId: number, command: string): CommandAuthor {
-  return { accountId, scope: { type: 'account' }, access: 'manage', command };
-}
-
-export function actorOf(author: Author): Actor {
-  if ('command' in author) return { type: 'command', id: null, name: author.command };
-  if (isUser(author)) return { type: 'user', id: author.userId, name: author.userName };
-  return { type: 'key', id: author.keyId, name: author.keyName };
 }

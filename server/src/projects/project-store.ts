@@ -1,14 +1,7 @@
-import {
-  type Expression,
-  type ExpressionBuilder,
-  expressionBuilder,
-  type Selectable,
-  type SqlBool,
-} from 'kysely';
-import { listParts, type PartScope } from '../kernel/caller.ts';
+import { type ExpressionBuilder, expressionBuilder, type Selectable } from 'kysely';
+import { listParts } from '../kernel/caller.ts';
 import { padIds } from '../kernel/padded.ts';
-import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
-import type { PagePlace } from './project.ts';
+import type { ControlSchema, ControlTransaction, Rows } from '../storage/storage.ts';
 import {
   DEFAULT_SETTINGS,
   type Project,
@@ -16,32 +9,12 @@ import {
   type ProjectSettings,
   type Reach,
 } from './project.ts';
-
-type Rows = Database['read'] | ControlTransaction;
+import { createStore, type Table } from './resource-store.ts';
 
 /** @returns the project, deleted or not. */
 export async function findProject(rows: Rows, id: number): Promise<Project | undefined> {
   const row = await rows.selectFrom('project').selectAll().where('id', '=', id).executeTakeFirst();
   return row && toProject(row);
-}
-
-/** @returns the projects in use, or else the deleted ones since then, that are in reach, by id. */
-export async function listProjectsInReach(
-  rows: Rows,
-  reach: Reach,
-  filter: { place: PagePlace; deletedAfter: number | undefined },
-): Promise<Project[]> {
-  const { place, deletedAfter } = filter;
-  const found = await rows
-    .selectFrom('project')
-    .selectAll()
-    .where(inReach(reach))
-    .where('deleted_at', deletedAfter === undefined ? 'is' : '>', deletedAfter ?? null)
-    .where('id', '>', place.after ?? 0)
-    .orderBy('id')
-    .limit(place.count)
-    .execute();
-  return found.map(toProject);
 }
 
 export interface ReachedProject extends Project {
@@ -79,19 +52,6 @@ export async function findOnlyProject(rows: Rows, reach: Reach): Promise<Project
     .limit(2)
     .execute();
   return found.length === 1 && found[0] !== undefined ? toProject(found[0]) : undefined;
-}
-
-export async function insertProject(tx: ControlTransaction, project: Omit<Project, 'id'>): Promise<Project> {
-  const row = await tx
-    .insertInto('project')
-    .values({ account_id: project.accountId, created_at: project.createdAt, ...toColumns(project) })
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  return toProject(row);
-}
-
-export async function updateProject(tx: ControlTransaction, project: Project): Promise<void> {
-  await tx.updateTable('project').set(toColumns(project)).where('id', '=', project.id).execute();
 }
 
 /** @returns the ids of projects deleted at that instant or before. */
@@ -144,51 +104,44 @@ function toProject(row: Selectable<ControlSchema['project']>): Project {
   };
 }
 
-const COLUMNS = ['id', 'account_id as accountId', 'name', 'created_at as createdAt'] as const;
-
-export async function findGroup(
-  rows: Database['read'] | ControlTransaction,
-  id: number,
-): Promise<ProjectGroup | undefined> {
-  return rows.selectFrom('project_group').select(COLUMNS).where('id', '=', id).executeTakeFirst();
+/** What callers see of projects: those in use within reach, or those deleted since an instant. */
+export interface ProjectPlace extends Reach {
+  readonly deletedAfter?: number;
 }
 
-/** @returns the groups in reach, by id. */
-export async function listGroupsInReach(
-  rows: Database['read'],
-  { accountId, scope }: Reach,
-  place: PagePlace,
-): Promise<ProjectGroup[]> {
-  const parts = listParts(scope);
-  return rows
-    .selectFrom('project_group')
-    .select(COLUMNS)
-    .where('account_id', '=', accountId)
-    .where('id', '>', place.after ?? 0)
-    .$if(parts !== undefined, (query) => query.where('id', 'in', padIds(parts?.groups ?? [])))
-    .orderBy('id')
-    .limit(place.count)
-    .execute();
-}
+const projectTable: Table<Project, ProjectPlace> = {
+  name: 'project',
+  keyOf: ({ id }) => ({ id }),
+  within({ deletedAfter, ...reach }) {
+    const is = expressionBuilder<ControlSchema, 'project'>();
+    const isSeen = is('deleted_at', deletedAfter === undefined ? 'is' : '>', deletedAfter ?? null);
+    return is.and([inReach(reach)(is), isSeen]);
+  },
+  read: toProject,
+  toColumns,
+};
+export const PROJECTS = createStore(projectTable);
 
-export async function insertGroup(
-  tx: ControlTransaction,
-  group: Omit<ProjectGroup, 'id'>,
-): Promise<ProjectGroup> {
-  return tx
-    .insertInto('project_group')
-    .values({ account_id: group.accountId, name: group.name, created_at: group.createdAt })
-    .returning(COLUMNS)
-    .executeTakeFirstOrThrow();
-}
+export const insertProject = (tx: ControlTransaction, project: Omit<Project, 'id'>): Promise<Project> =>
+  PROJECTS.insert(tx, {
+    ...{ account_id: project.accountId, created_at: project.createdAt },
+    ...toColumns(project),
+  });
 
-export async function renameGroup(tx: ControlTransaction, id: number, name: string): Promise<void> {
-  await tx.updateTable('project_group').set({ name }).where('id', '=', id).execute();
-}
-
-export async function removeGroup(tx: ControlTransaction, id: number): Promise<void> {
-  await tx.deleteFrom('project_group').where('id', '=', id).execute();
-}
+export const GROUPS = createStore<ProjectGroup, Reach>({
+  name: 'project_group',
+  keyOf: ({ id }) => ({ id }),
+  within({ accountId, scope }) {
+    const is = expressionBuilder<ControlSchema, 'project_group'>();
+    const parts = listParts(scope);
+    const ofAccount = is('account_id', '=', accountId);
+    return parts === undefined ? ofAccount : is.and([ofAccount, is('id', 'in', padIds(parts.groups))]);
+  },
+  read: (row: Selectable<ControlSchema['project_group']>) => ({
+    ...{ id: row.id, accountId: row.account_id, name: row.name, createdAt: row.created_at },
+  }),
+  toColumns: ({ name }) => ({ name }),
+});
 
 /** @returns the projects of a group, deleted ones that can still be brought back too. */
 export async function findProjectsOfGroup(
@@ -209,12 +162,12 @@ export interface Account {
   readonly name: string;
 }
 
-export async function findAccounts(rows: Database['read'] | ControlTransaction): Promise<Account[]> {
+export async function findAccounts(rows: Rows): Promise<Account[]> {
   const found = await rows.selectFrom('account').select(['id', 'name']).orderBy('id').execute();
   return found.map(({ id, name }) => ({ id, name }));
 }
 
-export async function findAccount(rows: Database['read'], id: number): Promise<Account | undefined> {
+export async function findAccount(rows: Rows, id: number): Promise<Account | undefined> {
   return rows.selectFrom('account').select(['id', 'name']).where('id', '=', id).executeTakeFirst();
 }
 
@@ -227,26 +180,4 @@ export async function insertAccount(
     .values({ name: account.name, created_at: account.createdAt })
     .returning(['id', 'name'])
     .executeTakeFirstOrThrow();
-}
-
-/**
- * Keys and endpoints have a scope: they are in reach of the same scope and of those above. Source: docs/interface.md §5.2 rule 6
- * and §6.1.
- */
-export function isScopeInReach({ accountId, scope }: Reach): Expression<SqlBool> {
-  const eb = expressionBuilder<ControlSchema, 'api_key' | 'webhook_endpoint'>();
-  const ofAccount = eb('account_id', '=', accountId);
-  const parts = listParts(scope);
-  if (parts === undefined) return ofAccount;
-  const groups = padIds(parts.groups);
-  const projects = eb.selectFrom('project').select('project.id').where('project_group_id', 'in', groups);
-  const isOf = (type: PartScope['type']) => eb('scope_type', '=', type);
-  return eb.and([
-    ofAccount,
-    eb.or([
-      eb.and([isOf('project-group'), eb('scope_id', 'in', groups)]),
-      eb.and([isOf('project'), eb('scope_id', 'in', padIds(parts.projects))]),
-      eb.and([isOf('project'), eb('scope_id', 'in', projects)]),
-    ]),
-  ]);
 }

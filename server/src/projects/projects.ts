@@ -8,8 +8,8 @@ import { type Caller, type ChosenProject, originOf, type PartScope, type Scope }
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Base, ControlTransaction, Database } from '../storage/storage.ts';
-import { type AuditLog, type Author, commandAuthor, createAuditLog } from './audit-store.ts';
-import { type Project, RESTORABLE_MS, type Reach, reachesGroup, reachesProject } from './project.ts';
+import { type AuditLog, createAuditLog } from './audit-store.ts';
+import { commandAuthor, type Project, RESTORABLE_MS, type Reach, reachesProject } from './project.ts';
 import {
   createGroupManagement,
   createProjectManagement,
@@ -19,15 +19,12 @@ import {
 import * as projectStore from './project-store.ts';
 import { findOnlyProject, findProject } from './project-store.ts';
 
+export { type Change, describeChange } from './audit-store.ts';
 export {
   type Actor,
   type Author,
   actorOf,
-  type Change,
   commandAuthor,
-  describeChange,
-} from './audit-store.ts';
-export {
   type ListPage,
   type NewProject,
   type PagePlace,
@@ -36,8 +33,29 @@ export {
   readPlace,
   toPage,
 } from './project.ts';
-export type { Beside } from './project-management.ts';
-export { type Account, isScopeInReach } from './project-store.ts';
+export type { Account } from './project-store.ts';
+export {
+  areEqual,
+  assign,
+  type Columns,
+  createStore,
+  type Found,
+  inReachTable,
+  insertRow,
+  readScoped,
+  type Store,
+  selectFound,
+  type Table,
+  toScopedColumns,
+} from './resource-store.ts';
+export {
+  auditScoped,
+  type Beside,
+  createResources,
+  type Planned,
+  type ResourceParts,
+  type Writer,
+} from './resources.ts';
 export { toWireScope, WirePartScope, WireScope } from './scope-schemas.ts';
 
 /** Runs in the transaction in which a project group or a project ceases to exist. */
@@ -54,14 +72,10 @@ export function createProjects({ database, clock }: ProjectsParts) {
   };
   const auditLog = createAuditLog(database, clock);
   const { choose, dropCache, ...choice } = createProjectChoice(database, clock);
-  const management: ProjectManagement = createProjectManagement({
-    database,
-    clock,
-    auditLog,
-    onWritten: dropCache,
-  });
+  const parts = { database, clock, projects: auditLog };
+  const management: ProjectManagement = createProjectManagement({ ...parts, onWritten: dropCache });
   const onGroupRemoved = (tx: ControlTransaction, id: number) => tellGone(tx, { type: 'project-group', id });
-  const groups: GroupManagement = createGroupManagement({ database, clock, auditLog, onGroupRemoved });
+  const groups: GroupManagement = createGroupManagement({ ...parts, onGroupRemoved });
 
   async function getProject(projectId: number): Promise<Project> {
     const project = await projectStore.findProject(database.read, projectId);
@@ -97,8 +111,7 @@ export function createProjects({ database, clock }: ProjectsParts) {
     async reachesScope(reach: Reach, scope: Scope): Promise<boolean> {
       if (scope.type === 'account') return reach.scope.type === 'account';
       if (scope.type === 'project') return choice.reachesProject(reach, scope.id);
-      const group = await projectStore.findGroup(database.read, scope.id);
-      return group !== undefined && reachesGroup(reach, group);
+      return (await projectStore.GROUPS.find(database.read, reach, scope.id)) !== undefined;
     },
     /** Removes the projects that were deleted over 30 days ago, each after `onPurge`, which may run twice for one. */
     async purgeDeleted(onPurge: (projectId: number) => Promise<void>): Promise<void> {
@@ -125,7 +138,7 @@ function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog) 
     const taken = (await projectStore.findAccounts(tx)).some((account) => account.name === name);
     if (taken) throw new Error(`There is an account named ${name} already.`);
     const account = await projectStore.insertAccount(tx, { name, createdAt: clock.now() });
-    const author: Author = commandAuthor(account.id, command);
+    const author = commandAuthor(account.id, command);
     await auditLog.recordChange(
       { author, action: 'account.created', subject: { type: 'account', ...account } },
       tx,

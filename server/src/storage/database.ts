@@ -305,6 +305,9 @@ export interface ControlSchema {
 
 export type ControlTransaction = Transaction<ControlSchema>;
 
+/** What statements run on that may stand alone or in a transaction. */
+export type Rows = Database['read'] | ControlTransaction;
+
 /**
  * What a write locks while it runs. `all`: every other write of this kind, for example of keys and projects. A project's
  * id: writes of that project. `rows`: only what its statements lock. The embedded store has one writer for all.
@@ -326,10 +329,7 @@ export interface Database {
 }
 
 /** The one clock that all processes share. @returns epoch milliseconds */
-export async function readNow(
-  rows: Database['read'] | ControlTransaction,
-  { now }: Pick<Database, 'now'>,
-): Promise<number> {
+export async function readNow(rows: Rows, { now }: Pick<Database, 'now'>): Promise<number> {
   const { rows: found } = await sql<{ now: number }>`select ${now} as now`.execute(rows);
   return Number(found[0]?.now);
 }

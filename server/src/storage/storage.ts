@@ -59,6 +59,7 @@ export {
   type ControlSchema,
   type ControlTransaction,
   type Database,
+  type Rows,
   readNow,
   type WriteScope,
 } from './database.ts';

@@ -1,5 +1,5 @@
 import { isStorableText } from '../kernel/storable-text.ts';
-import type { ControlTransaction, Database } from '../storage/storage.ts';
+import type { ControlTransaction, Rows } from '../storage/storage.ts';
 
 /** Dismissed suggestions, by project. */
 
@@ -12,10 +12,7 @@ export interface Dismissal {
 const DISMISSALS = 1_000;
 
 /** @returns ids of suggestions */
-export async function listDismissed(
-  rows: Database['read'] | ControlTransaction,
-  projectId: number,
-): Promise<ReadonlySet<string>> {
+export async function listDismissed(rows: Rows, projectId: number): Promise<ReadonlySet<string>> {
   const found = await rows
     .selectFrom('dismissed_suggestion')
     .select('suggestion_id')

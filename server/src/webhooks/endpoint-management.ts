@@ -1,18 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import { auditScoped, createResources, type Rows, type Writer } from '../definitions/definitions.ts';
 import type { EventType } from '../events/events.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { checkHttpUrl } from '../outbound/outbound.ts';
 import {
   type Author,
   actorOf,
+  auditScoped,
   type Beside,
+  createResources,
   type ListPage,
   type PageRequest,
   type Projects,
   type Reach,
   readPlace,
   toPage,
+  type Writer,
 } from '../projects/projects.ts';
 import type { Secrets } from '../storage/secrets/secrets.ts';
 import {
@@ -21,6 +23,7 @@ import {
   type ControlTransaction,
   type Database,
   markOf,
+  type Rows,
 } from '../storage/storage.ts';
 import {
   type Delivery,

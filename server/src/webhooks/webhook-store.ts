@@ -1,15 +1,15 @@
 import { type Selectable, sql } from 'kysely';
+import type { PartScope } from '../kernel/caller.ts';
 import {
   createStore,
   inReachTable,
-  type Rows,
+  type PagePlace,
+  type Reach,
   readScoped,
   type Table,
   toScopedColumns,
-} from '../definitions/definitions.ts';
-import type { PartScope } from '../kernel/caller.ts';
-import type { PagePlace, Reach } from '../projects/projects.ts';
-import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
+} from '../projects/projects.ts';
+import type { ControlSchema, ControlTransaction, Database, Rows } from '../storage/storage.ts';
 import { isFree, leaseUntil } from '../tasks/tasks.ts';
 import type {
   Attempt,

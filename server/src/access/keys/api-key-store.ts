@@ -1,17 +1,16 @@
 import { type Selectable, sql } from 'kysely';
+import type { PartScope } from '../../kernel/caller.ts';
+import { padToPowerOfTwo } from '../../kernel/padded.ts';
 import {
   createStore,
   inReachTable,
-  type Rows,
+  type Reach,
   readScoped,
   type Table,
   toScopedColumns,
-} from '../../definitions/definitions.ts';
-import type { PartScope } from '../../kernel/caller.ts';
-import { padToPowerOfTwo } from '../../kernel/padded.ts';
-import type { Reach } from '../../projects/projects.ts';
+} from '../../projects/projects.ts';
 import type { Postgres } from '../../storage/postgres/postgres.ts';
-import type { ControlSchema, ControlTransaction, Database } from '../../storage/storage.ts';
+import type { ControlSchema, ControlTransaction, Database, Rows } from '../../storage/storage.ts';
 import type { ApiKey, KeyHash } from './api-key.ts';
 
 const table: Table<ApiKey, Reach> = {

@@ -4,17 +4,19 @@
  */
 
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { auditScoped, createResources, type Planned } from '../../definitions/definitions.ts';
 import type { PresentedKey, RateState } from '../../http/guards/guards.ts';
 import type { KeyCaller, Scope } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import {
   type Author,
   actorOf,
+  auditScoped,
   type Beside,
+  createResources,
   createShortCache,
   type ListPage,
   type PageRequest,
+  type Planned,
   type Projects,
   type Reach,
 } from '../../projects/projects.ts';

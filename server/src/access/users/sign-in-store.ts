@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import { padToPowerOfTwo } from '../../kernel/padded.ts';
 import type { PagePlace } from '../../projects/projects.ts';
-import type { ControlSchema, ControlTransaction, Database } from '../../storage/storage.ts';
+import type { ControlSchema, ControlTransaction, Database, Rows } from '../../storage/storage.ts';
 import type { SecretHash, User } from './user.ts';
 import { toUser } from './user-store.ts';
 
@@ -133,8 +133,6 @@ export async function dropExpired(
   await drop((tx) => tx.deleteFrom('console_session').where('used_at', '<=', unusedSince).execute());
   await drop((tx) => tx.deleteFrom('password_window').where('ends_at', '<=', now).execute());
 }
-
-type Rows = Database['read'] | ControlTransaction;
 
 /** The second factor of a user. Source: docs/interface.md §5.8. */
 export interface Passkey {

@@ -1,10 +1,8 @@
 import type { Selectable } from 'kysely';
 import type { PartRole, PartScope } from '../../kernel/caller.ts';
 import type { Actor, PagePlace } from '../../projects/projects.ts';
-import type { ControlSchema, ControlTransaction, Database } from '../../storage/storage.ts';
+import type { ControlSchema, ControlTransaction, Rows } from '../../storage/storage.ts';
 import type { Roles, SecretHash, User } from './user.ts';
-
-type Rows = Database['read'] | ControlTransaction;
 
 export interface StoredUser extends User {
   /** undefined: they sign in with the company's account. */

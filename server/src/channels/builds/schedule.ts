@@ -6,12 +6,12 @@
  */
 import {
   createSchedule,
-  type Found,
   findNextRun,
   moveDue,
   type NextDue,
   startOnce,
 } from '../../definitions/definitions.ts';
+import type { Found } from '../../projects/projects.ts';
 import { type Base, readNow } from '../../storage/storage.ts';
 import { createDueWatch } from '../../tasks/tasks.ts';
 import {

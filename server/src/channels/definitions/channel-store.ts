@@ -1,15 +1,14 @@
 import { type Selectable, sql } from 'kysely';
 import {
   createRunStore,
-  createStore,
   type DueTable,
   type InProject,
   inProjectTable,
-  type Rows,
   readDefined,
   toDefinedColumns,
 } from '../../definitions/definitions.ts';
-import type { ControlSchema, ControlTransaction, Database } from '../../storage/storage.ts';
+import { createStore } from '../../projects/projects.ts';
+import type { ControlSchema, ControlTransaction, Database, Rows } from '../../storage/storage.ts';
 import type { Channel, ChannelDefinition, FeedFile, Snapshot } from './channel-schemas.ts';
 
 const table: DueTable<Channel, InProject> = {

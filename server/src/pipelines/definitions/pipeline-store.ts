@@ -1,15 +1,14 @@
 import { type Selectable, sql } from 'kysely';
 import {
   createRunStore,
-  createStore,
   type DueTable,
   type InProject,
   inProjectTable,
-  type Rows,
   readDefined,
   toDefinedColumns,
 } from '../../definitions/definitions.ts';
-import type { ControlSchema, ControlTransaction, Database } from '../../storage/storage.ts';
+import { createStore } from '../../projects/projects.ts';
+import type { ControlSchema, ControlTransaction, Database, Rows } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
 import type { SourceStamp } from '../sources/sources.ts';
 import type { Pipeline, PipelineDefinition, ReadSummary, UploadedFile } from './pipeline-schemas.ts';

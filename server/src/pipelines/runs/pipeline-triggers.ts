@@ -1,14 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  createSchedule,
-  type Found,
-  findNextRun,
-  moveDue,
-  startOnce,
-} from '../../definitions/definitions.ts';
+import { createSchedule, findNextRun, moveDue, startOnce } from '../../definitions/definitions.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { cutPieces } from '../../kernel/pieces.ts';
+import type { Found } from '../../projects/projects.ts';
 import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
 import { type Base, readNow, WatchedWrite } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';

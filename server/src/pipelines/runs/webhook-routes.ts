@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { Found } from '../../definitions/definitions.ts';
 import { ErrorAnswer } from '../../http/answers/answers.ts';
 import { chargeRequest, type Guards, type PresentedKey, readPresentedKey } from '../../http/guards/guards.ts';
 import { type Routes, type RouteTools, serve } from '../../http/server/server.ts';
 import { allows, type Caller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import type { Found } from '../../projects/projects.ts';
 import { type Pipeline, TriggeredAnswer, toTriggered } from '../definitions/definitions.ts';
 import type { Pipelines } from '../pipelines.ts';
 
