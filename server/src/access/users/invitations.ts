@@ -1,18 +1,16 @@
 import type { Caller, PartRole, Role } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import {
-  type Author,
   actorOf,
   type Beside,
   type Change,
   commandAuthor,
+  createResources,
   describeChange,
   type ListPage,
   type PageRequest,
-  readPlace,
-  toPage,
 } from '../../projects/projects.ts';
-import type { ControlTransaction } from '../../storage/storage.ts';
+import type { ControlTransaction, Rows } from '../../storage/storage.ts';
 import { refuseLimited } from '../keys/keys.ts';
 import {
   type OpenedSession,
@@ -51,13 +49,20 @@ interface FoundLink {
 /** Links by which people become users of the caller's account. Source: docs/interface.md §14.6. */
 export function createInvitations(parts: UserParts) {
   const { database, clock, projects } = parts;
+  const resources = createResources<userStore.Invitation, userStore.InvitationPlace>(
+    { database, projects },
+    {
+      store: userStore.INVITATIONS,
+      lockOf: () => 'all',
+      audit: ({ id, email }) => ({ subject: { type: 'invitation', id, name: email } }),
+      show: ({ role, roles }) => ({ role, roles }),
+    },
+  );
+  const placeOf = ({ accountId }: Pick<Caller, 'accountId'>) => ({ accountId, now: clock.now() });
 
   /** @returns an invitation that can be accepted. @throws link_ended: used, replaced, withdrawn, expired and unknown are alike */
-  async function getByToken(
-    rows: Parameters<typeof userStore.findInvitation>[0],
-    hash: string,
-  ): Promise<userStore.Invitation> {
-    const invitation = await userStore.findInvitation(rows, { hash, now: clock.now() });
+  async function getByToken(rows: Rows, hash: string): Promise<userStore.Invitation> {
+    const invitation = await userStore.findInvitation(rows, hash, clock.now());
     if (invitation === undefined) throw new ServiceError('link_ended');
     return invitation;
   }
@@ -70,49 +75,37 @@ export function createInvitations(parts: UserParts) {
      */
     async invite(
       author: Caller,
-      { roles = [], ...given }: { email: string; role: Role; roles?: readonly PartRole[] },
+      { role, roles = [], ...given }: { email: string; role: Role; roles?: readonly PartRole[] },
       beside?: Beside<userStore.Invitation>,
     ): Promise<userStore.Invitation & { readonly token: string }> {
       refuseUnlessOwner(author);
-      await refuseUnfitRoles(projects, author, { role: given.role, roles });
-      const { accountId } = author;
-      const [email, token, now] = [normalizeEmail(given.email), makeSecret(), clock.now()];
-      return await database.write('all', async (tx) => {
+      await refuseUnfitRoles(projects, author, { role, roles });
+      const [email, token, place] = [normalizeEmail(given.email), makeSecret(), placeOf(author)];
+      const { accountId, now } = place;
+      const invitation = await resources.create({ author, place, beside }, async (tx) => {
         await refuseLimited(tx, author);
         // Whether another account has such a user is not for this one to know; it turns out when the link is followed.
         if ((await userStore.findUserByEmail(tx, email))?.accountId === accountId)
           throw new ServiceError('email_taken');
         await userStore.removeInvitationsTo(tx, { accountId, email });
-        const invitation = await userStore.insertInvitation(tx, {
-          ...{ accountId, email, role: given.role, roles, hash: hashSecret(token) },
+        const after = await userStore.insertInvitation(tx, {
+          ...{ accountId, email, role, roles, hash: hashSecret(token) },
           ...{ createdAt: now, createdBy: actorOf(author), expiresAt: now + INVITATION_MS },
         });
-        const { role, expiresAt } = invitation;
-        const details = { email, role, roles, expiresAt };
-        await projects.recordChange({ ...changeOf(author, 'created', invitation), details }, tx);
-        await beside?.(tx, invitation);
-        return { ...invitation, token };
+        return { after, details: { email, role, roles, expiresAt: after.expiresAt } };
       });
+      return { ...invitation, token };
     },
 
     async listInvitations(caller: Caller, page: PageRequest): Promise<ListPage<userStore.Invitation>> {
       refuseUnlessOwner(caller);
-      const place = readPlace(page);
-      const filter = { accountId: caller.accountId, now: clock.now(), place };
-      return toPage(await userStore.listInvitations(database.read, filter), place);
+      return await resources.list(placeOf(caller), page);
     },
 
     /** The link ends. @throws not_found */
     async deleteInvitation(author: Caller, id: number, beside?: Beside<userStore.Invitation>): Promise<void> {
       refuseUnlessOwner(author);
-      await database.write('all', async (tx) => {
-        const filter = { id, accountId: author.accountId, now: clock.now() };
-        const invitation = await userStore.findInvitation(tx, filter);
-        if (invitation === undefined) throw new ServiceError('not_found');
-        await userStore.removeInvitation(tx, id);
-        await projects.recordChange(changeOf(author, 'deleted', invitation), tx);
-        await beside?.(tx, invitation);
-      });
+      await resources.remove({ author, place: placeOf(author), beside }, { id }, async () => {});
     },
 
     /** Once. @throws link_ended, email_taken, request_invalid */
@@ -124,9 +117,10 @@ export function createInvitations(parts: UserParts) {
       const passwordHash = await hashPassword(password);
       return await writeSessions(parts, async (tx) => {
         const now = clock.now();
-        const { id, accountId, role, roles, createdBy } = await getByToken(tx, hash);
+        const invitation = await getByToken(tx, hash);
+        const { accountId, role, roles, createdBy } = invitation;
         if ((await userStore.findUserByEmail(tx, email)) !== undefined) throw new ServiceError('email_taken');
-        await userStore.removeInvitation(tx, id);
+        await userStore.INVITATIONS.remove(tx, invitation);
         const added = { accountId, email, name, role, roles, passwordHash, createdAt: now };
         const opened = await openSession(tx, { user: await userStore.insertUser(tx, added), now, visitor });
         const details = { email, role, roles, invitedBy: createdBy };
@@ -146,16 +140,12 @@ export function createInvitations(parts: UserParts) {
   };
 }
 
-function changeOf(author: Author, what: string, { id, email }: userStore.Invitation): Change {
-  return { author, action: `invitation.${what}`, subject: { type: 'invitation', id, name: email } };
-}
-
 /** Links by which the first owners come, and owners recover a lost password. Source: docs/interface.md §14.5. */
 export function createOwnerLinks(parts: UserParts) {
   const { database, clock, projects } = parts;
 
   /** @throws link_ended: used, replaced, expired and unknown are alike */
-  async function getLink(rows: Parameters<typeof userStore.findOwnerLink>[0], hash: string) {
+  async function getLink(rows: Rows, hash: string) {
     const link = await userStore.findOwnerLink(rows, hash, clock.now());
     if (link === undefined) throw new ServiceError('link_ended');
     return link;

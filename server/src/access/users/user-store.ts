@@ -1,6 +1,6 @@
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { PartRole, PartScope } from '../../kernel/caller.ts';
-import type { Actor, PagePlace } from '../../projects/projects.ts';
+import { type Actor, createStore, type PagePlace } from '../../projects/projects.ts';
 import type { ControlSchema, ControlTransaction, Rows } from '../../storage/storage.ts';
 import type { Roles, SecretHash, User } from './user.ts';
 
@@ -164,63 +164,41 @@ export interface Invitation extends Roles {
   readonly expiresAt: number;
 }
 
-const selectInvitations = (rows: Rows, now: number) =>
-  rows.selectFrom('invitation').selectAll().where('expires_at', '>', now);
+/** An account's that have not expired. */
+export interface InvitationPlace {
+  readonly accountId: number;
+  readonly now: number;
+}
 
-/** @returns one that has not expired */
+export const INVITATIONS = createStore<Invitation, InvitationPlace>({
+  name: 'invitation',
+  keyOf: ({ id }) => ({ id }),
+  within: ({ accountId, now }) => sql`account_id = ${accountId} and expires_at > ${now}`,
+  read: toInvitation,
+  toColumns: ({ role, roles }) => ({ role, roles: JSON.stringify(roles) }),
+});
+
+/** @returns one that has not expired, by the index of the unique hash */
 export async function findInvitation(
   rows: Rows,
-  filter: { now: number } & ({ hash: SecretHash } | { id: number; accountId: number }),
+  hash: SecretHash,
+  now: number,
 ): Promise<Invitation | undefined> {
-  const open = selectInvitations(rows, filter.now);
-  const found =
-    'hash' in filter
-      ? open.where('hash', '=', filter.hash)
-      : open.where('id', '=', filter.id).where('account_id', '=', filter.accountId);
-  const row = await found.executeTakeFirst();
+  const found = rows.selectFrom('invitation').selectAll().where('hash', '=', hash);
+  const row = await found.where('expires_at', '>', now).executeTakeFirst();
   return row && toInvitation(row);
 }
 
-/** @returns those that have not expired, by id. */
-export async function listInvitations(
-  rows: Rows,
-  filter: { accountId: number; now: number; place: PagePlace },
-): Promise<Invitation[]> {
-  const found = await selectInvitations(rows, filter.now)
-    .where('account_id', '=', filter.accountId)
-    .where('id', '>', filter.place.after ?? 0)
-    .orderBy('id')
-    .limit(filter.place.count)
-    .execute();
-  return found.map(toInvitation);
-}
-
-export async function insertInvitation(
+export const insertInvitation = (
   tx: ControlTransaction,
-  invitation: Omit<Invitation, 'id'> & { hash: SecretHash },
-): Promise<Invitation> {
-  const { createdBy } = invitation;
-  const row = await tx
-    .insertInto('invitation')
-    .values({
-      account_id: invitation.accountId,
-      email: invitation.email,
-      role: invitation.role,
-      roles: JSON.stringify(invitation.roles),
-      hash: invitation.hash,
-      created_at: invitation.createdAt,
-      created_by: JSON.stringify(createdBy),
-      user_id: createdBy.type === 'user' ? createdBy.id : null,
-      expires_at: invitation.expiresAt,
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  return toInvitation(row);
-}
-
-export async function removeInvitation(tx: ControlTransaction, id: number): Promise<void> {
-  await tx.deleteFrom('invitation').where('id', '=', id).execute();
-}
+  { accountId, email, role, roles, ...made }: Omit<Invitation, 'id'> & { hash: SecretHash },
+): Promise<Invitation> =>
+  INVITATIONS.insert(tx, {
+    ...{ account_id: accountId, email, role, roles: JSON.stringify(roles), hash: made.hash },
+    ...{ created_at: made.createdAt, expires_at: made.expiresAt },
+    ...{ created_by: JSON.stringify(made.createdBy) },
+    user_id: made.createdBy.type === 'user' ? made.createdBy.id : null,
+  });
 
 export async function removeInvitationsTo(
   tx: ControlTransaction,
