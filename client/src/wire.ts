@@ -770,7 +770,7 @@ export type LastBuild = {
   /** epoch milliseconds */
   startTime: number;
   finishTime: number | null;
-  /** what somebody should know of the task, a sentence each */
+  /** what readers of the task should know, a sentence each */
   warnings?: Array<string>;
   /** only on a failed task */
   error?: {
@@ -2508,7 +2508,7 @@ export type Task = {
     message: string;
     details: Array<string>;
   };
-  /** what somebody should know of the task, a sentence each */
+  /** what readers of the task should know, a sentence each */
   warnings?: Array<string>;
   /** of the build of a channel: what it counted */
   counts?: Record<string, number>;
@@ -3141,7 +3141,7 @@ export interface Operations {
       nextCursor: string | null;
     };
   };
-  /** Invite somebody */
+  /** Invite a person */
   postManagementInvitations: {
     body: {
       /** upper and lower case are alike */

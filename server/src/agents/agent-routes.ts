@@ -56,7 +56,7 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i;
 
 /** Source: docs/interface.md §15. */
 export const agentRoutes =
-  ({ version, countLook, config, findBaseUrl, ...parts }: AgentRouteParts): Routes =>
+  ({ version, limitScans, config, findBaseUrl, ...parts }: AgentRouteParts): Routes =>
   (server) =>
     serveRaw(server, 'POST /mcp', {
       hooks: { onRequest: async ({ headers }) => refuseForeign(headers, config, findBaseUrl()) },
@@ -73,7 +73,7 @@ export const agentRoutes =
           const context: ToolContext = {
             ...{ catalog: parts.catalog, relations: parts.relations, tasks: parts.tasks },
             ...{ project: request.project, access: request.caller.access, signal },
-            countLook: () => countLook(request, reply),
+            limitScans: () => limitScans(request, reply),
           };
           const describeFailure = (error: unknown) => describe(error, request);
           // The protocol and the schemas of its tools are a tenth of a start, and few services have agents.

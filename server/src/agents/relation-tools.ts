@@ -258,9 +258,9 @@ export const previewRelation = defineTool({
       Type.Array(Type.Object({ source: Type.String(), results: Type.Array(Type.String()) })),
     ),
   }),
-  async answer({ relations, project, signal, countLook }, sent) {
+  async answer({ relations, project, signal, limitScans }, sent) {
     const definition = checkDefinition({ name: 'preview', tag: 'preview', ...sent });
-    countLook();
+    limitScans();
     const tried = await relations.tryDefinition(project.id, { definition }, signal);
     if ('problem' in tried) return { problem: shorten(tried.problem) };
     const examples = tried.examples.map(({ source, results }) => ({

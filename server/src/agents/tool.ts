@@ -17,7 +17,7 @@ export interface ToolContext extends ToolParts {
   readonly access: Access;
   readonly signal: AbortSignal;
   /** Counts a look through the whole catalog. @throws too_many_looks */
-  countLook(): void;
+  limitScans(): void;
 }
 
 /** A tool of an agent, with what it takes and answers. Source: docs/interface.md §15. */

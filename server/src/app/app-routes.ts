@@ -8,7 +8,7 @@ import { lookupRoutes } from '../catalog/lookup/lookup-routes.ts';
 import { ontologyRoutes } from '../catalog/ontology/ontology-routes.ts';
 import { searchRoutes } from '../catalog/search/search-routes.ts';
 import { shopRoutes } from '../catalog/search/shop-routes.ts';
-import { keptCommitRoutes } from '../catalog/updates/kept-commit-routes.ts';
+import { commitRoutes } from '../catalog/updates/commit-routes.ts';
 import { contentRoutes, updateRoutes } from '../catalog/updates/update-routes.ts';
 import { channelBuildRoutes } from '../channels/builds/build-routes.ts';
 import { feedRoutes } from '../channels/builds/feed-routes.ts';
@@ -16,7 +16,7 @@ import { channelRoutes } from '../channels/definitions/channel-routes.ts';
 import { ucpRoutes } from '../channels/ucp/ucp-routes.ts';
 import type { Config } from '../config.ts';
 import { createAnswerOnce } from '../http/answers/answers.ts';
-import { createLookCount, createSessionCookie } from '../http/guards/guards.ts';
+import { createScanLimit, createSessionCookie } from '../http/guards/guards.ts';
 import { serveRoot } from '../http/server/health-routes.ts';
 import { type Server, serveConsole, serveDocs } from '../http/server/server.ts';
 import { pipelineRoutes } from '../pipelines/definitions/pipeline-routes.ts';
@@ -43,7 +43,7 @@ const ROUTES = [
   statisticsRoutes,
   taskRoutes,
   updateRoutes,
-  keptCommitRoutes,
+  commitRoutes,
   contentRoutes,
   lookupRoutes,
   relatedRoutes,
@@ -85,7 +85,7 @@ export function addRoutes(parts: Parts, consoleFolder?: string): void {
     findBaseUrl: () => baseUrlOf(config, server),
     cookie: createSessionCookie(publicUrl),
     attemptCookie: createSessionCookie(publicUrl, 'relata_sign_in'),
-    ...{ answerOnce: createAnswerOnce(database, clock), countLook: createLookCount() },
+    ...{ answerOnce: createAnswerOnce(database, clock), limitScans: createScanLimit() },
   };
   for (const routes of ROUTES) routes(given)(server);
   const hasConsole = serveConsole(server, consoleFolder);

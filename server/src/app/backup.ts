@@ -81,7 +81,7 @@ export async function openBackup(
       const lag = Math.round(secondsSince(read(STATE.behindSince)));
       return [`the target of the backup cannot be reached: it is ${lag} s behind`];
     },
-    /** @param on  `superseded`: somebody else writes; `promoted`: this one does. @throws Error when the target belongs to somebody else */
+    /** @param on  `superseded`: another service writes; `promoted`: this one does. @throws Error when the target belongs to another */
     async start(logger: Logger, on: RoleChanges): Promise<void> {
       const refusal = await run<string | undefined>('start');
       if (refusal !== undefined) throw new Error(refusal);

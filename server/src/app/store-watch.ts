@@ -17,7 +17,7 @@ const SUSPICIOUS: ReadonlySet<string | undefined> = new Set<FailureCode | 'unexp
 /** After the start, when what waited is done. */
 const FIRST_ROUND_MS = 60_000;
 const ROUND_MS = 24 * 3_600_000;
-/** A damaged catalog is looked at again: it may have been restored. */
+/** A damaged catalog is checked again: it may have been restored. */
 const AGAIN_MS = 60_000;
 /** A check that could not read the file is tried again. */
 const RETRY_MS = 1_000;

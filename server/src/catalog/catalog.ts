@@ -20,15 +20,15 @@ import type { CatalogSnapshots, CatalogStore } from './port.ts';
 import { createProductSearch, searchOperations } from './search/search.ts';
 import { readerOperations } from './store/sqlite/sqlite.ts';
 import {
-  createKeptCommits,
   createOntologyChanges,
+  createUndoableCommits,
   FullUpdates,
   gatherWrites,
-  keptSinceOf,
   listBatchPayloads,
   listLiveFullUpdates,
   ProductUpdates,
   Staging,
+  undoLimitsOf,
   type WriteMode,
 } from './updates/updates.ts';
 
@@ -115,12 +115,11 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
 
   async function collectAll(projectId: number): Promise<void> {
     const settings = await parts.getSettings(projectId);
-    const { keptCommits } = settings;
-    const keptSince = keptSinceOf(settings, parts.clock.now());
+    const limits = undoLimitsOf(settings, parts.clock.now());
     let isMore = true;
     while (isMore && !closing) {
       const live = await listLiveFullUpdates(database, projectId);
-      isMore = await store.collectGarbage(projectId, { live, keptCommits, keptSince });
+      isMore = await store.collectGarbage(projectId, { live, ...limits });
     }
   }
 
@@ -146,7 +145,7 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     /** Lets go of what a task gathered and did not write, whichever process it ran in. */
     dropGathered: (task: Task) => fullUpdates.discardOf(task),
     survey: parts.scans.survey,
-    commits: createKeptCommits(parts),
+    commits: createUndoableCommits(parts),
     search,
     /** Off the serving thread. */
     countProducts: parts.scans.countProducts,

@@ -36,7 +36,7 @@ export interface CatalogParts extends Pick<Base, 'clock' | 'database' | 'logger'
   getLocale(projectId: number): Promise<string>;
   /** Starts the removal of what nothing points to, beside everything else. */
   collectGarbage(projectId: number): void;
-  /** Told of what changed and of commits that were refused, for the metrics. */
+  /** Hears of changes and of commits that were refused, for the metrics. */
   onProductsWritten(projectId: number, counts: WrittenCounts): void;
   onCommitRefused(code: FailureCode): void;
   /** Facts follow another ontology now; awaited before the task that made them ends. */

@@ -20,7 +20,7 @@ export interface CatalogReads {
   getOntology(): Ontology;
   listStagedBatches(fullUpdateId: number): readonly StagedBatch[];
   /** @returns the commits and deletes that can be undone, the last one first */
-  listKeptCommits(): readonly KeptCommit[];
+  listUndoableCommits(): readonly UndoableCommit[];
   /** @returns the oldest events that were recorded with changes of the catalog */
   listEvents(limit: number): readonly RecordedEvent[];
 }
@@ -140,7 +140,7 @@ export interface CatalogStateOperations
   /** @returns the bytes of these documents, of which none is read */
   weighDocuments(documents: readonly number[]): number;
   /** @returns undefined for a commit that is not in the undo log */
-  listKeptChanges(page: KeptPage): readonly KeptChange[] | undefined;
+  listCommitChanges(page: ChangePage): readonly CommitChange[] | undefined;
   /** @returns the changes of one product by commit, the last one first */
   listProductChanges(identifier: string): readonly ProductChange[];
   /** @returns undefined for a commit that is not in the undo log */
@@ -446,9 +446,10 @@ export interface ChangeAuthor {
 
 /** What a commit or delete leaves in the undo log. */
 export interface UndoOrder {
-  readonly keptCommits: number;
+  /** 0: nothing can be undone. */
+  readonly undoDepth: number;
   /** Older entries are dropped; absent: whatever their age. */
-  readonly keptSince?: number | undefined;
+  readonly undoSince?: number | undefined;
   /** Absent: accepted by an earlier version. */
   readonly author?: ChangeAuthor | undefined;
 }
@@ -462,7 +463,7 @@ export interface RestoreOrder {
 }
 
 /** An entry of the undo log. */
-export interface KeptCommit {
+export interface UndoableCommit {
   readonly id: number;
   readonly at: number;
   readonly kind: 'commit' | 'delete';
@@ -477,30 +478,30 @@ export interface KeptCommit {
 export type Stale = { readonly stale: true };
 
 /** Of a product, by a commit or delete. */
-export type KeptKind = 'created' | 'changed' | 'deleted';
+export type ChangeKind = 'created' | 'changed' | 'deleted';
 
 /** A product before a commit or delete, and after. */
-export interface KeptChange {
+export interface CommitChange {
   readonly productId: number;
   readonly identifier: string;
-  readonly kind: KeptKind;
+  readonly kind: ChangeKind;
   /** JSON of the upload. */
   readonly before: string | null;
   readonly after: string | null;
-  /** Whether an update changed it again: `after` is what the next kept commit found, or what there is now. */
+  /** Whether an update changed it again: `after` is what the next commit in the log found, or what there is now. */
   readonly isChangedSince: boolean;
 }
 
 /** The changes of a commit behind a place. */
-export interface KeptPage {
+export interface ChangePage {
   readonly commit: number;
-  readonly kind?: KeptKind | undefined;
-  readonly after: KeptPlace;
+  readonly kind?: ChangeKind | undefined;
+  readonly after: ChangePlace;
   readonly limit: number;
 }
 
 /** Created products come last; each part is in the order of the products' ids. */
-export interface KeptPlace {
+export interface ChangePlace {
   readonly part: 'present' | 'created';
   readonly productId: number;
 }
@@ -576,6 +577,6 @@ export interface MeasuredDocument {
   readonly bytes: number;
 }
 
-export interface ProductChange extends KeptChange {
-  readonly commit: KeptCommit;
+export interface ProductChange extends CommitChange {
+  readonly commit: UndoableCommit;
 }

@@ -53,7 +53,7 @@ export async function recordEvents(
     .execute();
 }
 
-/** The same in a transaction of the project's catalog: see `announce`. @returns the types that are wanted */
+/** The same in a transaction of the project's catalog: see `announce`. @returns the subscribed types */
 export function* listSubscribed(): Program<ReadonlySet<EventType>> {
   return readSubscribed(
     yield* controlRows<{ events: string }>(
@@ -67,7 +67,7 @@ export function* listSubscribed(): Program<ReadonlySet<EventType>> {
 
 const COLUMNS = { place: 'bigint', id: 'text', type: 'text', at: 'bigint', data: 'text' } as const;
 
-/** Records events of a catalog that are wanted; its lock is held. */
+/** Records the subscribed events of a catalog; its lock is held. */
 export function* insertEvents(drafts: readonly EventDraft[]): Program<void> {
   if (drafts.length === 0) return;
   const cells = drafts

@@ -76,7 +76,7 @@ export function includesRole(held: Role, needed: Role): boolean {
   return ROLE_ORDER.indexOf(held) >= ROLE_ORDER.indexOf(needed);
 }
 
-/** @returns where the user may do what the wanted role may */
+/** @returns where the user may do what the required role may */
 export function reachOf({ role, roles }: Pick<UserCaller, 'role' | 'roles'>, required: Role): Scope | Parts {
   if (includesRole(role, required)) return { type: 'account' };
   const scopes = roles.filter((part) => includesRole(part.role, required)).map(({ scope }) => scope);

@@ -2,7 +2,7 @@ import * as api from '@opentelemetry/api';
 import { ServiceError } from './errors.ts';
 
 /**
- * Spans, by the API of OpenTelemetry: without an SDK, which app/traces.ts starts when it is asked for, its calls do nothing. A
+ * Spans, by the API of OpenTelemetry: without an SDK, which app/traces.ts starts where it is configured, its calls do nothing. A
  * span has ids, kinds and counts; nothing that a caller sent is in it, and no message of an error.
  */
 export interface SpanFacts {

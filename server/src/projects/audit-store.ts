@@ -39,7 +39,7 @@ export interface AuditSubject {
   readonly projectGroupId?: number;
 }
 
-/** What is wanted of the log. */
+/** Which entries of the log. */
 export interface AuditFilter {
   readonly projectId?: number;
   /** An action, or all of a subject. */

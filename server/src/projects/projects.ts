@@ -1,8 +1,8 @@
 /**
  * The door of projects: accounts, their project groups and projects, how a call finds its project, and the
  * audit log in which every room to the right writes who changed what. It knows what a caller reaches and
- * never whether a key is good: that is access. It never touches a catalog; the code that purges a project is told
- * which one.
+ * never whether a key is good: that is access. It never touches a catalog; a purge goes through every room that
+ * listens.
  */
 import { type Caller, type ChosenProject, originOf, type PartScope, type Scope } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';

@@ -1,5 +1,5 @@
 /**
- * The door of statistics: what happened over time, in minutes for two days and in hours for longer. It is told of
+ * The door of statistics: what happened over time, in minutes for two days and in hours for longer. It hears of
  * every answered request and of every change of a catalog, counts in memory, and writes every ten seconds what was
  * counted, beside what other processes counted; no request waits for it. It never decides about anything: limits of keys
  * are counted by access. What a process has counted since its last write is lost when it dies.
@@ -32,7 +32,7 @@ export function createStatistics({ database, clock, logger, projects, countProdu
   const requests = new RequestTally();
   const catalogs = new CatalogTally();
   const noted = new RecentRequests();
-  const keptSince = clock.now();
+  const undoSince = clock.now();
   let timer: NodeJS.Timeout | undefined;
   let underWay: Promise<void> = Promise.resolve();
   projects.whenGone(async (tx, gone) => {
@@ -94,7 +94,7 @@ export function createStatistics({ database, clock, logger, projects, countProdu
     /** Those that this process keeps, and since when it does. */
     listRecent: (projectId: number, kind?: RecentKind) => ({
       items: noted.list(projectId, kind),
-      since: keptSince,
+      since: undoSince,
     }),
     /** Called when a task has changed a catalog. */
     noteProducts(projectId: number, counts: ProductCounts): void {
@@ -161,7 +161,7 @@ interface AnsweredRequest {
   readonly route: string;
   readonly status: number;
   readonly ms: number;
-  /** Whether the caller asked for something that takes long. */
+  /** Whether the request is of a kind that takes long. */
   readonly isPatient: boolean;
 }
 
@@ -373,7 +373,7 @@ class RecentRequests {
   }
 }
 
-/** A key of one project is refused for its rate before the project is looked for. */
+/** A key of one project is refused for its rate before the project is found. */
 const projectOf = (caller: Caller | undefined) =>
   caller?.scope.type === 'project' ? caller.scope.id : undefined;
 

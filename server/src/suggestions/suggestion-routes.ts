@@ -18,7 +18,7 @@ const PATH = '/management/projects/:id/suggestions';
 
 /** Source: docs/interface.md §17. */
 export const suggestionRoutes =
-  ({ suggestions, answerOnce, countLook, projects }: SuggestionRouteParts): Routes =>
+  ({ suggestions, answerOnce, limitScans, projects }: SuggestionRouteParts): Routes =>
   (server) => {
     serve(server, `GET ${PATH}`, {
       config: { ...config, isPatient: true },
@@ -27,7 +27,7 @@ export const suggestionRoutes =
       description:
         'Nothing is applied. The first call after a change of the catalog or the ontology counts, for some seconds.',
       async handle(request, reply) {
-        countLook(request, reply);
+        limitScans(request, reply);
         const { items, ...looked } = await suggestions.list(request.project.id);
         const { kind, dismissed = false } = request.query;
         const chosen = items.filter((one) => one.dismissed === dismissed && (kind ?? one.kind) === one.kind);

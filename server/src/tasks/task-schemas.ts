@@ -40,7 +40,7 @@ export const WireTaskSchema = Type.Object(
     ),
     warnings: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'what somebody should know of the task, a sentence each',
+        description: 'what readers of the task should know, a sentence each',
       }),
     ),
     counts: Type.Optional(

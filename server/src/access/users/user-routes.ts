@@ -607,7 +607,7 @@ export const userRoutes =
     });
     invitations.list({ summary: 'List the invitations that are open', list: access.listInvitations });
     invitations.create({
-      summary: 'Invite somebody',
+      summary: 'Invite a person',
       description:
         'The link is good once and for 7 days. A repetition by `Idempotency-Key` has no `link`; another invitation to the same address takes the place of this one.',
       body: NewInvitation,

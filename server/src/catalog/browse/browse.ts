@@ -144,7 +144,7 @@ function readNames(text: string): string[] | undefined {
     const list: unknown = JSON.parse(text);
     return Array.isArray(list) && list.every((one) => typeof one === 'string') ? list : undefined;
   } catch {
-    // Told to the caller with an example, whatever the parser met.
+    // The caller gets an example, whatever the parser met.
     return undefined;
   }
 }
@@ -400,7 +400,7 @@ async function surveyPart(
   open.set(handle, survey);
   const [oldest] = open.keys();
   if (open.size > OPEN_SURVEYS && oldest !== undefined) open.delete(oldest);
-  const isEnd = await lookAtPart(snapshot, survey);
+  const isEnd = await countPart(snapshot, survey);
   const { scanned, of, products, sampled, counted: sampledProducts } = survey;
   if (!isEnd) return { scanned, of: Math.max(of, scanned) };
   open.delete(handle);
@@ -437,7 +437,7 @@ function openTally(ontology: Ontology, question: SurveyQuestion, openSuggestions
 }
 
 /** @returns whether that was the last part */
-async function lookAtPart(snapshot: CatalogSnapshot, survey: OpenSurvey): Promise<boolean> {
+async function countPart(snapshot: CatalogSnapshot, survey: OpenSurvey): Promise<boolean> {
   const until = survey.scanned + PART;
   while (survey.scanned < until) {
     const next = survey.blocks.next();
@@ -471,7 +471,7 @@ function* listAll(largest: number): Generator<Block, void> {
 }
 
 /** Of what commits changed: for a page, a product or a whole restore much of the undo log may have to be read. */
-const LONG_READS = ['listKeptChanges', 'listProductChanges', 'weighRestore'] as const;
+const LONG_READS = ['listCommitChanges', 'listProductChanges', 'weighRestore'] as const;
 type LongRead = (typeof LONG_READS)[number];
 
 /**

@@ -42,7 +42,7 @@ const ChangedAttribute = Type.Object(
   { additionalProperties: false, title: 'ChangedAttribute' },
 );
 
-const looked = {
+const extent = {
   products: Type.Integer({ description: 'in the catalog' }),
   sampled: Type.Boolean({ description: 'true: only some of them were looked at, and counts are of those' }),
   sampledProducts: Type.Integer({ description: 'those that were looked at' }),
@@ -75,7 +75,7 @@ const AttributeCoverage = Type.Object(
 );
 const Coverage = Type.Object(
   {
-    ...looked,
+    ...extent,
     attributes: Type.Array(AttributeCoverage, { description: 'of the ontology' }),
     unknown: Type.Array(AttributeCoverage, {
       description: 'keys that the ontology does not know, the most frequent first',
@@ -98,7 +98,7 @@ const Use = Type.Object(
 );
 const Effect = Type.Object(
   {
-    ...looked,
+    ...extent,
     withValue: Type.Integer({ description: 'products with a value under the attribute, before or after' }),
     kept: Type.Integer({ description: 'values that make a fact before and after' }),
     gained: Counted,
@@ -153,20 +153,20 @@ export const surveyRoutes =
     });
   };
 
-interface Asked {
+interface SurveyRequest {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly isWhole: boolean;
   readonly question: SurveyQuestion;
-  /** Told beside what is counted. */
+  /** Answered beside what is counted. */
   readonly uses?: readonly AttributeUse[] | undefined;
 }
 
 async function answer<Answer extends TSchema>(
-  { catalog, countLook }: SurveyRouteParts,
-  { request, reply, isWhole, question, uses }: Asked,
+  { catalog, limitScans }: SurveyRouteParts,
+  { request, reply, isWhole, question, uses }: SurveyRequest,
 ): Promise<Sent<Static<Answer>> | RawAnswer> {
-  countLook(request, reply);
+  limitScans(request, reply);
   return whileCallerWaits(reply, async (signal) => {
     const parts = catalog.survey({ projectId: request.project.id, question, isWhole }, signal);
     // The first part before the answer begins: a refusal has its status.
@@ -197,14 +197,14 @@ async function* follow(
 
 async function* writeLines(
   parts: AsyncGenerator<SurveyPart, void>,
-  uses: Asked['uses'],
+  uses: SurveyRequest['uses'],
 ): AsyncGenerator<string> {
   for await (const { result, ...progress } of parts) {
     yield `${JSON.stringify({ ...progress, ...(result && { result: flatten(result, uses) }) })}\n`;
   }
 }
 
-const flatten = ({ counted, ...looked }: SurveyResult, uses: Asked['uses']) => ({
-  ...{ ...looked, ...counted },
+const flatten = ({ counted, ...extent }: SurveyResult, uses: SurveyRequest['uses']) => ({
+  ...{ ...extent, ...counted },
   ...(uses && { uses }),
 });

@@ -178,7 +178,7 @@ function readNumericOperand(value: unknown, attribute: ComparedAttribute): numbe
   return read && toNumber(read.plain, attribute, read.unit);
 }
 
-/** @returns a number that somebody wrote, with its unit, which is the attribute's or another of its dimension */
+/** @returns a number as it was written, with its unit, which is the attribute's or another of its dimension */
 function readOperandMeasure(
   value: unknown,
   attribute: ComparedAttribute,

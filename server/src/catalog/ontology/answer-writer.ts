@@ -59,7 +59,7 @@ export class AnswerWriter {
   private written = 0;
   private firstKey: KnownKey | undefined;
 
-  /** `categoryIdOf`: of a path as JSON; undefined is written as 0 and asked for again. */
+  /** `categoryIdOf`: of a path as JSON; undefined is written as 0 and read again. */
   constructor(attributes: readonly Attribute[], categoryIdOf: (path: string) => number | undefined) {
     this.byKey = indexByKey(attributes);
     this.categoryIdOf = categoryIdOf;

@@ -170,7 +170,7 @@ type ReadValue =
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
 
-/** An empty value is no value, whatever the type: shops send it for what a product lacks. */
+/** An empty value is no value, whatever the type: shops send it for what a product does not have. */
 export function isBlank(value: string): boolean {
   const first = value.charCodeAt(0);
   return !(first > 0x20 && first < 0x80) && value.trim() === '';

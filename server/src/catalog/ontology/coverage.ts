@@ -220,7 +220,7 @@ interface ChangedAttribute {
   readonly after: Attribute;
 }
 
-/** A changed attribute that is asked about. */
+/** A changed attribute whose effect is counted. */
 interface RequestedChange {
   readonly attribute: RequestedAttribute;
   /** Ids of other attributes that are deleted with the change, so that their keys are free. */

@@ -83,7 +83,7 @@ export function isInPlace(present: Ontology, requested: RequestedOntology): bool
   return isSameOntology(present, { ...requested, attributes });
 }
 
-/** As it is, or as it is wanted: without ids of what is new. */
+/** As it is, or as it shall be: without ids of what is new. */
 type Described = Pick<RequestedOntology, 'mode' | 'unitAliases' | 'attributes'>;
 
 /** Aliases as they are stored: the same text for the same aliases. */
@@ -247,7 +247,7 @@ export async function renameUses(
   }
 }
 
-/** A definition that is refused for something else in it keeps the former name, and says itself what it lacks. */
+/** A definition that is refused for something else in it keeps the former name, and says itself what is missing in it. */
 function keepRefused(error: unknown): void {
   if (!(error instanceof ServiceError)) throw error;
 }

@@ -282,13 +282,13 @@ async function openPostgresStore(): Promise<void> {
   openCatalog = (projectId) => openPostgresCatalog(postgres, projectId);
 }
 
-function createWorld(keptCommits: number): CatalogWorld {
+function createWorld(undoDepth: number): CatalogWorld {
   lastProject += 1;
-  return new CatalogWorld(openCatalog(lastProject), keptCommits);
+  return new CatalogWorld(openCatalog(lastProject), undoDepth);
 }
 
-async function play(keptCommits: number, steps: readonly Step[]): Promise<void> {
-  const world = createWorld(keptCommits);
+async function play(undoDepth: number, steps: readonly Step[]): Promise<void> {
+  const world = createWorld(undoDepth);
   for (const taken of steps) {
     await take(world, taken);
     await world.check();
@@ -299,17 +299,17 @@ async function play(keptCommits: number, steps: readonly Step[]): Promise<void> 
 
 for (const [name, steps] of Object.entries(RARE)) {
   test(name, async () => {
-    for (const keptCommits of [0, 1, 3]) await play(keptCommits, steps);
+    for (const undoDepth of [0, 1, 3]) await play(undoDepth, steps);
   });
 }
 
 /** A step takes 1 ms in memory, and 20 ms over a connection. */
 const RUNS = testedStore === 'embedded' ? 150 : 10;
 
-for (const keptCommits of [0, 1, 3]) {
-  test(`any sequence of changes leaves what the model says, with ${keptCommits} kept commits`, async () => {
+for (const undoDepth of [0, 1, 3]) {
+  test(`any sequence of changes leaves what the model says, with an undo depth of ${undoDepth}`, async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 40, size: 'max' }), (steps) => play(keptCommits, steps)),
+      fc.asyncProperty(fc.array(step, { maxLength: 40, size: 'max' }), (steps) => play(undoDepth, steps)),
       { numRuns: Number(process.env.RELATA_TEST_RUNS ?? RUNS) },
     );
   });
@@ -392,7 +392,7 @@ test('a commit that creates an attribute changes products whose equal uploads ga
   const task = world.nextOrder();
   const result = await store.commit(projectId, {
     ...{ ...task, fullUpdateId, batches: 3, revision, mode: 'automatic' },
-    ...{ newAttributes: [attribute], maxDeletePercent: 100, keptCommits: 1 },
+    ...{ newAttributes: [attribute], maxDeletePercent: 100, undoDepth: 1 },
   });
   assert.deepEqual(result, { kind: 'done', counts: { created: 2, changed: 1, unchanged: 1, deleted: 1 } });
   assert.deepEqual((await store.getOntology(projectId)).attributes, [attribute]);
@@ -468,7 +468,7 @@ test('identifiers that no product can have find nothing', async () => {
   assert.equal((await store.findAnswers(order))?.count, 1);
   assert.equal((await store.makeAnswers(order, new AbortController().signal)).count, 1);
   const { deleted } = await store.deleteProducts(projectId, {
-    ...{ ...world.nextOrder(), identifiers: [...impossible, 'a'], keptCommits: 0 },
+    ...{ ...world.nextOrder(), identifiers: [...impossible, 'a'], undoDepth: 0 },
   });
   assert.equal(deleted, 1);
 });

@@ -219,7 +219,7 @@ export function* applyProducts(
     products: changed.map(idOf),
     hashes: packHashes(packed, [...created, ...changed]),
   });
-  const undo = openUndo(state, { ...order, keptCommits: 0 });
+  const undo = openUndo(state, { ...order, undoDepth: 0 });
   const counts = {
     changed: yield* changePresent(part, { order, undo, repeated: [] }),
     created: yield* insertCreated(part, order, undo),
@@ -280,7 +280,7 @@ function* arePresentAsFound(
 
 const PREVIEWED = 100;
 
-/** Counts what a commit would do; with the first identifiers of each kind when asked. */
+/** Counts what a commit would do; with the first identifiers of each kind where the order says so. */
 export function* compareStaged({
   fullUpdateId,
   withIdentifiers,

@@ -66,7 +66,13 @@ import {
   replaceOntology,
   reserveIds,
 } from './state-store.ts';
-import { listKeptChanges, listKeptCommits, listProductChanges, restore, weighRestore } from './undo-store.ts';
+import {
+  listCommitChanges,
+  listProductChanges,
+  listUndoableCommits,
+  restore,
+  weighRestore,
+} from './undo-store.ts';
 import { collectGarbage, deleteProducts } from './upkeep-store.ts';
 
 /**
@@ -76,7 +82,7 @@ import { collectGarbage, deleteProducts } from './upkeep-store.ts';
 
 const READS: Programs<port.CatalogReads> = {
   ...{ readVersion: readCatalogVersion, countProducts, listRange, measureDocuments, hasAny, countKnown },
-  ...{ getOntology: readOntology, listStagedBatches, listKeptCommits, listEvents: listCatalogEvents },
+  ...{ getOntology: readOntology, listStagedBatches, listUndoableCommits, listEvents: listCatalogEvents },
 };
 
 const STATE_READS: Programs<port.CatalogStateReads> = { findProduct };
@@ -88,7 +94,7 @@ const OF_SNAPSHOT: Programs<port.CatalogStateOperations> = {
   ...{ findCategories: findCategoryIds, findPatched, listOutdated, countRange, listById, readLargestId },
   ...{ readSearchState, listHits, countHits, listPlaces, listWords, listTail },
   ...{ listDocuments, listFronts, weighDocuments, listCategoryPaths, findCategoryPath, findLiving },
-  ...{ listKeptChanges, listProductChanges, weighRestore, listStagedDocuments },
+  ...{ listCommitChanges, listProductChanges, weighRestore, listStagedDocuments },
 };
 
 /** A program of a change gets the state of the catalog, its input, and how documents are written. */

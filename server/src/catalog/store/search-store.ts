@@ -155,7 +155,7 @@ function foundBy(tier: SearchTier): Found {
 
 /** The product of a row `s`, unless the document has been replaced since, or belongs to an open full update. */
 const PRODUCT = lookupJoin('product', 'p', sql`p.id = s.product_id and p.document_id = s.document_id`);
-/** The same, and those that were replaced by a document that the index lacks. */
+/** The same, and those that were replaced by a document that is not in the index. */
 const productOf = (newer: number | undefined): Sql =>
   newer === undefined
     ? PRODUCT
@@ -213,7 +213,7 @@ export function* listWords({ first, shortest, longest }: SoughtWords): Program<s
   return found.map(({ word }) => word);
 }
 
-/** Hits that are looked at one by one, at 2 µs each, where the index has rows that lead nowhere. */
+/** Hits that are checked one by one, at 2 µs each, where the index has rows that lead nowhere. */
 const COUNTED = 10_000;
 /** Hits that this takes less time for than to count the products. */
 const FEW = 1_000;
@@ -229,7 +229,7 @@ export function* countHits({ tier, newer }: CountedTier): Program<CountedHits> {
   return counted <= COUNTED ? { count: counted, isExact: true } : { count: all, isExact: false };
 }
 
-/** @returns how many rows of the index lead nowhere; infinity while it lacks a change */
+/** @returns how many rows of the index lead nowhere; infinity while a change is missing in it */
 function* countIdle(): Program<number> {
   const idle = yield* row<{ rows: number }>(
     sql`select w.documents - (select count(*) from ${PRODUCTS}) as rows from search_progress w
@@ -412,11 +412,11 @@ function placeInFile(placed: readonly PlacedDocument[]): Sql {
 
 /** Removes rows of documents that are gone; those of the undo log may come back. */
 function* tidy(walk: SearchWalk): Program<SearchWalk> {
-  const looked = yield* rows<{ id: number }>(
+  const candidates = yield* rows<{ id: number }>(
     sql`select s.document_id as id from search_entry s where ${own('s')} and s.document_id > ${walk.tidiedUpTo}
       order by s.document_id limit ${TIDY_STEP}`,
   );
-  const ids = looked.map(({ id }) => id);
+  const ids = candidates.map(({ id }) => id);
   const gone = yield* rows<{ id: number }>(
     sql`select k.value as id from ${listed('k', 'bigint', ids)}
       where (select d.id from document d where ${own('d')} and d.id = k.value) is null`,
@@ -425,6 +425,6 @@ function* tidy(walk: SearchWalk): Program<SearchWalk> {
   yield* run(byEngine({ sqlite: sql`delete from search_lexeme where rowid ${removed}`, postgres: NOTHING }));
   yield* run(sql`delete from search_entry where ${own()} and document_id ${removed}`);
   const documents = walk.documents - gone.length;
-  if (looked.length < TIDY_STEP) return { ...walk, documents, untidied: 0, tidiedUpTo: 0 };
+  if (candidates.length < TIDY_STEP) return { ...walk, documents, untidied: 0, tidiedUpTo: 0 };
   return { ...walk, documents, tidiedUpTo: ids.at(-1) ?? 0 };
 }

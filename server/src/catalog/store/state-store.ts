@@ -323,7 +323,7 @@ export function* replaceOntology(
   return { ontology: toOntology({ mode, revision, unitAliases }, rows), changed: true };
 }
 
-/** Products follow it until the task of the change has looked at them; one that comes back later counts as changed. */
+/** Products follow it until the task of the change has read them; one that comes back later counts as changed. */
 const CACHED_PAST = 20;
 
 function* keepPast({ ontologyRevision }: CatalogState, { attributes }: Ontology): Program<void> {

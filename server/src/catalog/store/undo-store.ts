@@ -37,7 +37,7 @@ export interface Undo {
   /** Products whose ids and documents run on; ids among them that no product got do no harm. */
   recordCreated(created: CreatedRange): Program<void>;
   /** Writes the entry, and drops what is beyond the limits. */
-  close(kind: port.KeptCommit['kind'], counts: Omit<port.ChangeCounts, 'unchanged'>): Program<void>;
+  close(kind: port.UndoableCommit['kind'], counts: Omit<port.ChangeCounts, 'unchanged'>): Program<void>;
 }
 
 interface CreatedRange {
@@ -52,18 +52,18 @@ const COUNTS = 'created, changed, deleted';
 const ABOUT = `kind, author, catalog_version, ${COUNTS}`;
 const PRESENT = sql`p.document_id, p.hash, p.ontology_revision, p.updated_at, p.updated_by`;
 
-/** Opens the entry of a task; with `keptCommits` 0 nothing is recorded, unless an event will tell of it. */
+/** Opens the entry of a task; with `undoDepth` 0 nothing is recorded, unless an event will tell of it. */
 export function openUndo(
   state: CatalogState,
   order: port.ChangeOrder & port.UndoOrder,
   isAnnounced = false,
 ): Undo {
   const { taskNumber, at, author } = order;
-  const isKept = order.keptCommits > 0 || isAnnounced;
-  const undoId = isKept ? state.nextUndoId++ : 0;
+  const isLogged = order.undoDepth > 0 || isAnnounced;
+  const undoId = isLogged ? state.nextUndoId++ : 0;
   /** Without an entry, replaced documents are garbage at once. */
   const recordChanged = (after: Sql, from: Sql) =>
-    isKept
+    isLogged
       ? run(
           insertInto(
             'undo_change',
@@ -78,7 +78,7 @@ export function openUndo(
     recordChanged,
     recordDeleted: (from) => recordChanged(text('null'), from),
     *recordCreated({ firstProduct, firstDocument, created }) {
-      if (!isKept) return;
+      if (!isLogged) return;
       const range = sql`${undoId}, ${firstProduct}, ${firstDocument}, ${created}`;
       yield* run(insertInto('undo_created', 'undo_id, first_product, first_document, created', range));
     },
@@ -86,25 +86,25 @@ export function openUndo(
       const who = author === undefined ? null : JSON.stringify(author);
       const entry = sql`${undoId}, ${taskNumber}, ${at}, ${kind}, ${who}, ${state.catalogVersion + 1},
         ${created}, ${changed}, ${deleted}`;
-      if (isKept) yield* run(insertInto('undo_log', `id, task_number, at, ${ABOUT}`, entry));
+      if (isLogged) yield* run(insertInto('undo_log', `id, task_number, at, ${ABOUT}`, entry));
       yield* dropUndoBeyond(order);
     },
   };
 }
 
 /** Drops the oldest entries; `collectGarbage` removes their changes. */
-function* dropUndoBeyond({ keptCommits, keptSince = 0 }: port.UndoOrder): Program<void> {
+function* dropUndoBeyond({ undoDepth, undoSince = 0 }: port.UndoOrder): Program<void> {
   yield* run(
-    sql`delete from undo_log where ${own()} and (at < ${keptSince} or id not in
-      (select id from undo_log where ${own()} order by id desc limit ${keptCommits}))`,
+    sql`delete from undo_log where ${own()} and (at < ${undoSince} or id not in
+      (select id from undo_log where ${own()} order by id desc limit ${undoDepth}))`,
   );
   yield* dropCreatedAlone();
 }
 
 /** Drops entries of an earlier time. */
-export function* dropUndoBefore(keptSince: number | undefined): Program<void> {
-  if (keptSince === undefined) return;
-  const dropped = yield* run(sql`delete from undo_log where ${own()} and at < ${keptSince}`);
+export function* dropUndoBefore(undoSince: number | undefined): Program<void> {
+  if (undoSince === undefined) return;
+  const dropped = yield* run(sql`delete from undo_log where ${own()} and at < ${undoSince}`);
   if (dropped > 0) yield* dropCreatedAlone();
 }
 
@@ -121,7 +121,7 @@ const listEntries = (): Program<UndoEntry[]> =>
       from undo_log where ${own()} order by id desc`,
   );
 
-interface UndoEntry extends Omit<port.KeptCommit, 'author'> {
+interface UndoEntry extends Omit<port.UndoableCommit, 'author'> {
   /** In the log; given again after a restore. */
   readonly id: number;
   /** The number of its task, by which callers know it. */
@@ -130,19 +130,19 @@ interface UndoEntry extends Omit<port.KeptCommit, 'author'> {
   readonly author: string | null;
 }
 
-export function* listKeptCommits(): Program<port.KeptCommit[]> {
-  return (yield* listEntries()).map(toKeptCommit);
+export function* listUndoableCommits(): Program<port.UndoableCommit[]> {
+  return (yield* listEntries()).map(toCommit);
 }
 
-const toKeptCommit = ({ commit, author, ...entry }: UndoEntry): port.KeptCommit => ({
+const toCommit = ({ commit, author, ...entry }: UndoEntry): port.UndoableCommit => ({
   ...{ ...entry, id: commit },
-  author: author === null ? null : (JSON.parse(author) as port.KeptCommit['author']),
+  author: author === null ? null : (JSON.parse(author) as port.UndoableCommit['author']),
 });
 
 /** Of later changes that a restore overwrites. */
 const REPORTED = 100_000;
 
-/** @returns null when nothing is left to restore, or not what is wanted */
+/** @returns null when nothing is left to restore, or not what was expected */
 export function* restore(
   state: CatalogState,
   order: port.ChangeOrder & port.RestoreOrder,
@@ -225,8 +225,8 @@ interface LoggedChange {
 const LOGGED = text(`u.product_id as "productId", u.identifier, u.document_before as "before",
   u.document_after as "after"`);
 
-/** @returns undefined for a commit that is not kept */
-export function* listKeptChanges(page: port.KeptPage): Program<port.KeptChange[] | undefined> {
+/** @returns undefined for a commit that is not in the log */
+export function* listCommitChanges(page: port.ChangePage): Program<port.CommitChange[] | undefined> {
   const entries = yield* listEntries();
   const at = entries.findIndex(({ commit }) => commit === page.commit);
   const entry = entries[at];
@@ -244,10 +244,10 @@ export function* listProductChanges(identifier: string): Program<port.ProductCha
   yield* planForParts();
   const productId = yield* findProductId(identifier, entries);
   if (productId === undefined) return [];
-  const found: { commit: port.KeptCommit; change: LoggedChange }[] = [];
+  const found: { commit: port.UndoableCommit; change: LoggedChange }[] = [];
   for (const entry of entries) {
     const change = yield* findLogged(entry.id, { productId, identifier });
-    if (change !== undefined) found.push({ commit: toKeptCommit(entry), change });
+    if (change !== undefined) found.push({ commit: toCommit(entry), change });
   }
   const changes: port.ProductChange[] = [];
   // A change ends where the next one begins.
@@ -259,7 +259,7 @@ export function* listProductChanges(identifier: string): Program<port.ProductCha
   return changes;
 }
 
-/** The present product of an identifier, or the one that a kept commit changed last. */
+/** The present product of an identifier, or the one that a commit in the log changed last. */
 function* findProductId(identifier: string, entries: readonly UndoEntry[]): Program<number | undefined> {
   const present = yield* row<{ id: number }>(sql`select p.id from ${productsOf([identifier])}`);
   if (present !== undefined) return present.id;
@@ -294,7 +294,11 @@ const OF_KIND = {
 };
 
 /** Those that were there first, then those that the commit created. */
-function* listLogged(entry: number, later: readonly number[], page: port.KeptPage): Program<LoggedChange[]> {
+function* listLogged(
+  entry: number,
+  later: readonly number[],
+  page: port.ChangePage,
+): Program<LoggedChange[]> {
   const { kind, after, limit } = page;
   const found =
     after.part === 'created'
@@ -352,7 +356,7 @@ function* listOfRange(
   return [...byId.values()].sort((a, b) => a.id - b.id).slice(0, limit);
 }
 
-/** @returns by product the document that the next kept commit found */
+/** @returns by product the document that the next commit found */
 function* findNext(entry: number, changes: readonly LoggedChange[]): Program<Map<number, number>> {
   const ids = changes.map(({ productId }) => productId);
   const found = yield* rows<{ id: number; document: number }>(
@@ -367,7 +371,7 @@ function* findNext(entry: number, changes: readonly LoggedChange[]): Program<Map
 function* settle(
   changes: readonly LoggedChange[],
   next: ReadonlyMap<number, number>,
-): Program<port.KeptChange[]> {
+): Program<port.CommitChange[]> {
   const present = new Map(
     (yield* rows<{ id: number; document: number }>(
       sql`select p.id, p.document_id as document from ${listed(
@@ -404,7 +408,7 @@ function* readDocuments(documents: readonly (number | null)[]): Program<Map<numb
 
 type Counts = Pick<port.RestoreEffect, 'created' | 'changed' | 'deleted' | 'changedSince'>;
 
-/** @returns undefined for a commit that is not kept */
+/** @returns undefined for a commit that is not in the log */
 export function* weighRestore(commit: number): Program<port.RestoreEffect | undefined> {
   const entries = yield* listEntries();
   const at = entries.findIndex((entry) => entry.commit === commit);

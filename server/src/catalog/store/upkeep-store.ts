@@ -42,11 +42,11 @@ const STEP = 2_000;
  */
 export function* collectGarbage(
   _: CatalogState,
-  { live, keptSince }: { readonly live: readonly number[] } & Pick<UndoOrder, 'keptSince'>,
+  { live, undoSince }: { readonly live: readonly number[] } & Pick<UndoOrder, 'undoSince'>,
   documents: DocumentWriter,
 ): Program<boolean> {
   yield* planForParts();
-  yield* dropUndoBefore(keptSince);
+  yield* dropUndoBefore(undoSince);
   const opened = yield* rows<{ id: number }>(OPENED);
   return (
     (yield* dropStaged([...live, ...opened.map(({ id }) => id)])) ||

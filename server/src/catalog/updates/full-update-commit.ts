@@ -7,8 +7,8 @@ import type * as port from '../port.ts';
 import { ReportPassage } from '../report-lines.ts';
 import { refuseDeletes } from './delete-guard.ts';
 import * as fullUpdateStore from './full-update-store.ts';
-import { keptSinceOf } from './kept-commits.ts';
 import type { Staging } from './staging.ts';
+import { undoLimitsOf } from './undoable-commits.ts';
 
 interface CommitPayload {
   readonly fullUpdateId: number;
@@ -30,7 +30,9 @@ const ANY_SIZE_MIB = 1024;
 /** A commit is prepared again when the ontology changed meanwhile; more often than this, something is wrong. */
 const ATTEMPTS = 10;
 
-type CommitLimits = port.DeleteLimit & Omit<port.UndoOrder, 'keptSince'> & Pick<CatalogSettings, 'keptDays'>;
+type CommitLimits = port.DeleteLimit &
+  Pick<port.UndoOrder, 'author'> &
+  Pick<CatalogSettings, 'keptCommits' | 'keptDays'>;
 
 interface SettledCommit {
   readonly result: Exclude<port.CommitResult, { kind: 'stale' }>;
@@ -132,7 +134,7 @@ export class FullUpdateCommits {
   private async commitSettled(
     run: TaskRun,
     fullUpdateId: number,
-    { keptDays, ...limits }: CommitLimits,
+    { keptCommits, keptDays, ...limits }: CommitLimits,
   ): Promise<SettledCommit> {
     const { store, clock } = this.parts;
     const { projectId, number: taskNumber } = run.task;
@@ -146,7 +148,7 @@ export class FullUpdateCommits {
       const { mode, revision } = ontology;
       const prepared = { fullUpdateId, batches, revision, mode, newAttributes, ...limits };
       const at = clock.now();
-      const order = { taskNumber, at, ...prepared, keptSince: keptSinceOf({ keptDays }, at) };
+      const order = { taskNumber, at, ...prepared, ...undoLimitsOf({ keptCommits, keptDays }, at) };
       const result = await run.takeEffect(() => store.commit(projectId, order));
       if (result.kind !== 'stale') return { result, newAttributes };
     }

@@ -12,8 +12,8 @@ import type { ChangeAuthor, RestoreOrder } from '../port.ts';
 import { countRows, type OnInvalid } from '../products/products.ts';
 import { ReportPassage } from '../report-lines.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';
-import { keptSinceOf, refusalOfRestore, refuseRestore } from './kept-commits.ts';
 import type { OntologyChanges } from './re-extraction.ts';
+import { refusalOfRestore, refuseRestore, undoLimitsOf } from './undoable-commits.ts';
 import {
   answerToTask,
   answerToUpdate,
@@ -161,7 +161,7 @@ export class ProductUpdates {
   /** @throws nothing_to_restore, changed_meanwhile */
   async restore(project: ChosenProject, { record, ...order }: RestoreOptions): Promise<TaskAccepted> {
     if (!(await this.parts.tasks.hasOpenOrdered(project.id)))
-      refuseRestore(await this.parts.store.listKeptCommits(project.id), order);
+      refuseRestore(await this.parts.store.listUndoableCommits(project.id), order);
     return this.accept(this.restoreTask, { project, payload: order, record }, (task) =>
       answerToTask(SUCCESS_TEXTS.restore, task),
     );
@@ -266,9 +266,7 @@ export class ProductUpdates {
     const { maxDeletePercent = 100, author } = payload;
     if (maxDeletePercent < 100) await this.checkDeletes(projectId, identifiers, maxDeletePercent);
     const at = this.parts.clock.now();
-    const { keptCommits } = settings;
-    const undo = { keptCommits, keptSince: keptSinceOf(settings, at), author };
-    const change = { ...{ taskNumber, at, identifiers }, ...undo };
+    const change = { taskNumber, at, identifiers, author, ...undoLimitsOf(settings, at) };
     const { deleted, unknown } = await run.takeEffect(() =>
       this.parts.store.deleteProducts(projectId, change),
     );

@@ -6,7 +6,7 @@ export { isGuarded, refuseDeletes } from './delete-guard.ts';
 export { FullUpdates } from './full-update.ts';
 export { listBatchPayloads, listLiveFullUpdates } from './full-update-store.ts';
 export { type GatheredWrites, gatherWrites, type WriteMode } from './gathered-writes.ts';
-export { createKeptCommits, keptSinceOf } from './kept-commits.ts';
 export { ProductUpdates } from './product-updates.ts';
 export { createOntologyChanges } from './re-extraction.ts';
 export { Staging } from './staging.ts';
+export { createUndoableCommits, undoLimitsOf } from './undoable-commits.ts';

@@ -182,7 +182,7 @@ function joinChoices(errors: readonly SchemaError[]): SchemaError[] {
 
 const OF_CHOICES: ReadonlySet<string | undefined> = new Set(['const', 'type', 'anyOf']);
 
-/** Of a body in none of its forms: each form has told its mistakes, also those that the caller does not mean. */
+/** Of a body in none of its forms: each form has named its mistakes, also those that the caller does not mean. */
 const isOfForms = ({ keyword, instancePath, parentSchema }: SchemaError) =>
   keyword === 'anyOf' && instancePath === '' && parentSchema?.description !== undefined;
 
@@ -279,7 +279,7 @@ export function byType<Value>({ anyOf }: { readonly anyOf: readonly TSchema[] },
 export const done = { status: 'success' } as const;
 export const DoneAnswer = Type.Object({ status: Type.Literal(done.status) });
 
-/** Of a list that is answered as a whole where no page is asked for. */
+/** Of a list that is answered as a whole where no page is requested. */
 export const PageQuery = Type.Object({
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 1000, description: 'elements of a page; default: all of them' }),
@@ -373,7 +373,7 @@ export type AnswerOnce = <Answer extends object>(
 
 const noRecord: RecordAnswer<object> = async () => {};
 const STORED_MS = 24 * 3_600_000;
-/** Nothing can be asked of the store now. */
+/** The store answers nothing now. */
 const AWAY: ReadonlySet<string> = new Set<FailureCode>([
   'not_ready',
   'schema_moved',

@@ -377,7 +377,7 @@ interface PaceTerms {
   refuse(error: Error): void;
 }
 
-/** Whether the sender of a body is fast enough and may go on, looked at each second until the body has ended. */
+/** Whether the sender of a body is fast enough and may go on, checked each second until the body has ended. */
 class SenderPace {
   /** The sender waits for us: its time stands still. */
   isHeld = false;

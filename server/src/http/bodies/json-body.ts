@@ -22,7 +22,7 @@ const CHECKS = {
   // The schemas are ours: a check of them would compile the schema of schemas, 30 ms of a start for each checker.
   ...{ meta: false, validateSchema: false },
 } as const;
-/** A body of up to so many values is told all its mistakes, which may be several a value; a larger one is told the first. */
+/** A body of up to so many values is answered with all its mistakes, which may be several a value; a larger one with the first. */
 const SMALL_BODY_VALUES = 2_000;
 /** So often a body is checked again: of a large one, every check tells of one list. */
 const MENDS = 10;
@@ -33,7 +33,7 @@ interface SchemaCheck {
   errors?: ErrorObject[] | null;
 }
 
-/** @returns a check that is compiled, which takes some milliseconds, when it is first asked: many routes never are in the life of a process */
+/** @returns a check that is compiled, which takes some milliseconds, when it is first used: many routes never are in the life of a process */
 function checkLater(compile: () => ValidateFunction): SchemaCheck {
   let compiled: ValidateFunction | undefined;
   const check: SchemaCheck = (value) => {
@@ -95,7 +95,7 @@ function rememberChecked(body: unknown): void {
   if (typeof body === 'object' && body !== null) checked.add(body);
 }
 
-/** Of a body whose kind a field names, mistakes are told of that kind alone. */
+/** Of a body whose kind a field names, mistakes are named of that kind alone. */
 export function createBodyChecks(): (schema: object) => SchemaCheck {
   const shared = { ...CHECKS, discriminator: true, verbose: true };
   const all = new Ajv({ ...shared, allErrors: true });

@@ -33,7 +33,7 @@ export interface RateState {
   readonly resetSeconds: number;
 }
 
-/** What the rooms to the right know about keys, sessions and projects, asked by the server before a handler runs. */
+/** What the rooms to the right know about keys, sessions and projects, which the server needs before a handler runs. */
 export interface Guards extends PathProjects {
   /** @throws scope_refused when the key is unknown, deleted or expired */
   findCaller(key: PresentedKey): KeyCaller | Promise<KeyCaller>;
@@ -124,7 +124,7 @@ export async function findCallerRefusal({ checkCaller }: FastifyRequest): Promis
   return undefined;
 }
 
-/** Whether a caller who was let in may still call is asked so often while a body comes or an answer goes. */
+/** How often it is checked, while a body comes or an answer goes, that its caller may still call. */
 const CHECK_EVERY_MS = 1_000;
 const OF_CALLERS: ReadonlySet<number> = new Set([401, 403]);
 
@@ -172,7 +172,7 @@ async function refuseLostProject(guards: Guards, request: FastifyRequest): Promi
 /** RFC 9745: 2026-01-01, when the interface began with the header as the recommended way. */
 const KEY_IN_URL_DEPRECATED = '@1767225600';
 
-/** A key counts before a session. @returns undefined when there is none, or none is asked for */
+/** A key counts before a session. @returns undefined when there is none, or none is required */
 async function findKey(
   guards: Guards,
   request: FastifyRequest,
@@ -273,12 +273,12 @@ export function markProjectRoute(route: RouteOptions): void {
   route.config = { ...config, isBelowProject: config.findsDeletedProject !== true };
 }
 
-/** Finds the project of the path, before the other parameters and the body are looked at. Source: docs/interface.md §7.2. */
+/** Finds the project of the path, before the other parameters and the body are read. Source: docs/interface.md §7.2. */
 export function createPathProjectHook(projects: PathProjects) {
   return async (request: FastifyRequest): Promise<void> => {
     if (request.routeOptions.config.isBelowProject !== true) return;
     const check = request.getValidationFunction('params');
-    if (check === undefined) throw new Error(`nobody knows the project of ${request.routeOptions.url}`);
+    if (check === undefined) throw new Error(`no room knows the project of ${request.routeOptions.url}`);
     if (!check(request.params)) {
       throw new ServiceError('query_invalid', { details: describeSchemaErrors(check.errors ?? []) });
     }
@@ -434,22 +434,22 @@ export async function whileCallerWaits<Result>(
   }
 }
 
-/** Looks through whole catalogs that a key or user has open at a time: one thread does all of them. */
-const OPEN_LOOKS = 4;
+/** Scans of whole catalogs that a key or user has open at a time: one thread does all of them. */
+const OPEN_SCANS = 4;
 const RETRY_SECONDS = 1;
 
-/** Counts a look through a whole catalog as long as its answer is awaited or sent. @throws too_many_looks */
-export type CountLook = (request: FastifyRequest, reply: FastifyReply) => void;
+/** Counts a scan of a whole catalog as long as its answer is awaited or sent. @throws too_many_looks */
+export type LimitScans = (request: FastifyRequest, reply: FastifyReply) => void;
 
-export function createLookCount(): CountLook {
+export function createScanLimit(): LimitScans {
   const open = new OpenCounts<string>();
   return ({ caller }, { raw }) => {
-    const who = nameCaller(caller);
-    const count = open.of(who);
-    if (count >= OPEN_LOOKS) {
-      const details = [`${count} searches, counts or previews are open, at most ${OPEN_LOOKS} at a time`];
+    const name = nameCaller(caller);
+    const count = open.of(name);
+    if (count >= OPEN_SCANS) {
+      const details = [`${count} searches, counts or previews are open, at most ${OPEN_SCANS} at a time`];
       throw new ServiceError('too_many_looks', { retryAfterSeconds: RETRY_SECONDS, details });
     }
-    if (!raw.destroyed) raw.once('close', open.begin(who));
+    if (!raw.destroyed) raw.once('close', open.begin(name));
   };
 }

@@ -24,7 +24,7 @@ const TEXTS = /^(text\/(?!event-stream)|application\/(json|x-ndjson|javascript|x
 // Quality 4 takes as long as gzip and packs better; the default, 11, takes fifty times as long.
 const BROTLI = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } };
 
-/** Best first: the order in which they are chosen where the caller has no wish. A stream is flushed with every part: it may show progress. */
+/** Best first: the order in which they are chosen where the caller has no preference. A stream is flushed with every part: it may show progress. */
 const ENCODINGS = {
   zstd: {
     pack: (bytes: Uint8Array) => promisify(zlib.zstdCompress)(bytes),
@@ -124,7 +124,7 @@ function varyByEncoding(reply: FastifyReply): void {
     reply.header('vary', [vary, 'Accept-Encoding'].filter((name) => name !== '').join(', '));
 }
 
-/** The page of the interface took 30 ms to pack, each time that anybody asked for it. */
+/** The page of the interface took 30 ms to pack, for each request. */
 function packOnce(bytes: Uint8Array, encoding: keyof typeof ENCODINGS): Promise<Uint8Array> {
   const known = packedOnce.get(bytes) ?? new Map<typeof encoding, Promise<Uint8Array>>();
   packedOnce.set(bytes, known);

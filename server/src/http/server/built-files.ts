@@ -54,7 +54,7 @@ function readFile(path: string): BuiltFile {
   };
 }
 
-/** Sends a page, which is asked for anew each time. @param policy  its Content-Security-Policy */
+/** Sends a page, which browsers request anew each time. @param policy  its Content-Security-Policy */
 export function sendPage(
   file: BuiltFile,
   policy: string,

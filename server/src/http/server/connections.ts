@@ -24,7 +24,7 @@ const STRANGERS_SHARE = 1 / 8;
 /** Kept for files, the database and what pipelines fetch. */
 const OTHER_DESCRIPTORS = 256;
 
-/** Of Node's server. `Host` is looked at here, where its absence is told as everything else is. */
+/** Of Node's server. `Host` is checked here, so that its absence is answered like every other mistake. */
 export const connectionOptions = {
   headersTimeout: HEADERS_MS,
   connectionsCheckingInterval: CONNECTIONS_CHECK_MS,

@@ -26,7 +26,7 @@ import {
   sendMark,
 } from '../answers/answers.ts';
 import { type IncomingPayload, type RawBody, refuseBody } from '../bodies/bodies.ts';
-import { type CountLook, type RateState, whileCallerWaits } from '../guards/guards.ts';
+import { type LimitScans, type RateState, whileCallerWaits } from '../guards/guards.ts';
 import { heldBytesOf, inParts } from './answer-encoding.ts';
 
 export type Server = FastifyInstance;
@@ -37,7 +37,7 @@ export type BodyStream = AsyncIterable<Uint8Array>;
 /** What the app lends to the routes of all rooms. */
 export interface RouteTools {
   readonly answerOnce: AnswerOnce;
-  readonly countLook: CountLook;
+  readonly limitScans: LimitScans;
   /** Where browsers find the service, without a slash at its end. */
   readonly findBaseUrl: () => string;
   /** Of a body with products. */
@@ -63,7 +63,7 @@ declare module 'fastify' {
     role?: Role;
     /**
      * `raw`: the handler gets a RawBody and a thread parses it. `stream`: it gets a BodyStream, which is not parsed.
-     * `ignored`: whatever is sent is not looked at. Otherwise the body is parsed as JSON.
+     * `ignored`: what is sent is not read. Otherwise the body is parsed as JSON.
      */
     body?: 'raw' | 'json' | 'stream' | 'ignored';
     /** Largest body, unpacked; as it comes where it is streamed; default half a MiB, 16 KiB where none is taken. */
@@ -272,7 +272,7 @@ interface Described extends Endpoint {
   handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
 }
 
-/** The compiler has checked what is asked and answered by now; Fastify checks what comes. */
+/** The compiler has checked parameters and answers by now; Fastify checks what comes. */
 function addRoute(
   server: Server,
   call: Call,

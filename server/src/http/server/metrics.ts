@@ -55,7 +55,7 @@ export interface MeasuredRequest {
   /** undefined: none, or none that was found. */
   readonly caller: Caller | undefined;
   readonly projectId: number | undefined;
-  /** Whether the caller asked for something that takes long. */
+  /** Whether the request is of a kind that takes long. */
   readonly isPatient: boolean;
 }
 
@@ -164,7 +164,7 @@ function watchGauge(registry: Registry, { name, help, label, read }: WatchedGaug
   });
 }
 
-/** Told of requests that failed or were slow; what was sent is described for those that are kept. */
+/** Gets requests that failed or were slow; what was sent is described for those that are kept. */
 type Keep = (request: MeasuredRequest, describe: () => SentRequest) => void;
 
 /** Measures every answer, also to unknown paths, which share one series. Call it before routes are added. */
@@ -193,7 +193,7 @@ export function measureRequests(
   });
 }
 
-/** The caller waits for a task, or follows what is looked for. */
+/** The caller waits for a task, or follows what is searched. */
 function isLongAnswer({ query, headers }: FastifyRequest): boolean {
   const { wait, format } = (query ?? {}) as Record<string, unknown>;
   return wait !== undefined || format === 'ndjson' || (headers.accept ?? '').includes('application/x-ndjson');

@@ -165,7 +165,7 @@ export function createServer(
 
 /**
  * A connection whose request is under way would otherwise be kept alive after its answer, and hold up the stop. So would
- * one whose sender takes hours for a body, wanted or not: what is not answered in time was not accepted.
+ * one whose sender takes hours for a body, refused or not: what is not answered in time was not accepted.
  */
 function endConnectionsOnClose(server: Server, closeMs: number): void {
   let isClosing = false;
@@ -389,7 +389,7 @@ export async function refuseTakenAddress(address: Address): Promise<void> {
 
 type Query = Record<string | symbol, string | string[]>;
 
-/** Read at once, whoever sends it. */
+/** Read at once, from any sender. */
 const SHORT_CHARACTERS = 4_096;
 /** What a guard needs of it. */
 const OF_GUARDS = /(?<=^|&)(?:apiKey|projectId)(?:=[^&]*)?(?=&|$)/g;

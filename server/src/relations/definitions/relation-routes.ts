@@ -52,7 +52,7 @@ const aboutOne = { ...about, params: RelationParams };
 export const relationRoutes =
   (parts: RelationRouteParts): Routes =>
   (server) => {
-    const { relations, answerOnce, countLook } = parts;
+    const { relations, answerOnce, limitScans } = parts;
     const kind = serveKind<Relation, ChosenProject>(server, {
       ...{ ...inProject, path: PATH, idName: 'relationId', tags: about.tags, answerOnce },
       ...{ answer: answerAs(WireRelation, toWireRelation), markOf: markOfRelation, markOfAnswer: markOfWire },
@@ -149,7 +149,7 @@ export const relationRoutes =
       ...{ query: PreviewQuery, body: SentRelation, answer: { 200: Survey } },
       async handle(request, reply) {
         const definition = checkDefinition(request.body);
-        countLook(request, reply);
+        limitScans(request, reply);
         return whileCallerWaits(reply, async (signal) =>
           toWireSurvey(
             await relations.tryDefinition(
@@ -168,7 +168,7 @@ export const relationRoutes =
       ...{ summary: 'How a relation does on the catalog', answer: { 200: Survey } },
       async handle(request, reply) {
         const { project, params } = request;
-        countLook(request, reply);
+        limitScans(request, reply);
         return whileCallerWaits(reply, async (signal) =>
           toWireSurvey(await relations.survey(project.id, params.relationId, signal)),
         );

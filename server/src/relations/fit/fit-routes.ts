@@ -6,7 +6,7 @@ import { FitAnswer, FitQuestion, MissingValues, readQuestion } from './fit-schem
 
 /** Source: docs/interface.md §12.10. */
 export const fitRoutes =
-  ({ relations, countLook }: RouteTools & { readonly relations: Relations }): Routes =>
+  ({ relations, limitScans }: RouteTools & { readonly relations: Relations }): Routes =>
   (server) => {
     serveRaw(server, 'POST /search/relations/fit', {
       config: { guard: 'project', access: 'read', takesProjectInBody: true },
@@ -26,7 +26,7 @@ export const fitRoutes =
       ...{ tags: ['Relations'], params: ProjectParams, answer: { 200: MissingValues } },
       summary: 'Which missing values leave most verdicts unknown',
       handle(request, reply) {
-        countLook(request, reply);
+        limitScans(request, reply);
         return whileCallerWaits(reply, async (signal) => ({
           items: await relations.surveyMissing(request.project.id, signal),
         }));

@@ -349,7 +349,7 @@ function packRows(insert: (packed: Buffer) => Promise<void>): PieceTarget {
   });
   const packed: Buffer[] = [];
   packer.on('data', (chunk: Buffer) => packed.push(chunk));
-  // The writer is told of it.
+  // The writer gets the error.
   packer.on('error', () => {});
   return {
     write: (piece) =>

@@ -126,7 +126,7 @@ export class CatalogFile {
     const known = this.prepared.get(sql);
     if (known !== undefined) return known;
     const made = this.database.prepare(sql);
-    // FTS5 leaves its own row ids behind as the last one, beyond 2^53: told as a number, any write after it would fail.
+    // FTS5 leaves its own row ids behind as the last one, beyond 2^53: read as a number, any write after it would fail.
     if (made.columns().length === 0) made.setReadBigInts(true);
     this.prepared.set(sql, made);
     return made;

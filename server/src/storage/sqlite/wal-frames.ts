@@ -32,7 +32,7 @@ export interface LoggedPage {
 }
 
 /**
- * Descriptors of main files and indexes, which are closed only when nobody in this process uses the database: to close one takes
+ * Descriptors of main files and indexes, which are closed only when nothing in this process uses the database: to close one takes
  * the locks of all connections of the process away, and another process would remove the log under them.
  * Source: https://www.sqlite.org/howtocorrupt.html, section 2.2.
  */

@@ -138,7 +138,7 @@ export class Loan {
   }
 }
 
-/** Of so many bytes the first ones are looked at: 0.1 ms for 15 MB, and a write that comes too early begins at the start of the memory. */
+/** Of so many bytes the first ones are checked: 0.1 ms for 15 MB, and a write that comes too early begins at the start of the memory. */
 const EVERY_BYTES = 64 * 1024;
 const LOOKED_AT_BYTES = 1024;
 

@@ -86,7 +86,7 @@ const frameOf = (head: string, tail: string) => ({ head: Buffer.from(head), tail
 /** A catalog beside its model: every change is made to both, and every check compares them. */
 export class CatalogWorld {
   readonly catalog: CatalogUnderTest;
-  readonly keptCommits: number;
+  readonly undoDepth: number;
   model: Model = new Map();
   sessions: Session[] = [];
   private undo: UndoEntry[] = [];
@@ -98,9 +98,9 @@ export class CatalogWorld {
   private lastTask = 0;
   private lastFullUpdate = 0;
 
-  constructor(catalog: CatalogUnderTest, keptCommits: number) {
+  constructor(catalog: CatalogUnderTest, undoDepth: number) {
     this.catalog = catalog;
-    this.keptCommits = keptCommits;
+    this.undoDepth = undoDepth;
   }
 
   private get store() {
@@ -189,7 +189,7 @@ export class CatalogWorld {
     const { mode, revision } = await this.readOntology();
     const order = {
       ...{ fullUpdateId, batches: batches.length, mode, revision, newAttributes: [] },
-      ...{ maxDeletePercent: 100, keptCommits: this.keptCommits },
+      ...{ maxDeletePercent: 100, undoDepth: this.undoDepth },
     };
     await this.checkPreview(session);
     const task = this.nextOrder();
@@ -218,7 +218,7 @@ export class CatalogWorld {
         ? this.store.dropOutdated(this.projectId, { fullUpdateId })
         : this.store
             .commit(this.projectId, {
-              ...{ ...this.nextOrder(), ...order, maxDeletePercent: 100, allowDeletes: -1, keptCommits: 0 },
+              ...{ ...this.nextOrder(), ...order, maxDeletePercent: 100, allowDeletes: -1, undoDepth: 0 },
             })
             .then(({ kind }) => kind === 'stale');
     const staged = async () => (await this.rowsOf('staged_batch', fullUpdateId)).length;
@@ -345,7 +345,7 @@ export class CatalogWorld {
 
   async delete(identifiers: readonly string[]): Promise<void> {
     const task = this.nextOrder();
-    const change = { ...task, identifiers, keptCommits: this.keptCommits };
+    const change = { ...task, identifiers, undoDepth: this.undoDepth };
     const before = await this.readRows();
     const { deleted, unknown } = await this.twice(() => this.store.deleteProducts(this.projectId, change));
     const after = await this.readRows();
@@ -361,15 +361,15 @@ export class CatalogWorld {
 
   async restore(): Promise<void> {
     const order = this.nextOrder();
-    assert.equal((await this.store.listKeptCommits(this.projectId)).length, this.undo.length);
+    assert.equal((await this.store.listUndoableCommits(this.projectId)).length, this.undo.length);
     const overwritten = await this.findOverwritten();
     const { revision } = await this.readOntology();
     const before = await this.readRows();
-    const [last] = await this.store.listKeptCommits(this.projectId);
+    const [last] = await this.store.listUndoableCommits(this.projectId);
     const effect = last && (await this.read((snapshot) => snapshot.weighRestore(last.id)));
     const { result } = await this.twice(() => this.store.restore(this.projectId, order));
     const entry = this.undo.pop();
-    assert.equal(result === null, entry === undefined, 'an entry is kept or not');
+    assert.equal(result === null, entry === undefined, 'an entry is in the log or not');
     if (entry === undefined || result === null) return;
     const after = await this.readRows();
     const expected = { commits: 1, last: last?.id, changedSince: overwritten.length };
@@ -394,7 +394,7 @@ export class CatalogWorld {
   /** Undoes several at once, which leaves what they would one by one. */
   async restoreDown(depth: number): Promise<void> {
     const order = this.nextOrder();
-    const kept = await this.store.listKeptCommits(this.projectId);
+    const kept = await this.store.listUndoableCommits(this.projectId);
     const oldest = kept[depth - 1];
     const other = { ...order, commit: (kept.at(-1)?.id ?? 1) - 1 };
     if (oldest === undefined) {
@@ -512,7 +512,7 @@ export class CatalogWorld {
   /** @returns whether there may be more garbage; otherwise no full update that is over is left */
   async collect(): Promise<boolean> {
     const live = this.sessions.map(({ fullUpdateId }) => fullUpdateId);
-    const limits = { live, keptCommits: this.keptCommits };
+    const limits = { live, undoDepth: this.undoDepth };
     const isMore = await this.store.collectGarbage(this.projectId, limits);
     if (isMore) return true;
     for (const table of ['staged_batch'] as const) {
@@ -541,7 +541,7 @@ export class CatalogWorld {
     this.model = model;
     if (!isKept) return;
     this.undo.push({ before, rows });
-    this.undo = this.keptCommits === 0 ? [] : this.undo.slice(-this.keptCommits);
+    this.undo = this.undoDepth === 0 ? [] : this.undo.slice(-this.undoDepth);
   }
 
   private become(

@@ -209,7 +209,7 @@ export function sizesOf(schema: object): Sizes {
 
 /**
  * JSON read over its bytes, without making anything of it. Each function takes where something begins and returns where it
- * ends, or UNCERTAIN: not what was looked for, or not certain. The caller then leaves the whole body to the
+ * ends, or UNCERTAIN: not what was expected, or not certain. The caller then leaves the whole body to the
  * validator. It is a place before the bytes, so that nothing is found there either.
  */
 export const UNCERTAIN = -1;

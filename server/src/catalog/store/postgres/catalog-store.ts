@@ -55,7 +55,7 @@ import {
 /** How the parsing threads read catalogs in PostgreSQL, and the reads of lookups. */
 
 /**
- * Products of project $1 with the identifiers $2, `w.identifier`: looked up one by one by the index, which `limit` makes
+ * Products of project $1 with the identifiers $2, `w.identifier`: found one by one by the index, which `limit` makes
  * sure of. Compared with `any` or joined as they are, PostgreSQL may read the whole table instead, when it has no
  * statistics yet or plans for any list: 14 s for 10,000 of 60,000 products.
  */

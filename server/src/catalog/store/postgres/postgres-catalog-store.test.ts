@@ -129,7 +129,7 @@ async function look({ store, projectId, snapshots }: CatalogUnderTest) {
     count: await store.countProducts(projectId),
     ontology: await store.getOntology(projectId),
     hasC: await store.hasAny(projectId, ['c']),
-    keptCommits: (await store.listKeptCommits(projectId)).length,
+    commits: (await store.listUndoableCommits(projectId)).length,
     present: await snapshots.read(projectId, (snapshot) => snapshot.findPresent(asked)),
   };
 }
@@ -141,7 +141,7 @@ const rawsOf = (contents: Record<string, number>) =>
 
 /** Ids are given once, and what nothing points to can be told from what is needed. */
 async function checkSound({ store, projectId, rows, derived }: CatalogUnderTest): Promise<void> {
-  for (let steps = 0; await store.collectGarbage(projectId, { live: [], keptCommits: 1 }); steps += 1)
+  for (let steps = 0; await store.collectGarbage(projectId, { live: [], undoDepth: 1 }); steps += 1)
     assert.ok(steps < 100);
   const products = await rows('product');
   const undone = (await rows('undo_change')).flatMap((row) => row.document_before ?? []);
@@ -168,7 +168,7 @@ async function prepareCommit(
     session,
     order: {
       ...{ fullUpdateId: session.fullUpdateId, batches: 1, mode: 'automatic' as const, revision: 1 },
-      ...{ newAttributes: [], maxDeletePercent: 100, keptCommits: 1 },
+      ...{ newAttributes: [], maxDeletePercent: 100, undoDepth: 1 },
     },
   };
 }
@@ -205,7 +205,7 @@ test('readers see the old state until a commit is done, and then the new one', o
     );
     assert.equal(seen.lookup, `[${answers.join()}]`, 'nothing of before is kept in memory');
     assert.equal(seen.ontology.attributes.length, 1);
-    assert.deepEqual([seen.hasC, seen.keptCommits, seen.count], [true, 1, 2]);
+    assert.deepEqual([seen.hasC, seen.commits, seen.count], [true, 1, 2]);
   }
 });
 
@@ -325,7 +325,7 @@ test('what a full update staged after the collector looked is not garbage', opti
   const { order, session } = await prepareCommit(world, { a: 1, b: 2 });
   assert.equal(session.fullUpdateId, opened?.id);
   await world.apply(of({ a: 2 }));
-  const collect = () => all[1].store.collectGarbage(projectId, { live: [], keptCommits: 1 });
+  const collect = () => all[1].store.collectGarbage(projectId, { live: [], undoDepth: 1 });
   while (await collect());
   await world.check();
   const commit = () => all[1].store.commit(projectId, { ...world.nextOrder(), ...order });
@@ -369,13 +369,13 @@ test('all that processes do at once leaves a sound catalog', options, async () =
       stage(one, 1, { b: round, x: round }),
       stage(other, 2, { b: round + 1, y: round }),
       one.store.applyProducts(projectId, { ...change, packed }),
-      other.store.collectGarbage(projectId, { live, keptCommits: 1 }),
+      other.store.collectGarbage(projectId, { live, undoDepth: 1 }),
       one.store.reserveIds(projectId, { names: [`n${round}`], paths: [] }),
       other.store.reserveIds(projectId, { names: [`n${round}`, `m${round}`], paths: [] }),
     ]);
     const order = { fullUpdateId: round, batches: 2, mode: 'automatic', revision: 1 } as const;
     const result = await other.store.commit(projectId, {
-      ...{ ...world.nextOrder(), ...order, newAttributes: [], maxDeletePercent: 100, keptCommits: 1 },
+      ...{ ...world.nextOrder(), ...order, newAttributes: [], maxDeletePercent: 100, undoDepth: 1 },
     });
     assert.equal(result.kind, 'done');
     assert.deepEqual(await readContents(one), rawsOf({ b: round + 1, x: round, y: round }));

@@ -88,7 +88,7 @@ const RestoreQuery = Type.Object({
   ),
 });
 
-interface KeptCommitRouteParts extends RouteTools {
+interface CommitRouteParts extends RouteTools {
   readonly catalog: Catalog;
   readonly projects: Pick<Projects, 'recordChange'>;
 }
@@ -98,8 +98,8 @@ const tags = ['Updates'];
 const PAGE = 20;
 
 /** Restores, and the commits that can be undone. Source: docs/interface.md §4.5 and §14.8. */
-export const keptCommitRoutes =
-  ({ catalog, answerOnce, countLook, projects, uploadMaxMib }: KeptCommitRouteParts): Routes =>
+export const commitRoutes =
+  ({ catalog, answerOnce, limitScans, projects, uploadMaxMib }: CommitRouteParts): Routes =>
   (server) => {
     serveOnce(server, 'POST /products/batch/restore', {
       tags,
@@ -140,7 +140,7 @@ export const keptCommitRoutes =
       summary: 'The products that a commit changed, before and after',
       answer: { 200: ChangePage },
       handle(request, reply) {
-        countLook(request, reply);
+        limitScans(request, reply);
         const { project, params, query } = request;
         const page = { ...query, commit: params.commitId, limit: query.limit ?? PAGE };
         return whileCallerWaits(reply, (signal) => catalog.commits.listChanges(project.id, page, signal));
@@ -152,7 +152,7 @@ export const keptCommitRoutes =
       summary: 'What undoing a commit and all after it would do; nothing is changed',
       answer: { 200: RestoreEffect },
       handle(request, reply) {
-        countLook(request, reply);
+        limitScans(request, reply);
         const { project, params } = request;
         return whileCallerWaits(reply, (signal) =>
           catalog.commits.weighRestore(project.id, params.commitId, signal),

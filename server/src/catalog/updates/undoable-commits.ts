@@ -1,17 +1,19 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { CatalogParts, CatalogSettings } from '../parts.ts';
-import type { KeptChange, KeptCommit, KeptKind, KeptPlace, RestoreOrder } from '../port.ts';
+import type { ChangeKind, ChangePlace, CommitChange, RestoreOrder, UndoableCommit } from '../port.ts';
 
 /** The undo depth: the commits and deletes that can be undone, and how far they reach. Source: docs/interface.md §4.5. */
 
 const DAY_MS = 24 * 3_600_000;
 
-/** @returns the instant before which nothing can be undone; undefined: commits are kept whatever their age */
-export const keptSinceOf = ({ keptDays }: Pick<CatalogSettings, 'keptDays'>, now: number) =>
-  keptDays === null ? undefined : now - keptDays * DAY_MS;
+/** @returns how many commits can be undone, and of which time */
+export const undoLimitsOf = (
+  { keptCommits, keptDays }: Pick<CatalogSettings, 'keptCommits' | 'keptDays'>,
+  now: number,
+) => ({ undoDepth: keptCommits, undoSince: keptDays === null ? undefined : now - keptDays * DAY_MS });
 
 /** @throws nothing_to_restore, changed_meanwhile */
-export function refuseRestore(commits: readonly KeptCommit[], order: RestoreOrder): void {
+export function refuseRestore(commits: readonly UndoableCommit[], order: RestoreOrder): void {
   const [last] = commits;
   const { commit = last?.id, ifLast = last?.id } = order;
   if (!commits.some(({ id }) => id === commit)) throw refusalOfRestore(undefined, order);
@@ -33,16 +35,16 @@ export function refusalOfRestore(last: number | undefined, { commit, ifLast }: R
 /** A page of the differences of a commit. */
 interface ChangesPage {
   readonly commit: number;
-  readonly kind?: KeptKind;
+  readonly kind?: ChangeKind;
   readonly cursor?: string;
   readonly limit: number;
 }
 
-const FIRST: KeptPlace = { part: 'present', productId: 0 };
+const FIRST: ChangePlace = { part: 'present', productId: 0 };
 
-/** What the API shows of the undo log. @throws not_found for a commit that is not kept */
-export function createKeptCommits({ store, scans, tasks, getSettings }: CatalogParts) {
-  const describe = async (projectId: number, commits: readonly KeptCommit[]) => {
+/** What the API shows of the undo log. @throws not_found for a commit that is not in it */
+export function createUndoableCommits({ store, scans, tasks, getSettings }: CatalogParts) {
+  const describe = async (projectId: number, commits: readonly UndoableCommit[]) => {
     const numbers = commits.map(({ id }) => id);
     const byNumber = new Map(
       (await tasks.listNumbered(projectId, numbers)).map((task) => [task.number, task]),
@@ -59,14 +61,14 @@ export function createKeptCommits({ store, scans, tasks, getSettings }: CatalogP
   return {
     /** The last one first. */
     async list(projectId: number) {
-      const items = await describe(projectId, await store.listKeptCommits(projectId));
+      const items = await describe(projectId, await store.listUndoableCommits(projectId));
       return { items, ...(await readReach(projectId)) };
     },
     async listChanges(projectId: number, { cursor, limit, ...changes }: ChangesPage, signal: AbortSignal) {
       const after = cursor === undefined ? FIRST : readPlace(cursor);
       const input = { ...changes, after, limit: limit + 1 };
-      const found = await scans.read('listKeptChanges', { projectId, input }, signal);
-      if (found === undefined) throw refuseUnkept(changes.commit);
+      const found = await scans.read('listCommitChanges', { projectId, input }, signal);
+      if (found === undefined) throw refuseNotLogged(changes.commit);
       const page = found.slice(0, limit);
       const last = found.length > limit ? page.at(-1) : undefined;
       return { items: page.map(toShown), nextCursor: last === undefined ? null : writePlace(last) };
@@ -85,27 +87,27 @@ export function createKeptCommits({ store, scans, tasks, getSettings }: CatalogP
     },
     async weighRestore(projectId: number, commit: number, signal: AbortSignal) {
       const effect = await scans.read('weighRestore', { projectId, input: commit }, signal);
-      if (effect === undefined) throw refuseUnkept(commit);
+      if (effect === undefined) throw refuseNotLogged(commit);
       return effect;
     },
   };
 }
 
-const refuseUnkept = (commit: number) =>
+const refuseNotLogged = (commit: number) =>
   new ServiceError('not_found', `the commit ${commit} is not kept: GET …/commits lists those that are`);
 
-function toShown({ before, after, ...change }: KeptChange) {
+function toShown({ before, after, ...change }: CommitChange) {
   const { isChangedSince: changedSince, productId, identifier, kind } = change;
   return { productId, identifier, kind, before: readUpload(before), after: readUpload(after), changedSince };
 }
 
 const readUpload = (text: string | null): object | null => (text === null ? null : JSON.parse(text));
 
-const writePlace = ({ kind, productId }: KeptChange): string =>
+const writePlace = ({ kind, productId }: CommitChange): string =>
   Buffer.from(`${kind === 'created' ? 'created' : 'present'} ${productId}`).toString('base64url');
 
 /** @throws query_invalid */
-function readPlace(cursor: string): KeptPlace {
+function readPlace(cursor: string): ChangePlace {
   const [, part, id] =
     /^(present|created) (\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
   if (part === 'present' || part === 'created') return { part, productId: Number(id) };
