@@ -64,13 +64,6 @@ function answerFile(request: FastifyRequest, reply: FastifyReply, file: ServedFi
 
 type FileState = Pick<ServedFile, 'sizeBytes' | 'etag' | 'modifiedAt'>;
 
-interface ByteRange {
-  readonly from: number;
-  /** Not included. */
-  readonly to: number;
-  readonly isPart: boolean;
-}
-
 const toSeconds = (ms: number) => Math.floor(ms / 1_000);
 
 /** Whether the reader has the file as it is. An ETag goes before a date. */
@@ -81,8 +74,8 @@ function hasAlready(headers: IncomingHttpHeaders, { etag, modifiedAt }: FileStat
   return !Number.isNaN(since) && toSeconds(modifiedAt) <= toSeconds(since);
 }
 
-/** @returns the whole file where the request names no range; undefined for a range that it does not have */
-function findRange(headers: IncomingHttpHeaders, file: FileState): ByteRange | undefined {
+/** @returns the whole file where the request names no range, `to` not included; undefined for a range that it does not have */
+function findRange(headers: IncomingHttpHeaders, file: FileState) {
   const { sizeBytes } = file;
   const [, first = '', last = ''] = RANGE.exec(headers.range?.trim() ?? '') ?? [];
   if (first + last === '' || !isSame(headers['if-range'], file))

@@ -27,12 +27,6 @@ export interface FieldProblem {
 export const isForEverybody = ({ settings }: UploadedProduct): boolean =>
   (settings?.includeUserGroups ?? []).length === 0;
 
-interface MadeRow {
-  readonly values: readonly (readonly string[])[];
-  readonly problems: readonly FieldProblem[];
-  readonly isLeftOut: boolean;
-}
-
 const NONE: readonly string[] = [];
 
 interface Read {
@@ -104,7 +98,7 @@ export function createRowMaker(
     columns,
     /** JSONata, each once; `make` takes their results in this order. */
     expressions: expressions as readonly string[],
-    make(product: UploadedProduct, results: readonly ExpressionResult[] = []): MadeRow {
+    make(product: UploadedProduct, results: readonly ExpressionResult[] = []) {
       const read = { product, slots: slots.read(product), results };
       const row = new RowCheck(format.type);
       const values = getters.map((get, at) => row.take(readers[at] as FieldReader, get(read)));

@@ -51,17 +51,15 @@ export async function loadDemoCatalog(address: string, key: string, shownAt = ad
   return projectId;
 }
 
-export interface DemoFeeds {
-  /** Of the pipeline that takes files. */
-  readonly uploadPath: string;
-  readonly webhookUrl: string;
-}
-
-/** Makes a pipeline of each trigger, and the files that two of them read. @param importDir RELATA_IMPORT_DIR */
+/**
+ * Makes a pipeline of each trigger, and the files that two of them read.
+ * @param importDir RELATA_IMPORT_DIR
+ * @returns where the pipeline that takes files takes them, and the URL of the webhook
+ */
 export async function createDemoPipelines(
   { address, key, projectId }: { address: string; key: string; projectId: number },
   importDir: string,
-): Promise<DemoFeeds> {
+) {
   const { pipelines } = createRelata({ url: address, key });
   const folder = join(importDir, String(projectId));
   mkdirSync(folder, { recursive: true });

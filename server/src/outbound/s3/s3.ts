@@ -11,22 +11,6 @@ import { createTimeouts, OutboundProblem } from '../outbound-problem.ts';
 import { announcedSize, type Outbound, readResponse, sendPinned } from '../pinned-addresses.ts';
 import type { SecretMembers } from '../secret-members.ts';
 
-export interface S3Object {
-  readonly key: string;
-  readonly sizeBytes: number;
-  readonly etag: string;
-  /** As the server writes it; ISO 8601, so that texts compare as instants. */
-  readonly modifiedAt: string;
-}
-
-export interface S3Read {
-  readonly headers: IncomingMessage['headers'];
-  readonly sizeBytes: number | undefined;
-  readonly bytes: AsyncIterable<Uint8Array>;
-  /** Lets go of what was not read. */
-  close(): void;
-}
-
 /** Each part but the last has at least 5 MiB, and an object at most 10,000: objects of 156 GiB. */
 const PART_BYTES = 16 * 1024 * 1024;
 /** Answers in XML: a page of a list has up to 1,000 keys of 1,024 bytes, each byte of which may be written as `%xx`. */
@@ -49,7 +33,7 @@ export class S3 {
   }
 
   /** Objects whose keys begin with the prefix and come after another, in the order of the keys. @throws OutboundProblem */
-  async *list(prefix: string, after?: string): AsyncGenerator<S3Object, undefined> {
+  async *list(prefix: string, after?: string): AsyncGenerator<ReturnType<typeof readObject>, undefined> {
     let place: Record<string, string> | undefined = after === undefined ? {} : { 'start-after': after };
     while (place !== undefined) {
       const page: XmlElement = await this.#requestXml({
@@ -68,12 +52,13 @@ export class S3 {
   async read(
     key: string,
     { ifMatch, ifNoneMatch }: { ifMatch?: string; ifNoneMatch?: string | undefined } = {},
-  ): Promise<S3Read | undefined> {
+  ) {
     const headers = {
       ...(ifMatch !== undefined && { 'if-match': ifMatch }),
       ...(ifNoneMatch !== undefined && { 'if-none-match': ifNoneMatch }),
     };
     const { response, url } = await this.#ask({ key, headers }, [200, 304]);
+    /** Lets go of what was not read. */
     const close = () => void response.destroy();
     if (response.statusCode === 200)
       return {
@@ -186,12 +171,13 @@ function nextPlace(page: XmlElement): Record<string, string> | undefined {
   return textOf(page, 'IsTruncated') === 'true' && token !== '' ? { 'continuation-token': token } : undefined;
 }
 
-function readObject(element: XmlElement, isEncoded: boolean): S3Object {
+function readObject(element: XmlElement, isEncoded: boolean) {
   const key = textOf(element, 'Key');
   return {
     key: isEncoded ? (decodeSafely(key.replaceAll('+', ' ')) ?? key) : key,
     sizeBytes: Number(textOf(element, 'Size')),
     etag: textOf(element, 'ETag'),
+    /** As the server writes it; ISO 8601, so that texts compare as instants. */
     modifiedAt: textOf(element, 'LastModified'),
   };
 }

@@ -105,17 +105,12 @@ function describeFile(request: FastifyRequest, givenName: string | undefined) {
 
 /** What the headers of a file that is sent in say about it. */
 
-interface SentFileKind {
-  /** In lower case, without parameters; undefined where it says nothing. */
-  readonly mediaType: string | undefined;
-  readonly charset: string | undefined;
-}
-
 const NAME_LENGTH = 255;
 /** Content types that programs send for any file. */
 const SAYS_NOTHING = new Set(['application/x-www-form-urlencoded', 'application/octet-stream']);
 
-export function readSentType(header: string | undefined): SentFileKind {
+/** @returns the media type in lower case, without parameters, and the charset; undefined where the header says nothing */
+export function readSentType(header: string | undefined) {
   const [type = '', ...parameters] = (header ?? '').split(';').map((part) => part.trim());
   const charset = parameters.map((one) => /^charset="?([^"\s]{1,64})"?$/i.exec(one)?.[1]).find(Boolean);
   const mediaType = type.toLowerCase();

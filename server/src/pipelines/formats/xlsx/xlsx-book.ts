@@ -16,14 +16,7 @@ const LINKS = 10_000;
 /** Names, addresses and formats of a workbook have some dozen characters; they are in memory while it is read. */
 const NAME_CHARACTERS = 500;
 
-export interface Book {
-  readonly sheets: readonly Sheet[];
-  readonly startsIn1904: boolean;
-  /** By the number that a cell gives. */
-  readonly styles: readonly NumberStyle[];
-  /** Part that holds the shared texts. */
-  readonly textsPart: string | undefined;
-}
+export type Book = Awaited<ReturnType<typeof readBook>>;
 
 export interface Sheet {
   readonly name: string;
@@ -32,7 +25,7 @@ export interface Sheet {
 }
 
 /** Reads which sheets a workbook has and how its numbers are meant. @throws FormatProblem */
-export async function readBook(parts: ZipParts): Promise<Book> {
+export async function readBook(parts: ZipParts) {
   const bookPart = await findBookPart(parts);
   const links = await readLinks(parts, bookPart);
   const sheets: Sheet[] = [];
@@ -46,7 +39,9 @@ export async function readBook(parts: ZipParts): Promise<Book> {
   return {
     sheets,
     startsIn1904,
+    /** By the number that a cell gives. */
     styles: stylesPart !== undefined && parts.has(stylesPart) ? await readStyles(parts, stylesPart) : [],
+    /** Part that holds the shared texts. */
     textsPart: findByKind(links, 'sharedStrings'),
   };
 }

@@ -31,12 +31,6 @@ export {
   suggestFormat,
 } from './suggestion-warnings.ts';
 
-export interface SuggestedMapping {
-  /** Without `identifier` or `name` where no column looks like one: then a person has to choose. */
-  readonly mapping: Partial<Mapping>;
-  readonly reasons: readonly SuggestionReason[];
-}
-
 /** Never published, or not values of the product of the row: files that are paid for, the variants of a Magento product. */
 const IGNORED = /^Download \d+ (ID|name|URL)$|^configurable_variation(s|_labels)$/i;
 
@@ -49,12 +43,13 @@ const IMAGES = 20;
  * Guesses a mapping from the names of the columns, in English and German, and from what is in them. It is a suggestion: a
  * person checks it before anything is written.
  * @param own  of the format; it goes first where the file has its columns
+ * @returns a mapping without `identifier` or `name` where no column looks like one: then a person has to choose
  */
 export function suggestMapping(
   columns: readonly string[],
   rows: readonly SourceRow[],
   own?: DefaultMapping,
-): SuggestedMapping {
+): Suggested {
   const count = Math.min(ROWS, Math.ceil(CELLS / Math.max(1, columns.length)));
   const sampled = rows.slice(0, count);
   const ignore = columns.filter((name) => IGNORED.test(name));
