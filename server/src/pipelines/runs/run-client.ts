@@ -10,7 +10,6 @@ import {
   type ReadEvent,
   type ReadingParts,
   type ReadOrder,
-  type RunBatch,
   readSource,
 } from './run-reading.ts';
 
@@ -79,69 +78,50 @@ export function createRunThreads(entry: URL, data: RunThreadData) {
   };
 }
 
-/** The progress of a reading, reported to the run as it goes on. */
-class ReadProgress {
-  private readonly parts: ReadParts;
-  private readonly total = { rows: 0, products: 0, filtered: 0, rejected: 0 };
-  private readonly report: ReportLine[] = [];
-  private unreported = 0;
+/** Reports the progress of a reading to the run as it goes on. @throws rows_rejected */
+async function takeEvents(
+  next: () => Promise<ReadEvent>,
+  { run, onRejectedRow, onProducts }: ReadParts,
+): Promise<Omit<ReadSummary, 'revision'> | undefined> {
+  const total = { rows: 0, products: 0, filtered: 0, rejected: 0 };
+  const stored: ReportLine[] = [];
+  let unreported = 0;
 
-  constructor(parts: ReadParts) {
-    this.parts = parts;
+  function reportRows(lines: readonly ReportLine[], more: number): void {
+    for (const line of lines) run.report(line);
+    run.leaveOut(more);
+    const added = lines.slice(0, STORED_LINES - stored.length);
+    stored.push(...added);
+    unreported += lines.length - added.length + more;
   }
 
-  /** @throws rows_rejected */
-  async takeBatch(
-    { bytes, counts, report, unreported }: RunBatch,
-    percent: number | undefined,
-  ): Promise<void> {
-    const { run, onRejectedRow, onProducts } = this.parts;
-    for (const key of ['rows', 'products', 'filtered', 'rejected'] as const) this.total[key] += counts[key];
-    for (const line of report) run.report(line);
-    run.leaveOut(unreported);
-    const stored = report.slice(0, STORED_LINES - this.report.length);
-    this.report.push(...stored);
-    this.unreported += report.length - stored.length + unreported;
-    run.count({ ...this.total });
-    if (onRejectedRow === 'stop' && this.total.rejected > 0) throw refuseRows(this.total, this.report);
+  async function takeBatch({ batch, percent }: Extract<ReadEvent, { kind: 'batch' }>): Promise<void> {
+    const { bytes, counts, report } = batch;
+    for (const key of ['rows', 'products', 'filtered', 'rejected'] as const) total[key] += counts[key];
+    reportRows(report, batch.unreported);
+    run.count({ ...total });
+    if (onRejectedRow === 'stop' && total.rejected > 0) throw refuseRows(total, stored);
     if (bytes !== undefined) await onProducts(bytes);
     if (percent !== undefined) await run.progress(percent * READ_SHARE);
   }
 
-  /** @throws rows_rejected */
-  async end(step: Extract<ReadEvent, { kind: 'end' }>): Promise<Omit<ReadSummary, 'revision'>> {
-    const { run, onRejectedRow } = this.parts;
-    const { total, report, unreported } = this;
+  async function end(step: Extract<ReadEvent, { kind: 'end' }>) {
     await logEnd(run, step, total);
     for (const [path, count] of step.unread)
       run.report({ code: 'element_unread', column: path, count, message: describeUnread(path, count) });
     for (const { column, message } of step.unsplit)
       run.report({ code: 'list_unsplit', column, message: `${message}, and the mapping has no separator` });
     if (typeof onRejectedRow === 'number' && total.rejected > onRejectedRow * total.rows)
-      throw refuseRows(total, report);
-    return { ...total, stamp: step.stamp, report, unreported };
+      throw refuseRows(total, stored);
+    return { ...total, stamp: step.stamp, report: stored, unreported };
   }
-}
 
-async function takeEvents(
-  next: () => Promise<ReadEvent>,
-  parts: ReadParts,
-): Promise<Omit<ReadSummary, 'revision'> | undefined> {
-  const progress = new ReadProgress(parts);
   for (;;) {
     const step = await next();
-    switch (step.kind) {
-      case 'nothing-new':
-        return undefined;
-      case 'opened':
-        await parts.run.log(`reading ${describeFiles(step.files)}`);
-        break;
-      case 'batch':
-        await progress.takeBatch(step.batch, step.percent);
-        break;
-      case 'end':
-        return progress.end(step);
-    }
+    if (step.kind === 'nothing-new') return undefined;
+    if (step.kind === 'end') return end(step);
+    if (step.kind === 'opened') await run.log(`reading ${describeFiles(step.files)}`);
+    else await takeBatch(step);
   }
 }
 
