@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import type { Catalog } from '../catalog/catalog.ts';
+import { cutText } from '../kernel/bounded-lines.ts';
 import type { Access, ChosenProject } from '../kernel/caller.ts';
 import type { Relations } from '../relations/relations.ts';
 import type { Tasks } from '../tasks/tasks.ts';
@@ -86,8 +87,6 @@ const TEXT = 120;
 const SHORT = 60;
 
 /** A text is cut, so that a single product always fits. */
-export function shorten(text: string, most: number = TEXT): string {
-  const points = [...text.slice(0, 2 * most)];
-  return text.length <= most ? text : `${points.slice(0, most).join('')}…`;
-}
+export const shorten = (text: string, most: number = TEXT): string =>
+  text.length <= most ? text : `${cutText(text, most)}…`;
 export const shortenValue = (text: string) => shorten(text, SHORT);

@@ -187,12 +187,12 @@ interface SeenElement {
  * @throws FormatProblem not_found, damaged, refused
  */
 function findRepeatedElement(text: string): string {
-  const sample = new Sample();
-  const problem = sample.read(text);
-  const repeated = sample.elements.filter((element) => element.isRepeated);
+  const { elements, problem } = sampleElements(text);
+  const repeated = elements.filter((element) => element.isRepeated);
+  const outermost = (some: readonly SeenElement[]) => some.toSorted((a, b) => a.depth - b.depth)[0];
   const chosen =
     outermost(repeated.filter((element) => element.hasParts)) ??
-    outermost(sample.elements.filter((element) => element.hasParts && element.depth > 0)) ??
+    outermost(elements.filter((element) => element.hasParts && element.depth > 0)) ??
     outermost(repeated);
   if (chosen !== undefined) return chosen.path;
   const message =
@@ -200,49 +200,35 @@ function findRepeatedElement(text: string): string {
   throw problem ?? new FormatProblem('not_found', message);
 }
 
-function outermost(elements: readonly SeenElement[]): SeenElement | undefined {
-  return elements.reduce<SeenElement | undefined>(
-    (best, element) => (best === undefined || element.depth < best.depth ? element : best),
-    undefined,
-  );
-}
-
-/** The elements at the beginning of a document. */
-class Sample {
-  readonly #seen = new Map<string, SeenElement>();
+/** @returns the elements of a text, and what is wrong with it: the reader says so where its elements are enough */
+function sampleElements(text: string) {
+  const seen = new Map<string, SeenElement>();
   /** Of the open elements: how often each name stood in them. */
-  readonly #names: Map<string, number>[] = [];
+  const names: Map<string, number>[] = [];
 
-  get elements(): readonly SeenElement[] {
-    return [...this.#seen.values()];
-  }
-
-  /** @returns what is wrong with the document; the reader that comes after says so where nothing is missing before */
-  read(text: string): FormatProblem | undefined {
-    const isChosen: XmlChoice['isChosen'] = (name, path, attributes) => this.#take(name, path, attributes);
-    try {
-      new XmlElements({ isChosen }).push(text);
-      return undefined;
-    } catch (error) {
-      if (error instanceof FormatProblem) return error;
-      throw error;
-    }
-  }
-
-  #take(name: string, parents: readonly string[], attributes: Readonly<Record<string, string>>): false {
+  const take: XmlChoice['isChosen'] = (name, parents, attributes) => {
     const depth = parents.length;
-    this.#names.length = depth;
-    const names = this.#names[depth - 1];
-    const nth = (names?.get(name) ?? 0) + 1;
-    names?.set(name, nth);
-    this.#names.push(new Map());
-    const parent = this.#seen.get(parents.join('/'));
+    names.length = depth;
+    const siblings = names[depth - 1];
+    const nth = (siblings?.get(name) ?? 0) + 1;
+    siblings?.set(name, nth);
+    names.push(new Map());
+    const parent = seen.get(parents.join('/'));
     if (parent !== undefined) parent.hasParts = true;
     const path = [...parents, name].join('/');
-    const known = this.#seen.get(path) ?? { path, depth, hasParts: false, isRepeated: false };
+    const known = seen.get(path) ?? { path, depth, hasParts: false, isRepeated: false };
     known.hasParts ||= Object.keys(attributes).length > 0;
     known.isRepeated ||= nth > 1;
-    if (this.#seen.size < PATHS || this.#seen.has(path)) this.#seen.set(path, known);
+    if (seen.size < PATHS || seen.has(path)) seen.set(path, known);
     return false;
+  };
+
+  let problem: FormatProblem | undefined;
+  try {
+    new XmlElements({ isChosen: take }).push(text);
+  } catch (error) {
+    if (!(error instanceof FormatProblem)) throw error;
+    problem = error;
   }
+  return { elements: [...seen.values()], problem };
 }
