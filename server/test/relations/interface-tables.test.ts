@@ -148,6 +148,13 @@ test('a pipeline of the mode table replaces a table, or makes it, and builds wha
   assert.deepEqual(await upload('camera,lens\nSony E,M42\nSony E,M42\n'), ['L1', 'L2']);
   assert.deepEqual((await onTables(catalog, 'GET /lens-mounts')).body.pairs, [['Sony E', 'M42']]);
   assert.deepEqual(await upload('camera,lens\nSony E,Canon EF\nNikon F,M42\n'), ['L1', 'L3']);
+  const file = { name: 'a.csv', base64: Buffer.from('camera,lens\nSony E,M42\n').toString('base64') };
+  const { mapping: _, ...unmapped } = pipeline;
+  const preview = await catalog.post(`${pipelines}/preview`, { ...unmapped, file });
+  assert.deepEqual(
+    [preview.body.suggestion.mapping, preview.body.rows[0].product],
+    [pipeline.mapping, { source: 'Sony E', targets: ['M42'] }],
+  );
   const { tableName, ...without } = pipeline;
   const refused = await catalog.post(pipelines, { ...without, relationId: id });
   assertRefused(refused, 400);

@@ -34,6 +34,7 @@ import {
   suggestFormat,
   suggestLinks,
   suggestMapping,
+  suggestPairs,
 } from '../mapping/suggestions/suggestions.ts';
 import { type SourceFile, SourceProblem } from '../sources/sources.ts';
 import {
@@ -131,6 +132,7 @@ async function previewRows(reading: SourceReading, pieces: Pieces, order: Previe
 }
 
 function suggestFor({ mode, format }: PreviewOrder, columns: readonly string[], rows: readonly SourceRow[]) {
+  if (mode === 'table') return suggestPairs(columns);
   const products = suggestMapping(columns, rows, findDefaultMapping(format.type));
   return mode === 'links' ? suggestLinks(columns, rows, products) : products;
 }

@@ -411,6 +411,12 @@ interface Suggested {
   readonly reasons: readonly SuggestionReason[];
 }
 
+/** A table mostly has two columns, the value of the source first. */
+export const suggestPairs = ([source, target]: readonly string[]): Suggested => ({
+  mapping: { ...(source !== undefined && { source }), ...(target !== undefined && { target }) },
+  reasons: [],
+});
+
 /** Guesses a mapping of links: the identifier of the products, and the columns that name others. */
 export function suggestLinks(
   columns: readonly string[],
