@@ -42,6 +42,7 @@ const lines = {
     'shopify-csv',
     'woocommerce-csv',
     'magento-csv',
+    'etim-xchange',
   ],
   'server/src/pipelines/mapping': ['expressions', 'suggestions'],
   'server/src/channels': ['formats', 'mapping', 'destinations', 'definitions', 'builds', 'ucp'],

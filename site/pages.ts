@@ -22,6 +22,7 @@ const HOW_TO = [
   'load-a-catalog',
   'import-a-file',
   'import-bmecat',
+  'exchange-etim',
   'relate-products',
   'connect-magento',
   'publish-to-google',

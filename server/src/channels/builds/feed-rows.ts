@@ -2,6 +2,7 @@
 
 import { ComparisonProblem, type ProductTest, viewUpload } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
+import { systemClock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { openExpressions } from '../../pipelines/mapping/expressions/expressions.ts';
 import { MappingProblem } from '../../pipelines/mapping/mapping.ts';
@@ -13,7 +14,13 @@ import {
   compileChannelFilter,
 } from '../definitions/definitions.ts';
 import { type FeedRow, planFiles, type RelatedAs, type RelatedProducts } from '../formats/formats.ts';
-import { createRowMaker, type FieldProblem, isForEverybody, suggestMapping } from '../mapping/mapping.ts';
+import {
+  createRowMaker,
+  type FieldProblem,
+  findIdentifying,
+  isForEverybody,
+  suggestMapping,
+} from '../mapping/mapping.ts';
 
 /** A product that the filter takes. */
 export interface ReadRow {
@@ -56,7 +63,16 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
   const isTaken = openFilter(pass, definition);
   const { places, warnings } = planRelated(pass, definition.relations, format);
   const as = [...new Set(definition.relations.map((one) => one.as))];
-  const writer = variant.open({ columns: maker.columns, as, channelName: definition.name });
+  const identifiedBy = findIdentifying(mapping, format.identifiedBy);
+  const [day = ''] = new Date(systemClock.now()).toISOString().split('T');
+  const writer = variant.open({
+    columns: maker.columns,
+    as,
+    channelName: definition.name,
+    day,
+    identifiedBy,
+    changes: definition.changes === true,
+  });
   const expressions = maker.expressions.length === 0 ? undefined : openExpressions(maker.expressions);
 
   const members = new FeedMembers();
@@ -94,16 +110,18 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
     await judge(found.flat(2));
     await named?.read(found.flat(2));
     const relatedTo = new Map(going.map(({ productId }, at) => [productId, found[at]]));
-    return made.map(({ productId, identifier, values, problems, isLeftOut }) => {
+    return made.map(({ productId, identifier, values, rows, problems, isLeftOut }) => {
       const related = relatedTo.get(productId);
-      if (related === undefined)
-        return { identifier, row: { values, related: [] }, problems, isLeftOut, absent: [] };
-      const { present, absent } = members.part(related);
+      const { present, absent } = related === undefined ? NONE_RELATED : members.part(related);
       const chosen = chooseRelated(places, named?.nameAll(present) ?? present, format);
-      const row = { values, related: chosen.related };
-      return { identifier, row, problems: [...problems, ...chosen.notes], isLeftOut, absent };
+      const row = { values, related: chosen.related, ...(rows && { rows }) };
+      const notes = isLeftOut ? [] : [...chosen.notes, ...describeLeftOut(row)];
+      return { identifier, row, problems: [...problems, ...notes], isLeftOut, absent };
     });
   }
+
+  const describeLeftOut = (row: FeedRow): FieldProblem[] =>
+    (writer.listLeftOut?.(row) ?? []).map((message) => ({ field: 'part', code: 'part_left_out', message }));
 
   return {
     mapping,
@@ -111,6 +129,9 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
     /** What does not stop a build, in words. */
     warnings,
     columns: maker.columns.map(({ name }) => name),
+    /** What a reader knows the product of a row by. */
+    nameOf: ({ identifier, row }: ReadRow) =>
+      row.values[maker.columns.findIndex(({ name }) => name === identifiedBy)]?.[0] ?? identifier,
     /** In the order of the products' ids. */
     async *pages(): AsyncGenerator<ReadPage> {
       for (let after = 0; ; ) {
@@ -125,6 +146,8 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
     close: async () => expressions?.close(),
   };
 }
+
+const NONE_RELATED = { present: [], absent: [] };
 
 /** Products by their groups, for a format that knows only these. */
 class GroupNames {

@@ -23,6 +23,8 @@ export interface RelatedProducts {
 export interface FeedRow {
   readonly values: readonly (readonly string[])[];
   readonly related: readonly RelatedProducts[];
+  /** Of columns of attributes: the row that each value is in, for formats that know rows. */
+  readonly rows?: readonly (readonly (string | number | undefined)[] | undefined)[];
 }
 
 /** Writes rows as the format has them. Pure. */
@@ -31,6 +33,10 @@ export interface RowWriter {
   readonly head: string;
   write(row: FeedRow): string;
   readonly tail: string;
+  /** A row that says of a product that it is gone, for programs that read what changed. */
+  remove?(row: FeedRow): string;
+  /** @returns what of a row is left out since the format requires more beside it, in words */
+  listLeftOut?(row: FeedRow): readonly string[];
 }
 
 export interface WriterOptions {
@@ -38,6 +44,12 @@ export interface WriterOptions {
   /** Kinds of related products that the channel has. */
   readonly as: readonly RelatedAs[];
   readonly channelName: string;
+  /** Of the build: 2026-11-25. */
+  readonly day: string;
+  /** The field that readers know a product by. */
+  readonly identifiedBy: string | undefined;
+  /** Whether a file has only what changed since the one before. */
+  readonly changes: boolean;
 }
 
 /** A suggested source of a field: names of own fields go by `field`, others are searched among the attributes. */
@@ -57,10 +69,14 @@ export interface ChannelFormat {
   readonly conditions?: readonly FieldCondition[];
   /** Whether a mapping may have others than `fields`. */
   readonly takesOthers?: true;
+  /** A field beside `fields`, for a format that takes those of a standard, with the rows of attributes. */
+  fieldNamed?(name: string): Field | undefined;
   /** The field that related products name a product by. */
   readonly identifiedBy?: string;
   /** What that field has; default its identifier. Of a group one row goes out, and related products are named by their group. */
   readonly identity?: 'groupIdentifier';
+  /** Why a file always has all products: what reads it takes what is missing as gone, or knows no sign for it. */
+  readonly wholeBecause?: string;
   /** Where a channel is served below its address; it is never built. */
   readonly servedAs?: string;
   readonly suggestions: Readonly<Record<string, SuggestedSource>>;
@@ -116,7 +132,8 @@ export type FieldKind =
   | 'gtin'
   | 'integer'
   | 'decimal'
-  | 'country';
+  | 'country'
+  | 'checked';
 
 export interface Field {
   readonly name: string;
@@ -125,6 +142,8 @@ export interface Field {
   /** A longer text is cut, a longer identifier refused. */
   readonly maxLength?: number;
   readonly choices?: readonly string[];
+  /** Of a checked field. */
+  check?(text: string): boolean;
   /** How many values it takes; default 1. */
   readonly most?: number;
   /** Of a group attribute: the names of its parts, which a text has with colons between. */
@@ -169,6 +188,8 @@ const READERS: Readonly<Record<FieldKind, Reader>> = {
     /^[A-Za-z]{2}$/.test(text.trim())
       ? ok(text.trim().toUpperCase())
       : no('is no country code of two letters'),
+  checked: (text, { check }) =>
+    check?.(text) === false ? no('is not what the format takes there') : ok(text),
 };
 
 export const readField = (text: string, field: Field): ReadField => READERS[field.kind](text, field);

@@ -2,6 +2,7 @@
  * The door of formats: what may stand in a file that goes out, and how it is written. Pure; a format never knows where a
  * product comes from.
  */
+import { etimXchange } from './etim-xchange.ts';
 import type { ChannelFormat, Field } from './format.ts';
 import { googleMerchant } from './google-merchant.ts';
 import { jsonLd } from './json-ld.ts';
@@ -27,7 +28,7 @@ export {
 /** To add a format is a line here. */
 export const FORMATS: readonly ChannelFormat[] = [
   ...[googleMerchant, openai, shopifyCsv, woocommerceCsv, magentoCsv],
-  ...[csv, ndjson, jsonLd, ucp],
+  ...[csv, ndjson, jsonLd, etimXchange, ucp],
 ];
 
 /** A format as a definition names it. */
@@ -42,6 +43,7 @@ export const describeFormat = ({ type, label, description, ...format }: ChannelF
   ...{ type, label, description },
   variants: Object.keys(format.variants),
   ...(format.fields && { fields: format.fields.map(describeField) }),
+  ...(format.wholeBecause === undefined && { takesChanges: true }),
 });
 
 const describeField = ({ name, isRequired, choices }: Field) => ({

@@ -3,6 +3,7 @@ import { mainCategory, mainImage, type UploadedProduct } from '../../catalog/pro
 import type { ExpressionResult } from '../../pipelines/mapping/mapping.ts';
 import {
   type ChannelFormat,
+  type FeedRow,
   type Field,
   freeField,
   type ReadField,
@@ -18,7 +19,7 @@ import {
 export interface FieldProblem {
   readonly field: string;
   /** `field_missing` and `value_invalid` of a required field leave the product out. */
-  readonly code: 'field_missing' | 'value_invalid' | 'value_shortened' | 'related_left_out';
+  readonly code: 'field_missing' | 'value_invalid' | 'value_shortened' | 'related_left_out' | 'part_left_out';
   readonly value?: string;
   readonly message: string;
 }
@@ -73,6 +74,22 @@ class Slots {
     }
     return slots;
   }
+
+  /** @returns of each field that an attribute fills the rows of its values, unless one of them was left out */
+  readRows(
+    { attributes }: UploadedProduct,
+    mapping: ChannelMapping,
+    values: FeedRow['values'],
+  ): FeedRow['rows'] {
+    const slots = Map.groupBy(
+      attributes.filter(({ key, userGroups }) => userGroups === undefined && this.#places.has(key)),
+      ({ key }) => this.#places.get(key),
+    );
+    return Object.values(mapping).map((source, at) => {
+      const all = 'attribute' in source ? (slots.get(this.place(source.attribute)) ?? []) : [];
+      return all.length === values[at]?.length ? all.map(({ row }) => row) : undefined;
+    });
+  }
 }
 
 /** @param attributes of the ontology; a name that it does not know any more has no value */
@@ -84,7 +101,9 @@ export function createRowMaker(
   const slots = new Slots(attributes);
   const expressions: string[] = [];
   const known = new Map(format.fields?.map((field) => [field.name, field]));
-  const columns = Object.keys(mapping).map((name) => known.get(name) ?? freeField(name));
+  const columns = Object.keys(mapping).map(
+    (name) => known.get(name) ?? format.fieldNamed?.(name) ?? freeField(name),
+  );
   const readers = columns.map(openReader);
   const getters = Object.values(mapping).map((source) => openSource(source, slots, expressions));
   const absent = (format.fields ?? []).filter(({ name, isRequired }) => isRequired && !(name in mapping));
@@ -93,6 +112,9 @@ export function createRowMaker(
     ...{ field, requires, when: condition.values },
     ...{ at: places.get(field) ?? -1, requiredAt: places.get(requires) ?? -1 },
   }));
+
+  const readRows = (product: UploadedProduct, values: FeedRow['values']) =>
+    format.fieldNamed && slots.readRows(product, mapping, values);
 
   return {
     columns,
@@ -108,7 +130,7 @@ export function createRowMaker(
         const isMissing = when.includes(value) && (values[requiredAt] ?? NONE).length === 0;
         if (isMissing) row.miss(requires, `it is required where ${field} is ${value}`);
       }
-      return { values, problems: row.problems, isLeftOut: row.isLeftOut };
+      return { values, rows: readRows(product, values), problems: row.problems, isLeftOut: row.isLeftOut };
     },
   };
 }
@@ -296,6 +318,17 @@ export const OWN_FIELDS = {
 
 type OwnField = keyof typeof OWN_FIELDS;
 
+/** @returns the field that readers know a product by */
+export const findIdentifying = (
+  mapping: ChannelMapping,
+  identifiedBy: string | undefined,
+): string | undefined =>
+  identifiedBy ??
+  Object.keys(mapping).find((name) => {
+    const source = mapping[name];
+    return source !== undefined && 'field' in source && source.field === 'identifier';
+  });
+
 /** A text between names in braces; `{{` and `}}` are braces. */
 type TemplatePart = { readonly text: string } | { readonly name: string };
 
@@ -337,7 +370,10 @@ export function suggestMapping(format: ChannelFormat, attributes: readonly Attri
     if (source !== undefined) mapping[field] = source;
   }
   if (!format.suggestsAttributes) return mapping;
-  const others = attributes.filter(({ name }) => !Object.hasOwn(mapping, name));
+  const taken = new Set(Object.values(mapping).flatMap((one) => ('attribute' in one ? one.attribute : [])));
+  const isOther = ({ name }: Attribute) =>
+    format.fieldNamed === undefined || (!taken.has(name) && format.fieldNamed(name) !== undefined);
+  const others = attributes.filter((one) => !Object.hasOwn(mapping, one.name) && isOther(one));
   return { ...mapping, ...Object.fromEntries(others.map(({ name }) => [name, { attribute: name }])) };
 }
 

@@ -265,6 +265,12 @@ export class ReadingNotes {
   isDamaged = false;
   readonly #columns = new Set<string>();
   readonly #unread = new Map<string, number>();
+  readonly #onUnread: ((path: string) => void) | undefined;
+
+  /** @param onUnread  takes paths in place of counting them */
+  constructor(onUnread?: (path: string) => void) {
+    this.#onUnread = onUnread;
+  }
 
   /** Paths of what makes no value, and how often; those that the format ignores on purpose are not among them. */
   get unread(): ReadonlyMap<string, number> {
@@ -272,6 +278,10 @@ export class ReadingNotes {
   }
 
   noteUnread(path: string): void {
+    if (this.#onUnread !== undefined) {
+      this.#onUnread(path);
+      return;
+    }
     if (!this.#unread.has(path) && this.#unread.size >= UNREAD_PATHS) return;
     this.#unread.set(path, (this.#unread.get(path) ?? 0) + 1);
   }

@@ -7,6 +7,7 @@ import { bmecat } from './bmecat/bmecat.ts';
 import { cutChunks, readAfterPeek, type SpoolPlace, type TextStream } from './chunks.ts';
 import { csv, tsv } from './csv/csv.ts';
 import { decodeText } from './decode.ts';
+import { etimXchange } from './etim-xchange/etim-xchange.ts';
 import {
   type DefaultMapping,
   type FeedFormat,
@@ -24,6 +25,14 @@ import { woocommerceCsv } from './woocommerce-csv/woocommerce-csv.ts';
 import { xlsx } from './xlsx/xlsx.ts';
 import { xml } from './xml/xml.ts';
 
+export {
+  findUnitMember,
+  isAmount,
+  NAMED_LISTS,
+  type NamedList,
+  SILENT_LISTS,
+  UNIT_WORDS,
+} from './etim-xchange/etim-xchange.ts';
 export type { Columns, ColumnValue, DefaultMapping, RowProblem, SourceRow } from './format.ts';
 export { FormatProblem, isSelector } from './format.ts';
 
@@ -40,6 +49,7 @@ const FORMATS = [
   woocommerceCsv,
   magentoCsv,
   bmecat,
+  etimXchange,
   native,
 ] as const;
 

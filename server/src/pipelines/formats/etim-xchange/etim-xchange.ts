@@ -1,0 +1,225 @@
+import { Type } from 'typebox';
+import { readAfterPeek, type TextStream } from '../chunks.ts';
+import { defineFormat, ReadingNotes, RowValues, type SourceRow, writePlainNumber } from '../format.ts';
+import { readJson } from '../json/json.ts';
+
+const IDENTIFICATION = 'ProductIdentification.ManufacturerProductNumber';
+
+/** Source: ETIM International, ETIM xChange guideline 2.0 of 2025-11-27. */
+export const etimXchange = defineFormat({
+  type: 'etim-xchange',
+  label: 'ETIM xChange',
+  description:
+    'a row is a product of ETIM xChange 2.0; columns by dots, features by their codes, measures and prices with their units, objects of lists as rows',
+  options: {
+    language: Type.Optional(
+      Type.String({
+        ...{ minLength: 2, maxLength: 10, 'x-label': 'Language' },
+        description: 'as en-GB, of the name and the address; default: the first description',
+      }),
+    ),
+  },
+  mapping: {
+    identifier: IDENTIFICATION,
+    name: 'name',
+    productUrl: 'productUrl',
+    images: ['images'],
+    categories: { from: 'categories' },
+    attributes: '*',
+  },
+  endings: [],
+  open: ({ decode, notes }, { language }) => readXchange(decode(), notes, language),
+});
+
+/** What a list of objects is called by when it is read: the name of its element stands in the column. */
+export interface NamedList {
+  readonly key: string;
+  /** Members whose value stands under the name itself. */
+  readonly values: readonly string[];
+}
+
+const FEATURE: NamedList = {
+  key: 'EtimFeatureCode',
+  values: ['EtimValueCode', 'EtimValueNumeric', 'EtimValueLogical'],
+};
+export const NAMED_LISTS: Readonly<Record<string, NamedList>> = {
+  EtimFeatures: FEATURE,
+  EtimModellingFeatures: FEATURE,
+  ClassificationFeatures: {
+    key: 'ClassificationFeatureName',
+    values: ['ClassificationFeatureValue1'],
+  },
+  ProductRelations: { key: 'RelationType', values: [] },
+};
+
+/** Lists whose name says nothing beside the names in them, and the member of theirs that stands under the name of what they are in. */
+export const SILENT_LISTS: Readonly<Record<string, string>> = {
+  EtimFeatures: '',
+  EtimModellingFeatures: '',
+  RelatedProducts: 'RelatedManufacturerProductNumber',
+};
+
+/** Measures whose unit stands beside them. @returns the name of the member that holds it */
+export function findUnitMember(name: string): string | undefined {
+  if (name === 'ClassificationFeatureValue1') return 'ClassificationFeatureUnit';
+  const [, whole = '', size] =
+    /^(BaseItemNet|PackagingType|PackagingMaterial)(Length|Width|Height|Diameter|Weight|Volume)$/.exec(
+      name,
+    ) ?? [];
+  if (size === undefined) return name === 'DeclaredUnitQuantity' ? 'DeclaredUnitUnit' : undefined;
+  const kind = size === 'Weight' || size === 'Volume' ? size : 'Dimension';
+  return `${whole === 'BaseItemNet' ? 'Net' : whole}${kind}Unit`;
+}
+
+/** Codes of UN/ECE Recommendation 20 that have a word; others stay beside their measure. */
+export const UNIT_WORDS: Readonly<Record<string, string>> = {
+  ...{ MMT: 'mm', CMT: 'cm', DMT: 'dm', MTR: 'm', KMT: 'km', INH: 'in', FOT: 'ft', YRD: 'yd', SMI: 'mi' },
+  ...{ MGM: 'mg', GRM: 'g', KGM: 'kg', TNE: 't', ONZ: 'oz', LBR: 'lb', MTK: 'm²', FTK: 'ft²' },
+  ...{ MMQ: 'mm³', INQ: 'in³', FTQ: 'ft³', MTQ: 'm³', MLT: 'ml', LTR: 'l' },
+};
+
+/** Amounts in the currency of the catalogue. */
+export const isAmount = (name: string): boolean => /(?:Price|SurchargeAmount)$/.test(name);
+
+/** What the head says of the whole catalogue. */
+const ABOUT_CATALOGUE =
+  /^(?:SchemaVersion|Catalogue(?:Id|Name|Version|Type|ValidityStart|ValidityEnd)|ContractReferenceNumber|ChangeReferenceCatalogueVersion|GenerationDate|(?:Name|Email)DataCreator|Buyer(?:Name|IdGln|IdDuns)|Datapool(?:Name|Gln)|Country|Language|CurrencyCode|Supplier\.Supplier(?:Name|IdGln|IdDuns|VatNo))$|^CatalogueName\.|^CountrySpecificExtensions(?:\.|$)|^Supplier\.SupplierAttachments\./;
+
+/** The head stands before the products, and has a few hundred characters. */
+const HEAD_CHARACTERS = 64 * 1024;
+
+function readXchange(
+  text: TextStream,
+  notes: ReadingNotes,
+  language: string | undefined,
+): AsyncGenerator<readonly SourceRow[]> {
+  return readAfterPeek(text, HEAD_CHARACTERS, async function* (head, whole) {
+    const currency = /"CurrencyCode"\s*:\s*"([A-Z]{3})"/.exec(head)?.[1] ?? '';
+    const read = (row: SourceRow) =>
+      row.problems === undefined ? new ProductReader(row, { language, currency }).read() : row;
+    const own = new ReadingNotes((path) => !ABOUT_CATALOGUE.test(path) && notes.noteUnread(path));
+    for await (const rows of readJson(whole, own, 'Supplier.Product')) yield rows.map(read);
+  });
+}
+
+type Json = string | number | boolean | null | readonly Json[] | JsonObject;
+interface JsonObject {
+  readonly [name: string]: Json;
+}
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const objectsOf = (value: Json | undefined): JsonObject[] =>
+  Array.isArray(value) ? value.filter(isObject) : [];
+const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
+
+/** Where the members of an object stand: behind a name, and in the row of the list that it is in. */
+interface Place {
+  readonly prefix: string;
+  readonly row: number | undefined;
+}
+
+class ProductReader {
+  readonly #values = new RowValues();
+  readonly #row: SourceRow;
+  readonly #options: { readonly language: string | undefined; readonly currency: string };
+
+  constructor(row: SourceRow, options: { language: string | undefined; currency: string }) {
+    this.#row = row;
+    this.#options = options;
+  }
+
+  read(): SourceRow {
+    const source = this.#row.source as JsonObject;
+    this.#addShown(source);
+    this.#addObject(source, { prefix: '', row: undefined });
+    const { values, rows } = this.#values;
+    return { ...this.#row, values, ...(rows && { rows }) };
+  }
+
+  /** What a product shows of itself: these stand in the file under names of their own, too. */
+  #addShown({ ProductDetails, ProductAttachments, EtimClassification }: JsonObject): void {
+    const descriptions = isObject(ProductDetails) ? objectsOf(ProductDetails.ProductDescriptions) : [];
+    const { language } = this.#options;
+    const chosen = descriptions.find((one) => one.DescriptionLanguage === language) ?? descriptions[0] ?? {};
+    const { UniqueMainProductDescription: unique, MinimalProductDescription: short, ProductPageUrl } = chosen;
+    this.#addScalars(unique ?? short, { prefix: 'name', row: undefined });
+    this.#addScalars(ProductPageUrl, { prefix: 'productUrl', row: undefined });
+    for (const picture of listPictures(objectsOf(ProductAttachments)))
+      this.#values.add('images', picture, true);
+    for (const code of new Set(objectsOf(EtimClassification).map((one) => textOf(one.EtimClassCode))))
+      this.#values.add('categories', code, true);
+  }
+
+  #addObject(object: JsonObject, { prefix, row }: Place, skipped: readonly string[] = []): void {
+    const words = findWords(object);
+    for (const [name, value] of Object.entries(object)) {
+      if (words.has(name) || skipped.includes(name)) continue;
+      const place = { prefix: joinName(prefix, name), row };
+      const elements = objectsOf(value);
+      for (const element of elements) this.#addElement(name, element, { prefix, row });
+      if (isObject(value)) this.#addObject(value, place);
+      else if (elements.length === 0) this.#addScalars(value, place, this.#unitOf(name, words));
+    }
+  }
+
+  #unitOf(name: string, words: ReadonlyMap<string, string>): string {
+    return isAmount(name) ? this.#options.currency : (words.get(findUnitMember(name) ?? '') ?? '');
+  }
+
+  #addScalars(value: Json | undefined, { prefix, row }: Place, word = ''): void {
+    const all = Array.isArray(value) ? value : [value];
+    for (const one of all.filter((one) => one !== null && one !== undefined && one !== '')) {
+      const text = typeof one === 'number' ? writePlainNumber(String(one)) : String(one).trim();
+      const whole = word === '' ? text : `${text} ${word}`;
+      if (row === undefined) this.#values.add(prefix, whole, Array.isArray(value));
+      else this.#values.addInRow(prefix, whole, row);
+    }
+  }
+
+  #addElement(list: string, element: JsonObject, { prefix, row }: Place): void {
+    const silent = SILENT_LISTS[list];
+    const behind = silent === undefined ? joinName(prefix, list) : prefix;
+    const within = list === 'EtimFeatures' ? '' : behind;
+    const named = NAMED_LISTS[list];
+    if (named !== undefined && textOf(element[named.key]) !== '') {
+      this.#addNamed(element, named, { prefix: within, row });
+      return;
+    }
+    const place = { prefix: within, row: this.#values.beginRow() };
+    if (silent) this.#addScalars(element[silent], place);
+    this.#addObject(element, place, silent ? [silent] : []);
+  }
+
+  #addNamed(element: JsonObject, { key, values }: NamedList, { prefix, row }: Place): void {
+    const place = { prefix: joinName(prefix, textOf(element[key])), row };
+    const words = findWords(element);
+    for (const name of values) this.#addScalars(element[name], place, words.get(findUnitMember(name) ?? ''));
+    this.#addObject(element, place, [key, ...values]);
+  }
+}
+
+/** @returns the units of an object's measures that have a word, by the member that they are in */
+function findWords(object: JsonObject): ReadonlyMap<string, string> {
+  const units = new Set(Object.keys(object).map((name) => findUnitMember(name) ?? ''));
+  return new Map(
+    [...units].flatMap((unit): [string, string][] => {
+      const code = textOf(object[unit]);
+      const word = unit === 'ClassificationFeatureUnit' ? symbolOf(code) : UNIT_WORDS[code];
+      return word ? [[unit, word]] : [];
+    }),
+  );
+}
+
+/** The main picture goes first. */
+const listPictures = (attachments: readonly JsonObject[]): string[] =>
+  ['ATX015', 'ATX018']
+    .flatMap((type) => attachments.filter(({ AttachmentType }) => AttachmentType === type))
+    .flatMap(({ AttachmentDetails }) => objectsOf(AttachmentDetails))
+    .map(({ AttachmentUri }) => textOf(AttachmentUri));
+
+const joinName = (prefix: string, name: string): string => (prefix === '' ? name : `${prefix}.${name}`);
+
+/** `ampere (A)` is A: the unit as a measure has it. */
+const symbolOf = (unit: string): string =>
+  /\((\S{1,12})\)$/.exec(unit)?.[1] ?? (/^[^\s\d]\S{0,11}$/.test(unit) ? unit : '');
