@@ -31,6 +31,8 @@ export interface FeedFormat {
   readonly variants: readonly string[];
   /** Undefined where every name is a field. */
   readonly fields?: readonly FeedField[];
+  /** Whether a file may have only what changed. */
+  readonly takesChanges?: boolean;
 }
 
 export interface FeedField {

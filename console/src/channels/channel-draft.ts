@@ -51,7 +51,7 @@ const nameParts = (): PartNames<ChannelDefinition> => ({
     mapping: t('Mapping'),
     relations: t('Relations'),
   },
-  ...{ trigger: t('Builds start'), destinations: t('Destinations') },
+  ...{ changes: t('Only what changed'), trigger: t('Builds start'), destinations: t('Destinations') },
   ...{ maxDeletePercent: t('Fewer rows at most, in %'), maxLeftOutPercent: t('Left out at most, in %') },
 });
 

@@ -15,6 +15,7 @@ import {
   Fields,
   NumberField,
   SelectField,
+  SwitchField,
   TextField,
   useBinding,
 } from '../parts/forms/field.tsx';
@@ -90,7 +91,8 @@ export function BasicsCard({ draft, onChange }: ChannelShape) {
   const bind = useBinding(draft, onChange);
   const found = findFormat(format);
   // Formats have no fields in common.
-  const setType = (type: string) => onChange({ format: { type } as Format, mapping: undefined });
+  const setType = (type: string) =>
+    onChange({ format: { type } as Format, mapping: undefined, changes: undefined });
   const setPacking = ({ compression: _, ...rest }: Format, compression: string) =>
     onChange({ format: compression === '' ? rest : { ...rest, compression: compression as 'gzip' } });
   return (
@@ -121,6 +123,16 @@ export function BasicsCard({ draft, onChange }: ChannelShape) {
           mistake={mistake('/format/compression')}
           onChange={(value) => setPacking(format, value)}
         />
+        {found?.takesChanges && (
+          <SwitchField
+            label={t('Only what changed')}
+            hint={t(
+              'A build has the rows that changed since the one before, and those of products that are gone.',
+            )}
+            value={draft.changes}
+            onChange={(changes) => onChange({ changes: changes || undefined })}
+          />
+        )}
       </div>
     </Card>
   );

@@ -167,6 +167,7 @@ function Definition({ channel }: { channel: Channel }) {
             `${sayOf(found?.label ?? format.type)}, ${format.variant ?? found?.variants[0]}${packed ? ` (${packed})` : ''}`,
           ],
           [t('Products'), describeFilter(channel.filter)],
+          ...(channel.changes ? [[t('A build has'), t('only what changed')] as const] : []),
           [t('Related products'), related.join(', ') || t('none')],
           [
             t('Mapping'),

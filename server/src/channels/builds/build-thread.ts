@@ -18,11 +18,13 @@ import {
   type FeedFile,
   type FeedPreview,
   NO_COUNTS,
+  type PublishedRows,
   type Snapshot,
 } from '../definitions/definitions.ts';
 import { type Destination, openDestination } from '../destinations/destinations.ts';
 import { planFiles } from '../formats/formats.ts';
-import { FeedFileWriter } from './feed-files.ts';
+import { openFeedChanges, type PublishedBefore } from './feed-changes.ts';
+import { FeedFileWriter, type StorePiece } from './feed-files.ts';
 import { type FeedRows, openFeedRows, type ReadPage, type ReadRow } from './feed-rows.ts';
 import { listServedFiles } from './served-files.ts';
 
@@ -31,12 +33,15 @@ export interface BuildOrder {
   readonly definition: ChannelDefinition;
   /** What the names of its payloads begin with. */
   readonly pieceName: string;
+  /** For a build of changes: what was published before; absent where the build has to be whole. */
+  readonly before?: PublishedBefore | undefined;
 }
 
 export interface BuildOutput {
   readonly catalogVersion: number;
   readonly counts: BuildCounts;
   readonly files: readonly FeedFile[];
+  readonly published?: PublishedRows;
   readonly warnings: readonly string[];
 }
 
@@ -88,31 +93,34 @@ interface Writing {
 async function writeFeed({ payloads }: BuildThreadParts, { order, rows, offer }: Writing) {
   const files = planFiles(order.definition.format);
   let pieces = 0;
-  const writer = new FeedFileWriter({
-    ...{ files, writer: rows.writer },
-    async store(bytes) {
-      const name = `${order.pieceName}-${pieces++}`;
-      await offer({ kind: 'piece', name });
-      await payloads.write(order.projectId, name, bytes);
-      return name;
-    },
-  });
+  const store: StorePiece = async (bytes) => {
+    const name = `${order.pieceName}-${pieces++}`;
+    await offer({ kind: 'piece', name });
+    await payloads.write(order.projectId, name, bytes);
+    return name;
+  };
+  const writer = new FeedFileWriter({ files, writer: rows.writer, store });
+  const changes = await openFeedChanges(rows, { ...order, payloads, store });
   const tally = new BuildTally();
   let reported = 0;
   for await (const page of rows.pages()) {
-    await writer.add(tally.take(page).map(({ row }) => rows.writer.write(row)));
+    const going = tally.take(page);
+    const texts = changes?.take(going) ?? going.map(({ row }) => rows.writer.write(row));
+    await writer.add(await texts);
     const isMuch =
       tally.counts.products - reported >= PRODUCTS_PER_EVENT || tally.report.length >= PRODUCTS_PER_EVENT;
     if (!isMuch) continue;
     await offer(tally.flush());
     reported = tally.counts.products;
   }
+  const published = await changes?.end((removed) => writer.add(removed));
   const written = await writer.end();
+  Object.assign(tally.counts, changes?.counts);
   tally.reportAbsent();
   tally.counts.files = written.length;
   tally.counts.bytes = written.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   await offer(tally.flush());
-  return { counts: { ...tally.counts }, files: written };
+  return { counts: { ...tally.counts }, files: written, ...(published && { published }) };
 }
 
 /** Examples of related products that are not named. */

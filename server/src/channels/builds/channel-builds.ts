@@ -22,6 +22,7 @@ import {
   type Channel,
   type FeedPreview,
   findPublished,
+  forgetRows,
   insertSnapshot,
   listSnapshots,
   removeSnapshot,
@@ -38,6 +39,7 @@ import type {
   DeliveryOrder,
   PreviewOrder,
 } from './build-thread.ts';
+import type { PublishedBefore } from './feed-changes.ts';
 
 export interface BuildRequest {
   readonly startedBy: BuildStart;
@@ -139,7 +141,12 @@ export class ChannelBuilds {
     const pieceName = `channel-${channel.id}-${randomBytes(12).toString('hex')}`;
     const products = await countProducts(projectId);
     const output = await threads.build(
-      { projectId, definition, pieceName },
+      {
+        projectId,
+        definition,
+        pieceName,
+        ...(definition.changes && { before: await this.findBefore(channel) }),
+      },
       { run, products, onPiece: (name) => void pieces.push(name) },
     );
     for (const warning of output.warnings) await run.log(warning);
@@ -148,7 +155,13 @@ export class ChannelBuilds {
     return output;
   }
 
-  /** @throws secret_unreadable, channel_undelivered; what is published stays */
+  /** What the build is compared with: rows that were published, and are where they were sent to. */
+  private async findBefore(channel: Channel): Promise<PublishedBefore | undefined> {
+    const { published, createdAt = 0 } = (await findPublished(this.parts.database.read, channel)) ?? {};
+    return published && { rows: published, since: createdAt };
+  }
+
+  /** @throws secret_unreadable, channel_undelivered; what is published stays, and a build of changes begins anew */
   private async deliver(run: TaskRun, channel: Channel): Promise<void> {
     const { database, secrets, threads } = this.parts;
     const { destinations } = openDefinition(CHANNEL_SECRETS, channel, secrets);
@@ -165,6 +178,8 @@ export class ChannelBuilds {
       else failed.push(`${to}: ${problem}`);
     }
     if (failed.length === 0) return;
+    for (const name of await forgetRows(database, snapshot))
+      await this.parts.payloads.remove(run.task.projectId, name).catch(() => {});
     for (const message of failed) {
       await run.log(`not delivered to ${message}`);
       run.report({ code: 'undelivered', message });
@@ -203,7 +218,7 @@ function listStale(
 }
 
 const describeResult = ({ counts, catalogVersion }: BuildOutput) =>
-  `published ${counts.rows} of ${counts.products} products of catalog version ${catalogVersion} with ${counts.related} related ones, ${counts.relatedLeftOut} others are not named; ${counts.filtered} were filtered out, ${counts.leftOut} left out; ${counts.files} files, ${counts.bytes} bytes`;
+  `${counts.removed === undefined ? '' : `${counts.rows - (counts.unchanged ?? 0)} rows changed, ${counts.removed} are gone: `}published ${counts.rows} of ${counts.products} products of catalog version ${catalogVersion} with ${counts.related} related ones, ${counts.relatedLeftOut} others are not named; ${counts.filtered} were filtered out, ${counts.leftOut} left out; ${counts.files} files, ${counts.bytes} bytes`;
 
 const refuseWhileBuilding = () =>
   new ServiceError('channel_building', {
@@ -304,6 +319,7 @@ function publish(database: Database, { channel, task, output }: Publication): Pr
     await insertSnapshot(tx, {
       ...{ projectId: channel.projectId, channelId: channel.id, taskNumber: task.number },
       ...{ catalogVersion: output.catalogVersion, rows: output.counts.rows, files: output.files },
+      ...(output.published && { published: output.published }),
       createdAt: at,
     });
     const { rows } = output.counts;
@@ -322,8 +338,9 @@ async function dropOld(tx: ControlTransaction, channel: Channel): Promise<Snapsh
 
 /** Removes what snapshots had; call it when they are gone. */
 export async function dropPieces(payloads: PayloadFiles, snapshots: readonly Snapshot[]): Promise<void> {
-  for (const { projectId, files } of snapshots)
-    for (const { name } of files.flatMap(({ pieces }) => pieces)) await payloads.remove(projectId, name);
+  for (const { projectId, files, published } of snapshots)
+    for (const { name } of [...files, published].flatMap((file) => file?.pieces ?? []))
+      await payloads.remove(projectId, name);
 }
 
 const refuseChanged = () =>

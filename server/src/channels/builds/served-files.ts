@@ -37,6 +37,22 @@ export async function findServedFile(
   return file && serveFeedFile(payloads, snapshot, file);
 }
 
+/** @returns the bytes of a file from `from` up to, not including, `to` */
+export async function* readPieces(
+  payloads: PayloadFiles,
+  { projectId, pieces }: { readonly projectId: number; readonly pieces: FeedFile['pieces'] },
+  [from, to] = [0, Number.POSITIVE_INFINITY],
+): AsyncGenerator<Uint8Array> {
+  let at = 0;
+  for (const piece of pieces) {
+    const [begin, end] = [at, at + piece.sizeBytes];
+    at = end;
+    if (end <= from || begin >= to) continue;
+    const bytes = await payloads.read(projectId, piece.name);
+    yield bytes.subarray(Math.max(0, from - begin), Math.min(piece.sizeBytes, to - begin));
+  }
+}
+
 /** @returns files of rows with their names, then the index */
 export const listServedFiles = (payloads: PayloadFiles, snapshot: Snapshot) => [
   ...snapshot.files.map((file) => ({ name: file.name, ...serveFeedFile(payloads, snapshot, file) })),
@@ -50,26 +66,20 @@ function serveFeedFile(
 ): ServedFile {
   return {
     ...{ mediaType, sizeBytes, etag: `"${sha256.slice(0, ETAG_DIGITS)}"`, modifiedAt: createdAt },
-    async *read(from, to) {
-      let at = 0;
-      for (const piece of pieces) {
-        const [begin, end] = [at, at + piece.sizeBytes];
-        at = end;
-        if (end <= from || begin >= to) continue;
-        const bytes = await payloads.read(projectId, piece.name);
-        yield bytes.subarray(Math.max(0, from - begin), Math.min(piece.sizeBytes, to - begin));
-      }
-    },
+    read: (from, to) => readPieces(payloads, { projectId, pieces }, [from, to]),
   };
 }
 
 /** What there is, for who reads more than one file. */
-function serveIndex({ catalogVersion, rows, files, createdAt }: Snapshot): ServedFile {
+function serveIndex({ catalogVersion, rows, files, published, createdAt }: Snapshot): ServedFile {
   const listed = files.map(({ name, mediaType, rows: ofFile, sizeBytes, sha256 }) => ({
     ...{ name, mediaType, rows: ofFile, sizeBytes, sha256 },
   }));
   const bytes = Buffer.from(
-    JSON.stringify({ builtAt: new Date(createdAt).toISOString(), catalogVersion, rows, files: listed }),
+    JSON.stringify({
+      ...{ builtAt: new Date(createdAt).toISOString(), catalogVersion, rows, files: listed },
+      ...(published?.since !== undefined && { since: new Date(published.since).toISOString() }),
+    }),
   );
   const etag = `"${createHash('sha256').update(bytes).digest('hex').slice(0, ETAG_DIGITS)}"`;
   return {

@@ -20,6 +20,7 @@ import { type ChannelFormat, getFormat } from '../formats/formats.ts';
 import {
   type ChannelMapping,
   type FieldSource,
+  findIdentifying,
   listNames,
   OWN_FIELDS,
   readTemplate,
@@ -63,6 +64,7 @@ export async function checkChannel(sent: SentChannel, checks: ChannelChecks): Pr
     ...checkIdentity(mapping, relations, format),
     ...checkTrigger(sent.trigger, checks.now),
     ...checkServed(definition, format),
+    ...checkChanges(definition, format),
     ...checkDestinations(definition.destinations),
   ];
   if (problems.length === 0) return definition;
@@ -77,6 +79,7 @@ function withDefaults(sent: SentChannel): ChannelDefinition {
     relations: relations.map((one) => ({ ...one, limit: one.limit ?? DEFAULT_LIMIT }) as ChannelRelation),
     trigger: readTrigger(sent.trigger),
     destinations: sent.destinations ?? [],
+    ...(sent.changes && { changes: true }),
     maxDeletePercent: sent.maxDeletePercent ?? DEFAULT_DELETE_PERCENT,
     maxLeftOutPercent: sent.maxLeftOutPercent ?? DEFAULT_LEFT_OUT_PERCENT,
   };
@@ -102,6 +105,16 @@ function checkServed(
       'expression' in source ? [`/mapping/${field}/expression: ${why}: use a template`] : [],
     ),
   ];
+}
+
+function checkChanges(
+  { changes, mapping }: ChannelDefinition,
+  { type, wholeBecause, identifiedBy }: ChannelFormat,
+): string[] {
+  if (!changes) return [];
+  if (wholeBecause !== undefined) return [`/changes: a file of ${type} has all products: ${wholeBecause}`];
+  const isNamed = mapping === undefined || findIdentifying(mapping, identifiedBy) !== undefined;
+  return isNamed ? [] : ['/changes: a field of the mapping must be {"field":"identifier"}'];
 }
 
 const TRIGGER_NEEDS = { manual: [], schedule: ['cron', 'timeZone'], change: [] } as const;
@@ -159,12 +172,12 @@ const describeUnknown = (name: string) => `the ontology has no attribute ${JSON.
 
 function checkFields(
   mapping: ChannelMapping | undefined,
-  { type, fields, takesOthers }: ChannelFormat,
+  { type, fields, takesOthers, fieldNamed }: ChannelFormat,
 ): string[] {
   if (mapping === undefined || fields === undefined || takesOthers) return [];
   const known = new Set(fields.map(({ name }) => name));
   return Object.keys(mapping)
-    .filter((name) => !known.has(name))
+    .filter((name) => !known.has(name) && fieldNamed?.(name) === undefined)
     .map((name) => `/mapping/${name}: ${type} has no such field`);
 }
 

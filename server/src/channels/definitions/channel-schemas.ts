@@ -122,6 +122,12 @@ const definition = {
       description: 'servers and buckets that every build is delivered to, beside its address; default none',
     }),
   ),
+  changes: Type.Optional(
+    Type.Boolean({
+      description:
+        'a build has only rows that changed since the one before, and those of products that are gone; default false',
+    }),
+  ),
   maxDeletePercent: Percent('a build that loses more of the published rows fails; default 30'),
   maxLeftOutPercent: Percent(
     'a build fails that leaves out more of the products that the filter takes, because they lack what the format requires; default 100',
@@ -151,7 +157,7 @@ const Counts = Type.Object(
   {
     products: counted('products of the catalog'),
     filtered: counted('products that the filter left out, or that are for some groups of customers only'),
-    rows: counted('rows that were written'),
+    rows: counted('products that go out'),
     leftOut: counted('products that lack what the format requires'),
     related: counted('related products, of all rows'),
     relatedLeftOut: counted(
@@ -159,6 +165,8 @@ const Counts = Type.Object(
     ),
     files: counted('files of rows'),
     bytes: counted('bytes of these files'),
+    unchanged: Type.Optional(counted('with changes: rows that did not change, and are not in the files')),
+    removed: Type.Optional(counted('with changes: rows of products that are gone')),
   },
   { title: 'BuildCounts' },
 );
@@ -239,7 +247,11 @@ export const SentPreview = Type.Object(
     relations: definition.relations,
     ...{ name: Type.Optional(Name), trigger: definition.trigger },
     destinations: Type.Optional({ ...definition.destinations, description: 'a preview delivers nothing' }),
-    ...{ maxDeletePercent: definition.maxDeletePercent, maxLeftOutPercent: definition.maxLeftOutPercent },
+    ...{
+      changes: definition.changes,
+      maxDeletePercent: definition.maxDeletePercent,
+      maxLeftOutPercent: definition.maxLeftOutPercent,
+    },
     ...answered,
   },
   { ...closed, title: 'ChannelToTry' },
@@ -307,6 +319,7 @@ export type ChannelDefinition = Sent<Pick<SentChannel, 'name' | 'format'>> &
     readonly mapping?: ChannelMapping | undefined;
     readonly relations: readonly ChannelRelation[];
     readonly trigger: Trigger;
+    readonly changes?: true | undefined;
   };
 
 /** What the service notes of a channel. */
@@ -339,6 +352,12 @@ export interface FeedFile {
   readonly pieces: readonly FilePiece[];
 }
 
+/** What a channel has published, row by row: the next build is compared with it. */
+export interface PublishedRows extends Omit<FeedFile, 'name' | 'mediaType'> {
+  /** When what this build was compared with was built; absent where all rows were written. */
+  readonly since?: number;
+}
+
 /** What a build made: one catalog version, and never changed. */
 export interface Snapshot {
   readonly projectId: number;
@@ -347,6 +366,8 @@ export interface Snapshot {
   readonly catalogVersion: number;
   readonly rows: number;
   readonly files: readonly FeedFile[];
+  /** Absent where builds are not compared, or where this one did not reach all its destinations. */
+  readonly published?: PublishedRows;
   readonly createdAt: number;
 }
 

@@ -9,7 +9,7 @@ import {
 } from '../../definitions/definitions.ts';
 import { createStore } from '../../projects/projects.ts';
 import type { ControlSchema, ControlTransaction, Database, Rows } from '../../storage/storage.ts';
-import type { Channel, ChannelDefinition, FeedFile, Snapshot } from './channel-schemas.ts';
+import type { Channel, ChannelDefinition, FeedFile, PublishedRows, Snapshot } from './channel-schemas.ts';
 
 const table: DueTable<Channel, InProject> = {
   ...inProjectTable,
@@ -107,15 +107,44 @@ export async function savePublished(
   return Number(saved.numUpdatedRows) > 0;
 }
 
-const readSnapshot = (row: Selectable<ControlSchema['channel_snapshot']>): Snapshot => ({
-  projectId: row.project_id,
-  channelId: row.channel_id,
-  taskNumber: row.task_number,
-  catalogVersion: row.catalog_version,
-  rows: row.row_count,
-  files: JSON.parse(row.files) as FeedFile[],
-  createdAt: row.created_at,
-});
+/** Stored among the files, whose payloads are kept and removed together. */
+const ROWS_NAME = '.rows';
+type StoredFile = FeedFile & PublishedRows;
+
+function readSnapshot(row: Selectable<ControlSchema['channel_snapshot']>): Snapshot {
+  const [rows, files] = partition(JSON.parse(row.files) as StoredFile[]);
+  return {
+    projectId: row.project_id,
+    channelId: row.channel_id,
+    taskNumber: row.task_number,
+    catalogVersion: row.catalog_version,
+    rows: row.row_count,
+    files,
+    ...(rows && { published: rows }),
+    createdAt: row.created_at,
+  };
+}
+
+function partition(stored: readonly StoredFile[]): [PublishedRows | undefined, StoredFile[]] {
+  return [stored.find(({ name }) => name === ROWS_NAME), stored.filter(({ name }) => name !== ROWS_NAME)];
+}
+
+/** The next build of the channel has all rows. @returns the payloads that nothing needs any more */
+export async function forgetRows(
+  { write }: Pick<Database, 'write'>,
+  { projectId, taskNumber, files, published }: Snapshot,
+): Promise<readonly string[]> {
+  if (published === undefined) return [];
+  await write(projectId, (tx) =>
+    tx
+      .updateTable('channel_snapshot')
+      .set({ files: JSON.stringify(files) })
+      .where('project_id', '=', projectId)
+      .where('task_number', '=', taskNumber)
+      .execute(),
+  );
+  return published.pieces.map(({ name }) => name);
+}
 
 export async function insertSnapshot(tx: ControlTransaction, snapshot: Snapshot): Promise<void> {
   await tx
@@ -126,7 +155,10 @@ export async function insertSnapshot(tx: ControlTransaction, snapshot: Snapshot)
       channel_id: snapshot.channelId,
       catalog_version: snapshot.catalogVersion,
       row_count: snapshot.rows,
-      files: JSON.stringify(snapshot.files),
+      files: JSON.stringify([
+        ...snapshot.files,
+        ...(snapshot.published ? [{ ...snapshot.published, name: ROWS_NAME }] : []),
+      ]),
       created_at: snapshot.createdAt,
     })
     .execute();

@@ -17,7 +17,13 @@ test('a price of 0 is not published, and a code that is too long is left out and
 
 test('RSS has a link, which the first product shows, and a description (§16.7)', () => {
   const columns = [fieldOf('id'), fieldOf('link')];
-  const writer = googleMerchant.variants.xml?.open({ columns, as: [], channelName: 'Shop & Co' });
+  const writer = googleMerchant.variants.xml?.open({
+    columns,
+    as: [],
+    channelName: 'Shop & Co',
+    day: '2026-11-25',
+    ...{ identifiedBy: 'id', changes: false },
+  });
   const rows = ['A', 'B'].map((id) => ({
     values: [[id], [`https://shop.example/p/${id}?a=1&b=2`]],
     related: [],

@@ -201,6 +201,7 @@ export const googleMerchant: ChannelFormat = {
     size: { attributes: ['size', 'grosse', 'groesse'] },
     material: { attributes: ['material'] },
   },
+  wholeBecause: 'Google takes down what a file does not have',
   suggestsAttributes: false,
   rowsPerFile: undefined,
   mostRelated: MOST_RELATED,

@@ -137,6 +137,7 @@ export const jsonLd: ChannelFormat = {
     availability: { attributes: ['availability', 'verfugbarkeit', 'stockstatus'] },
     itemCondition: { attributes: ['condition', 'zustand'] },
   },
+  wholeBecause: 'schema.org has no word for a product that is gone',
   suggestsAttributes: false,
   rowsPerFile: undefined,
   mostRelated: undefined,

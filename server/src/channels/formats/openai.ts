@@ -120,6 +120,7 @@ export const openai: ChannelFormat = {
     size: { attributes: ['size', 'grosse', 'groesse'] },
     material: { attributes: ['material'] },
   },
+  wholeBecause: 'each file replaces the one before',
   suggestsAttributes: false,
   rowsPerFile: ITEMS_PER_FILE,
   mostRelated: undefined,

@@ -26,14 +26,18 @@ export function relatedBy(row: FeedRow, as: RelatedAs): string[] {
   return [...new Set(found.flatMap(({ identifiers }) => identifiers))];
 }
 
+/** The column of a product that is gone. */
+const REMOVED = 'removed';
+
 const openCsv = (options: WriterOptions) =>
   writeDelimited(options, {
     separator: ',',
     cell: csvCell,
     join: (values) => values.join(','),
     related: {
-      names: options.as,
+      names: options.changes ? [...options.as, REMOVED] : options.as,
       cells: (row) => options.as.map((as) => relatedBy(row, as).join(',')),
+      removed: [...options.as.map(() => ''), 'true'],
     },
   });
 
@@ -59,7 +63,7 @@ export const ndjson: ChannelFormat = {
       ending: 'ndjson',
       mediaType: 'application/x-ndjson; charset=utf-8',
       compression: 'none',
-      open({ columns, as }) {
+      open({ columns, as, identifiedBy }) {
         const names = columns.map(({ name }) => `${JSON.stringify(name)}:`);
         return {
           head: '',
@@ -73,6 +77,10 @@ export const ndjson: ChannelFormat = {
             }
             for (const kind of as) parts.push(`"${kind}":${JSON.stringify(relatedBy(row, kind))}`);
             return `{${parts.join(',')}}\n`;
+          },
+          remove({ values }) {
+            const at = columns.findIndex(({ name }) => name === identifiedBy);
+            return `{${names[at]}${JSON.stringify(values[at]?.[0])},"${REMOVED}":true}\n`;
           },
         };
       },
@@ -94,6 +102,8 @@ interface Dialect {
 interface RelatedColumns {
   readonly names: readonly string[];
   cells(row: FeedRow): readonly string[];
+  /** Of a product that is gone. */
+  readonly removed?: readonly string[];
 }
 
 const NEEDS_QUOTES = /[",\r\n]/;
@@ -105,20 +115,26 @@ export const csvCell = (text: string): string =>
 /** Text with tabs has no quotes: what would end a cell becomes a space. */
 export const tsvCell = (text: string): string => text.replace(/[\t\r\n]+/g, ' ');
 
-export function writeDelimited({ columns }: WriterOptions, dialect: Dialect): RowWriter {
+export function writeDelimited({ columns, identifiedBy }: WriterOptions, dialect: Dialect): RowWriter {
   const { join, cell, separator, related } = dialect;
   const names = [...columns.map(({ name }) => name), ...related.names];
   const write = (values: readonly string[]): string => {
     if (values.length === 0) return '';
     return cell(values.length > 1 ? join(values) : (values[0] as string));
   };
+  const line = (cells: readonly string[], ofRelated: readonly string[]) =>
+    `${[...cells, ...names.slice(cells.length).map((_, at) => cell(ofRelated[at] ?? ''))].join(separator)}\n`;
+  const stays = columns.map(({ name, isRequired }) => isRequired || name === identifiedBy);
   return {
     head: `${names.map(cell).join(separator)}\n`,
-    write(row) {
-      const cells = row.values.map(write);
-      for (const text of related.cells(row)) cells.push(cell(text));
-      return `${cells.join(separator)}\n`;
-    },
+    write: (row) => line(row.values.map(write), related.cells(row)),
+    ...(related.removed && {
+      remove: ({ values }) =>
+        line(
+          values.map((one, at) => (stays[at] ? write(one) : '')),
+          related.removed ?? [],
+        ),
+    }),
     tail: '',
   };
 }

@@ -15,12 +15,20 @@ interface ShopDialect
   readonly required: readonly string[];
   readonly separator: string;
   readonly lists: readonly ShopList[];
+  /** A cell that empties a list; an empty one leaves it as it is. */
+  readonly emptied?: string;
 }
 
 const GOES_WITH: readonly RelatedAs[] = ['accessory', 'required_part', 'often_bought_with', 'part_of_set'];
 const INSTEAD: readonly RelatedAs[] = ['substitute', 'different_brand'];
 
-function defineShopList({ required: names, separator, lists, ...record }: ShopDialect): ChannelFormat {
+function defineShopList({
+  required: names,
+  separator,
+  lists,
+  emptied = '',
+  ...record
+}: ShopDialect): ChannelFormat {
   const sign = separator.trim();
   return {
     ...record,
@@ -44,7 +52,11 @@ function defineShopList({ required: names, separator, lists, ...record }: ShopDi
             related: {
               names: lists.map(({ column }) => column),
               cells: (row) =>
-                lists.map(({ as }) => [...new Set(as.flatMap((one) => relatedBy(row, one)))].join(separator)),
+                lists.map(({ as }) => {
+                  const list = [...new Set(as.flatMap((one) => relatedBy(row, one)))].join(separator);
+                  return list === '' && options.changes ? emptied : list;
+                }),
+              removed: lists.map(() => emptied),
             },
           }),
       },
@@ -95,6 +107,7 @@ export const magentoCsv = defineShopList({
   required: ['sku'],
   suggestions: { sku: { field: 'identifier' } },
   separator: ',',
+  emptied: '__EMPTY__VALUE__',
   lists: [
     { column: 'related_skus', as: ['accessory', 'required_part', 'part_of_set'] },
     { column: 'crosssell_skus', as: ['often_bought_with'] },

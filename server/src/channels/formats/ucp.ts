@@ -35,6 +35,7 @@ export const ucp: ChannelFormat = {
     availability: { attributes: ['availability', 'verfugbarkeit'] },
     gtin: { attributes: ['gtin', 'ean', 'upc', 'barcode'] },
   },
+  wholeBecause: 'it is served and not built',
   suggestsAttributes: false,
   rowsPerFile: undefined,
   mostRelated: undefined,

@@ -1,0 +1,126 @@
+/** What of a feed changed since the build before: rows are compared as they are written, so a change that was undone is none. */
+import { createHash } from 'node:crypto';
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
+import type { ChannelDefinition, PublishedRows } from '../definitions/definitions.ts';
+import { planFiles } from '../formats/formats.ts';
+import { FeedFileWriter, type StorePiece } from './feed-files.ts';
+import { FeedMembers, type FeedRows, type ReadRow } from './feed-rows.ts';
+import { readPieces } from './served-files.ts';
+
+/** The rows of the build before, and when that was. */
+export interface PublishedBefore {
+  readonly rows: PublishedRows;
+  readonly since: number;
+}
+
+interface ChangeParts {
+  readonly projectId: number;
+  readonly payloads: PayloadFiles;
+  readonly store: StorePiece;
+  readonly before?: PublishedBefore | undefined;
+  readonly definition: Pick<ChannelDefinition, 'changes'>;
+}
+
+/** A product that went out: its name for readers, a hash of its row, and the row that says it is gone. */
+type PublishedRow = readonly [name: string, hash: string, removal: string];
+
+/** 96 bits: that two rows of a product share them does not happen. */
+const HASH_DIGITS = 16;
+const hashRow = (text: string) => createHash('sha256').update(text).digest('base64url').slice(0, HASH_DIGITS);
+const versionOf = (name: string, hash: string) => `${name}\n${hash}`;
+
+type WriteTexts = (texts: readonly string[]) => Promise<void>;
+
+/**
+ * Compares a build with the rows before it. Where the columns are others, every row counts as changed and none as gone.
+ * @returns undefined for a channel whose builds are whole
+ */
+export async function openFeedChanges(feed: FeedRows, { before, definition, ...parts }: ChangeParts) {
+  if (!definition.changes) return undefined;
+  const { writer } = feed;
+  const known = new FeedMembers();
+  const hasColumns = before && (await readVersions(known, before, { ...parts, head: writer.head }));
+  const former = hasColumns ? before : undefined;
+  const counts = { unchanged: 0, removed: 0 };
+  const present = new FeedMembers();
+  const rows = new FeedFileWriter({
+    files: planFiles({ type: 'ndjson', compression: 'gzip' }),
+    writer: { head: `${JSON.stringify(writer.head)}\n`, write: () => '', tail: '' },
+    store: parts.store,
+  });
+
+  async function writeRemoved(write: WriteTexts): Promise<void> {
+    if (former === undefined) return;
+    for await (const [name, , removal] of readRows(former, parts)) {
+      if (present.find(name)) continue;
+      counts.removed += 1;
+      await write([removal]);
+    }
+  }
+
+  return {
+    counts,
+    /** @returns the texts of rows that changed */
+    async take(going: readonly ReadRow[]): Promise<string[]> {
+      const made = going.map((read) => {
+        const [name, text] = [feed.nameOf(read), writer.write(read.row)];
+        return { name, text, hash: hashRow(text), removal: writer.remove?.(read.row) ?? '' };
+      });
+      await rows.add(made.map(({ name, hash, removal }) => `${JSON.stringify([name, hash, removal])}\n`));
+      for (const { name } of made) present.note(name, true);
+      const changed = made.filter(({ name, hash }) => !known.find(versionOf(name, hash)));
+      counts.unchanged += made.length - changed.length;
+      return changed.map(({ text }) => text);
+    },
+    /**
+     * To be called when all rows were taken.
+     * @param write  takes the rows of products that are gone
+     * @returns what the next build is compared with
+     */
+    async end(write: WriteTexts): Promise<PublishedRows> {
+      await writeRemoved(write);
+      const [file] = await rows.end();
+      if (file === undefined) throw new Error('a build has rows, if only none');
+      const { sizeBytes, sha256, pieces } = file;
+      return { sizeBytes, sha256, pieces, rows: file.rows, ...(former && { since: former.since }) };
+    },
+  };
+}
+
+/** @returns whether the file before had the same head */
+async function readVersions(
+  known: FeedMembers,
+  before: PublishedBefore,
+  { head, ...parts }: Pick<ChangeParts, 'projectId' | 'payloads'> & { readonly head: string },
+): Promise<boolean> {
+  for await (const line of readLines(before, parts)) {
+    if (typeof line !== 'string') known.note(versionOf(line[0], line[1]), true);
+    else if (line !== head) return false;
+  }
+  return true;
+}
+
+async function* readRows(
+  before: PublishedBefore,
+  parts: Pick<ChangeParts, 'projectId' | 'payloads'>,
+): AsyncGenerator<PublishedRow> {
+  for await (const line of readLines(before, parts)) if (typeof line !== 'string') yield line;
+}
+
+/** The head of the file, then its rows. */
+async function* readLines(
+  { rows: { pieces } }: PublishedBefore,
+  { projectId, payloads }: Pick<ChangeParts, 'projectId' | 'payloads'>,
+): AsyncGenerator<string | PublishedRow> {
+  const packed = Readable.from(readPieces(payloads, { projectId, pieces }));
+  const unpacked = createGunzip();
+  packed.on('error', (error) => unpacked.destroy(error));
+  for await (const line of createInterface({
+    input: packed.pipe(unpacked),
+    crlfDelay: Number.POSITIVE_INFINITY,
+  }))
+    yield JSON.parse(line) as string | PublishedRow;
+}
