@@ -37,7 +37,7 @@ function createAnswers({ sendJson, call }: Transport) {
   });
   return {
     /** @returns what goes with one product */
-    relatedTo: (identifier: string, query: RelatedQuery) =>
+    relatedTo: (identifier: string, query: RelatedQuery = {}) =>
       sendJson<AnswerOf<'postSearchRelationsResult'>>({
         method: 'GET',
         path: '/search/relations/result',
@@ -46,7 +46,7 @@ function createAnswers({ sendJson, call }: Transport) {
       }),
 
     /** @returns what goes with each of many products, by identifier */
-    relatedToMany: (identifiers: readonly string[], query: RelatedQuery) =>
+    relatedToMany: (identifiers: readonly string[], query: RelatedQuery = {}) =>
       sendJson<AnswerOf<'postSearchRelationsBulkResults'>>({
         method: 'POST',
         path: '/search/relations/bulk-results',
@@ -54,9 +54,14 @@ function createAnswers({ sendJson, call }: Transport) {
         ...(query.signal && { signal: query.signal }),
       }),
 
-    /** @returns whether products can be used together, pair by pair, and why */
-    fit: (question: FitQuestion, { projectId, ...options }: ProjectChoice = {}) =>
-      call('postSearchRelationsFit', { query: choose(projectId), body: question }, options),
+    /**
+     * @param asked the identifiers of the products, or a question with quantities, tags and the rest
+     * @returns whether products can be used together, pair by pair, and why
+     */
+    fit: (asked: FitQuestion | readonly string[], { projectId, ...options }: ProjectChoice = {}) => {
+      const body = 'items' in asked ? asked : { items: asked.map((identifier) => ({ identifier })) };
+      return call('postSearchRelationsFit', { query: choose(projectId), body }, options);
+    },
   };
 }
 

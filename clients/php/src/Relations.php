@@ -64,7 +64,7 @@ final class Relations
     /**
      * Whether products can be used together (docs/interface.md §12.10).
      *
-     * @param list<array{identifier: string, quantity?: int}> $items
+     * @param list<string|array{identifier: string, quantity?: int}> $items
      * @param list<string> $tags
      * @param list<int> $relations
      * @return array<string, mixed> with verdict, pairs and totals
@@ -76,6 +76,7 @@ final class Relations
         int $alternatives = 0,
         ?int $projectId = null,
     ): array {
+        $items = array_map(static fn (mixed $one): mixed => is_string($one) ? ['identifier' => $one] : $one, $items);
         $question = compact('items', 'tags', 'relations', 'alternatives', 'projectId');
 
         return $this->post('fit', array_filter($question, static fn (mixed $value): bool => $value !== null));

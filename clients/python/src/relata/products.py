@@ -69,16 +69,44 @@ class Products:
                 on_batch(sent)
         if confirm is not None and not confirm(self.preview(project_id=project_id, full_update_id=full_update_id)):
             return FullUpdateResult(full_update_id, sent, None)
-        answer = self._transport.write(
-            "POST",
-            "/products/batch/start",
-            {"projectId": project_id, "fullUpdateId": full_update_id, "allowDeletes": allow_deletes, "batches": batches},
-        )
+        session: Dict[str, Any] = {"project_id": project_id, "full_update_id": full_update_id}
+        answer = self.start(**session, allow_deletes=allow_deletes, batches=batches)
         task = self._tasks.wait(answer["data"]["task"]["id"])
         notes.forget()
         return FullUpdateResult(full_update_id, sent, task)
 
     push = full_update
+
+    def initiate(self, *, project_id: Optional[int] = None) -> Dict[str, Any]:
+        """Opens a full update, step 1 of 3."""
+        answer: Dict[str, Any] = self._transport.write("POST", "/products/batch/initiate", {"projectId": project_id})
+        return answer
+
+    def upload(
+        self,
+        products: Iterable[AnyProduct],
+        *,
+        project_id: Optional[int] = None,
+        full_update_id: Optional[int] = None,
+        on_invalid: Optional[str] = None,
+    ) -> List[Dict[str, Any]]:
+        """Sends products of a full update, step 2 of 3, in as many batches as they need. The answer to each."""
+        query = {"projectId": project_id, "fullUpdateId": full_update_id, "onInvalid": on_invalid}
+        return self._send("/products/batch/upload", query, "products", products)
+
+    def start(
+        self,
+        *,
+        project_id: Optional[int] = None,
+        full_update_id: Optional[int] = None,
+        allow_deletes: Optional[int] = None,
+        batches: Optional[int] = None,
+    ) -> Dict[str, Any]:
+        """Commits the open full update, step 3 of 3; the task is in `data`."""
+        query = {"projectId": project_id, "fullUpdateId": full_update_id, "allowDeletes": allow_deletes}
+        path = "/products/batch/start"
+        answer: Dict[str, Any] = self._transport.write("POST", path, {**query, "batches": batches})
+        return answer
 
     def preview(self, *, project_id: Optional[int] = None, full_update_id: Optional[int] = None) -> Dict[str, Any]:
         """What the commit of the open full update would do."""
@@ -149,7 +177,7 @@ class Products:
             except RelataError as error:
                 if error.status != 400:
                     raise
-        answer = self._transport.write("POST", "/products/batch/initiate", {"projectId": project_id})
+        answer = self.initiate(project_id=project_id)
         notes.begin(answer["fullUpdateId"])
         return int(answer["fullUpdateId"])
 

@@ -36,6 +36,10 @@ class Tasks:
                 raise TaskError(task)
             return cast(Task, task)
 
+    def log(self, task_id: str) -> List[Dict[str, Any]]:
+        """Oldest line first."""
+        return cast(List[Dict[str, Any]], self._transport.read("GET", f"/tasks/{quote(task_id)}/log")["log"])
+
     def report(self, task_id: str) -> Iterator[Dict[str, Any]]:
         """What became of single products, line by line."""
         return self._transport.lines(f"/tasks/{quote(task_id)}/report")
