@@ -1,13 +1,17 @@
 import { Type } from 'typebox';
 import { type FitAnswer, FitQuestion, readQuestion } from '../relations/fit/fit.ts';
 import { describeMatch } from './relation-tools.ts';
-import { closed, defineTool, fitPage, shorten, shortenValue, TOKENS } from './tool.ts';
+import { closed, defineTool, fitPage, shorten, shortenValue, TOKENS, type ToolContext } from './tool.ts';
 
 /** The tool that says whether products can be used together. */
 
 const Verdict = Type.String({ description: 'fits, does_not_fit, unknown: a value is missing; or no_rule' });
 const REASONS = 6;
 const MISSING = 10;
+/** Searches of one question. */
+const NAMES = 10;
+/** Hits of a search that may have the same name. */
+const NAMESAKES = 20;
 /** Of the tokens of an answer: the rest of it. */
 const REST = 900;
 
@@ -24,7 +28,7 @@ export const checkFit = defineTool({
   name: 'check_fit',
   title: 'Check whether products fit',
   description:
-    'Whether products can be used together, by the rules of this shop: a verdict for all of them, and for each pair with the values that decided or are missing. Unknown means that nobody knows: do not guess.',
+    'Whether products can be used together, by the rules of this shop: a verdict for all of them, and for each pair with the values that decided or are missing. Unknown means that nobody knows: do not guess. An identifier may also be the whole name of a product.',
   input: Type.Object({ items, tags }, closed),
   output: Type.Object({
     verdict: Verdict,
@@ -33,11 +37,19 @@ export const checkFit = defineTool({
     morePairs: Type.Integer({ description: 'that had no room; what does not fit comes first' }),
     withoutRule: Type.Array(Type.Array(Type.String()), { description: 'pairs that no rule is about' }),
     unknownIdentifiers: Type.Array(Type.String()),
+    namedProducts: Type.Array(Type.Object({ name: Type.String(), identifier: Type.String() }), {
+      description: 'products that the question named by their names',
+    }),
     catalogVersion: Type.Integer(),
   }),
-  async answer({ relations, project, signal }, question) {
-    const bytes = await relations.judgeFit(readQuestion(project.id, question), signal);
-    const answer = JSON.parse(Buffer.from(bytes.buffer).toString()) as FitAnswer;
+  async answer(context, question) {
+    const asked = await judge(context, question);
+    const named = asked.unknownIdentifiers.length === 0 ? [] : await findNamed(context, asked);
+    const identifiers = new Map(named.map(({ name, identifier }) => [name, identifier]));
+    const renamed = question.items.map((item) => ({
+      ...{ ...item, identifier: identifiers.get(item.identifier) ?? item.identifier },
+    }));
+    const answer = named.length === 0 ? asked : await judge(context, { ...question, items: renamed });
     const order = ['does_not_fit', 'unknown', 'fits'];
     const pairs = answer.pairs
       .toSorted((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict))
@@ -50,10 +62,36 @@ export const checkFit = defineTool({
       morePairs: pairs.length - shown.length,
       withoutRule: [...fitPage(answer.withoutRule, TOKENS - REST / 2)],
       unknownIdentifiers: [...fitPage(answer.unknownIdentifiers, TOKENS - REST / 2)],
+      namedProducts: [...fitPage(named, TOKENS - REST / 2)],
       catalogVersion: answer.receipt.version,
     };
   },
 });
+
+type Question = Parameters<typeof readQuestion>[1];
+
+async function judge({ relations, project, signal }: ToolContext, question: Question): Promise<FitAnswer> {
+  const bytes = await relations.judgeFit(readQuestion(project.id, question), signal);
+  return JSON.parse(Buffer.from(bytes.buffer).toString()) as FitAnswer;
+}
+
+/** Names that a single product has, so that a question in words needs no search before it. */
+async function findNamed(
+  { catalog, project, signal }: ToolContext,
+  { unknownIdentifiers }: FitAnswer,
+): Promise<{ name: string; identifier: string }[]> {
+  const named = [];
+  for (const name of unknownIdentifiers.slice(0, NAMES)) {
+    const { items } = await catalog.search.find(
+      project.id,
+      { q: name, limit: NAMESAKES, mayLack: 'most' },
+      signal,
+    );
+    const [found, another] = items.filter((one) => one.name.toLowerCase() === name.toLowerCase());
+    if (found !== undefined && another === undefined) named.push({ name, identifier: found.identifier });
+  }
+  return named;
+}
 
 type Pair = FitAnswer['pairs'][number];
 

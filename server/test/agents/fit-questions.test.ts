@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createCatalog, shareService } from '../support/shared-service.ts';
+
+/** Questions as shoppers ask them, by names or identifiers; truth by brute force over the products, not by the service (§15). */
+const service = shareService();
+
+const QUESTIONS = 200;
+const CALLS = 2;
+const TOKENS = 4_000;
+/** As most vendors count English: four bytes a token. */
+const countTokens = (text: string) => Buffer.byteLength(text) / 4;
+
+interface Part {
+  readonly identifier: string;
+  readonly name: string;
+  readonly kind: 'frame' | 'tyre' | 'chain' | 'pump';
+  /** Rim or seat diameter, width or widest, speeds; absent: unknown to the shop. */
+  readonly diameter?: number;
+  readonly width?: number;
+  readonly speeds?: number;
+}
+
+const from = <Item>(items: readonly Item[], at: number) => items[at % items.length] as Item;
+
+/** Every seventh has no width, every ninth no speeds. */
+const parts: readonly Part[] = Array.from({ length: 240 }, (_, at) => {
+  const kind = from(['frame', 'tyre', 'chain', 'pump'] as const, at);
+  const place = Math.floor(at / 4);
+  return {
+    ...{ identifier: `P-${1000 + at}`, kind, name: `${kind} model ${place} of the year` },
+    ...(kind !== 'pump' && kind !== 'chain' && { diameter: from([559, 584, 622], place) }),
+    ...(place % 7 > 0 && (kind === 'frame' || kind === 'tyre') && { width: 30 + ((place * 7) % 31) }),
+    ...(place % 9 > 0 && (kind === 'frame' || kind === 'chain') && { speeds: from([9, 10, 11, 12], place) }),
+  };
+});
+
+type Verdict = 'fits' | 'does_not_fit' | 'unknown' | 'no_rule';
+
+/** The least of what is known: false, unknown, true. */
+function judge(...matches: readonly (boolean | undefined)[]): Verdict {
+  if (matches.includes(false)) return 'does_not_fit';
+  return matches.includes(undefined) ? 'unknown' : 'fits';
+}
+
+const compare = (a: number | undefined, b: number | undefined, holds: (a: number, b: number) => boolean) =>
+  a === undefined || b === undefined ? undefined : holds(a, b);
+
+function truth(a: Part, b: Part): Verdict {
+  const frame = [a, b].find(({ kind }) => kind === 'frame');
+  const other = a === frame ? b : a;
+  if (frame === undefined || other.kind === 'frame' || other.kind === 'pump') return 'no_rule';
+  if (other.kind === 'chain') return judge(compare(other.speeds, frame.speeds, (one, two) => one === two));
+  return judge(
+    compare(other.diameter, frame.diameter, (one, two) => one === two),
+    compare(other.width, frame.width, (one, two) => one <= two),
+  );
+}
+
+const upload = ({ identifier, name, kind, diameter, width, speeds }: Part) => ({
+  ...{ identifier, name, categories: [{ path: [kind] }] },
+  attributes: [
+    ...(diameter ? [{ key: 'Diameter', value: `${diameter} mm` }] : []),
+    ...(width ? [{ key: kind === 'frame' ? 'Widest tyre' : 'Width', value: `${width} mm` }] : []),
+    ...(speeds ? [{ key: 'Speeds', value: `${speeds}` }] : []),
+  ],
+});
+
+const between = (target: Part['kind'], ...match: readonly [string, string, string][]) => ({
+  ...{ tag: target, constraint: true, source: { category: ['frame'] }, target: { category: [target] } },
+  match: match.map(([one, operator, two]) => ({ target: one, operator, source: two })),
+});
+
+interface Asked {
+  readonly verdict: Verdict;
+  readonly calls: number;
+  readonly tokens: number;
+}
+
+/** What an agent does that is handed two names: it asks, and reads the verdict. */
+function openAgent(key: string) {
+  const headers = {
+    ...{ authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    ...{ accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-06-18' },
+  };
+  return async (a: string, b: string): Promise<Asked> => {
+    const params = { name: 'check_fit', arguments: { items: [{ identifier: a }, { identifier: b }] } };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    const response = await fetch(`${service().address}/mcp`, { method: 'POST', headers, body });
+    const text = await response.text();
+    assert.equal(response.status, 200, text);
+    const { result } = JSON.parse(/^data: (\{.*)$/m.exec(text)?.[1] ?? text);
+    assert.ok(!result.isError, text);
+    return { verdict: result.structuredContent.verdict, calls: 1, tokens: countTokens(text) };
+  };
+}
+
+/** @returns a key of a project with the parts and the rules */
+async function openShop(): Promise<string> {
+  const project = await createCatalog(service());
+  const root = `/management/projects/${project.projectId}`;
+  await project.load(...parts.map(upload));
+  for (const relation of [
+    between('tyre', ['Diameter', 'equals', 'Diameter'], ['Width', 'lessOrEqual', 'Widest tyre']),
+    between('chain', ['Speeds', 'equals', 'Speeds']),
+  ]) {
+    const { status } = await service().call('POST', `${root}/relations`, {
+      body: { name: relation.tag, ...relation },
+    });
+    assert.equal(status, 201);
+  }
+  for (const task of await project.tasks()) if (task.finishTime === null) await service().ended(task.id);
+  const scope = { type: 'project', id: project.projectId };
+  const { body: made } = await service().call('POST', '/management/api-keys', {
+    body: { name: 'Agent', scope, access: 'read' },
+  });
+
+  return made.key;
+}
+
+test('200 questions whether A fits B are answered right in at most two calls and 4,000 tokens each (§15)', async () => {
+  const ask = openAgent(await openShop());
+  const found = new Map<Verdict, number>();
+  for (let at = 0; at < QUESTIONS; at += 1) {
+    // A frame with a tyre, a chain or a pump; every tenth time two parts of any kind.
+    const b = from(parts, at % 10 === 9 ? at * 29 : 4 * (at * 7 + 3) + 1 + (at % 3));
+    const a = from(parts, 12 * at);
+    const name = at % 2 === 0 ? 'identifier' : 'name';
+    const { verdict, calls, tokens } = await ask(a[name], b[name]);
+    assert.equal(verdict, truth(a, b), `${a.name} with ${b.name}`);
+    assert.ok(calls <= CALLS && tokens < TOKENS, `${calls} calls, ${tokens} tokens`);
+    found.set(verdict, (found.get(verdict) ?? 0) + 1);
+  }
+  for (const verdict of ['fits', 'does_not_fit', 'unknown', 'no_rule'] as const)
+    assert.ok((found.get(verdict) ?? 0) >= 10, JSON.stringify([...found]));
+});

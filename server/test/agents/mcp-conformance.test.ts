@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { createCatalog, shareService } from '../support/shared-service.ts';
+
+/** The suite of the protocol's own project, against /mcp (§15). */
+const service = shareService();
+const SUITE = join(
+  dirname(createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/package.json')),
+  'dist/index.js',
+);
+
+/** Scenarios that fail, and why: each asks for what a tool for shops does not have, by names that only the suite's own server has. */
+const EXPECTED_FAILURES = join(import.meta.dirname, 'mcp-conformance-failures.yml');
+
+test('/mcp passes the conformance suite but for what is listed with its reason (§15)', async (t) => {
+  const { projectId } = await createCatalog(service());
+  const scope = { type: 'project', id: projectId };
+  const { body } = await service().call('POST', '/management/api-keys', {
+    body: { name: 'Suite', scope, access: 'write' },
+  });
+  const results = mkdtempSync(join(tmpdir(), 'relata-conformance-'));
+  t.after(() => rmSync(results, { recursive: true }));
+  // The suite sends no header of ours.
+  const url = `${service().address}/mcp?apiKey=${body.key}`;
+  const args = ['server', '--url', url, '--suite', 'all', '--expected-failures', EXPECTED_FAILURES];
+  const { code, said } = await new Promise<{ code: unknown; said: string }>((resolve) => {
+    execFile(process.execPath, [SUITE, ...args, '--output-dir', results], (error, stdout, stderr) =>
+      resolve({ code: error?.code ?? 0, said: stdout + stderr }),
+    );
+  });
+  assert.equal(code, 0, said.slice(-6_000));
+});
