@@ -1,3 +1,4 @@
+import { readShops } from '../../server/test/support/suggestion-shops.ts';
 import {
   plantRelations,
   readDemoShop,
@@ -20,7 +21,7 @@ export const suggestions: Measurement = {
     return readLensfun() === undefined ? 'Without lensfun, which is not in RELATA_TEST_DATA.' : '';
   },
   async measure(bench: Bench): Promise<Figure[]> {
-    const catalogs = [readLensfun() ?? [], readDemoShop(), PLANTED.map(plantRelations)].flat(2);
+    const catalogs = [readLensfun() ?? [], readDemoShop(), readShops(), PLANTED.map(plantRelations)].flat(2);
     const scores = catalogs.map((catalog) => {
       const score = scoreSuggestions(catalog);
       const missed = score.missed.map(

@@ -69,7 +69,30 @@ export function suggestRelations(sample: CatalogSample, ontology: Ontology): Rel
     if (visited > VISITS) break;
     candidates.push(...findBest(possible));
   }
-  return dropCovered(candidates.sort(compareCandidates)).slice(0, SHOWN).map(describe);
+  return dropSiblings(dropCovered(candidates.sort(compareCandidates)))
+    .slice(0, SHOWN)
+    .map(describe);
+}
+
+/** Saws and sanders have a dust port of the same size because hoses do: they take the same, and not each other. */
+function dropSiblings(candidates: readonly Candidate[]): readonly Candidate[] {
+  const ends = candidates.flatMap(({ pair: [from, to], matches }) =>
+    matches
+      .filter(({ source, target }) => source !== target)
+      .flatMap(({ source, target }) => [
+        { category: from, attribute: source, other: to },
+        { category: to, attribute: target, other: from },
+      ]),
+  );
+  const othersOf = (category: Category, attribute: Attribute) =>
+    new Set(
+      ends
+        .filter((end) => end.category === category && end.attribute === attribute)
+        .map(({ other }) => other),
+    );
+  const areSiblings = ([from, to]: Pair, { source, target }: SuggestedMatch) =>
+    source === target && othersOf(from, source).intersection(othersOf(to, target)).size > 0;
+  return candidates.filter(({ pair, matches }) => !matches.every((match) => areSiblings(pair, match)));
 }
 
 const orient = ([a, b]: Pair): Pair[] => [
@@ -335,9 +358,39 @@ function mayBeSame([a, b]: AttributePair, [source, target]: Pair): boolean {
   const [wordsOfA, wordsOfB] = [new Set(wordsOf(a.name)), new Set(wordsOf(b.name))];
   if (wordsOfA.isSubsetOf(wordsOfB) || wordsOfB.isSubsetOf(wordsOfA)) return true;
   const [ofSource, ofTarget] = [keysOf(source, a), keysOf(target, b)];
-  const shared = ofSource.intersection(ofTarget).size;
-  const isCode = isStandard(source, a) && isStandard(target, b);
-  return isCode && shared >= 3 && shared >= 0.8 * Math.max(ofSource.size, ofTarget.size);
+  const shared = [...ofSource.intersection(ofTarget)];
+  // What something fits is a list with others that the shop does not have.
+  const isFit = [a, b].some(({ name }) => wordsOf(name).some((word) => FITS.test(word)));
+  const most = isFit ? Math.min(ofSource.size, ofTarget.size) : Math.max(ofSource.size, ofTarget.size);
+  if (shared.length < 0.8 * most) return false;
+  if (a.type === 'NUMERIC_ATTRIBUTE') return areSizes(shared, [a, b]);
+  const isWhole = shared.length === ofSource.union(ofTarget).size;
+  return isStandard(source, a) && isStandard(target, b)
+    ? areCodes(shared, isWhole)
+    : isFit && shared.length >= 3;
+}
+
+/** Two will do where there are no others, and they are no short ones as A+ and EU. */
+const areCodes = (shared: readonly Comparable[], isWhole: boolean) =>
+  shared.length >= 3 || (shared.length === 2 && isWhole && shared.every((code) => String(code).length > 4));
+
+/** What a name says of the other thing. */
+const FITS =
+  /^(?:fits?|compatible|compatibility|accepts?|suitable|geeignet|works|stackable|mountable|kompatibel|kompatibilität|passt|passend)$/;
+const SIZES = /^(?:size|diameter|größe|grösse|durchmesser)$/;
+
+/**
+ * Sizes of a standard are at no even distance, as 160, 165, 190 and 216 mm; what is made in steps of 10 mm is often equal. Three of
+ * them may be, where both names speak of a size.
+ */
+function areSizes(shared: readonly Comparable[], [a, b]: AttributePair): boolean {
+  if (a.unitName === undefined || shared.length < 3) return false;
+  const numbers = shared.map(Number).sort((one, other) => one - other);
+  const steps = numbers.slice(1).map((one, at) => one - (numbers[at] ?? 0));
+  const least = Math.min(...steps);
+  const isEven = steps.every((step) => Math.abs(step / least - Math.round(step / least)) < 1e-6);
+  if (!isEven) return shared.length > 3;
+  return [a, b].every(({ name }) => SIZES.test(wordsOf(name).at(-1) ?? ''));
 }
 
 type AttributePair = readonly [ofSource: Attribute, ofTarget: Attribute];

@@ -8,6 +8,7 @@ import type { Suggestion } from '../../src/suggestions/suggestion-schemas.ts';
 import { suggestAll } from '../../src/suggestions/suggestions.ts';
 import { generateDemoCatalog } from '../support/demo-shop/demo-shop.ts';
 import { readCatalog } from '../support/real-products.ts';
+import { readShops } from '../support/suggestion-shops.ts';
 import {
   createOntology,
   plantRelations,
@@ -221,9 +222,12 @@ test('of the demo shop the relations are suggested that it was made with, and ha
 test('of the relations that are known of a catalog nearly all are suggested, and hardly one that is none (§17.2)', (t) => {
   const lensfun = readLensfun();
   if (lensfun === undefined) t.diagnostic('without lensfun, which is in RELATA_TEST_DATA');
-  const catalogs: readonly TruthCatalog[] = [lensfun ?? [], readDemoShop(), [1, 2].map(plantRelations)].flat(
-    2,
-  );
+  const catalogs: readonly TruthCatalog[] = [
+    lensfun ?? [],
+    readDemoShop(),
+    readShops(),
+    [1, 2].map(plantRelations),
+  ].flat(2);
   for (const catalog of catalogs) {
     const { f1, precision, missed, wrong } = scoreSuggestions(catalog);
     const about = `${catalog.name}: ${JSON.stringify({ missed, wrong })}`;

@@ -139,10 +139,10 @@ const DEMO_TRUTH: readonly TrueRelation[] = [
 ];
 
 type Values = Readonly<Record<string, string | readonly string[] | undefined>>;
-type Draw = (count: number) => number;
+export type Draw = (count: number) => number;
 
 /** Numbers that look random and are the same for the same seed (mulberry32). */
-function createDraw(seed: number): Draw {
+export function createDraw(seed: number): Draw {
   let state = seed;
   return (count) => {
     state = (state + 0x6d2b79f5) | 0;
