@@ -50,7 +50,7 @@ rmSync(DIST, { recursive: true, force: true });
 mkdirSync(PROGRAM, { recursive: true });
 copyPages('console');
 copyPages('site');
-for (const path of ['server/migrations', 'server/demo', 'docs/openapi.json'])
+for (const path of ['server/migrations', 'server/demo', 'clients/web', 'docs/openapi.json'])
   cpSync(join(ROOT, path), join(DIST, path), { recursive: true });
 const { name, version } = JSON.parse(readFileSync(join(ROOT, 'server/package.json'), 'utf8'));
 writeFileSync(join(DIST, 'server/package.json'), `${JSON.stringify({ name, version, type: 'module' })}\n`);

@@ -5,8 +5,8 @@ export type ApiKey = {
   id: number;
   name: string;
   scope: Scope;
-  /** read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
-  access: "read" | "write" | "manage";
+  /** page: related products and fit; read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
+  access: "page" | "read" | "write" | "manage";
   /** of the value, to tell keys apart */
   firstCharacters: string;
   /** epoch milliseconds */
@@ -175,7 +175,7 @@ export type BuildCounts = {
   products: number;
   /** products that the filter left out, or that are for some groups of customers only */
   filtered: number;
-  /** rows that were written */
+  /** products that go out */
   rows: number;
   /** products that lack what the format requires */
   leftOut: number;
@@ -187,6 +187,10 @@ export type BuildCounts = {
   files: number;
   /** bytes of these files */
   bytes: number;
+  /** with changes: rows that did not change, and are not in the files */
+  unchanged?: number;
+  /** with changes: rows of products that are gone */
+  removed?: number;
 };
 
 export type CatalogPoint = {
@@ -225,6 +229,8 @@ export type Channel = {
   relations: Array<ChannelRelation>;
   trigger: ChannelTrigger;
   destinations: Array<ChannelDestination>;
+  /** a build has only rows that changed since the one before, and those of products that are gone; default false */
+  changes?: boolean;
   /** a build that loses more of the published rows fails; default 30 */
   maxDeletePercent?: number;
   /** a build fails that leaves out more of the products that the filter takes, because they lack what the format requires; default 100 */
@@ -261,6 +267,8 @@ export type ChannelDefinition = {
   trigger?: ChannelTrigger;
   /** servers and buckets that every build is delivered to, beside its address; default none */
   destinations?: Array<ChannelDestination>;
+  /** a build has only rows that changed since the one before, and those of products that are gone; default false */
+  changes?: boolean;
   /** a build that loses more of the published rows fails; default 30 */
   maxDeletePercent?: number;
   /** a build fails that leaves out more of the products that the filter takes, because they lack what the format requires; default 100 */
@@ -277,8 +285,8 @@ export type ChannelDefinition = {
 export type ChannelDestination = SftpDestination | S3Destination;
 
 export type ChannelFormat = {
-  type: "google-merchant" | "openai" | "shopify-csv" | "woocommerce-csv" | "magento-csv" | "csv" | "ndjson" | "json-ld" | "ucp";
-  /** google-merchant: tsv, xml; openai: jsonl, csv; shopify-csv: csv; woocommerce-csv: csv; magento-csv: csv; csv: csv; ndjson: ndjson; json-ld: jsonl; ucp: ndjson; default the first */
+  type: "google-merchant" | "openai" | "shopify-csv" | "woocommerce-csv" | "magento-csv" | "csv" | "ndjson" | "json-ld" | "etim-xchange" | "ucp";
+  /** google-merchant: tsv, xml; openai: jsonl, csv; shopify-csv: csv; woocommerce-csv: csv; magento-csv: csv; csv: csv; ndjson: ndjson; json-ld: jsonl; etim-xchange: json; ucp: ndjson; default the first */
   variant?: string;
   /** default none; gzip for openai as jsonl */
   compression?: "gzip" | "none";
@@ -353,6 +361,8 @@ export type ChannelToTry = {
   trigger?: ChannelTrigger;
   /** a preview delivers nothing */
   destinations?: Array<ChannelDestination>;
+  /** a build has only rows that changed since the one before, and those of products that are gone; default false */
+  changes?: boolean;
   /** a build that loses more of the published rows fails; default 30 */
   maxDeletePercent?: number;
   /** a build fails that leaves out more of the products that the filter takes, because they lack what the format requires; default 100 */
@@ -1167,8 +1177,8 @@ export type NewApiKey = {
   id: number;
   name: string;
   scope: Scope;
-  /** read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
-  access: "read" | "write" | "manage";
+  /** page: related products and fit; read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
+  access: "page" | "read" | "write" | "manage";
   /** of the value, to tell keys apart */
   firstCharacters: string;
   /** epoch milliseconds */
@@ -1493,6 +1503,10 @@ export type PipelineFormat = {
 } | {
   type: "bmecat";
   /** as deu or de, for texts in several languages; default: the language of the catalog */
+  language?: string;
+} | {
+  type: "etim-xchange";
+  /** as en-GB, of the name and the address; default: the first description */
   language?: string;
 } | {
   type: "native";
@@ -2894,8 +2908,8 @@ export interface Operations {
     body: {
       name: string;
       scope: Scope;
-      /** read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
-      access?: "read" | "write" | "manage";
+      /** page: related products and fit; read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
+      access?: "page" | "read" | "write" | "manage";
       rateLimit?: {
         requestsPerMinute: number;
       } | null;
@@ -2913,8 +2927,8 @@ export interface Operations {
     path: { id: number; };
     body: {
       name?: string;
-      /** read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
-      access?: "read" | "write" | "manage";
+      /** page: related products and fit; read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
+      access?: "page" | "read" | "write" | "manage";
       /** null: no limit */
       rateLimit?: {
         requestsPerMinute: number;

@@ -24,8 +24,12 @@ let started: Promise<Service> | undefined;
 after(async () => (await started)?.stop());
 
 /** A service of its own, the browser of the file, and pages that must break neither themselves nor their policy. */
-export async function startConsole(t: TestContext, settings: Record<string, string> = {}): Promise<Console> {
-  const service = await startService({ settings });
+export async function startConsole(
+  t: TestContext,
+  settings: Record<string, string> = {},
+  command: 'serve' | 'demo' = 'serve',
+): Promise<Console> {
+  const service = await startService({ command, settings });
   t.after(service.stop);
   return openConsole(t, service);
 }

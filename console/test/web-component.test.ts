@@ -54,7 +54,11 @@ test('a product page of a shop shows what goes with a product, why, and whether 
   });
   await untilBuilt(relata, project);
   const scope = { type: 'project', id: project } as const;
-  const { key = '' } = await relata.apiKeys.create({ name: 'Shop', scope, access: 'read' });
+  const { key = '' } = await relata.apiKeys.create({ name: 'Shop', scope, access: 'page' });
+  const refused = await fetch(`${service.url}/search/products?q=tyre`, {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  assert.equal(refused.status, 401, 'the key of a page answers nothing else');
 
   const page = await open();
   const show = (product: string, other: string, lang: string) => {
@@ -81,5 +85,17 @@ test('a product page of a shop shows what goes with a product, why, and whether 
   await show('B1', 'T60', 'de');
   assert.equal(await page.locator('relata-fit strong').textContent(), 'Passt nicht');
   assert.equal(await page.locator('relata-related summary').textContent(), 'Warum?');
+  assert.deepEqual(await findBarriers(page), []);
+});
+
+test('the demo has a page of a shop with both elements', async (t) => {
+  const { service, open } = await startConsole(t, {}, 'demo');
+  const said = await service.untilLogged('Press Ctrl+C');
+  const page = await open();
+  await page.goto(/http:\S+\/demo\/shop\/shop\.html\S+/.exec(said)?.[0] ?? assert.fail(said));
+  await page.locator('relata-related li').first().waitFor();
+  assert.ok((await page.locator('relata-related li').count()) > 3);
+  await page.locator('relata-fit strong').waitFor();
+  assert.match(String(await page.locator('relata-fit strong').textContent()), /^(?:Fits|Does not fit)$/);
   assert.deepEqual(await findBarriers(page), []);
 });

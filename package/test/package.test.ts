@@ -134,6 +134,7 @@ test('installed into an empty folder it serves, with the Node that it brings', a
   const [demo, said] = await start(t, [RELATA, 'demo'], 'Press Ctrl+C');
   const address = /RELATA_URL=(\S+)/.exec(said)?.[1] ?? '';
   await seesPages(address);
+  assert.equal((await fetch(`${address}/demo/shop/relata.js`)).status, 200);
   // The process of the expressions may read the three files that it is made of.
   const preview = await fetch(`${address}/management/projects/1/pipelines/preview`, {
     method: 'POST',

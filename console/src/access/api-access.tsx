@@ -232,6 +232,7 @@ export function NewValue({ shown, onDone }: { shown: ShownKey | undefined; onDon
 
 const listAccesses = () =>
   [
+    ['page', t('page: related products and fit, for a page whose visitors can see the key')],
     ['read', t('read: projects, products, relations and tasks')],
     ['write', t('write: also updates and cancelling tasks')],
     ['manage', t('manage: everything it reaches')],

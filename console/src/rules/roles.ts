@@ -26,4 +26,4 @@ export const nameRole = (role: string): string =>
 
 /** What a key may do. */
 export const nameAccess = (access: string): string =>
-  t('{access, select, read {read} write {write} other {manage}}', { access });
+  t('{access, select, page {page} read {read} write {write} other {manage}}', { access });

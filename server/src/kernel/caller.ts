@@ -14,10 +14,10 @@ export interface Parts {
 }
 
 /**
- * `read`: projects, lookups, relations, reading tasks. `write`: also updates and cancelling tasks. `manage`: all that the
+ * `page`: related products and fit, for a page that shoppers open and whose key they can see. `read`: projects, lookups, relations, reading tasks. `write`: also updates and cancelling tasks. `manage`: all that the
  * scope allows.
  */
-export type Access = 'read' | 'write' | 'manage';
+export type Access = 'page' | 'read' | 'write' | 'manage';
 
 /** What a user may do in the account; `none`: nothing. Source: docs/interface.md §5.6. */
 export type Role = 'owner' | 'editor' | 'viewer' | 'none';
@@ -28,7 +28,7 @@ export interface PartRole {
   readonly role: 'editor' | 'viewer';
 }
 
-const ACCESS_ORDER: readonly Access[] = ['read', 'write', 'manage'];
+const ACCESS_ORDER: readonly Access[] = ['page', 'read', 'write', 'manage'];
 const ROLE_ORDER: readonly Role[] = ['none', 'viewer', 'editor', 'owner'];
 
 interface Calling {

@@ -21,7 +21,7 @@ export interface ControlSchema {
     name: string;
     scope_type: 'account' | 'project-group' | 'project';
     scope_id: number | null;
-    access: 'read' | 'write' | 'manage';
+    access: 'page' | 'read' | 'write' | 'manage';
     hash: string;
     first_characters: string;
     created_at: number;

@@ -50,6 +50,7 @@ interface Row {
 const SCOPES = ['any', 'project', 'project-group', 'account'];
 /** Access and scope are checked one by one. */
 const KEYS = [
+  ['project', 'page'],
   ['project', 'read'],
   ['project', 'write'],
   ['project', 'manage'],
@@ -57,7 +58,7 @@ const KEYS = [
   ['account', 'write'],
   ['account', 'manage'],
 ] as const;
-const COLUMNS = ['nobody', 'read', 'write', 'manage', 'scope', 'viewer', 'editor', 'owner'];
+const COLUMNS = ['nobody', 'page', 'read', 'write', 'manage', 'scope', 'viewer', 'editor', 'owner'];
 
 const table: readonly Row[] = readTable();
 

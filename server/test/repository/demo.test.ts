@@ -97,10 +97,20 @@ test(
 
 test('the demo prints a link to sign up, and a question that can be pasted', () => {
   const consoleLink = 'http://127.0.0.1:1/console/#/welcome/token';
-  const text = describeDemo({ address: 'http://127.0.0.1:1', key: 'key', projectId: 1, consoleLink });
+  const text = describeDemo({
+    address: 'http://127.0.0.1:1',
+    key: 'key',
+    projectId: 1,
+    consoleLink,
+    pageKey: 'page',
+  });
   assert.match(text, /^ {3}http:\/\/127\.0\.0\.1:1\/console\/#\/welcome\/token$/m);
   assert.match(text, /^ {3}export RELATA_URL=http:\/\/127\.0\.0\.1:1 RELATA_API_KEY=key RELATA_PROJECT=1$/m);
   assert.match(text, /^ {3}.*relata.* related BIKE-0001$/m);
+  assert.match(
+    text,
+    /:1\/demo\/shop\/shop\.html\?\S*key=page&project=1\S*&product=BIKE-0001&with=TYRE-\S+$/m,
+  );
   assert.ok(text.trim().split('\n').length <= 12, 'it fits on a small screen');
 });
 
@@ -114,6 +124,7 @@ const PAGES: Readonly<Record<string, RegExp>> = {
     /Maximum tyre width: 60 mm.*TYRE-0111.*the other way.*CASS-0023.*"related":false.*pushed 1 product.*CASS-0024.*accessory:id:CASS-0024/s,
   'docs/how-to/load-a-catalog.md': /pushed 2 products.*Voltage: 18 V.*"taskStatus":"FINISHED"/s,
   'docs/how-to/import-a-file.md': /"suggestion".*"taskStatus":"FINISHED".*"value":"19.90 EUR"/s,
+  'docs/how-to/exchange-etim.md': /EF000015: 16.*listed by PIPE-16/s,
   'docs/how-to/import-bmecat.md': /Voltage: 18 V.*listed by DRILL-18/s,
   'docs/how-to/publish-to-google.md':
     /"missing".*"taskStatus":"FINISHED".*^CAM-0001.*accessory:id:LENS-.*required_part:id:BATT-/ms,

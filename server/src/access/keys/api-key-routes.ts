@@ -16,9 +16,9 @@ import type { MadeKey } from './keys.ts';
 /** Not that of http: instants that are also sent get bounds. */
 const Instant = Type.Integer({ description: 'epoch milliseconds' });
 const OptionalInstant = orNull(Instant);
-const AccessWord = Type.Union([Type.Literal('read'), Type.Literal('write'), Type.Literal('manage')], {
+const AccessWord = Type.Enum(['page', 'read', 'write', 'manage'], {
   description:
-    'read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows',
+    'page: related products and fit; read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows',
 });
 
 /** A million a minute is beyond what a process serves, so a larger limit would mean none. */

@@ -23,13 +23,15 @@ export async function demoCommand(): Promise<number> {
   try {
     const importDir = join(dataDir, 'import');
     const config = { ...readConfig(), database: undefined, dataDir, importDir, logLevel: 'warn' as const };
-    const app = await createApp({ config, onServer: servePictures });
+    const app = await createApp({ config, onServer: serveDemo });
     const key = (await app.access.createFirstAccount(config.accountKey))?.key ?? '';
     const address = await app.start();
     const projectId = await loadDemoCatalog(address, key, config.publicUrl);
     await createDemoPipelines({ address, key, projectId }, importDir);
     const consoleLink = (await makeFirstOwnerLink(app, config)) ?? '';
-    console.log(describeDemo({ address: config.publicUrl ?? address, key, projectId, consoleLink }));
+    const pageKey = await createPageKey({ address, key, projectId });
+    const shownAt = config.publicUrl ?? address;
+    console.log(describeDemo({ address: shownAt, key, projectId, consoleLink, pageKey }));
     await untilStopped(app);
     return 0;
   } finally {
@@ -81,11 +83,26 @@ interface DemoPlace {
   readonly key: string;
   readonly projectId: number;
   readonly consoleLink: string;
+  readonly pageKey: string;
+}
+
+/** For the page of the shop: whoever opens it can read the key. */
+async function createPageKey({ address, key, projectId }: Omit<DemoPlace, 'consoleLink' | 'pageKey'>) {
+  const scope = { type: 'project', id: projectId };
+  const call = createCaller(address, key);
+  const made = { name: 'Shop page', scope, access: 'page', rateLimit: { requestsPerMinute: 600 } };
+  return (await call<{ key: string }>('POST', '/management/api-keys', made)).key;
 }
 
 /** @returns what the demo shows: where to look, how to come in, and a question to paste into a shell */
-export function describeDemo({ address, key, projectId, consoleLink }: DemoPlace): string {
-  const [first] = readDemoCatalog();
+export function describeDemo({ address, key, projectId, consoleLink, pageKey }: DemoPlace): string {
+  const products = readDemoCatalog();
+  const [first] = products;
+  const tyre = products.find(({ categories }) => categories.some(({ path }) => path.includes('Tyres')));
+  const shown = {
+    ...{ url: address, key: pageKey, project: String(projectId), tags: 'accessories,spare parts' },
+    ...{ product: first?.identifier ?? '', with: tyre?.identifier ?? '' },
+  };
   return `
 Relata serves the demo catalog. Open it in a browser and sign up, within the hour:
    ${consoleLink}
@@ -94,6 +111,7 @@ Ask what goes with a bicycle, in a second terminal:
    export RELATA_URL=${address} RELATA_API_KEY=${key} RELATA_PROJECT=${projectId}
    ${RELATA} related ${first?.identifier}
 
+A page of a shop that shows it: ${address}${SHOP}/shop.html?${new URLSearchParams(shown)}
 The tutorial asks more: ${address}/docs/tutorial
 Press Ctrl+C to stop; this deletes the demo catalog.
 `;
@@ -165,8 +183,26 @@ export const withPictures = (products: readonly DemoProduct[], address: string):
     return { ...product, images: product.images.map(({ url, type }) => ({ url: draw(url), type })) };
   });
 
+/** What a shop serves itself: pictures, and a page with the elements of clients/web. */
+function serveDemo(server: Server): void {
+  servePictures(server);
+  const route = { config: { guard: 'none' }, schema: { hide: true } } as const;
+  for (const [name, media] of SHOP_FILES) {
+    const file = new URL(`../../../../clients/web/${name}`, import.meta.url);
+    server.get(`${SHOP}/${name}`, route, async (_request, reply) =>
+      reply.headers({ 'content-type': `${media}; charset=utf-8` }).send(readFileSync(file)),
+    );
+  }
+}
+
+const SHOP = '/demo/shop';
+const SHOP_FILES = [
+  ['shop.html', 'text/html'],
+  ['relata.js', 'text/javascript'],
+] as const;
+
 /** Serves them without a key, as any shop does. */
-export function servePictures(server: Server): void {
+function servePictures(server: Server): void {
   const route = { config: { guard: 'none' }, schema: { hide: true } } as const;
   server.get(`${PATH}/:size/:file`, route, async (request, reply) => {
     const { size, file } = request.params as { size: string; file: string };

@@ -290,7 +290,7 @@ export function createPathProjectHook(projects: PathProjects) {
 /** A key that may not manage is for programs that serve shoppers; a viewer looks at everything. */
 function requiredRole(request: FastifyRequest): Role {
   const { access = 'read', role } = request.routeOptions.config;
-  return role ?? (changesSomething(request) && access !== 'read' ? 'editor' : 'viewer');
+  return role ?? (changesSomething(request) && !allows('read', access) ? 'editor' : 'viewer');
 }
 
 /**

@@ -3,7 +3,7 @@ import { Readable, type Transform } from 'node:stream';
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { nameCaller } from '../../kernel/caller.ts';
+import { allows, nameCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { Turns } from '../../kernel/turns.ts';
 import { createMemoryBudget } from '../bodies/bodies.ts';
@@ -223,7 +223,7 @@ export function createAnswerMemory(limitBytes: number) {
 /** What took effect is answered. */
 function mayHaveChanged(request: FastifyRequest): boolean {
   const { access = 'read' } = request.routeOptions.config;
-  return access !== 'read' && changesSomething(request);
+  return !allows('read', access) && changesSomething(request);
 }
 
 function answersUnread(): ServiceError {

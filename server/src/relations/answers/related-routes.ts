@@ -23,7 +23,7 @@ import {
   type RelatedSteps,
 } from './related-answers.ts';
 
-const config = { guard: 'project', access: 'read' } as const;
+const config = { guard: 'project', access: 'page' } as const;
 const about = {
   config,
   tags: ['Related products'],

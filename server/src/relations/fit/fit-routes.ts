@@ -9,7 +9,7 @@ export const fitRoutes =
   ({ relations, limitScans }: RouteTools & { readonly relations: Relations }): Routes =>
   (server) => {
     serveRaw(server, 'POST /search/relations/fit', {
-      config: { guard: 'project', access: 'read', takesProjectInBody: true },
+      config: { guard: 'project', access: 'page', takesProjectInBody: true },
       tags: ['Related products'],
       why: 'a thread makes the answer, which may be long',
       summary: 'Whether products can be used together, and why',
