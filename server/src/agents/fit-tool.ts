@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { type FitAnswer, FitQuestion, readQuestion } from '../relations/fit/fit.ts';
+import { search } from './product-tools.ts';
 import { describeMatch } from './relation-tools.ts';
 import { closed, defineTool, fitPage, shorten, shortenValue, TOKENS, type ToolContext } from './tool.ts';
 
@@ -77,16 +78,12 @@ async function judge({ relations, project, signal }: ToolContext, question: Ques
 
 /** Names that a single product has, so that a question in words needs no search before it. */
 async function findNamed(
-  { catalog, project, signal }: ToolContext,
+  context: ToolContext,
   { unknownIdentifiers }: FitAnswer,
 ): Promise<{ name: string; identifier: string }[]> {
   const named = [];
   for (const name of unknownIdentifiers.slice(0, NAMES)) {
-    const { items } = await catalog.search.find(
-      project.id,
-      { q: name, limit: NAMESAKES, mayLack: 'most' },
-      signal,
-    );
+    const { items } = await search(context, { q: name, limit: NAMESAKES });
     const [found, another] = items.filter((one) => one.name.toLowerCase() === name.toLowerCase());
     if (found !== undefined && another === undefined) named.push({ name, identifier: found.identifier });
   }

@@ -87,11 +87,7 @@ export const findProducts = defineTool({
     nextCursor: NextCursor,
   }),
   async answer({ catalog, project, signal }, { query: q, limit = PAGE, ...requested }) {
-    const find = async (most: number) => {
-      const question = { q, limit: most, ...requested, waits: 'briefly' } as const;
-      const bytes = await catalog.search.find(project.id, question, signal);
-      return JSON.parse(Buffer.from(bytes).toString()) as SearchAnswer;
-    };
+    const find = (most: number) => search({ catalog, project, signal }, { q, limit: most, ...requested });
     const found = await find(limit);
     const facets = requested.cursor === undefined ? found.facets.slice(0, FACETS).map(describeFacet) : [];
     const products = found.items.map(describeFound);
@@ -101,6 +97,17 @@ export const findProducts = defineTool({
     return { products: [...fitting], total, isTotalExact, ...(partial && { partial }), facets, nextCursor };
   },
 });
+
+type SearchParts = Pick<ToolContext, 'catalog' | 'project' | 'signal'>;
+
+/** A first question waits briefly for the index. */
+export async function search(
+  { catalog, project, signal }: SearchParts,
+  question: Parameters<typeof catalog.search.find>[1],
+): Promise<SearchAnswer> {
+  const bytes = await catalog.search.find(project.id, { ...question, waits: 'briefly' }, signal);
+  return JSON.parse(Buffer.from(bytes).toString()) as SearchAnswer;
+}
 
 type Named = Pick<SearchAnswer['items'][number], 'identifier' | 'name' | 'category' | 'link'>;
 

@@ -88,10 +88,10 @@ interface DemoPlace {
 
 /** For the page of the shop: whoever opens it can read the key. */
 async function createPageKey({ address, key, projectId }: Omit<DemoPlace, 'consoleLink' | 'pageKey'>) {
-  const scope = { type: 'project', id: projectId };
-  const call = createCaller(address, key);
-  const made = { name: 'Shop page', scope, access: 'page', rateLimit: { requestsPerMinute: 600 } };
-  return (await call<{ key: string }>('POST', '/management/api-keys', made)).key;
+  const scope = { type: 'project', id: projectId } as const;
+  const rateLimit = { requestsPerMinute: 600 };
+  const made = { name: 'Shop page', scope, access: 'page', rateLimit } as const;
+  return (await createRelata({ url: address, key }).apiKeys.create(made)).key ?? '';
 }
 
 /** @returns what the demo shows: where to look, how to come in, and a question to paste into a shell */
