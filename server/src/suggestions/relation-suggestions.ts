@@ -6,6 +6,7 @@ import {
   toCompared,
 } from '../catalog/filters/filters.ts';
 import { type Attribute, dimensionOf, type Ontology } from '../catalog/ontology/ontology.ts';
+import { findEdge } from '../relations/search/search.ts';
 import { foldName, idOf, readLimit, wordsOf } from './attribute-names.ts';
 import {
   type CatalogSample,
@@ -568,8 +569,8 @@ function countPartners(
   for (const key of combine(product, compared)) {
     const others = index.get(key) ?? NO_NUMBERS;
     count += isUpper
-      ? countUntil(others, (one) => one > number)
-      : others.length - countUntil(others, (one) => one >= number);
+      ? findEdge(others, (one) => one <= number)
+      : others.length - findEdge(others, (one) => one < number);
   }
   return count;
 }
@@ -581,17 +582,6 @@ function numberOf({ values }: ComparedProduct, { limit, side }: Compared): numbe
   if (limit === undefined) return 0;
   const comparable = values.get(limit[side])?.[0]?.comparable;
   return typeof comparable === 'number' ? comparable : undefined;
-}
-
-/** @returns how many of the numbers, which are in order, come before the first that is past the place */
-function countUntil(numbers: Float64Array, isPast: (number: number) => boolean): number {
-  let [low, high] = [0, numbers.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (isPast(numbers[middle] ?? 0)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
 
 /** @returns each combination of the values that must be equal; none when one is missing */

@@ -50,7 +50,7 @@ export async function listAlternatives(catalog: AlternativeCatalog, order: Alter
   return found;
 }
 
-/** Read at once: most are ruled out by the first rule that looks at them. */
+/** Read at once: most that come this far fit, but for a total. */
 const CHUNK = 100;
 
 const REASONS = {
@@ -64,38 +64,27 @@ async function findInPlaceOf(one: OrderedProduct, catalog: AlternativeCatalog, o
   const path = mainPathOf(one.upload);
   if (path === undefined) return { products: [], reason: REASONS.category };
   if (catalog.columns === undefined) return { products: [], reason: REASONS.large };
-  const products: SingleItem[] = [];
+  const describeAll = (list: readonly Candidate[]) =>
+    list.map((candidate, place) => describeAlternative(catalog, { ...candidate, place }));
   const judge = order.judge.judgeBeside(order.set.filter((other) => other !== one));
   const candidates = sortByPrice(catalog, catalog.columns, { path, one, mayFit: judge.mayFit });
   const named = new Set(order.set.map(({ product }) => product.identifier));
-  const suits = (product: UploadedProduct) =>
+  const suits = ({ product }: Candidate) =>
     mainPathOf(product) === path &&
     !named.has(product.identifier) &&
     judge.fitsStrictly({ product: judgeUpload(product), quantity: one.quantity });
-  for await (const { productId, product } of readInTurn(catalog, candidates, order)) {
-    if (product === undefined) return { products, reason: REASONS.late };
-    if (!suits(product)) continue;
-    products.push(describeAlternative(catalog, { productId, product, place: products.length }));
-    if (products.length === order.most) return { products };
+  const found: Candidate[] = [];
+  for (let at = 0; at < candidates.length && found.length < order.most; at += CHUNK) {
+    if (order.limit.findEnd() !== undefined) return { products: describeAll(found), reason: REASONS.late };
+    found.push(...(await readProducts(catalog, candidates.slice(at, at + CHUNK))).filter(suits));
   }
+  const products = describeAll(found.slice(0, order.most));
   return { products, ...(products.length === 0 && { reason: REASONS.none }) };
 }
 
 interface Candidate {
   readonly productId: number;
-  readonly product: UploadedProduct | undefined;
-}
-
-/** Ends without a product when the time is over. */
-async function* readInTurn(
-  catalog: AlternativeCatalog,
-  identifiers: readonly string[],
-  { limit }: Pick<AlternativeOrder, 'limit'>,
-): AsyncGenerator<Candidate, void> {
-  for (let at = 0; at < identifiers.length; at += CHUNK) {
-    if (limit.findEnd() !== undefined) return yield { productId: 0, product: undefined };
-    yield* await readProducts(catalog, identifiers.slice(at, at + CHUNK));
-  }
+  readonly product: UploadedProduct;
 }
 
 /** @returns as JSON */

@@ -231,7 +231,7 @@ export class CatalogColumns {
 }
 
 /** @returns how many stand before the first one of which it does not hold */
-export function findEdge<Item>(list: readonly Item[], isBefore: (item: Item) => boolean): number {
+export function findEdge<Item>(list: ArrayLike<Item>, isBefore: (item: Item) => boolean): number {
   let [low, high] = [0, list.length];
   while (low < high) {
     const middle = (low + high) >> 1;
