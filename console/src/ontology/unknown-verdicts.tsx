@@ -8,7 +8,7 @@ import { linkWith, projectLink } from '../state/route.ts';
 
 const SHOWN = 10;
 
-/** Which missing values leave most verdicts unknown, counted when somebody asks: the service reads every product. */
+/** Which missing values leave most verdicts unknown, counted on demand, as the service reads every product. */
 export function UnknownVerdicts() {
   const relations = useRelations();
   const [isAsked, setAsked] = useState(false);

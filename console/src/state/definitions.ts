@@ -33,7 +33,7 @@ export async function undoOntology(relata: Relata, projectId: number, former: Se
   return () => relata.ontology.put(projectId, former, etag ? { ifMatch: etag } : {});
 }
 
-/** The names of the tables of the project, once somebody is about to choose one: each comes with all of its pairs. */
+/** The names of the tables of the project, once one is about to be chosen: each comes with all of its pairs. */
 export function useTableNames(isNeeded: boolean): readonly string[] {
   const { data = [] } = useOfProject(
     ['relations', 'tables'],

@@ -442,7 +442,7 @@ test('alternatives fit totals too (§12.10 rule 13)', async () => {
   );
 });
 
-test('missing values are told by how many verdicts they leave unknown (§12.10 rule 14)', async () => {
+test('missing values are counted, with the verdicts that they leave unknown (§12.10 rule 14)', async () => {
   const catalog = await createShop();
   const { id } = await catalog.relate(TYRES);
   const ask = async () => (await catalog.manage('GET', '/missing-values')).body.items;

@@ -199,7 +199,7 @@ function locate<Result>(place: string, make: () => Result): Result {
   }
 }
 
-/** @param isInner of a list: what is wrong with a side is told by its name */
+/** @param isInner of a list: a problem with a side begins with its name */
 function compileMatch(
   { target, operator, source, missing, table }: Match,
   names: RuleNames,

@@ -252,8 +252,8 @@ interface Total {
   readonly targets: readonly Standing[];
   readonly sum: ComparableValue;
   readonly limits: readonly RowedValue[];
-  /** Products whose value is needed and lacks. */
-  readonly lacking: readonly JudgedProduct[];
+  /** Products without a value that is needed. */
+  readonly incomplete: readonly JudgedProduct[];
   readonly truth: Truth;
 }
 
@@ -267,14 +267,14 @@ function listTotals(judge: Judge, set: readonly SetProduct[]): Total[] {
     comparison.target,
   );
   const isCounted = judge.constraint.total?.total?.missing === 'passes';
-  const lacking = counted
+  const incomplete = counted
     .filter(({ value }) => !isCounted && value === undefined)
     .map(({ one }) => one.product);
   return judge.list('source', set).map((source) => {
     const limits = source.one.product.read(comparison.source);
-    const truth = compareTotal({ sum, limits, isAnyLacking: lacking.length > 0 }, comparison.operator);
+    const truth = compareTotal({ sum, limits, isAnyMissing: incomplete.length > 0 }, comparison.operator);
     const standing = least([source.truth, ...targets.map((target) => target.truth)]);
-    return { source, targets, sum, limits, lacking, truth: truth < 0 ? truth : least([truth, standing]) };
+    return { source, targets, sum, limits, incomplete, truth: truth < 0 ? truth : least([truth, standing]) };
   });
 }
 
@@ -289,27 +289,27 @@ function chooseCounted({ product }: SetProduct, { target, operator }: CompiledMa
 
 /** What is known decides where nothing that lacks can change it: values add to a sum, and never take away from it. */
 function compareTotal(
-  { sum, limits, isAnyLacking }: Pick<Total, 'sum' | 'limits'> & { readonly isAnyLacking: boolean },
+  { sum, limits, isAnyMissing }: Pick<Total, 'sum' | 'limits'> & { readonly isAnyMissing: boolean },
   operator: Operator,
 ): Truth {
   if (limits.length === 0) return 0;
   const holds = limits.some((limit) =>
     COMPARISONS[operator](compareValues(sum.comparable, limit.comparable)),
   );
-  if (isAnyLacking && holds === wantsLess(operator)) return 0;
+  if (isAnyMissing && holds === wantsLess(operator)) return 0;
   return holds ? 1 : -1;
 }
 
 export type TotalVerdict = ReturnType<typeof describeTotal>;
 
-function describeTotal(judge: Judge, { source, targets, sum, limits, lacking, truth }: Total) {
+function describeTotal(judge: Judge, { source, targets, sum, limits, incomplete, truth }: Total) {
   const { relation, total: { total, operator, limit } = {} } = judge.constraint;
   const [comparison] = compileRule(judge.constraint.bound).matches as [CompiledMatch];
   const { identifier } = source.one.product;
   const missing = [
     ...judge.listMissing('source', source),
     ...targets.flatMap((target) => judge.listMissing('target', target)),
-    ...lacking.map((product) => ({ identifier: product.identifier, attribute: comparison.target.name })),
+    ...incomplete.map((product) => ({ identifier: product.identifier, attribute: comparison.target.name })),
     ...(limits.length === 0 ? [{ identifier, attribute: comparison.source.name }] : []),
   ];
   const parts = targets.map(({ one }) => {

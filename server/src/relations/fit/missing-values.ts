@@ -40,7 +40,7 @@ export async function surveyMissing(
     .map(([attribute, count]) => ({
       ...{ attribute, products: count },
       verdicts: tallies.reduce((sum, tally) => sum + tally.countPairs(attribute), 0),
-      relations: tallies.flatMap((tally) => (tally.lacking.has(attribute) ? [tally.id] : [])),
+      relations: tallies.flatMap((tally) => (tally.missing.has(attribute) ? [tally.id] : [])),
     }))
     .sort(
       (a, b) => b.verdicts - a.verdicts || b.products - a.products || (a.attribute < b.attribute ? -1 : 1),
@@ -72,7 +72,7 @@ type Counts = Record<Side, number>;
 class ConstraintTally {
   readonly id: number;
   /** By the name of the attribute. */
-  readonly lacking = new Map<string, Counts>();
+  readonly missing = new Map<string, Counts>();
   private readonly standing: Counts = { source: 0, target: 0 };
   private readonly judge: Judge;
   private readonly needs: Readonly<Record<Side, ReturnType<typeof listNeeds>>>;
@@ -94,9 +94,9 @@ class ConstraintTally {
       const ofSide = this.judge.listMissing(side, standing).map(({ attribute }) => attribute);
       const names = [...new Set([...ofSide, ...needed.map(({ name }) => name)])];
       for (const name of names) {
-        const counts = this.lacking.get(name) ?? { source: 0, target: 0 };
+        const counts = this.missing.get(name) ?? { source: 0, target: 0 };
         counts[side] += 1;
-        this.lacking.set(name, counts);
+        this.missing.set(name, counts);
       }
       return names;
     });
@@ -104,7 +104,7 @@ class ConstraintTally {
 
   /** Pairs of which one product at least has no value. */
   countPairs(name: string): number {
-    const { source, target } = this.lacking.get(name) ?? { source: 0, target: 0 };
+    const { source, target } = this.missing.get(name) ?? { source: 0, target: 0 };
     return source * this.standing.target + target * this.standing.source - source * target;
   }
 }
