@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { EVENT_TYPES, type EventType } from '../events/events.ts';
-import { Id, Instant, orNull, pageOf } from '../http/answers/answers.ts';
+import { Id, Instant, optional, orNull, pageOf } from '../http/answers/answers.ts';
 import { URL_LENGTH } from '../outbound/outbound.ts';
 import { toWireScope, WireScope } from '../projects/projects.ts';
 import { type Endpoint, overlapEnd } from './endpoint.ts';
@@ -46,9 +46,7 @@ export const WireEndpoint = Type.Object(endpointFields, { title: 'WebhookEndpoin
 export const WireMadeEndpoint = Type.Object(
   {
     ...endpointFields,
-    secret: Type.Optional(
-      Type.String({ description: 'shown once, so a repetition by Idempotency-Key has none' }),
-    ),
+    secret: optional.text({ description: 'shown once, so a repetition by Idempotency-Key has none' }),
   },
   { title: 'NewWebhookEndpoint' },
 );
@@ -59,23 +57,19 @@ export const SentEndpointChange = Type.Object(
   {
     url: Type.Optional(Url),
     events: Type.Optional(Events),
-    enabled: Type.Optional(
-      Type.Boolean({ description: 'true also switches on what the service switched off' }),
-    ),
+    enabled: optional.flag({ description: 'true also switches on what the service switched off' }),
   },
   strict,
 );
 
 export const SecretRotation = Type.Object(
   {
-    overlapSeconds: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 604_800,
-        default: 0,
-        description: 'for so long the former secret signs too',
-      }),
-    ),
+    overlapSeconds: optional.integer({
+      minimum: 0,
+      maximum: 604_800,
+      default: 0,
+      description: 'for so long the former secret signs too',
+    }),
   },
   strict,
 );
@@ -86,8 +80,8 @@ const Status = Type.Union([Type.Literal('pending'), Type.Literal('delivered'), T
 
 /** A body has up to 64 KiB. */
 export const DeliveryQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 50 })),
-  cursor: Type.Optional(Type.String({ maxLength: 2048, description: 'nextCursor of the page before' })),
+  limit: optional.integer({ minimum: 1, maximum: 100, default: 50 }),
+  cursor: optional.text({ maxLength: 2048, description: 'nextCursor of the page before' }),
   status: Type.Optional(Status),
 });
 

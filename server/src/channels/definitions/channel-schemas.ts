@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import type { Filter } from '../../catalog/filters/filters.ts';
 import type { Defined, Run, Shown } from '../../definitions/definitions.ts';
-import { byType, Id, Instant, Name, orNull, pageOf } from '../../http/answers/answers.ts';
+import { byType, Id, Instant, Name, optional, orNull, pageOf } from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
 import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Destination, DestinationSchema, maskDestinations } from '../destinations/destinations.ts';
@@ -9,20 +9,17 @@ import { describeFormat, FORMATS, planFiles, RELATED_AS, type RelatedAs } from '
 import { type ChannelMapping, OWN_FIELDS } from '../mapping/mapping.ts';
 
 const closed = { additionalProperties: false } as const;
-const Percent = (description: string) =>
-  Type.Optional(Type.Number({ minimum: 0, maximum: 100, description }));
+const Percent = (description: string) => optional.number({ minimum: 0, maximum: 100, description });
 
 export const ChannelParams = Type.Object({ id: Id, channelId: Id });
 
 const Format = Type.Object(
   {
     type: Type.Enum(FORMATS.map(({ type }) => type)),
-    variant: Type.Optional(
-      Type.String({
-        maxLength: 32,
-        description: `${FORMATS.map(({ type, variants }) => `${type}: ${Object.keys(variants).join(', ')}`).join('; ')}; default the first`,
-      }),
-    ),
+    variant: optional.text({
+      maxLength: 32,
+      description: `${FORMATS.map(({ type, variants }) => `${type}: ${Object.keys(variants).join(', ')}`).join('; ')}; default the first`,
+    }),
     compression: Type.Optional(
       Type.Enum(['gzip', 'none'], { description: 'default none; gzip for openai as jsonl' }),
     ),
@@ -40,41 +37,33 @@ const WireFilter = Type.Unsafe<Filter>({
 
 const Source = Type.Object(
   {
-    attribute: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+    attribute: optional.text({ minLength: 1, maxLength: 255 }),
     field: Type.Optional(Type.Enum(Object.keys(OWN_FIELDS))),
-    constant: Type.Optional(Type.String({ maxLength: 65_536 })),
-    template: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 4_096,
-        description:
-          'text with names of attributes or fields in braces, as {Price} EUR; {{ and }} are braces',
-      }),
-    ),
-    expression: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 4_096,
-        description:
-          'a JSONata expression that sees the product and nothing else; bounded in time and memory',
-      }),
-    ),
+    constant: optional.text({ maxLength: 65_536 }),
+    template: optional.text({
+      minLength: 1,
+      maxLength: 4_096,
+      description: 'text with names of attributes or fields in braces, as {Price} EUR; {{ and }} are braces',
+    }),
+    expression: optional.text({
+      minLength: 1,
+      maxLength: 4_096,
+      description: 'a JSONata expression that sees the product and nothing else; bounded in time and memory',
+    }),
   },
   { ...closed, minProperties: 1, maxProperties: 1, title: 'ChannelSource', description: 'one of these' },
 );
 
 const Relation = Type.Object(
   {
-    tag: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'of relations; or id' })),
+    tag: optional.text({ minLength: 1, maxLength: 255, description: 'of relations; or id' }),
     id: Type.Optional({ ...Id, description: 'of one relation; or tag' }),
     as: Type.Enum([...RELATED_AS], { description: 'what they are to the product' }),
-    limit: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 100,
-        description: 'of each relation, for each product; default 10',
-      }),
-    ),
+    limit: optional.integer({
+      minimum: 1,
+      maximum: 100,
+      description: 'of each relation, for each product; default 10',
+    }),
   },
   { ...closed, title: 'ChannelRelation' },
 );
@@ -86,19 +75,13 @@ const YEAR_SECONDS = 31_536_000;
 const SentTrigger = Type.Object(
   {
     type: Type.Enum(['manual', 'schedule', 'change']),
-    cron: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 255, description: 'schedule: as that of a pipeline' }),
-    ),
-    timeZone: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 64, description: 'schedule: as Europe/Berlin' }),
-    ),
-    minSecondsBetween: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: YEAR_SECONDS,
-        description: 'change: between two builds; default 300',
-      }),
-    ),
+    cron: optional.text({ minLength: 1, maxLength: 255, description: 'schedule: as that of a pipeline' }),
+    timeZone: optional.text({ minLength: 1, maxLength: 64, description: 'schedule: as Europe/Berlin' }),
+    minSecondsBetween: optional.integer({
+      minimum: 0,
+      maximum: YEAR_SECONDS,
+      description: 'change: between two builds; default 300',
+    }),
   },
   { ...closed, title: 'ChannelTrigger' },
 );
@@ -135,11 +118,11 @@ const definition = {
 };
 
 const answered = {
-  id: Type.Optional(Type.Integer()),
-  url: Type.Optional(Type.String()),
-  createdAt: Type.Optional(Type.Integer()),
-  updatedAt: Type.Optional(Type.Integer()),
-  nextBuildAt: Type.Optional(Type.Integer()),
+  id: optional.integer(),
+  url: optional.text(),
+  createdAt: optional.integer(),
+  updatedAt: optional.integer(),
+  nextBuildAt: optional.integer(),
   published: Type.Optional(Type.Unknown()),
   lastBuild: Type.Optional(Type.Unknown()),
 };
@@ -218,9 +201,7 @@ export const WireChannel = Type.Object(
     url: Type.String({ description: 'the published address; who has it can read it without a key' }),
     createdAt: Instant,
     updatedAt: Instant,
-    nextBuildAt: Type.Optional(
-      Type.Integer({ description: 'of a schedule: when it is due, epoch milliseconds' }),
-    ),
+    nextBuildAt: optional.integer({ description: 'of a schedule: when it is due, epoch milliseconds' }),
     published: orNull(Published, 'null until the first build'),
     lastBuild: orNull(LastBuild),
   },
@@ -259,7 +240,7 @@ export const SentPreview = Type.Object(
 export type SentPreview = Static<typeof SentPreview>;
 
 const Problem = Type.Object(
-  { field: Type.String(), code: Type.String(), value: Type.Optional(Type.String()), message: Type.String() },
+  { field: Type.String(), code: Type.String(), value: optional.text(), message: Type.String() },
   { title: 'FieldProblem' },
 );
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { Defined, Run, Shown } from '../../definitions/definitions.ts';
-import { byType, Id, Instant, Name, orNull, pageOf } from '../../http/answers/answers.ts';
+import { byType, Id, Instant, Name, optional, orNull, pageOf } from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
 import { type ReportLine, type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Format, FormatSchema } from '../formats/formats.ts';
@@ -31,14 +31,12 @@ const ScheduleTrigger = Type.Object(
 const WebhookTrigger = Type.Object(
   {
     type: Type.Literal('webhook'),
-    minSecondsBetween: Type.Optional(
-      Type.Integer({
-        ...{ minimum: 0, maximum: YEAR_SECONDS },
-        description: 'between two accepted calls; default 3600',
-      }),
-    ),
-    id: Type.Optional(Type.String({ description: 'the last part of the URL; set by the service' })),
-    url: Type.Optional(Type.String({ description: 'complete, to be copied; set by the service' })),
+    minSecondsBetween: optional.integer({
+      ...{ minimum: 0, maximum: YEAR_SECONDS },
+      description: 'between two accepted calls; default 3600',
+    }),
+    id: optional.text({ description: 'the last part of the URL; set by the service' }),
+    url: optional.text({ description: 'complete, to be copied; set by the service' }),
   },
   closed,
 );
@@ -65,20 +63,16 @@ const definition = {
     description: 'default full: it creates the attributes of an automatic ontology',
   }),
   relationId: Type.Optional({ ...Id, description: 'mode links: the relation whose links are replaced' }),
-  tableName: Type.Optional(
-    Type.String({
-      ...{ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' },
-      description: 'mode table: the table that is replaced, or made',
-    }),
-  ),
+  tableName: optional.text({
+    ...{ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' },
+    description: 'mode table: the table that is replaced, or made',
+  }),
   trigger: PipelineTrigger,
-  maxDeletePercent: Type.Optional(
-    Type.Number({
-      minimum: 0,
-      maximum: 100,
-      description: 'delete guard of the modes full, delete and links; default 30',
-    }),
-  ),
+  maxDeletePercent: optional.number({
+    minimum: 0,
+    maximum: 100,
+    description: 'delete guard of the modes full, delete and links; default 30',
+  }),
   onRejectedRow: Type.Optional(
     Type.Unsafe<'stop' | 'continue' | number>({
       anyOf: [
@@ -89,20 +83,18 @@ const definition = {
         'stop (default): the first rejected row ends the run; continue: they are left out; a number from 0 to 1: they are left out as long as their share of the rows is not larger',
     }),
   ),
-  minProducts: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: Number.MAX_SAFE_INTEGER,
-      description: 'a run that finds fewer changes nothing; default 1',
-    }),
-  ),
+  minProducts: optional.integer({
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'a run that finds fewer changes nothing; default 1',
+  }),
 };
 
 const answered = {
-  id: Type.Optional(Type.Integer()),
-  createdAt: Type.Optional(Type.Integer()),
-  updatedAt: Type.Optional(Type.Integer()),
-  nextRunAt: Type.Optional(Type.Integer()),
+  id: optional.integer(),
+  createdAt: optional.integer(),
+  updatedAt: optional.integer(),
+  nextRunAt: optional.integer(),
   lastRun: Type.Optional(Type.Unknown()),
 };
 
@@ -125,9 +117,9 @@ const Counts = Type.Object(
     changed: counted('products that were replaced'),
     unchanged: counted('products that were the same already'),
     deleted: counted('products that were deleted'),
-    nothingNew: Type.Optional(
-      Type.Boolean({ description: 'the source is what it was at the last run, and nothing was done' }),
-    ),
+    nothingNew: optional.flag({
+      description: 'the source is what it was at the last run, and nothing was done',
+    }),
   },
   { title: 'RunCounts' },
 );
@@ -155,9 +147,7 @@ export const WirePipeline = Type.Object(
     mode: Mode,
     createdAt: Instant,
     updatedAt: Instant,
-    nextRunAt: Type.Optional(
-      Type.Integer({ description: 'of a schedule: when it is due, epoch milliseconds' }),
-    ),
+    nextRunAt: optional.integer({ description: 'of a schedule: when it is due, epoch milliseconds' }),
     lastRun: orNull(LastRun),
   },
   { title: 'Pipeline' },
@@ -180,18 +170,14 @@ export const TriggeredAnswer = Type.Object(
 );
 
 export const RunQuery = Type.Object({
-  force: Type.Optional(
-    Type.Boolean({ description: 'read the source although it is what it was at the last run' }),
-  ),
+  force: optional.flag({ description: 'read the source although it is what it was at the last run' }),
 });
 
 export const UploadQuery = Type.Object({
-  name: Type.Optional(
-    Type.String({
-      maxLength: 255,
-      description: 'of the file, for logs and guesses; else that of Content-Disposition',
-    }),
-  ),
+  name: optional.text({
+    maxLength: 255,
+    description: 'of the file, for logs and guesses; else that of Content-Disposition',
+  }),
 });
 
 /** What is tried before it is stored. Source: docs/interface.md §13.5. */
@@ -210,25 +196,23 @@ export const SentPreview = Type.Object(
         {
           name: Type.String({ minLength: 1, maxLength: 255 }),
           base64: Type.String({ description: 'up to 8 MiB' }),
-          isBeginning: Type.Optional(
-            Type.Boolean({ description: 'the file goes on behind these bytes; not for xlsx and zip' }),
-          ),
+          isBeginning: optional.flag({
+            description: 'the file goes on behind these bytes; not for xlsx and zip',
+          }),
         },
         { ...closed, description: 'for an upload source' },
       ),
     ),
-    catalog: Type.Optional(
-      Type.Boolean({
-        description: 'also say what catalog the rows would make; for the modes full and incremental',
-      }),
-    ),
+    catalog: optional.flag({
+      description: 'also say what catalog the rows would make; for the modes full and incremental',
+    }),
   },
   { ...closed, title: 'PipelineToTry' },
 );
 export type SentPreview = Static<typeof SentPreview>;
 
 const Problem = Type.Object(
-  { field: Type.String(), column: Type.Optional(Type.String()), reason: Type.String() },
+  { field: Type.String(), column: optional.text(), reason: Type.String() },
   { title: 'CellProblem' },
 );
 
@@ -251,8 +235,8 @@ const WirePreviewCatalog = Type.Object(
       Type.Object({
         name: Type.String(),
         type: Type.String(),
-        unitName: Type.Optional(Type.String()),
-        decimal: Type.Optional(Type.String()),
+        unitName: optional.text(),
+        decimal: optional.text(),
         reason: Type.String({ description: 'why it has this type, in words' }),
         products: Type.Integer({ description: 'that have a value' }),
         examples: Type.Array(Type.String()),
@@ -289,7 +273,7 @@ export const WirePreview = Type.Object(
         values: Type.Record(Type.String(), Type.Unknown()),
         product: Type.Optional(Type.Unsafe<MappedProduct>(Type.Record(Type.String(), Type.Unknown()))),
         problems: Type.Optional(Type.Array(Problem)),
-        isFiltered: Type.Optional(Type.Boolean()),
+        isFiltered: optional.flag(),
       }),
       { description: 'the first rows of the source' },
     ),
