@@ -3,7 +3,8 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import * as outbound from '../outbound/outbound.ts';
 import type { Secrets } from '../storage/secrets/secrets.ts';
-import { type Attempt, type Endpoint, type Message, openSecret, sign } from './endpoint.ts';
+import { type Attempt, type Endpoint, openSecret, sign } from './endpoint.ts';
+import type { Message } from './webhook-store.ts';
 
 export interface SenderSettings {
   readonly allows: outbound.AllowedAddresses;

@@ -11,15 +11,7 @@ import { tracedApart } from '../kernel/trace.ts';
 import type { Base, ControlTransaction, Database } from '../storage/storage.ts';
 import { logTrouble, Poll } from '../tasks/tasks.ts';
 import { isDelivered, type SendDelivery } from './delivery-sender.ts';
-import {
-  type Attempt,
-  type Delivery,
-  describeUrl,
-  type Endpoint,
-  GIVE_UP_MS,
-  planRetry,
-  writeBody,
-} from './endpoint.ts';
+import { type Attempt, describeUrl, type Endpoint, GIVE_UP_MS, planRetry, writeBody } from './endpoint.ts';
 import * as store from './webhook-store.ts';
 
 export interface DispatcherParts extends Pick<Base, 'clock' | 'database' | 'logger'> {
@@ -42,7 +34,7 @@ const GONE = 410;
 
 interface Outcome {
   readonly lane: store.ClaimedLane;
-  readonly delivery: Delivery;
+  readonly delivery: store.Delivery;
   readonly endpoint: Endpoint;
   readonly attempt: Attempt;
 }
@@ -217,7 +209,7 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
 function planNext(
   { lane, delivery, attempt }: Outcome,
   now: number,
-): store.LaneState & Pick<Delivery, 'status'> {
+): store.LaneState & Pick<store.Delivery, 'status'> {
   const goesOn = { tries: 0, dueAt: now, isHeld: true };
   if (isDelivered(attempt)) return { ...goesOn, status: 'delivered' };
   // The caller who requested a replay or a test sees what came of it.

@@ -26,8 +26,6 @@ import {
   type Rows,
 } from '../storage/storage.ts';
 import {
-  type Delivery,
-  type DeliveryStatus,
   describeUrl,
   type Endpoint,
   type EndpointSecret,
@@ -41,7 +39,7 @@ import {
 import * as store from './webhook-store.ts';
 
 /** A delivery with the instant at which it is tried again, if it is. */
-export interface ShownDelivery extends Delivery {
+export interface ShownDelivery extends store.Delivery {
   readonly dueAt: number | undefined;
 }
 
@@ -159,7 +157,7 @@ export function createEndpointManagement(parts: EndpointManagementParts) {
         endpointId,
         status,
         ...page
-      }: PageRequest & { endpointId: number; status: DeliveryStatus | undefined },
+      }: PageRequest & { endpointId: number; status: store.DeliveryStatus | undefined },
     ): Promise<ListPage<ShownDelivery>> {
       await getInReach(database.read, reach, endpointId);
       const place = readPlace(page);
@@ -172,7 +170,7 @@ export function createEndpointManagement(parts: EndpointManagementParts) {
     /** Sends an event once more, under its own id. @throws not_found */
     replay: (
       author: Author,
-      { endpointId, id }: Pick<Delivery, 'endpointId' | 'id'>,
+      { endpointId, id }: Pick<store.Delivery, 'endpointId' | 'id'>,
       beside: Beside<ShownDelivery>,
     ) =>
       write(async (tx) => {
@@ -215,7 +213,7 @@ async function addRequested(
   return shown;
 }
 
-const show = (delivery: Delivery, due: ReadonlyMap<number, number>): ShownDelivery => ({
+const show = (delivery: store.Delivery, due: ReadonlyMap<number, number>): ShownDelivery => ({
   ...delivery,
   dueAt: delivery.status === 'pending' ? due.get(delivery.lane) : undefined,
 });

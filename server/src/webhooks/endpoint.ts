@@ -51,36 +51,6 @@ export interface Attempt {
   readonly error?: string;
 }
 
-export type DeliveryKind = 'event' | 'replay' | 'test';
-export type DeliveryStatus = 'pending' | 'delivered' | 'failed';
-
-/** One event for one endpoint. Source: docs/interface.md §6.4. */
-export interface Delivery {
-  readonly id: number;
-  readonly endpointId: number;
-  /** The project; 0 of replays and tests. */
-  readonly lane: number;
-  readonly kind: DeliveryKind;
-  readonly status: DeliveryStatus;
-  readonly attempts: number;
-  readonly createdAt: number;
-  readonly firstAttemptAt: number | null;
-  readonly finishedAt: number | null;
-  readonly lastAttempt: Attempt | null;
-  readonly message: Message;
-}
-
-/** What is sent of an event. */
-export interface Message {
-  readonly number: number;
-  /** The webhook-id. */
-  readonly id: string;
-  readonly projectId: number | null;
-  readonly type: string;
-  readonly at: number;
-  readonly body: string;
-}
-
 /** The payload of Standard Webhooks. */
 export const writeBody = (type: string, at: number, data: object): string =>
   JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });

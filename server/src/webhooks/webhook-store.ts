@@ -11,15 +11,7 @@ import {
 } from '../projects/projects.ts';
 import type { ControlSchema, ControlTransaction, Database, Rows } from '../storage/storage.ts';
 import { isFree, leaseUntil } from '../tasks/tasks.ts';
-import type {
-  Attempt,
-  Delivery,
-  DeliveryKind,
-  DeliveryStatus,
-  Endpoint,
-  Message,
-  SwitchedOff,
-} from './endpoint.ts';
+import type { Attempt, Endpoint, SwitchedOff } from './endpoint.ts';
 
 const table: Table<Endpoint, Reach> = {
   ...inReachTable,
@@ -156,7 +148,7 @@ export async function insertMessages(
 
 export interface NewDelivery extends Lane {
   readonly message: number;
-  readonly kind: DeliveryKind;
+  readonly kind: Delivery['kind'];
 }
 
 /** Adds deliveries, which go out from now on; a lane that waits after a failure goes on waiting. @returns their ids, in order */
@@ -222,7 +214,13 @@ const selectDeliveries = (rows: Rows, endpointId: number) =>
 
 type DeliveryRow = Awaited<ReturnType<ReturnType<typeof selectDeliveries>['execute']>>[number];
 
-function toDelivery(row: DeliveryRow): Delivery {
+/** One event for one endpoint. Source: docs/interface.md §6.4. */
+export type Delivery = ReturnType<typeof toDelivery>;
+/** What is sent of an event; its id is the webhook-id. */
+export type Message = Delivery['message'];
+export type DeliveryStatus = Delivery['status'];
+
+function toDelivery(row: DeliveryRow) {
   const { number, messageId, projectId, type, at, body, lastAttempt, ...delivery } = row;
   return {
     ...delivery,
