@@ -10,6 +10,7 @@ import {
 import {
   type AllowedAddresses,
   OutboundProblem,
+  type OutboundReason,
   type Resolve,
   type SecretMembers,
   type WaitLimits,
@@ -50,21 +51,7 @@ export interface SourceStamp {
   readonly files?: string;
 }
 
-export type SourceReason =
-  | 'url'
-  | 'address'
-  | 'connection'
-  | 'redirect'
-  | 'status'
-  | 'timeout'
-  | 'too_large'
-  | 'broken_off'
-  | 'damaged'
-  | 'archive'
-  | 'no_file'
-  | 'outside'
-  | 'refused'
-  | 'changed';
+type SourceReason = OutboundReason | 'redirect' | 'status' | 'too_large' | 'damaged' | 'archive' | 'outside';
 
 /** Why a source cannot be read, in words for the owner of the pipeline. */
 export const SourceProblem = OutboundProblem<SourceReason>;
