@@ -50,18 +50,6 @@ export interface UcpSearch {
   readonly limit: number;
 }
 
-/** Of the compatibility extension. */
-export interface Compatibility {
-  readonly related?: readonly RelatedUcpProducts[];
-  readonly fit?: object;
-}
-
-interface RelatedUcpProducts {
-  readonly relation: string;
-  readonly name: string;
-  readonly products: readonly object[];
-}
-
 /** Groups that are read at a time, and how often, until a page is full: the rest comes with the next page. */
 const READ = 40;
 const ROUNDS = 10;
@@ -172,7 +160,8 @@ export function createUcp({ catalog, relations }: UcpParts) {
         variant: found.id === id ? undefined : variant,
       });
       const [featured] = detail.variants;
-      const compatibility: Compatibility = {
+      // Of the compatibility extension.
+      const compatibility = {
         related: await relate(channel, featured?.id ?? id, signal),
         ...(fitsWith.length > 0 && { fit: await judge(channel, [featured?.id ?? id, ...fitsWith], signal) }),
       };
@@ -180,11 +169,8 @@ export function createUcp({ catalog, relations }: UcpParts) {
     },
   };
 
-  async function relate(
-    channel: UcpChannel,
-    identifier: string,
-    signal: AbortSignal,
-  ): Promise<readonly RelatedUcpProducts[]> {
+  /** @returns what goes with a product, by relation */
+  async function relate(channel: UcpChannel, identifier: string, signal: AbortSignal) {
     const { project, definition } = channel;
     if (definition.relations.length === 0) return [];
     const steps = await relations.answer(
