@@ -78,7 +78,7 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
   const collecting = new Set<number>();
   /** Of which more became garbage while it was collected. */
   const again = new Set<number>();
-  const search = createProductSearch(given);
+  const search = createProductSearch({ ...given, prepareWalk: given.ingest.prepareWalk });
   const parts: CatalogParts = {
     ...given,
     store: followStaging(given.store, (projectId, fullUpdateId) => {

@@ -164,9 +164,9 @@ async function startHeld(t: TestContext) {
       searchWaitMs: HELD_WAIT_MS,
       store: (real) => ({
         ...real,
-        async walkSearch(projectId) {
+        async walkSearch(projectId, walked) {
           await held.walk;
-          return real.walkSearch(projectId);
+          return real.walkSearch(projectId, walked);
         },
       }),
     },

@@ -153,10 +153,19 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
     }),
     extract: (input: ExtractInput) => ingest.extract(input),
     review: async (input: ReviewInput) => ({ output: await ingest.review(input) }),
-    follow: async ({ projectId, after }: { projectId: number; after: number }) => ({
+    follow: async ({ projectId, after }: PlaceInCatalog) => ({
       output: await ingest.follow(projectId, after),
     }),
+    prepareWalk: async ({ projectId, after }: PlaceInCatalog) => ({
+      output: await snapshots.read(projectId, (snapshot) => snapshot.prepareWalk(after)),
+    }),
   };
+}
+
+interface PlaceInCatalog {
+  readonly projectId: number;
+  /** A product, or a document. */
+  readonly after: number;
 }
 
 /** A project's ontology made ready for extraction, with what its extractor has judged. */

@@ -12,6 +12,7 @@ import {
   sampleBytes,
   type ThreadPool,
 } from '../../storage/threads/threads.ts';
+import type { PreparedWalk } from '../port.ts';
 import type { BodyForm, OnInvalid } from '../products/products.ts';
 import { openBody } from './checked-body.ts';
 import {
@@ -98,6 +99,9 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
         throw error;
       }
     },
+    /** What the index of search takes in next, behind a document. */
+    prepareWalk: (projectId: number, after: number): Promise<PreparedWalk> =>
+      threads.run('prepareWalk', { projectId, after }, { key: projectId, unordered: true }),
     /** @returns how many pages of a shop a body holds; undefined when nothing says so, or it is too large */
     countPages: (projectId: number, { bytes, encoding }: RawBody): Promise<number | undefined> =>
       threads.run('countPages', { bytes, encoding }, { key: projectId, unordered: true }),

@@ -4,7 +4,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { ListedPage, ListForm } from '../browse/browse.ts';
 import type { CatalogParts } from '../parts.ts';
-import type { CatalogStore } from '../port.ts';
+import type { CatalogStore, PreparedWalk } from '../port.ts';
 import type { CategoryPage, CategoryQuestion } from './category-list.ts';
 import type { IndexOrder } from './search-index.ts';
 import type { SearchQuestion } from './search-plan.ts';
@@ -77,11 +77,11 @@ export function createProductSearch({
   searchWaitMs = WAIT_MS,
   getLocale,
   getSettings,
-}: Pick<
-  CatalogParts,
-  'store' | 'searchers' | 'logger' | 'searchWaitMs' | 'getLocale' | 'getSettings'
->): ProductSearch {
-  const index = createIndexWalks(store, logger);
+  prepareWalk,
+}: Pick<CatalogParts, 'store' | 'searchers' | 'logger' | 'searchWaitMs' | 'getLocale' | 'getSettings'> & {
+  readonly prepareWalk: PrepareWalk;
+}): ProductSearch {
+  const index = createIndexWalks({ store, logger, prepareWalk });
   const searchedAt = new Map<number, number>();
   const lackingSince = new Map<number, number>();
   const briefly = { waitMs: Math.min(searchWaitMs, SHORT_WAIT_MS) };
@@ -161,23 +161,45 @@ async function askUntil<Answer>(
   return outcome;
 }
 
+/** By a thread that parses. */
+type PrepareWalk = (projectId: number, after: number) => Promise<PreparedWalk>;
+
 /** One walk a project at a time; it goes on behind its completion to remove what leads nowhere. */
-function createIndexWalks(store: CatalogStore, logger: Logger) {
+function createIndexWalks({
+  store,
+  logger,
+  prepareWalk,
+}: {
+  readonly store: CatalogStore;
+  readonly logger: Logger;
+  readonly prepareWalk: PrepareWalk;
+}) {
   type Waiter = (isComplete: boolean) => void;
   const waiters = new Map<number, Waiter[]>();
 
-  /** @returns whether there is more to do */
-  async function step(projectId: number, waiting: Waiter[]): Promise<boolean> {
+  async function takeStep(projectId: number, waiting: Waiter[], prepared?: PreparedWalk) {
     const heard = waiting.length;
-    const { isComplete, isTidy } = await store.walkSearch(projectId);
-    if (!isComplete) return true;
-    for (const resolve of waiting.splice(0, heard)) resolve(true);
-    return !isTidy || waiting.length > 0;
+    const step = await store.walkSearch(projectId, { prepared });
+    if (step.isComplete) for (const resolve of waiting.splice(0, heard)) resolve(true);
+    return { ...step, isMore: !step.isComplete || !step.isTidy || waiting.length > 0 };
+  }
+
+  /** While a step is written, the next one is prepared. The last one is prepared by the thread that writes it. */
+  async function walk(projectId: number, waiting: Waiter[]): Promise<void> {
+    for (let prepared: PreparedWalk | undefined, isMore = true; isMore; ) {
+      const [step, next] = await Promise.all([
+        takeStep(projectId, waiting, prepared),
+        prepared?.isLast === false ? prepareWalk(projectId, prepared.last) : undefined,
+      ]);
+      isMore = step.isMore;
+      const isFirst = prepared === undefined && !step.isComplete;
+      prepared = isFirst ? await prepareWalk(projectId, step.lastDocument) : next;
+    }
   }
 
   async function walkLogged(projectId: number, waiting: Waiter[]): Promise<void> {
     try {
-      while (await step(projectId, waiting));
+      await walk(projectId, waiting);
     } catch (error) {
       // Those who wait learn that the index is behind, and the next search walks on.
       logger.warn({ err: error, project: projectId }, 'the index of search is not up to date');

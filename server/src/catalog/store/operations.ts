@@ -40,6 +40,7 @@ import {
   listPlaces,
   listTail,
   listWords,
+  prepareWalk,
   readSearchState,
   walkSearch,
   weighDocuments,
@@ -92,7 +93,7 @@ export const COMPARISONS: Programs<port.CatalogComparisons> = { compareStaged, l
 const OF_SNAPSHOT: Programs<port.CatalogStateOperations> = {
   ...{ listRange, measureDocuments, findProduct, readOntology, readCatalogVersion, readPastOntology },
   ...{ findCategories: findCategoryIds, findPatched, listOutdated, countRange, listById, readLargestId },
-  ...{ readSearchState, listHits, countHits, listPlaces, listWords, listTail },
+  ...{ readSearchState, prepareWalk, listHits, countHits, listPlaces, listWords, listTail },
   ...{ listDocuments, listFronts, weighDocuments, listCategoryPaths, findCategoryPath, findLiving },
   ...{ listCommitChanges, listProductChanges, weighRestore, listStagedDocuments },
 };

@@ -25,6 +25,7 @@ import type {
   HitPart,
   LexemeGroups,
   PlacedRow,
+  PreparedWalk,
   RequestedHits,
   RequestedUploads,
   SearchState,
@@ -314,30 +315,47 @@ export function* weighDocuments(documents: readonly number[]): Program<number> {
   return Number(weighed?.bytes ?? 0);
 }
 
-/** Adds the next documents to the index; when none is left, removes a part of what leads nowhere. */
-export function* walkSearch(state: CatalogState): Program<SearchStep> {
-  for (const table of TABLES) yield* run(table);
-  const walk = (yield* readWalk()) ?? NEW_WALK;
-  if (walk === NEW_WALK) yield* run(WRITE_AT_ONCE);
+/** Documents behind one, and what they are found by: the half of a step that needs no lock. */
+export function* prepareWalk(after: number): Program<PreparedWalk> {
   yield* planForParts();
-  const following = sql`document d where ${own('d')} and d.id > ${walk.lastDocument} order by d.id limit ${SEARCH_STEP}`;
+  const following = sql`document d where ${own('d')} and d.id > ${after} order by d.id limit ${SEARCH_STEP}`;
   const fitting = fittingRows(text('d.id, d.product_id'), following, { ...READ_AT_ONCE, order: text('id') });
   const documents = yield* rows<{ id: number; product: number; raw: string; found: number }>(
     sql`select p.id, p.product_id as product, p.found, ${uploadText(true)} as raw
       from ${fitting} ${lookupJoin('document', 'd', sql`d.id = p.id`)} order by p.id`,
   );
-  yield* placeDocuments(documents.map(({ id, product, raw }) => place(id, product, read(raw))));
-  const isComplete = !areCut(documents) && documents.length < SEARCH_STEP;
+  const placed = documents.map(({ id, product, raw }) => place(id, product, read(raw)));
+  return {
+    ...{ after, last: documents.at(-1)?.id ?? after, placed: JSON.stringify(placed) },
+    isLast: !areCut(documents) && documents.length < SEARCH_STEP,
+    words: listForgivable(placed.map(({ lexemes }) => lexemes)),
+  };
+}
+
+/** Adds the next documents to the index; when none is left, removes a part of what leads nowhere. */
+export function* walkSearch(
+  state: CatalogState,
+  { prepared }: { readonly prepared?: PreparedWalk | undefined },
+): Program<SearchStep> {
+  for (const table of TABLES) yield* run(table);
+  const walk = (yield* readWalk()) ?? NEW_WALK;
+  if (walk === NEW_WALK) yield* run(WRITE_AT_ONCE);
+  const isPrepared = prepared?.after === walk.lastDocument;
+  const { last, isLast, placed, words } = isPrepared ? prepared : yield* prepareWalk(walk.lastDocument);
+  const documents = JSON.parse(placed) as PlacedDocument[];
+  yield* placeDocuments(documents, words);
+  // Since it was prepared, others may have come.
+  const isComplete = isLast && !isPrepared;
   const walked = {
     ...walk,
-    lastDocument: documents.at(-1)?.id ?? walk.lastDocument,
+    lastDocument: last,
     version: isComplete ? state.catalogVersion : walk.version,
     documents: walk.documents + documents.length,
     untidied: walk.untidied + documents.length,
   };
   const isTidy = !needsTidying(walked);
   yield* saveWalk(isComplete && !isTidy ? yield* tidy(walked) : walked);
-  return { isComplete, isTidy };
+  return { lastDocument: last, isComplete, isTidy };
 }
 
 const read = (raw: string) => JSON.parse(raw) as UploadedProduct;
@@ -371,7 +389,7 @@ const saveWalk = ({ lastDocument, version, documents, untidied, tidiedUpTo }: Se
 
 const KEYS = { document_id: 'bigint', product_id: 'bigint', group_key: 'bigint' } as const;
 
-function* placeDocuments(placed: readonly PlacedDocument[]): Program<void> {
+function* placeDocuments(placed: readonly PlacedDocument[], words: readonly string[]): Program<void> {
   if (placed.length === 0) return;
   const cells = placed.map(({ document, product, group, lexemes }) => [document, product, group, lexemes]);
   const from = tabled('n', { ...KEYS, lexemes: 'text' }, cells);
@@ -397,9 +415,9 @@ function* placeDocuments(placed: readonly PlacedDocument[]): Program<void> {
       postgres: NOTHING,
     }),
   );
-  const words = listed('w', 'text', listForgivable(placed.map(({ lexemes }) => lexemes)));
+  const known = listed('w', 'text', words);
   yield* run(
-    sql`${insertInto('search_word', 'word', sql`w.value from ${words} where true`)} on conflict ${ownKey('word')} do nothing`,
+    sql`${insertInto('search_word', 'word', sql`w.value from ${known} where true`)} on conflict ${ownKey('word')} do nothing`,
   );
 }
 
