@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
+import { findLongestPause } from '../support/longest-pause.ts';
 import { startTestService } from '../support/test-service.ts';
 
 /** Reports at the most lines that a batch may have, of which the report of the commit keeps as many (§4.7). */
@@ -18,23 +19,6 @@ const productsOf = (batch: number) =>
 
 const milliseconds = ({ user, system }: NodeJS.CpuUsage) => (user + system) / 1_000;
 
-/** Of processor time: a machine that is busy holds up every turn. @returns how to end it, and the longest turn in ms */
-function watchTurns(t: TestContext): () => number {
-  let longest = 0;
-  let last = process.threadCpuUsage();
-  const measure = () => {
-    longest = Math.max(longest, milliseconds(process.threadCpuUsage(last)));
-    last = process.threadCpuUsage();
-  };
-  const timer = setInterval(measure, 1);
-  t.after(() => clearInterval(timer));
-  return () => {
-    clearInterval(timer);
-    measure();
-    return longest;
-  };
-}
-
 test('the commit of long reports holds up no other call, and keeps the first lines of all (§4.7)', async (t) => {
   const service = await startTestService(t, { settings: { RELATA_LOG_LEVEL: 'info' } });
   const attributes = ATTRIBUTES.map((name) => ({ name, type: 'NUMERIC_ATTRIBUTE' }));
@@ -52,12 +36,13 @@ test('the commit of long reports holds up no other call, and keeps the first lin
   // Until all are staged.
   await send('preview');
 
-  const longest = watchTurns(t);
-  const { task } = (await send('start')).data;
-  assert.equal((await service.ended(task.id)).taskStatus, 'FINISHED');
-  const longestMs = longest();
+  let commit = '';
+  const longestMs = await findLongestPause(async () => {
+    commit = (await send('start')).data.task.id;
+    assert.equal((await service.ended(commit)).taskStatus, 'FINISHED');
+  });
 
-  const lines = await service.report(task.id);
+  const lines = await service.report(commit);
   assert.equal(lines.length, MOST_LINES + 1);
   assert.deepEqual(lines.at(-1), { more: BATCHES * PRODUCTS * ATTRIBUTES.length - MOST_LINES });
   assert.ok(lines.slice(0, -1).every(({ identifier }) => identifier.startsWith('B1P')));

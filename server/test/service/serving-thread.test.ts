@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { findLongestPause } from '../support/longest-pause.ts';
+import { createCatalog, type TestCatalog } from '../support/shared-service.ts';
+import { startTestService, type TestService } from '../support/test-service.ts';
+
+/** Whatever is at work, the thread that serves does nothing else for long: lookups of all accounts wait for it. */
+
+/** Of processor time without a break: ten times the 20 ms that no work should take. */
+const LONGEST_MS = 200;
+const PROJECTS = 1_000;
+const CHANNELS_OF_PROJECT = 10;
+const PRODUCTS = 10_000;
+const NUMBERS = Array.from({ length: 11 }, (_, at) => `Measure ${at}`);
+const IDLE_MS = 3_000;
+
+interface Call {
+  readonly method?: 'GET' | 'POST';
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+/** Calls from a thread of its own, which reads answers to their end: the test has the thread that is watched. */
+const CALLER = `
+  const { parentPort, workerData } = require('node:worker_threads');
+  parentPort.on('message', async ({ path, method = 'GET', body }) => {
+    const headers = { authorization: 'Bearer ' + workerData.key, ...(body && { 'content-type': 'application/json' }) };
+    const answer = await fetch(workerData.address + path, { method, headers, body });
+    const text = await answer.text();
+    parentPort.postMessage({ status: answer.status, length: text.length, text: text.slice(0, 500) });
+  });`;
+
+function openCaller(t: TestContext, { address, key }: TestService) {
+  const worker = new Worker(CALLER, { eval: true, workerData: { address, key } });
+  t.after(() => worker.terminate());
+  return async ({ body, ...call }: Call): Promise<{ readonly length: number }> => {
+    worker.postMessage({ ...call, body: body && JSON.stringify(body) });
+    const [answer] = await once(worker, 'message');
+    assert.equal(answer.status, 200, `${call.path}: ${answer.text}`);
+    return answer;
+  };
+}
+
+/** Many projects and channels, all of which wait for a change; some also of a project that there is. */
+async function addIdle({ store }: TestService, like: number): Promise<void> {
+  const counted = (most: number) =>
+    `with recursive n (at) as (select 1 union all select at + 1 from n where at < ${most})`;
+  await store.change(
+    `${counted(PROJECTS)} insert into project (account_id, project_group_id, name, locale, tags, settings, created_at)
+     select p.account_id, p.project_group_id, 'Idle ' || n.at, p.locale, p.tags, p.settings, p.created_at
+     from project p, n where p.id = ${like}`,
+  );
+  const definition = {
+    ...{ name: 'Feed', format: { type: 'ndjson' }, filter: { all: [] }, relations: [], destinations: [] },
+    trigger: { type: 'change', minSecondsBetween: 1 },
+  };
+  await store.change(
+    `${counted(CHANNELS_OF_PROJECT)} insert into channel (project_id, definition, revision, token, built_version, created_at, updated_at)
+     select p.id, '${JSON.stringify(definition)}', 1, 'idle-' || p.id || '-' || n.at, 0, 0, 0
+     from project p, n where p.name like 'Idle %' or p.id = ${like}`,
+  );
+}
+
+const DRILLS = Array.from({ length: PRODUCTS }, (_, at) => ({
+  ...{ identifier: `P${at}`, name: `Drill ${at}` },
+  attributes: NUMBERS.map((key) => ({ key, value: 'none' })),
+}));
+
+/** Of 1.9 MB each. */
+const LONG = Array.from({ length: 8 }, (_, at) => ({
+  ...{ identifier: `Long ${at}`, name: 'Long' },
+  attributes: Array.from({ length: 30 }, (__, value) => ({
+    key: `Text ${value}`,
+    value: `${value} `.repeat(20_000),
+  })),
+}));
+
+const RELATION = {
+  ...{ name: 'Goes with', tag: 'with', source: { all: [] }, target: { all: [] } },
+  match: [{ source: 'Text 1', operator: 'equals', target: 'Text 1' }],
+};
+
+test('reports, long values, previews, idle channels and many projects hold up nothing (§4.7, §8, §16.4)', async (t) => {
+  const service = await startTestService(t);
+  const catalog = await createCatalog(service);
+  const long = await createCatalog(service);
+  const numeric = NUMBERS.map((name) => ({ name, type: 'NUMERIC_ATTRIBUTE' }));
+  const body = { mode: 'own', attributes: numeric };
+  const root = ({ projectId }: TestCatalog) => `/management/projects/${projectId}`;
+  assert.equal((await service.call('PUT', `${root(catalog)}/ontology`, { body })).status, 200);
+  await long.load(...LONG);
+  await addIdle(service, catalog.projectId);
+  const call = openCaller(t, service);
+  const of = (path: string) => `${path}?projectId=${catalog.projectId}`;
+  const products = encodeURIComponent(JSON.stringify(LONG.map(({ identifier }) => identifier)));
+  const lastTask = async () => (await catalog.tasks()).at(0).id;
+
+  const works: Readonly<Record<string, () => Promise<unknown>>> = {
+    'an upload with a report of 100,000 lines': async () => {
+      await call({ method: 'POST', path: of('/products/batch/initiate') });
+      await call({ method: 'POST', path: of('/products/batch/upload'), body: { products: DRILLS } });
+      await call({ method: 'POST', path: of('/products/batch/preview') });
+    },
+    'its commit': async () => {
+      await call({ method: 'POST', path: of('/products/batch/start') });
+      await service.ended(await lastTask());
+    },
+    'its report': async () => {
+      const { length } = await call({ path: `/tasks/${await lastTask()}/report` });
+      assert.ok(length > 100_000 * 50, `${length} characters`);
+    },
+    'a lookup of long values': () =>
+      call({ path: `/product-service/products-by-sku?projectId=${long.projectId}&identifiers=${products}` }),
+    'a list of long values': () => call({ path: `${root(long)}/products?limit=100` }),
+    'a search of long values': () => call({ path: `/search?projectId=${long.projectId}&query=long` }),
+    'the preview of a relation': () =>
+      call({ method: 'POST', path: `${root(long)}/relations/preview`, body: RELATION }),
+    'the coverage of an ontology': () => call({ path: `${root(catalog)}/ontology/coverage` }),
+    suggestions: () => call({ path: `${root(long)}/suggestions` }),
+    'idle channels': () => delay(IDLE_MS),
+    'a change that ten channels wait for': () => catalog.update({ identifier: 'P1', name: 'Other' }),
+    'a list of projects': () => call({ path: '/management/projects' }),
+    'a list of tasks': () => call({ path: `${of('/tasks')}&limit=1000` }),
+    metrics: () => call({ path: '/metrics' }),
+  };
+  for (const [name, work] of Object.entries(works)) {
+    const longestMs = await findLongestPause(async () => void (await work()));
+    t.diagnostic(`${name}: ${longestMs.toFixed(1)} ms`);
+    assert.ok(longestMs < LONGEST_MS, `${name}: the serving thread did nothing else for ${longestMs} ms`);
+  }
+});
