@@ -64,7 +64,7 @@ test('each README begins with the same ten lines of a page of a shop', () => {
   for (const language of Object.keys(READMES) as Language[]) {
     const block = firstBlock(language);
     assert.equal(block.trimEnd().split('\n').length, 10, language);
-    const calls = namesIn(block, /(?:products|relations)(?:\.|->)(\w+)\(/g).map(toCamel);
+    const calls = namesIn(block, /relata(?:\.|->)(?:products|relations)(?:\.|->)(\w+)\(/g).map(toCamel);
     assert.deepEqual(calls, ['lookUpOne', 'relatedTo', 'fit', 'search'], language);
   }
 });

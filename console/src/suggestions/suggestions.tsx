@@ -280,6 +280,13 @@ const nameCategory = ({ category }: { readonly category: readonly string[] }) =>
 
 const SHOWN_EXAMPLES = 3;
 
+const sayConstraint = (constraint: RelationSuggestion['evidence']['constraint']): string =>
+  ({
+    limit: t('It looks like a limit: what exceeds it does not fit.'),
+    standard: t('It looks like a standard that both follow: what follows another one does not fit.'),
+    equal: t('The values are equal; whether products of other values do not fit is for you to say.'),
+  })[constraint];
+
 /** Two categories whose products go together by their values; taken up in the editor of relations, with its preview. */
 export function RelationItem({ item }: { item: RelationSuggestion }) {
   const { draft, evidence } = item;
@@ -318,6 +325,7 @@ export function RelationItem({ item }: { item: RelationSuggestion }) {
           count: formatCount(source.products),
         })}
       </p>
+      <p className="soft">{sayConstraint(evidence.constraint)}</p>
       <ul className="suggested-pairs">
         {examples.slice(0, SHOWN_EXAMPLES).map(({ source: from, target: to }) => (
           <li key={`${from} ${to}`}>

@@ -24,6 +24,8 @@ const XML =
   '<shop><at>now</at><p><id>1</id><price><amount>2</amount></price></p><p><id>3</id></p><more><x>y</x></more></shop>';
 const JSON_TEXT =
   '{"at":"now","products":[{"id":"1","name":"a","price":{"amount":"2"},"slots":[{"size":"b"}]}],"more":[{"x":"y"}]}';
+const XCHANGE =
+  '{"CatalogueId":"c","Supplier":[{"SupplierName":"s","Product":[{"ProductIdentification":{"ManufacturerName":"m","ManufacturerProductNumber":"1"},"ProductRelations":[{"RelationType":"ACCESSORY","RelatedProducts":[{"RelatedManufacturerProductNumber":"2"}]}],"EtimClassification":[{"EtimClassCode":"EC000001","EtimFeatures":[{"EtimFeatureCode":"EF000001","EtimValueCode":"EV000001"}]}],"TradeItem":[{"ItemLogisticDetails":[{"BaseItemNetLength":"9","NetDimensionUnit":"CMT"}]}]}]}]}';
 const SHOPIFY = 'Handle,Title,Tags,Variant SKU,Option1 Name,Option1 Value,Image Src\na,b,c,d,e,f,g';
 const WOO = 'ID,SKU,Name,Tags,Attribute 1 name,Attribute 1 value(s)\n1,a,b,c,d,e';
 
@@ -32,6 +34,7 @@ const files: readonly { format: Format; text: string; element: RegExp }[] = [
   { format: { type: 'bmecat' }, text: BMECAT, element: /(?<=<)([\w.]+)(?=>([^<]+)<)/g },
   { format: { type: 'google-merchant' }, text: RSS, element: /(?<=<)((?:g:)?\w+)(?=[^>]*>([^<\s][^<]*)<)/g },
   { format: { type: 'xml', record: 'p' }, text: XML, element: /(?<=<)(\w+)(?=>([^<]+)<)/g },
+  { format: { type: 'etim-xchange' }, text: XCHANGE, element: /(?<=")(\w+)(?=":"([^"]*)")/g },
   { format: { type: 'json' }, text: JSON_TEXT, element: /(?<=")(\w+)(?=":"([^"]*)")/g },
   {
     format: { type: 'ndjson' },

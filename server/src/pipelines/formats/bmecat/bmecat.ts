@@ -101,7 +101,9 @@ function readProducts(
     },
   };
   const text = decodeText(readSpool(file, signal), notes, { isMarkup: true });
-  return readXmlRows(text, choice, (product) => new ProductReader(index, notes).read(product));
+  return readXmlRows(text, choice, (product) => ({
+    values: new ProductReader(index, notes).read(product),
+  }));
 }
 
 /** Products stand directly in the transaction: T_NEW_CATALOG, T_UPDATE_PRODUCTS, T_UPDATE_PRICES, T_NEW_PRODUCTDATA. */

@@ -65,7 +65,7 @@ async function* readFeed(text: TextStream, notes: ReadingNotes): AsyncGenerator<
   };
   yield* readXmlRows(text, choice, (element) => {
     notes.found.feed ??= element.name === 'item' ? 'RSS' : 'Atom';
-    return readProduct(element, notes);
+    return { values: readProduct(element, notes) };
   });
   if (notes.found.feed === undefined)
     throw new FormatProblem('not_found', 'The feed has neither <item> nor <entry>');

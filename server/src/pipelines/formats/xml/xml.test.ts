@@ -247,3 +247,27 @@ test('what stands beside the repeated element is counted with its path (§13.7)'
     ],
   );
 });
+
+test('repeated elements that hold several values are rows, also those of attributes alone; texts with an attribute are not (§13.7)', async () => {
+  const { rows } = await readAll(
+    { type: 'xml', record: 'board' },
+    `<b><board><id>1</id><name lang="de">Platine</name><name>Board</name>
+      <slot><size>2280</size><key>M</key></slot><slot><size>2230</size></slot>
+      <calibration><at focal="10" k="0.1"/><at focal="20" k="0.2"/></calibration></board></b>`,
+  );
+  assert.deepEqual(
+    { ...rows[0]?.rows },
+    {
+      'slot.size': [1, 2],
+      'slot.key': [1],
+      ...{ 'calibration.at.@focal': [3, 4], 'calibration.at.@k': [3, 4] },
+    },
+  );
+});
+
+test('of elements that are repeated beside each other the one that holds most is found (§13.7)', async () => {
+  const mounts = '<mount><name>A</name></mount>'.repeat(3);
+  const cameras = '<camera><maker>a</maker><model>b</model><mount>A</mount></camera>'.repeat(2);
+  const { found } = await readAll({ type: 'xml' }, `<db>${mounts}${cameras}</db>`);
+  assert.equal(found.record, 'db/camera');
+});

@@ -2,7 +2,6 @@ import { Type } from 'typebox';
 import { parseText, readAfterPeek, type TextStream } from '../chunks.ts';
 import {
   type Columns,
-  type ColumnValue,
   createColumns,
   defineFormat,
   FormatProblem,
@@ -66,12 +65,12 @@ async function* readElements(
 export async function* readXmlRows(
   text: TextStream,
   choice: XmlChoice,
-  readRow: (element: XmlElement) => Columns<ColumnValue>,
+  readRow: (element: XmlElement) => Pick<SourceRow, 'values' | 'rows'>,
 ): AsyncGenerator<SourceRow[]> {
   let count = 0;
   const toRow = (element: XmlElement): SourceRow => {
     count += 1;
-    return { number: count, values: readRow(element), source: toSource(element) };
+    return { number: count, ...readRow(element), source: toSource(element) };
   };
   for await (const elements of parseText(text, new XmlElements(choice))) yield elements.map(toRow);
 }
@@ -90,21 +89,50 @@ export function chooseByPath(record: string): (name: string, path: readonly stri
 
 const dropPrefix = (name: string): string => name.slice(name.indexOf(':') + 1);
 
-/** Columns are dotted names, attributes `@id` and `price.@currency`; an element that stands more than once is a list. */
-function readValues(element: XmlElement, names: SelectorNames): Columns<ColumnValue> {
+/**
+ * Columns are dotted names, attributes `@id` and `price.@currency`; an element that stands more than once is a list, and where such
+ * elements hold several values, each is a row: they belong together.
+ */
+function readValues(element: XmlElement, names: SelectorNames): Pick<SourceRow, 'values' | 'rows'> {
   const values = new RowValues();
-  addValues(values, element, '');
+  addValues(values, element, { path: '', row: undefined });
   for (const [name, value] of names.select(element)) values.add(name, value);
-  return values.values;
+  const { rows } = values;
+  return { values: values.values, ...(rows && { rows }) };
 }
 
-function addValues(values: RowValues, element: XmlElement, path: string): void {
+interface ElementPlace {
+  readonly path: string;
+  /** Of the outermost of repeated elements that it is in. */
+  readonly row: number | undefined;
+}
+
+function addValues(values: RowValues, element: XmlElement, { path, row }: ElementPlace): void {
   const before = path === '' ? '' : `${path}.`;
-  for (const [name, value] of element.attributes) values.add(`${before}@${name}`, value);
-  const isLeaf = element.children.length === 0;
-  const hasText = element.text !== '' || (isLeaf && element.attributes.size === 0);
-  if (hasText) values.add(path === '' ? element.name : path, element.text);
-  for (const child of element.children) addValues(values, child, before + child.name);
+  const add = (name: string, value: string) =>
+    row === undefined ? values.add(name, value) : values.addInRow(name, value, row);
+  for (const [name, value] of element.attributes) add(`${before}@${name}`, value);
+  if (hasText(element)) add(path === '' ? element.name : path, element.text);
+  const lists = row === undefined ? namesOfLists(element.children) : NO_LISTS;
+  for (const child of element.children) {
+    const own = lists.has(child.name) ? values.beginRow() : row;
+    addValues(values, child, { path: before + child.name, row: own });
+  }
+}
+
+const hasText = ({ text, children, attributes }: XmlElement) =>
+  text !== '' || (children.length === 0 && attributes.size === 0);
+
+const NO_LISTS: ReadonlySet<string> = new Set();
+/** A text with an attribute is one value, which can be chosen by the attribute. */
+const hasParts = ({ attributes, children, text }: XmlElement) =>
+  children.length > 0 || (text === '' && attributes.size > 1);
+
+/** Names that stand more than once, with something in them that belongs together. */
+function namesOfLists(children: readonly XmlElement[]): ReadonlySet<string> {
+  if (!children.some(hasParts)) return NO_LISTS;
+  const groups = [...Map.groupBy(children, ({ name }) => name)];
+  return new Set(groups.flatMap(([name, all]) => (all.length > 1 && all.some(hasParts) ? [name] : [])));
 }
 
 /** Names that say which of several elements are meant; elements that differ by ids have too many. */
@@ -175,30 +203,35 @@ const PATHS = 10_000;
 interface SeenElement {
   readonly path: string;
   readonly depth: number;
-  /** Holds elements or attributes, as a product does and a keyword does not. */
-  hasParts: boolean;
+  /** Names of elements and attributes in it: a product has several, and a keyword none. */
+  readonly parts: Set<string>;
   isRepeated: boolean;
 }
 
 /**
  * Finds the element that a document repeats for its products: of those that stand more than once side by side and hold
- * others, the outermost, and of these the first. Where nothing is repeated there may be one product only.
+ * others, the outermost, and of these the one that holds most. Where nothing is repeated there may be one product only.
  * @returns its path from the root
  * @throws FormatProblem not_found, damaged, refused
  */
 function findRepeatedElement(text: string): string {
   const { elements, problem } = sampleElements(text);
   const repeated = elements.filter((element) => element.isRepeated);
-  const outermost = (some: readonly SeenElement[]) => some.toSorted((a, b) => a.depth - b.depth)[0];
+  const outermost = (some: readonly SeenElement[]) =>
+    some.toSorted((a, b) => a.depth - b.depth || partsOf(b) - partsOf(a))[0];
   const chosen =
-    outermost(repeated.filter((element) => element.hasParts)) ??
-    outermost(elements.filter((element) => element.hasParts && element.depth > 0)) ??
+    outermost(repeated.filter(({ parts }) => parts.size > 0)) ??
+    outermost(elements.filter(({ parts, depth }) => parts.size > 0 && depth > 0)) ??
     outermost(repeated);
   if (chosen !== undefined) return chosen.path;
   const message =
     'There is no element that is repeated. Please name the one that holds a product as "record"';
   throw problem ?? new FormatProblem('not_found', message);
 }
+
+/** Beyond so many parts one thing looks as much like a product as the other. */
+const ENOUGH_PARTS = 4;
+const partsOf = ({ parts }: SeenElement) => Math.min(parts.size, ENOUGH_PARTS);
 
 /** @returns the elements of a text, and what is wrong with it: the reader says so where its elements are enough */
 function sampleElements(text: string) {
@@ -214,10 +247,10 @@ function sampleElements(text: string) {
     siblings?.set(name, nth);
     names.push(new Map());
     const parent = seen.get(parents.join('/'));
-    if (parent !== undefined) parent.hasParts = true;
+    parent?.parts.add(name);
     const path = [...parents, name].join('/');
-    const known = seen.get(path) ?? { path, depth, hasParts: false, isRepeated: false };
-    known.hasParts ||= Object.keys(attributes).length > 0;
+    const known = seen.get(path) ?? { path, depth, parts: new Set<string>(), isRepeated: false };
+    for (const one of Object.keys(attributes)) known.parts.add(`@${one}`);
     known.isRepeated ||= nth > 1;
     if (seen.size < PATHS || seen.has(path)) seen.set(path, known);
     return false;
