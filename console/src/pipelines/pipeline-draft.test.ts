@@ -37,6 +37,7 @@ test('a list in a cell is divided by one click, wherever the mapping has its col
   assert.deepEqual(divide({ attributes: { A: { column: 'a', case: 'upper' } } }, 'attributes.A').attributes, {
     A: { ...split, case: 'upper' },
   });
+  assert.deepEqual(divide({ images: 'a' }, 'images').images, [split]);
   assert.deepEqual(divide({ categories: { from: 'a' } }, 'categories').categories, [{ from: split }]);
   assert.equal(divide({ source: 'sku', targets: 'a' }, 'targets').separator, '|');
 });

@@ -189,6 +189,7 @@ export function splitList(mapping: Mapping, { field, column, separator }: FoundL
     const paths = [mapping.categories ?? []].flat();
     return { ...mapping, categories: paths.map((path) => ({ ...path, from: divide(path.from) })) };
   }
+  if (field === 'images') return withField(mapping, 'images', [mapping.images ?? []].flat().map(divide));
   const key = field.slice('attributes.'.length);
   const { chosen, hasRest } = readAttributes(mapping);
   const specs = [chosen[key] ?? column].flat().map(divide);

@@ -100,3 +100,19 @@ test('linked_sku suggests links, with what stands between its targets (§13.9)',
     separator: '|',
   });
 });
+
+test('pictures in one cell are found in a mapping by hand, addresses and file names (§13.5 rule 11)', () => {
+  const cells = {
+    pictures: ['https://x.test/a.jpg,https://x.test/b.jpg?w=1', 'https://x.test/c.jpg'],
+    files: ['a 1.jpg;b.png', 'c.webp'],
+    one: ['https://x.test/a,b.jpg', 'https://x.test/c.jpg'],
+  };
+  const find = (column: string) => findUnsplit({ images: column }, rowsOf(cells), Object.keys(cells));
+  const message = (separator: string) => `3 different values stand in this column, separated by ${separator}`;
+  const found = { field: 'images', values: 3 };
+  assert.deepEqual(find('pictures'), [
+    { ...found, column: 'pictures', separator: ',', message: message(',') },
+  ]);
+  assert.deepEqual(find('files'), [{ ...found, column: 'files', separator: ';', message: message(';') }]);
+  assert.deepEqual(find('one'), []);
+});

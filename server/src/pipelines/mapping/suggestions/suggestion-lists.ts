@@ -1,6 +1,6 @@
 import type { SourceRow } from '../../formats/formats.ts';
 import type { Mapping, PipelineMode } from '../mapping-schemas.ts';
-import { describeList, findList, LIST_SIGNS, type ListEvidence } from './suggestion-values.ts';
+import { describeList, findList, findPictures, LIST_SIGNS, type ListEvidence } from './suggestion-values.ts';
 
 /** A column whose cells look like lists and that the mapping takes as single values. */
 export interface FoundList extends ListEvidence {
@@ -10,7 +10,7 @@ export interface FoundList extends ListEvidence {
   readonly message: string;
 }
 
-/** The parts of a mapping that may take a list as one value: attributes, flat categories, targets of links. */
+/** The parts of a mapping that may take a list as one value: attributes, flat categories, images, targets of links. */
 function listParts(mapping: Partial<Mapping>, columns: readonly string[]): [field: string, spec: unknown][] {
   const { attributes = {}, categories, targets, separator, ignore = [], ...fields } = mapping;
   const named = typeof attributes === 'string' ? [] : Object.entries(attributes);
@@ -25,6 +25,7 @@ function listParts(mapping: Partial<Mapping>, columns: readonly string[]): [fiel
     ...named.map(([key, spec]): [string, unknown] => [`attributes.${key}`, spec]),
     ...rest.map((column): [string, unknown] => [`attributes.${column}`, column]),
     ...flat.map(({ from }): [string, unknown] => ['categories', from]),
+    ['images', fields.images],
     ['targets', separator === undefined ? targets : undefined],
   ];
 }
@@ -63,7 +64,8 @@ export function findUnsplit(
       .map(({ values }) => values[column])
       .filter((cell) => cell !== undefined && cell !== '');
     const texts = cells.filter((cell) => typeof cell === 'string');
-    const found = texts.length < cells.length ? undefined : findList(texts);
+    const find = field === 'images' ? findPictures : findList;
+    const found = texts.length < cells.length ? undefined : find(texts);
     return found === undefined ? [] : [{ field, column, ...found, message: describeList(found) }];
   });
 }

@@ -98,6 +98,20 @@ export function findList(cells: readonly string[]): ListEvidence | undefined {
   return undefined;
 }
 
+/** An address may hold a comma: its parts are then no addresses. */
+const PICTURES = [/^https?:\/\/\S+$/i, /^\S.*\.(?:jpe?g|png|gif|webp|avif|svg)$/i];
+
+/** Addresses and file names of pictures, of which none has to come again. @returns undefined where each cell has one */
+export function findPictures(cells: readonly string[]): ListEvidence | undefined {
+  for (const { separator } of LIST_SIGNS) {
+    const all = cells.map((cell) => splitCell(cell, separator));
+    const areAll = PICTURES.some((picture) => all.flat().every((part) => picture.test(part)));
+    if (areAll && all.some(({ length }) => length > 1))
+      return { separator, values: new Set(all.flat()).size };
+  }
+  return undefined;
+}
+
 /** @returns how many different values the cells list with a sign; 0 where it is not what it stands for */
 function countListed(
   cells: readonly string[],
