@@ -13,7 +13,13 @@ import {
   type ChannelRelation,
   compileChannelFilter,
 } from '../definitions/definitions.ts';
-import { type FeedRow, planFiles, type RelatedAs, type RelatedProducts } from '../formats/formats.ts';
+import {
+  type ChannelFormat,
+  type FeedRow,
+  planFiles,
+  type RelatedAs,
+  type RelatedProducts,
+} from '../formats/formats.ts';
 import {
   createRowMaker,
   type FieldProblem,
@@ -205,20 +211,13 @@ async function translate<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-interface RelatedRules {
-  readonly mostRelated: number | undefined;
-  readonly relatedIdentifier?: RegExp;
-  readonly reversed: ReadonlySet<RelatedAs>;
-  readonly type: string;
-}
-
-function planRelated(pass: CatalogPass, relations: readonly ChannelRelation[], rules: RelatedRules) {
+function planRelated(pass: CatalogPass, relations: readonly ChannelRelation[], rules: ChannelFormat) {
   const planned = relations.map((relation) => ({ relation, found: findRelations(pass, relation) }));
   const places = planned.flatMap(({ relation: { as, limit }, found }) =>
     found.flatMap(({ searched }): RelatedPlace[] => {
       const place = { relation: searched, as, limit: Math.min(limit, rules.mostRelated ?? limit) };
       const there: RelatedPlace = { ...place, direction: 'from' };
-      return rules.reversed.has(as) ? [there, { ...place, direction: 'to' }] : [there];
+      return rules.reversed?.has(as) ? [there, { ...place, direction: 'to' }] : [there];
     }),
   );
   const silent = planned
@@ -238,7 +237,7 @@ const describeRelation = ({ tag, id }: ChannelRelation) =>
 function chooseRelated(
   places: readonly RelatedPlace[],
   found: readonly (readonly string[])[],
-  { mostRelated = Number.POSITIVE_INFINITY, relatedIdentifier, type }: RelatedRules,
+  { mostRelated = Number.POSITIVE_INFINITY, relatedIdentifier, type }: ChannelFormat,
 ): { related: RelatedProducts[]; notes: FieldProblem[] } {
   const related: RelatedProducts[] = [];
   const refused: string[] = [];

@@ -486,10 +486,7 @@ export const etimXchange: ChannelFormat = {
   },
   wholeBecause: 'the standard has no word for a product that is gone',
   suggestsAttributes: true,
-  rowsPerFile: undefined,
-  mostRelated: undefined,
   relatedIdentifier: /^.{1,35}$/,
-  reversed: new Set<RelatedAs>(),
   defaultVariant: 'json',
   variants: {
     json: {

@@ -81,15 +81,15 @@ export interface ChannelFormat {
   readonly servedAs?: string;
   readonly suggestions: Readonly<Record<string, SuggestedSource>>;
   /** Whether every attribute of the ontology is suggested, too. */
-  readonly suggestsAttributes: boolean;
+  readonly suggestsAttributes?: true;
   /** Rows of a file; undefined: all in one. */
-  readonly rowsPerFile: number | undefined;
+  readonly rowsPerFile?: number;
   /** Related products of one product; undefined: as many as the channel says. */
-  readonly mostRelated: number | undefined;
+  readonly mostRelated?: number;
   /** What an identifier of a related product may be. */
   readonly relatedIdentifier?: RegExp;
   /** Kinds for which the product also names those that lead to it. */
-  readonly reversed: ReadonlySet<RelatedAs>;
+  readonly reversed?: ReadonlySet<RelatedAs>;
   readonly variants: Readonly<Record<string, FormatVariant>>;
   readonly defaultVariant: string;
 }

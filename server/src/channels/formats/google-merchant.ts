@@ -202,11 +202,8 @@ export const googleMerchant: ChannelFormat = {
     material: { attributes: ['material'] },
   },
   wholeBecause: 'Google takes down what a file does not have',
-  suggestsAttributes: false,
-  rowsPerFile: undefined,
   mostRelated: MOST_RELATED,
   relatedIdentifier: RELATED_IDENTIFIER,
-  reversed: new Set(),
   defaultVariant: 'tsv',
   variants: {
     tsv: {

@@ -138,9 +138,6 @@ export const jsonLd: ChannelFormat = {
     itemCondition: { attributes: ['condition', 'zustand'] },
   },
   wholeBecause: 'schema.org has no word for a product that is gone',
-  suggestsAttributes: false,
-  rowsPerFile: undefined,
-  mostRelated: undefined,
   reversed: new Set(Object.keys(REVERSED) as RelatedAs[]),
   defaultVariant: 'jsonl',
   variants: {

@@ -121,11 +121,8 @@ export const openai: ChannelFormat = {
     material: { attributes: ['material'] },
   },
   wholeBecause: 'each file replaces the one before',
-  suggestsAttributes: false,
   rowsPerFile: ITEMS_PER_FILE,
-  mostRelated: undefined,
   relatedIdentifier: /^[^,]+$/,
-  reversed: new Set(),
   defaultVariant: 'jsonl',
   variants: {
     jsonl: {

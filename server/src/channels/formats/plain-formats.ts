@@ -14,10 +14,7 @@ const suggestions = {
 const shared = {
   fields: undefined,
   suggestions,
-  suggestsAttributes: true,
-  rowsPerFile: undefined,
-  mostRelated: undefined,
-  reversed: new Set<RelatedAs>(),
+  suggestsAttributes: true as const,
 };
 
 /** @returns identifiers of related products by kind, each kind once */

@@ -34,12 +34,8 @@ function defineShopList({
     ...record,
     fields: names.map((name) => required(text(name))),
     takesOthers: true,
-    suggestsAttributes: false,
-    rowsPerFile: undefined,
-    mostRelated: undefined,
     // Shops take a list apart at every sign, whatever stands around it.
     relatedIdentifier: new RegExp(`^[^${sign}]+$`),
-    reversed: new Set<RelatedAs>(),
     defaultVariant: 'csv',
     variants: {
       csv: {

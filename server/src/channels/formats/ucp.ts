@@ -1,4 +1,4 @@
-import { type ChannelFormat, type Field, type RelatedAs, required, text } from './format.ts';
+import { type ChannelFormat, type Field, required, text } from './format.ts';
 import { ndjson } from './plain-formats.ts';
 
 const many = (field: Field, most: number): Field => ({ ...field, most });
@@ -36,10 +36,6 @@ export const ucp: ChannelFormat = {
     gtin: { attributes: ['gtin', 'ean', 'upc', 'barcode'] },
   },
   wholeBecause: 'it is served and not built',
-  suggestsAttributes: false,
-  rowsPerFile: undefined,
-  mostRelated: undefined,
-  reversed: new Set<RelatedAs>(),
   variants: ndjson.variants,
   defaultVariant: ndjson.defaultVariant,
 };
