@@ -1,7 +1,7 @@
 import { type ExpressionBuilder, expressionBuilder, type Selectable } from 'kysely';
 import { listParts } from '../kernel/caller.ts';
 import { padIds } from '../kernel/padded.ts';
-import type { ControlSchema, ControlTransaction, Rows } from '../storage/storage.ts';
+import { type ControlSchema, type ControlTransaction, type Rows, toCamel } from '../storage/storage.ts';
 import {
   DEFAULT_SETTINGS,
   type Project,
@@ -91,17 +91,8 @@ function toColumns(project: Omit<Project, 'id'>) {
 }
 
 function toProject(row: Selectable<ControlSchema['project']>): Project {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    projectGroupId: row.project_group_id,
-    name: row.name,
-    locale: row.locale,
-    tags: JSON.parse(row.tags) as string[],
-    settings: { ...DEFAULT_SETTINGS, ...(JSON.parse(row.settings) as Partial<ProjectSettings>) },
-    createdAt: row.created_at,
-    deletedAt: row.deleted_at,
-  };
+  const settings: Partial<ProjectSettings> = JSON.parse(row.settings);
+  return { ...toCamel(row), tags: JSON.parse(row.tags), settings: { ...DEFAULT_SETTINGS, ...settings } };
 }
 
 /** What callers see of projects: those in use within reach, or those deleted since an instant. */
@@ -137,9 +128,7 @@ export const GROUPS = createStore<ProjectGroup, Reach>({
     const ofAccount = is('account_id', '=', accountId);
     return parts === undefined ? ofAccount : is.and([ofAccount, is('id', 'in', padIds(parts.groups))]);
   },
-  read: (row: Selectable<ControlSchema['project_group']>) => ({
-    ...{ id: row.id, accountId: row.account_id, name: row.name, createdAt: row.created_at },
-  }),
+  read: (row: Selectable<ControlSchema['project_group']>) => toCamel(row),
   toColumns: ({ name }) => ({ name }),
 });
 

@@ -1,19 +1,30 @@
 import { sql } from 'kysely';
-import type { ControlTransaction, Database } from '../storage/storage.ts';
+import { type ControlTransaction, type Database, toCamel, toSnake } from '../storage/storage.ts';
 
-/** Requests of an account or of one of its keys within a step. */
-export interface RequestCount {
-  readonly accountId: number;
-  readonly apiKeyId: number;
-  /** When the step begins. */
-  readonly at: number;
-  readonly requests: number;
-  readonly refused: number;
-  readonly limited: number;
-  readonly failed: number;
-  readonly slow: number;
-  readonly totalMs: number;
+export const REQUEST_COUNTS = ['requests', 'refused', 'limited', 'failed', 'slow', 'totalMs'] as const;
+
+/** Requests of an account or of one of its keys within a step, which begins at `at`. */
+export type RequestCount = Readonly<
+  Record<'accountId' | 'apiKeyId' | 'at' | (typeof REQUEST_COUNTS)[number], number>
+>;
+
+export const CATALOG_COUNTS = ['created', 'changed', 'deleted', 'tasks', 'failedTasks'] as const;
+
+/** What happened to a catalog within a step. */
+export interface CatalogCount
+  extends Readonly<Record<'projectId' | 'at' | (typeof CATALOG_COUNTS)[number], number>> {
+  /** In the catalog, when it was last counted within the step; null: it was not. */
+  readonly products: number | null;
 }
+
+/** @returns the sum of each of these counts, which PostgreSQL may give as text */
+export const sumOf = <Name extends string>(
+  names: readonly Name[],
+  counts: readonly Readonly<Record<Name, number>>[],
+) =>
+  Object.fromEntries(
+    names.map((name) => [name, counts.reduce((sum, count) => sum + Number(count[name]), 0)]),
+  ) as Record<Name, number>;
 
 /** A request that failed or was slow. */
 export interface NotedRequest {
@@ -31,6 +42,15 @@ export interface NotedRequest {
 const AT_ONCE = 200;
 const COUNTED = ['requests', 'refused', 'limited', 'failed', 'slow', 'total_ms'] as const;
 
+/** What other processes have counted stays. */
+const addTo = (table: string, columns: readonly string[]) =>
+  Object.fromEntries(
+    columns.map((name) => [
+      name,
+      sql<number>`${sql.ref(`${table}.${name}`)} + ${sql.ref(`excluded.${name}`)}`,
+    ]),
+  );
+
 /** Adds to what this and other processes have counted; in the order of the key, so that no two wait for each other. */
 export async function addRequestCounts(
   tx: ControlTransaction,
@@ -42,7 +62,8 @@ export async function addRequestCounts(
   for (const count of counts) {
     const at = count.at - (count.at % stepMs);
     const place = `${count.accountId} ${count.apiKeyId} ${at}`;
-    sums.set(place, add({ ...count, at }, sums.get(place)));
+    const before = sums.get(place);
+    sums.set(place, { ...count, at, ...(before && sumOf(REQUEST_COUNTS, [count, before])) });
   }
   const rows = [...sums.values()].sort(
     (a, b) => a.accountId - b.accountId || a.apiKeyId - b.apiKeyId || a.at - b.at,
@@ -51,39 +72,18 @@ export async function addRequestCounts(
     await tx
       .insertInto('request_count')
       .values(
-        rows.slice(start, start + AT_ONCE).map(({ accountId, apiKeyId, at, totalMs, ...counted }) => ({
-          ...{ account_id: accountId, api_key_id: apiKeyId, step_seconds: stepSeconds, at },
+        rows
+          .slice(start, start + AT_ONCE)
           // Rounded up: a minute with one quick request took some time.
-          ...{ total_ms: Math.ceil(totalMs), ...counted },
-        })),
+          .map((count) => toSnake({ ...count, stepSeconds, totalMs: Math.ceil(count.totalMs) })),
       )
       .onConflict((conflict) =>
         conflict
           .columns(['account_id', 'api_key_id', 'step_seconds', 'at'])
-          .doUpdateSet(
-            Object.fromEntries(
-              COUNTED.map((name) => [
-                name,
-                sql`${sql.ref(`request_count.${name}`)} + ${sql.ref(`excluded.${name}`)}`,
-              ]),
-            ),
-          ),
+          .doUpdateSet(addTo('request_count', COUNTED)),
       )
       .execute();
   }
-}
-
-function add(count: RequestCount, before: RequestCount | undefined): RequestCount {
-  if (before === undefined) return count;
-  return {
-    ...count,
-    requests: count.requests + before.requests,
-    refused: count.refused + before.refused,
-    limited: count.limited + before.limited,
-    failed: count.failed + before.failed,
-    slow: count.slow + before.slow,
-    totalMs: count.totalMs + before.totalMs,
-  };
 }
 
 interface CountedSpan {
@@ -100,7 +100,7 @@ export async function listRequestCounts(
   { from, to, stepSeconds }: CountedSpan,
 ): Promise<RequestCount[]> {
   if (apiKeyIds.length === 0) return [];
-  return database.read
+  const rows = await database.read
     .selectFrom('request_count')
     .select(({ fn }) => ['at', ...COUNTED.map((name) => fn.sum<number>(name).as(name))])
     .where('account_id', '=', accountId)
@@ -110,17 +110,11 @@ export async function listRequestCounts(
     .where('at', '<', to)
     .groupBy('at')
     .orderBy('at')
-    .execute()
-    .then((rows) =>
-      rows.map(({ at, total_ms, ...counted }) => ({
-        ...{ accountId, apiKeyId: apiKeyIds[0] ?? 0, at, totalMs: Number(total_ms) },
-        requests: Number(counted.requests),
-        refused: Number(counted.refused),
-        limited: Number(counted.limited),
-        failed: Number(counted.failed),
-        slow: Number(counted.slow),
-      })),
-    );
+    .execute();
+  return rows.map(({ at, total_ms: totalMs, ...counted }) => ({
+    ...{ accountId, apiKeyId: apiKeyIds[0] ?? 0, at },
+    ...sumOf(REQUEST_COUNTS, [{ totalMs, ...counted }]),
+  }));
 }
 
 export async function addNotedRequests(
@@ -130,12 +124,7 @@ export async function addNotedRequests(
   if (noted.length === 0) return;
   await tx
     .insertInto('noted_request')
-    .values(
-      noted.map(({ requestId, accountId, apiKeyId, projectId, ...rest }) => ({
-        ...{ request_id: requestId, account_id: accountId, api_key_id: apiKeyId, project_id: projectId },
-        ...rest,
-      })),
-    )
+    .values(noted.map(toSnake))
     .onConflict((conflict) => conflict.doNothing())
     .execute();
 }
@@ -156,10 +145,7 @@ export async function listNotedRequests(
     .orderBy('at', 'desc')
     .limit(limit)
     .execute();
-  return rows.map(({ request_id, account_id, api_key_id, project_id, ...rest }) => ({
-    ...{ requestId: request_id, accountId: account_id, apiKeyId: api_key_id, projectId: project_id },
-    ...rest,
-  }));
+  return rows.map(toCamel);
 }
 
 /** Removes counts beyond their retention. */
@@ -180,19 +166,6 @@ export async function dropRequestCounts(
   await tx.deleteFrom('noted_request').where('at', '<', before.noted).execute();
 }
 
-/** What happened to a catalog within a step. */
-export interface CatalogCount {
-  readonly projectId: number;
-  readonly at: number;
-  /** In the catalog, when it was last counted within the step; null: it was not. */
-  readonly products: number | null;
-  readonly created: number;
-  readonly changed: number;
-  readonly deleted: number;
-  readonly tasks: number;
-  readonly failedTasks: number;
-}
-
 /** Adds to what this and other processes have counted; in the order of the key, so that no two wait for each other. */
 export async function addCatalogCounts(
   tx: ControlTransaction,
@@ -201,23 +174,14 @@ export async function addCatalogCounts(
 ): Promise<void> {
   const stepMs = stepSeconds * 1000;
   const rows = [...counts].sort((a, b) => a.projectId - b.projectId || a.at - b.at);
-  const sum = (name: string) =>
-    sql<number>`${sql.ref(`catalog_count.${name}`)} + ${sql.ref(`excluded.${name}`)}`;
-  for (const { projectId, at, failedTasks, ...counted } of rows) {
+  for (const count of rows) {
     await tx
       .insertInto('catalog_count')
-      .values({
-        ...{ project_id: projectId, step_seconds: stepSeconds, at: at - (at % stepMs) },
-        ...{ failed_tasks: failedTasks, ...counted },
-      })
+      .values(toSnake({ ...count, stepSeconds, at: count.at - (count.at % stepMs) }))
       .onConflict((conflict) =>
         conflict.columns(['project_id', 'step_seconds', 'at']).doUpdateSet({
           products: sql`coalesce(excluded.products, catalog_count.products)`,
-          created: sum('created'),
-          changed: sum('changed'),
-          deleted: sum('deleted'),
-          tasks: sum('tasks'),
-          failed_tasks: sum('failed_tasks'),
+          ...addTo('catalog_count', ['created', 'changed', 'deleted', 'tasks', 'failed_tasks']),
         }),
       )
       .execute();
@@ -246,10 +210,7 @@ export async function listCatalogCounts(
     .limit(MOST_ROWS + 1)
     .execute();
   if (rows.length > MOST_ROWS) return undefined;
-  return rows.map(({ project_id, step_seconds: _, failed_tasks, ...counted }) => ({
-    ...{ projectId: project_id, failedTasks: failed_tasks },
-    ...counted,
-  }));
+  return rows.map(({ step_seconds: _, ...row }) => toCamel(row));
 }
 
 /** @returns how many products each catalog had when it was last counted before then, and when it never was */

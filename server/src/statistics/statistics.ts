@@ -9,9 +9,15 @@ import { type Caller, isUser } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { type Actor, actorOf, type Projects } from '../projects/projects.ts';
 import type { Base, ControlTransaction, Database } from '../storage/storage.ts';
-import type { CatalogCount, NotedRequest, RequestCount } from './count-store.ts';
-import * as catalogStore from './count-store.ts';
-import * as requestStore from './count-store.ts';
+import * as countStore from './count-store.ts';
+import {
+  CATALOG_COUNTS,
+  type CatalogCount,
+  type NotedRequest,
+  REQUEST_COUNTS,
+  type RequestCount,
+  sumOf,
+} from './count-store.ts';
 
 interface StatisticsParts extends Pick<Base, 'clock' | 'database' | 'logger'> {
   readonly projects: Pick<Projects, 'whenGone'>;
@@ -32,13 +38,13 @@ export function createStatistics({ database, clock, logger, projects, countProdu
   const requests = new RequestTally();
   const catalogs = new CatalogTally();
   const noted = new RecentRequests();
-  const undoSince = clock.now();
+  const startedAt = clock.now();
   let timer: NodeJS.Timeout | undefined;
   let underWay: Promise<void> = Promise.resolve();
   projects.whenGone(async (tx, gone) => {
     if (gone.type !== 'project') return;
     noted.forget(gone.id);
-    await catalogStore.removeCatalogCounts(tx, gone.id);
+    await countStore.removeCatalogCounts(tx, gone.id);
   });
 
   /** One write after another, so that waiting for the last one waits for all. */
@@ -67,10 +73,10 @@ export function createStatistics({ database, clock, logger, projects, countProdu
 
     async function writeAll(tx: ControlTransaction): Promise<void> {
       for (const step of [MINUTE_SECONDS, HOUR_SECONDS]) {
-        await requestStore.addRequestCounts(tx, step, counts);
-        await catalogStore.addCatalogCounts(tx, step, changes);
+        await countStore.addRequestCounts(tx, step, counts);
+        await countStore.addCatalogCounts(tx, step, changes);
       }
-      await requestStore.addNotedRequests(tx, noted);
+      await countStore.addNotedRequests(tx, noted);
     }
   }
 
@@ -94,7 +100,7 @@ export function createStatistics({ database, clock, logger, projects, countProdu
     /** Those that this process keeps, and since when it does. */
     listRecent: (projectId: number, kind?: RecentKind) => ({
       items: noted.list(projectId, kind),
-      since: undoSince,
+      since: startedAt,
     }),
     /** Called when a task has changed a catalog. */
     noteProducts(projectId: number, counts: ProductCounts): void {
@@ -119,7 +125,7 @@ function createReads(database: Database) {
   return {
     /** @param apiKeyIds undefined: the whole account */
     async listRequests(accountId: number, apiKeyIds: readonly number[] | undefined, span: Span) {
-      const rows = await requestStore.listRequestCounts(
+      const rows = await countStore.listRequestCounts(
         database,
         { accountId, apiKeyIds: apiKeyIds ?? [WHOLE_ACCOUNT] },
         span,
@@ -127,10 +133,10 @@ function createReads(database: Database) {
       return sumRequests(rows, span);
     },
     listNoted: (accountId: number, apiKeyIds: readonly number[] | undefined, span: Span) =>
-      requestStore.listNotedRequests(database, { accountId, apiKeyIds }, { ...span, limit: SHOWN_REQUESTS }),
+      countStore.listNotedRequests(database, { accountId, apiKeyIds }, { ...span, limit: SHOWN_REQUESTS }),
     async listCatalogs(projectIds: readonly number[], span: Span) {
-      const before = await catalogStore.listSizesBefore(database, projectIds, span.from);
-      const rows = await catalogStore.listCatalogCounts(database, projectIds, span);
+      const before = await countStore.listSizesBefore(database, projectIds, span.from);
+      const rows = await countStore.listCatalogCounts(database, projectIds, span);
       if (rows !== undefined) return sumSizes(before, rows, span);
       throw new ServiceError(
         'query_invalid',
@@ -144,23 +150,13 @@ function createReads(database: Database) {
 function dropOld(database: Database, now: number): Promise<void> {
   const before = { minutes: now - MINUTES_RETAINED_MS, hours: now - HOURS_RETAINED_MS };
   return database.write('rows', async (tx) => {
-    await requestStore.dropRequestCounts(tx, { ...before, noted: now - NOTED_RETAINED_MS });
-    await catalogStore.dropCatalogCounts(tx, before);
+    await countStore.dropRequestCounts(tx, { ...before, noted: now - NOTED_RETAINED_MS });
+    await countStore.dropCatalogCounts(tx, before);
   });
 }
 
-/** What the server tells of an answered request. */
-interface AnsweredRequest {
-  readonly requestId: string;
-  readonly accountId: number;
-  /** 0: no key, but a session of the console. */
-  readonly apiKeyId: number;
-  readonly projectId: number | null;
-  readonly method: string;
-  /** The pattern of the route. */
-  readonly route: string;
-  readonly status: number;
-  readonly ms: number;
+/** What the server says of an answered request. */
+interface AnsweredRequest extends Omit<NotedRequest, 'at'> {
   /** Whether the request is of a kind that takes long. */
   readonly isPatient: boolean;
 }
@@ -199,17 +195,7 @@ class RequestTally {
     let count = this.counts.get(place);
     if (count === undefined) {
       if (this.counts.size >= MOST_COUNTS) this.counts.clear();
-      count = {
-        accountId,
-        apiKeyId,
-        at,
-        requests: 0,
-        refused: 0,
-        limited: 0,
-        failed: 0,
-        slow: 0,
-        totalMs: 0,
-      };
+      count = { accountId, apiKeyId, at, ...sumOf(REQUEST_COUNTS, []) };
       this.counts.set(place, count);
     }
     count.requests += 1;
@@ -309,8 +295,7 @@ class CatalogTally {
     const place = `${projectId} ${at}`;
     const known = this.counts.get(place);
     if (known !== undefined) return known;
-    const nothing = { products: null, created: 0, changed: 0, deleted: 0, tasks: 0, failedTasks: 0 };
-    const added: Mutable<CatalogCount> = { projectId, at, ...nothing };
+    const added = { projectId, at, products: null, ...sumOf(CATALOG_COUNTS, []) };
     this.counts.set(place, added);
     return added;
   }
@@ -423,38 +408,13 @@ function refuse(detail: string): never {
   throw new ServiceError('query_invalid', detail);
 }
 
-interface RequestPoint {
-  readonly at: number;
-  readonly requests: number;
-  readonly refused: number;
-  readonly limited: number;
-  readonly failed: number;
-  readonly slow: number;
-  readonly meanMs: number;
-}
-
 /** @returns a point for each step in which there was a request */
-function sumRequests(rows: readonly RequestCount[], { stepMs }: Span): RequestPoint[] {
+function sumRequests(rows: readonly RequestCount[], { stepMs }: Span) {
   const byStep = Map.groupBy(rows, ({ at }) => at - (at % stepMs));
   return [...byStep].map(([at, counts]) => {
-    const sum = (name: keyof RequestCount) => counts.reduce((total, count) => total + count[name], 0);
-    const requests = sum('requests');
-    const [refused, limited, failed, slow] = [sum('refused'), sum('limited'), sum('failed'), sum('slow')];
-    return {
-      at,
-      requests,
-      refused,
-      limited,
-      failed,
-      slow,
-      meanMs: Math.round((sum('totalMs') / requests) * 10) / 10,
-    };
+    const { totalMs, ...sums } = sumOf(REQUEST_COUNTS, counts);
+    return { at, ...sums, meanMs: Math.round((totalMs / sums.requests) * 10) / 10 };
   });
-}
-
-interface CatalogPoint extends Omit<CatalogCount, 'projectId' | 'products'> {
-  /** In all catalogs together, at the end of the step. */
-  readonly products: number;
 }
 
 /**
@@ -465,25 +425,15 @@ function sumSizes(
   before: ReadonlyMap<number, number>,
   rows: readonly CatalogCount[],
   { from, stepMs }: Span,
-): CatalogPoint[] {
+) {
   const sizes = new Map(before);
   const total = () => [...sizes.values()].reduce((sum, products) => sum + products, 0);
   const byStep = Map.groupBy(rows, ({ at }) => at - (at % stepMs));
-  const nothing = { created: 0, changed: 0, deleted: 0, tasks: 0, failedTasks: 0 };
-  const first: CatalogPoint = { at: from, products: total(), ...nothing };
-  const points = [...byStep].map(([at, counts]): CatalogPoint => {
+  const first = { at: from, products: total(), ...sumOf(CATALOG_COUNTS, []) };
+  const points = [...byStep].map(([at, counts]) => {
     for (const { projectId, products } of counts) if (products !== null) sizes.set(projectId, products);
-    const sum = (name: keyof typeof nothing) => counts.reduce((all, count) => all + count[name], 0);
-    const [created, changed, deleted] = [sum('created'), sum('changed'), sum('deleted')];
-    return {
-      at,
-      products: total(),
-      created,
-      changed,
-      deleted,
-      tasks: sum('tasks'),
-      failedTasks: sum('failedTasks'),
-    };
+    // Of all catalogs together, at the end of the step.
+    return { at, products: total(), ...sumOf(CATALOG_COUNTS, counts) };
   });
   return points[0]?.at === from ? points : [first, ...points];
 }

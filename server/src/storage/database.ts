@@ -308,6 +308,24 @@ export type ControlTransaction = Transaction<ControlSchema>;
 /** What statements run on that may stand alone or in a transaction. */
 export type Rows = Database['read'] | ControlTransaction;
 
+type Camel<Name> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : Name;
+type Snake<Name> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Snake<Rest>}`
+  : Name;
+
+const rename = (row: object, toName: (name: string) => string) =>
+  Object.fromEntries(Object.entries(row).map(([name, value]) => [toName(name), value])) as never;
+
+/** @returns the columns of a row in the names of fields, `created_at` as `createdAt` */
+export const toCamel = <Row extends object>(row: Row): { [Name in keyof Row as Camel<Name>]: Row[Name] } =>
+  rename(row, (name) => name.replace(/_[a-z]/g, ([, letter = '']) => letter.toUpperCase()));
+
+/** @returns fields in the names of columns; every field must be one */
+export const toSnake = <Fields extends object>(
+  fields: Fields,
+): { [Name in keyof Fields as Snake<Name>]: Fields[Name] } =>
+  rename(fields, (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+
 /**
  * What a write locks while it runs. `all`: every other write of this kind, for example of keys and projects. A project's
  * id: writes of that project. `rows`: only what its statements lock. The embedded store has one writer for all.

@@ -61,6 +61,8 @@ export {
   type Database,
   type Rows,
   readNow,
+  toCamel,
+  toSnake,
   type WriteScope,
 } from './database.ts';
 export {

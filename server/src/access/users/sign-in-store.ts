@@ -1,7 +1,14 @@
 import { type Selectable, sql } from 'kysely';
 import { padToPowerOfTwo } from '../../kernel/padded.ts';
 import type { PagePlace } from '../../projects/projects.ts';
-import type { ControlSchema, ControlTransaction, Database, Rows } from '../../storage/storage.ts';
+import {
+  type ControlSchema,
+  type ControlTransaction,
+  type Database,
+  type Rows,
+  toCamel,
+  toSnake,
+} from '../../storage/storage.ts';
 import type { SecretHash, User } from './user.ts';
 import { toUser } from './user-store.ts';
 
@@ -51,15 +58,7 @@ export async function insertSession(
 ): Promise<number> {
   const { id } = await tx
     .insertInto('console_session')
-    .values({
-      user_id: session.userId,
-      hash: session.hash,
-      created_at: session.createdAt,
-      used_at: session.createdAt,
-      expires_at: session.expiresAt,
-      address: session.address,
-      user_agent: session.userAgent,
-    })
+    .values(toSnake({ ...session, usedAt: session.createdAt }))
     .returning('id')
     .executeTakeFirstOrThrow();
   return id;
@@ -173,16 +172,7 @@ export async function insertPasskey(
 ): Promise<Passkey> {
   const row = await tx
     .insertInto('passkey')
-    .values({
-      user_id: passkey.userId,
-      name: passkey.name,
-      credential_id: passkey.credentialId,
-      public_key: passkey.publicKey,
-      counter: passkey.counter,
-      transports: JSON.stringify(passkey.transports),
-      host: passkey.host,
-      created_at: passkey.createdAt,
-    })
+    .values(toSnake({ ...passkey, transports: JSON.stringify(passkey.transports) }))
     .returningAll()
     .executeTakeFirstOrThrow();
   await countPasskeys(tx, passkey.userId);
@@ -275,20 +265,9 @@ export async function takeChallenge(
   return taken?.user_id;
 }
 
-function toPasskey(row: Selectable<ControlSchema['passkey']>): Passkey {
-  return {
-    id: row.id,
-    userId: row.user_id,
-    name: row.name,
-    credentialId: row.credential_id,
-    publicKey: row.public_key,
-    counter: row.counter,
-    transports: JSON.parse(row.transports) as string[],
-    host: row.host,
-    createdAt: row.created_at,
-    usedAt: row.used_at,
-  };
-}
+const toPasskey = (row: Selectable<ControlSchema['passkey']>): Passkey => ({
+  ...{ ...toCamel(row), transports: JSON.parse(row.transports) as string[] },
+});
 
 /** The attempts counted within a window. */
 export interface PasswordWindow {

@@ -1,7 +1,13 @@
 import { type Selectable, sql } from 'kysely';
 import type { PartRole, PartScope } from '../../kernel/caller.ts';
 import { type Actor, createStore, type PagePlace } from '../../projects/projects.ts';
-import type { ControlSchema, ControlTransaction, Rows } from '../../storage/storage.ts';
+import {
+  type ControlSchema,
+  type ControlTransaction,
+  type Rows,
+  toCamel,
+  toSnake,
+} from '../../storage/storage.ts';
 import type { Roles, SecretHash, User } from './user.ts';
 
 export interface StoredUser extends User {
@@ -191,14 +197,13 @@ export async function findInvitation(
 
 export const insertInvitation = (
   tx: ControlTransaction,
-  { accountId, email, role, roles, ...made }: Omit<Invitation, 'id'> & { hash: SecretHash },
-): Promise<Invitation> =>
-  INVITATIONS.insert(tx, {
-    ...{ account_id: accountId, email, role, roles: JSON.stringify(roles), hash: made.hash },
-    ...{ created_at: made.createdAt, expires_at: made.expiresAt },
-    ...{ created_by: JSON.stringify(made.createdBy) },
-    user_id: made.createdBy.type === 'user' ? made.createdBy.id : null,
-  });
+  invitation: Omit<Invitation, 'id'> & { hash: SecretHash },
+): Promise<Invitation> => {
+  const { roles, createdBy } = invitation;
+  const texts = { roles: JSON.stringify(roles), createdBy: JSON.stringify(createdBy) };
+  const user_id = createdBy.type === 'user' ? createdBy.id : null;
+  return INVITATIONS.insert(tx, { ...toSnake({ ...invitation, ...texts }), user_id });
+};
 
 export async function removeInvitationsTo(
   tx: ControlTransaction,
@@ -215,17 +220,12 @@ export async function removeInvitationsBy(tx: ControlTransaction, userId: number
   await tx.deleteFrom('invitation').where('user_id', '=', userId).execute();
 }
 
-function toInvitation(row: Selectable<ControlSchema['invitation']>): Invitation {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    email: row.email,
-    role: row.role,
-    roles: readRoles(row),
-    createdAt: row.created_at,
-    createdBy: JSON.parse(row.created_by) as Actor,
-    expiresAt: row.expires_at,
-  };
+function toInvitation({
+  hash: _,
+  user_id: _id,
+  ...row
+}: Selectable<ControlSchema['invitation']>): Invitation {
+  return { ...toCamel(row), roles: readRoles(row), createdBy: JSON.parse(row.created_by) };
 }
 
 /** @returns the account that the link is for, unless it has expired */

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { sql } from 'kysely';
 import type { BodyEncoding } from '../../storage/payloads/payloads.ts';
 import { nameSessions } from '../../storage/postgres/postgres.ts';
-import { type ControlTransaction, type Database, newestOf } from '../../storage/storage.ts';
+import { type ControlTransaction, type Database, newestOf, toSnake } from '../../storage/storage.ts';
 
 export interface FullUpdate extends BatchesState {
   readonly id: number;
@@ -189,16 +189,20 @@ async function removeArriving(tx: ControlTransaction, batch: ArrivingBatch): Pro
 export async function addBatch(
   tx: ControlTransaction,
   key: FullUpdateKey,
-  added: Omit<Batch, 'batch'> & {
+  {
+    arriving,
+    now,
+    ...added
+  }: Omit<Batch, 'batch'> & {
     now: number;
     /** How it was counted while it arrived; undefined: of a task, which sends one after another. */
     arriving: ArrivingBatch | undefined;
   },
 ): Promise<number | undefined> {
-  if (added.arriving !== undefined) await removeArriving(tx, added.arriving);
+  if (arriving !== undefined) await removeArriving(tx, arriving);
   const open = await tx
     .updateTable('full_update')
-    .set({ last_batch_failed: 0, batch_at: added.now })
+    .set({ last_batch_failed: 0, batch_at: now })
     .where((is) => is.and({ ...rowOf(key), state: 'open' }))
     .returning('id')
     .executeTakeFirst();
@@ -210,10 +214,7 @@ export async function addBatch(
       batch: selectFrom('full_update_batch')
         .select(sql<number>`coalesce(max(batch), 0) + 1`.as('next'))
         .where((is) => is.and(batchesOf(key))),
-      task_id: added.taskId,
-      payload_name: added.payloadName,
-      encoding: added.encoding,
-      product_count: added.productCount,
+      ...toSnake(added),
     }))
     .returning('batch')
     .executeTakeFirstOrThrow();
