@@ -4,7 +4,14 @@ import { listParts } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { padIds } from '../kernel/padded.ts';
-import type { ControlSchema, ControlTransaction, Database, Rows } from '../storage/storage.ts';
+import {
+  type ControlSchema,
+  type ControlTransaction,
+  type Database,
+  type Rows,
+  toCamel,
+  toSnake,
+} from '../storage/storage.ts';
 import {
   type Actor,
   type Author,
@@ -18,6 +25,7 @@ import {
   toPage,
 } from './project.ts';
 import { findProject } from './project-store.ts';
+import type { AuditFilter } from './scope-schemas.ts';
 
 /** One line of the audit log. Source: docs/interface.md §14.4. */
 export interface AuditEntry {
@@ -39,17 +47,6 @@ export interface AuditSubject {
   readonly projectGroupId?: number;
 }
 
-/** Which entries of the log. */
-export interface AuditFilter {
-  readonly projectId?: number;
-  /** An action, or all of a subject. */
-  readonly action?: string;
-  /** A kind of actor, or one of them, as `key:12`. */
-  readonly actor?: string;
-  readonly from?: number;
-  readonly to?: number;
-}
-
 export async function insertEntry(
   tx: ControlTransaction,
   entry: Omit<AuditEntry, 'id'> & { accountId: number },
@@ -57,12 +54,9 @@ export async function insertEntry(
   await tx
     .insertInto('audit_log')
     .values({
-      account_id: entry.accountId,
-      project_id: entry.projectId,
+      ...toSnake(entry),
       project_group_id: entry.subject.projectGroupId ?? null,
-      at: entry.at,
       actor: JSON.stringify(entry.actor),
-      action: entry.action,
       subject: JSON.stringify(entry.subject),
       details: JSON.stringify(entry.details),
     })
@@ -89,12 +83,9 @@ export async function listEntries(
     .orderBy('id', 'desc')
     .limit(place.count)
     .execute();
-  return found.map((row) => ({
-    id: row.id,
-    at: row.at,
+  return found.map(({ account_id: _, project_group_id: _group, ...row }) => ({
+    ...toCamel(row),
     actor: JSON.parse(row.actor),
-    projectId: row.project_id,
-    action: row.action,
     subject: JSON.parse(row.subject),
     details: JSON.parse(row.details),
   }));

@@ -16,6 +16,7 @@ import type { AuditEntry } from './audit-store.ts';
 import { type Project, type ProjectGroup, type Reach, splitLocale } from './project.ts';
 import type { ReachedProject } from './project-store.ts';
 import type { Projects } from './projects.ts';
+import { AuditFilter, WireActor } from './scope-schemas.ts';
 
 const tags = ['Management'];
 
@@ -234,11 +235,7 @@ const AuditPage = pageOf(
     {
       id: Type.Integer(),
       at: Instant,
-      actor: Type.Object({
-        type: Type.Union([Type.Literal('key'), Type.Literal('user'), Type.Literal('command')]),
-        id: orNull(Type.Integer()),
-        name: Type.String(),
-      }),
+      actor: WireActor,
       projectId: orNull(Type.Integer()),
       action: Type.String({ description: 'subject and what happened to it, as api-key.created' }),
       subject: Type.Record(Type.String(), Type.Unknown(), { description: 'what was changed' }),
@@ -248,25 +245,6 @@ const AuditPage = pageOf(
   ),
   'newest first',
 );
-
-const AuditFilter = Type.Object({
-  projectId: Type.Optional(Id),
-  action: Type.Optional(
-    Type.String({
-      pattern: '^[a-z-]+(\\.[a-z-]+)?$',
-      maxLength: 100,
-      description: 'an action, as api-key.created, or all of a subject, as api-key',
-    }),
-  ),
-  actor: Type.Optional(
-    Type.String({
-      pattern: '^(key|user|command)(:\\d{1,15})?$',
-      description: 'all keys, users or commands, or one of them, as key:12',
-    }),
-  ),
-  from: Type.Optional(Type.Integer({ minimum: 0, description: 'epoch milliseconds, included' })),
-  to: Type.Optional(Type.Integer({ minimum: 0, description: 'epoch milliseconds, excluded' })),
-});
 
 const toWireEntry = (entry: AuditEntry) => ({ ...entry, subject: { ...entry.subject } });
 

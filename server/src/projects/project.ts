@@ -1,5 +1,7 @@
+import type { Static } from 'typebox';
 import { type Caller, isUser, listParts } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
+import type { WireActor } from './scope-schemas.ts';
 
 /** What a caller asks of a list. Source: docs/interface.md §4 rule 3. */
 export interface PageRequest {
@@ -140,11 +142,7 @@ interface CommandAuthor {
 export type Author = Caller | CommandAuthor;
 
 /** As the audit log and `createdBy` show an author. */
-export interface Actor {
-  readonly type: 'key' | 'user' | 'command';
-  readonly id: number | null;
-  readonly name: string;
-}
+export type Actor = Readonly<Static<typeof WireActor>>;
 
 export function commandAuthor(accountId: number, command: string): CommandAuthor {
   return { accountId, scope: { type: 'account' }, access: 'manage', command };

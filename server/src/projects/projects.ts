@@ -56,7 +56,7 @@ export {
   type ResourceParts,
   type Writer,
 } from './resources.ts';
-export { toWireScope, WirePartScope, WireScope } from './scope-schemas.ts';
+export { toWireScope, WireActor, WirePartScope, WireScope } from './scope-schemas.ts';
 
 /** Runs in the transaction in which a project group or a project ceases to exist. */
 type GoneListener = (tx: ControlTransaction, gone: PartScope) => Promise<void>;
@@ -230,16 +230,8 @@ function createProjectChoice(database: Database, clock: Clock) {
  */
 const MAX_AGE_MS = 1_000;
 
-/**
- * Rows that every request needs, remembered for at most a second and dropped by the writes of this process.
- */
-interface ShortCache<Key, Value> {
-  /** Misses are not cached, so that unknown keys cost no memory. */
-  get(key: Key, read: () => Promise<Value | undefined>): Promise<Value | undefined>;
-  drop(): void;
-}
-
-export function createShortCache<Key, Value>(clock: Clock, maxEntries: number): ShortCache<Key, Value> {
+/** Rows that every request needs, remembered for at most a second and dropped by the writes of this process. */
+export function createShortCache<Key, Value>(clock: Clock, maxEntries: number) {
   const entries = new Map<Key, { readonly value: Value; readonly readAt: number }>();
   let drops = 0;
 
@@ -251,7 +243,8 @@ export function createShortCache<Key, Value>(clock: Clock, maxEntries: number): 
   }
 
   return {
-    async get(key, read) {
+    /** Misses are not cached, so that unknown keys cost no memory. */
+    async get(key: Key, read: () => Promise<Value | undefined>): Promise<Value | undefined> {
       const now = clock.now();
       const known = entries.get(key);
       if (known !== undefined && now >= known.readAt && now - known.readAt < MAX_AGE_MS) return known.value;
@@ -261,7 +254,7 @@ export function createShortCache<Key, Value>(clock: Clock, maxEntries: number): 
       if (value !== undefined && dropsBefore === drops) remember(key, value, now);
       return value;
     },
-    drop() {
+    drop(): void {
       drops += 1;
       entries.clear();
     },

@@ -4,7 +4,7 @@ import { Id, orNull, ProjectParams, projectIdOf } from '../http/answers/answers.
 import { type Routes, serve } from '../http/server/server.ts';
 import type { Caller } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { Projects } from '../projects/projects.ts';
+import { type Projects, WireActor } from '../projects/projects.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Statistics } from './statistics.ts';
 import { planSpan, type Span } from './statistics.ts';
@@ -182,11 +182,7 @@ const RecentRequestList = Type.Object(
           message: TextOrNull,
           details: Type.Array(Type.String(), { maxItems: 5 }),
           ms: Type.Integer(),
-          by: Type.Object({
-            type: Type.Union([Type.Literal('key'), Type.Literal('user'), Type.Literal('command')]),
-            id: orNull(Type.Integer()),
-            name: Type.String(),
-          }),
+          by: WireActor,
           body: orNull(
             Type.String(),
             'its first 1,024 characters; secrets are masked. null: no body, a file, or not readable',

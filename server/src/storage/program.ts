@@ -129,13 +129,8 @@ export const deleteSome = (
 export const joined = (parts: readonly Sql[], comma: string): Sql =>
   new Text(['', ...parts.map((_, at) => (at < parts.length - 1 ? comma : ''))], parts);
 
-interface RenderedStatement {
-  readonly text: string;
-  readonly values: readonly SqlValue[];
-}
-
 /** The text is the same for the same template, whatever the values, so that it is prepared once. */
-export function renderFor(engine: Engine, statement: Sql, projectId?: number): RenderedStatement {
+export function renderFor(engine: Engine, statement: Sql, projectId?: number) {
   const values: SqlValue[] = [];
   const mark = engine === 'sqlite' ? () => '?' : () => `$${values.length}`;
   let project: string | undefined;

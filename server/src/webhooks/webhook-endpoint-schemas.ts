@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { EVENT_TYPES, type EventType } from '../events/events.ts';
 import { Id, Instant, optional, orNull, pageOf } from '../http/answers/answers.ts';
 import { URL_LENGTH } from '../outbound/outbound.ts';
-import { toWireScope, WireScope } from '../projects/projects.ts';
+import { toWireScope, WireActor, WireScope } from '../projects/projects.ts';
 import { type Endpoint, overlapEnd } from './endpoint.ts';
 import type { MadeEndpoint, ShownDelivery } from './endpoint-management.ts';
 
@@ -32,11 +32,7 @@ const endpointFields = {
   failingSince: OptionalInstant('the first of the attempts that failed; null when the last one succeeded'),
   overlapEndsAt: OptionalInstant('until when former secrets sign too'),
   createdAt: Instant,
-  createdBy: Type.Object({
-    type: Type.Union([Type.Literal('key'), Type.Literal('user'), Type.Literal('command')]),
-    id: orNull(Type.Integer()),
-    name: Type.String(),
-  }),
+  createdBy: WireActor,
   updatedAt: Instant,
 };
 

@@ -8,7 +8,7 @@ import {
   serve,
   serveKind,
 } from '../../http/server/server.ts';
-import { type Projects, type Reach, toWireScope, WireScope } from '../../projects/projects.ts';
+import { type Projects, type Reach, toWireScope, WireActor, WireScope } from '../../projects/projects.ts';
 import type { Access } from '../access.ts';
 import type { ApiKey } from './api-key.ts';
 import type { MadeKey } from './keys.ts';
@@ -38,11 +38,7 @@ const wireKeyFields = {
   usedInUrlAt: orNull(Instant, 'last use by the deprecated ?apiKey='),
   expiresAt: OptionalInstant,
   rateLimit: orNull(RateLimit),
-  createdBy: Type.Object({
-    type: Type.Union([Type.Literal('key'), Type.Literal('user'), Type.Literal('command')]),
-    id: orNull(Type.Integer()),
-    name: Type.String(),
-  }),
+  createdBy: WireActor,
 };
 
 /** Source: docs/interface.md §5.2 rule 3. */

@@ -38,14 +38,6 @@ interface Acceptance {
   readonly password: string;
 }
 
-interface FoundLink {
-  readonly type: 'owner' | 'invitation';
-  readonly role: Role;
-  readonly expiresAt: number;
-  /** Of an invitation: the user's. */
-  readonly email?: string;
-}
-
 /** Links by which people become users of the caller's account. Source: docs/interface.md §14.6. */
 export function createInvitations(parts: UserParts) {
   const { database, clock, projects } = parts;
@@ -130,12 +122,12 @@ export function createInvitations(parts: UserParts) {
     },
 
     /** What a link is for, before anything is filled in. It stays good. @throws link_ended */
-    async checkLink(token: string): Promise<FoundLink> {
+    async checkLink(token: string) {
       const hash = hashSecret(token);
       const owner = await userStore.findOwnerLink(database.read, hash, clock.now());
-      if (owner) return { type: 'owner', role: 'owner', expiresAt: owner.expiresAt };
+      if (owner) return { type: 'owner' as const, role: 'owner' as const, expiresAt: owner.expiresAt };
       const { role, expiresAt, email } = await getByToken(database.read, hash);
-      return { type: 'invitation', role, expiresAt, email };
+      return { type: 'invitation' as const, role, expiresAt, email };
     },
   };
 }

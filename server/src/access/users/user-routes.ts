@@ -22,7 +22,7 @@ import {
 } from '../../http/server/server.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { type Account, WirePartScope } from '../../projects/projects.ts';
+import { type Account, WireActor, WirePartScope } from '../../projects/projects.ts';
 import type { Access } from '../access.ts';
 import type { OpenedSession, Visitor } from './console-session.ts';
 import { ALGORITHMS, type PasskeyChallenge } from './passkeys.ts';
@@ -171,11 +171,7 @@ const wireInvitationFields = {
   role: RoleWord,
   roles: PartRoles,
   createdAt: Instant,
-  createdBy: Type.Object({
-    type: Type.Union([Type.Literal('key'), Type.Literal('user'), Type.Literal('command')]),
-    id: orNull(Type.Integer()),
-    name: Type.String(),
-  }),
+  createdBy: WireActor,
   expiresAt: Instant,
 };
 

@@ -5,7 +5,7 @@
 
 import { ServiceError } from '../../kernel/errors.ts';
 import { countPassed, type Operation, type ThreadPool } from '../../storage/threads/threads.ts';
-import { type Tasks, toWireTask, type WireTask } from '../../tasks/tasks.ts';
+import { type Tasks, toWireTask } from '../../tasks/tasks.ts';
 import {
   AnswerWriter,
   type Attribute,
@@ -155,24 +155,6 @@ const AT_ONCE_BYTES = 128 * 1024;
 /** The details of one product. Source: docs/interface.md §14.3. */
 
 /** An uploaded value with its extracted fact. */
-interface DescribedValue extends AttributeValue {
-  /** Of the ontology; null: it does not know the key. */
-  readonly attribute: string | null;
-  readonly fact: DescribedFact | null;
-  /** Why there is no fact (§4.7 rule 9). */
-  readonly code?: string;
-  readonly message?: string;
-}
-
-interface DescribedFact {
-  readonly attributeId: number;
-  readonly valueId: number;
-  readonly type: string;
-  /** The number of a numeric value, in the attribute's unit. */
-  readonly number?: number;
-  readonly unit?: string;
-}
-
 interface ProductPageParts {
   readonly store: CatalogStore;
   readonly scans: PageScans;
@@ -202,8 +184,9 @@ export async function readProductPage(
   { projectId, identifier }: PageOrder,
   signal: AbortSignal,
 ) {
-  const findChange = async ({ updatedAt, updatedBy }: Omit<MadePage, 'bytes'>): Promise<LastChange> => {
+  const findChange = async ({ updatedAt, updatedBy }: Omit<MadePage, 'bytes'>) => {
     const task = await tasks.findByNumber(projectId, updatedBy);
+    // It may have been forgotten since (§10.5).
     return { at: updatedAt, task: task === undefined ? null : toWireTask(task) };
   };
   const [measured] = await store.measureDocuments(projectId, [identifier]);
@@ -241,12 +224,6 @@ const makePage = (
     return { bytes, updatedAt: found.updatedAt, updatedBy: found.updatedBy };
   });
 
-interface LastChange {
-  readonly at: number;
-  /** null: it was forgotten since (§10.5). */
-  readonly task: WireTask | null;
-}
-
 /** @throws catalog_damaged */
 function describeProduct(projectId: number, found: FoundProduct) {
   const { id, raw, updatedAt, ontology } = found;
@@ -255,11 +232,11 @@ function describeProduct(projectId: number, found: FoundProduct) {
   const product = JSON.parse(`{"id":${id},${writeAnswer(found)},"lastUpdateTs":${updatedAt}}`) as object;
   const known = indexByKey(ontology.attributes);
   const values = upload.attributes.map((value) => describeValue(value, known.get(value.key)));
-  const notExtracted = values.flatMap(({ key, value, attribute, code, message }) =>
-    code === undefined || message === undefined
-      ? []
-      : [{ attribute: attribute ?? key, value, code, message }],
-  );
+  const notExtracted = values.flatMap((one) => {
+    if (!('code' in one)) return [];
+    const { key, value, attribute, code, message } = one;
+    return [{ attribute: attribute ?? key, value, code, message }];
+  });
   return { product, upload, values, notExtracted };
 }
 
@@ -270,7 +247,7 @@ export function writeAnswer({ raw, ontology, categories }: FoundProduct): string
   return writer.write(Buffer.from(raw ?? '')).toString();
 }
 
-function describeValue(uploaded: AttributeValue, attribute: Attribute | undefined): DescribedValue {
+function describeValue(uploaded: AttributeValue, attribute: Attribute | undefined) {
   if (attribute === undefined) {
     const message = 'the ontology does not know this attribute';
     return { ...uploaded, attribute: null, fact: null, code: 'attribute_unknown', message };

@@ -42,19 +42,13 @@ export function readNumber(text: string, form: NumberForm): number | undefined {
   return plain === undefined ? undefined : Number(plain);
 }
 
-interface SplitMeasure {
-  readonly number: string;
-  /** undefined: nothing stands behind the number. */
-  readonly unit: string | undefined;
-}
-
 /** A space that no group of digits follows. */
 const SPACE = /[ \u00a0\u202f](?!\d{3}(?!\d))/;
 /** Signs that people write against the number: 27", 50%, 20°C, 19,99€. */
 const SIGN = /(?<=\d)["”″°%‰€$£¥]/;
 
-/** Takes a number and its unit apart, whatever they are. */
-export function splitMeasure(value: string): SplitMeasure {
+/** Takes a number and its unit apart, whatever they are; without a unit nothing stands behind the number. */
+export function splitMeasure(value: string) {
   const space = value.search(SPACE);
   if (space >= 0) return { number: value.slice(0, space), unit: value.slice(space + 1) };
   const sign = value.search(SIGN);

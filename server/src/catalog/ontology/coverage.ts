@@ -14,37 +14,6 @@ import { findNumericOnly, type RequestedAttribute } from './ontology-change.ts';
 
 /** How an ontology fits a catalog, counted product by product. Source: docs/interface.md §11.6. */
 
-interface AttributeCoverage {
-  /** null: the ontology does not know the key. */
-  readonly id: number | null;
-  readonly name: string;
-  readonly type: Attribute['type'] | null;
-  readonly unitName?: string;
-  /** Products with a value, and those with a fact. */
-  readonly withValue: number;
-  readonly withFact: number;
-  /** The most frequent first. */
-  readonly values: readonly CountedValue[];
-  readonly distinctValues: number;
-  /** Whether there are more distinct values than were counted, so that counts may be too small. */
-  readonly hasMoreValues: boolean;
-  readonly problems: readonly Problem[];
-}
-
-interface CountedValue {
-  readonly value: string;
-  readonly count: number;
-}
-
-/** Values that make no fact for the same reason. */
-interface Problem {
-  readonly code: NotExtracted;
-  readonly message: string;
-  /** Of values. */
-  readonly count: number;
-  readonly examples: readonly ValueExample[];
-}
-
 interface ValueExample {
   readonly identifier: string;
   readonly value: string;
@@ -90,7 +59,7 @@ export class CoverageTally {
     return added;
   }
 
-  describe(): { attributes: AttributeCoverage[]; unknown: AttributeCoverage[] } {
+  describe() {
     const unknown = [...this.unknown.values()].map((tally) => tally.describe());
     return {
       attributes: this.attributes.map((tally) => tally.describe()),
@@ -140,7 +109,7 @@ class AttributeTally {
     return why;
   }
 
-  describe(): AttributeCoverage {
+  describe() {
     const { attribute, withValue, withFact, hasMoreValues } = this;
     const isKnown = attribute.type !== undefined;
     return {
@@ -154,6 +123,7 @@ class AttributeTally {
         .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
         .slice(0, SHOWN_VALUES),
       distinctValues: this.values.size,
+      // Counts may be too small then.
       hasMoreValues,
       problems: isKnown ? this.problems.describe(attribute) : [],
     };
@@ -186,7 +156,8 @@ class ProblemTally {
     examples.add(example);
   }
 
-  describe(attribute: Attribute): Problem[] {
+  /** @returns values that make no fact for the same reason, with how many they are */
+  describe(attribute: Attribute) {
     return [...this.byCode].map(([code, { count, shown }]) => ({
       code,
       message: describeNotExtracted(code, attribute),
@@ -197,22 +168,6 @@ class ProblemTally {
 }
 
 /** What a changed attribute would do to the facts of a catalog. Source: docs/interface.md §11.6. */
-
-interface AttributeEffect {
-  /** Products with a value under the attribute, as it is or as it would be. */
-  readonly withValue: number;
-  /** Values that make a fact now and would; that would begin to; that would cease to. */
-  readonly kept: number;
-  readonly gained: CountedExamples;
-  readonly lost: CountedExamples;
-  /** Values that would make no fact. */
-  readonly problems: readonly Problem[];
-}
-
-interface CountedExamples {
-  readonly count: number;
-  readonly examples: readonly ValueExample[];
-}
 
 /** An attribute as it is, if it is there, with those that go with the change, and as it would be. */
 interface ChangedAttribute {
@@ -298,7 +253,8 @@ export class EffectTally {
     else if (isFact) this.gained.add(example);
   }
 
-  describe(): AttributeEffect {
+  /** Values that make a fact before and after; that would begin to; that would cease to; and those that would make none. */
+  describe() {
     const { withValue, kept } = this;
     const counted = ({ count, shown }: Examples) => ({ count, examples: shown });
     return {

@@ -41,14 +41,6 @@ const SMALL_PRODUCT_VALUES = 10_000;
 
 const checks = { products: compileChecks(UploadProduct), patches: compileChecks(PatchProduct) };
 
-interface Checks {
-  /** For bodies whose strings hold no escape: what UTF-8 cannot hold can only be written with one. */
-  passesPlain(): ValidateFunction;
-  passesEscaped(): ValidateFunction;
-  passes(): ValidateFunction;
-  explains(): ValidateFunction;
-}
-
 type CheckOptions = AjvOptions & { isText?: (value: string) => boolean };
 
 /**
@@ -56,8 +48,9 @@ type CheckOptions = AjvOptions & { isText?: (value: string) => boolean };
  * never less than characters; what they refuse is checked again by the third, which counts characters. The last names
  * every error: up to three a value, each with a text of its own.
  */
-function compileChecks(schema: object): Checks {
+function compileChecks(schema: object) {
   return {
+    // For bodies whose strings hold no escape: what UTF-8 cannot hold can only be written with one.
     passesPlain: compileOnce(schema, { unicode: false }),
     passesEscaped: compileOnce(schema, { unicode: false, isText: isStorableText }),
     passes: compileOnce(schema, { verbose: true, isText: isStorableText }),

@@ -25,12 +25,6 @@ export interface WalEnd {
   readonly pageSize: number;
 }
 
-export interface LoggedPage {
-  readonly page: number;
-  /** From 1. */
-  readonly frame: number;
-}
-
 /**
  * Descriptors of main files and indexes, which are closed only when nothing in this process uses the database: to close one takes
  * the locks of all connections of the process away, and another process would remove the log under them.
@@ -119,7 +113,7 @@ export class WalReader {
   }
 
   /** @returns each page once, as the last of the frames has it, in the order of the frames. @throws Error when the log began again */
-  listPages(from: number, to: number, salts: string): LoggedPage[] {
+  listPages(from: number, to: number, salts: string) {
     const last = new Map<number, number>();
     for (let frame = from; frame <= to; frame += 1) {
       if (!this.readHeader(frame, salts))
