@@ -46,7 +46,7 @@ async function load(bench: Bench, target: string | undefined): Promise<Load> {
   const lags: number[] = [];
   let isLoading = true;
   const watching = (async () => {
-    for (; isLoading && target !== undefined; await pause(100)) lags.push(await readLag(service));
+    for (; isLoading; await pause(200)) lags.push(await readLag(service));
   })();
   const { totalMs } = await runFullUpdate(service, projectId, {
     bodies: streamBodies(bench.sizes.synthetic, FIRST_VERSION),
@@ -62,16 +62,25 @@ async function load(bench: Bench, target: string | undefined): Promise<Load> {
   return used;
 }
 
-async function readMetric({ address, key }: BenchService, name: string): Promise<number> {
-  const answer = await fetch(`${address}/metrics`, { headers: { authorization: `Bearer ${key}` } });
-  return Number(new RegExp(`^relata_backup_${name} (.*)$`, 'm').exec(await answer.text())?.[1]);
+/** Of the health check, which costs little. @returns in seconds */
+async function readLag({ address }: BenchService): Promise<number> {
+  const { backup } = (await (await fetch(`${address}/health/ready`)).json()) as Ready;
+  return backup?.behindSeconds ?? 0;
 }
 
-const readLag = (service: BenchService) => readMetric(service, 'lag_seconds');
+interface Ready {
+  readonly backup?: { readonly behindSeconds: number };
+}
+
+async function hasBase({ address, key }: BenchService): Promise<boolean> {
+  const answer = await fetch(`${address}/metrics`, { headers: { authorization: `Bearer ${key}` } });
+  return /^relata_backup_base_seconds [1-9]/m.test(await answer.text());
+}
 
 /** Until the target has a base and all that was committed. */
 async function waitUntilSent(service: BenchService): Promise<void> {
-  while ((await readMetric(service, 'base_seconds')) === 0 || (await readLag(service)) > 0) await pause(50);
+  while (!(await hasBase(service))) await pause(100);
+  while ((await readLag(service)) > 0) await pause(100);
 }
 
 function compare(pairs: readonly { without: Load; with: Load }[]): Figure[] {
