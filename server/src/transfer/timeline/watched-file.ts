@@ -180,9 +180,10 @@ export class WatchedFile {
     try {
       const pages = reader.listPages(after + 1, frame, salts);
       const most = Math.max(1, Math.floor(ENTRY_BYTES / pageSize));
+      const memory = Buffer.allocUnsafe(Math.min(most, pages.length) * pageSize);
       for (let at = 0; at < pages.length; at += most) {
         const part = pages.slice(at, at + most);
-        const bytes = Buffer.allocUnsafe(part.length * pageSize);
+        const bytes = memory.subarray(0, part.length * pageSize);
         for (const [index, one] of part.entries())
           reader.readPage(one.frame, bytes.subarray(index * pageSize, (index + 1) * pageSize));
         yield {
@@ -297,8 +298,8 @@ export async function* readMain(
 ): AsyncGenerator<Entry> {
   const file = openKept(path, 'r');
   const most = Math.max(1, Math.floor(ENTRY_BYTES / pageSize));
+  const bytes = Buffer.allocUnsafe(most * pageSize);
   for (let page = 1; ; page += most) {
-    const bytes = Buffer.allocUnsafe(most * pageSize);
     const read = readSync(file, bytes, 0, bytes.length, (page - 1) * pageSize);
     const count = Math.floor(read / pageSize);
     if (count === 0) break;

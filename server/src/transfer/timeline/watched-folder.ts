@@ -226,9 +226,9 @@ async function* readOther(name: string, path: string): AsyncGenerator<Entry> {
 
 async function* readWhole(name: string, file: number): AsyncGenerator<Entry> {
   const { size } = fstatSync(file);
+  const bytes = Buffer.allocUnsafe(Math.min(ENTRY_BYTES, size));
   for (let at = 0; at === 0 || at < size; at += ENTRY_BYTES) {
-    const bytes = Buffer.allocUnsafe(Math.min(ENTRY_BYTES, size - at));
-    const read = readSync(file, bytes, 0, bytes.length, at);
+    const read = readSync(file, bytes, 0, Math.min(bytes.length, size - at), at);
     yield { head: { kind: 'bytes', file: name, at }, bytes: bytes.subarray(0, read) };
     await setImmediate();
   }
