@@ -98,7 +98,7 @@ function searchRule(
   const found = toSearch(relation, searched);
   if (found === undefined) return [];
   // A view that fetches brings the uploads of answers along with the variants.
-  const isBestOnly = searched.isBestEnough === true && found.index === undefined && view.share !== undefined;
+  const isBestOnly = searched.isBestEnough === true && view.share !== undefined;
   const query = { ...found, isBestOnly };
   // A product that may be among its own results gives its group another place in them.
   const isAmong =
@@ -112,7 +112,7 @@ function searchRule(
 /** A search of a side, of a rule that is plain or has an index of its own. */
 interface SideSearch extends CandidateSearch {
   readonly index: RuleIndex | undefined;
-  /** Of each group its best product only, which of a plain rule is the first candidate: its other variants are not read. */
+  /** Of each group its best product only, which is its first candidate: the other variants are not read. */
   readonly isBestOnly?: boolean;
 }
 
@@ -153,19 +153,20 @@ function describeSearch({ build, side, limit, opposite }: CandidateSearch): stri
 
 /** `asked`: the product that is left out. */
 function listGroups(view: RelationView, query: SideSearch, searched: number | undefined): ListedGroup[] {
-  const groups = new Map<string, number>();
-  for (const { productId, group } of listMatching(view, query)) {
+  const groups = new Map<string, MatchingCandidate>();
+  for (const candidate of listMatching(view, query)) {
+    const { productId, group } = candidate;
     if (productId === searched || group === query.excluded || groups.has(group)) continue;
-    groups.set(group, productId);
+    groups.set(group, candidate);
     if (groups.size === query.limit) break;
   }
-  if (query.isBestOnly) return [...groups].map(([group, best]) => ({ group, products: [best], assumed: [] }));
-  const isOther = ({ productId }: Variant) => productId !== searched;
   const judge = toJudge(query);
-  return [...groups.keys()].map((group) => ({
-    group,
-    ...sortVariants(view.listVariants(group).filter(isOther), query, judge),
-  }));
+  return [...groups].map(([group, best]) => {
+    if (query.isBestOnly && !best.isAssumed) return { group, products: [best.productId], assumed: [] };
+    const isListed = ({ productId }: Variant) =>
+      query.isBestOnly ? productId === best.productId : productId !== searched;
+    return { group, ...sortVariants(view.listVariants(group).filter(isListed), query, judge) };
+  });
 }
 
 type Judge = (member: Membership) => PairJudgement;
@@ -205,11 +206,16 @@ function sortVariants(
   };
 }
 
+interface MatchingCandidate extends Candidate {
+  /** By assumption. */
+  readonly isAssumed?: boolean;
+}
+
 /**
  * @returns matching products in the order of the relation, those that match by assumption behind all others; some several
  * times
  */
-function* listMatching(view: RelationView, query: SideSearch): Generator<Candidate, void> {
+function* listMatching(view: RelationView, query: SideSearch): Generator<MatchingCandidate, void> {
   const { index, opposite } = query;
   if (index === undefined) return yield* view.listCandidates(query);
   const { strict, loose } = findProbes(index, opposite);
@@ -218,7 +224,8 @@ function* listMatching(view: RelationView, query: SideSearch): Generator<Candida
   for (const candidate of listProbed(view, query, strict))
     if (index.isExact || judgeCandidate(view, query, { candidate, judge }) !== 'other') yield candidate;
   for (const candidate of listProbed(view, query, loose))
-    if (judgeCandidate(view, query, { candidate, judge, isAssumed: true }) !== 'other') yield candidate;
+    if (judgeCandidate(view, query, { candidate, judge, isAssumed: true }) !== 'other')
+      yield { ...candidate, isAssumed: true };
 }
 
 function listProbed(view: RelationView, query: SideSearch, probes: readonly EncodedProbe[]) {
