@@ -107,13 +107,13 @@ test('the sentence says constraints, unknown values, what is reckoned, alternati
   await page.getByRole('button', { name: /^the sum of …/ }).click();
   await fill('Attribute to add up', 0, 'Diameter');
   await page.getByRole('button', { name: /^is at most its …/ }).click();
-  await fill('Attribute of the limit', 0, 'Voltage');
+  await fill('Attribute of the limit', 0, 'Diameter');
+  await page.getByText('With one of these alone; in a set they are added up.').waitFor();
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByLabel('Name', { exact: true }).fill('Width of all');
   await page.getByLabel('Tag', { exact: true }).fill('total');
-  await page.getByText('With one of these alone; in a set they are added up.').waitFor();
   await page.getByRole('button', { name: 'Create the relation' }).click();
   await page.getByRole('heading', { name: 'Width of all' }).waitFor();
   const total = (await service.relata.relations.list(id)).find(({ kind }) => kind === 'total');
-  assert.deepEqual([total?.total, total?.limit], [{ attribute: 'Diameter' }, { attribute: 'Voltage' }]);
+  assert.deepEqual([total?.total, total?.limit], [{ attribute: 'Diameter' }, { attribute: 'Diameter' }]);
 });
