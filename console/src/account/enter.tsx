@@ -5,7 +5,7 @@ import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Button, LinkButton } from '../parts/button.tsx';
 import { TextField } from '../parts/forms/field.tsx';
-import { Card, ErrorNote } from '../parts/page.tsx';
+import { Card, ErrorNote, Note } from '../parts/page.tsx';
 import { Code } from '../parts/show.tsx';
 import { nameRole } from '../rules/roles.ts';
 import { useSubmit } from '../state/act.ts';
@@ -121,19 +121,21 @@ function EnterForm({ type, token, title, action, about, hasEmail, enter }: Shape
 function EndedLink({ type }: { type: LinkType }) {
   if (type === 'invitation')
     return (
-      <div className="note warn">
-        <strong>
-          {t('This invitation has ended: it was used, replaced or withdrawn, or it is older than 7 days.')}
-        </strong>
-        <span>{t('Sign in if you have used it. Otherwise ask an owner to invite you again.')}</span>
-      </div>
+      <Note
+        look="warn"
+        title={t(
+          'This invitation has ended: it was used, replaced or withdrawn, or it is older than 7 days.',
+        )}
+        lines={[t('Sign in if you have used it. Otherwise ask an owner to invite you again.')]}
+      />
     );
   return (
     <>
-      <div className="note warn">
-        <strong>{t('This owner link has ended: it was used, or it is older than an hour.')}</strong>
-        <span>{t('Whoever runs the service makes another one with this command:')}</span>
-      </div>
+      <Note
+        look="warn"
+        title={t('This owner link has ended: it was used, or it is older than an hour.')}
+        lines={[t('Whoever runs the service makes another one with this command:')]}
+      />
       <Code label={t('Make another owner link')} text="relata owner-link" />
       <p className="soft small">
         {rich('With Docker: <code>docker compose exec relata relata owner-link</code>', {

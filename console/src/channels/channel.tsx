@@ -2,7 +2,7 @@ import type { Channel, ChannelBuild, PublishedFeed } from '@relata/client';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { DefinitionView, useRefresh, useStart } from '../parts/definitions.tsx';
-import { Card } from '../parts/page.tsx';
+import { Card, Note } from '../parts/page.tsx';
 import { Ago, MappingJson, OutLink, Pairs } from '../parts/show.tsx';
 import { TaskHistory } from '../parts/task-history.tsx';
 import { UrlCard } from '../parts/url-card.tsx';
@@ -64,13 +64,13 @@ function Outcome({ channel }: { channel: Channel }) {
   if (lastBuild === null || (warnings.length === 0 && !lastBuild.error)) return null;
   const { error, taskId } = lastBuild;
   return (
-    <div className={`note ${error ? 'bad' : 'warn'}`}>
-      {error && <strong>{error.message}</strong>}
-      {[...(error?.details ?? []), ...warnings].map((line) => (
-        <span key={line}>{line}</span>
-      ))}
+    <Note
+      look={error ? 'bad' : 'warn'}
+      title={error?.message}
+      lines={[...(error?.details ?? []), ...warnings]}
+    >
       <a href={projectLink('updates', taskId)}>{t('Report of the last build')}</a>
-    </div>
+    </Note>
   );
 }
 

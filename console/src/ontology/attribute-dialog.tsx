@@ -23,7 +23,7 @@ import {
 } from '../parts/forms/field.tsx';
 import { ErrorNote, Loading } from '../parts/page.tsx';
 import { ProductLink } from '../parts/product-chip.tsx';
-import { Figure, Joined, Meter } from '../parts/show.tsx';
+import { Bars, Figure, Joined } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import type { PartNames } from '../rules/changes.ts';
 import { listAttributes } from '../rules/filters.ts';
@@ -252,15 +252,12 @@ function Values({ coverage }: { coverage: AttributeCoverage }) {
     <div className="columns">
       <div className="stack">
         <h3>{t('Values')}</h3>
-        <ul className="bars">
-          {coverage.values.slice(0, SHOWN_VALUES).map(({ value, count }) => (
-            <li key={value}>
-              <span className="cut">{value}</span>
-              <span className="soft">{formatCount(count)}</span>
-              <Meter share={count / most} label={value} />
-            </li>
-          ))}
-        </ul>
+        <Bars
+          list={coverage.values.slice(0, SHOWN_VALUES).map(({ value, count }) => ({
+            ...{ key: value, words: value, label: value },
+            ...{ count: formatCount(count), share: count / most },
+          }))}
+        />
       </div>
       {problems > 0 && (
         <div className="stack">

@@ -15,7 +15,7 @@ import { Button } from '../parts/button.tsx';
 import { CategoryField } from '../parts/forms/category-field.tsx';
 import { SelectField, TextField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, ErrorNote, Loading, Page } from '../parts/page.tsx';
-import { Meter } from '../parts/show.tsx';
+import { Bars, Meter } from '../parts/show.tsx';
 import { Table } from '../parts/table.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { type CoveredAttribute, listWorstFirst } from '../rules/category-coverage.ts';
@@ -387,22 +387,19 @@ export function UnknownKeys({ coverage: { answer } }: { coverage: Coverage }) {
           'Create an attribute with such a name, or add the name to the synonyms of one, and its values can be used.',
         )}
       </p>
-      <ul className="bars">
-        {unknown.slice(0, SHOWN).map(({ name, withValue, values }) => (
-          <li key={name}>
-            <span className="cut">
+      <Bars
+        list={unknown.slice(0, SHOWN).map(({ name, withValue, values }) => ({
+          key: name,
+          words: (
+            <>
               {name} <span className="soft">{t('such as {value}', { value: values[0]?.value })}</span>
-            </span>
-            <span className="soft">
-              {t('{count, plural, one {# product} other {# products}}', { count: withValue })}
-            </span>
-            <Meter
-              share={sampledProducts > 0 ? withValue / sampledProducts : 0}
-              label={t('Products with {name}', { name })}
-            />
-          </li>
-        ))}
-      </ul>
+            </>
+          ),
+          count: t('{count, plural, one {# product} other {# products}}', { count: withValue }),
+          share: withValue / Math.max(1, sampledProducts),
+          label: t('Products with {name}', { name }),
+        }))}
+      />
     </Card>
   );
 }

@@ -108,6 +108,26 @@ export function Empty({ icon, title, children }: { icon: IconName; title: string
   );
 }
 
+interface NoteShape {
+  look: 'good' | 'warn' | 'bad';
+  title?: ReactNode;
+  lines?: readonly string[] | undefined;
+  children?: ReactNode;
+}
+
+/** Something to be known before anything else. */
+export function Note({ look, title, lines = [], children }: NoteShape) {
+  return (
+    <div className={`note ${look}`}>
+      {title && <strong>{title}</strong>}
+      {lines.map((line) => (
+        <span key={line}>{line}</span>
+      ))}
+      {children}
+    </div>
+  );
+}
+
 /** What went wrong, in the words of the service and with what it says to do. */
 export function ErrorNote({ error }: { error: unknown }) {
   const isBack = useIsBack(error);

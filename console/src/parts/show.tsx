@@ -167,6 +167,30 @@ export function OutLink({ url }: { url: string }) {
   );
 }
 
+interface Bar {
+  readonly key: string;
+  readonly words: ReactNode;
+  readonly count: ReactNode;
+  readonly share: number;
+  /** What the bar measures, for those who hear it. */
+  readonly label: string;
+}
+
+/** Counts with a bar each. */
+export function Bars({ list }: { list: readonly Bar[] }) {
+  return (
+    <ul className="bars">
+      {list.map(({ key, words, count, share, label }) => (
+        <li key={key}>
+          <span className="cut">{words}</span>
+          <span className="soft">{count}</span>
+          <Meter share={share} label={label} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 export function Figure({ label, value, more }: { label: string; value: string; more?: string }) {
   return (
     <div className="figure">

@@ -5,9 +5,9 @@ import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Reason } from '../parts/explanation.tsx';
-import { Card, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
+import { Card, ErrorNote, Loading, Note, Renewed } from '../parts/page.tsx';
 import { ProductChip, ProductLink, ProductLinks } from '../parts/product-chip.tsx';
-import { Figure, Joined, Meter } from '../parts/show.tsx';
+import { Bars, Figure, Joined, Meter } from '../parts/show.tsx';
 import { EVERY_PRODUCT, isEveryPair, isWholeMatch, isWholeTotal, pruneFilter } from '../rules/filters.ts';
 import { formatCount, formatPercent } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
@@ -97,12 +97,7 @@ function complete(draft: RelationDefinition): RelationDefinition {
 
 function Survey({ survey, isTotal, isOld }: { survey: RelationSurvey; isTotal: boolean; isOld: boolean }) {
   if (survey.misconfigured) {
-    return (
-      <div className="note warn">
-        <strong>{t('It cannot work.')}</strong>
-        <span>{survey.problem}</span>
-      </div>
-    );
+    return <Note look="warn" title={t('It cannot work.')} lines={survey.problem ? [survey.problem] : []} />;
   }
   return (
     <div aria-live="polite">
@@ -213,20 +208,14 @@ function MostReturned({
   return (
     <div className="stack">
       <h3>{t('Returned most often')}</h3>
-      <ul className="bars">
-        {list.slice(0, SHOWN).map(({ identifier, count }) => (
-          <li key={identifier}>
-            <span className="cut">
-              <ProductLink identifier={identifier} />
-            </span>
-            <span className="soft">{formatCount(count)}</span>
-            <Meter
-              share={sources > 0 ? count / sources : 0}
-              label={t('{identifier}: share of the products', { identifier })}
-            />
-          </li>
-        ))}
-      </ul>
+      <Bars
+        list={list.slice(0, SHOWN).map(({ identifier, count }) => ({
+          key: identifier,
+          words: <ProductLink identifier={identifier} />,
+          ...{ count: formatCount(count), share: count / Math.max(1, sources) },
+          label: t('{identifier}: share of the products', { identifier }),
+        }))}
+      />
     </div>
   );
 }

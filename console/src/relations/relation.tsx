@@ -8,7 +8,7 @@ import { Explanation } from '../parts/explanation.tsx';
 import type { Draft } from '../parts/forms/draft.tsx';
 import { Fields } from '../parts/forms/field.tsx';
 import { ProductField } from '../parts/forms/product-field.tsx';
-import { Card, ErrorNote } from '../parts/page.tsx';
+import { Card, ErrorNote, Note } from '../parts/page.tsx';
 import { countUnfinished } from '../rules/filters.ts';
 import type { Pair } from '../rules/verdicts.ts';
 import { useSubmit } from '../state/act.ts';
@@ -83,10 +83,7 @@ const STEP = ['step'] as const;
 function Problem({ relation }: { relation: Relation | undefined }) {
   if (!relation?.problem) return null;
   return (
-    <div className="note bad">
-      <strong>{t('This relation cannot work and returns nothing.')}</strong>
-      <span>{relation.problem}</span>
-    </div>
+    <Note look="bad" title={t('This relation cannot work and returns nothing.')} lines={[relation.problem]} />
   );
 }
 

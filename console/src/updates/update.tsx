@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Fragment, useEffect, useState } from 'react';
 import { presentLanguage, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
-import { Answer, Card, ErrorNote, Page } from '../parts/page.tsx';
+import { Answer, Card, ErrorNote, Note, Page } from '../parts/page.tsx';
 import { ProductLink } from '../parts/product-chip.tsx';
 import { saveTable } from '../parts/save-file.ts';
 import { Ago, Meter, Pairs, TaskStatus } from '../parts/show.tsx';
@@ -72,21 +72,8 @@ function Summary({ task }: { task: Task }) {
         </span>
       </div>
       <Meter share={task.progress / 100} label={t('Progress')} {...(look && { look })} />
-      {task.error && (
-        <div className="note bad">
-          <strong>{task.error.message}</strong>
-          {task.error.details?.map((detail) => (
-            <span key={detail}>{detail}</span>
-          ))}
-        </div>
-      )}
-      {task.warnings && (
-        <div className="note warn">
-          {task.warnings.map((warning) => (
-            <span key={warning}>{warning}</span>
-          ))}
-        </div>
-      )}
+      {task.error && <Note look="bad" title={task.error.message} lines={task.error.details} />}
+      {task.warnings && <Note look="warn" lines={task.warnings} />}
       <Pairs
         pairs={[
           [t('From'), nameOrigins()[task.origin] ?? task.origin],
