@@ -106,7 +106,8 @@ export function FormDialog({
     setAsking(false);
     dialog.onClose();
   };
-  const leave = () => (isUnsaved && !isAsking ? setAsking(true) : close());
+  // Escape and a click beside the dialog may be pressed twice by mistake: the button alone leaves.
+  const leave = () => (isUnsaved ? setAsking(true) : close());
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
@@ -128,7 +129,7 @@ export function FormDialog({
         )}
         <div className="dialog-foot">
           {isAsking && <Button onClick={() => setAsking(false)}>{t('Stay here')}</Button>}
-          <Button look={isAsking ? 'danger' : 'plain'} onClick={leave}>
+          <Button look={isAsking ? 'danger' : 'plain'} onClick={isAsking ? close : leave}>
             {isAsking ? t('Leave without saving') : isReadOnly ? t('Close') : t('Cancel')}
           </Button>
           {!isReadOnly && (
