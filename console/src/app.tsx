@@ -1,8 +1,7 @@
-import { Suspense, useEffect, useRef } from 'react';
+import { useEffect, useRef } from 'react';
 import { Invitation, Welcome } from './account/enter.tsx';
 import { SignIn } from './account/sign-in.tsx';
 import { SignInAgain } from './account/sign-in-again.tsx';
-import { Loading } from './parts/page.tsx';
 import { Safe } from './parts/safe.tsx';
 import { AppShell } from './parts/shell/app-shell.tsx';
 import { findScreen, ProjectScreen } from './screens.tsx';
@@ -44,9 +43,5 @@ function Screen() {
     return <ProjectScreen key={id} id={Number(id)} parts={rest} />;
   }
   const View = findScreen(first ?? '');
-  return (
-    <Suspense fallback={<Loading />}>
-      <View />
-    </Suspense>
-  );
+  return <View />;
 }

@@ -1,4 +1,4 @@
-import { type ComponentType, lazy, Suspense } from 'react';
+import { type ComponentType, useEffect, useState } from 'react';
 import { PageCallButton } from './calls/page-call-button.tsx';
 import { t } from './languages/text.ts';
 import { Answer, Card, Empty, Loading, Page, PageExtra } from './parts/page.tsx';
@@ -8,14 +8,30 @@ import { Projects } from './projects/projects.tsx';
 import { ProjectContext, useProjects } from './state/project.ts';
 import { linkTo } from './state/route.ts';
 
-/** Each view comes with its own file, when somebody goes there. */
-const load = <Name extends string>(
+/** Each view comes with its own file, when somebody goes there. React's `lazy` would show `Loading` for 300 ms at least. */
+function load<Name extends string>(
   file: () => Promise<Record<Name, ComponentType>>,
   name: Name,
-): ComponentType => {
-  const open = async (): Promise<{ default: ComponentType }> => ({ default: (await loadFile(file))[name] });
-  return lazy(open);
-};
+): ComponentType {
+  let View: ComponentType | undefined;
+  return function Loaded() {
+    const [{ isMissing, error }, setAnswer] = useState<{ isMissing: boolean; error?: unknown }>({
+      isMissing: View === undefined,
+    });
+    useEffect(() => {
+      if (!isMissing) return;
+      loadFile(file).then(
+        (loaded) => {
+          View = loaded[name];
+          setAnswer({ isMissing: false });
+        },
+        (failure: unknown) => setAnswer({ isMissing: true, error: failure }),
+      );
+    }, [isMissing]);
+    if (error !== undefined) throw error;
+    return View === undefined ? <Loading /> : <View />;
+  };
+}
 
 const VIEWS: Readonly<Record<string, ComponentType>> = {
   '': Home,
@@ -85,9 +101,7 @@ export function ProjectScreen({ id, parts }: { id: number; parts: readonly strin
         return (
           <ProjectContext value={project}>
             <PageExtra value={<PageCallButton />}>
-              <Suspense fallback={<Loading />}>
-                <View />
-              </Suspense>
+              <View />
             </PageExtra>
           </ProjectContext>
         );

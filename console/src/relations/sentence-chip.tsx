@@ -68,14 +68,16 @@ export function SentenceChip({
   if (isLocked) return <span title={title}>{words}</span>;
   return (
     <Popover.Root open={opened === place} onOpenChange={(isOpen) => (isOpen ? open(place) : close())}>
-      <Popover.Trigger
-        ref={chip}
-        className={isUnfinished ? 'sentence-chip unfinished' : 'sentence-chip'}
-        title={title}
-      >
-        {words}
-        {isUnfinished && <span className="hidden"> ({t('unfinished')})</span>}
-      </Popover.Trigger>
+      <Stays>
+        <Popover.Trigger
+          ref={chip}
+          className={isUnfinished ? 'sentence-chip unfinished' : 'sentence-chip'}
+          title={title}
+        >
+          {words}
+          {isUnfinished && <span className="hidden"> ({t('unfinished')})</span>}
+        </Popover.Trigger>
+      </Stays>
       <Popover.Portal>
         <Popover.Positioner
           className="menu-place"
@@ -103,13 +105,14 @@ export function SentenceChip({
           </Popover.Popup>
         </Popover.Positioner>
       </Popover.Portal>
-      {STAYS}
     </Popover.Root>
   );
 }
 
-/** A word joiner: a comma behind a chip begins no line. */
-const STAYS = '\u2060';
+/** A comma behind it begins no line. */
+const Stays = ({ children }: { children: ReactNode }) => (
+  <span className="sentence-part">{children}&#x2060;</span>
+);
 
 const listOf = (place: string) => place.split(' ')[0] ?? '';
 
@@ -144,7 +147,7 @@ export function AddChip({
   };
   // One element in both looks: one that went would take the keyboard along.
   return (
-    <>
+    <Stays>
       <button
         type="button"
         className={words === undefined ? 'button quiet icon sentence-add' : 'sentence-chip adds'}
@@ -155,7 +158,6 @@ export function AddChip({
       >
         {words ?? <Icon name="plus" />}
       </button>
-      {STAYS}
-    </>
+    </Stays>
   );
 }

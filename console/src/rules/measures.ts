@@ -15,8 +15,10 @@ const LARGER: Readonly<Record<string, readonly [from: number, unit: string, size
   GB: [1_000, 'TB', 1_000],
 };
 
+type Fact = NonNullable<ExtractedValue['fact']>;
+
 /** @returns a value as people write it: `Yes`, `13.28 kg` of `13280 g`, `€2,209.00`; any other as it was sent */
-export function sayValue({ value, fact }: Pick<ExtractedValue, 'value' | 'fact'>): string {
+export function sayValue({ value, fact }: { value: string; fact?: Partial<Fact> | null }): string {
   if (fact?.type === 'BOOLEAN_ATTRIBUTE') return value.trim().toLowerCase() === 'true' ? t('Yes') : t('No');
   const { number, unit } = fact ?? {};
   if (number === undefined || unit === undefined) return value;
@@ -26,7 +28,7 @@ export function sayValue({ value, fact }: Pick<ExtractedValue, 'value' | 'fact'>
 }
 
 /** @returns how a number was understood, `1234.5 g` of `1.234,5 g`; undefined where the value says it itself */
-export function readingOf(value: string, { number, unit = '' }: NonNullable<ExtractedValue['fact']>) {
+export function readingOf(value: string, { number, unit = '' }: Fact) {
   if (number === undefined) return undefined;
   const bare = value.endsWith(unit) ? value.slice(0, value.length - unit.length) : value;
   return Number(bare) === number ? undefined : `${number} ${unit}`.trim();

@@ -2,6 +2,7 @@ import { t } from '../../languages/text.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { readPath } from '../../rules/category-path.ts';
 import { readChosen, sayChosen, without, writeChosen } from '../../rules/chosen-facets.ts';
+import { sayValue } from '../../rules/measures.ts';
 import { useAttributes } from '../../state/definitions.ts';
 import type { ProductFilters } from './product-filters.ts';
 
@@ -18,8 +19,13 @@ export function FilterChips({
   const attributes = useAttributes();
   const chosen = readChosen(where);
   const chips: (readonly [words: string, off: Changed])[] = chosen.map((one) => {
-    const unit = 'between' in one && attributes.find(({ name }) => name === one.attribute)?.unitName;
-    return [sayChosen(one, unit || ''), { where: writeChosen(without(chosen, one.attribute)) }];
+    const { type = 'TEXT_ATTRIBUTE', unitName } = attributes.find(({ name }) => name === one.attribute) ?? {};
+    const said =
+      'in' in one ? { ...one, in: one.in.map((value) => sayValue({ value, fact: { type } })) } : one;
+    return [
+      sayChosen(said, 'between' in one ? unitName : ''),
+      { where: writeChosen(without(chosen, one.attribute)) },
+    ];
   });
   if (category) chips.unshift([`${t('Category')}: ${readPath(category).join(' › ')}`, { category: '' }]);
   if (prefix) chips.unshift([`${t('Identifier begins with')}: ${prefix}`, { prefix: '' }]);

@@ -15,6 +15,7 @@ import {
   writeChosen,
 } from '../../rules/chosen-facets.ts';
 import { formatCount } from '../../rules/format.ts';
+import { sayValue } from '../../rules/measures.ts';
 import { useProject } from '../../state/project.ts';
 import { linkWith, projectLink } from '../../state/route.ts';
 import { useRelata } from '../../state/session.tsx';
@@ -110,7 +111,7 @@ function OneFacet(props: One) {
   return props.facet.type === 'NUMERIC_ATTRIBUTE' ? <Range {...props} /> : <Values {...props} />;
 }
 
-function Values({ facet: { attribute, values }, chosen, onChange }: One) {
+function Values({ facet: { attribute, type, values }, chosen, onChange }: One) {
   const ticked = findValues(chosen, attribute);
   const others = ticked.filter((one) => values.every(({ value }) => value !== one));
   return (
@@ -124,7 +125,7 @@ function Values({ facet: { attribute, values }, chosen, onChange }: One) {
               onChange={() => onChange(toggle(chosen, attribute, value))}
             />
             <span className="cut" title={value}>
-              {value}
+              {sayValue({ value, fact: { type } })}
             </span>
             {count !== undefined && <span className="soft small">{formatCount(count)}</span>}
           </label>
