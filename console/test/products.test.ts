@@ -313,7 +313,7 @@ test('what the data alone shows becomes a draft, or is dismissed for good (§17)
   const relation = page
     .locator('section', { has: page.getByRole('heading', { name: /for (Tyres|Frames)$/ }) })
     .first();
-  await relation.getByText('Wheel size is Wheel size').waitFor();
+  await relation.getByText('Wheel size is the same').waitFor();
   const other = page.locator('section', {
     has: page.getByRole('heading', { name: /^Change Frames weight/ }),
   });

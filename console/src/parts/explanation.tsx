@@ -2,7 +2,7 @@ import type { RelatedReason, RelationExplanation } from '@relata/client';
 import type { ReactNode } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
-import { sayComparison } from '../rules/filters.ts';
+import { sayComparison, sayMatched } from '../rules/filters.ts';
 import { type Lack, listExplained, listLacks, type Pair, readSide, type Verdict } from '../rules/verdicts.ts';
 import { Icon } from './icon.tsx';
 
@@ -28,7 +28,7 @@ export function Explanation({ found, pair }: { found: RelationExplanation; pair:
       <Verdicts
         title={t('Match')}
         list={listExplained(match).map((one) => ({
-          words: sayComparison(one.target, one.operator, one.source),
+          words: sayMatched(one.target, one.operator, one.source),
           holds: one.holds,
           values: `${one.targetValues.join(', ') || t('no value')} ↔ ${one.sourceValues.join(', ') || t('no value')}`,
         }))}

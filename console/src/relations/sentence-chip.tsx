@@ -111,7 +111,10 @@ export function SentenceChip({
 
 /** A comma behind it begins no line. */
 const Stays = ({ children }: { children: ReactNode }) => (
-  <span className="sentence-part">{children}&#x2060;</span>
+  <span className="sentence-part">
+    {children}
+    {'\u2060'}
+  </span>
 );
 
 const listOf = (place: string) => place.split(' ')[0] ?? '';

@@ -54,6 +54,12 @@ const nameOperator = (operator: string): string =>
 export const sayComparison = (what: string, operator: string, value: string): string =>
   `${what} ${nameOperator(operator)} ${value}`.trim();
 
+/** @returns `Rated is at least 50 Nm`, of two attributes; of one on both sides `Brand is the same` */
+export const sayMatched = (target: string, operator: string, source: string): string =>
+  operator === 'equals' && target === source
+    ? t('{target} is the same', { target })
+    : sayComparison(target, operator, source);
+
 /** A condition's value as one text. */
 export function showValue(value: unknown): string {
   if (value === undefined || value === null) return '';

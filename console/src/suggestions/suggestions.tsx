@@ -18,7 +18,7 @@ import { SwitchField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { FoundChip, ProductLink, ProductLinks } from '../parts/product-chip.tsx';
 import { useTell } from '../parts/toasts.tsx';
-import { listMatches, nameMatched, sayComparison } from '../rules/filters.ts';
+import { listMatches, nameMatched, sayMatched } from '../rules/filters.ts';
 import {
   formatAll,
   formatCount,
@@ -292,7 +292,7 @@ export function RelationItem({ item }: { item: RelationSuggestion }) {
   const { draft, evidence } = item;
   const { source, target, targetsPerSource, examples, withoutPartner, values } = evidence;
   const match = listMatches(draft.match).map((one) =>
-    sayComparison(nameMatched(one.target), one.operator ?? 'equals', nameMatched(one.source)),
+    sayMatched(nameMatched(one.target), one.operator ?? 'equals', nameMatched(one.source)),
   );
   const names = { source: nameCategory(source), target: nameCategory(target) };
   return (
