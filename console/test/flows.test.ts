@@ -515,7 +515,7 @@ test('the dialog of a commit keeps the figures that it opened with, and a look t
     const { fullUpdate } = await response.json();
     await route.fulfill({ response, json: { fullUpdate: { ...fullUpdate, lastBatch: 'in doubt' } } });
   });
-  await lookUntil(() => page.getByText('A batch may be missing').isVisible());
+  await lookUntil(() => page.getByText('A part of the products may be missing').isVisible());
   assert.equal(await page.getByRole('button', { name: 'Apply it …', exact: true }).isDisabled(), true);
 });
 

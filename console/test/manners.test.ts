@@ -202,7 +202,7 @@ const lookAtUpdates = (given: Console, id: number) => async () => {
   page.on('response', (answer) => {
     if (answer.status() >= 400) refused.push(`${answer.status()} ${answer.url()}`);
   });
-  await page.getByRole('link', { name: 'Updates' }).click();
+  await page.getByRole('link', { name: 'Updates', exact: true }).click();
   await page.getByRole('link', { name: 'Full update' }).first().waitFor();
   await page.waitForLoadState('networkidle');
   assert.deepEqual(refused, []);
