@@ -71,13 +71,8 @@ export function fitPage<Item>(items: readonly Item[], spent = 0): readonly Item[
   return at < 0 ? items : items.slice(0, Math.max(1, at));
 }
 
-interface OffsetPage<Item> {
-  readonly page: readonly Item[];
-  readonly nextOffset: number | null;
-}
-
 /** The part of a list behind an offset that fits. */
-export function fitFrom<Item>(items: readonly Item[], offset = 0, spent = 0): OffsetPage<Item> {
+export function fitFrom<Item>(items: readonly Item[], offset = 0, spent = 0) {
   const page = fitPage(items.slice(offset), spent);
   const end = offset + page.length;
   return { page, nextOffset: end < items.length ? end : null };

@@ -179,18 +179,15 @@ function openTemplate(template: string, slots: Slots): Getter {
   };
 }
 
-interface FieldReader {
-  readonly field: Field;
-  read(text: string): ReadField;
-}
+type FieldReader = ReturnType<typeof openReader>;
 
 /** Constants, and what products that follow each other have in common, are checked once. */
-function openReader(field: Field): FieldReader {
+function openReader(field: Field) {
   let last: string | undefined;
   let answer: ReadField;
   return {
     field,
-    read(text) {
+    read(text: string): ReadField {
       if (text === last) return answer;
       answer = readField(text, field);
       last = text;

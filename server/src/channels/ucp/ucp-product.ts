@@ -154,12 +154,7 @@ export function toUcpProduct(id: string, variants: readonly UcpVariant[]) {
 
 export type UcpProduct = ReturnType<typeof toUcpProduct>;
 
-interface ListedOption {
-  readonly name: string;
-  readonly values: readonly { readonly label: string }[];
-}
-
-function listOptions(variants: readonly UcpVariant[]): readonly ListedOption[] {
+function listOptions(variants: readonly UcpVariant[]) {
   const labels = new Map<string, Set<string>>();
   for (const { name, label } of variants.flatMap(({ options = [] }) => options))
     labels.set(name, (labels.get(name) ?? new Set()).add(label));

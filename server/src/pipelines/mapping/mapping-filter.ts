@@ -26,11 +26,7 @@ import {
 
 type RowTest = Test<RowView>;
 
-export interface RowFilterTest {
-  readonly takes: RowTest;
-  /** Columns that its conditions read by name. */
-  readonly uses: ReadonlySet<string>;
-}
+export type RowFilterTest = ReturnType<typeof compileRowFilter>;
 
 export interface FilterInput {
   readonly texts: MappingTexts;
@@ -47,7 +43,7 @@ interface FilterPlace extends FilterInput {
  * several values one is enough. `startsWith`, `matches` and expressions are for rows only.
  * @throws MappingProblem
  */
-export function compileRowFilter(filter: unknown, input: FilterInput): RowFilterTest {
+export function compileRowFilter(filter: unknown, input: FilterInput) {
   const place: FilterPlace = { ...input, uses: new Set() };
   let conditions = 0;
   function compileOne(one: Record<string, unknown>): RowTest {
@@ -65,7 +61,10 @@ export function compileRowFilter(filter: unknown, input: FilterInput): RowFilter
     const parts = [one[kind]].flat().map((part) => compile(part, depth + 1));
     return combineTests(kind, parts);
   }
-  return { takes: compile(filter, 1), uses: place.uses };
+  const takes = compile(filter, 1);
+  /** Columns that its conditions read by name. */
+  const uses: ReadonlySet<string> = place.uses;
+  return { takes, uses };
 }
 
 type FilterKind = 'all' | 'any' | 'not' | 'expression' | 'column';
