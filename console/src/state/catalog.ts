@@ -18,6 +18,9 @@ export const UNTIL_INDEXED = {
   refetchOnWindowFocus: false,
 } as const;
 
+/** A search that had no index found a part of the catalog: it is repeated until it finds all. */
+export const againWhile = (isPartial: boolean | undefined) => (isPartial ? AGAIN_MS : false);
+
 const NONE: readonly string[] = [];
 
 /** The categories of the project as they are typed, once somebody wants them: asking makes the service index the catalog. */
@@ -28,7 +31,7 @@ export function useCategories(isWanted: boolean) {
     {
       enabled: isWanted,
       staleTime: 60_000,
-      refetchInterval: ({ state }) => (state.data?.isComplete === false ? AGAIN_MS : false),
+      refetchInterval: ({ state }) => againWhile(state.data?.isComplete === false),
       ...UNTIL_INDEXED,
     },
   );
@@ -48,12 +51,19 @@ async function readCategories(relata: Relata, projectId: number, signal: AbortSi
 
 /** @returns how many products the project has, once the catalog is indexed */
 export function useTotal(): number | undefined {
-  return useOfProject(
+  const { data } = useOfProject(
     ['products', 'total'],
-    async ({ relata, projectId, signal }) =>
-      (await relata.products.findManaged(projectId, { limit: 1 }, { signal })).total,
-    { staleTime: 30_000, ...UNTIL_INDEXED },
-  ).data;
+    async ({ relata, projectId, signal }) => {
+      const { total, partial } = await relata.products.findManaged(projectId, { limit: 1 }, { signal });
+      return { total, partial };
+    },
+    {
+      staleTime: 30_000,
+      refetchInterval: ({ state }) => againWhile(state.data?.partial),
+      ...UNTIL_INDEXED,
+    },
+  );
+  return data?.partial ? undefined : data?.total;
 }
 
 /** Somebody who chooses waits for each list. */

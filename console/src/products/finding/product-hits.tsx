@@ -15,7 +15,7 @@ export function ProductHits({ filters }: { filters: ProductFilters }) {
       </div>
     );
   }
-  const { total, isTotalExact, isComplete } = first;
+  const { total, isTotalExact, isComplete, partial } = first;
   return (
     <>
       {count === 0 ? (
@@ -29,7 +29,13 @@ export function ProductHits({ filters }: { filters: ProductFilters }) {
             ? t('{count, plural, one {# product found} other {# products found}}', { count: total })
             : t('at least {count, number} products found', { count: total })}
         </span>
-        {!isComplete && <span>{t('Products of the last large change may be missing.')}</span>}
+        {!isComplete && (
+          <span>
+            {partial
+              ? t('The search is being made ready …')
+              : t('Products of the last large change may be missing.')}
+          </span>
+        )}
         <ErrorNote error={error} />
       </div>
     </>

@@ -7,7 +7,7 @@ import {
   useQuery,
 } from '@tanstack/react-query';
 import { useCallback, useMemo } from 'react';
-import { UNTIL_INDEXED } from '../../state/catalog.ts';
+import { againWhile, UNTIL_INDEXED } from '../../state/catalog.ts';
 import { useProject } from '../../state/project.ts';
 import { useRelata } from '../../state/session.tsx';
 import { bindPages, toRow } from '../grid/product-rows.ts';
@@ -19,6 +19,7 @@ export interface Facets {
   readonly facets: readonly Facet[];
   readonly facetsOf: number;
   readonly total: number;
+  readonly partial?: true | undefined;
 }
 
 const patient = { ...UNTIL_INDEXED, staleTime: 30_000 } as const;
@@ -30,6 +31,7 @@ export const facetsQuery = (relata: Relata, projectId: number, filters: ProductF
       const question = toQuestion({ ...filters, sort: '' });
       return relata.products.findManaged(projectId, { ...question, limit: 1 }, { signal });
     },
+    refetchInterval: ({ state }) => againWhile(state.data?.partial),
     ...patient,
   });
 
@@ -50,6 +52,7 @@ const hitsQuery = (relata: Relata, projectId: number, filters: ProductFilters) =
     getNextPageParam: (page) => page.nextCursor,
     placeholderData: keepPreviousData,
     structuralSharing: false,
+    refetchInterval: ({ state }) => againWhile(state.data?.pages[0]?.partial),
     ...patient,
   });
 };
