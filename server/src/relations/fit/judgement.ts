@@ -174,11 +174,14 @@ export class SetJudge {
     return {
       /** Whether nothing that is said of the product and another one forbids it; totals are not looked at. */
       mayFit: (one: SetProduct) =>
-        facing.every((side) => weighAcross(side, one).every((truth) => truth === 1)),
+        facing.every((side) => pairAcross(side, one).every((pair) => isFit(side.judge, pair))),
       /** Whether a constraint judges the product with the others, and all that do find that it fits, nothing unknown. */
       fitsStrictly(one: SetProduct): boolean {
-        const truths = [...facing.flatMap((side) => weighAcross(side, one)), ...weighTotals(one)];
-        return truths.length > 0 && truths.every((truth) => truth === 1);
+        const judged = [
+          ...facing.flatMap((side) => pairAcross(side, one).map((pair) => isFit(side.judge, pair))),
+          ...weighTotals(one).map((truth) => truth === 1),
+        ];
+        return judged.length > 0 && judged.every(Boolean);
       },
     };
   }
@@ -192,14 +195,21 @@ interface Facing {
   readonly across: readonly Standing[];
 }
 
-function weighAcross({ judge, side, across }: Facing, one: SetProduct): Truth[] {
+function pairAcross({ judge, side, across }: Facing, one: SetProduct): Pair[] {
   const standing = judge.stand(side, one);
   if (standing.truth < 0) return [];
-  const pairWith = (other: Standing): Pair =>
-    side === 'source' ? { source: standing, target: other } : { source: other, target: standing };
   return across
     .filter((other) => judge.isApart(one, other.one))
-    .map((other) => weigh(judge, pairWith(other)).truth);
+    .map((other) =>
+      side === 'source' ? { source: standing, target: other } : { source: other, target: standing },
+    );
+}
+
+/** The same as a verdict that is true, without a look at what comes behind the first element that is not. */
+function isFit({ constraint }: Judge, { source, target }: Pair): boolean {
+  if (least([source.truth, target.truth]) < 1) return false;
+  const read = { source: source.one.product.read, target: target.one.product.read };
+  return compileRule(constraint.bound).elements.every((element) => judgeElement(element, read).truth === 1);
 }
 
 function listPairs(judge: Judge, sources: readonly SetProduct[], targets: readonly SetProduct[]): Pair[] {
