@@ -98,6 +98,22 @@ test('a build that fails loses no change: the next is compared with what was pub
   ]);
 });
 
+test('after a build that did not reach a destination the next is whole: what it lacks was sent nowhere (§16.3 rule 11)', async () => {
+  // An address that no delivery may go to: refused at once.
+  const destination = {
+    ...{ type: 'sftp', host: '127.0.0.1', port: 1, user: 'shop', password: 'secret' },
+    hostKey: `SHA256:${'A'.repeat(43)}`,
+  };
+  const definition = { name: 'Changes', changes: true, format: { type: 'csv' }, mapping: MAPPING };
+  const { project, channel, lines } = await open({ ...definition, destinations: [destination] });
+  const { error } = await project.build(channel);
+  assert.equal(error.code, 'channel_undelivered');
+  const { status } = await project.manage('PUT', `/${channel.id}`, { body: definition });
+  assert.equal(status, 200);
+  assert.equal((await lines()).length, 4);
+  assert.equal((await lines()).length, 1);
+});
+
 test('other columns make a build whole again (§16.3 rule 11)', async () => {
   const { project, channel, lines } = await open({ format: { type: 'csv' }, mapping: MAPPING });
   await lines();

@@ -1,7 +1,6 @@
 /** What of a feed changed since the build before: rows are compared as they are written, so a change that was undone is none. */
 import { createHash } from 'node:crypto';
-import { createInterface } from 'node:readline';
-import { Readable } from 'node:stream';
+import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
 import type { ChannelDefinition, PublishedRows } from '../definitions/definitions.ts';
@@ -115,12 +114,14 @@ async function* readLines(
   { rows: { pieces } }: PublishedBefore,
   { projectId, payloads }: Pick<ChangeParts, 'projectId' | 'payloads'>,
 ): AsyncGenerator<string | PublishedRow> {
-  const packed = Readable.from(readPieces(payloads, { projectId, pieces }));
   const unpacked = createGunzip();
-  packed.on('error', (error) => unpacked.destroy(error));
-  for await (const line of createInterface({
-    input: packed.pipe(unpacked),
-    crlfDelay: Number.POSITIVE_INFINITY,
-  }))
-    yield JSON.parse(line) as string | PublishedRow;
+  // What fails before it fails the reading of it.
+  pipeline(Readable.from(readPieces(payloads, { projectId, pieces })), unpacked, () => {});
+  const decoder = new TextDecoder();
+  let begun = '';
+  for await (const bytes of unpacked) {
+    const lines = (begun + decoder.decode(bytes as Uint8Array, { stream: true })).split('\n');
+    begun = lines.pop() ?? '';
+    for (const line of lines) yield JSON.parse(line) as string | PublishedRow;
+  }
 }

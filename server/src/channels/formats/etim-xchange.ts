@@ -101,9 +101,6 @@ interface Step {
 interface Target {
   readonly steps: readonly Step[];
   readonly leaf: string;
-  readonly member: Member;
-  /** Of the measure, or of the price. */
-  readonly unit: string | undefined;
 }
 
 const FEATURE = /^EF(?:\d{6}|I\d{5}|[A-Z]{2}\d{4})(?=\.|$)/;
@@ -121,7 +118,7 @@ function walk(names: readonly string[], object: Member, steps: readonly Step[]):
   if (member === undefined) return walkSilent(names, object, steps);
   if (Object.hasOwn(NAMED_LISTS, name)) return walkNamed(rest, { name, member }, steps);
   if (member.form === '') return walk(rest, member, [...steps, { name, member }]);
-  return rest.length === 0 ? endAt({ steps, leaf: name, member }) : undefined;
+  return rest.length === 0 ? { steps, leaf: name } : undefined;
 }
 
 function walkNamed(
@@ -136,7 +133,7 @@ function walkNamed(
   const named = [...steps, { name, member, key: { name: list.key, value } }];
   const leaf = list.values.at(-1);
   if (others.length > 0 || leaf === undefined) return walk(others, member, named);
-  return endAt({ steps: named, leaf, member: member.members.get(leaf) as Member });
+  return { steps: named, leaf };
 }
 
 /** A name in another classification may have dots. @returns what stands behind the name */
@@ -155,8 +152,6 @@ function walkSilent(names: readonly string[], object: Member, steps: readonly St
   return FEATURE.test(names[0] ?? '') ? walk([list, ...names], object, steps) : undefined;
 }
 
-const endAt = (target: Omit<Target, 'unit'>): Target => ({ ...target, unit: findUnitMember(target.leaf) });
-
 /** A value apart from its unit; a feature by what it looks like. */
 interface Read {
   readonly leaf: string;
@@ -164,7 +159,7 @@ interface Read {
   readonly unit: string;
 }
 
-function readValue({ leaf, unit }: Target, value: string): Read {
+function readValue({ leaf }: Target, value: string): Read {
   if (leaf === 'EtimValueLogical') {
     const kind = /^EV\d{6}$/.test(value) ? 'EtimValueCode' : 'EtimValueNumeric';
     return { leaf: /^(?:true|false)$/.test(value) ? leaf : kind, text: value, unit: '' };
@@ -172,7 +167,9 @@ function readValue({ leaf, unit }: Target, value: string): Read {
   const [, text = value, word = ''] = /^(\S+) (\S{1,12})$/.exec(value) ?? [];
   if (isAmount(leaf)) return { leaf, text, unit: word };
   const isMeasure = leaf === 'ClassificationFeatureValue1' ? /^[-+\d]/.test(value) : WORDS.has(word);
-  return unit !== undefined && isMeasure ? { leaf, text, unit: word } : { leaf, text: value, unit: '' };
+  return findUnitMember(leaf) !== undefined && isMeasure
+    ? { leaf, text, unit: word }
+    : { leaf, text: value, unit: '' };
 }
 
 function fieldOf(name: string): Field | undefined {
@@ -242,7 +239,7 @@ class ProductBuilder {
 
   #set(object: Record<string, unknown>, target: Target, read: Read): void {
     const { leaf, text } = read;
-    const problem = this.#setUnit(object, target, read);
+    const problem = this.#setUnit(object, read);
     if (problem !== undefined) {
       this.#leftOut.push(`${leaf} was left out: ${problem}`);
       return;
@@ -255,17 +252,13 @@ class ProductBuilder {
   }
 
   /** @returns why the value cannot stand there: its unit, or the currency of the whole file, is another one */
-  #setUnit(
-    object: Record<string, unknown>,
-    { unit }: Target,
-    { leaf, unit: word }: Read,
-  ): string | undefined {
+  #setUnit(object: Record<string, unknown>, { leaf, unit: word }: Read): string | undefined {
     if (word === '') return undefined;
     if (isAmount(leaf)) {
       this.#notes.currency ||= word;
       return word === this.#notes.currency ? undefined : `the file is in ${this.#notes.currency}`;
     }
-    if (unit === undefined) return undefined;
+    const unit = findUnitMember(leaf) ?? '';
     const code = unit === 'ClassificationFeatureUnit' ? word : (codeOf(word) ?? word);
     object[unit] ??= code;
     return object[unit] === code ? undefined : `${unit} is ${object[unit]}`;
@@ -405,6 +398,14 @@ function openXchange({ columns, channelName, day }: WriterOptions): RowWriter {
     return builder.finish();
   }
 
+  /** A row is asked what it leaves out before it is written. */
+  const built = new WeakMap<FeedRow, ReturnType<typeof build>>();
+  function buildOnce(row: FeedRow) {
+    const made = built.get(row) ?? build(row);
+    built.set(row, made);
+    return made;
+  }
+
   return {
     // Read when the first rows are written: what they say of the catalogue is known by then.
     get head() {
@@ -422,9 +423,9 @@ function openXchange({ columns, channelName, day }: WriterOptions): RowWriter {
     },
     write(row) {
       count += 1;
-      return `${count === 1 ? '' : ','}\n${JSON.stringify(build(row).product)}`;
+      return `${count === 1 ? '' : ','}\n${JSON.stringify(buildOnce(row).product)}`;
     },
-    listLeftOut: (row) => build(row).leftOut,
+    listLeftOut: (row) => buildOnce(row).leftOut,
   };
 }
 
