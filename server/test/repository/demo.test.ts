@@ -124,7 +124,7 @@ const PAGES: Readonly<Record<string, RegExp>> = {
     /Maximum tyre width: 60 mm.*TYRE-0111.*the other way.*CASS-0023.*"related":false.*pushed 1 product.*CASS-0024.*accessory:id:CASS-0024/s,
   'docs/how-to/load-a-catalog.md': /pushed 2 products.*Voltage: 18 V.*"taskStatus":"FINISHED"/s,
   'docs/how-to/import-a-file.md': /"suggestion".*"taskStatus":"FINISHED".*"value":"19.90 EUR"/s,
-  'docs/how-to/exchange-etim.md': /EF000015: 16.*listed by PIPE-16/s,
+  'docs/how-to/exchange-etim.md': /PIPE-16 +Pipe, 16 mm.*listed by PIPE-16/s,
   'docs/how-to/import-bmecat.md': /Voltage: 18 V.*listed by DRILL-18/s,
   'docs/how-to/publish-to-google.md':
     /"missing".*"taskStatus":"FINISHED".*^CAM-0001.*accessory:id:LENS-.*required_part:id:BATT-/ms,
