@@ -6,7 +6,7 @@ import { createThreadPool, type ThreadPool } from './threads.ts';
 const ENTRY = `
 import { threadId, workerData } from 'node:worker_threads';
 import { ServiceError } from '${new URL('../../kernel/errors.ts', import.meta.url).href}';
-import { serveOperations } from '${new URL('./thread-entry.ts', import.meta.url).href}';
+import { serveOperations } from '${new URL('./threads.ts', import.meta.url).href}';
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 serveOperations({
   echo: (input) => ({ output: { input, workerData, threadId } }),
