@@ -5,8 +5,10 @@ export type ApiKey = {
   id: number;
   name: string;
   scope: Scope;
-  /** page: related products and fit; read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
-  access: "page" | "read" | "write" | "manage";
+  /** read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
+  access: "read" | "write" | "manage";
+  /** related products and fit, and nothing else: for a page whose visitors can see the key */
+  page?: true;
   /** of the value, to tell keys apart */
   firstCharacters: string;
   /** epoch milliseconds */
@@ -1177,8 +1179,10 @@ export type NewApiKey = {
   id: number;
   name: string;
   scope: Scope;
-  /** page: related products and fit; read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
-  access: "page" | "read" | "write" | "manage";
+  /** read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
+  access: "read" | "write" | "manage";
+  /** related products and fit, and nothing else: for a page whose visitors can see the key */
+  page?: true;
   /** of the value, to tell keys apart */
   firstCharacters: string;
   /** epoch milliseconds */
@@ -2908,8 +2912,10 @@ export interface Operations {
     body: {
       name: string;
       scope: Scope;
-      /** page: related products and fit; read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
-      access?: "page" | "read" | "write" | "manage";
+      /** read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
+      access?: "read" | "write" | "manage";
+      /** related products and fit, and nothing else: for a page whose visitors can see the key; its access is read */
+      page?: boolean;
       rateLimit?: {
         requestsPerMinute: number;
       } | null;
@@ -2927,8 +2933,8 @@ export interface Operations {
     path: { id: number; };
     body: {
       name?: string;
-      /** page: related products and fit; read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
-      access?: "page" | "read" | "write" | "manage";
+      /** read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
+      access?: "read" | "write" | "manage";
       /** null: no limit */
       rateLimit?: {
         requestsPerMinute: number;

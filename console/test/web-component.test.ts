@@ -54,7 +54,7 @@ test('a product page of a shop shows what goes with a product, why, and whether 
   });
   await untilBuilt(relata, project);
   const scope = { type: 'project', id: project } as const;
-  const { key = '' } = await relata.apiKeys.create({ name: 'Shop', scope, access: 'page' });
+  const { key = '' } = await relata.apiKeys.create({ name: 'Shop', scope, page: true });
   const refused = await fetch(`${service.url}/search/products?q=tyre`, {
     headers: { authorization: `Bearer ${key}` },
   });

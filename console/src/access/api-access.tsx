@@ -57,7 +57,7 @@ export function ApiAccess() {
           ),
         ],
         [t('Reaches'), (key) => <Scope scope={key.scope} />],
-        [t('Access'), (key) => nameAccess(key.access)],
+        [t('Access'), (key) => nameAccess(key.page ? 'page' : key.access)],
         [
           t('Last used'),
           (key) => (
@@ -284,7 +284,7 @@ export function NewKey({ isOpen, onClose, onMade }: Form) {
 
 interface Draft {
   readonly scope: string;
-  readonly access: ApiKey['access'];
+  readonly access: ApiKey['access'] | 'page';
   readonly limit?: number | undefined;
   readonly days?: number | undefined;
 }
@@ -321,7 +321,7 @@ function toProperties(
 ) {
   return {
     scope: toScope(scope, project),
-    access,
+    ...(access === 'page' ? { page: true } : { access }),
     ...(limit !== undefined && { rateLimit: { requestsPerMinute: limit } }),
     ...(days !== undefined && { expiresAt: Date.now() + days * DAY_MS }),
   };

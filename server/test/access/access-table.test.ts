@@ -130,7 +130,11 @@ async function makeKeys(running: TestService): Promise<Credential[]> {
     },
   });
   const make = async (scope: { type: string; id?: number }, access: string) =>
-    (await running.call('POST', '/management/api-keys', { body: { name: 'Key', scope, access } })).body.key;
+    (
+      await running.call('POST', '/management/api-keys', {
+        body: { name: 'Key', scope, ...(access === 'page' ? { page: true } : { access }) },
+      })
+    ).body.key;
   const ofOther = await make({ type: 'project', id: other }, 'manage');
   const stranger = { column: undefined, scope: '' };
   const keys = [

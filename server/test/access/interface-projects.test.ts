@@ -126,6 +126,19 @@ test('an unknown, deleted or expired key or one without the access: 401 (§5.1 r
   }
 });
 
+test('a key for a page answers related products and fit, and nothing else (§5.2 rule 2)', async () => {
+  const scope = { type: 'project', id: first };
+  const made = { name: 'Page', scope, page: true, access: 'write' };
+  const refused = await service().call('POST', '/management/api-keys', { body: made });
+  assert.equal(refused.status, 400, 'a key that visitors see writes nothing');
+  const { id, key } = await createKey(scope, { page: true });
+  const { body } = await service().call('GET', `/management/api-keys/${id}`);
+  assert.deepEqual([body.access, body.page], ['read', true]);
+  const ask = async (path: string) => (await service().call('GET', path, { key })).status;
+  assert.notEqual(await ask('/search/relations/result?identifier=A&relationId=1'), 401);
+  assert.equal(await ask('/product-service/product-by-sku?identifier=A'), 401);
+});
+
 test('the key comes as Bearer, bare or as ?apiKey=, the last with a Deprecation header (§5.1 rules 1 to 4)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load({ identifier: 'A' });

@@ -1,4 +1,5 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
+import { ServiceError } from '../../kernel/errors.ts';
 import { DoneAnswer, done, Name, orNull, ProjectQuery } from '../../http/answers/answers.ts';
 import {
   answerAs,
@@ -10,16 +11,18 @@ import {
 } from '../../http/server/server.ts';
 import { type Projects, type Reach, toWireScope, WireActor, WireScope } from '../../projects/projects.ts';
 import type { Access } from '../access.ts';
-import type { ApiKey } from './api-key.ts';
+import type { ApiKey, NewKey } from './api-key.ts';
 import type { MadeKey } from './keys.ts';
 
 /** Not that of http: instants that are also sent get bounds. */
 const Instant = Type.Integer({ description: 'epoch milliseconds' });
 const OptionalInstant = orNull(Instant);
-const AccessWord = Type.Enum(['page', 'read', 'write', 'manage'], {
+const AccessWord = Type.Enum(['read', 'write', 'manage'], {
   description:
-    'page: related products and fit; read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows',
+    'read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows',
 });
+
+const PAGE_ONLY = 'related products and fit, and nothing else: for a page whose visitors can see the key';
 
 /** A million a minute is beyond what a process serves, so a larger limit would mean none. */
 const RateLimit = Type.Object(
@@ -32,6 +35,7 @@ const wireKeyFields = {
   name: Type.String(),
   scope: WireScope,
   access: AccessWord,
+  page: Type.Optional(Type.Literal(true, { description: PAGE_ONLY })),
   firstCharacters: Type.String({ description: 'of the value, to tell keys apart' }),
   createdAt: Instant,
   lastUsedAt: OptionalInstant,
@@ -60,6 +64,7 @@ const NewApiKey = Type.Object(
     name: Name,
     scope: WireScope,
     access: Type.Optional(AccessWord),
+    page: Type.Optional(Type.Boolean({ description: `${PAGE_ONLY}; its access is read` })),
     rateLimit: Type.Optional(orNull(RateLimit)),
     expiresAt: Type.Optional(OptionalInstant),
   },
@@ -95,7 +100,7 @@ function toWireKey(key: ApiKey) {
     id: key.id,
     name: key.name,
     scope: toWireScope(key.scope),
-    access: key.access,
+    ...(key.access === 'page' ? { access: 'read' as const, page: true as const } : { access: key.access }),
     firstCharacters: key.firstCharacters,
     createdAt: key.createdAt,
     lastUsedAt: key.lastUsedAt,
@@ -104,6 +109,13 @@ function toWireKey(key: ApiKey) {
     rateLimit: key.requestsPerMinute === null ? null : { requestsPerMinute: key.requestsPerMinute },
     createdBy: key.createdBy,
   };
+}
+
+/** @throws request_invalid for a key of a page that could do more */
+function toNewKey({ page = false, ...sent }: Static<typeof NewApiKey>): NewKey {
+  if (page && (sent.access ?? 'read') !== 'read')
+    throw new ServiceError('request_invalid', '/access of a key for a page must be read, or left out');
+  return page ? { ...sent, access: 'page' } : sent;
 }
 
 function toWireMadeKey(key: MadeKey) {
@@ -145,7 +157,7 @@ export const apiKeyRoutes =
       summary: 'Create an API key',
       description: `A key creates keys of its own scope or below, with no more access, no higher rate limit and no later end than its own. ${onlyOnce}`,
       ...{ body: NewApiKey, made },
-      create: ({ author, beside }, sent) => access.createKey(author, sent, beside),
+      create: ({ author, beside }, sent) => access.createKey(author, toNewKey(sent), beside),
     });
     keys.read({ summary: 'Read an API key', get: access.getKey });
     keys.change({

@@ -90,7 +90,7 @@ interface DemoPlace {
 async function createPageKey({ address, key, projectId }: Omit<DemoPlace, 'consoleLink' | 'pageKey'>) {
   const scope = { type: 'project', id: projectId } as const;
   const rateLimit = { requestsPerMinute: 600 };
-  const made = { name: 'Shop page', scope, access: 'page', rateLimit } as const;
+  const made = { name: 'Shop page', scope, page: true, rateLimit } as const;
   return (await createRelata({ url: address, key }).apiKeys.create(made)).key ?? '';
 }
 
