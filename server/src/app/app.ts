@@ -51,7 +51,6 @@ export async function createApp(options: AppOptions) {
   /** Takes over what a former process left. */
   async function beginWork(): Promise<void> {
     await catalog.start({ takesBatches: role !== 'worker' });
-    await upkeep.removeOrphans();
     await upkeep.sealSecrets();
     await tasks.start();
     channels.changes.start();
@@ -74,8 +73,13 @@ export async function createApp(options: AppOptions) {
     /** Takes over what a former process left, then serves. @returns the address */
     async start(): Promise<string> {
       traces = await openTraces(config.traces, { logger, version });
-      await backup?.start(logger, { superseded: stopWork, promoted: beginWork });
-      if (!backup?.isStandby()) await beginWork();
+      // Once changes are taken, a payload without an owner may be one whose request is about to be accepted.
+      const promoting = upkeep.removeOrphans;
+      await backup?.start(logger, { superseded: stopWork, promoting, promoted: beginWork });
+      if (!backup?.isStandby()) {
+        await upkeep.removeOrphans();
+        await beginWork();
+      }
       watch.start();
       const address = await listenOn(server, config);
       isReady = true;

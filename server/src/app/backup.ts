@@ -89,6 +89,7 @@ export async function openBackup(
       const promoted = async () => {
         const reason = await run<string | undefined>('turn');
         if (reason !== undefined) return logger.error({ reason }, 'a promoted standby sends nothing');
+        await on.promoting();
         Atomics.store(follows, 0, 0);
         await on.promoted();
       };
@@ -119,6 +120,8 @@ async function followInto({ dataDir, target, key }: StreamSettings): Promise<voi
 /** What is done when a service begins or ends to be the one that writes. */
 interface RoleChanges {
   superseded(): Promise<void>;
+  /** Before the first change is taken. */
+  promoting(): Promise<void>;
   promoted(): Promise<void>;
 }
 
