@@ -1,5 +1,4 @@
 import { type Static, Type } from 'typebox';
-import { ServiceError } from '../../kernel/errors.ts';
 import { DoneAnswer, done, Name, orNull, ProjectQuery } from '../../http/answers/answers.ts';
 import {
   answerAs,
@@ -9,6 +8,7 @@ import {
   serve,
   serveKind,
 } from '../../http/server/server.ts';
+import { ServiceError } from '../../kernel/errors.ts';
 import { type Projects, type Reach, toWireScope, WireActor, WireScope } from '../../projects/projects.ts';
 import type { Access } from '../access.ts';
 import type { ApiKey, NewKey } from './api-key.ts';
