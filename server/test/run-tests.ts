@@ -57,7 +57,12 @@ const GENERATED = {
 /** Of random cases, enough to meet a rule that is broken outright. */
 const FEW = { RELATA_TEST_BODIES: '5000', RELATA_TEST_RUNS: '20' };
 /** The whole catalog is for the embedded store; PostgreSQL's statements meet more than a batch of it, and fewer random ones. */
-const FEWER = { RELATA_TEST_PRODUCTS: '12000', RELATA_TEST_RUNS: '5', RELATA_TEST_SOURCES: '60' };
+const FEWER = {
+  RELATA_TEST_PRODUCTS: '12000',
+  RELATA_TEST_RUNS: '5',
+  RELATA_TEST_SOURCES: '60',
+  RELATA_TEST_PAIRS: '10000',
+};
 /** A core is kept busy by one file, and a little more; one that waits leaves most of it to others. */
 const SLOTS = { computes: Math.min(availableParallelism() + 1, 8), waits: 2 };
 const OLDEST = 14;
