@@ -147,6 +147,8 @@ test('a pipeline of a table names it, and the file lists values that go together
   await page.getByLabel('File to try').setInputFiles(file);
   await page.getByText('1 row, 1 list, 0 with problems').waitFor();
   const columnOf = (label: string) => page.getByRole('combobox', { name: label, exact: true }).inputValue();
+  // The counts are there before the columns that are suggested.
+  while ((await columnOf('Value of the target')) === '') await page.waitForTimeout(50);
   const columns = await Promise.all(['Value of the source', 'Value of the target'].map(columnOf));
   assert.deepEqual(columns, ['camera', 'lens']);
   await page.getByRole('button', { name: 'Create the pipeline' }).click();

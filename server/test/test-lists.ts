@@ -25,6 +25,11 @@ export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
   'test/service/body-budget.test.ts': 'memory of bodies, before anything is stored',
   'test/service/command-line.test.ts': 'a client, which sees answers and no store',
   'test/service/hostile-bodies.test.ts': 'bodies that a parsing thread refuses',
+  'test/service/interface-errors.test.ts': 'what is refused before a store is asked, and in which words',
+  'test/clients/python-client.test.ts': 'a client, which sees answers and no store',
+  'test/agents/fit-questions.test.ts': 'a protocol over what interface-fit.test.ts asks both stores',
+  'test/pipelines/pipeline-schedules.test.ts': 'when a pipeline runs; pipeline-runs.test.ts stores runs',
+  'test/service/long-answers.test.ts': 'how long answers are sent; of rows see interface-lookup.test.ts',
   'test/service/interface-no-body.test.ts': 'bodies that are refused before a route is asked',
   'test/service/traces.test.ts':
     'spans, which are made above the stores; the column of tasks is in all tests of tasks',

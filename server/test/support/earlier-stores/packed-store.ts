@@ -58,7 +58,8 @@ export async function unpack({ files, dump = '' }: PackedStore): Promise<TestSto
   const dataDir = await mkdtemp(join(tmpdir(), 'relata-earlier-'));
   if (files === undefined) {
     const database = await createDatabase(await findServer(), { isEmpty: true });
-    await query(database.url, dump);
+    // The servers of the package have no lz4, and read no byte less without it.
+    await query(database.url, dump.replaceAll(/^ALTER TABLE .* SET COMPRESSION lz4;$/gm, ''));
     return postgresStoreOn(database, dataDir);
   }
   for (const [name, bytes] of Object.entries(files)) {
