@@ -6,6 +6,7 @@ import type { Job } from './test-schedule.ts';
  */
 export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
   'test/access/access-table.test.ts': 'who may call what, which is decided above the stores',
+  'test/access/interface-users.test.ts': 'what users may do; access.test.ts asks both stores',
   'test/agents/interface-agents.test.ts': 'a protocol over what other tests ask both stores',
   'test/channels/interface-channel-destinations.test.ts':
     'what goes to other machines; of stored secrets see pipeline-secrets.test.ts',
@@ -16,6 +17,9 @@ export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
   'test/durability/file-modes.test.ts': 'PostgreSQL keeps its own files',
   'test/durability/newer-files.test.ts': 'the versions of files; of PostgreSQL see postgres-schema.test.ts',
   'test/pipelines/feed-files.test.ts': 'what a format makes of a file',
+  'test/catalog/long-reports.test.ts':
+    'how reports pass between threads; of their rows see interface-tasks.test.ts',
+  'test/pipelines/interface-pipeline-runs.test.ts': 'what a run says; pipeline-runs.test.ts stores runs',
   'test/pipelines/interface-remote-sources.test.ts': 'what is read from other machines, before it is stored',
   'test/pipelines/pipeline-catalog.test.ts':
     'what formats make of rows; real-catalog.test.ts stores as many, pipeline-runs.test.ts runs',
@@ -24,6 +28,8 @@ export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
   'test/repository/helm-chart.test.ts': 'what a chart renders, and the paths of health checks',
   'test/service/body-budget.test.ts': 'memory of bodies, before anything is stored',
   'test/service/command-line.test.ts': 'a client, which sees answers and no store',
+  'test/service/connectors.test.ts': 'what connectors send, which the interface files ask both stores',
+  'test/service/hostile-requests.test.ts': 'requests that no route lets through to a store',
   'test/service/hostile-bodies.test.ts': 'bodies that a parsing thread refuses',
   'test/service/interface-errors.test.ts': 'what is refused before a store is asked, and in which words',
   'test/clients/python-client.test.ts': 'a client, which sees answers and no store',
@@ -31,6 +37,8 @@ export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
   'test/pipelines/pipeline-schedules.test.ts': 'when a pipeline runs; pipeline-runs.test.ts stores runs',
   'test/service/long-answers.test.ts': 'how long answers are sent; of rows see interface-lookup.test.ts',
   'test/service/interface-no-body.test.ts': 'bodies that are refused before a route is asked',
+  'test/relations/relation-work.test.ts':
+    'how much work a question may be, which is counted above the stores',
   'test/service/traces.test.ts':
     'spans, which are made above the stores; the column of tasks is in all tests of tasks',
 };
