@@ -197,6 +197,17 @@ test('an owner holds no more threads than its share, and another finds one at on
   assert.ok(!overlaps(a1, a2) && overlaps(a1, b));
 });
 
+test('an owner holds half of its share while another one is at work', async (t) => {
+  const pool = startPool(t, 3, { share: 2 });
+  await Promise.all([1, 1, 1].map((key) => pool.run('span', { ms: 1 }, { key, unordered: true })));
+  const run = (key: number) => pool.run<Span>('span', { ms: 60 }, { key, unordered: true });
+  const runTwo = async () => (await Promise.all([run(1), run(1)])) as [Span, Span];
+  const alone = await runTwo();
+  await run(2);
+  const beside = await runTwo();
+  assert.deepEqual([overlaps(...alone), overlaps(...beside)], [true, false]);
+});
+
 test('an operation that is taken back fails at once, and its thread stops', async (t) => {
   const pool = startPool(t, 1);
   const caller = new AbortController();

@@ -211,7 +211,7 @@ export interface PoolSettings {
   /** Most threads at a time. */
   readonly size: number;
   readonly workerData: object;
-  /** Most threads that one key may use at a time, or one account; default all. */
+  /** Most threads that one key may use at a time, or one account; default all. Half of what is set while another is at work, too. */
   readonly share?: number;
   /** Keys are projects, whose accounts take turns and share threads. */
   accountOf?(project: number): number;
@@ -230,12 +230,17 @@ interface RunOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** How long after its last operation an owner counts as at work: a caller that asks again and again pauses for less. */
+const RECENT_MS = 5_000;
+
 /** A thread ends only with the pool; when one dies, its operation fails and the thread is restarted. */
 export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool {
   const waiting = new FairQueue<Job>();
-  const { size, share = size } = settings;
+  const { size } = settings;
   let unorderedKeys = -1;
   let closing = false;
+  /** The owner that began last, and the last other one. */
+  let begun: readonly { readonly owner: number; readonly at: number }[] = [];
   /** Other threads than the first start when they are needed: each takes 20 to 40 MiB. */
   const slots: Slot[] = [];
 
@@ -264,7 +269,20 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
 
   const mayBegin = ({ key, owner }: Job) =>
     slots.every(({ job }) => job?.key !== key) &&
-    slots.filter(({ job }) => job?.owner === owner).length < share;
+    slots.filter(({ job }) => job?.owner === owner).length < shareOf(owner);
+
+  /** A free thread alone helps no other owner as long as this one keeps all cores busy. */
+  function shareOf(owner: number): number {
+    if (settings.share === undefined) return size;
+    const now = performance.now();
+    const hasOthers = begun.some((one) => one.owner !== owner && now - one.at < RECENT_MS);
+    return hasOthers ? Math.ceil(settings.share / 2) : settings.share;
+  }
+
+  function noteBegun(owner: number): void {
+    const other = begun.find((one) => one.owner !== owner);
+    begun = [{ owner, at: performance.now() }, ...(other === undefined ? [] : [other])];
+  }
 
   function dispatch(): void {
     while (slots.length < size || slots.some(({ job }) => job === undefined)) {
@@ -273,6 +291,7 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
       // The idle thread that served this key last, another idle one, or a new one.
       const slot = pickIdle(slots, job.part) ?? addSlot();
       Object.assign(slot, { job, lastKey: job.part });
+      noteBegun(job.owner);
       post(slot, job);
     }
   }
