@@ -719,7 +719,7 @@ async function compareCatalog(catalog: TestCatalog, made: readonly Made[]): Prom
   return products.length ** 2 * made.length;
 }
 
-const PAIRS = Number(process.env.RELATA_TEST_PAIRS ?? 25_000);
+const PAIRS = Number(process.env.RELATA_TEST_PAIRS ?? 15_000);
 /** Between two looks at how many pairs were compared: a play has some 14,000. */
 const PLAYS = 2;
 
