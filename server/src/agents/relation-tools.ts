@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { signOf } from '../kernel/comparison-sign.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { type FoundRelation, type RelatedRequest, readAnswer } from '../relations/answers/answers.ts';
 import {
@@ -280,12 +281,6 @@ export const previewRelation = defineTool({
 
 type Term = { readonly times?: number; readonly plus?: number | string } | undefined;
 
-/** As people write comparisons, and what is true where one does not hold. */
-const SIGNS: Readonly<Record<string, readonly [sign: string, opposite: string]>> = {
-  ...{ equals: ['=', '≠'], notEquals: ['≠', '='] },
-  ...{ less: ['<', '≥'], lessOrEqual: ['≤', '>'], greater: ['>', '≤'], greaterOrEqual: ['≥', '<'] },
-};
-
 /**
  * @returns `Tyre width 54 mm ≤ Maximum tyre width 60 mm`, `… or …`, `… and … in one row`: what is to hold. Where it `isJudged`,
  * what is so: `62 mm > 50 mm` where it does not hold, `≤?` where a value is missing
@@ -298,12 +293,11 @@ export function describeMatch(element: ExplainedElement, { isJudged = false } = 
   if (element.together) return `${list(element.together, ' and ')} in one row`;
   const { target, operator, source, targetValues, sourceValues, targetTerm, sourceTerm } =
     element as ExplainedMatch;
-  const [sign, opposite] = SIGNS[operator] ?? [operator, `not ${operator}`];
   const describe = (name: string, values: readonly string[], term: Term) =>
     `${describeTerm(shortenValue(name), term)} ${values.slice(0, 2).map(shortenValue).join(' / ') || '(no value)'}`;
   return [
     describe(target, targetValues, targetTerm),
-    { fits: sign, unknown: `${sign}?` }[verdict] ?? opposite,
+    signOf(operator, verdict),
     describe(source, sourceValues, sourceTerm),
     ...(element.table === undefined ? [] : [`or a pair of the table ${shortenValue(element.table)}`]),
     ...(element.missing === 'passes' ? ['or unknown'] : []),

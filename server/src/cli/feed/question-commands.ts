@@ -7,6 +7,7 @@ import {
   type Task,
   UnreachableError,
 } from '@relata/client';
+import { signOf } from '../../kernel/comparison-sign.ts';
 import { type Connection, type ConnectionFlags, chooseProject, connect, UsageError } from './connection.ts';
 import { print, writeTable } from './terminal.ts';
 
@@ -92,21 +93,11 @@ function describeMatch({ any, together, ...match }: ExplainedElement): string {
   const isSame = say('', targetValues, computed.targetTerm) === say('', sourceValues, computed.sourceTerm);
   // What is the same on both sides is said once.
   if (operator === 'equals' && isSame) return left;
-  return `${left} ${signOf(match as ExplainedMatch & Partial<Judged>)} ${right}`;
+  const { verdict } = match as Partial<Judged>;
+  const held = match.holds ? 'fits' : 'does_not_fit';
+  return `${left} ${signOf(operator, verdict === 'unknown' ? verdict : held)} ${right}`;
 }
 type Term = ExplainedMatch['targetTerm'];
-
-/** As people write comparisons, and what is true where one does not hold. */
-const SIGNS: Readonly<Record<string, readonly [sign: string, opposite: string]>> = {
-  ...{ equals: ['=', '≠'], notEquals: ['≠', '='] },
-  ...{ less: ['<', '≥'], lessOrEqual: ['≤', '>'], greater: ['>', '≤'], greaterOrEqual: ['≥', '<'] },
-};
-
-function signOf({ operator, holds, verdict }: ExplainedMatch & Partial<Judged>): string {
-  const [sign, opposite] = SIGNS[operator] ?? [operator, `not ${operator}`];
-  if (verdict === 'unknown') return `${sign}?`;
-  return holds ? sign : opposite;
-}
 
 /** Nothing was refused, but a value is missing, or no rule says. */
 const UNDECIDED = 4;
