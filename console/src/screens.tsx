@@ -8,7 +8,7 @@ import { Projects } from './projects/projects.tsx';
 import { ProjectContext, useProjects } from './state/project.ts';
 import { linkTo } from './state/route.ts';
 
-/** Each view comes with its own file, when somebody goes there. React's `lazy` would show `Loading` for 300 ms at least. */
+/** Each view comes with its own file, when it is opened. React's `lazy` would show `Loading` for 300 ms at least. */
 function load<Name extends string>(
   file: () => Promise<Record<Name, ComponentType>>,
   name: Name,

@@ -281,12 +281,12 @@ const SHOWN = 5;
 
 /** What a change would do to the facts, before it is saved. */
 function AttributeEffect({ before, after }: { before: Attribute; after: SentAttribute }) {
-  const wanted = useSettled(JSON.stringify(after));
-  const isChanged = wanted !== JSON.stringify(before);
+  const sent = useSettled(JSON.stringify(after));
+  const isChanged = sent !== JSON.stringify(before);
   const effect = useOfProject(
-    ['attribute-effect', wanted],
+    ['attribute-effect', sent],
     ({ relata, projectId, signal }) =>
-      relata.ontology.preview(projectId, JSON.parse(wanted) as SentAttribute, { signal }),
+      relata.ontology.preview(projectId, JSON.parse(sent) as SentAttribute, { signal }),
     { enabled: isChanged, staleTime: 30_000 },
   );
   if (!isChanged) return null;

@@ -83,7 +83,7 @@ export function Removable<One extends { readonly id: string | number }>({
   );
 }
 
-/** @returns the first of a list, or all once somebody wants them, and the button for that */
+/** @returns the first of a list, or all of it on request, and the button for that */
 export function useMore<One>(list: readonly One[], first: number, words: (count: number) => string) {
   const [isAll, setAll] = useState(false);
   const more = !isAll && list.length > first && (

@@ -126,7 +126,7 @@ function Example({ relation, onAsk }: { relation: Relation; onAsk(identifier: st
   );
 }
 
-/** Whoever only passes through asks for nothing. */
+/** A page that is only passed through loads nothing. */
 const READ_MS = 1_500;
 
 /** How much there is of everything; each leads to it. */
@@ -134,7 +134,7 @@ function Figures() {
   const { data: relations = [] } = useRelations();
   const attributes = useAttributes();
   const total = useTotal();
-  // What takes seconds to count in a large catalog is there by the time somebody goes on to it.
+  // What takes seconds to count in a large catalog is there when the next view opens.
   const isRead = useIsLate(READ_MS);
   useCoverage([], isRead);
   useSuggestions(false, isRead);

@@ -23,7 +23,7 @@ export const againWhile = (isPartial: boolean | undefined) => (isPartial ? AGAIN
 
 const NONE: readonly string[] = [];
 
-/** The categories of the project as they are typed, once somebody wants them: asking makes the service index the catalog. */
+/** The categories of the project as they are typed, on request: the first request makes the service index the catalog. */
 export function useCategories(isWanted: boolean) {
   const { data, isPending } = useOfProject(
     ['categories'],
@@ -84,7 +84,7 @@ export function useFoundProducts(projectId: number, { words, limit, isWanted }: 
     queryKey: ['found-products', projectId, q, limit],
     queryFn: async ({ signal }) =>
       (await relata.products.findManaged(projectId, { limit, ...(q && { q }) }, { signal })).items,
-    // Without words it lists any products: not for somebody who has begun to type.
+    // Without words it lists any products: not while a name is being typed.
     enabled: isWanted && (q !== '' || typed === ''),
     placeholderData: (before) => before,
     refetchOnWindowFocus: false,

@@ -56,11 +56,11 @@ export const hasUnsaved = (): boolean => asksToLeave?.() !== undefined;
 function stays(next: Route): boolean {
   const question = next.parts.join('/') === current.parts.join('/') ? undefined : asksToLeave?.();
   if (question === undefined) return false;
-  const wanted = location.hash;
+  const target = location.hash;
   void ask(question).then((isMeant) => {
     if (!isMeant) return;
     asksToLeave = undefined;
-    goTo(wanted);
+    goTo(target);
   });
   return true;
 }

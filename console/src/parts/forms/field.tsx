@@ -63,13 +63,13 @@ export function TextField({ label, hint, isQuiet, mistake, onChange, ...rest }: 
   const id = useId();
   const isLocked = useLocked();
   const [invalid, setInvalid] = useState<string>();
-  const told = mistake ?? invalid;
+  const shown = mistake ?? invalid;
   return (
-    <FieldFrame {...{ id, label, hint, isQuiet }} mistake={told}>
+    <FieldFrame {...{ id, label, hint, isQuiet }} mistake={shown}>
       <input
         id={id}
         className="input"
-        {...describe(id, { hint, mistake: told })}
+        {...describe(id, { hint, mistake: shown })}
         autoComplete="off"
         {...rest}
         {...(isLocked && NOTHING)}

@@ -12,7 +12,7 @@ import type { FoundUploads, IndexOutcome } from './search-run.ts';
 import type { ShopQuestion } from './shop-search.ts';
 
 /** Of an answer. */
-export const Partial = Type.Optional(
+export const PartialMark = Type.Optional(
   Type.Literal(true, { description: 'there is no index yet: a part of the catalog was looked through' }),
 );
 
@@ -64,7 +64,7 @@ type AskedOfShop = Omit<ShopQuestion, 'locale' | 'priceAttribute'>;
 
 /** How long a search waits for the index: 100,000 products on an idle machine. */
 const WAIT_MS = 10_000;
-/** What somebody types for a shop or asks of an agent: 5,000 products on a machine that is not idle. */
+/** For a search in a shop or by an agent: 5,000 products on a machine that is not idle. */
 const SHORT_WAIT_MS = 1_000;
 const RETRY_SECONDS = 2;
 /** The index of a project without a search for so long, a week, is left alone until the next one. */

@@ -7,7 +7,7 @@ import type { ChosenProject } from '../../kernel/caller.ts';
 import { readCategory } from '../browse/browse.ts';
 import type { Catalog } from '../catalog.ts';
 import { FoundBy, TableProduct } from '../products/products.ts';
-import { Partial } from './product-search.ts';
+import { PartialMark } from './product-search.ts';
 
 /** Source: docs/interface.md §4.13. */
 const question = {
@@ -48,7 +48,7 @@ const SearchedProducts = Type.Object({
   }),
   facets: Type.Array(FacetSchema, { maxItems: 20 }),
   facetsOf: Type.Integer({ description: 'how many of the first products the facets are of' }),
-  partial: Partial,
+  partial: PartialMark,
   nextCursor: orNull(Type.String()),
 });
 

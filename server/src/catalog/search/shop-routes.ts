@@ -7,7 +7,7 @@ import { type Routes, sendJson, serveRaw } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
-import { Partial } from './product-search.ts';
+import { PartialMark } from './product-search.ts';
 import { readJson, readShopFilters } from './shop-filters.ts';
 import type { SuggestionLimits } from './shop-search.ts';
 
@@ -83,7 +83,7 @@ const ShopAnswerSchema = Type.Object(
     sortingOptions: Type.Array(Type.Unknown()),
     activeSortingOption: Type.Unknown({ description: '{} where nothing is active' }),
     redirect: Type.Null(),
-    partial: Partial,
+    partial: PartialMark,
   },
   { title: 'ShopSearch' },
 );
@@ -96,7 +96,7 @@ const SuggestionAnswer = Type.Object(
       description: 'Produkte, Kategorien, Marken, Suchvorschläge',
     }),
     searchResults: Type.Array(Type.Object({ ...head, results: Type.Array(Type.Unknown()) })),
-    partial: Partial,
+    partial: PartialMark,
   },
   { title: 'ShopSuggestions' },
 );

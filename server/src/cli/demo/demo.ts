@@ -86,7 +86,7 @@ interface DemoPlace {
   readonly pageKey: string;
 }
 
-/** For the page of the shop: whoever opens it can read the key. */
+/** For the page of the shop: its visitors can read the key. */
 async function createPageKey({ address, key, projectId }: Omit<DemoPlace, 'consoleLink' | 'pageKey'>) {
   const scope = { type: 'project', id: projectId } as const;
   const rateLimit = { requestsPerMinute: 600 };

@@ -18,7 +18,7 @@ import { attributeOf, type CompiledElement, type CompiledMatch } from './rule.ts
 export interface RowedValue {
   readonly comparable: Comparable;
   readonly row?: string | undefined;
-  /** As uploaded, where whoever reads it has that. */
+  /** As uploaded, where the reader has that. */
   readonly text?: string;
 }
 

@@ -286,7 +286,7 @@ export class BackupStream {
     this.renewedAt = performance.now();
   }
 
-  /** Refuses changes, also of requests that are under way, sends what there is, and says so; until somebody has the lease. */
+  /** Refuses changes, also of requests that are under way, sends what there is, and says so; until another service has the lease. */
   private async handOver(lease: HeldLease): Promise<void> {
     this.handover ??= { lock: this.lockChanges(), until: performance.now() + HANDOVER_MS };
     this.state[STATE.isHandingOver] = 1;

@@ -14,9 +14,9 @@ export interface HeldLease extends Lease {
   readonly handedOver?: number;
 }
 
-/** The holder hands over for whoever asks, and takes changes again when nobody took the lease for so long. */
+/** The holder hands over on request, and takes changes again when the lease was not taken for so long. */
 export const HANDOVER_MS = 12_000;
-/** Whoever asks a holder that is there waits so long for it to send what it has. */
+/** A standby that asks a holder which is there waits so long for it to send what it has. */
 export const PATIENCE_MS = 8_000;
 
 /** Where the holder of an epoch is asked to hand over. */
@@ -42,7 +42,7 @@ export async function listLeases(target: BackupTarget): Promise<HeldLease[]> {
 
 /**
  * @param from  the number of the segment that the new holder begins behind
- * @returns the lease of the epoch after the last one; undefined: somebody else took it
+ * @returns the lease of the epoch after the last one; undefined: another service took it
  */
 export async function takeLease(
   target: BackupTarget,

@@ -127,7 +127,7 @@ export class Standby {
     return names.flatMap((name) => readSpan(name) ?? []).filter((span) => span.to > this.local.seq);
   }
 
-  /** Whoever writes is asked for what it has; it takes no changes from then on. One that is gone is not waited for. */
+  /** The writer is asked for what it has; it takes no changes from then on. One that is gone is not waited for. */
   private async promote(): Promise<void> {
     const { target, settings, state } = this;
     const { holder, seq } = this.local;
@@ -164,7 +164,7 @@ const STANDBY_MS = 60_000;
 
 /**
  * Makes a directory that was restored, or the standby that follows in it, the one that writes.
- * @throws Error when the directory has no backup, or somebody else took the lease at the same time
+ * @throws Error when the directory has no backup, or another service took the lease at the same time
  */
 export async function promote(
   root: string,
