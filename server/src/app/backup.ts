@@ -46,6 +46,11 @@ export async function openBackup(
   const read = (place: number) => state[place] ?? 0;
   const follows = createFollows(isStandby);
   const isStandbyNow = () => Atomics.load(follows, 0) === 1;
+  const refuseWrites = () => {
+    if (isStandbyNow()) throw new ServiceError('standby');
+    if (read(STATE.isSuperseded) === 1 || read(STATE.isHandingOver) === 1)
+      throw new ServiceError('superseded');
+  };
   const secondsSince = (at: number) => (at === 0 ? 0 : Math.max(0, Date.now() - at) / 1_000);
 
   return {
@@ -66,11 +71,15 @@ export async function openBackup(
     /** How far a standby is behind the one that writes. */
     readStandbySeconds: () => secondsSince(read(STATE.followedAt)),
     isStandby: isStandbyNow,
-    /** @throws standby, superseded */
-    refuseWrites(): void {
-      if (isStandbyNow()) throw new ServiceError('standby');
-      if (read(STATE.isSuperseded) === 1 || read(STATE.isHandingOver) === 1)
-        throw new ServiceError('superseded');
+    /** @throws standby, superseded; that also for a change that was under way when the files were locked to hand over */
+    async write<Result>(change: () => Promise<Result>): Promise<Result> {
+      refuseWrites();
+      try {
+        return await change();
+      } catch (error) {
+        if (error instanceof ServiceError && error.code === 'not_ready') refuseWrites();
+        throw error;
+      }
     },
     listProblems(): string[] {
       if (read(STATE.isSuperseded) === 1)

@@ -114,7 +114,7 @@ export async function openParts(
 
   const place = threadPlaceOf(config, storage);
   const threads = openThreads(config, place, {
-    ...(backup && { refuseWrites: backup.refuseWrites }),
+    ...(backup && { guardWrite: backup.write }),
     accountOf: projects.accountOf,
     onCatalogWritten(projectId) {
       webhooks.wake(projectId);

@@ -78,10 +78,7 @@ export async function openOwnStorage(
 /** Of a service in whose place another one writes. */
 const guardWrites = (database: Database, backup: Backup): Database => ({
   ...database,
-  async write(of, work) {
-    backup.refuseWrites();
-    return database.write(of, work);
-  },
+  write: (of, work) => backup.write(() => database.write(of, work)),
 });
 
 /**
@@ -136,14 +133,13 @@ const tellWrites = (
   threads: ThreadPool,
   {
     onCatalogWritten: onWritten,
-    refuseWrites,
-  }: { onCatalogWritten(projectId: number): void; refuseWrites?(): void },
+    guardWrite = (change) => change(),
+  }: { onCatalogWritten(projectId: number): void; guardWrite?: Backup['write'] },
 ): ThreadPool => ({
   ...threads,
   async run(operation, input, options) {
     try {
-      refuseWrites?.();
-      return (await threads.run(operation, input, options)) as never;
+      return (await guardWrite(() => threads.run(operation, input, options))) as never;
     } finally {
       if (typeof options?.key === 'number') onWritten(options.key);
     }
@@ -160,7 +156,7 @@ export function openThreads(
   on: {
     accountOf(projectId: number): number;
     onCatalogWritten(projectId: number): void;
-    refuseWrites?(): void;
+    guardWrite?: Backup['write'];
   },
 ) {
   const { accountOf } = on;

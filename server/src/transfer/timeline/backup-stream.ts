@@ -288,8 +288,7 @@ export class BackupStream {
 
   /** Refuses changes, also of requests that are under way, sends what there is, and says so; until another service has the lease. */
   private async handOver(lease: HeldLease): Promise<void> {
-    this.handover ??= { lock: this.lockChanges(), until: performance.now() + HANDOVER_MS };
-    this.state[STATE.isHandingOver] = 1;
+    this.handover ??= this.beginHandover();
     if (performance.now() < this.handover.until) {
       await this.sendChanges();
       return this.renew({ ...lease, handedOver: this.seq });
@@ -299,6 +298,17 @@ export class BackupStream {
     this.handover.lock.close();
     this.handover = undefined;
     this.state[STATE.isHandingOver] = 0;
+  }
+
+  /** Refuses first, so that few changes wait for the lock until they fail. */
+  private beginHandover() {
+    this.state[STATE.isHandingOver] = 1;
+    try {
+      return { lock: this.lockChanges(), until: performance.now() + HANDOVER_MS };
+    } catch (error) {
+      this.state[STATE.isHandingOver] = 0;
+      throw error;
+    }
   }
 
   private lockChanges(): DatabaseSync {
