@@ -47,7 +47,7 @@ async function createCameras(): Promise<RelationCatalog> {
   return catalog;
 }
 
-test('tables are created, read, listed, replaced and deleted by name (§12.9)', async () => {
+test('tables are created, read, listed, replaced and deleted by name, also at their Location (§12.9, §7.6 rule 7)', async () => {
   const catalog = await createCameras();
   const made = await onTables(catalog, 'POST', { body: MOUNTS });
   assert.equal(made.status, 201);
@@ -56,6 +56,11 @@ test('tables are created, read, listed, replaced and deleted by name (§12.9)', 
   assertRefused(await onTables(catalog, 'POST', { body: MOUNTS }), 409);
   const second = { name: '7', description: 'by number', pairs: [] };
   assert.equal((await onTables(catalog, 'POST', { body: second })).status, 201);
+  const named = await onTables(catalog, 'POST', { body: { name: 'Größen/2', pairs: [] } });
+  const found = String(named.headers.get('location'));
+  assert.equal(found, `/management/projects/${catalog.projectId}/tables/Gr%C3%B6%C3%9Fen%2F2`);
+  assert.equal((await service().call('GET', found)).body.name, 'Größen/2');
+  assert.equal((await service().call('DELETE', found)).status, 200);
   const { items, nextCursor } = (await onTables(catalog, 'GET')).body;
   assert.deepEqual(
     items.map(({ name }: { name: string }) => name),

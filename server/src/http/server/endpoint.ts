@@ -173,9 +173,10 @@ export function serve<
   async function answer(request: FastifyRequest, reply: FastifyReply) {
     const answered = await handle(request as Parameters<typeof handle>[0], reply);
     reply.code(status);
-    // What is created is found below the path that created it; a caller who left is answered nothing.
-    const id = (answered as { readonly id?: unknown } | undefined)?.id;
-    if (status === 201 && id !== undefined) reply.header('location', `${request.url.split('?', 1)[0]}/${id}`);
+    // What is created is found below the path that created it, what has no id by its name; a caller who left is answered nothing.
+    const { id, name } = (answered ?? {}) as { readonly id?: unknown; readonly name?: unknown };
+    if (status === 201 && answered !== undefined)
+      reply.header('location', `${request.url.split('?', 1)[0]}/${encodeURIComponent(String(id ?? name))}`);
     return answered;
   }
   addRoute(server, call, { ...endpoint, handle: answer });
