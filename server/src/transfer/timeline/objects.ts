@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { countPassedAtOnce } from '../../storage/threads/threads.ts';
 
 /**
  * An object of a backup: entries, each with a check of its own that is bound to the name of the object and to its place in it, and a
@@ -12,7 +13,7 @@ const CHECK = 16;
 /** More is no entry of ours. */
 const MOST_BYTES = 16 * 1024 * 1024;
 /** What an entry holds of a file. */
-export const ENTRY_BYTES = 256 * 1024;
+export const ENTRY_BYTES = 1024 * 1024;
 
 /** What is done to a file of the data directory, in order. */
 export type EntryHead = { readonly file: string } & (
@@ -30,7 +31,7 @@ export interface Entry {
   readonly bytes: Uint8Array;
 }
 
-/** @param key undefined: nothing is encrypted */
+/** @param key undefined: nothing is encrypted. @returns pieces, each valid until the next one is taken */
 export async function* packObject(
   name: string,
   key: Uint8Array | undefined,
@@ -63,20 +64,35 @@ function placeOf(count: number): Buffer {
 const sumOf = (name: string, count: number, bytes: Uint8Array) =>
   crc32(bytes, crc32(placeOf(count), crc32(name)));
 
+/** @returns room for so many bytes, in the memory of the entry before: new memory for each kept the collector busy */
+function createRoom() {
+  let memory = Buffer.alloc(0);
+  return (length: number): Buffer => {
+    // What is not written of it takes no memory.
+    if (length > memory.length) memory = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(length)));
+    return memory.subarray(0, length);
+  };
+}
+
 /** @returns a function that makes an entry of its parts, copied once: most processor time of a backup goes into its bytes */
 function sealWith(name: string, key: Uint8Array | undefined) {
+  const room = createRoom();
   return (count: number, parts: readonly Uint8Array[]): Buffer => {
     const size = parts.reduce((sum, { length }) => sum + length, 0);
-    const sealed = Buffer.allocUnsafe(4 + size + CHECK);
+    const sealed = room(4 + size + CHECK);
     const cipher = key && createCipheriv('aes-256-gcm', key, placeOf(count)).setAAD(Buffer.from(name));
     let at = sealed.writeUInt32LE(size);
     for (const part of parts) {
       sealed.set(cipher === undefined ? part : cipher.update(part), at);
       at += part.length;
     }
-    cipher?.final();
-    if (cipher !== undefined) sealed.set(cipher.getAuthTag(), at);
-    else sealed.fill(0, at).writeUInt32LE(sumOf(name, count, sealed.subarray(4, at)), at);
+    if (cipher === undefined)
+      sealed.fill(0, at).writeUInt32LE(sumOf(name, count, sealed.subarray(4, at)), at);
+    else {
+      cipher.final();
+      sealed.set(cipher.getAuthTag(), at);
+      countPassedAtOnce(size);
+    }
     return sealed;
   };
 }
