@@ -255,6 +255,9 @@ test('POST /search/v1/{projectId} takes the same as JSON, by the key of its proj
   });
   assertRefused(await service().call('POST', path, { body, key: key.key }), 401);
   assertRefused(await service().call('POST', `${path}?projectId=${other.projectId}`, { body }), 400);
+  const inQuery = await service().call('POST', `${path}?query=hammer`);
+  assert.equal(inQuery.status, 200, 'all parameters may be in the query');
+  assert.equal(inQuery.body.interpretedQuery.original, 'hammer');
   assertRefused(await service().call('POST', '/search/v1/x', { body }), 400);
 });
 

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { orNull, ProjectQuery } from '../../http/answers/answers.ts';
-import { joinTwins } from '../../http/bodies/bodies.ts';
+import { joinTwins, takeNoBody } from '../../http/bodies/bodies.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
 import { type Routes, sendJson, serveRaw } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
@@ -136,6 +136,7 @@ export const shopRoutes =
       ...{ ...about, summary: 'The search of a shop connector, as JSON', body: SearchBody },
       params: Type.Object({ projectId: Type.Integer({ minimum: 1 }) }),
       query: Type.Object(inQuery),
+      hooks: { preValidation: takeNoBody },
       answer: { 200: ShopAnswerSchema },
       handle: ({ project, query, body }, reply) =>
         search(project, joinTwins<Static<typeof SearchBody>>(query, body), reply),
