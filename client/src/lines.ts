@@ -8,7 +8,7 @@ async function* readText({ body }: Response): AsyncGenerator<string> {
     for (let read = await reader?.read(); read?.value !== undefined; read = await reader?.read())
       yield decoder.decode(read.value, { stream: true });
   } catch (error) {
-    // What fetch says of a network that fails; whoever aborts is told the reason that it gave.
+    // What fetch says of a network that fails; a caller that aborts gets its own reason back.
     throw error instanceof TypeError ? new UnreachableError(error) : error;
   } finally {
     // Who stops reading early gives the connection back.

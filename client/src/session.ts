@@ -50,7 +50,7 @@ export function createSession({ call, sendJson, useCsrfToken }: Transport) {
       (await call('postManagementSessionCompanyAccountStart', {}, options)).url,
     /** @param query  with which the browser came back from the provider */
     finishCompanyAccount: (query: string) => enter('/management/session/company-account', { query }),
-    /** @throws RelataError 401 when nobody is signed in */
+    /** @throws RelataError 401 without a session */
     get: async (options: CallOptions = {}): Promise<SignedIn> => {
       const session = await call('getManagementSession', {}, options);
       useCsrfToken(session.csrfToken);
@@ -93,7 +93,7 @@ export function createUsers({ call }: Transport) {
       call('patchManagementUsersById', { path: { id }, body: change }, options),
     delete: (id: number, options: CallOptions = {}) =>
       call('deleteManagementUsersById', { path: { id } }, options),
-    /** Of somebody who lost them. */
+    /** Of a user who lost them. */
     removePasskeys: (id: number, options: CallOptions = {}) =>
       call('deleteManagementUsersByIdPasskeys', { path: { id } }, options),
     listInvitations: (options: CallOptions = {}) =>

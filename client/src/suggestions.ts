@@ -4,7 +4,7 @@ export type SuggestionKind = 'relation' | 'attribute' | 'duplicate';
 
 export interface SuggestionQuery extends CallOptions {
   readonly kind?: SuggestionKind;
-  /** Default false: those that nobody dismissed. */
+  /** Default false: those that were not dismissed. */
   readonly dismissed?: boolean;
 }
 

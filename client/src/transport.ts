@@ -18,7 +18,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Names a write, so that it is done once even when it is sent twice; made up when left out. */
   readonly idempotencyKey?: string;
-  /** The `ETag` that was read: when somebody changed the thing since, the answer is 412. */
+  /** The `ETag` that was read: when the thing was changed since, the answer is 412. */
   readonly ifMatch?: string;
 }
 

@@ -3975,7 +3975,7 @@ export interface Operations {
     };
     answer: ShopSearch;
   };
-  /** Suggestions while somebody types into the search of a shop */
+  /** Suggestions while a shopper types into the search of a shop */
   getSearchSuggestions: {
     query?: { projectId?: number; query?: string; limitProduct?: number; limitCategory?: number; limitBrand?: number; limitSearch?: number; limitContent?: number; userGroup?: string; sessionId?: string; log?: string | boolean | number; };
     answer: ShopSuggestions;
@@ -4223,7 +4223,7 @@ export interface Operations {
     body: ChannelToTry;
     answer: ChannelPreview;
   };
-  /** Read a published file; whoever has its address needs no key */
+  /** Read a published file; its address is enough, without a key */
   getChannelsByTokenByFileName: {
     path: { token: string; fileName: string; };
     answer: string;

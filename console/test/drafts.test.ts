@@ -69,7 +69,7 @@ test('what somebody types is kept', async (t) => {
       await comeBackUntil(async () => (await tag.inputValue()) === 'newer');
       assert.equal(await meanwhile.count(), 0);
 
-      // What was saved is taken back in its notice, unless somebody has changed it since.
+      // What was saved is taken back in its notice, unless it was changed since.
       const undo = page.getByRole('button', { name: 'Undo', exact: true });
       await page.locator('.toast').getByLabel('Dismiss').click();
       await undo.waitFor({ state: 'detached' });

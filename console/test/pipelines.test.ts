@@ -273,7 +273,7 @@ test('two changes of one pipeline are merged, and both values of a conflict are 
   await page.getByLabel('Minimum products').fill('8');
   await service.relata.pipelines.put(place, { ...definition, minProducts: 9 });
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Somebody else has changed this pipeline').waitFor();
+  await page.getByText('This pipeline was changed').waitFor();
   await page.getByRole('row', { name: /^Minimum products 8 9/ }).waitFor();
   assert.equal((await service.relata.pipelines.get(place)).value.minProducts, 9);
 });

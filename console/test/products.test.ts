@@ -212,7 +212,7 @@ test('attributes of a product are changed alone, and what somebody else changed 
   const { task } = await relata.products.change([theirs], { projectId: id });
   await relata.tasks.wait(task.id);
   await dialog.getByRole('button', { name: 'Send' }).click();
-  await dialog.getByText('Changed by somebody else meanwhile: Diameter').waitFor();
+  await dialog.getByText('Changed meanwhile: Diameter').waitFor();
   await dialog.getByRole('cell', { name: '11 mm' }).waitFor();
   await dialog.getByRole('button', { name: 'Send' }).click();
   await page.getByText('BIT-3-10 is changed').waitFor();

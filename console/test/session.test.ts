@@ -18,7 +18,7 @@ test('the first owner comes by the link, invites an editor, and everybody signs 
   await owner.getByRole('button', { name: 'Your menu' }).waitFor();
 
   await owner.getByRole('link', { name: 'Account' }).click();
-  await owner.getByRole('button', { name: 'Invite somebody' }).click();
+  await owner.getByRole('button', { name: 'Invite a user' }).click();
   await fill(owner, { 'E-mail': 'ben@shop.example' });
   await owner.getByRole('button', { name: 'Create the link' }).click();
   const invitation =
@@ -80,7 +80,7 @@ test('a password is changed, and all sessions end at once (§5.6)', async (t) =>
   await page.getByRole('button', { name: 'Change the password' }).click();
   await page.getByText('The password is changed').waitFor();
   // The session is a new one with a new token, and changes go on.
-  await page.getByRole('button', { name: 'Invite somebody' }).click();
+  await page.getByRole('button', { name: 'Invite a user' }).click();
   await fill(page, { 'E-mail': 'ben@shop.example' });
   await page.getByRole('button', { name: 'Create the link' }).click();
   await page.getByLabel('The link of the invitation', { exact: true }).waitFor();

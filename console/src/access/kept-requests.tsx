@@ -179,7 +179,7 @@ function SentBody({ request: { body, bodyBytes, isBodyWhole } }: { request: Kept
   );
 }
 
-/** Whoever sends it again has a key of one's own. */
+/** It is sent again with the reader's own key. */
 const withoutKey = (url: string) => url.replace(/([?&])apiKey=[^&]*&?/, '$1').replace(/[?&]$/, '');
 
 function toCall({ method, url, body, bodyBytes, isBodyWhole }: KeptRequest): string {

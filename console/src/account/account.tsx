@@ -60,7 +60,7 @@ function Users({ self }: { self: number }) {
   const reread = () => queries.invalidateQueries({ queryKey: ['users'] });
   const [changed, setChanged] = useState<User>();
   const nameOf = useScopeName();
-  // Nobody has no role at all: parts are chosen first.
+  // A user without any role cannot be saved: parts are chosen first.
   const setRole = (user: User, role: string) =>
     role === 'none' && user.roles.length === 0
       ? setChanged({ ...user, role })
@@ -176,8 +176,8 @@ function Invitations() {
       actions={
         <DialogButton
           icon="plus"
-          words={t('Invite somebody')}
-          title={t('Invite somebody')}
+          words={t('Invite a user')}
+          title={t('Invite a user')}
           action={t('Create the link')}
           onSubmit={invite}
           canSubmit={email.includes('@')}

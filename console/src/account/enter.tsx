@@ -60,7 +60,7 @@ interface Shape {
 
 function EnterForm({ type, token, title, action, about, hasEmail, enter }: Shape) {
   const { accept, relata } = useSession();
-  // Nobody fills in a form for a link that has ended.
+  // No form is shown for a link that has ended.
   const link = useQuery({
     queryKey: ['link', token],
     queryFn: ({ signal }) => relata.session.checkLink(token, { signal }),
@@ -134,7 +134,7 @@ function EndedLink({ type }: { type: LinkType }) {
       <Note
         look="warn"
         title={t('This owner link has ended: it was used, or it is older than an hour.')}
-        lines={[t('Whoever runs the service makes another one with this command:')]}
+        lines={[t('An operator of the service makes another one with this command:')]}
       />
       <Code label={t('Make another owner link')} text="relata owner-link" />
       <p className="soft small">

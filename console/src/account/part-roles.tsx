@@ -13,7 +13,7 @@ const listRoles = () =>
 
 const nameScope = ({ type, id }: PartRole['scope']) => `${type} ${id}`;
 
-/** Which groups and projects somebody has a role in. */
+/** Which groups and projects a user has a role in. */
 export function PartRoles({
   roles,
   onChange,

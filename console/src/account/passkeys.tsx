@@ -55,7 +55,9 @@ export function Passkeys() {
       <Answer of={passkeys}>
         {({ items }) =>
           items.length === 0 ? (
-            <p className="soft">{t('None. With a passkey, a password alone signs nobody in as you.')}</p>
+            <p className="soft">
+              {t('None. With a passkey, a password alone is not enough to sign in as you.')}
+            </p>
           ) : (
             <Removable
               list={items}

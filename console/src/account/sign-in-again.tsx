@@ -15,7 +15,7 @@ export function SignInAgain() {
   const { onSubmit, error, isBusy } = useSubmit(({ password = '' }) =>
     goOn(relata.session.signIn(email, password, askDevice)),
   );
-  // Whoever has signed in in another tab goes on here.
+  // A user who signed in in another tab goes on here.
   useEffect(() => {
     if (!isOver) return;
     // No session is the usual answer here, and the dialog that is open says so already.

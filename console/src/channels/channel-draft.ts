@@ -255,7 +255,7 @@ export function describeCounts(counts: BuildCounts | null): string {
   return [t('{count, plural, one {# row} other {# rows}}', { count: counts.rows }), ...words].join(', ');
 }
 
-/** What somebody should know of the last build. */
+/** Warnings of the last build. */
 export function listWarnings({ lastBuild }: Pick<Channel, 'lastBuild'>): readonly string[] {
   const leftOut = lastBuild?.counts?.leftOut ?? 0;
   return [

@@ -281,7 +281,7 @@ export function useChannelPreview(draft: ChannelDefinition): Tried {
     queryFn: async ({ signal }) => {
       const tried = JSON.parse(wanted) as ChannelToTry;
       const answer = await relata.channels.preview(project.id, tried, { signal });
-      // It stays known while somebody writes a mapping that is refused.
+      // It stays known while the user writes a mapping that is refused.
       if (tried.mapping === undefined) setFound({ type: tried.format?.type, mapping: answer.mapping });
       return answer;
     },

@@ -129,7 +129,7 @@ function withAttribute(
   if (opened === undefined)
     return { ...now, attributes: [...now.attributes, toAttribute(undefined, edited.draft)] };
   const theirs = findAttribute(now, opened);
-  if (theirs === undefined) throw new Error(t('Somebody else has removed this attribute meanwhile.'));
+  if (theirs === undefined) throw new Error(t('This attribute was removed meanwhile.'));
   const merged = withName(
     toAttribute(theirs, mergeOver(edited, toDraft(theirs), 'attribute')),
     theirs.name,

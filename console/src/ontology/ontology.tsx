@@ -86,7 +86,7 @@ function useSave() {
     );
     recount();
   };
-  // Nobody waits for this: the coverage is counted anew when the facts are.
+  // No view waits for this: the coverage is counted anew when the facts are.
   function recount(): void {
     void untilDone(relata, project.id)
       // A task that cannot be followed ends all the same; the count anew is right whenever it comes.

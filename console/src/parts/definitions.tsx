@@ -48,7 +48,7 @@ export interface Kind<Value extends Definition & Named, Definition extends objec
   nameParts(): PartNames<Definition>;
   /** Whether it does something now. */
   isBusy(value: Value): boolean;
-  /** Whether a save can be taken back: not where it holds secrets, which nobody reads. */
+  /** Whether a save can be taken back: not where it holds secrets, which are never read back. */
   readonly canUndo?: true;
   /** @returns what is asked before it is saved; undefined: nothing */
   findDoubt?(definition: Definition): Omit<Question, 'action'> | undefined;
@@ -147,7 +147,7 @@ export function DefinitionList<Value extends Named>({ kind, describe, ...shape }
   );
 }
 
-/** Deletes what somebody defined, and goes to its list. */
+/** Deletes a definition, and goes to its list. */
 export function DeleteButton<Value extends Named>({
   kind: { what, ...kind },
   value: { id, name },
@@ -244,7 +244,7 @@ export function Stored<Value extends Named>({
     queryKey: [`${kind.what}-to-change`, projectId, id],
     queryFn: ({ signal }) => kind.get({ relata, projectId, id: Number(id) }, signal),
     enabled: !isNew,
-    // Whoever comes back sees at once what others have changed.
+    // A user who comes back sees at once what others have changed.
     refetchOnWindowFocus: 'always',
     refetchInterval: ({ state }) => (state.data && kind.isBusy(state.data.value) ? BUSY_MS : false),
     gcTime: 0,
@@ -291,12 +291,12 @@ export function useEditor<Value extends Definition & Named, Definition extends o
     else tell.good(words, kind.sayState?.(saved));
   }
 
-  /** Puts back what was stored before, unless somebody has changed it since. */
+  /** Puts back what was stored before, unless it was changed since. */
   async function undo(saved: Value, former: Definition): Promise<void> {
     const at = { relata, projectId, id: saved.id };
     const { value, etag } = await kind.get(at);
     if (listChanged(kind.nameParts(), saved, value).length > 0)
-      throw new Error(t('Somebody else has changed this {what} since: nothing is undone.', { what }));
+      throw new Error(t('This {what} was changed since: nothing is undone.', { what }));
     await kind.put(at, former, etag ? { ifMatch: etag } : {});
   }
 

@@ -17,7 +17,7 @@ interface UrlShape {
   children: ReactNode;
 }
 
-/** An address that works for whoever has it; another one can take its place. */
+/** An address that is enough by itself; another one can take its place. */
 export function UrlCard({ title, of, url, warning, renew, children }: UrlShape) {
   const { canChange } = useRights();
   const tell = useTell();

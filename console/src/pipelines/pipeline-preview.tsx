@@ -15,7 +15,7 @@ import type { SentFile } from './sent-file.ts';
 /** So many rows are shown besides those with problems. */
 const FIRST_ROWS = 3;
 
-/** The source as it was when somebody last said that it is to be read: not at every letter of a URL. */
+/** The source as it was when the user last asked to read it: not at every letter of a URL. */
 interface Reading {
   readonly number: number;
   readonly source: PipelineDefinition['source'];
@@ -104,7 +104,7 @@ interface Suggestion {
   readonly onChange: Editing['onChange'];
 }
 
-/** What the service suggests is the start: it is taken until somebody has changed it. */
+/** What the service suggests is the start: it is taken until the user changes it. */
 function useSuggestion(draft: PipelineDefinition, { suggested, isNew, onChange }: Suggestion): void {
   const taken = useRef<string>(undefined);
   const { mapping } = draft;

@@ -13,7 +13,7 @@ import type { PipelineShape } from './pipeline-form.tsx';
 import type { Tried } from './pipeline-preview.tsx';
 import { readFile } from './sent-file.ts';
 
-/** What a new pipeline says before anybody has chosen. */
+/** What a new pipeline says before a choice is made. */
 const START_FORMAT = EMPTY_PIPELINE.format.type;
 
 export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: Tried }) {

@@ -32,7 +32,7 @@ import { createSelection, SelectionContext } from './grid/selection.ts';
 
 const REST_MS = 150;
 
-/** The catalog. The filters stand in the address, so that a view can be sent to somebody. */
+/** The catalog. The filters stand in the address, so that a view can be sent as a link. */
 export function Products() {
   const project = useProject();
   const [filters, changeSome, stepSome] = useFilters([...VIEW_PARTS, ...EARLIER_FILTERS]);

@@ -21,7 +21,7 @@ export function Home() {
 
 function GoTo({ projectId }: { projectId: number }) {
   useEffect(() => {
-    // Not if somebody has gone on by then.
+    // Not if the user has gone on by then.
     if (/^#?\/?$/.test(location.hash)) replaceWith(linkTo('projects', projectId));
   }, [projectId]);
   return null;

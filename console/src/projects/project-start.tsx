@@ -154,7 +154,7 @@ function Figures() {
 
 const FAILED = 3;
 
-/** What somebody should look at, each with the page where it is mended. */
+/** What needs attention, each with the page where it is mended. */
 function Attention() {
   const { data: relations = [] } = useRelations();
   const failed = useTasks('FAILED', FAILED).data?.pages[0]?.tasks ?? [];

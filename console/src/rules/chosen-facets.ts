@@ -3,7 +3,7 @@ import { t } from '../languages/text.ts';
 
 type Bound = number | null;
 
-/** What somebody chose of an attribute: some of its values, a range, or that it is missing. */
+/** The chosen facet of an attribute: some of its values, a range, or that it is missing. */
 export type ChosenFacet =
   | { readonly attribute: string; readonly in: readonly string[] }
   | { readonly attribute: string; readonly between: readonly [low: Bound, high: Bound] }

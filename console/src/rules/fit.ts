@@ -17,7 +17,7 @@ type Word = Pair['verdict'];
 /** As many as are judged at once. */
 export const MOST_ITEMS = 100;
 
-/** Reads the address; what somebody cut short or wrote by hand is left out. */
+/** Reads the address; what was cut short or written by hand is left out. */
 export function readSet(text: string): SetItem[] {
   const quantities = new Map<string, number>();
   for (const one of parse(text)) {

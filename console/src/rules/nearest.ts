@@ -1,7 +1,7 @@
 /** So many letters may be wrong. */
 const MOST_WRONG = 2;
 
-/** @returns the name that somebody may have meant: nearest by its letters; undefined where none is near */
+/** @returns the name that may have been meant: nearest by its letters; undefined where none is near */
 export function findNearest(text: string, names: readonly string[]): string | undefined {
   const typed = text.trim().toLowerCase();
   if (typed.length <= MOST_WRONG) return undefined;

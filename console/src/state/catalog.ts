@@ -5,7 +5,7 @@ import { useOfProject } from './project.ts';
 import { useRelata } from './session.tsx';
 import { useSettled } from './settled.ts';
 
-/** More than anybody chooses from; beyond it a path is typed. */
+/** More than one chooses from; beyond it a path is typed. */
 const MOST = 5_000;
 const PAGE = 1_000;
 /** While a large change is indexed, more come each time. */
@@ -66,7 +66,7 @@ export function useTotal(): number | undefined {
   return data?.partial ? undefined : data?.total;
 }
 
-/** Somebody who chooses waits for each list. */
+/** A user who chooses waits for each list. */
 const REST_MS = 200;
 
 interface Search {

@@ -7,7 +7,7 @@ function createHandover<Thing>() {
     give(thing: Thing): void {
       given = thing;
     },
-    /** @returns it once: whoever comes later gets none */
+    /** @returns it once: later callers get none */
     take(): Thing | undefined {
       const thing = given;
       given = undefined;

@@ -22,7 +22,7 @@ async function apply(choice: LanguageChoice): Promise<void> {
 /** Before the first picture. Where the texts do not arrive, the console is there in English. */
 export const applyStoredLanguage = (): Promise<void> => apply(stored()).catch(() => undefined);
 
-/** Whoever draws texts outside of what is drawn anew with the page asks for it. */
+/** For texts outside of what is drawn anew with the page. */
 export const useLanguage = (): Language => useSyncExternalStore(watchLanguage, presentLanguage);
 
 async function choose(next: LanguageChoice): Promise<void> {

@@ -24,7 +24,7 @@ function read(): Route {
   };
 }
 
-/** A link that somebody cut short must not break the page. */
+/** A link that was cut short must not break the page. */
 function decode(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -103,7 +103,7 @@ export function goTo(link: string): void {
   location.hash = link;
 }
 
-/** @returns what goes on from the present view; whoever has left it by then stays where they are */
+/** @returns what goes on from the present view; a user who has left it by then stays there */
 export function goFromHere(): (link: string) => void {
   const here = current.parts.join('/');
   return (link) => {
@@ -130,7 +130,7 @@ let typed = { in: '', at: 0 };
 /**
  * What a list is narrowed by stands in the address of its view, so that it can be sent, survives a reload, and follows the
  * back button.
- * @returns the filters, empty where they are not set, what changes some of them as somebody types, and what does so by a click:
+ * @returns the filters, empty where they are not set, what changes some of them while typing, and what does so by a click:
  * each is a step of the history
  */
 export function useFilters<Name extends string>(names: readonly Name[]) {

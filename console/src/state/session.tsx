@@ -22,7 +22,7 @@ export type Who =
 
 interface SessionState {
   readonly relata: Relata;
-  /** undefined: not known yet; null: nobody. */
+  /** undefined: not known yet; null: no user. */
   readonly who: Who | null | undefined;
   /** The session has ended while something is not saved: the page stays until its user is back. */
   readonly isOver: boolean;

@@ -59,7 +59,7 @@ export function noteStep(): void {
   arrival = places.get(step);
 }
 
-/** Scrolls a view that is shown to where it was when somebody left it, or to its top. @returns what ends that */
+/** Scrolls a view that is shown to where it was when it was left, or to its top. @returns what ends that */
 export function restorePlace(): () => void {
   const { page, list: top } = arrival ?? TOP;
   const ended = new AbortController();
@@ -73,7 +73,7 @@ export function restorePlace(): () => void {
     if (!isThere && !signal.aborted && performance.now() < until) requestAnimationFrame(scroll);
   };
   scroll();
-  // Whoever scrolls by then stays where they are.
+  // A user who scrolls by then stays there.
   for (const type of ['wheel', 'pointerdown', 'keydown'])
     addEventListener(type, () => ended.abort(), { signal });
   return () => ended.abort();

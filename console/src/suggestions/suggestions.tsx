@@ -35,7 +35,7 @@ import { useRelata, useRights } from '../state/session.tsx';
 
 const FILTERS = ['dismissed'] as const;
 
-/** What the data alone shows. Nothing of it is applied before somebody has looked at it. */
+/** What the data alone shows. Nothing of it is applied before the user has looked at it. */
 export function Suggestions() {
   const [{ dismissed }, filterBy] = useFilters(FILTERS);
   const isDismissed = dismissed !== '';

@@ -57,7 +57,7 @@ export function Timeline() {
 const CHOSEN = ['commit'] as const;
 /** So that neighbours can be told apart and touched. */
 const GAP = 0.07;
-/** Whoever only passes over a mark asks nothing. */
+/** A pointer that only passes over a mark asks nothing. */
 const REST_MS = 200;
 
 function Axis({ commits }: { commits: readonly Commit[] }) {
@@ -145,7 +145,7 @@ function Heading({ commit }: { commit: Commit }) {
 
 const GLANCED = 5;
 
-/** What somebody sees who points at a commit. */
+/** Shown while the pointer is on a commit. */
 function Glance({ commit, isSettled }: { commit: Commit; isSettled: boolean }) {
   const changes = useCommitChanges(commit.id, { limit: GLANCED, enabled: isSettled });
   const items = changes.data?.pages[0]?.items ?? [];

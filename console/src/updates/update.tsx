@@ -142,7 +142,7 @@ function CancelButton({ task }: { task: Task }) {
   );
 }
 
-/** As many as somebody reads; the download has them all. */
+/** As many as a person reads; the download has them all. */
 const SHOWN_LINES = 500;
 const COLUMNS = ['identifier', 'code', 'attribute', 'value', 'message'] as const;
 /** Of the run of a pipeline. */

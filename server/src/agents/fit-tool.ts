@@ -22,7 +22,7 @@ const Judged = Type.Object({
   relation: Type.String(),
   verdict: Verdict,
   why: Type.Array(Type.String()),
-  missing: Type.Array(Type.String(), { description: 'values that nobody entered' }),
+  missing: Type.Array(Type.String(), { description: 'values that are missing in the catalog' }),
 });
 
 export const checkFit = defineTool({

@@ -37,7 +37,9 @@ export const listRelations = defineTool({
         name: Type.String(),
         tag: Type.String(),
         description: Type.Optional(Type.String()),
-        kind: Type.String({ description: 'rule: found by attributes; links: pairs that somebody listed' }),
+        kind: Type.String({
+          description: 'rule: found by attributes; links: pairs that were listed by hand or by a file',
+        }),
         twoWay: Type.Boolean(),
         enabled: Type.Boolean(),
         state: Type.String(),

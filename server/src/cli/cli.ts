@@ -136,7 +136,7 @@ function addService(program: Command, act: Act): void {
     .action(act(async (flags) => (await loadAccess()).createKeyCommand(flags)));
   program
     .command('owner-link')
-    .description('show a link by which somebody becomes an owner, or comes back in')
+    .description('show a link that makes its reader an owner, or lets an owner back in')
     .option('--account <NAME>', 'needed where there are several')
     .action(act(async (flags) => (await loadAccess()).ownerLinkCommand(flags)));
   addStores(program, act);

@@ -73,7 +73,7 @@ async function showOwnerLink(app: App, config: Config): Promise<void> {
     const link = await makeFirstOwnerLink(app, config);
     if (link === undefined) return;
     if (process.stdout.isTTY) console.log(`\nSign up as the owner within an hour:\n\n  ${link}\n`);
-    else log.warn({ link }, 'there is no owner yet: whoever opens this link within an hour becomes it');
+    else log.warn({ link }, 'there is no owner yet: open this link within an hour to become the owner');
   } catch (error) {
     // With a full disk lookups go on, and `relata owner-link` makes one later.
     log.warn({ err: error }, 'no owner link was made');

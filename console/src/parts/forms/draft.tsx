@@ -6,10 +6,10 @@ import { guardLeaving } from '../../state/route.ts';
 import { Button } from '../button.tsx';
 import { Table } from '../table.tsx';
 
-/** What somebody types, with what it was made from. */
+/** What the user types, with what it was made from. */
 export interface Draft<Definition> {
   readonly draft: Definition;
-  /** What it is saved over: its ETag goes along, so that no change of somebody else is lost (§7.6). */
+  /** What it is saved over: its ETag goes along, so that no change of another user is lost (§7.6). */
   readonly base: Tagged<Definition>;
   readonly names: PartNames<Definition>;
   /** What is stored by now, and which parts of it both have changed into different values. */
@@ -31,7 +31,7 @@ interface Base<Definition> extends Tagged<Definition> {
 }
 
 /**
- * What is stored is read again while somebody types: parts that only one of the two has changed are merged at once, and a
+ * What is stored is read again while the user types: parts that only one of the two has changed are merged at once, and a
  * part that both have changed waits in `theirs` for a choice.
  * @param empty what a new one begins with
  */
@@ -66,7 +66,7 @@ export function useDraft<Definition extends object>(
     adopt(saved) {
       unsaved.current = false;
       setDraft(saved);
-      // The ETag is of before. Until it is read anew a save is refused, not done over what nobody has seen.
+      // The ETag is of before. Until it is read anew a save is refused, not done over what the user has not seen.
       setBase({ value: saved, etag: base.etag, read: stored });
     },
   };
@@ -103,7 +103,7 @@ interface Stored<Definition, Answer> {
 const MOST_TRIES = 3;
 
 /**
- * Saves a draft over what is stored. What somebody else has changed since is merged, and the whole is sent again.
+ * Saves a draft over what is stored. What another user has changed since is merged, and the whole is sent again.
  * @returns the answer, and what it was saved over
  * @throws Error in words where both have changed the same part
  */
@@ -127,7 +127,7 @@ export async function saveMerged<Definition extends object, Answer>(
 }
 
 /**
- * @returns the draft with what somebody else has changed since it was begun
+ * @returns the draft with what another user has changed since it was begun
  * @throws Error in words where both have changed the same part
  */
 export function mergeOver<Definition extends object>(
@@ -164,7 +164,7 @@ export function useUnsaved(isTouched: boolean) {
   return unsaved;
 }
 
-/** Both versions of a definition that somebody else has changed meanwhile, part by part. */
+/** Both versions of a definition that another user has changed meanwhile, part by part. */
 export function Meanwhile<Definition extends object>({
   what,
   of: { draft, theirs, names, takeTheirs, keepMine },
@@ -175,7 +175,7 @@ export function Meanwhile<Definition extends object>({
   if (theirs === undefined) return null;
   return (
     <section className="note warn" role="alert" aria-label={t('Changed meanwhile')}>
-      <strong>{t('Somebody else has changed this {what} since you opened it.', { what })}</strong>
+      <strong>{t('This {what} was changed since you opened it.', { what })}</strong>
       <Table<keyof Definition>
         rows={theirs.parts}
         keyOf={String}

@@ -14,7 +14,7 @@ import { capital } from '../../rules/format.ts';
 import { useMistake } from '../../state/mistakes.ts';
 import { AreaField, type Choice, SelectField, TextField } from './field.tsx';
 
-/** Values that nobody can see, in words. An empty one is another thing than nothing. */
+/** Values that cannot be seen, in words. An empty one is another thing than nothing. */
 const nameValues = (): Readonly<Record<string, string>> => ({
   ',': t('comma'),
   ';': t('semicolon'),

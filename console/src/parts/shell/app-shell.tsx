@@ -17,7 +17,7 @@ import { listLanguages } from './language-field.tsx';
 import { listAccountPlaces, listProjectPlaces, type Place } from './places.ts';
 import { QuestionDialog } from './question.tsx';
 
-/** Navigation and content; the same for every view of somebody who is signed in. */
+/** Navigation and content; the same for every view of a signed-in user. */
 export function AppShell({ children }: { children: ReactNode }) {
   const [isOpen, setOpen] = useState(false);
   const [isFinding, setFinding] = useState(false);
@@ -109,7 +109,7 @@ function Side({ onLeave, onFind }: { onLeave?: () => void; onFind(): void }) {
         {account.map((entry) => (
           <NavLink key={entry[1]} entry={entry} />
         ))}
-        {/* In a tab of its own: whoever came with a key would lose it with the page. */}
+        {/* In a tab of its own: a user who came with a key would lose it with the page. */}
         <a href="/docs/" target="_blank" rel="noopener">
           <Icon name="log" />
           {t('Documentation')}

@@ -52,7 +52,7 @@ export function ExportButton({ filters }: { filters: ProductFilters }) {
       }),
     );
   };
-  // Whoever closes the dialog knows that it ended.
+  // A user who closes the dialog knows that it ended.
   const start = () =>
     write().catch((reason: unknown) => {
       if (!running.current?.signal.aborted) throw reason;

@@ -11,7 +11,7 @@ import { writeColumns } from '../grid/columns.ts';
 import { useColumns } from '../grid/kept-columns.ts';
 import type { ProductFilters } from './product-filters.ts';
 
-/** Views by name, kept by this browser, and the link that shows the present one to somebody else. */
+/** Views by name, kept by this browser, and the link that shows the present one to others. */
 export function ViewList({ filters }: { filters: ProductFilters }) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -70,7 +70,7 @@ function Views({ filters, onClose }: { filters: ProductFilters; onClose(): void 
       )}
       <p className="soft small">
         {t(
-          'Views are kept in this browser. Their links carry filters, columns and order: whoever opens one sees the same.',
+          'Views are kept in this browser. Their links carry filters, columns and order: everyone who opens one sees the same.',
         )}
       </p>
       <div className="row">

@@ -27,7 +27,7 @@ export function readColumns(text: string): readonly Column[] {
     const list: unknown = JSON.parse(text);
     if (Array.isArray(list)) return [...new Set(list.filter(isColumn))].slice(0, MOST_COLUMNS);
   } catch {
-    // What somebody cut short, or never chose.
+    // Cut short, or never chosen.
   }
   return OWN;
 }

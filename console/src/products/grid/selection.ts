@@ -3,7 +3,7 @@ import { createContext, useContext, useSyncExternalStore } from 'react';
 /** So many are deleted by one commit, which can be undone (docs/interface.md §4.6). */
 export const MOST_CHOSEN = 10_000;
 
-/** The products that somebody ticked, by identifier, whether their rows are in sight or not. */
+/** The ticked products, by identifier, whether their rows are in sight or not. */
 export type Selection = ReturnType<typeof createSelection>;
 
 export function createSelection() {

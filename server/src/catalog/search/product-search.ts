@@ -49,7 +49,7 @@ export interface ProductSearch {
   ): Promise<ListedPage>;
   /** Categories that hold products. @throws query_invalid, search_not_ready */
   listCategories(projectId: number, question: CategoryQuestion, signal: AbortSignal): Promise<CategoryPage>;
-  /** The catalog changed: brings the index up to date, if anybody searched lately. */
+  /** The catalog changed: brings the index up to date, if it was searched lately. */
   follow(projectId: number): void;
 }
 

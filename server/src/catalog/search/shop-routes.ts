@@ -142,7 +142,7 @@ export const shopRoutes =
         search(project, joinTwins<Static<typeof SearchBody>>(query, body), reply),
     });
     serveRaw(server, 'GET /search/suggestions', {
-      ...{ ...about, summary: 'Suggestions while somebody types into the search of a shop' },
+      ...{ ...about, summary: 'Suggestions while a shopper types into the search of a shop' },
       ...{ query: SuggestionQuery, answer: { 200: SuggestionAnswer } },
       handle: ({ project, query: sent }, reply) => {
         const { query = '', limitProduct, limitCategory, limitBrand, limitSearch } = sent;

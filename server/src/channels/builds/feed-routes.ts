@@ -28,7 +28,7 @@ export const feedRoutes =
     serveRaw(server, 'GET /channels/:token/:fileName', {
       config: { guard: 'none', isPatient: true, hasSecretPath: true },
       tags: ['Channels'],
-      summary: 'Read a published file; whoever has its address needs no key',
+      summary: 'Read a published file; its address is enough, without a key',
       description:
         'With ETag, Last-Modified, ranges and 304. `index.json` lists all files of the channel with their rows, sizes and hashes.',
       ...{ params: Params, failures, why: 'files of any format and size' },

@@ -114,7 +114,7 @@ export function createLateCheck(guards: Guards) {
   };
 }
 
-/** @returns why the caller may call no more; while the database is away, nothing is known against anybody */
+/** @returns why the caller may call no more; while the database is away, no caller is refused for it */
 export async function findCallerRefusal({ checkCaller }: FastifyRequest): Promise<ServiceError | undefined> {
   try {
     await checkCaller?.();

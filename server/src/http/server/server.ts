@@ -331,7 +331,7 @@ const EXPOSED_HEADERS = ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'ETag',
   ...['Deprecation', 'Idempotency-Replayed', 'Location', 'WWW-Authenticate'],
 );
 
-/** Lets scripts of other origins read what anybody may; every other answer stays what it is without them. */
+/** Lets scripts of other origins read what needs no key; every other answer stays what it is without them. */
 function allowOrigins(server: Server, origins: readonly string[]): void {
   const allowed = {
     origin: [...origins],

@@ -209,7 +209,7 @@ function listUnjudged(
 
 const nameOf = (one: string, other: string) => JSON.stringify([one, other]);
 
-/** Whoever has the answer can compute it: SHA-256 of its JSON without the hash, members by name, no white space. */
+/** A reader of the answer can compute it: SHA-256 of its JSON without the hash, members by name, no white space. */
 export const hashOf = (answer: object): string =>
   createHash('sha256').update(JSON.stringify(answer, sortMembers)).digest('hex');
 

@@ -245,7 +245,7 @@ function judgePair(judge: Judge, pair: Pair) {
 
 const productsOf = ({ source, target }: Pair) => ({ source: source.one.product, target: target.one.product });
 
-/** A match that fails is false whoever stands there. */
+/** A match that fails is false on whichever side the products stand. */
 function weigh(judge: Judge, pair: Pair) {
   const { source, target } = productsOf(pair);
   const { elements } = compileRule(judge.constraint.bound);
