@@ -150,7 +150,7 @@ export async function answerFit(
       : await listAlternatives(
           {
             ...{ attributes, brandAttribute: input.brandAttribute, priceAttribute: input.priceAttribute },
-            columns: await columns.read(projectId, catalog, limit),
+            columns: await columns.read(projectId, catalog, { limit }),
             findUploads: catalog.findUploads,
           },
           { judge, set, unfit, most: input.alternatives, limit: limit.within(ALTERNATIVES_MS) },

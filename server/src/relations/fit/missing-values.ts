@@ -30,7 +30,7 @@ export async function surveyMissing(
   const tallies = constraints.map((constraint) => new ConstraintTally(constraint));
   const products = new Map<string, number>();
   let seen = 0;
-  for await (const product of listJudged(catalog, await cached.read(projectId, catalog, limit))) {
+  for await (const product of listJudged(catalog, await cached.read(projectId, catalog, { limit }))) {
     if (seen % CHECKED === 0) limit.check();
     seen += 1;
     for (const name of new Set(tallies.flatMap((tally) => tally.add(product))))

@@ -1,6 +1,7 @@
 import {
   type Comparable,
   type ComparedAttribute,
+  type Filter,
   type ProductView,
   readComparable,
 } from '../../catalog/filters/filters.ts';
@@ -291,11 +292,13 @@ const PAGE = 1_000;
 
 interface CachedColumns {
   readonly version: number;
+  /** Only products with one of these are there; undefined: all are. */
+  readonly words: UploadWords;
   /** Undefined: there is too much. */
   readonly columns: CatalogColumns | undefined;
 }
 
-/** The catalogs that rules were tried on last: to read 66,778 products takes a second, to look at them in memory a tenth. */
+/** The catalogs that rules were tried on last: to read 66,778 products takes half a second, to look at them in memory a tenth. */
 export class ColumnCache {
   private readonly mostBytes: number;
   private readonly idleMs: number;
@@ -307,19 +310,31 @@ export class ColumnCache {
     this.idleMs = idleMs;
   }
 
-  /** @returns the products of this state of the catalog; undefined when there is too much of them @throws search_too_long */
+  /**
+   * @param words  products without any of them may be left out
+   * @returns the products of this state of the catalog; undefined when there is too much of them
+   * @throws search_too_long
+   */
   async read(
     projectId: number,
     catalog: Pick<TriedCatalog, 'readVersion' | 'listUploads'>,
-    limit: WorkLimit,
+    { limit, words }: { readonly limit: WorkLimit; readonly words?: UploadWords },
   ): Promise<CatalogColumns | undefined> {
     clearTimeout(this.timer);
     const version = await catalog.readVersion();
     const known = this.cached.get(projectId);
     this.cached.delete(projectId);
+    const isPresent = known?.version === version && known.columns !== undefined;
     // One that was too large once would be read to the bound for nothing again and again.
-    const isUsable = known?.version === version || (known !== undefined && known.columns === undefined);
-    const found = isUsable ? known : { version, columns: await this.readAll(catalog, limit) };
+    const isTooLarge = known !== undefined && known.columns === undefined && covers(words, known.words);
+    const isUsable = isTooLarge || (isPresent && covers(known.words, words));
+    const found = isUsable
+      ? known
+      : await this.readAll(
+          catalog,
+          { version, words: isPresent ? joinWords(known.words, words) : words },
+          limit,
+        );
     this.cached.set(projectId, found);
     this.dropOldest();
     this.timer = setTimeout(() => this.cached.clear(), this.idleMs).unref();
@@ -328,18 +343,19 @@ export class ColumnCache {
 
   private async readAll(
     catalog: Pick<TriedCatalog, 'listUploads'>,
+    state: Omit<CachedColumns, 'columns'>,
     limit: WorkLimit,
-  ): Promise<CatalogColumns | undefined> {
+  ): Promise<CachedColumns> {
     const columns = new CatalogColumns();
-    for await (const page of readPages(catalog)) {
+    for await (const page of readPages(catalog, state.words)) {
       for (const { productId, raw } of page) {
         limit.check();
         columns.add(productId, JSON.parse(raw));
       }
-      if (columns.bytes > this.mostBytes) return undefined;
+      if (columns.bytes > this.mostBytes) return { ...state, columns: undefined };
     }
     columns.end();
-    return columns;
+    return { ...state, columns };
   }
 
   private dropOldest(): void {
@@ -351,15 +367,45 @@ export class ColumnCache {
   }
 }
 
+/** @param words  products without any of them are left out */
 export async function* readPages(
   catalog: Pick<TriedCatalog, 'listUploads'>,
+  words?: UploadWords,
 ): AsyncGenerator<readonly StoredUpload[]> {
   let page = await catalog.listUploads(0, PAGE);
   while (page.length > 0) {
-    yield page;
+    yield words === undefined ? page : page.filter(({ raw }) => hasAny(raw, words));
     page = await catalog.listUploads(page.at(-1)?.productId ?? 0, PAGE);
   }
 }
+
+/** Texts of which each upload that is meant has one; undefined: any upload may be meant. */
+export type UploadWords = readonly string[] | undefined;
+
+/** @returns what tells most products that are on no side of a rule without parsing them, which takes three quarters of reading them */
+export const listWords = ({ source, target }: BoundRule['rule']): UploadWords =>
+  joinWords(wordsOf(source), wordsOf(target));
+
+function wordsOf(filter: Filter): UploadWords {
+  if ('category' in filter) {
+    const name = filter.category.at(-1);
+    return name === undefined ? undefined : [JSON.stringify(name)];
+  }
+  if ('all' in filter) return filter.all.map(wordsOf).find((words) => words !== undefined);
+  if ('any' in filter) return filter.any.map(wordsOf).reduce(joinWords, []);
+  return undefined;
+}
+
+const joinWords = (a: UploadWords, b: UploadWords): UploadWords =>
+  a === undefined || b === undefined ? undefined : [...new Set([...a, ...b])];
+
+/** @returns whether products with any of `b` are among those with any of `a` */
+const covers = (a: UploadWords, b: UploadWords): boolean =>
+  a === undefined || (b?.every((word) => a.includes(word)) ?? false);
+
+/** A text that is escaped may be any. */
+const hasAny = (raw: string, words: readonly string[]): boolean =>
+  words.some((word) => raw.includes(word)) || raw.includes('\\');
 
 /** With fewer keys a part of them would be a part of the kinds of products; then a part of the products is taken. */
 const MANY_KEYS = 1_000;
@@ -389,7 +435,7 @@ export class RuleMembers {
     { limit, mostBytes = MOST_BYTES }: { limit: WorkLimit; mostBytes?: number },
   ): Promise<RuleMembers> {
     const members = new RuleMembers(bound);
-    for await (const page of readPages(catalog)) {
+    for await (const page of readPages(catalog, listWords(bound.rule))) {
       for (const upload of page) {
         limit.check();
         for (const { side } of members.add(upload)) members.counts[side] += 1;

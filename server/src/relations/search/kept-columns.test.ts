@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Filter } from '../../catalog/filters/filters.ts';
 import { bindRule } from '../definitions/definitions.ts';
-import { ColumnCache, RuleMembers } from './catalog-columns.ts';
+import { ColumnCache, listWords, RuleMembers } from './catalog-columns.ts';
 import { tryOnColumns } from './tried-columns.ts';
 import { WorkLimit } from './work-limit.ts';
 
@@ -35,7 +36,7 @@ const LARGE = 2_500;
 test('a version of a catalog is read once, the next one again', async () => {
   const [kept, catalog, other] = [new ColumnCache(), openCatalog(LARGE), openCatalog(3)];
   const read = async (projectId: number, of: typeof catalog) =>
-    (await kept.read(projectId, of, FOREVER))?.count;
+    (await kept.read(projectId, of, { limit: FOREVER }))?.count;
   assert.deepEqual([await read(1, catalog), await read(2, other), await read(1, catalog)], [LARGE, 3, LARGE]);
   catalog.version = 2;
   catalog.products = 7;
@@ -43,17 +44,55 @@ test('a version of a catalog is read once, the next one again', async () => {
   assert.deepEqual([catalog.reads, other.reads], [2, 1]);
 });
 
+test('only products that can be on the sides of a rule are taken, for the next rules too (§12.6 rule 3)', async () => {
+  const categories = ['Bolts', 'Frames', 'Nuts \u00e9', 'Washers'];
+  const uploads = Array.from({ length: LARGE }, (_, at) => ({
+    ...{ productId: at + 1, document: at + 1, updatedAt: 0 },
+    raw: JSON.stringify({
+      ...JSON.parse(describe(`P${at}`)),
+      categories: [{ path: ['Parts', categories[at % 4]] }],
+    }).replace('\u00e9', '\\u00e9'),
+  }));
+  let reads = 0;
+  const catalog = {
+    readVersion: async () => 1,
+    async listUploads(after: number, limit: number) {
+      if (after === 0) reads += 1;
+      return uploads.slice(after, after + limit);
+    },
+  };
+  const kept = new ColumnCache();
+  const of = (name: string) => ({ category: ['Parts', name] });
+  const read = async (source: Filter, target: Filter) => {
+    const words = listWords({ source, target, match: [], sort: [] });
+    const columns = await kept.read(1, catalog, { limit: FOREVER, words });
+    const paths = Array.from({ length: columns?.count ?? 0 }, (_, at) => columns?.pathsAt(at)[0]?.[1]);
+    return [...new Set(paths)].sort();
+  };
+  const escaped = 'Nuts \u00e9';
+  assert.deepEqual(await read(of('Bolts'), of('Frames')), ['Bolts', 'Frames', escaped]);
+  const some = { all: [{ not: of('Nuts') }, { any: [of('Frames'), of('Bolts')] }] };
+  assert.deepEqual(await read(some, of('Bolts')), ['Bolts', 'Frames', escaped]);
+  assert.equal(reads, 1);
+  assert.deepEqual(await read(of('Bolts'), of('Washers')), categories);
+  assert.deepEqual(await read(of('Frames'), of('Washers')), categories);
+  assert.equal(reads, 2);
+  assert.deepEqual(await read(of('Frames'), { not: of('Washers') }), categories);
+  assert.deepEqual(await read({ all: [] }, of('Bolts')), categories);
+  assert.equal(reads, 3);
+});
+
 test('a catalog beyond the bound is not kept, and not read in vain for each of its versions', async () => {
   const [kept, catalog] = [new ColumnCache({ mostBytes: 100_000 }), openCatalog(LARGE)];
   for (catalog.version = 1; catalog.version < 4; catalog.version += 1)
-    assert.equal(await kept.read(1, catalog, FOREVER), undefined);
+    assert.equal(await kept.read(1, catalog, { limit: FOREVER }), undefined);
   assert.equal(catalog.reads, 1);
 });
 
 test('catalogs that are too much together go in the order in which they were used', async () => {
   const kept = new ColumnCache({ mostBytes: 2_000_000 });
   const catalogs = [1, 2, 3].map(() => openCatalog(LARGE));
-  const read = (at: number) => kept.read(at, catalogs[at] as (typeof catalogs)[number], FOREVER);
+  const read = (at: number) => kept.read(at, catalogs[at] as (typeof catalogs)[number], { limit: FOREVER });
   for (const at of [0, 1, 0, 2, 0, 1]) await read(at);
   assert.deepEqual(
     catalogs.map(({ reads }) => reads),
@@ -66,7 +105,7 @@ test('what nobody uses for a while goes', async (t) => {
   const [kept, catalog] = [new ColumnCache({ idleMs: 60_000 }), openCatalog(3)];
   for (const wait of [0, 59_999, 59_999, 60_000]) {
     t.mock.timers.tick(wait);
-    await kept.read(1, catalog, FOREVER);
+    await kept.read(1, catalog, { limit: FOREVER });
   }
   assert.equal(catalog.reads, 2);
 });

@@ -2,7 +2,14 @@
  * The door of search: related products found from memberships, why they are found, and surveys of a whole relation.
  */
 
-export { type CatalogColumns, ColumnCache, findEdge, RuleMembers, readPages } from './catalog-columns.ts';
+export {
+  type CatalogColumns,
+  ColumnCache,
+  findEdge,
+  listWords,
+  RuleMembers,
+  readPages,
+} from './catalog-columns.ts';
 export {
   type FoundGroups,
   listRelated,

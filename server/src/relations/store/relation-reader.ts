@@ -16,6 +16,7 @@ import {
   type ColumnCache,
   type ExplainInput,
   explainRelation,
+  listWords,
   type PresentUpload,
   type ProductRelation,
   type ProductRelationsInput,
@@ -107,7 +108,7 @@ export function readerOperations(catalogs: RelationCatalogs, cached: ColumnCache
         const limit = readingLimit(time);
         if (!isIndexed(definition))
           return { output: await surveyTotal(catalog, tried.bound, { limit, hasCards }) };
-        const columns = await cached.read(projectId, catalog, limit);
+        const columns = await cached.read(projectId, catalog, { limit, words: listWords(rule) });
         const read =
           columns === undefined ? await RuleMembers.read(catalog, tried.bound, { limit }) : { columns };
         const share = createSharedLists().of(read.columns);
