@@ -45,9 +45,9 @@ export function existingDataFolder(root: string): DataFolder {
   throw refuseRoot(resolve(root), 'holds no store, there is no control.db');
 }
 
-/** @throws Error when a directory that is to be filled has something in it */
-export function refuseFilled(root: string): void {
-  if (fs.existsSync(root) && fs.readdirSync(root).length > 0)
+/** @throws Error when a directory that is to be filled has something in it, other than `besides` */
+export function refuseFilled(root: string, besides?: string): void {
+  if (fs.existsSync(root) && fs.readdirSync(root).some((name) => name !== besides))
     throw new Error(`${resolve(root)} is not empty: name a directory that is empty or not there yet`);
 }
 

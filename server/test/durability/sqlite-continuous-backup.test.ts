@@ -362,6 +362,11 @@ test('an earlier instant comes back; a changed byte is found, and said by a rest
     `${place.target}-a`,
   );
   assert.match(earlier.said, /Nothing of that instant or before is there: the first one is 20/);
+  const otherKey = { RELATA_BACKUP_KEY: Buffer.alloc(32, 7).toString('base64') };
+  const again = ['restore', '--from', place.url, `${place.target}-a`];
+  const unread = await runRelataWith(otherKey, place.store.dataDir, ...again);
+  assert.match(unread.said, /is damaged, or was encrypted with another RELATA_BACKUP_KEY/);
+  assert.match((await relata(place, ...again)).said, /are in .*-a now, as of 20/, 'what failed left nothing');
   const filled = await relata(place, 'restore', '--from', place.url, place.target);
   assert.match(filled.said, /is not empty/);
   const keyless = await runRelataWith(

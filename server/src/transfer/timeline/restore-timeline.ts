@@ -1,3 +1,5 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { dataFolderAt, lockDataFolder, refuseFilled, syncFolder } from '../../storage/storage.ts';
 import { makeHolder, writeLocalState } from './backup-stream.ts';
 import { FollowedFiles, listSent } from './followed-files.ts';
@@ -30,17 +32,26 @@ export async function findPlan(target: BackupTarget, at: number | undefined): Pr
 
 /**
  * Makes a data directory of what a target holds.
- * @throws Error when the directory is not empty or an object is damaged; nothing that looks like data is left then
+ * @throws Error when the directory is not empty or an object is damaged; nothing but the file of its lock is left then
  */
 export async function restoreTimeline(
   target: BackupTarget,
   root: string,
   options: RestoreOptions,
 ): Promise<Restored> {
-  refuseFilled(root);
+  refuseFilled(root, LOCK_FILE);
   using _lock = lockDataFolder(root);
-  return await fillFolder(target, root, options);
+  try {
+    return await fillFolder(target, root, options);
+  } catch (error) {
+    const made = (await readdir(root)).filter((name) => name !== LOCK_FILE);
+    for (const name of made) await rm(join(root, name), { recursive: true });
+    throw error;
+  }
 }
+
+/** What holds the lock cannot be removed everywhere. */
+const LOCK_FILE = 'server.lock';
 
 interface RestoreOptions {
   readonly key: Uint8Array | undefined;
