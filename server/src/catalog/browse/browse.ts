@@ -29,6 +29,7 @@ import type {
 import {
   type AttributeValue,
   computeValueId,
+  FRONT_END,
   mainCategory,
   mainImage,
   smallImage,
@@ -41,9 +42,6 @@ import {
 export type ListForm = 'upload' | 'table';
 
 type UploadFront = Omit<UploadedProduct, 'attributes' | 'settings'>;
-
-/** Where the front of an upload ends: quotes inside a string are escaped, so no string holds this. */
-export const FRONT_END = ',"attributes":[';
 
 /** @param after the last one seen */
 export function planRange(prefix = '', after?: string): IdentifierRange {

@@ -67,4 +67,5 @@ export {
   UploadProduct,
   ValueSchema,
 } from './product-schemas.ts';
+export { FRONT_END, StoredUpload, StoredValues } from './stored-upload.ts';
 export { computePlainValueId, computeValueId } from './value-id.ts';

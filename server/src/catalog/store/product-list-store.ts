@@ -11,9 +11,8 @@ import {
   sql,
   text,
 } from '../../storage/storage.ts';
-import { FRONT_END } from '../browse/browse.ts';
 import type * as port from '../port.ts';
-import type { UploadedProduct } from '../products/products.ts';
+import { FRONT_END, type UploadedProduct } from '../products/products.ts';
 import { findCategoryIds, planForParts, readOntology } from './state-store.ts';
 
 /** Lists and counts of products, by an index. */

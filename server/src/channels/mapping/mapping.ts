@@ -1,5 +1,11 @@
 import { type Attribute, indexByKey, isBlank } from '../../catalog/ontology/ontology.ts';
-import { mainCategory, mainImage, type UploadedProduct } from '../../catalog/products/products.ts';
+import {
+  mainCategory,
+  mainImage,
+  StoredUpload,
+  StoredValues,
+  type UploadedProduct,
+} from '../../catalog/products/products.ts';
 import type { ExpressionResult } from '../../pipelines/mapping/mapping.ts';
 import {
   type ChannelFormat,
@@ -29,6 +35,7 @@ export const isForEverybody = ({ settings }: UploadedProduct): boolean =>
   (settings?.includeUserGroups ?? []).length === 0;
 
 const NONE: readonly string[] = [];
+const NO_SLOTS: readonly (readonly string[])[] = [];
 
 interface Read {
   readonly product: UploadedProduct;
@@ -43,6 +50,7 @@ class Slots {
   readonly #attributes: ReadonlyMap<string, Attribute>;
   /** By the key of an upload. */
   readonly #places = new Map<string, number>();
+  readonly #stored = new StoredValues((key) => this.#places.get(key));
   #count = 0;
 
   constructor(attributes: readonly Attribute[]) {
@@ -63,9 +71,12 @@ class Slots {
   }
 
   /** Values for some groups of customers are not for everybody who reads a feed. */
-  read({ attributes }: UploadedProduct): (readonly string[])[] {
+  read(product: UploadedProduct): readonly (readonly string[])[] {
+    if (this.#count === 0) return NO_SLOTS;
+    const plain = product instanceof StoredUpload ? this.#stored.read(product) : undefined;
+    if (plain !== undefined) return plain;
     const slots: string[][] = [];
-    for (const { key, value, userGroups } of attributes) {
+    for (const { key, value, userGroups } of product.attributes) {
       const at = this.#places.get(key);
       if (at === undefined || userGroups !== undefined) continue;
       const values = slots[at];
