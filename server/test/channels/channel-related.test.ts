@@ -22,8 +22,8 @@ const RELATIONS = {
 };
 let project: ChannelProject;
 
-shareService({}, async (service) => {
-  project = await createChannelProject(service);
+const service = shareService({}, async (started) => {
+  project = await createChannelProject(started);
   const products = Array.from({ length: PRODUCTS }, (_, at) => {
     const values = {
       System: `S${(at * 7) % 40}`,
@@ -55,6 +55,38 @@ test('the best of each related group goes out, as in the single answer, whoever 
     const published = kinds.map((as) => [as, row[as]]);
     assert.deepEqual(Object.fromEntries(published), Object.fromEntries(answered), identifier);
   }
+});
+
+test('a product that does not go out is not named by those that came long before it (§16.3 rule 10)', async () => {
+  const late = await createChannelProject(service());
+  // 5 MB: a piece is stored before the first one is met that lacks something.
+  const count = 900;
+  const Description = 'd'.repeat(5_000);
+  const products = Array.from({ length: count }, (_, at) => {
+    const lacking: Record<string, string> = at === 880 || at === 895 ? { Price: '' } : {};
+    const values = { System: `S${at % 300}`, Length: `${at}`, Description, ...lacking };
+    return sold(`L${at}`, values, at === 7 ? { name: 'n'.repeat(160) } : {});
+  });
+  await late.load(...products);
+  await late.relate('fits', RELATIONS.accessory);
+  const format = { type: 'google-merchant', variant: 'xml', compression: 'none' };
+  const relations = [{ tag: 'fits', as: 'accessory', limit: LIMIT }];
+  const channel = await late.create({ name: 'Google', format, relations });
+  const task = await late.build(channel);
+  const text = await (await late.fetch(channel.url)).text();
+  assert.equal(text.match(/<item>/g)?.length, count - 2);
+  assert.equal(text.match(/<link>https:\/\/shop.test<\/link>/g)?.length, 1, 'a file begins once');
+  assert.doesNotMatch(text, />L8(80|95)</);
+  assert.match(text, /<g:id>L280<.*>L580<.*\n/, 'others are named as before');
+  const { products: read, rows, leftOut, related, relatedLeftOut } = task.counts;
+  assert.deepEqual([read, rows, leftOut], [count, count - 2, 2]);
+  assert.deepEqual([related, relatedLeftOut], [2 * count - 8, 4]);
+  const lines = (await late.report(task)).map(({ code, identifier }: AnyBody) => `${code} ${identifier}`);
+  const lacking = ['field_missing L880', 'field_missing L895'];
+  assert.deepEqual(lines, ['value_shortened L7', ...lacking, 'related_absent undefined']);
+  const stored = await service().store.listBodies();
+  const pieces = stored.filter((name) => name.startsWith(`channel-${channel.id}-`));
+  assert.equal(pieces.length, 2, 'what was written before it was known is gone');
 });
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.

@@ -11,52 +11,16 @@ import {
 import type { CatalogPasses } from '../../relations/store/store.ts';
 import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
 import type { Operation } from '../../storage/threads/threads.ts';
-import type { ReportLine } from '../../tasks/tasks.ts';
-import {
-  type BuildCounts,
-  type ChannelDefinition,
-  type FeedFile,
-  type FeedPreview,
-  NO_COUNTS,
-  type PublishedRows,
-  type Snapshot,
-} from '../definitions/definitions.ts';
+import type { ChannelDefinition, FeedPreview, Snapshot } from '../definitions/definitions.ts';
 import { type Destination, openDestination } from '../destinations/destinations.ts';
 import { planFiles } from '../formats/formats.ts';
-import { openFeedChanges, type PublishedBefore } from './feed-changes.ts';
-import { FeedFileWriter, type StorePiece } from './feed-files.ts';
-import { type FeedRows, openFeedRows, type ReadPage, type ReadRow } from './feed-rows.ts';
+import { type FeedRows, openFeedRows, type ReadRow } from './feed-rows.ts';
+import { type BuildEvent, type BuildOrder, writeFeed } from './feed-writing.ts';
 import { listServedFiles } from './served-files.ts';
-
-export interface BuildOrder {
-  readonly projectId: number;
-  readonly definition: ChannelDefinition;
-  /** What the names of its payloads begin with. */
-  readonly pieceName: string;
-  /** For a build of changes: what was published before; absent where the build has to be whole. */
-  readonly before?: PublishedBefore | undefined;
-}
-
-export interface BuildOutput {
-  readonly catalogVersion: number;
-  readonly counts: BuildCounts;
-  readonly files: readonly FeedFile[];
-  readonly published?: PublishedRows;
-  readonly warnings: readonly string[];
-}
-
-export type BuildEvent =
-  /** Named before it is there, so that one that was written by half goes too. */
-  | { readonly kind: 'piece'; readonly name: string }
-  | { readonly kind: 'page'; readonly counts: BuildCounts; readonly report: readonly ReportLine[] }
-  | { readonly kind: 'end'; readonly output: BuildOutput };
 
 export interface BuildThreadParts extends DeliveryParts {
   readonly passes: CatalogPasses;
 }
-
-/** Events between two pages that say nothing new would cost a turn each. */
-const PRODUCTS_PER_EVENT = 2_000;
 
 interface Building {
   take(): Promise<BuildEvent | undefined>;
@@ -71,7 +35,7 @@ export function buildFeed(parts: BuildThreadParts, order: BuildOrder): Building 
   const work = parts.passes.pass(order.projectId, async (pass) => {
     const rows = openFeedRows(pass, order.definition);
     try {
-      const built = await writeFeed(parts, { order, rows, offer });
+      const built = await writeFeed(parts.payloads, { order, rows, offer });
       return { ...built, catalogVersion: pass.version, warnings: rows.warnings };
     } finally {
       await rows.close();
@@ -83,93 +47,6 @@ export function buildFeed(parts: BuildThreadParts, order: BuildOrder): Building 
   );
   return { take: async () => (await events.read()).value };
 }
-
-interface Writing {
-  readonly order: BuildOrder;
-  readonly rows: FeedRows;
-  offer(event: BuildEvent): Promise<void>;
-}
-
-async function writeFeed({ payloads }: BuildThreadParts, { order, rows, offer }: Writing) {
-  const files = planFiles(order.definition.format);
-  let pieces = 0;
-  const store: StorePiece = async (bytes) => {
-    const name = `${order.pieceName}-${pieces++}`;
-    await offer({ kind: 'piece', name });
-    await payloads.write(order.projectId, name, bytes);
-    return name;
-  };
-  const writer = new FeedFileWriter({ files, writer: rows.writer, store });
-  const changes = await openFeedChanges(rows, { ...order, payloads, store });
-  const tally = new BuildTally();
-  let reported = 0;
-  for await (const page of rows.pages()) {
-    const going = tally.take(page);
-    const texts = changes?.take(going) ?? going.map(({ row }) => rows.writer.write(row));
-    await writer.add(await texts);
-    const isMuch =
-      tally.counts.products - reported >= PRODUCTS_PER_EVENT || tally.report.length >= PRODUCTS_PER_EVENT;
-    if (!isMuch) continue;
-    await offer(tally.flush());
-    reported = tally.counts.products;
-  }
-  const published = await changes?.end((removed) => writer.add(removed));
-  const written = await writer.end();
-  Object.assign(tally.counts, changes?.counts);
-  tally.reportAbsent();
-  tally.counts.files = written.length;
-  tally.counts.bytes = written.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-  await offer(tally.flush());
-  return { counts: { ...tally.counts }, files: written, ...(published && { published }) };
-}
-
-/** Examples of related products that are not named. */
-const SHOWN_ABSENT = 10;
-
-/** What a build has counted, and what it has to say of products since it last did. */
-class BuildTally {
-  readonly counts = { ...NO_COUNTS };
-  report: ReportLine[] = [];
-  readonly #absent: string[] = [];
-
-  /** @returns the rows that go out */
-  take({ products, rows }: ReadPage): ReadRow[] {
-    const { counts } = this;
-    counts.products += products;
-    counts.filtered += products - rows.length;
-    for (const read of rows) if (read.problems.length > 0) this.report.push(...describe(read));
-    const going = rows.filter(({ isLeftOut }) => !isLeftOut);
-    counts.leftOut += rows.length - going.length;
-    counts.rows += going.length;
-    for (const { identifier, row, absent } of going) {
-      for (const { identifiers } of row.related) counts.related += identifiers.length;
-      counts.relatedLeftOut += absent.length;
-      if (absent.length > 0 && this.#absent.length < SHOWN_ABSENT)
-        this.#absent.push(`${absent[0]} of ${identifier}`);
-    }
-    return going;
-  }
-
-  /** One line stands for all: there may be more than products. */
-  reportAbsent(): void {
-    const { relatedLeftOut: count } = this.counts;
-    if (count === 0) return;
-    const message = `${count} related products are not named, because they do not go out themselves: ${this.#absent.join(', ')}`;
-    this.report.push({ code: 'related_absent', field: 'related', count, message });
-  }
-
-  flush(): BuildEvent {
-    const { report } = this;
-    this.report = [];
-    return { kind: 'page', counts: { ...this.counts }, report };
-  }
-}
-
-const describe = ({ identifier, problems, isLeftOut }: ReadRow): ReportLine[] =>
-  problems.map(({ field, code, value, message }) => ({
-    ...{ identifier, code, field, ...(value !== undefined && { value }) },
-    message: isLeftOut ? `left out: ${message}` : message,
-  }));
 
 /** The operations of the thread, one build or preview at a time. */
 export function channelThreadOperations(parts: BuildThreadParts): Record<string, Operation> {
@@ -305,7 +182,7 @@ async function readFirst(rows: FeedRows, fileName: string): Promise<FeedPreview>
   const { columns, mapping, writer } = rows;
   const taken: ReadRow[] = [];
   let products = 0;
-  for await (const page of rows.pages()) {
+  for await (const page of rows.pages(true)) {
     products += page.products;
     taken.push(...page.rows);
     if (taken.length >= TAKEN || products >= READ) break;

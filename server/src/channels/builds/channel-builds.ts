@@ -31,15 +31,9 @@ import {
 } from '../definitions/definitions.ts';
 import { describeDestination } from '../destinations/destinations.ts';
 import { planFiles } from '../formats/formats.ts';
-import type {
-  BuildEvent,
-  BuildOrder,
-  BuildOutput,
-  Delivery,
-  DeliveryOrder,
-  PreviewOrder,
-} from './build-thread.ts';
+import type { Delivery, DeliveryOrder, PreviewOrder } from './build-thread.ts';
 import type { PublishedBefore } from './feed-changes.ts';
+import type { BuildEvent, BuildOrder, BuildOutput } from './feed-writing.ts';
 
 export interface BuildRequest {
   readonly startedBy: BuildStart;

@@ -6,7 +6,8 @@ import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
 import type { ChannelDefinition, PublishedRows } from '../definitions/definitions.ts';
 import { planFiles } from '../formats/formats.ts';
 import { FeedFileWriter, type StorePiece } from './feed-files.ts';
-import { FeedMembers, type FeedRows, type ReadRow } from './feed-rows.ts';
+import type { FeedRows, ReadRow } from './feed-rows.ts';
+import { HashedTexts } from './hashed-texts.ts';
 import { readPieces } from './served-files.ts';
 
 /** The rows of the build before, and when that was. */
@@ -40,11 +41,11 @@ type WriteTexts = (texts: readonly string[]) => Promise<void>;
 export async function openFeedChanges(feed: FeedRows, { before, definition, ...parts }: ChangeParts) {
   if (!definition.changes) return undefined;
   const { writer } = feed;
-  const known = new FeedMembers();
+  const known = new HashedTexts();
   const hasColumns = before && (await readVersions(known, before, { ...parts, head: writer.head }));
   const former = hasColumns ? before : undefined;
   const counts = { unchanged: 0, removed: 0 };
-  const present = new FeedMembers();
+  const present = new HashedTexts();
   const rows = new FeedFileWriter({
     files: planFiles({ type: 'ndjson', compression: 'gzip' }),
     writer: { head: `${JSON.stringify(writer.head)}\n`, write: () => '', tail: '' },
@@ -54,7 +55,7 @@ export async function openFeedChanges(feed: FeedRows, { before, definition, ...p
   async function writeRemoved(write: WriteTexts): Promise<void> {
     if (former === undefined) return;
     for await (const [name, , removal] of readRows(former, parts)) {
-      if (present.find(name)) continue;
+      if (present.has(name)) continue;
       counts.removed += 1;
       await write([removal]);
     }
@@ -69,8 +70,8 @@ export async function openFeedChanges(feed: FeedRows, { before, definition, ...p
         return { name, text, hash: hashRow(text), removal: writer.remove?.(read.row) ?? '' };
       });
       await rows.add(made.map(({ name, hash, removal }) => `${JSON.stringify([name, hash, removal])}\n`));
-      for (const { name } of made) present.note(name, true);
-      const changed = made.filter(({ name, hash }) => !known.find(versionOf(name, hash)));
+      for (const { name } of made) present.add(name);
+      const changed = made.filter(({ name, hash }) => !known.has(versionOf(name, hash)));
       counts.unchanged += made.length - changed.length;
       return changed.map(({ text }) => text);
     },
@@ -91,12 +92,12 @@ export async function openFeedChanges(feed: FeedRows, { before, definition, ...p
 
 /** @returns whether the file before had the same head */
 async function readVersions(
-  known: FeedMembers,
+  known: HashedTexts,
   before: PublishedBefore,
   { head, ...parts }: Pick<ChangeParts, 'projectId' | 'payloads'> & { readonly head: string },
 ): Promise<boolean> {
   for await (const line of readLines(before, parts)) {
-    if (typeof line !== 'string') known.note(versionOf(line[0], line[1]), true);
+    if (typeof line !== 'string') known.add(versionOf(line[0], line[1]));
     else if (line !== head) return false;
   }
   return true;

@@ -1,7 +1,7 @@
 /** From one state of a catalog to the rows of a channel. Runs in a thread of its own. */
 
 import { ComparisonProblem, type ProductTest, viewUpload } from '../../catalog/filters/filters.ts';
-import type { UploadedProduct } from '../../catalog/products/products.ts';
+import { StoredUpload, type UploadedProduct } from '../../catalog/products/products.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { openExpressions } from '../../pipelines/mapping/expressions/expressions.ts';
@@ -27,6 +27,7 @@ import {
   isForEverybody,
   suggestMapping,
 } from '../mapping/mapping.ts';
+import { HashedTexts } from './hashed-texts.ts';
 
 /** A product that the filter takes. */
 export interface ReadRow {
@@ -41,13 +42,15 @@ export interface ReadRow {
 interface ReadProduct {
   readonly productId: number;
   readonly identifier: string;
-  readonly upload: UploadedProduct;
+  readonly upload: StoredUpload;
 }
 
 export interface ReadPage {
   /** Of the catalog. */
   readonly products: number;
   readonly rows: readonly ReadRow[];
+  /** Rows before may name what turned out not to go out: all of them come once more, from the first on. */
+  readonly isAnew?: boolean;
 }
 
 /** What a channel makes of one state of a catalog. */
@@ -70,60 +73,76 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
   const { places, warnings } = planRelated(pass, definition.relations, format);
   const as = [...new Set(definition.relations.map((one) => one.as))];
   const identifiedBy = findIdentifying(mapping, format.identifiedBy);
+  const identifiedAt = maker.columns.findIndex(({ name }) => name === identifiedBy);
   const [day = ''] = new Date(systemClock.now()).toISOString().split('T');
-  const writer = variant.open({
-    columns: maker.columns,
-    as,
-    channelName: definition.name,
-    day,
-    identifiedBy,
-    changes: definition.changes === true,
-  });
+  const openWriter = () =>
+    variant.open({
+      columns: maker.columns,
+      as,
+      channelName: definition.name,
+      day,
+      identifiedBy,
+      changes: definition.changes === true,
+    });
+  let writer = openWriter();
   const expressions = maker.expressions.length === 0 ? undefined : openExpressions(maker.expressions);
 
-  const members = new FeedMembers();
+  /** Products that no row names: they do not go out themselves. */
+  const absent = new HashedTexts();
+  const named = format.identity === undefined ? undefined : new GroupNames(pass);
 
-  const parseUpload = ({ productId, raw }: { productId: number; raw: string }): ReadProduct => {
-    const upload = JSON.parse(raw) as UploadedProduct;
-    return { productId, identifier: upload.identifier, upload };
-  };
-
-  async function makeRows(products: readonly ReadProduct[]) {
+  async function makeRows(products: readonly ReadProduct[]): Promise<MadeRow[]> {
     const taken = products.filter(({ upload }) => isTaken(upload));
-    const inputs = expressions === undefined ? [] : taken.map(({ upload }) => toInput(upload));
-    const results = inputs.length === 0 ? undefined : await expressions?.evaluate(inputs);
-    const made = taken.map((product, at) => ({ ...product, ...maker.make(product.upload, results?.[at]) }));
-    if (places.length === 0) return made;
-    // What the filter takes out may go out in another feed of the shop.
-    for (const { identifier, upload } of products) members.note(identifier, isForEverybody(upload));
-    for (const { identifier, isLeftOut } of made) members.note(identifier, !isLeftOut);
+    const results = await evaluate(expressions, taken);
+    const made = taken.map(({ productId, identifier, upload }, at) => ({
+      ...{ productId, identifier },
+      made: maker.make(upload, results?.[at]),
+    }));
+    if (places.length > 0) noteAbsent(absent, products, made);
     return made;
   }
 
-  /** Makes the rows of related products before their turn: whether they go out is known then. */
-  async function judge(identifiers: readonly string[]): Promise<void> {
-    const unknown = [...new Set(identifiers.filter((one) => members.find(one) === undefined))];
-    for (let at = 0; at < unknown.length; at += PAGE)
-      await makeRows((await pass.findUploads(unknown.slice(at, at + PAGE))).map(parseUpload));
+  const readAfter = async (after: number) => (await pass.listUploads(after, PAGE)).map(toRead);
+
+  /** Makes the rows of all products above `after`, so that it is known which of them do not go out. */
+  async function survey(after: number): Promise<void> {
+    for (let page = await readAfter(after); page.length > 0; page = await readAfter(lastOf(page)))
+      await makeRows(page);
   }
 
-  const named = format.identity === undefined ? undefined : new GroupNames(pass);
+  /** The same of related products alone. */
+  async function judge(identifiers: readonly string[]): Promise<void> {
+    const all = [...new Set(identifiers)];
+    for (let at = 0; at < all.length; at += PAGE)
+      await makeRows((await pass.findUploads(all.slice(at, at + PAGE))).map(toRead));
+  }
 
-  async function readPage(page: readonly ReadProduct[]): Promise<ReadRow[]> {
-    const made = await makeRows(named === undefined ? page : named.takeFirst(page));
-    const going = made.filter(({ isLeftOut }) => !isLeftOut);
+  async function relate(made: readonly MadeRow[], isPart: boolean): Promise<ReadRow[]> {
+    const going = made.filter(({ made: { isLeftOut } }) => !isLeftOut);
     const found = places.length === 0 || going.length === 0 ? [] : await pass.listRelated(going, places);
-    await judge(found.flat(2));
+    if (isPart) await judge(found.flat(2));
     await named?.read(found.flat(2));
-    const relatedTo = new Map(going.map(({ productId }, at) => [productId, found[at]]));
-    return made.map(({ productId, identifier, values, rows, problems, isLeftOut }) => {
-      const related = relatedTo.get(productId);
-      const { present, absent } = related === undefined ? NONE_RELATED : members.part(related);
-      const chosen = chooseRelated(places, named?.nameAll(present) ?? present, format);
-      const row = { values, related: chosen.related, ...(rows && { rows }) };
-      const notes = isLeftOut ? [] : [...chosen.notes, ...describeLeftOut(row)];
-      return { identifier, row, problems: [...problems, ...notes], isLeftOut, absent };
+    let at = 0;
+    return made.map(({ identifier, made: { isLeftOut, problems, ...values } }) => {
+      if (isLeftOut) return { identifier, row: { ...values, related: [] }, problems, isLeftOut, absent: [] };
+      const parted = partRelated(found[at++] ?? [], absent);
+      const chosen = chooseRelated(places, named?.nameAll(parted.present) ?? parted.present, format);
+      const row = { ...values, related: chosen.related };
+      const notes = [...chosen.notes, ...describeLeftOut(row)];
+      const all = notes.length === 0 ? problems : [...problems, ...notes];
+      return { identifier, row, problems: all, isLeftOut, absent: parted.absent };
     });
+  }
+
+  /** @returns where it stopped since a product of the next page does not go out, if that is asked for */
+  async function* readAll({ isPart = false, stops = false }): AsyncGenerator<ReadPage, number | undefined> {
+    for (let page = await readAfter(0), after = 0; page.length > 0; page = await readAfter(after)) {
+      const made = await makeRows(named === undefined ? page : named.takeFirst(page));
+      if (stops && absent.size > 0) return after;
+      after = lastOf(page);
+      yield { products: page.length, rows: await relate(made, isPart) };
+    }
+    return undefined;
   }
 
   const describeLeftOut = (row: FeedRow): FieldProblem[] =>
@@ -131,29 +150,68 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
 
   return {
     mapping,
-    writer,
+    /** Knows what it has written: another one when the rows come anew. */
+    get writer() {
+      return writer;
+    },
     /** What does not stop a build, in words. */
     warnings,
     columns: maker.columns.map(({ name }) => name),
     /** What a reader knows the product of a row by. */
-    nameOf: ({ identifier, row }: ReadRow) =>
-      row.values[maker.columns.findIndex(({ name }) => name === identifiedBy)]?.[0] ?? identifier,
-    /** In the order of the products' ids. */
-    async *pages(): AsyncGenerator<ReadPage> {
-      for (let after = 0; ; ) {
-        const page = await pass.listUploads(after, PAGE);
-        const last = page.at(-1);
-        if (last === undefined) return;
-        after = last.productId;
-        const products = page.map(parseUpload);
-        yield { products: page.length, rows: await translate(() => readPage(products)) };
-      }
+    nameOf: ({ identifier, row }: ReadRow) => row.values[identifiedAt]?.[0] ?? identifier,
+    /**
+     * In the order of the products' ids. Most feeds leave nothing out: rows name what is related to them until a product is
+     * met that does not go out. Only then is it found out which others do not, before the rows come anew.
+     * @param isPart  whether few pages are read: of them, related products are looked at one by one
+     */
+    async *pages(isPart = false): AsyncGenerator<ReadPage> {
+      if (isPart || places.length === 0) return yield* readAll({ isPart });
+      // Of a group one row is made, and any product of it may be related.
+      const stoppedAt = named === undefined ? yield* readAll({ stops: true }) : 0;
+      if (stoppedAt === undefined) return;
+      await survey(stoppedAt);
+      writer = openWriter();
+      if (stoppedAt > 0) yield ANEW;
+      yield* readAll({});
     },
     close: async () => expressions?.close(),
   };
 }
 
-const NONE_RELATED = { present: [], absent: [] };
+/** What the filter takes. */
+interface MadeRow {
+  readonly productId: number;
+  readonly identifier: string;
+  readonly made: ReturnType<ReturnType<typeof createRowMaker>['make']>;
+}
+
+function toRead({ productId, raw }: { productId: number; raw: string }): ReadProduct {
+  const upload = new StoredUpload(raw);
+  return { productId, identifier: upload.identifier, upload };
+}
+
+const lastOf = (page: readonly ReadProduct[]): number => page.at(-1)?.productId ?? 0;
+
+const ANEW: ReadPage = { products: 0, rows: [], isAnew: true };
+
+/** What the filter takes out may go out in another feed of the shop. */
+function noteAbsent(absent: HashedTexts, products: readonly ReadProduct[], made: readonly MadeRow[]): void {
+  for (const { identifier, upload } of products) if (!isForEverybody(upload)) absent.add(identifier);
+  for (const { identifier, made: row } of made) if (row.isLeftOut) absent.add(identifier);
+}
+
+/** @returns lists with those that go out, and all others */
+function partRelated(
+  lists: readonly (readonly string[])[],
+  absent: HashedTexts,
+): { present: readonly (readonly string[])[]; absent: readonly string[] } {
+  if (absent.size === 0) return { present: lists, absent: [] };
+  const isAbsent = (identifier: string) => absent.has(identifier);
+  return {
+    present: lists.map((list) => list.filter((identifier) => !isAbsent(identifier))),
+    absent: lists.flatMap((list) => list.filter(isAbsent)),
+  };
+}
 
 /** Products by their groups, for a format that knows only these. */
 class GroupNames {
@@ -202,9 +260,13 @@ function refuseUnfit<Result>(work: () => Result): Result {
   }
 }
 
-async function translate<Result>(work: () => Promise<Result>): Promise<Result> {
+async function evaluate(
+  expressions: ReturnType<typeof openExpressions> | undefined,
+  products: readonly ReadProduct[],
+) {
+  if (expressions === undefined || products.length === 0) return undefined;
   try {
-    return await work();
+    return await expressions.evaluate(products.map(({ upload }) => toInput(upload.parse())));
   } catch (error) {
     if (!(error instanceof MappingProblem)) throw error;
     throw new ServiceError('channel_unfit', { details: [`mapping: ${error.message}`], cause: error });
@@ -264,87 +326,4 @@ function toInput({ attributes, settings: _, ...product }: UploadedProduct): obje
     values[key] = known === undefined ? value : [known, value].flat();
   }
   return { ...product, attributes: { ...values } };
-}
-
-/** Whether products go out, of those that were read so far: related products are checked against it. */
-
-/** Grows to twice its size when it is half full. */
-const FIRST_PLACES = 1_024;
-
-/**
- * Keeps 63 bits of a hash and the verdict for each identifier: a million take 16 MB, as texts they would take 100. That two
- * of a million share their bits happens once in ten million catalogs.
- */
-export class FeedMembers {
-  #low = new Uint32Array(FIRST_PLACES);
-  /** The lowest bit is the verdict. */
-  #high = new Uint32Array(FIRST_PLACES);
-  #size = 0;
-
-  note(identifier: string, isGoing: boolean): void {
-    if (this.#size * 2 >= this.#low.length) this.#grow();
-    const [low, high] = hash(identifier);
-    this.#put(low, high | (isGoing ? 1 : 0));
-  }
-
-  /** @returns undefined for one that was never noted */
-  find(identifier: string): boolean | undefined {
-    const [low, high] = hash(identifier);
-    const at = this.#placeOf(low, high);
-    return this.#low[at] === 0 ? undefined : ((this.#high[at] ?? 0) & 1) === 1;
-  }
-
-  /** @returns lists with those that go out, and all others */
-  part(lists: readonly (readonly string[])[]): {
-    present: readonly (readonly string[])[];
-    absent: readonly string[];
-  } {
-    const absent: string[] = [];
-    const present = lists.map((list) =>
-      list.filter((identifier) => {
-        const isGoing = this.find(identifier) === true;
-        if (!isGoing) absent.push(identifier);
-        return isGoing;
-      }),
-    );
-    return { present, absent };
-  }
-
-  #put(low: number, high: number): void {
-    const at = this.#placeOf(low, high);
-    if (this.#low[at] === 0) this.#size += 1;
-    this.#low[at] = low;
-    this.#high[at] = high;
-  }
-
-  /** @returns where it is, or the empty place where it would be */
-  #placeOf(low: number, high: number): number {
-    const last = this.#low.length - 1;
-    let at = low & last;
-    while (this.#low[at] !== 0 && !(this.#low[at] === low && (this.#high[at] ?? 0) >>> 1 === high >>> 1))
-      at = (at + 1) & last;
-    return at;
-  }
-
-  #grow(): void {
-    const [low, high] = [this.#low, this.#high];
-    this.#low = new Uint32Array(low.length * 2);
-    this.#high = new Uint32Array(high.length * 2);
-    this.#size = 0;
-    for (const [at, bits] of low.entries()) if (bits !== 0) this.#put(bits, high[at] ?? 0);
-  }
-}
-
-/** Two multiplicative hashes, mixed as in MurmurHash3. @returns 32 bits that are never 0, and 31 above an empty one */
-function hash(text: string): [low: number, high: number] {
-  let low = 0xdeadbeef;
-  let high = 0x41c6ce57;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    low = Math.imul(low ^ code, 0x9e3779b1);
-    high = Math.imul(high ^ code, 0x5f356495);
-  }
-  low = Math.imul(low ^ (low >>> 16), 0x85ebca6b) ^ Math.imul(high ^ (high >>> 13), 0xc2b2ae35);
-  high = Math.imul(high ^ (high >>> 16), 0x85ebca6b) ^ Math.imul(low ^ (low >>> 13), 0xc2b2ae35);
-  return [low >>> 0 || 1, (high & ~1) >>> 0];
 }
