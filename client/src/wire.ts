@@ -630,7 +630,7 @@ export type FitAnswer = {
       /** 1,000,000 for the best, one less for each behind it */
       relevance: number;
     }>;
-    /** why there are fewer than asked for */
+    /** why there are none, or the search ended early */
     reason?: string;
   }>;
   /** epoch milliseconds: the latest change to one of the products */

@@ -111,7 +111,7 @@ export const FitAnswer = Type.Object(
       Type.Object({
         insteadOf: Type.String(),
         products: Type.Array(SingleProduct),
-        reason: Type.Optional(Type.String({ description: 'why there are fewer than asked for' })),
+        reason: Type.Optional(Type.String({ description: 'why there are none, or the search ended early' })),
       }),
     ),
     lastUpdateTs: orNull(Type.Integer(), 'epoch milliseconds: the latest change to one of the products'),
