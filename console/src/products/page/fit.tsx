@@ -49,19 +49,26 @@ interface Shape {
   change(set: readonly SetItem[]): void;
 }
 
-function FitCards({ set, change }: Shape) {
+function useFit(
+  set: readonly SetItem[],
+  { alternatives = 0, isOn }: { alternatives?: number; isOn: boolean },
+) {
   const project = useProject();
   const relata = useRelata();
-  const answer = useQuery({
-    queryKey: ['related', project.id, 'fit', writeSet(set)],
+  return useQuery({
+    queryKey: ['related', project.id, 'fit', writeSet(set), alternatives],
     queryFn: ({ signal }) =>
-      relata.relations.fit(
-        { items: [...set], alternatives: ALTERNATIVES },
-        { projectId: project.id, signal },
-      ),
-    enabled: set.length > 0,
-    placeholderData: keepPreviousData,
+      relata.relations.fit({ items: [...set], alternatives }, { projectId: project.id, signal }),
+    enabled: isOn,
+    ...(alternatives === 0 && { placeholderData: keepPreviousData }),
   });
+}
+
+function FitCards({ set, change }: Shape) {
+  const answer = useFit(set, { isOn: set.length > 0 });
+  // To look for them takes longer than to judge.
+  const mayReplace = answer.data?.verdict === 'does_not_fit' && !answer.isPlaceholderData;
+  const alternatives = useFit(set, { alternatives: ALTERNATIVES, isOn: mayReplace });
   const products = useProducts(set);
   if (set.length === 0) {
     return (
@@ -90,10 +97,14 @@ function FitCards({ set, change }: Shape) {
         </ul>
         <AddProduct set={set} change={change} />
       </Card>
+      {mayReplace && (
+        <Answer of={alternatives}>
+          {(found) => <Alternatives answer={found} products={products} set={set} change={change} />}
+        </Answer>
+      )}
       <Answer of={answer}>
         {(found) => (
           <>
-            <Alternatives answer={found} products={products} set={set} change={change} />
             <Judged answer={found} products={products} />
             <Unjudged answer={found} products={products} />
           </>

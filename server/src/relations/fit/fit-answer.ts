@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Attribute } from '../../catalog/ontology/ontology.ts';
-import type { UploadedProduct } from '../../catalog/products/products.ts';
+import { mainCategory, type UploadedProduct } from '../../catalog/products/products.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import {
   bindRule,
@@ -11,7 +11,7 @@ import {
   ruleOf,
   type ValueTable,
 } from '../definitions/definitions.ts';
-import type { ColumnCache, TriedCatalog, WorkLimit } from '../search/search.ts';
+import { type ColumnCache, listWords, type TriedCatalog, type WorkLimit } from '../search/search.ts';
 import { listAlternatives, type OrderedProduct } from './alternatives.ts';
 import {
   type Constraint,
@@ -150,7 +150,7 @@ export async function answerFit(
       : await listAlternatives(
           {
             ...{ attributes, brandAttribute: input.brandAttribute, priceAttribute: input.priceAttribute },
-            columns: await columns.read(projectId, catalog, { limit }),
+            columns: await columns.read(projectId, catalog, { limit, words: listCategoryWords(set, unfit) }),
             findUploads: catalog.findUploads,
           },
           { judge, set, unfit, most: input.alternatives, limit: limit.within(ALTERNATIVES_MS) },
@@ -174,6 +174,15 @@ export async function answerFit(
   };
   return JSON.stringify({ ...judged, receipt: { ...receipt, hash: hashOf({ ...judged, receipt }) } });
 }
+
+/** Of categories whose products are looked through. */
+const listCategoryWords = (set: readonly OrderedProduct[], unfit: ReadonlySet<string>) =>
+  listWords(
+    ...set.flatMap(({ product: { identifier }, upload: { categories } }) => {
+      const main = unfit.has(identifier) && mainCategory(categories);
+      return main ? [{ category: main.path }] : [];
+    }),
+  );
 
 /** A total judges a product of its source side with each of the other one. */
 const listPairsOf = ({ source, verdict, total }: TotalVerdict) =>

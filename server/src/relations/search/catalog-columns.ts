@@ -382,9 +382,9 @@ export async function* readPages(
 /** Texts of which each upload that is meant has one; undefined: any upload may be meant. */
 export type UploadWords = readonly string[] | undefined;
 
-/** @returns what tells most products that are on no side of a rule without parsing them, which takes three quarters of reading them */
-export const listWords = ({ source, target }: BoundRule['rule']): UploadWords =>
-  joinWords(wordsOf(source), wordsOf(target));
+/** @returns what tells most products that no filter takes without parsing them, which takes three quarters of reading them */
+export const listWords = (...filters: readonly Filter[]): UploadWords =>
+  filters.map(wordsOf).reduce(joinWords, []);
 
 function wordsOf(filter: Filter): UploadWords {
   if ('category' in filter) {
@@ -392,7 +392,7 @@ function wordsOf(filter: Filter): UploadWords {
     return name === undefined ? undefined : [JSON.stringify(name)];
   }
   if ('all' in filter) return filter.all.map(wordsOf).find((words) => words !== undefined);
-  if ('any' in filter) return filter.any.map(wordsOf).reduce(joinWords, []);
+  if ('any' in filter) return listWords(...filter.any);
   return undefined;
 }
 
@@ -435,7 +435,7 @@ export class RuleMembers {
     { limit, mostBytes = MOST_BYTES }: { limit: WorkLimit; mostBytes?: number },
   ): Promise<RuleMembers> {
     const members = new RuleMembers(bound);
-    for await (const page of readPages(catalog, listWords(bound.rule))) {
+    for await (const page of readPages(catalog, listWords(bound.rule.source, bound.rule.target))) {
       for (const upload of page) {
         limit.check();
         for (const { side } of members.add(upload)) members.counts[side] += 1;

@@ -108,7 +108,10 @@ export function readerOperations(catalogs: RelationCatalogs, cached: ColumnCache
         const limit = readingLimit(time);
         if (!isIndexed(definition))
           return { output: await surveyTotal(catalog, tried.bound, { limit, hasCards }) };
-        const columns = await cached.read(projectId, catalog, { limit, words: listWords(rule) });
+        const columns = await cached.read(projectId, catalog, {
+          limit,
+          words: listWords(rule.source, rule.target),
+        });
         const read =
           columns === undefined ? await RuleMembers.read(catalog, tried.bound, { limit }) : { columns };
         const share = createSharedLists().of(read.columns);
