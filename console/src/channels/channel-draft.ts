@@ -207,8 +207,8 @@ export function listProblems({ missing, rows }: Pick<ChannelPreview, 'missing' |
   const byMessage = Map.groupBy(wrong, ({ field, message }) => `${field} ${message}`);
   const others = [...byMessage.values()].map((all) => {
     const [{ field = '', message = '', value } = {}] = all;
-    const told = message.startsWith(`${field} `) ? message.slice(field.length + 1) : message;
-    const words = value === undefined ? told : `${told} (“${value}”)`;
+    const reason = message.startsWith(`${field} `) ? message.slice(field.length + 1) : message;
+    const words = value === undefined ? reason : `${reason} (“${value}”)`;
     const identifiers = all.map(({ identifier }) => identifier);
     return { field, words, ...shorten(identifiers, all.length) };
   });

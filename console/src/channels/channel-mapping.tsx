@@ -214,16 +214,16 @@ const listPlaceholders = (): Readonly<Record<string, string>> => ({
 });
 
 /** What a field takes of its source: an attribute, a field of the product, or a text. */
-function SourceField({ field, source, attributes, onChange, ...told }: SourceShape) {
+function SourceField({ field, source, attributes, onChange, ...hints }: SourceShape) {
   const kind = kindOf(source);
   const shared = {
     label: t('Value of {name}', { name: field.name }),
     isQuiet: true,
     value: textOfSource(source),
-    ...told,
+    ...hints,
   };
   const put = (value: string) => onChange({ [kind]: value });
-  if (kind === '') return <NoSource {...told} />;
+  if (kind === '') return <NoSource {...hints} />;
   if (kind === 'attribute')
     return (
       <SuggestField
@@ -274,12 +274,12 @@ export function useChannelPreview(draft: ChannelDefinition): Tried {
   const relata = useRelata();
   const project = useProject();
   const present = JSON.stringify(toTried(draft));
-  const wanted = useSettled(present);
+  const settled = useSettled(present);
   const [found, setFound] = useState<{ type: string | undefined; mapping: ChannelMapping }>();
   const preview = useQuery({
-    queryKey: ['channel-preview', project.id, wanted],
+    queryKey: ['channel-preview', project.id, settled],
     queryFn: async ({ signal }) => {
-      const tried = JSON.parse(wanted) as ChannelToTry;
+      const tried = JSON.parse(settled) as ChannelToTry;
       const answer = await relata.channels.preview(project.id, tried, { signal });
       // It stays known while the user writes a mapping that is refused.
       if (tried.mapping === undefined) setFound({ type: tried.format?.type, mapping: answer.mapping });
@@ -291,7 +291,7 @@ export function useChannelPreview(draft: ChannelDefinition): Tried {
     gcTime: 0,
     retry: false,
   });
-  const isSettled = wanted === present && !preview.isFetching;
+  const isSettled = settled === present && !preview.isFetching;
   return { preview, isSettled, suggested: found?.type === draft.format.type ? found.mapping : undefined };
 }
 

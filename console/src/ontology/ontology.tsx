@@ -122,10 +122,10 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
   const [{ contains: filter, category }, filterBy] = useFilters(FILTERS);
   const [opened, setOpened] = useState<Attribute | 'new'>();
   const [error, setError] = useState<unknown>();
-  const wanted = useDeferredValue(filter.toLowerCase());
+  const typed = useDeferredValue(filter.toLowerCase());
   const { mode, attributes } = read.value;
   const found = attributes.filter(({ name, synonyms = [] }) =>
-    [name, ...synonyms].some((key) => key.toLowerCase().includes(wanted)),
+    [name, ...synonyms].some((key) => key.toLowerCase().includes(typed)),
   );
   const setMode = (next: string) => {
     setError(undefined);

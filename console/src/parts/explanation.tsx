@@ -3,7 +3,14 @@ import type { ReactNode } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { sayComparison, sayMatched } from '../rules/filters.ts';
-import { type Lack, listExplained, listLacks, type Pair, readSide, type Verdict } from '../rules/verdicts.ts';
+import {
+  type Lack,
+  listExplained,
+  listMissing,
+  type Pair,
+  readSide,
+  type Verdict,
+} from '../rules/verdicts.ts';
 import { Icon } from './icon.tsx';
 
 /** How a pair of products stands in one relation, condition by condition. */
@@ -13,7 +20,7 @@ export function Explanation({ found, pair }: { found: RelationExplanation; pair:
   return (
     <div className="stack" aria-live="polite">
       <Outcome found={found} />
-      {!related && <Lacks lacks={listLacks(found, pair)} />}
+      {!related && <Missing missing={listMissing(found, pair)} />}
       {listed && (
         <p>
           {rich('Listed by {by}, at position {position}.', {
@@ -55,13 +62,13 @@ function describeResult(isRelated: boolean, rank: number | null): string {
   return rank ? t('It is a result, number {rank}', { rank }) : t('It is a result');
 }
 
-function Lacks({ lacks }: { lacks: readonly Lack[] }) {
-  if (lacks.length === 0) return null;
+function Missing({ missing }: { missing: readonly Lack[] }) {
+  if (missing.length === 0) return null;
   return (
     <div>
       <h3>{t('What would have to change')}</h3>
       <ul className="stack small">
-        {lacks.map(({ or, ...lack }) => (
+        {missing.map(({ or, ...lack }) => (
           <li key={`${lack.identifier} ${lack.needs}`}>
             {sayLack(lack)}
             {or && (

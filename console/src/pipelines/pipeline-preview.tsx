@@ -27,7 +27,7 @@ export interface Tried {
   /** The source is another one by now. */
   readonly isOld: boolean;
   /** Whether anything was read at all. */
-  readonly isAsked: boolean;
+  readonly isRead: boolean;
   read(file: SentFile | undefined): void;
 }
 
@@ -46,23 +46,23 @@ export function usePipelinePreview(
   const relata = useRelata();
   const project = useProject();
   // What is stored was read before; a file that was sent in is gone.
-  const isKept = pipelineId !== undefined && draft.source.type !== 'upload';
+  const isStored = pipelineId !== undefined && draft.source.type !== 'upload';
   const [reading, setReading] = useState<Reading | undefined>(
-    isKept ? { number: 0, source: draft.source, file: undefined } : undefined,
+    isStored ? { number: 0, source: draft.source, file: undefined } : undefined,
   );
   const { format, mapping, mode } = draft;
   const present = JSON.stringify({ format, mapping, mode });
-  const wanted = useSettled(present);
+  const settled = useSettled(present);
   const queries = useQueryClient();
   const keyOf = (tried: string) => ['pipeline-preview', project.id, pipelineId, reading?.number, tried];
   const preview = useQuery({
-    queryKey: keyOf(wanted),
+    queryKey: keyOf(settled),
     queryFn: ({ signal }) => {
       if (reading === undefined) throw new Error('no source was read');
       const { source, file } = reading;
       const tried = {
         source,
-        ...JSON.parse(wanted),
+        ...JSON.parse(settled),
         ...(file && { file }),
         ...(pipelineId && { pipelineId }),
         ...(hasCatalog && { catalog: true }),
@@ -77,7 +77,7 @@ export function usePipelinePreview(
     retry: false,
   });
   // One that was made for another mode lacks what this one needs, and would be refused from then on.
-  const isCurrent = present === wanted && !preview.isPlaceholderData;
+  const isCurrent = present === settled && !preview.isPlaceholderData;
   useSuggestion(draft, {
     suggested: isCurrent ? preview.data?.suggestion.mapping : undefined,
     isNew: pipelineId === undefined,
@@ -90,7 +90,7 @@ export function usePipelinePreview(
   });
   return {
     preview,
-    isAsked: reading !== undefined,
+    isRead: reading !== undefined,
     isOld: reading !== undefined && JSON.stringify(reading.source) !== JSON.stringify(draft.source),
     read: (file) =>
       setReading((before) => ({ number: (before?.number ?? 0) + 1, source: draft.source, file })),
@@ -112,9 +112,9 @@ function useSuggestion(draft: PipelineDefinition, { suggested, isNew, onChange }
   const next = JSON.stringify(suggested);
   const isOurs = mapping === undefined || present === taken.current;
   const need = needOfMapping(draft);
-  const isWanted = suggested !== undefined && isOurs && (need === 'needed' || (need === 'own' && isNew));
+  const isTaken = suggested !== undefined && isOurs && (need === 'needed' || (need === 'own' && isNew));
   useEffect(() => {
-    if (!isWanted || present === next) return;
+    if (!isTaken || present === next) return;
     taken.current = next;
     onChange({ mapping: suggested });
   });
@@ -123,7 +123,7 @@ function useSuggestion(draft: PipelineDefinition, { suggested, isNew, onChange }
 type PreviewRow = PipelinePreview['rows'][number];
 
 export function PreviewCard({
-  tried: { preview, isAsked },
+  tried: { preview, isRead },
   mode,
   onRejectedRow = 'stop',
 }: {
@@ -136,7 +136,7 @@ export function PreviewCard({
   return (
     <Card title={t('Preview of the first rows')}>
       <ErrorNote error={preview.error} />
-      {!isAsked && (
+      {!isRead && (
         <Empty icon="pipelines" title={t('Nothing read yet')}>
           <p>{t('Read the source to see its columns and first rows here.')}</p>
         </Empty>

@@ -68,7 +68,7 @@ function Question({ any }: { any: string }) {
       <section className="card start" aria-label={t('What goes with …?')}>
         <div className="start-ask">
           <h2>{t('What goes with …?')}</h2>
-          <Asked key={product} onAsk={(next) => step({ product: next })} />
+          <RelatedQuestion key={product} onAsk={(next) => step({ product: next })} />
           {ready.length > 0 && (
             <p className="row small">
               <span className="soft">{t('For example:')}</span>
@@ -89,7 +89,7 @@ function Question({ any }: { any: string }) {
   );
 }
 
-function Asked({ onAsk }: { onAsk(identifier: string): void }) {
+function RelatedQuestion({ onAsk }: { onAsk(identifier: string): void }) {
   const [text, setText] = useState('');
   return (
     <form
@@ -104,14 +104,14 @@ function Asked({ onAsk }: { onAsk(identifier: string): void }) {
 }
 
 /** @returns the identifier of a product on the first side of a relation, once the catalog is indexed */
-function useStanding(relation: Relation | undefined, isWanted = true) {
+function useStanding(relation: Relation | undefined, isShown = true) {
   return useOfProject(
     ['products', 'standing', relation?.source],
     async ({ relata, projectId, signal }) => {
       const query = { filter: JSON.stringify(relation?.source), limit: 1 };
       return (await relata.products.findManaged(projectId, query, { signal })).items[0]?.identifier ?? null;
     },
-    { enabled: isWanted && relation !== undefined, staleTime: 60_000, ...UNTIL_INDEXED },
+    { enabled: isShown && relation !== undefined, staleTime: 60_000, ...UNTIL_INDEXED },
   );
 }
 

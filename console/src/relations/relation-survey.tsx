@@ -52,28 +52,32 @@ function usePreview(draft: RelationDefinition) {
   const relata = useRelata();
   const project = useProject();
   const definition = useSettled(JSON.stringify(complete(draft)), REST_MS);
-  const [asked, setAsked] = useState(definition);
+  const [surveyed, setSurveyed] = useState(definition);
   const [tookMs, setTookMs] = useState(0);
   const isLive = tookMs < LIVE_MS;
   const isEmpty = isEmptyRule(draft);
-  const wanted = isLive ? definition : asked;
+  const definitionText = isLive ? definition : surveyed;
   const survey = useQuery({
-    queryKey: ['relation-preview', project.id, wanted],
+    queryKey: ['relation-preview', project.id, definitionText],
     queryFn: async ({ signal }) => {
       const begun = performance.now();
-      const found = await relata.relations.preview(project.id, JSON.parse(wanted) as RelationDefinition, {
-        cards: true,
-        signal,
-      });
+      const found = await relata.relations.preview(
+        project.id,
+        JSON.parse(definitionText) as RelationDefinition,
+        {
+          cards: true,
+          signal,
+        },
+      );
       setTookMs(performance.now() - begun);
       return found;
     },
     // To count every pair takes the longest and tells nothing.
-    enabled: !isEmptyRule(JSON.parse(wanted) as RelationDefinition),
+    enabled: !isEmptyRule(JSON.parse(definitionText) as RelationDefinition),
     placeholderData: (before) => before,
     staleTime: 30_000,
   });
-  return { survey, isStale: wanted !== definition, isEmpty, ask: () => setAsked(definition) };
+  return { survey, isStale: definitionText !== definition, isEmpty, ask: () => setSurveyed(definition) };
 }
 
 const isEmptyRule = (definition: RelationDefinition): boolean =>

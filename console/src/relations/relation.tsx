@@ -157,10 +157,10 @@ export function RelationExplain({ relationId }: { relationId: number }) {
   const [pair, setPair] = useState<Pair>({ source: '', target: '' });
   const [found, setFound] = useState<{ explanation: RelationExplanation; pair: Pair }>();
   const { onSubmit, error, isBusy } = useSubmit(async () => {
-    const asked = { source: pair.source.trim(), target: pair.target.trim() };
+    const trimmed = { source: pair.source.trim(), target: pair.target.trim() };
     setFound(undefined);
-    const explanation = await relata.relations.explain({ projectId: project.id, relationId }, asked);
-    setFound({ explanation, pair: asked });
+    const explanation = await relata.relations.explain({ projectId: project.id, relationId }, trimmed);
+    setFound({ explanation, pair: trimmed });
   });
   return (
     <Card title={t('Why, or why not?')}>

@@ -36,8 +36,8 @@ export function mergeChanges<Definition extends object>({ base, mine, theirs }: 
 /** @returns a list of texts with what each has added and without what either has removed; undefined for anything else */
 function mergeTexts({ base = [], mine = [], theirs = [] }: Versions<unknown>): string[] | undefined {
   if (!(isTexts(base) && isTexts(mine) && isTexts(theirs))) return undefined;
-  const kept = theirs.filter((text) => mine.includes(text) || !base.includes(text));
-  return [...new Set([...kept, ...mine.filter((text) => !base.includes(text))])];
+  const remaining = theirs.filter((text) => mine.includes(text) || !base.includes(text));
+  return [...new Set([...remaining, ...mine.filter((text) => !base.includes(text))])];
 }
 
 const isTexts = (value: unknown): value is string[] =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RelationExplanation } from '@relata/client';
-import { listLacks } from './verdicts.ts';
+import { listMissing } from './verdicts.ts';
 
 const condition = (attribute: string, value: string, shown: { holds: boolean; values: string[] }) => ({
   ...shown,
@@ -49,7 +49,7 @@ test('what would have to change is said of the product that lacks it (§12.6)', 
   } as unknown as RelationExplanation;
   const pair = { source: 'S', target: 'T' };
   assert.deepEqual(
-    listLacks(found, pair)
+    listMissing(found, pair)
       .flatMap(({ or, ...lack }) => (or ? [lack, or] : [lack]))
       .map(({ identifier, needs, has }) => `${identifier}: ${needs}; ${has}`),
     [
@@ -60,7 +60,7 @@ test('what would have to change is said of the product that lacks it (§12.6)', 
       'S: Length would need a value; ',
     ],
   );
-  const back = listLacks({ ...found, matchType: 'SECOND_WAY' }, pair);
+  const back = listMissing({ ...found, matchType: 'SECOND_WAY' }, pair);
   assert.deepEqual(
     back.map(({ identifier }) => identifier),
     ['T', 'S', 'S', 'T'],

@@ -62,9 +62,9 @@ export interface Pair {
 }
 
 /** @returns what would have to change for the pair to be related, as far as conditions decide it */
-export function listLacks(found: RelationExplanation, asked: Pair): Lack[] {
+export function listMissing(found: RelationExplanation, pair: Pair): Lack[] {
   const { source, target }: Pair =
-    found.matchType === 'SECOND_WAY' ? { source: asked.target, target: asked.source } : asked;
+    found.matchType === 'SECOND_WAY' ? { source: pair.target, target: pair.source } : pair;
   const ofSide = (identifier: string, side: Side) =>
     readSide(side).flatMap((verdict) => listNeeds(verdict).map((lack) => ({ identifier, ...lack })));
   return [

@@ -3,7 +3,7 @@ import { t } from '../languages/text.ts';
 
 /** The authenticators of this machine, by Web Authentication. */
 
-type Wanted = PasskeyWanted['passkey'];
+type AssertionOptions = PasskeyWanted['passkey'];
 type Signature = BodyOf<'postManagementSessionPasskey'>;
 type Made = Omit<BodyOf<'postManagementSessionPasskeys'>, 'name'>;
 
@@ -22,7 +22,7 @@ export async function makePasskey(options: PasskeyOptions): Promise<Made> {
 }
 
 /** @throws Error in words for people */
-export async function usePasskey(options: Wanted): Promise<Signature> {
+export async function usePasskey(options: AssertionOptions): Promise<Signature> {
   const used = await ask(() =>
     navigator.credentials.get({
       publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(

@@ -24,12 +24,12 @@ export const againWhile = (isPartial: boolean | undefined) => (isPartial ? AGAIN
 const NONE: readonly string[] = [];
 
 /** The categories of the project as they are typed, on request: the first request makes the service index the catalog. */
-export function useCategories(isWanted: boolean) {
+export function useCategories(isEnabled: boolean) {
   const { data, isPending } = useOfProject(
     ['categories'],
     ({ relata, projectId, signal }) => readCategories(relata, projectId, signal),
     {
-      enabled: isWanted,
+      enabled: isEnabled,
       staleTime: 60_000,
       refetchInterval: ({ state }) => againWhile(state.data?.isComplete === false),
       ...UNTIL_INDEXED,
@@ -72,11 +72,11 @@ const REST_MS = 200;
 interface Search {
   readonly words: string;
   readonly limit: number;
-  readonly isWanted: boolean;
+  readonly isEnabled: boolean;
 }
 
 /** The products of a project with these words; those of the words before, until they have come. */
-export function useFoundProducts(projectId: number, { words, limit, isWanted }: Search) {
+export function useFoundProducts(projectId: number, { words, limit, isEnabled }: Search) {
   const relata = useRelata();
   const typed = words.trim();
   const q = useSettled(typed, REST_MS);
@@ -85,7 +85,7 @@ export function useFoundProducts(projectId: number, { words, limit, isWanted }: 
     queryFn: async ({ signal }) =>
       (await relata.products.findManaged(projectId, { limit, ...(q && { q }) }, { signal })).items,
     // Without words it lists any products: not while a name is being typed.
-    enabled: isWanted && (q !== '' || typed === ''),
+    enabled: isEnabled && (q !== '' || typed === ''),
     placeholderData: (before) => before,
     refetchOnWindowFocus: false,
     staleTime: 60_000,

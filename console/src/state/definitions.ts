@@ -17,11 +17,11 @@ export const useOntology = () =>
   useOfProject(['ontology'], ({ relata, projectId, signal }) => relata.ontology.get(projectId, { signal }));
 
 /** The relations of the project, as they are defined. */
-export const useRelations = (isWanted = true) =>
+export const useRelations = (isEnabled = true) =>
   useOfProject(
     ['relations'],
     ({ relata, projectId, signal }) => relata.relations.list(projectId, { signal }),
-    { enabled: isWanted },
+    { enabled: isEnabled },
   );
 
 /**
@@ -52,22 +52,22 @@ export interface Coverage {
 }
 
 /** Of all products, or of those of a category. Counting takes some seconds in a large catalog. */
-export function useCoverage(category: readonly string[] = [], isWanted = true) {
+export function useCoverage(category: readonly string[] = [], isEnabled = true) {
   const { data, isLoading, error } = useOfProject(
     ['coverage', category],
     async ({ relata, projectId, signal }): Promise<Coverage> => {
       const answer = await relata.ontology.coverage(projectId, { category, signal });
       return { answer, byName: new Map(answer.attributes.map((one) => [one.name, one])) };
     },
-    { enabled: isWanted, staleTime: COUNTED_MS },
+    { enabled: isEnabled, staleTime: COUNTED_MS },
   );
   return { coverage: data, isCounting: isLoading, error };
 }
 
 /** What the data alone shows; the service keeps it until the catalog changes. */
-export const useSuggestions = (isDismissed: boolean, isWanted = true) =>
+export const useSuggestions = (isDismissed: boolean, isEnabled = true) =>
   useOfProject(
     ['suggestions', isDismissed],
     ({ relata, projectId, signal }) => relata.suggestions.list(projectId, { dismissed: isDismissed, signal }),
-    { enabled: isWanted, staleTime: COUNTED_MS },
+    { enabled: isEnabled, staleTime: COUNTED_MS },
   );

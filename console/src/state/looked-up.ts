@@ -10,20 +10,20 @@ const MOST_AT_ONCE = 200;
 interface LookUp {
   /** Another one when the product may have changed. */
   readonly version?: number;
-  readonly isWanted?: boolean;
+  readonly isEnabled?: boolean;
 }
 
 /** @returns a product as it is answered, null where there is none; undefined until it has come */
 export function useLookedUp(
   identifier: string,
-  { version = 0, isWanted = true }: LookUp = {},
+  { version = 0, isEnabled = true }: LookUp = {},
 ): Product | null | undefined {
   const relata = useRelata();
   const { id } = useProject();
   const { data } = useQuery({
     queryKey: ['looked-up', id, identifier, version],
     queryFn: ({ signal }) => gather(relata, id).read(identifier, signal),
-    enabled: isWanted,
+    enabled: isEnabled,
     refetchOnWindowFocus: false,
     staleTime: 60_000,
     gcTime: 60_000,

@@ -44,13 +44,13 @@ export const checkFit = defineTool({
     catalogVersion: Type.Integer(),
   }),
   async answer(context, question) {
-    const asked = await judge(context, question);
-    const named = asked.unknownIdentifiers.length === 0 ? [] : await findNamed(context, asked);
+    const judged = await judge(context, question);
+    const named = judged.unknownIdentifiers.length === 0 ? [] : await findNamed(context, judged);
     const identifiers = new Map(named.map(({ name, identifier }) => [name, identifier]));
     const renamed = question.items.map((item) => ({
       ...{ ...item, identifier: identifiers.get(item.identifier) ?? item.identifier },
     }));
-    const answer = named.length === 0 ? asked : await judge(context, { ...question, items: renamed });
+    const answer = named.length === 0 ? judged : await judge(context, { ...question, items: renamed });
     const order = ['does_not_fit', 'unknown', 'fits'];
     const pairs = answer.pairs
       .toSorted((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict))

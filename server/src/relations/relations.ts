@@ -23,7 +23,7 @@ import {
   type SentTable,
   type StoredTable,
 } from './definitions/definitions.ts';
-import type { AskedFit } from './fit/fit.ts';
+import type { FitSelection } from './fit/fit.ts';
 import { createTableTasks, RelationLinks } from './links/links.ts';
 import { createRelationBuilds } from './memberships/memberships.ts';
 import type { ExplainInput, ProductRelationsInput } from './search/search.ts';
@@ -180,8 +180,8 @@ export function createRelations(parts: RelationParts) {
     },
 
     /** @returns the answer as JSON @throws request_invalid, search_too_long */
-    judgeFit: async (asked: AskedFit, signal: AbortSignal) =>
-      store.judgeFit({ ...asked, ...(await parts.recallSettings(asked.projectId)) }, signal),
+    judgeFit: async (question: FitSelection, signal: AbortSignal) =>
+      store.judgeFit({ ...question, ...(await parts.recallSettings(question.projectId)) }, signal),
 
     /** @returns attributes whose missing values leave verdicts unknown @throws search_too_long */
     surveyMissing: store.surveyMissing,

@@ -180,9 +180,9 @@ function countBoth(sample: CatalogSample, pairs: readonly Pair[]): number[] {
 }
 
 function describePair([kept, dropped]: Pair, withBoth: number): DuplicateSuggestion | undefined {
-  const ofKept = new Map(kept.values.map((value) => [foldValue(value), value]));
+  const byFolded = new Map(kept.values.map((value) => [foldValue(value), value]));
   const { shared = [], other: misfits = [] } = Object.groupBy(dropped.values, (value) =>
-    ofKept.has(foldValue(value)) ? 'shared' : 'other',
+    byFolded.has(foldValue(value)) ? 'shared' : 'other',
   );
   const [values, sharedValues] = [countValues(dropped.values), countValues(shared)];
   const isSameName = foldName(kept.name) === foldName(dropped.name);
@@ -195,7 +195,7 @@ function describePair([kept, dropped]: Pair, withBoth: number): DuplicateSuggest
     evidence: {
       ...{ kept: nameAttribute(kept), dropped: nameAttribute(dropped), withBoth, sharedValues, values },
       examples: shared.slice(0, EXAMPLES).map((value) => ({
-        ...{ value: value.text, kept: ofKept.get(foldValue(value))?.count ?? 0, dropped: value.count },
+        ...{ value: value.text, kept: byFolded.get(foldValue(value))?.count ?? 0, dropped: value.count },
       })),
       misfits: showValues(misfits, SHOWN_MISFITS),
     },

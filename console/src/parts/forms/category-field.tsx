@@ -15,8 +15,8 @@ export function CategoryField({
   value: string;
   onChange(value: string): void;
 }) {
-  const [isWanted, setIsWanted] = useState(false);
-  const { categories, isPending, isComplete } = useCategories(isWanted);
+  const [isOpened, setIsOpened] = useState(false);
+  const { categories, isPending, isComplete } = useCategories(isOpened);
   return (
     <SuggestField
       label={label}
@@ -24,7 +24,7 @@ export function CategoryField({
       value={value}
       choices={categories}
       empty={describeEmpty(isPending, isComplete)}
-      onFocus={() => setIsWanted(true)}
+      onFocus={() => setIsOpened(true)}
       onChange={onChange}
       {...(isQuiet && { isQuiet })}
     />

@@ -26,7 +26,7 @@ export function ProductField({
 }) {
   const id = useId();
   const project = useProject();
-  const [isWanted, setWanted] = useState(false);
+  const [isFocused, setFocused] = useState(false);
   const {
     data: found = NONE,
     isPending,
@@ -34,7 +34,7 @@ export function ProductField({
   } = useFoundProducts(project.id, {
     words: value,
     limit: SHOWN,
-    isWanted,
+    isEnabled: isFocused,
   });
   return (
     <FieldFrame id={id} label={label}>
@@ -53,7 +53,7 @@ export function ProductField({
           id={id}
           className="input"
           placeholder={t('Name, identifier or a value')}
-          onFocus={() => setWanted(true)}
+          onFocus={() => setFocused(true)}
         />
         <Suggestions empty={describeEmpty(isPending, error)}>
           {(product: TableProduct) => (

@@ -42,9 +42,9 @@ export function Finder({ isOpen, onOpen, onClose }: { isOpen: boolean; onOpen():
 function Search({ onClose }: { onClose(): void }) {
   const id = useId();
   const [words, setWords] = useState('');
-  const [wanted, setWanted] = useState(0);
+  const [chosenAt, setChosenAt] = useState(0);
   const found = useFound(words);
-  const at = Math.min(wanted, found.length - 1);
+  const at = Math.min(chosenAt, found.length - 1);
   const open = ({ href }: Found) => {
     onClose();
     goTo(href);
@@ -55,7 +55,7 @@ function Search({ onClose }: { onClose(): void }) {
     if (step === undefined && (event.key !== 'Enter' || chosen === undefined)) return;
     event.preventDefault();
     if (step === undefined) return chosen && open(chosen);
-    setWanted(Math.max(0, Math.min(found.length - 1, at + step)));
+    setChosenAt(Math.max(0, Math.min(found.length - 1, at + step)));
   };
   return (
     <div className="stack">
@@ -71,7 +71,7 @@ function Search({ onClose }: { onClose(): void }) {
         onKeyDown={onKeyDown}
         onChange={({ target }) => {
           setWords(target.value);
-          setWanted(0);
+          setChosenAt(0);
         }}
       />
       <div role="listbox" id={id} aria-label={t('Found')}>
@@ -123,8 +123,8 @@ function useFound(words: string): readonly Found[] {
     ...listAccountPlaces().map(toFound('')),
     ...named,
   ];
-  const wanted = words.toLowerCase().split(/\s+/);
-  const fitting = listed.filter((one) => wanted.every((word) => one.words.toLowerCase().includes(word)));
+  const typed = words.toLowerCase().split(/\s+/);
+  const fitting = listed.filter((one) => typed.every((word) => one.words.toLowerCase().includes(word)));
   return [...fitting.slice(0, MOST), ...inProject.products];
 }
 
@@ -142,7 +142,7 @@ function useInProject(
   const found = useFoundProducts(projectId, {
     words,
     limit: PRODUCTS,
-    isWanted: id !== undefined && words.trim() !== '',
+    isEnabled: id !== undefined && words.trim() !== '',
   });
   const products = found.isPlaceholderData ? [] : (found.data ?? []);
   return {

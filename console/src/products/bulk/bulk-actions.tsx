@@ -14,7 +14,7 @@ import { goFromHere, projectLink } from '../../state/route.ts';
 import { useRelata } from '../../state/session.tsx';
 import type { ProductFilters } from '../finding/product-filters.ts';
 import { MOST_CHOSEN, useChosen, useSelection } from '../grid/selection.ts';
-import { listRows, type Wanted } from './export-button.tsx';
+import { type ExportScope, listRows } from './export-button.tsx';
 
 /** What can be done with the products that are ticked, or with all that the filters find. */
 export function BulkActions({ filters }: { filters: ProductFilters }) {
@@ -96,9 +96,9 @@ function useIdentifiers({ isAll }: Bulk, filters: ProductFilters) {
   );
 }
 
-async function collect(wanted: Wanted): Promise<readonly string[]> {
+async function collect(scope: ExportScope): Promise<readonly string[]> {
   const identifiers = new Set<string>();
-  for await (const rows of listRows(wanted)) {
+  for await (const rows of listRows(scope)) {
     for (const { identifier } of rows) identifiers.add(identifier);
     if (identifiers.size > MOST_CHOSEN) break;
   }
@@ -138,7 +138,7 @@ function useStart({ act }: Bulk) {
 
 const EXAMPLES = 5;
 /** Relations are asked for each of them. */
-const MOST_ASKED = 20;
+const MOST_COUNTED = 20;
 
 /** What happens to how many products, which they are, and what relations lose. */
 function BulkEffect({ act, identifiers }: Pick<Bulk, 'act'> & { identifiers: readonly string[] }) {
@@ -188,18 +188,18 @@ function BulkEffect({ act, identifiers }: Pick<Bulk, 'act'> & { identifiers: rea
 }
 
 function Losses({ identifiers }: { identifiers: readonly string[] }) {
-  const asked = identifiers.slice(0, MOST_ASKED);
+  const counted = identifiers.slice(0, MOST_COUNTED);
   const losses = useOfProject(
-    ['losses', asked],
-    ({ relata, projectId, signal }) => countLosses(relata, projectId, { asked, signal }),
+    ['losses', counted],
+    ({ relata, projectId, signal }) => countLosses(relata, projectId, { counted, signal }),
     { gcTime: 0 },
   );
   return (
     <Answer of={losses}>
       {(list) => (
         <div>
-          {identifiers.length > asked.length && (
-            <p>{t('Of the first {count, number} of them:', { count: asked.length })}</p>
+          {identifiers.length > counted.length && (
+            <p>{t('Of the first {count, number} of them:', { count: counted.length })}</p>
           )}
           <ul className="bulleted">
             {list.map(({ relation, count }) => (
@@ -219,14 +219,14 @@ function Losses({ identifiers }: { identifiers: readonly string[] }) {
   );
 }
 
-interface Asked {
-  readonly asked: readonly string[];
+interface CountedProducts {
+  readonly counted: readonly string[];
   readonly signal: AbortSignal;
 }
 
-async function countLosses(relata: Relata, projectId: number, { asked, signal }: Asked) {
+async function countLosses(relata: Relata, projectId: number, { counted, signal }: CountedProducts) {
   const counts = new Map<number, { relation: { id: number; name: string }; count: number }>();
-  for (const identifier of asked) {
+  for (const identifier of counted) {
     const { relations } = await relata.products.relationsOf(projectId, identifier, { limit: 1, signal });
     for (const { id, name, asTarget } of relations) {
       if (!asTarget?.results.length) continue;

@@ -38,10 +38,10 @@ export function ExportButton({ filters }: { filters: ProductFilters }) {
   const write = async () => {
     const controller = new AbortController();
     running.current = controller;
-    const wanted: Wanted = { relata, projectId, filters, signal: controller.signal };
+    const scope: ExportScope = { relata, projectId, filters, signal: controller.signal };
     const isTable = format === 'csv';
     const separator = separatorOf(presentLanguage());
-    const pieces = isTable ? writeTable(wanted, columns, separator) : writeProducts(wanted);
+    const pieces = isTable ? writeTable(scope, columns, separator) : writeProducts(scope);
     const file = await collect(pieces, setWritten);
     const title = `${name} ${new Date().toISOString().slice(0, 10)}`;
     if (isTable) saveTable(`${title}.csv`, file.pieces);
@@ -104,7 +104,7 @@ const FOUND = 100;
 const NO_VALUES = toValues({ facts: [] });
 
 /** Which products of which project. */
-export interface Wanted {
+export interface ExportScope {
   readonly relata: Relata;
   readonly projectId: number;
   readonly filters: ProductFilters;
@@ -112,9 +112,9 @@ export interface Wanted {
 }
 
 /** @yields the rows of everything that the filters find, page by page, in the order of the table */
-export async function* listRows(wanted: Wanted): AsyncGenerator<readonly ProductRow[]> {
-  if (wanted.filters.sort !== '') yield* findRows(wanted);
-  else for await (const items of list(wanted, 'listTable')) yield items.map(toRow);
+export async function* listRows(scope: ExportScope): AsyncGenerator<readonly ProductRow[]> {
+  if (scope.filters.sort !== '') yield* findRows(scope);
+  else for await (const items of list(scope, 'listTable')) yield items.map(toRow);
 }
 
 async function* findRows({
@@ -122,7 +122,7 @@ async function* findRows({
   projectId,
   filters,
   signal,
-}: Wanted): AsyncGenerator<readonly ProductRow[]> {
+}: ExportScope): AsyncGenerator<readonly ProductRow[]> {
   const question = toQuestion(filters);
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const query = { ...question, limit: FOUND, ...(cursor && { cursor }) };
@@ -136,7 +136,7 @@ type Listing = Relata['products'];
 type Item<Way extends 'list' | 'listTable'> = Awaited<ReturnType<Listing[Way]>>['items'][number];
 
 async function* list<Way extends 'list' | 'listTable'>(
-  { relata, projectId, filters, signal }: Wanted,
+  { relata, projectId, filters, signal }: ExportScope,
   way: Way,
 ): AsyncGenerator<readonly Item<Way>[]> {
   const query = { ...toListing(filters), limit: LISTED, signal };
@@ -155,14 +155,14 @@ interface Piece {
 
 /** @yields the table as it is seen: identifier, name and the columns, the values of attributes looked up page by page */
 async function* writeTable(
-  wanted: Wanted,
+  scope: ExportScope,
   columns: readonly Column[],
   separator: string,
 ): AsyncGenerator<Piece> {
-  const { relata, projectId, signal } = wanted;
+  const { relata, projectId, signal } = scope;
   const hasValues = columns.some((column) => attributeOf(column) !== undefined);
   yield { text: toCsvLine(['identifier', 'name', ...columns.map(nameColumn)], separator), count: 0 };
-  for await (const rows of listRows(wanted)) {
+  for await (const rows of listRows(scope)) {
     const identifiers = rows.map(({ identifier }) => identifier);
     const products =
       hasValues && rows.length > 0 ? await relata.products.lookUp(identifiers, { projectId, signal }) : [];
@@ -184,8 +184,8 @@ function toCells(row: ProductRow, columns: readonly Column[], values: Values): u
 }
 
 /** @yields whole products, a line each, as an upload takes them back */
-async function* writeProducts(wanted: Wanted): AsyncGenerator<Piece> {
-  for await (const products of list(wanted, 'list')) {
+async function* writeProducts(scope: ExportScope): AsyncGenerator<Piece> {
+  for await (const products of list(scope, 'list')) {
     const text = products.map((product) => `${JSON.stringify(toUpload(product))}\n`).join('');
     yield { text, count: products.length };
   }

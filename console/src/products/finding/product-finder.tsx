@@ -25,8 +25,8 @@ interface Guess {
 /** The one field of the list: words to search for, and what they may mean, as a category, a value or an identifier. */
 export function ProductFinder({ filters, onChange }: { filters: ProductFilters; onChange(q: string): void }) {
   const id = useId();
-  const [isWanted, setWanted] = useState(false);
-  const guesses = useGuesses(filters, isWanted);
+  const [isFocused, setFocused] = useState(false);
+  const guesses = useGuesses(filters, isFocused);
   return (
     <FieldFrame id={id} label={t('Search')}>
       <Autocomplete.Root
@@ -41,7 +41,7 @@ export function ProductFinder({ filters, onChange }: { filters: ProductFilters; 
           type="search"
           className="input"
           placeholder={t('Name, identifier, category or a value')}
-          onFocus={() => setWanted(true)}
+          onFocus={() => setFocused(true)}
         />
         {guesses.length > 0 && (
           <Suggestions empty="">
@@ -63,16 +63,16 @@ export function ProductFinder({ filters, onChange }: { filters: ProductFilters; 
   );
 }
 
-function useGuesses(filters: ProductFilters, isWanted: boolean): readonly Guess[] {
+function useGuesses(filters: ProductFilters, isFocused: boolean): readonly Guess[] {
   const { id } = useProject();
   const q = useSettled(filters.q.trim(), REST_MS);
-  const isAsked = isWanted && q !== '';
-  const { categories } = useCategories(isAsked);
-  const { data: facets } = useFacets(filters, isAsked);
+  const isTyped = isFocused && q !== '';
+  const { categories } = useCategories(isTyped);
+  const { data: facets } = useFacets(filters, isTyped);
   const { data: products = [] } = useFoundProducts(id, {
-    ...{ words: filters.q, limit: MOST_PRODUCTS, isWanted: isAsked },
+    ...{ words: filters.q, limit: MOST_PRODUCTS, isEnabled: isTyped },
   });
-  if (!isAsked) return [];
+  if (!isTyped) return [];
   const has = (text: string) => text.toLowerCase().includes(q.toLowerCase());
   const here = projectLink('products');
   const goTo = (changed: Partial<ProductFilters>) =>

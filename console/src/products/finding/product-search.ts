@@ -57,24 +57,24 @@ const hitsQuery = (relata: Relata, projectId: number, filters: ProductFilters) =
   });
 };
 
-/** Those of a search come with its first page; of a list they are asked for when they are wanted. */
-export function useFacets(filters: ProductFilters, isWanted = true) {
+/** Those of a search come with its first page; of a list they are asked for when they are shown. */
+export function useFacets(filters: ProductFilters, isShown = true) {
   const relata = useRelata();
   const { id } = useProject();
   const isFound = isSearch(filters);
-  const asked = useQuery({
+  const listed = useQuery({
     ...facetsQuery(relata, id, filters),
-    enabled: isWanted && !isFound,
+    enabled: isShown && !isFound,
     placeholderData: keepPreviousData,
   });
   const found = useInfiniteQuery({
     ...hitsQuery(relata, id, filters),
     select: ({ pages: [first] }): Facets | undefined => first,
-    enabled: isWanted && isFound,
+    enabled: isShown && isFound,
   });
-  const { error } = isFound ? found : asked;
+  const { error } = isFound ? found : listed;
   // From the list to a search, what is shown stays until its answer is there, and with it the keyboard.
-  return { data: isFound ? (found.data ?? asked.data) : (asked.data ?? found.data), error };
+  return { data: isFound ? (found.data ?? listed.data) : (listed.data ?? found.data), error };
 }
 
 /** The hits of a search, page by page as one scrolls. */

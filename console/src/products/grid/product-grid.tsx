@@ -154,7 +154,7 @@ function Cell({ isWideOnly, text, content, look = '' }: Shown & { isWideOnly: bo
 const NONE = toValues({ facts: [] });
 
 /** The values of a row in sight; nothing is read ahead, so that the length of the list does not count. */
-export function useValues({ identifier, lastUpdateTs }: ProductRow, isWanted: boolean): Values | undefined {
-  const product = useLookedUp(identifier, { version: lastUpdateTs, isWanted });
+export function useValues({ identifier, lastUpdateTs }: ProductRow, isEnabled: boolean): Values | undefined {
+  const product = useLookedUp(identifier, { version: lastUpdateTs, isEnabled });
   return useMemo(() => (product === null ? NONE : product && toValues(product)), [product]);
 }

@@ -6,7 +6,7 @@ import { Button } from '../../parts/button.tsx';
 import { Explanation } from '../../parts/explanation.tsx';
 import { ProductField } from '../../parts/forms/product-field.tsx';
 import { Answer, Card, ErrorNote, Loading } from '../../parts/page.tsx';
-import { listLacks, type Pair } from '../../rules/verdicts.ts';
+import { listMissing, type Pair } from '../../rules/verdicts.ts';
 import { useRelations } from '../../state/definitions.ts';
 import { useProject } from '../../state/project.ts';
 import { useRelata } from '../../state/session.tsx';
@@ -54,15 +54,15 @@ interface Explained {
   readonly relation: Relation;
   readonly found: RelationExplanation;
   /** What is missing; 0 for those that relate the two. */
-  readonly lacks: number;
+  readonly missing: number;
 }
 
 function Explained({ relations, pair }: { relations: readonly Relation[]; pair: Pair }) {
   const project = useProject();
   const relata = useRelata();
-  const asked = relations.filter(({ state }) => state === 'ready').slice(0, MOST);
+  const judged = relations.filter(({ state }) => state === 'ready').slice(0, MOST);
   const answers = useQueries({
-    queries: asked.map(({ id }) => ({
+    queries: judged.map(({ id }) => ({
       queryKey: ['related', project.id, 'explained', id, pair.source, pair.target],
       queryFn: ({ signal }: { signal: AbortSignal }) =>
         relata.relations.explain({ projectId: project.id, relationId: id }, pair, { signal }),
@@ -74,9 +74,9 @@ function Explained({ relations, pair }: { relations: readonly Relation[]; pair: 
   const error = answers.find((answer) => answer.error !== null)?.error;
   if (error) return <ErrorNote error={error} />;
   if (answers.some(({ isPending }) => isPending)) return <Loading />;
-  const list = asked.flatMap((relation, at) => readAnswer(relation, answers[at]?.data, pair));
+  const list = judged.flatMap((relation, at) => readAnswer(relation, answers[at]?.data, pair));
   // What relates the two, then what is nearest to it.
-  list.sort((one, next) => one.lacks - next.lacks);
+  list.sort((one, next) => one.missing - next.missing);
   const related = list.filter(({ found }) => found.related).length;
   return (
     <div className="stack" aria-live="polite">
@@ -96,13 +96,13 @@ function Explained({ relations, pair }: { relations: readonly Relation[]; pair: 
           )}
         </p>
       )}
-      {list.map(({ relation, found, lacks }, at) => (
+      {list.map(({ relation, found, missing }, at) => (
         <details key={relation.id} open={at === 0}>
           <summary>
             {relation.name}:{' '}
             {found.related
               ? t('related')
-              : t('{count, plural, one {# thing} other {# things}} missing', { count: lacks })}
+              : t('{count, plural, one {# thing} other {# things}} missing', { count: missing })}
           </summary>
           <Explanation found={found} pair={pair} />
         </details>
@@ -114,6 +114,6 @@ function Explained({ relations, pair }: { relations: readonly Relation[]; pair: 
 function readAnswer(relation: Relation, found: RelationExplanation | undefined, pair: Pair): Explained[] {
   if (found === undefined) return [];
   // One that is left out as a variant, or is not listed, lacks something that no condition names.
-  const lacks = found.related ? 0 : Math.max(1, listLacks(found, pair).length);
-  return [{ relation, found, lacks }];
+  const missing = found.related ? 0 : Math.max(1, listMissing(found, pair).length);
+  return [{ relation, found, missing }];
 }

@@ -173,13 +173,13 @@ function IdleList({ identifier, relations }: Shape) {
   const { data: known = [] } = useRelations();
   const lists = new Set(known.filter(({ kind }) => kind === 'links').map(({ id }) => id));
   const say = (relation: ProductRelation) => sayIdle(relation, lists.has(relation.id));
-  const told = relations.filter((relation) => say(relation) !== undefined);
+  const explained = relations.filter((relation) => say(relation) !== undefined);
   const elsewhere = relations.filter((relation) => say(relation) === undefined);
   const why = linkWith(projectLink('why'), { source: identifier });
   return (
     <div className="stack">
       <ul className="stack small">
-        {told.map((relation) => (
+        {explained.map((relation) => (
           <li key={relation.id}>
             {nameOf(relation)}: {say(relation)}
           </li>

@@ -13,8 +13,8 @@ import { PairVerdicts } from './pair-card.tsx';
 /** How any two products stand in every relation. The two are in the address, so that an answer can be sent. */
 export function WhyView() {
   const { query } = useRoute();
-  const asked = { source: query.get('source') ?? '', target: query.get('target') ?? '' };
-  const isAsked = asked.source !== '' && asked.target !== '';
+  const chosen = { source: query.get('source') ?? '', target: query.get('target') ?? '' };
+  const isWhole = chosen.source !== '' && chosen.target !== '';
   return (
     <Page
       title={t('Why, or why not?')}
@@ -22,29 +22,30 @@ export function WhyView() {
       about={t('Choose two products to see what relates them, and what is missing.')}
     >
       <Card>
-        <PairForm asked={asked} />
+        <PairForm chosen={chosen} />
       </Card>
-      {isAsked && (
+      {isWhole && (
         <Card title={t('What each relation says')}>
           <div className="pair-chips">
-            <Chip identifier={asked.source} />
+            <Chip identifier={chosen.source} />
             <span className="soft" aria-hidden="true">
               →
             </span>
-            <Chip identifier={asked.target} />
+            <Chip identifier={chosen.target} />
           </div>
-          <PairVerdicts key={`${asked.source} ${asked.target}`} pair={asked} />
+          <PairVerdicts key={`${chosen.source} ${chosen.target}`} pair={chosen} />
         </Card>
       )}
     </Page>
   );
 }
 
-function PairForm({ asked }: { asked: Pair }) {
+function PairForm({ chosen }: { chosen: Pair }) {
   // What is typed holds until another pair stands in the address.
-  const [typed, setTyped] = useState({ asked: JSON.stringify(asked), ...asked });
-  const { source, target } = typed.asked === JSON.stringify(asked) ? typed : asked;
-  const change = (part: Partial<Pair>) => setTyped({ asked: JSON.stringify(asked), source, target, ...part });
+  const [typed, setTyped] = useState({ chosen: JSON.stringify(chosen), ...chosen });
+  const { source, target } = typed.chosen === JSON.stringify(chosen) ? typed : chosen;
+  const change = (part: Partial<Pair>) =>
+    setTyped({ chosen: JSON.stringify(chosen), source, target, ...part });
   const ask = (pair: Pair) => goTo(linkWith(projectLink('why'), { ...pair }));
   const pair = { source: source.trim(), target: target.trim() };
   const isWhole = pair.source !== '' && pair.target !== '';

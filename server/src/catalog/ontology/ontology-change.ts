@@ -182,8 +182,8 @@ export function applyRenames(present: readonly Attribute[], sent: readonly SentA
     // Its present name: a caller may know the attribute by its id and send an older one.
     const from = known?.name ?? attribute.name;
     if (from !== renameTo) renames.set(from, renameTo);
-    const kept = keepSynonym && from !== renameTo ? [from] : [];
-    return toRenamed({ ...attribute, id: known?.id, name: renameTo }, { from, kept });
+    const former = keepSynonym && from !== renameTo ? [from] : [];
+    return toRenamed({ ...attribute, id: known?.id, name: renameTo }, { from, former });
   });
   if (details.length > 0) throw new ServiceError('request_invalid', { details: details.slice(0, 100) });
   return { attributes, renames: Object.fromEntries(renames) as Renames };
@@ -192,9 +192,9 @@ export function applyRenames(present: readonly Attribute[], sent: readonly SentA
 /** A key is a name or a synonym, never both. */
 function toRenamed(
   { synonyms = [], ...attribute }: RequestedAttribute,
-  { from, kept }: { readonly from: string; readonly kept: readonly string[] },
+  { from, former }: { readonly from: string; readonly former: readonly string[] },
 ): RequestedAttribute {
-  const others = [...synonyms.filter((key) => key !== attribute.name && key !== from), ...kept];
+  const others = [...synonyms.filter((key) => key !== attribute.name && key !== from), ...former];
   return { ...attribute, ...(others.length > 0 && { synonyms: others }) };
 }
 

@@ -31,11 +31,11 @@ export interface ProductSearch {
    * A search of a shop, or its suggestions: without an index, of a part of the catalog, too.
    * @returns JSON of a `ShopAnswer` @throws query_invalid, search_too_long, answer_too_large
    */
-  ask(projectId: number, question: AskedOfShop, signal: AbortSignal): Promise<Uint8Array>;
+  ask(projectId: number, question: ProductQuestion, signal: AbortSignal): Promise<Uint8Array>;
   /** The same with the uploads of each group. @throws query_invalid, answer_too_large */
   findUploads(
     projectId: number,
-    question: Partial<AskedOfShop> & Pick<ShopQuestion, 'offset' | 'limit'>,
+    question: Partial<ProductQuestion> & Pick<ShopQuestion, 'offset' | 'limit'>,
     signal: AbortSignal,
   ): Promise<FoundUploads>;
   /**
@@ -60,7 +60,7 @@ interface Asking {
   readonly waitMs?: number;
 }
 
-type AskedOfShop = Omit<ShopQuestion, 'locale' | 'priceAttribute'>;
+type ProductQuestion = Omit<ShopQuestion, 'locale' | 'priceAttribute'>;
 
 /** How long a search waits for the index: 100,000 products on an idle machine. */
 const WAIT_MS = 10_000;
@@ -122,14 +122,14 @@ export function createProductSearch({
         { projectId, question },
         { signal, ...(question.waits === 'briefly' && briefly) },
       ),
-    async ask(projectId, asked, signal) {
+    async ask(projectId, given, signal) {
       const [locale, { priceAttribute }] = [await getLocale(projectId), await getSettings(projectId)];
-      const question: ShopQuestion = { ...asked, locale, priceAttribute };
+      const question: ShopQuestion = { ...given, locale, priceAttribute };
       return ask('searchGroups', { projectId, question }, { signal, ...briefly });
     },
-    findUploads(projectId, asked, signal) {
+    findUploads(projectId, given, signal) {
       const unsorted = { query: '', filters: [], sort: undefined, locale: '', priceAttribute: '' };
-      const question: ShopQuestion = { ...unsorted, ...asked };
+      const question: ShopQuestion = { ...unsorted, ...given };
       return ask('findUploads', { projectId, question }, { signal, ...briefly });
     },
     list: (projectId, listed, signal) =>

@@ -20,7 +20,7 @@ const UNUSED = {
   sessionId: text(1_000, 'taken and not used'),
   log: Type.Optional(Type.Union([Type.String({ maxLength: 100 }), Type.Boolean(), Type.Integer()])),
 };
-const asked = {
+const common = {
   query: text(500, 'words; * for all products, _#Tools#Drills for a category'),
   offset: count('groups to leave out'),
   limit: count('groups, at most 1,000; default 20'),
@@ -28,19 +28,19 @@ const asked = {
   ...UNUSED,
 };
 const inQuery = {
-  ...asked,
+  ...common,
   filters: text(32_768, 'JSON list of {"name","values":[{"value"}]} or {"name","min","max"}'),
   sortComplex: text(1_000, 'JSON: {"key","direction"}'),
 };
 const SearchQuery = Type.Object({ ...ProjectQuery.properties, ...inQuery });
 const SearchBody = Type.Object({
-  ...asked,
+  ...common,
   filters: Type.Optional(orNull(Type.Unknown())),
   sortComplex: Type.Optional(orNull(Type.Unknown())),
 });
 const SuggestionQuery = Type.Object({
   ...ProjectQuery.properties,
-  query: asked.query,
+  query: common.query,
   limitProduct: count('default 5'),
   limitCategory: count('default 3'),
   limitBrand: count('default 2'),
@@ -101,7 +101,7 @@ const SuggestionAnswer = Type.Object(
   { title: 'ShopSuggestions' },
 );
 
-type ShopAsked = Parameters<Catalog['search']['ask']>[1];
+type ProductQuestion = Parameters<Catalog['search']['ask']>[1];
 
 const MOST = 1_000;
 const DEFAULT_LIMIT = 20;
@@ -115,7 +115,7 @@ const about = {
 export const shopRoutes =
   ({ catalog }: { readonly catalog: Catalog }): Routes =>
   (server) => {
-    const ask = (project: ChosenProject, question: ShopAsked, reply: FastifyReply) =>
+    const ask = (project: ChosenProject, question: ProductQuestion, reply: FastifyReply) =>
       whileCallerWaits(reply, async (signal) =>
         sendJson(reply, await catalog.search.ask(project.id, question, signal)),
       );

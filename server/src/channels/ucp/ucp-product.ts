@@ -211,7 +211,7 @@ function relax(
     const at = preferences.indexOf(name);
     return at < 0 ? preferences.length : at;
   };
-  let kept = selected.toSorted((a, b) => rankOf(a) - rankOf(b));
-  while (kept.length > 0 && !variants.some((one) => hasAll(one, kept))) kept = kept.slice(0, -1);
-  return selected.filter((one) => kept.includes(one));
+  let known = selected.toSorted((a, b) => rankOf(a) - rankOf(b));
+  while (known.length > 0 && !variants.some((one) => hasAll(one, known))) known = known.slice(0, -1);
+  return selected.filter((one) => known.includes(one));
 }

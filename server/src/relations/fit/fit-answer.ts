@@ -23,14 +23,14 @@ import {
   type Verdict,
 } from './judgement.ts';
 
-/** What is asked: whether products fit, by all constraints or by those with a tag or an id. */
-export interface FitInput extends AskedFit {
+/** A question: whether products fit, by all constraints or by those with a tag or an id. */
+export interface FitInput extends FitSelection {
   /** Of the project. */
   readonly brandAttribute: string;
   readonly priceAttribute: string;
 }
 
-export interface AskedFit {
+export interface FitSelection {
   readonly projectId: number;
   /** Each identifier once. */
   readonly items: readonly { readonly identifier: string; readonly quantity: number }[];
@@ -119,9 +119,9 @@ export async function answerFit(
 ): Promise<string> {
   const { projectId, items, tags, relations } = input;
   const { version, attributes, constraints: all } = await cache.read(projectId, catalog);
-  const isAsked = ({ relation }: Constraint) =>
+  const isChosen = ({ relation }: Constraint) =>
     tags.length + relations.length === 0 || tags.includes(relation.tag) || relations.includes(relation.id);
-  const constraints = all.filter(isAsked);
+  const constraints = all.filter(isChosen);
   const found = await catalog.findUploads(items.map(({ identifier }) => identifier));
   const uploads = new Map(
     found.map((upload) => {

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { oneOf, orNull, ProjectQuery } from '../../http/answers/answers.ts';
 import { ExplainedElement, SingleProduct, TOTAL_OPERATORS } from '../definitions/definitions.ts';
-import type { AskedFit } from './fit-answer.ts';
+import type { FitSelection } from './fit-answer.ts';
 
 /** Source: docs/interface.md §12.10. */
 
@@ -44,7 +44,7 @@ export type FitQuestion = Static<typeof FitQuestion>;
 export function readQuestion(
   projectId: number,
   { items, tags, relations, alternatives }: Omit<FitQuestion, 'projectId'>,
-): AskedFit {
+): FitSelection {
   const quantities = new Map<string, number>();
   for (const { identifier, quantity = 1 } of items)
     quantities.set(identifier, (quantities.get(identifier) ?? 0) + quantity);

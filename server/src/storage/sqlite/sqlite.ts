@@ -39,7 +39,7 @@ export {
   closeUnused,
   copyFrames,
   findWalEnd,
-  openKept,
+  openOnce,
   WalAppender,
   type WalEnd,
   WalReader,

@@ -30,25 +30,25 @@ export interface WalEnd {
  * the locks of all connections of the process away, and another process would remove the log under them.
  * Source: https://www.sqlite.org/howtocorrupt.html, section 2.2.
  */
-const kept = new Map<string, number>();
+const files = new Map<string, number>();
 
-export function openKept(path: string, flags: 'r' | 'r+' = 'r+'): number {
-  const file = kept.get(path) ?? openSync(path, flags);
-  kept.set(path, file);
+export function openOnce(path: string, flags: 'r' | 'r+' = 'r+'): number {
+  const file = files.get(path) ?? openSync(path, flags);
+  files.set(path, file);
   return file;
 }
 
 /** Closes what belongs to databases without a log: it goes with the last connection. */
 export function closeUnused(): void {
-  for (const [path, file] of kept) {
+  for (const [path, file] of files) {
     if (existsSync(`${path.replace(/-shm$/, '')}-wal`)) continue;
     closeSync(file);
-    kept.delete(path);
+    files.delete(path);
   }
 }
 
 /**
- * Finds the end in the log itself, not in its index: see `openKept`.
+ * Finds the end in the log itself, not in its index: see `openOnce`.
  * @param known where it ended before
  * @returns undefined while there is no log
  */
@@ -184,7 +184,7 @@ export class WalAppender {
   /** @param pageCount of the database from now on */
   commit(pageCount: number): void {
     this.flush(pageCount);
-    writeSync(openKept(`${this.path}-shm`, 'r+'), Buffer.alloc(INDEX_BYTES), 0, INDEX_BYTES, 0);
+    writeSync(openOnce(`${this.path}-shm`, 'r+'), Buffer.alloc(INDEX_BYTES), 0, INDEX_BYTES, 0);
   }
 
   /** Makes it durable. */

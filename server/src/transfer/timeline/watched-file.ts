@@ -6,7 +6,7 @@ import {
   closeUnused,
   copyFrames,
   findWalEnd,
-  openKept,
+  openOnce,
   type WalEnd,
   WalReader,
 } from '../../storage/sqlite/sqlite.ts';
@@ -285,7 +285,7 @@ export function connect(path: string, timeout: number): DatabaseSync | undefined
 
 function readPageSize(path: string): number {
   const bytes = Buffer.alloc(2);
-  readSync(openKept(path, 'r'), bytes, 0, 2, 16);
+  readSync(openOnce(path, 'r'), bytes, 0, 2, 16);
   const size = bytes.readUInt16BE();
   return size === 1 ? 65_536 : size;
 }
@@ -296,7 +296,7 @@ export async function* readMain(
   path: string,
   pageSize = readPageSize(path),
 ): AsyncGenerator<Entry> {
-  const file = openKept(path, 'r');
+  const file = openOnce(path, 'r');
   const most = Math.max(1, Math.floor(ENTRY_BYTES / pageSize));
   const bytes = Buffer.allocUnsafe(most * pageSize);
   for (let page = 1; ; page += most) {
