@@ -284,13 +284,15 @@ export const previewRelation = defineTool({
 type Term = { readonly times?: number; readonly plus?: number | string } | undefined;
 
 /**
- * @returns `Tyre width 54 mm ≤ Maximum tyre width 60 mm`, `… or …`, `… and … in one row`: what is to hold. Where it `isJudged`,
+ * @returns `Tyre width 54 mm ≤ Maximum tyre width 60 mm`, `… or …` (those that hold, or all), `… and … in one row`: what is to hold. Where it `isJudged`,
  * what is so: `62 mm > 50 mm` where it does not hold, `≤?` where a value is missing
  */
 export function describeMatch(element: ExplainedElement, { isJudged = false } = {}): string {
   const list = (inner: readonly ExplainedElement[], joint: string) =>
     inner.map((one) => describeMatch(one, { isJudged })).join(joint);
   const { verdict = 'fits' } = (isJudged ? element : {}) as { verdict?: string };
+  const held = isJudged ? [] : (element.any?.filter(({ holds }) => holds) ?? []);
+  if (held.length > 0) return list(held, ' or ');
   if (element.any) return list(element.any, verdict === 'does_not_fit' ? ' and ' : ' or ');
   if (element.together) return `${list(element.together, ' and ')} in one row`;
   const { target, operator, source, targetValues, sourceValues, targetTerm, sourceTerm } =

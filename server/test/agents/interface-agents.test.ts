@@ -30,12 +30,14 @@ const RULE = {
   match: [{ target: 'Tyre width', operator: 'lessOrEqual', source: 'Maximum tyre width' }],
 };
 
-async function makeShop(): Promise<TestCatalog & { readonly relationId: number }> {
+async function makeShop(
+  match: readonly object[] = RULE.match,
+): Promise<TestCatalog & { relationId: number }> {
   const catalog = await createCatalog(service());
   await catalog.load(BICYCLE, ...[40, 47, 62].map(tyre));
   const path = `/management/projects/${catalog.projectId}/relations`;
   const { body } = await service().call('POST', path, {
-    body: { name: 'Tyres that fit', tag: 'parts', ...RULE },
+    body: { name: 'Tyres that fit', tag: 'parts', ...RULE, match },
   });
   for (let state = body.state; state !== 'ready'; )
     state = (await service().call('GET', `${path}/${body.id}`)).body.state;
@@ -201,6 +203,18 @@ test('an agent finds products, asks what goes with them and why, and compares th
   assert.ok(
     (await ask(client, 'catalog_changes')).changes.some(({ created }: { created: number }) => created === 4),
   );
+});
+
+test('of alternatives an agent hears those that hold, and all where none does (§15)', async () => {
+  const colour = { target: 'Colour', operator: 'equals', source: 'Colour' };
+  const shop = await makeShop([{ any: [colour, ...RULE.match] }]);
+  const client = await connect(await makeKey(shop.projectId));
+  const { relations } = await ask(client, 'related_products', { identifier: 'B1', explain: true });
+  assert.deepEqual(relations[0].products[0].why, ['Tyre width 40 mm ≤ Maximum tyre width 50 mm']);
+  const pair = { relationId: shop.relationId, source: 'B1', target: 'T62' };
+  assert.deepEqual((await ask(client, 'explain_relation', pair)).matches, [
+    { match: 'Colour black = Colour red or Tyre width 62 mm ≤ Maximum tyre width 50 mm', holds: false },
+  ]);
 });
 
 test('with write access an agent tries a rule, and nothing is stored (§15 rule 3)', async () => {
