@@ -36,8 +36,9 @@ export type {
   BatchDerivation,
   Derivation,
   Derive,
+  DerivedBatch,
   DerivedFrom,
-  DerivedText,
+  DerivedSource,
   PlacedDocument,
 } from './derivation.ts';
 export type { CatalogSnapshots, CatalogStore, ChangeOrder, DeleteLimit } from './port.ts';

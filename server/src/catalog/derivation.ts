@@ -4,6 +4,7 @@ import type { ReportLine } from '../tasks/tasks.ts';
 import type { OwnField } from './filters/filters.ts';
 import {
   type AttributeValue,
+  type DerivedColumns,
   derivedOf,
   type PackedProducts,
   type UploadedProduct,
@@ -18,7 +19,7 @@ export interface Derivation {
   /** @returns what is derived by now; call it on a snapshot */
   open(file: CatalogFile): Derive;
   /** Writes what was derived for documents. */
-  place(file: CatalogFile, placed: readonly DerivedText[]): void;
+  place(file: CatalogFile, placed: PlacedBatch): void;
   /** The documents are removed. */
   remove(file: CatalogFile, documents: readonly number[]): void;
 }
@@ -26,7 +27,7 @@ export interface Derivation {
 /** The same for a store that works in batches: PostgreSQL. Every call is in the transaction that writes the documents. */
 export interface BatchDerivation {
   open(session: SqlSession, projectId: number): Promise<Derive>;
-  place(tx: SqlTransaction, projectId: number, placed: readonly DerivedText[]): Promise<void>;
+  place(tx: SqlTransaction, projectId: number, placed: PlacedBatch): Promise<void>;
   remove(tx: SqlTransaction, projectId: number, documents: readonly number[]): Promise<void>;
 }
 
@@ -42,31 +43,66 @@ export interface DerivedFrom extends Pick<UploadedProduct, OwnField> {
   readonly attributes: readonly Pick<AttributeValue, 'key' | 'value' | 'row'>[];
 }
 
-/** @returns a product with the attributes of these keys at least: to read all of one takes five times as long */
-export type ReadDerivedFrom = (keys: ReadonlySet<string>) => DerivedFrom;
+/** The products of a body, by their rows, with numbers in place of the texts of attributes: most repeat. */
+export interface DerivedSource {
+  /** The attributes that are read, by their numbers: to read all of a product takes five times as long. */
+  readonly keys: readonly string[];
+  readOwn(row: number, field: OwnField): string;
+  /** @returns the same object for the same categories */
+  categoriesOf(row: number): DerivedFrom['categories'];
+  /** Calls for each value of these attributes: equal numbers are equal texts of one key. */
+  visitTexts(row: number, visit: VisitText): void;
+  textOf(key: number, text: number): string;
+}
+
+export type VisitText = (key: number, text: number, ofRow: string | number | undefined) => void;
 
 /**
- * Pure. `read` is called only if anything is derived, `report` where there is something to say of the product.
- * @returns text to be stored with the product; '' when there is none
+ * Pure. `open` is given the keys of the attributes to read; `report` is called where there is something to say of a product.
+ * @returns undefined when nothing is derived
  */
-export type Derive = (read: ReadDerivedFrom, report: (line: ReportLine) => void) => string;
+export type Derive = (
+  open: (keys: ReadonlySet<string>) => DerivedSource,
+  report: (line: ReportLine) => void,
+) => DerivedBatch | undefined;
+
+/** What is derived from the products of a body. */
+export interface DerivedBatch {
+  /**
+   * @param place of the product among the rows that are packed
+   * @returns text to be stored with the product; '' when there is none
+   */
+  add(row: number, place: number): string;
+  /** @returns what there is beside the texts */
+  finish(): DerivedColumns | undefined;
+}
 
 export interface PlacedDocument {
   readonly id: number;
   readonly productId: number;
 }
 
-export interface DerivedText extends PlacedDocument {
+interface DerivedText extends PlacedDocument {
+  /** Among the rows that were packed. */
+  readonly row: number;
   /** Not ''. */
   readonly derived: string;
 }
 
-/** @returns of documents, each with its row, those for which anything was derived */
-export const listDerived = (
+/** What was derived from a batch, with the documents that its rows became. */
+export interface PlacedBatch {
+  /** Those for which anything was derived. */
+  readonly documents: readonly DerivedText[];
+  readonly columns: DerivedColumns | undefined;
+}
+
+export const placeDerived = (
   packed: PackedProducts,
   placed: readonly (PlacedDocument & { readonly row: number })[],
-): DerivedText[] =>
-  placed.flatMap(({ row, id, productId }) => {
+): PlacedBatch => ({
+  documents: placed.flatMap(({ row, id, productId }) => {
     const derived = derivedOf(packed, row);
-    return derived === '' ? [] : [{ id, productId, derived }];
-  });
+    return derived === '' ? [] : [{ row, id, productId, derived }];
+  }),
+  columns: packed.derived,
+});

@@ -1,5 +1,6 @@
 import { refuseOtherBytes, sampleBytes } from '../../storage/threads/threads.ts';
-import type { DerivedFrom } from '../derivation.ts';
+import type { DerivedFrom, DerivedSource, VisitText } from '../derivation.ts';
+import type { OwnField } from '../filters/filters.ts';
 import {
   type Attribute,
   type Extractor,
@@ -24,7 +25,7 @@ import {
   type UploadedProduct,
   unpackBody,
 } from '../products/products.ts';
-import { type ScannedBody, type ScannedKey, scanBody } from './scan/scan.ts';
+import { type ScannedBody, scanBody, TextNumbers } from './scan/scan.ts';
 
 /** A body of products that was checked, and the names in it. */
 export interface CheckedBody {
@@ -142,8 +143,8 @@ function listPaths(products: readonly Pick<SentProduct | SentPatch, 'categories'
 export interface ProductSource {
   listIdentifiers(): readonly string[];
   read(row: number): UploadedProduct;
-  /** @returns attributes of these keys at least */
-  readDerivedFrom(row: number, keys: ReadonlySet<string>): DerivedFrom;
+  /** @returns the products with the attributes of these keys */
+  openDerived(keys: ReadonlySet<string>): DerivedSource;
   /** Writes the stored form. */
   write(row: number, packer: ProductPacker): void;
   /** @returns what reports the values of a product that make no fact */
@@ -155,16 +156,56 @@ export function sourceOfParsed(products: readonly UploadedProduct[]): ProductSou
   return {
     listIdentifiers: () => products.map(({ identifier }) => identifier),
     read,
-    readDerivedFrom: read,
+    openDerived: (keys) => new NumberedProducts(products, keys),
     write: (row, packer) => packer.addText(JSON.stringify(read(row))),
     inspectBy: (extractor) => (row) => extractor.inspect(read(row)),
   };
 }
 
+/** Products that were parsed, with numbers in place of the texts of some attributes. */
+class NumberedProducts implements DerivedSource {
+  readonly keys: readonly string[];
+  private readonly products: readonly UploadedProduct[];
+  private readonly numbers: ReadonlyMap<string, number>;
+  /** By key. */
+  private readonly texts: readonly TextNumbers[];
+  /** By their paths. */
+  private readonly categories = new Map<string, DerivedFrom['categories']>();
+
+  constructor(products: readonly UploadedProduct[], keys: ReadonlySet<string>) {
+    this.products = products;
+    this.keys = [...keys];
+    this.numbers = new Map(this.keys.map((key, number) => [key, number]));
+    this.texts = this.keys.map(() => new TextNumbers());
+  }
+
+  readOwn(row: number, field: OwnField): string {
+    return (this.products[row] as UploadedProduct)[field];
+  }
+
+  categoriesOf(row: number): DerivedFrom['categories'] {
+    const { categories } = this.products[row] as UploadedProduct;
+    const name = JSON.stringify(categories);
+    const known = this.categories.get(name) ?? categories;
+    this.categories.set(name, known);
+    return known;
+  }
+
+  visitTexts(row: number, visit: VisitText): void {
+    for (const { key, value, row: ofRow } of (this.products[row] as UploadedProduct).attributes) {
+      const number = this.numbers.get(key);
+      if (number !== undefined) visit(number, (this.texts[number] as TextNumbers).add(value), ofRow);
+    }
+  }
+
+  textOf(key: number, text: number): string {
+    return this.texts[key]?.texts[text] as string;
+  }
+}
+
 /** Makes nothing of the products except what is stored. */
 export function sourceOfScanned({ products, keys }: ScannedBody): ProductSource {
   let identifiers: readonly string[] | undefined;
-  let read: { readonly of: ReadonlySet<string>; readonly isRead: readonly boolean[] } | undefined;
   const listIdentifiers = () => {
     identifiers ??= products.listIdentifiers();
     return identifiers;
@@ -172,15 +213,11 @@ export function sourceOfScanned({ products, keys }: ScannedBody): ProductSource 
   return {
     listIdentifiers,
     read: (row) => products.read(row),
-    readDerivedFrom(row, of) {
-      if (read?.of !== of) read = { of, isRead: keys.map(({ name }) => of.has(name)) };
-      const attributes: DerivedFrom['attributes'][number][] = [];
-      products.visitValues(row, read.isRead, (number, value, ofRow) => {
-        const key = (keys[number] as ScannedKey).name;
-        attributes.push(ofRow === undefined ? { key, value } : { key, value, row: ofRow });
-      });
-      return { ...products.readOwn(row), attributes };
-    },
+    openDerived: (read) =>
+      products.openDerived(
+        keys.map(({ name }) => name),
+        read,
+      ),
     write: (row, packer) => products.write(row, packer),
     inspectBy(extractor) {
       const judges = keys.map((key) => extractor.judgeOf(key));

@@ -1,7 +1,7 @@
 import { type ProductViolation, ServiceError } from '../../kernel/errors.ts';
 import type { BodyEncoding } from '../../storage/payloads/payloads.ts';
 import type { Operation } from '../../storage/threads/threads.ts';
-import type { OpenDerivation } from '../derivation.ts';
+import type { DerivedBatch, OpenDerivation } from '../derivation.ts';
 import {
   type Attribute,
   type DraftSettings,
@@ -28,6 +28,7 @@ import type {
 import {
   type BodyForm,
   type BodySource,
+  type DerivedColumns,
   describeInvalid,
   listProductErrors,
   type OnInvalid,
@@ -222,7 +223,10 @@ class IngestThread {
       await reportDropped(extraction.report, snapshot, compiled.known);
       body.refuseOther();
       return {
-        packed: extraction.packer.pack({ catalogVersion: await snapshot.readCatalogVersion(), paths }),
+        packed: extraction.packer.pack({
+          ...{ catalogVersion: await snapshot.readCatalogVersion(), paths },
+          derived: extraction.derived,
+        }),
         revision: ontology.revision,
         derivationRevision: derivation.revision,
         report: extraction.report.toText(),
@@ -362,6 +366,7 @@ class Extraction {
   private readonly body: CheckedBody;
   private readonly parts: ExtractionParts;
   private readonly draftNames: ReadonlySet<string>;
+  derived: DerivedColumns | undefined;
 
   constructor(body: CheckedBody, parts: ExtractionParts) {
     this.body = body;
@@ -376,8 +381,10 @@ class Extraction {
     this.report.addRepeated(this.body.repeated);
     const identifiers = source.listIdentifiers();
     const present = await snapshot.findPresent(identifiers);
-    const add = this.addFrom(source);
+    const batch = this.deriveFrom(source);
+    const add = this.addFrom(source, batch);
     for (const [row, identifier] of identifiers.entries()) add(row, identifier, present[row]);
+    this.derived = batch?.finish();
   }
 
   async addPatches(patches: readonly SentPatch[], snapshot: CatalogSnapshot): Promise<void> {
@@ -389,7 +396,8 @@ class Extraction {
       ({ patch, present }) => present && patchProduct(JSON.parse(present.raw), patch),
     );
     const source = sourceOfParsed(patched.filter((product) => product !== undefined));
-    const add = this.addFrom(source);
+    const batch = this.deriveFrom(source);
+    const add = this.addFrom(source, batch);
     let row = 0;
     for (const { patch, present } of found) {
       const { identifier } = patch;
@@ -404,11 +412,18 @@ class Extraction {
       else this.report.addSkipped({ skipped: [{ identifier, index: 0, errors }], mended: [] });
       row += 1;
     }
+    this.derived = batch?.finish();
   }
 
-  private addFrom(source: ProductSource) {
+  private deriveFrom(source: ProductSource): DerivedBatch | undefined {
+    return this.parts.derivation.derive(
+      (keys) => source.openDerived(keys),
+      (line) => this.report.add(line),
+    );
+  }
+
+  private addFrom(source: ProductSource, batch: DerivedBatch | undefined) {
     const { packer, report, draftNames, parts } = this;
-    const { derive } = parts.derivation;
     const inspect = source.inspectBy(parts.compiled.extractor);
     return (row: number, identifier: string, present: PresentProduct | undefined): void => {
       packer.begin(identifier);
@@ -422,11 +437,7 @@ class Extraction {
         packer.endPresent({ product: id, hash, document, gains });
         return;
       }
-      const derived = derive(
-        (keys) => source.readDerivedFrom(row, keys),
-        (line) => report.add(line),
-      );
-      packer.endFresh({ product: present?.id ?? 0, hash, document: 0 }, derived);
+      packer.endFresh({ product: present?.id ?? 0, hash, document: 0 }, batch?.add(row, packer.count) ?? '');
     };
   }
 }

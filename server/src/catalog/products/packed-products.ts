@@ -1,6 +1,9 @@
 import { hash as computeHash } from 'node:crypto';
 import { sampleBytes } from '../../storage/threads/threads.ts';
 
+/** What was derived from a batch beside the texts of its rows; only the room that made them knows the columns. */
+export type DerivedColumns = Readonly<Record<string, Uint8Array<ArrayBuffer> | Uint32Array<ArrayBuffer>>>;
+
 /**
  * Products on their way from the thread that parses to the thread that writes: text as bytes in shared memory, columns in
  * buffers that are handed over: the serving thread, which passes them on, never reads them.
@@ -23,6 +26,7 @@ export interface PackedProducts {
   readonly catalogVersion: number;
   /** Category paths of the products, as JSON, that have no id yet. */
   readonly paths: readonly string[];
+  readonly derived?: DerivedColumns | undefined;
 }
 
 const HASH_BYTES = 16;
@@ -66,8 +70,8 @@ export function packHashes(packed: PackedProducts, rows: readonly KeyedRow[]): U
 }
 
 export function transferOf(packed: PackedProducts): ArrayBuffer[] {
-  const { offsets, hashes, documents, gains, products } = packed;
-  return [offsets, hashes, documents, gains, products].map(({ buffer }) => buffer);
+  const { offsets, hashes, documents, gains, products, derived = {} } = packed;
+  return [offsets, hashes, documents, gains, products, ...Object.values(derived)].map(({ buffer }) => buffer);
 }
 
 export interface Row {
@@ -135,8 +139,13 @@ export class ProductPacker {
     this.end(row, rawEnd);
   }
 
+  /** How many rows there are. */
+  get count(): number {
+    return this.rows.length;
+  }
+
   /** @param found what the rows were compared with; default: nothing */
-  pack(found: Pick<PackedProducts, 'catalogVersion' | 'paths'> = NOT_COMPARED): PackedProducts {
+  pack(found: Pick<PackedProducts, 'catalogVersion' | 'paths' | 'derived'> = NOT_COMPARED): PackedProducts {
     const { rows } = this;
     const hashes = Buffer.from(new ArrayBuffer(rows.length * HASH_BYTES));
     for (const [at, { hash }] of rows.entries()) hashes.write(hash, at * HASH_BYTES, 'hex');

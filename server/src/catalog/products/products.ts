@@ -6,6 +6,7 @@
 export { checkIdentifiers, readIdentifierList, readIdentifiers, refuseCommas } from './identifiers.ts';
 export {
   countRows,
+  type DerivedColumns,
   derivedOf,
   type KeyedRow,
   type PackedProducts,

@@ -1,38 +1,14 @@
-import type { DerivedFrom, PlacedDocument } from '../../catalog/catalog.ts';
-import {
-  COMPARISONS,
-  type Comparable,
-  type ComparedAttribute,
-  type Operator,
-  type OwnField,
-  type ProductView,
-  readComparable,
-} from '../../catalog/filters/filters.ts';
+import type { PlacedDocument } from '../../catalog/catalog.ts';
+import { COMPARISONS, type Comparable, type Operator } from '../../catalog/filters/filters.ts';
 import type { ReportLine } from '../../tasks/tasks.ts';
 import {
-  attributeOf,
-  type BoundRule,
   COMPARISONS_PER_RULE,
-  type CompiledRule,
-  compileRule,
   judgeElement,
   type ReadValues,
-  readFrom,
   type Side,
 } from '../definitions/definitions.ts';
-import { encodeKey, encodeRank, encodeValue, UNMATCHED_KEY } from './index-key.ts';
-import {
-  ENTRIES_PER_PRODUCT,
-  extremeOf,
-  type IndexEntry,
-  listEntries,
-  listKeyed,
-  listProbes,
-  type Probe,
-  pickDecisive,
-  planIndex,
-  type RuleIndex,
-} from './rule-index.ts';
+import { encodeKey, encodeValue, UNMATCHED_KEY } from './index-key.ts';
+import { ENTRIES_PER_PRODUCT, listProbes, type Probe, type RuleIndex } from './rule-index.ts';
 
 /**
  * On which sides of which relations a product stands, and what the join index must know of it there. Pure: the same
@@ -57,225 +33,11 @@ export interface Membership {
   readonly values?: string;
 }
 
-/** A rule whose index is there or is being made. */
-export interface BuildRule {
-  readonly build: number;
-  readonly bound: BoundRule;
-}
-
-const CACHED_VALUES = 20_000;
-
-/** An attribute that rules use, with what its values were read as: most values of a catalog repeat. */
-interface ReadAttribute {
-  readonly attribute: ComparedAttribute;
-  readonly read: Map<string, Comparable | undefined>;
-}
-
-type OwnAttribute = ComparedAttribute & { readonly field: OwnField };
-
-/** The rules of one catalog, made ready to look at many products. */
-export class Memberships {
-  private readonly rules: readonly EncodedRule[];
-  private readonly byKey = new Map<string, ReadAttribute[]>();
-  /** Fields of products that rules use. */
-  private readonly own: readonly OwnAttribute[];
-
-  constructor(builds: readonly BuildRule[]) {
-    const shared = new Map<string, ComparedAttribute>();
-    this.rules = builds.map(({ build, bound }) => ({
-      build,
-      ...compileIndexed({
-        ...bound,
-        attributes: bound.attributes.map((one) => shareAttribute(shared, one)),
-      }),
-      ...{ ranks: new Map(), compared: new Map(), keys: new Map() },
-    }));
-    const matched = this.rules.flatMap(({ rule }) =>
-      rule.matches.flatMap(({ source, target }) => [source, target]),
-    );
-    this.own = [...new Set(matched)].filter((one): one is OwnAttribute => one.field !== undefined);
-    const computed = matched.filter(({ term }) => term !== undefined);
-    for (const attribute of [...shared.values(), ...computed]) {
-      const read = { attribute, read: new Map<string, Comparable | undefined>() };
-      for (const key of attribute.keys) this.byKey.set(key, [...(this.byKey.get(key) ?? []), read]);
-    }
-  }
-
-  get isEmpty(): boolean {
-    return this.rules.length === 0;
-  }
-
-  /** Keys of an upload under which rules look. */
-  get keys(): ReadonlySet<string> {
-    return new Set(this.byKey.keys());
-  }
-
-  /** @returns by rule, the source side first */
-  of(product: DerivedFrom): Membership[] {
-    return this.ofView(this.view(product));
-  }
-
-  ofView(view: ProductView): Membership[] {
-    const memberships: Membership[] = [];
-    for (const rule of this.rules) {
-      for (const side of SIDES)
-        if (rule.rule.isOn[side](view)) memberships.push(describeMember(rule, side, view));
-    }
-    return memberships;
-  }
-
-  view(product: DerivedFrom): ProductView {
-    const { identifier, categories, attributes } = product;
-    const values = new Map(
-      this.own.map((own): [ComparedAttribute, Comparable[]] => [own, [product[own.field]]]),
-    );
-    const rows = new Map<ComparedAttribute, (string | undefined)[]>();
-    for (const { key, value, row } of attributes) {
-      for (const one of this.byKey.get(key) ?? []) {
-        const count = addValue(values, one.attribute, readCached(one, value));
-        if (row === undefined || count === 0) continue;
-        const known = rows.get(one.attribute) ?? [];
-        known[count - 1] = String(row);
-        rows.set(one.attribute, known);
-      }
-    }
-    return {
-      identifier,
-      categories: categories.map(({ path }) => path),
-      valuesOf: (attribute) => values.get(attribute) ?? [],
-      rowsOf: (attribute) => rows.get(attribute),
-    };
-  }
-}
-
-/** @returns how many the attribute has by now; 0 for a text that is no value of it */
-function addValue(
-  values: Map<ComparedAttribute, Comparable[]>,
-  attribute: ComparedAttribute,
-  value: Comparable | undefined,
-): number {
-  if (value === undefined) return 0;
-  const known = values.get(attribute);
-  if (known !== undefined) return known.push(value);
-  values.set(attribute, [value]);
-  return 1;
-}
-
-const SIDES = ['source', 'target'] as const;
-
-function compileIndexed(bound: BoundRule): Pick<EncodedRule, 'rule' | 'index'> {
-  const rule = compileRule(bound);
-  return { rule, index: planIndex(rule) };
-}
-
-/** Rules that use the same attribute in the same way share what was read of it. */
-function shareAttribute(
-  shared: Map<string, ComparedAttribute>,
-  attribute: ComparedAttribute,
-): ComparedAttribute {
-  const signature = JSON.stringify(attribute);
-  const known = shared.get(signature) ?? attribute;
-  shared.set(signature, known);
-  return known;
-}
-
-function readCached({ read, attribute }: ReadAttribute, value: string): Comparable | undefined {
-  const known = read.get(value);
-  if (known !== undefined || read.has(value)) return known;
-  const comparable = readComparable(value, attribute);
-  if (read.size >= CACHED_VALUES) read.clear();
-  read.set(value, comparable);
-  return comparable;
-}
-
-/** A rule with what values of its products were encoded as: most repeat, and to encode one takes a microsecond and more. */
-interface EncodedRule {
-  readonly build: number;
-  readonly rule: CompiledRule;
-  readonly index: RuleIndex | undefined;
-  readonly ranks: KnownBytes;
-  readonly compared: KnownBytes;
-  readonly keys: KnownBytes;
-}
-
-/** Bytes in base64 by the value, or by the names of several values: a map has either. */
-type KnownBytes = Map<Comparable | undefined, string>;
-
-function encodeOnce(
-  known: KnownBytes,
-  values: readonly (Comparable | undefined)[],
-  encode: () => Buffer,
-): string {
-  // One value is nearly always all there is: to name it would take longer than to encode it.
-  const name = values.length === 1 ? values[0] : values.map(nameValue).join('\0');
-  const before = known.get(name);
-  if (before !== undefined) return before;
-  const encoded = encode().toString('base64');
-  if (known.size >= CACHED_VALUES) known.clear();
-  known.set(name, encoded);
-  return encoded;
-}
-
-/** No text holds a NUL, and a number is none of the texts that look like it. */
-const nameValue = (value: Comparable | undefined) => (typeof value === 'string' ? `"${value}` : `${value}`);
-
-function describeMember(encoded: EncodedRule, side: Side, view: ProductView): Membership {
-  const { build, rule } = encoded;
-  const { matches, equalities, comparisons, sort } = rule;
-  const best = sort.map(({ attribute, direction }) => extremeOf(view.valuesOf(attribute), direction));
-  const rank = encodeOnce(encoded.ranks, best, () =>
-    encodeRank(best.map((value, at) => ({ value, direction: sort[at]?.direction ?? 'asc' }))),
-  );
-  if (encoded.index !== undefined) return describeIndexed(encoded, encoded.index, { side, rank, view });
-  const isMatchable = matches.every((match) => view.valuesOf(attributeOf(match, side)).length > 0);
-  if (!isMatchable) return { build, side, rank, compared: [], keys: [] };
-  const combined = combine(
-    equalities.map((match) => listKeyed(match, side, view.valuesOf(attributeOf(match, side)))),
-  );
-  return {
-    ...{ build, side, rank },
-    compared: comparisons.map((match) => {
-      const value = pickDecisive(view.valuesOf(attributeOf(match, side)), match.operator, side);
-      return value === undefined ? null : encodeOnce(encoded.compared, [value], () => encodeValue(value));
-    }),
-    keys: combined.map((key) => encodeOnce(encoded.keys, key, () => encodeKey(key))),
-  };
-}
-
-function describeIndexed(
-  encoded: EncodedRule,
-  index: RuleIndex,
-  { side, rank, view }: { side: Side; rank: string; view: ProductView },
-): Membership {
-  const read = readFrom(view);
-  const entries = listEntries(index, side, read).map((entry) => encodeEntry(index, entry, encoded));
-  return {
-    ...{ build: encoded.build, side, rank },
-    compared: entries.flatMap(({ compared }) => compared),
-    keys: entries.map(({ key }) => key),
-    values: packValues(index, side, read),
-  };
-}
-
-/** @param known what values were encoded as */
-function encodeEntry(
-  { width }: RuleIndex,
-  { key, columns }: IndexEntry,
-  known: Pick<EncodedRule, 'keys' | 'compared'>,
-) {
-  return {
-    key: encodeOnce(known.keys, key, () => encodeKey(key)),
-    compared: Array.from({ length: width }, (_, at) => {
-      const value = columns[at] ?? null;
-      return value === null ? null : encodeOnce(known.compared, [value], () => encodeValue(value));
-    }),
-  };
-}
-
 /** A value alone, or with its row. */
 type PackedValue = Comparable | readonly [Comparable, string];
 
-function packValues({ attributes }: RuleIndex, side: Side, read: ReadValues): string {
+/** @returns what a rule with an index of its own compares, as a membership has it */
+export function packValues({ attributes }: RuleIndex, side: Side, read: ReadValues): string {
   const values = attributes[side].map((attribute) =>
     read(attribute).map(
       ({ comparable, row }): PackedValue => (row === undefined ? comparable : [comparable, row]),
@@ -339,24 +101,17 @@ export function findProbes(index: RuleIndex, member: Membership): EncodedProbes 
 }
 
 function encodeProbes(index: RuleIndex, { build, side, rank, ...member }: Membership): EncodedProbes {
-  const known = { keys: new Map(), compared: new Map() };
   const { strict, loose } = listProbes(index, side, readValuesOf(index, { build, side, rank, ...member }));
   const encode = (probe: Probe): EncodedProbe => {
-    const { key, compared } = encodeEntry(index, probe, known);
-    return { opposite: { build, side, rank, compared, keys: [key] }, operators: probe.operators };
+    const { key, columns, operators } = probe;
+    const compared = Array.from({ length: index.width }, (_, at) => {
+      const value = columns[at] ?? null;
+      return value === null ? null : encodeValue(value).toString('base64');
+    });
+    const opposite = { build, side, rank, compared, keys: [encodeKey(key).toString('base64')] };
+    return { opposite, operators };
   };
   return { strict: strict.map(encode), loose: loose.map(encode) };
-}
-
-function combine(lists: readonly (readonly Comparable[])[]): (readonly Comparable[])[] {
-  if (lists.every((values) => values.length === 1)) return [lists.flat()];
-  let combined: (readonly Comparable[])[] = [[]];
-  for (const values of lists) {
-    const longer: (readonly Comparable[])[] = [];
-    for (const start of combined) for (const value of values) longer.push([...start, value]);
-    combined = longer.slice(0, ENTRIES_PER_PRODUCT);
-  }
-  return combined;
 }
 
 /**
@@ -522,13 +277,8 @@ class IndexRows {
   }
 }
 
-/** Two lines of JSON: the group, and the memberships as they are kept. */
-export function packDerived(group: string, memberships: readonly Membership[]): string {
-  return memberships.length === 0 ? '' : `${JSON.stringify(group)}\n${packMemberships(memberships)}`;
-}
-
-export function unpackDerived(derived: string): PlacedMemberships & { readonly packed: string } {
-  const end = derived.indexOf('\n');
-  const packed = derived.slice(end + 1);
-  return { group: JSON.parse(derived.slice(0, end)), memberships: unpackMemberships(packed), packed };
+/** @param derived the group, a NUL and the memberships as they are kept: no group holds one (docs/interface.md §2.3) */
+export function splitDerived(derived: string): { readonly group: string; readonly packed: string } {
+  const end = derived.indexOf('\0');
+  return { group: derived.slice(0, end), packed: derived.slice(end + 1) };
 }

@@ -2,8 +2,9 @@
  * The door of memberships: which products stand on which side of which relation, by keys that sort as values do.
  */
 export { UNMATCHED_KEY } from './index-key.ts';
+export { type GroupedDocument, placeMembers } from './member-columns.ts';
+export { type BuildRule, Memberships } from './member-derivation.ts';
 export {
-  type BuildRule,
   COMPARED_COLUMNS,
   comparedAt,
   createJudge,
@@ -15,16 +16,14 @@ export {
   listMembers,
   type MemberRow,
   type Membership,
-  Memberships,
   type PackedMembership,
   type PairJudgement,
   type PlacedMemberships,
   type PlacedRow,
-  packDerived,
   packMembership,
   packMemberships,
   sideNumber,
-  unpackDerived,
+  splitDerived,
   unpackMember,
   unpackMemberships,
 } from './membership.ts';

@@ -11,7 +11,8 @@ import {
   ruleOf,
   type ValueTable,
 } from '../definitions/definitions.ts';
-import type { Membership, Memberships, PlacedMemberships } from './membership.ts';
+import type { Memberships } from './member-derivation.ts';
+import type { Membership, PlacedMemberships } from './membership.ts';
 
 /** What rows of relations and builds mean, and what a change does to them, whichever store keeps them. */
 

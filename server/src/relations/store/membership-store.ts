@@ -25,7 +25,6 @@ import {
   Memberships,
   type PlacedRow,
   type PlannedBuild,
-  packDerived,
   planExtension,
   unpackMemberships,
   type WalkedDocument,
@@ -50,14 +49,11 @@ export function* openBuilds(known: OpenedBuilds | undefined): Program<OpenedBuil
   const rules = yield* listBuilds();
   const memberships = new Memberships(rules);
   const relations = new Map(rules.map(({ build, relationId }) => [build, relationId]));
-  const { keys } = memberships;
-  const derive: Derive = (read, report) => {
-    if (memberships.isEmpty) return '';
-    const product = read(keys);
-    const found = memberships.of(product);
-    for (const build of listCutBuilds(found))
-      report(describeCut(product.identifier, relations.get(build) as number));
-    return packDerived(product.groupIdentifier, found);
+  const derive: Derive = (open, report) => {
+    if (memberships.isEmpty) return undefined;
+    return memberships.openBatch(open(memberships.keys), (identifier, build) =>
+      report(describeCut(identifier, relations.get(build) as number)),
+    );
   };
   return { builds, derive };
 }

@@ -222,8 +222,8 @@ function readColumn(name: string, value: unknown): unknown {
 function recordEach(derived: Map<number, number>): Derivation {
   const note = notes(derived);
   return {
-    open: () => () => '',
-    place: (_, placed) => placed.forEach(note.place),
+    open: () => () => undefined,
+    place: (_, { documents }) => documents.forEach(note.place),
     remove: (_, documents) => documents.forEach(note.remove),
   };
 }
@@ -231,8 +231,8 @@ function recordEach(derived: Map<number, number>): Derivation {
 function recordAll(derived: Map<number, number>): BatchDerivation {
   const note = notes(derived);
   return {
-    open: async () => () => '',
-    place: async (_tx, _projectId, placed) => placed.forEach(note.place),
+    open: async () => () => undefined,
+    place: async (_tx, _projectId, { documents }) => documents.forEach(note.place),
     remove: async (_tx, _projectId, documents) => documents.forEach(note.remove),
   };
 }

@@ -65,14 +65,18 @@ function inspect(source: ProductSource): string {
 
 /** @returns of each product what is derived from */
 function listDerivedFrom(source: ProductSource, keys: ReadonlySet<string>): unknown[] {
+  const derived = source.openDerived(keys);
   return Array.from(source.listIdentifiers(), (_, row) => {
-    const { identifier, groupIdentifier, name, categories, attributes } = source.readDerivedFrom(row, keys);
-    return {
-      ...{ identifier, groupIdentifier, name, paths: categories.map(({ path }) => path) },
-      values: attributes.filter(({ key }) => keys.has(key)).map(({ key, value }) => [key, value]),
-    };
+    const [identifier, group, name] = OWN_FIELDS.map((field) => derived.readOwn(row, field));
+    const values: unknown[] = [];
+    derived.visitTexts(row, (key, text, ofRow) =>
+      values.push([derived.keys[key], derived.textOf(key, text), ofRow]),
+    );
+    return { identifier, group, name, paths: derived.categoriesOf(row).map(({ path }) => path), values };
   });
 }
+
+const OWN_FIELDS = ['identifier', 'groupIdentifier', 'name'] as const;
 
 const takes = (body: string) => assertSame(Buffer.from(body));
 

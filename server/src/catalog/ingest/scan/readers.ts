@@ -24,9 +24,12 @@ export function afterText(bytes: Buffer, at: number, { least, most }: Sizes): nu
 }
 
 export function decodeText(bytes: Buffer, start: number, end: number): string {
-  const text = bytes.toString('utf8', start + 1, end - 1);
-  return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
+  return unescapeText(bytes.toString('utf8', start + 1, end - 1));
 }
+
+/** @param text of JSON, without its quotes */
+export const unescapeText = (text: string): string =>
+  text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
 
 function countCharacters(bytes: Buffer, start: number, end: number): number {
   let count = 0;

@@ -33,7 +33,7 @@ import { SpanTable } from './span-table.ts';
  * The door of the scan: a body of products is checked and its names are listed in one pass over its bytes, where it is
  * certainly valid. What is not is for the validator.
  */
-export type { ScannedKey } from './attribute-scan.ts';
+export { TextNumbers } from './span-table.ts';
 
 /** What is known of a body of products after one pass over its bytes. */
 export interface ScannedBody {

@@ -1,8 +1,9 @@
-import type { DerivedFrom } from '../../derivation.ts';
+import type { DerivedFrom, DerivedSource } from '../../derivation.ts';
+import type { OwnField } from '../../filters/filters.ts';
 import { normaliseProduct, type ProductPacker, type UploadedProduct } from '../../products/products.ts';
 import type { AttributeScan } from './attribute-scan.ts';
-import { decodeText } from './readers.ts';
-import { IntList } from './span-table.ts';
+import { decodeText, unescapeText } from './readers.ts';
+import { IntList, SpanNumbers } from './span-table.ts';
 
 interface Member {
   readonly name: string;
@@ -22,7 +23,13 @@ const MEMBERS = [
   ...[member('identifier'), member('groupIdentifier'), member('name', '""'), member('productUrl', '""')],
   ...[member('images', '[]'), member('categories', '[]'), member('attributes', '[]'), member('settings')],
 ];
-const [IDENTIFIER, GROUP, NAME, CATEGORIES, SETTINGS] = [0, 1, 2, 5, MEMBERS.length - 1] as const;
+const [IDENTIFIER, GROUP, CATEGORIES, SETTINGS] = [0, 1, 5, MEMBERS.length - 1] as const;
+const OWN_MEMBERS: Readonly<Record<OwnField, number>> = {
+  identifier: IDENTIFIER,
+  groupIdentifier: GROUP,
+  name: 2,
+};
+const NO_CATEGORIES: DerivedFrom['categories'] = [];
 const NUMBERS = new Map(MEMBERS.map(({ name }, number) => [name, number]));
 const CLOSES = Buffer.from('}');
 /** Settings without a member are none. */
@@ -45,8 +52,6 @@ export class ScannedProducts {
   private readonly bytes: Buffer;
   private readonly attributes: AttributeScan;
   private readonly ints = new IntList();
-  /** By their text: most products have the categories of others. */
-  private readonly categories = new Map<string, DerivedFrom['categories']>();
   private last = 0;
 
   constructor(bytes: Buffer, attributes: AttributeScan) {
@@ -76,45 +81,65 @@ export class ScannedProducts {
     return Array.from({ length: this.ints.length / INTS }, (_, row) => this.readText(row, IDENTIFIER));
   }
 
-  /** @returns what a product has beside its attributes, as far as it can be compared */
-  readOwn(row: number): Omit<DerivedFrom, 'attributes'> {
-    return {
-      identifier: this.readText(row, IDENTIFIER),
-      groupIdentifier: this.readText(row, GROUP),
-      name: this.readText(row, NAME),
-      categories: this.readCategories(row),
-    };
-  }
-
   /** @returns '' for what was not sent */
   private readText(row: number, number: number): string {
     const [start, end] = this.spanOf(row, number);
     return end === 0 ? '' : decodeText(this.bytes, start, end);
   }
 
-  private readCategories(row: number): DerivedFrom['categories'] {
-    const [start, end] = this.spanOf(row, CATEGORIES);
-    if (end === 0) return [];
-    const text = this.bytes.toString('utf8', start, end);
-    const known = this.categories.get(text) ?? (JSON.parse(text) as DerivedFrom['categories']);
-    this.categories.set(text, known);
-    return known;
+  /** @param names of all keys, by their numbers @param read those whose values are read */
+  openDerived(names: readonly string[], read: ReadonlySet<string>): DerivedSource {
+    const { bytes } = this;
+    const { values } = this.attributes;
+    const isRead = names.map((name) => read.has(name));
+    const texts = isRead.map((one) => (one ? new SpanNumbers(bytes) : undefined));
+    const lists = new SpanNumbers(bytes);
+    const parsed = new Map<number, DerivedFrom['categories']>();
+    return {
+      keys: names,
+      readOwn: (row, field) => this.readText(row, OWN_MEMBERS[field]),
+      categoriesOf: (row) => {
+        const [start, end] = this.spanOf(row, CATEGORIES);
+        if (end === 0) return NO_CATEGORIES;
+        const number = lists.add(start, end);
+        const categories =
+          parsed.get(number) ?? (JSON.parse(lists.textOf(number)) as DerivedFrom['categories']);
+        parsed.set(number, categories);
+        return categories;
+      },
+      visitTexts: (row, visit) =>
+        this.visitPlaces(row, isRead, (key, at) =>
+          // Without its quotes.
+          visit(
+            key,
+            (texts[key] as SpanNumbers).add(values.at(at + 1) + 1, values.at(at + 2) - 1),
+            this.attributes.rowAt(at),
+          ),
+        ),
+      textOf: (key, text) => unescapeText((texts[key] as SpanNumbers).textOf(text)),
+    };
   }
 
-  /** Calls for each value of a product of one of these keys, with the number of the key and the row that it belongs to. */
-  visitValues(
+  /** Calls for each value of a product of one of these keys, with the number of the key. */
+  visitValues(row: number, isVisited: readonly boolean[], visit: (key: number, value: string) => void): void {
+    const { values } = this.attributes;
+    this.visitPlaces(row, isVisited, (key, at) =>
+      visit(key, decodeText(this.bytes, values.at(at + 1), values.at(at + 2))),
+    );
+  }
+
+  /** @param visit gets the place of the value in the scan */
+  private visitPlaces(
     row: number,
     isVisited: readonly boolean[],
-    visit: (key: number, value: string, ofRow: string | number | undefined) => void,
+    visit: (key: number, at: number) => void,
   ): void {
     const { values } = this.attributes;
     const next = (row + 1) * INTS;
     const end = next < this.ints.length ? this.ints.at(next + VALUES) : values.length;
     for (let at = this.ints.at(row * INTS + VALUES); at < end; at += 3) {
       const key = values.at(at);
-      if (!isVisited[key]) continue;
-      const value = decodeText(this.bytes, values.at(at + 1), values.at(at + 2));
-      visit(key, value, this.attributes.rowAt(at));
+      if (isVisited[key]) visit(key, at);
     }
   }
 

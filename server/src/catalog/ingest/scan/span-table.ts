@@ -28,7 +28,7 @@ export class SpanTable {
 
   /** @returns the number of this part; UNCERTAIN when there are too many or they are too much alike */
   add(start: number, end: number): number {
-    let slot = this.hash(start, end) & this.mask;
+    let slot = hashSpan(this.bytes, start, end) & this.mask;
     for (let probe = 0; probe < MOST_PROBES; probe += 1) {
       const number = (this.slots[slot] as number) - 1;
       if (number < 0) return this.insert(slot, start, end);
@@ -46,14 +46,6 @@ export class SpanTable {
     return this.size - 1;
   }
 
-  /** FNV-1a. */
-  private hash(start: number, end: number): number {
-    const { bytes } = this;
-    let hash = 0x811c9dc5;
-    for (let at = start; at < end; at += 1) hash = Math.imul(hash ^ (bytes[at] as number), 0x01000193);
-    return hash ^ (hash >>> 15);
-  }
-
   private isSame(number: number, start: number, end: number): boolean {
     const { bytes } = this;
     const other = this.starts[number] as number;
@@ -63,6 +55,99 @@ export class SpanTable {
     }
     return true;
   }
+}
+
+/** Numbers distinct texts from 0 on. */
+export class TextNumbers {
+  readonly texts: string[] = [];
+  private readonly numbers = new Map<string, number>();
+
+  add(text: string): number {
+    const known = this.numbers.get(text);
+    if (known !== undefined) return known;
+    this.numbers.set(text, this.texts.length);
+    return this.texts.push(text) - 1;
+  }
+}
+
+/**
+ * Numbers the distinct texts of an attribute that lie in a body; one that is written in two ways has two numbers. Texts are compared
+ * with copies that lie close together: those in the body are all over the memory, which takes three times as long.
+ */
+export class SpanNumbers {
+  private readonly bytes: Buffer;
+  private copies = Buffer.allocUnsafe(1_024);
+  /** By number, where its copy ends. */
+  private readonly ends: number[] = [];
+  private readonly hashes: number[] = [];
+  /** The number of a text and 1, at the place of its hash; half of them are free. */
+  private slots = new Int32Array(64);
+  /** Of those that the slots do not take. */
+  private readonly others = new TextNumbers();
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  add(start: number, end: number): number {
+    const { slots, hashes } = this;
+    const hash = hashSpan(this.bytes, start, end);
+    const mask = slots.length - 1;
+    for (let probe = 0; probe < MOST_PROBES; probe += 1) {
+      const slot = (hash + probe) & mask;
+      const number = (slots[slot] as number) - 1;
+      if (number < 0) return this.insert(start, end, { slot, hash });
+      if (hashes[number] === hash && this.isSame(number, start, end)) return number;
+    }
+    return FIRST_OTHER + this.others.add(this.bytes.toString('utf8', start, end));
+  }
+
+  /** @returns as it is written */
+  textOf(number: number): string {
+    if (number >= FIRST_OTHER) return this.others.texts[number - FIRST_OTHER] as string;
+    return this.copies.toString('utf8', this.ends[number - 1] ?? 0, this.ends[number]);
+  }
+
+  private isSame(number: number, start: number, end: number): boolean {
+    const { bytes, copies, ends } = this;
+    const first = number === 0 ? 0 : (ends[number - 1] as number);
+    if ((ends[number] as number) - first !== end - start) return false;
+    for (let at = start; at < end; at += 1) if (bytes[at] !== copies[first + at - start]) return false;
+    return true;
+  }
+
+  private insert(start: number, end: number, at: { slot: number; hash: number }): number {
+    const number = this.ends.length;
+    const first = this.ends[number - 1] ?? 0;
+    const needed = first + end - start;
+    if (needed > this.copies.length) this.copies = Buffer.concat([this.copies], 2 * needed);
+    this.bytes.copy(this.copies, first, start, end);
+    this.ends.push(needed);
+    this.hashes.push(at.hash);
+    this.slots[at.slot] = number + 1;
+    if (2 * this.ends.length > this.slots.length) this.grow();
+    return number;
+  }
+
+  private grow(): void {
+    const slots = new Int32Array(4 * this.slots.length);
+    for (const [number, hash] of this.hashes.entries()) {
+      let slot = hash & (slots.length - 1);
+      while (slots[slot] !== 0) slot = (slot + 1) & (slots.length - 1);
+      slots[slot] = number + 1;
+    }
+    this.slots = slots;
+  }
+}
+
+/** Above the numbers of texts in slots. */
+const FIRST_OTHER = 2 ** 20;
+
+/** FNV-1a. */
+function hashSpan(bytes: Uint8Array, start: number, end: number): number {
+  let hash = 0x811c9dc5;
+  for (let at = start; at < end; at += 1) hash = Math.imul(hash ^ (bytes[at] as number), 0x01000193);
+  return hash ^ (hash >>> 15);
 }
 
 /** Whole numbers without an object for each; it grows by doubling. */

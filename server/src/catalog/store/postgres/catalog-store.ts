@@ -9,7 +9,7 @@ import {
 } from '../../../storage/postgres/postgres.ts';
 import { callsOfProject, own, type Program, performOn, run, sql, text } from '../../../storage/storage.ts';
 import type { Operation, ThreadPool } from '../../../storage/threads/threads.ts';
-import { type BatchDerivation, listDerived } from '../../derivation.ts';
+import { type BatchDerivation, placeDerived } from '../../derivation.ts';
 import {
   CachedWriter,
   coalesceReads,
@@ -292,8 +292,8 @@ const writeTo = (tx: SqlTransaction, projectId: number, derivation: BatchDerivat
     for (const { row, id, productId } of planned)
       rows.begin().integer(projectId).integer(id).integer(productId).bytes(rawOf(packed, row));
     await tx.copyIn(DOCUMENT, rows.finish());
-    const placed = listDerived(packed, planned);
-    if (placed.length > 0) await derivation.place(tx, projectId, placed);
+    const placed = placeDerived(packed, planned);
+    if (placed.documents.length > 0) await derivation.place(tx, projectId, placed);
   },
   removeDerived: (documents) => derivation.remove(tx, projectId, documents),
 });

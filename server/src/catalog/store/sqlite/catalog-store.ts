@@ -2,7 +2,7 @@ import { createPayloadFiles } from '../../../storage/payloads/payloads.ts';
 import type { CatalogFile, CatalogFiles } from '../../../storage/sqlite/sqlite.ts';
 import { callsOfThreads } from '../../../storage/storage.ts';
 import type { Operation, ThreadPool } from '../../../storage/threads/threads.ts';
-import { type Derivation, listDerived } from '../../derivation.ts';
+import { type Derivation, placeDerived } from '../../derivation.ts';
 import { CachedWriter, LookupAnswers, type LookupParts, MADE_AT_ONCE_BYTES } from '../../lookup/lookup.ts';
 import type { AnswerWriter } from '../../ontology/ontology.ts';
 import type {
@@ -239,7 +239,7 @@ const writeTo = (file: CatalogFile, derivation: Derivation): DocumentWriter => (
       "insert into document (id, product_id, former_answer, raw) values (?, ?, x'', ?)",
     );
     for (const { row, id, productId } of planned) statement.run(id, productId, rawOf(packed, row));
-    derivation.place(file, listDerived(packed, planned));
+    derivation.place(file, placeDerived(packed, planned));
   },
   removeDerived: (documents) => derivation.remove(file, documents),
 });

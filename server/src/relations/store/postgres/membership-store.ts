@@ -4,12 +4,13 @@ import { ask, performOn } from '../../../storage/storage.ts';
 import {
   COMPARED_COLUMNS,
   type ExtendedDocument,
+  type GroupedDocument,
   listMembers,
   type MemberRow,
-  type PlacedRow,
   packMemberships,
+  placeMembers,
+  splitDerived,
   UNMATCHED_KEY,
-  unpackDerived,
 } from '../../memberships/memberships.ts';
 import { type ExtendIndex, type OpenedBuilds, openBuilds } from '../membership-store.ts';
 
@@ -29,24 +30,20 @@ export function relationBatchDerivation(): BatchDerivation {
       opened.set(projectId, builds);
       return builds.derive;
     },
-    place: (tx, projectId, placed) =>
-      placeMemberships(
-        tx,
-        projectId,
-        placed.map(({ id, productId, derived }) => ({ id, productId, ...unpackDerived(derived) })),
-      ),
+    async place(tx, projectId, { documents: placed, columns }) {
+      const documents: KeptDocument[] = [];
+      for (const { row, id, productId, derived } of placed)
+        documents[row] = { id, productId, ...splitDerived(derived) };
+      await copyDocuments(tx, projectId, Object.values(documents));
+      if (columns !== undefined) await copyMembers(tx, projectId, placeMembers(columns, documents));
+    },
     remove: removeMemberships,
   };
 }
 
-/** Writes the rows of documents that have none. */
-async function placeMemberships(
-  tx: SqlTransaction,
-  projectId: number,
-  placed: readonly PlacedRow[],
-): Promise<void> {
-  await copyDocuments(tx, projectId, placed);
-  await copyMembers(tx, projectId, listMembers(placed));
+/** A document with what is kept for it. */
+interface KeptDocument extends GroupedDocument {
+  readonly packed: string;
 }
 
 /** @returns how programs extend the join index of a project */
@@ -60,7 +57,9 @@ async function extendMemberships(
   projectId: number,
   extended: readonly ExtendedDocument[],
 ): Promise<void> {
-  const placed = extended.map((one) => ({ ...one.document, ...one.placed }));
+  const placed = extended.map(({ document, placed: { group, memberships } }) => ({
+    ...{ ...document, group, packed: packMemberships(memberships) },
+  }));
   const ids = placed.map(({ id }) => id);
   await tx.run('delete from relation_document where project_id = $1 and document_id = any($2)', [
     projectId,
@@ -76,14 +75,12 @@ const DOCUMENT_COLUMNS = ['project_id', 'document_id', 'product_id', 'group_iden
 async function copyDocuments(
   tx: SqlTransaction,
   projectId: number,
-  placed: readonly PlacedRow[],
+  placed: readonly KeptDocument[],
 ): Promise<void> {
   if (placed.length === 0) return;
   const rows = new CopyRows(DOCUMENT_COLUMNS.length);
-  for (const { id, productId, group, memberships, packed } of placed) {
-    rows.begin().integer(projectId).integer(id).integer(productId);
-    rows.text(group).text(packed ?? packMemberships(memberships));
-  }
+  for (const { id, productId, group, packed } of placed)
+    rows.begin().integer(projectId).integer(id).integer(productId).text(group).text(packed);
   await tx.copyIn(copyInto('relation_document', DOCUMENT_COLUMNS), rows.finish());
 }
 
@@ -95,9 +92,8 @@ const MEMBER_COLUMNS = [
 async function copyMembers(
   tx: SqlTransaction,
   projectId: number,
-  members: readonly MemberRow[],
+  members: Iterable<MemberRow>,
 ): Promise<void> {
-  if (members.length === 0) return;
   const rows = new CopyRows(MEMBER_COLUMNS.length);
   for (const { build, side, key, rank, productId, document, group, compared } of members) {
     rows.begin().integer(projectId).integer(build).integer(side).bytes(key).bytes(rank);

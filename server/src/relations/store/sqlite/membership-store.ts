@@ -1,15 +1,15 @@
 import type { StatementSync } from 'node:sqlite';
-import type { Derivation, DerivedText, PlacedDocument } from '../../../catalog/catalog.ts';
+import type { Derivation, PlacedDocument } from '../../../catalog/catalog.ts';
 import type { CatalogFile } from '../../../storage/sqlite/sqlite.ts';
 import { ask } from '../../../storage/storage.ts';
 import {
   COMPARED_COLUMNS,
+  type GroupedDocument,
   listMembers,
   type MemberRow,
-  type PlacedMemberships,
-  type PlacedRow,
   packMemberships,
-  unpackDerived,
+  placeMembers,
+  splitDerived,
 } from '../../memberships/memberships.ts';
 import { type ExtendIndex, findMemberships, type OpenedBuilds, openBuilds } from '../membership-store.ts';
 
@@ -27,18 +27,17 @@ export function relationDerivation(): Derivation {
       opened.set(file, builds);
       return builds.derive;
     },
-    place: (file, placed) => writeMembers(file, listMembers(placeDocuments(file, placed))),
+    place(file, { documents: placed, columns }) {
+      const documents: GroupedDocument[] = [];
+      for (const { row, id, productId, derived } of placed) {
+        const { group, packed } = splitDerived(derived);
+        writeDocument(file, { id, productId }, { group, packed });
+        documents[row] = { id, productId, group };
+      }
+      if (columns !== undefined) writeMembers(file, placeMembers(columns, documents));
+    },
     remove: removeMemberships,
   };
-}
-
-/** Writes documents that are not there, one by one: memberships of a whole batch would fill the memory of a thread. */
-function* placeDocuments(file: CatalogFile, placed: readonly DerivedText[]): Generator<PlacedRow, void> {
-  for (const { id, productId, derived } of placed) {
-    const document = { id, productId, ...unpackDerived(derived) };
-    writeDocument(file, document, document);
-    yield document;
-  }
 }
 
 /** @returns how programs extend the join index of a file */
@@ -46,7 +45,10 @@ export const extendIn =
   (file: CatalogFile): ExtendIndex =>
   (extended) =>
     ask(() => {
-      for (const { document, placed } of extended) writeDocument(file, document, placed);
+      for (const { document, placed } of extended) {
+        const packed = packMemberships(placed.memberships);
+        writeDocument(file, document, { group: placed.group, packed });
+      }
       writeMembers(file, listMembers(extended.map((one) => ({ ...one.document, ...one.added }))));
     });
 
@@ -54,7 +56,7 @@ export const extendIn =
 function writeDocument(
   file: CatalogFile,
   { id, productId }: PlacedDocument,
-  { group, memberships, packed = packMemberships(memberships) }: PlacedMemberships,
+  { group, packed }: { readonly group: string; readonly packed: string },
 ): void {
   file
     .prepare(
@@ -64,7 +66,7 @@ function writeDocument(
     .run(id, productId, group, packed);
 }
 
-function writeMembers(file: CatalogFile, members: readonly MemberRow[]): void {
+function writeMembers(file: CatalogFile, members: Iterable<MemberRow>): void {
   const inserts: StatementSync[] = [];
   for (const { build, side, key, rank, productId, document, group, compared } of members) {
     inserts[compared.length] ??= prepareInsert(file, compared.length);

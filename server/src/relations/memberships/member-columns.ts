@@ -1,0 +1,204 @@
+import type { PlacedDocument } from '../../catalog/catalog.ts';
+import type { DerivedColumns } from '../../catalog/products/products.ts';
+import { UNMATCHED_KEY } from './index-key.ts';
+import type { MemberRow } from './membership.ts';
+import { type Encodings, NONE, Numbers } from './numbering.ts';
+
+/**
+ * The members of a batch on their way from the thread that derives them to the one that writes them, in the order of the index:
+ * by build, side, key, rank and product. A list is what the batch brings of one side with one key; it comes once.
+ */
+export interface MemberColumns extends DerivedColumns {
+  /** Of each list five numbers: build, side (0 source, 1 target), key, how many columns it compares, how many members. */
+  readonly lists: Uint32Array<ArrayBuffer>;
+  /**
+   * Of each member, list by list: the row of its product in the batch, its rank, and what it compares, 0 for what it does not
+   * have. Those of one rank are in the order of their rows: their products get ids only when they are written.
+   */
+  readonly members: Uint32Array<ArrayBuffer>;
+  /** Keys, ranks and compared values are numbers from 1 on: number n is in `bytes` from `ends[n - 1]` to `ends[n]`. */
+  readonly ends: Uint32Array<ArrayBuffer>;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+const LIST_NUMBERS = 5;
+/** Of a member, before what it compares: the row and the rank. */
+const MEMBER_NUMBERS = 2;
+
+/** What members become when their products have ids. */
+export interface GroupedDocument extends PlacedDocument {
+  readonly group: string;
+}
+
+/**
+ * @param documents by row, for every row that has members
+ * @returns the members of each list by rank and product
+ */
+export function* placeMembers(
+  derived: DerivedColumns,
+  documents: readonly GroupedDocument[],
+): Generator<MemberRow, void> {
+  const { lists, members, ends, bytes } = derived as MemberColumns;
+  const encoded = listEncoded(ends, bytes);
+  let start = 0;
+  for (let list = 0; list < lists.length; list += LIST_NUMBERS) {
+    const [build, side, key, width, count] = lists.subarray(list, list + LIST_NUMBERS) as Iterable<number>;
+    const size = MEMBER_NUMBERS + (width as number);
+    const numberAt = (place: number) => members[place] as number;
+    const documentAt = (place: number) => documents[numberAt(place)] as GroupedDocument;
+    const from = start;
+    const places = Array.from({ length: count as number }, (_, at) => from + at * size);
+    places.sort(
+      (a, b) => numberAt(a + 1) - numberAt(b + 1) || documentAt(a).productId - documentAt(b).productId,
+    );
+    for (const place of places) {
+      const { id, productId, group } = documentAt(place);
+      const compared: (Buffer | null)[] = [];
+      for (let at = place + MEMBER_NUMBERS; at < place + size; at += 1)
+        compared.push(encoded[numberAt(at)] ?? null);
+      yield {
+        ...{ build: build as number, side: side as 0 | 1, key: encoded[key as number] as Buffer },
+        ...{ rank: encoded[numberAt(place + 1)] as Buffer, productId, document: id, group, compared },
+      };
+    }
+    start += places.length * size;
+  }
+}
+
+const listEncoded = (ends: Uint32Array, { buffer }: Uint8Array<ArrayBuffer>): (Buffer | null)[] =>
+  Array.from(ends, (end, number) => {
+    const start = number === 0 ? 0 : (ends[number - 1] as number);
+    return number === 0 ? null : Buffer.from(buffer, start, end - start);
+  });
+
+/** Of a member as it is collected, before what it compares: its row, rank and key. */
+const COLLECTED_NUMBERS = 3;
+
+/** A product on a side, by the numbers of its encodings. */
+export interface DescribedMember {
+  readonly rank: number;
+  /** None: it can match nothing. */
+  readonly memberKeys: readonly number[];
+  /** What it compares; of a rule with an index of its own for each key, one behind another. */
+  readonly memberCompared: readonly number[];
+  /** From what one key compares to what the next one does. */
+  readonly step: number;
+}
+
+/** The members of one side of a build, in the order of their rows. */
+export class SideMembers {
+  readonly build: number;
+  readonly side: 0 | 1;
+  readonly width: number;
+  readonly ranks: Encodings;
+  readonly keys: Encodings;
+  readonly compared: Encodings;
+  readonly numbers = new Numbers();
+
+  constructor(of: Pick<SideMembers, 'build' | 'side' | 'width' | 'ranks' | 'keys' | 'compared'>) {
+    this.build = of.build;
+    this.side = of.side;
+    this.width = of.width;
+    this.ranks = of.ranks;
+    this.keys = of.keys;
+    this.compared = of.compared;
+  }
+
+  get count(): number {
+    return this.numbers.length / (COLLECTED_NUMBERS + this.width);
+  }
+
+  /** @param row of its product */
+  add(row: number, { rank, memberKeys, memberCompared, step }: DescribedMember): void {
+    const { numbers, width } = this;
+    const isMatchable = memberKeys.length > 0;
+    for (let at = 0; at < Math.max(1, memberKeys.length); at += 1) {
+      numbers.push(row);
+      numbers.push(rank);
+      numbers.push(isMatchable ? (memberKeys[at] as number) : this.keys.add(UNMATCHED_KEY));
+      for (let column = 0; column < width; column += 1)
+        numbers.push(memberCompared[at * step + column] ?? NONE);
+    }
+  }
+
+  /** Notes what members have. */
+  use(): void {
+    const { numbers, width, ranks, keys, compared } = this;
+    for (let at = 0; at < numbers.length; ) {
+      ranks.use(numbers.at(at + 1));
+      keys.use(numbers.at(at + 2));
+      at += COLLECTED_NUMBERS;
+      for (const end = at + width; at < end; at += 1) compared.use(numbers.at(at));
+    }
+  }
+
+  list(lists: Numbers, members: Numbers): void {
+    const { numbers, width, count, ranks, keys, compared } = this;
+    const size = COLLECTED_NUMBERS + width;
+    const rankOf = (member: number) => ranks.places.at(numbers.at(member * size + 1));
+    const keyOf = (member: number) => keys.places.at(numbers.at(member * size + 2));
+    const byRank = sortStable(
+      Uint32Array.from({ length: count }, (_, member) => member),
+      rankOf,
+      ranks,
+    );
+    let last = 0;
+    for (const member of sortStable(byRank, keyOf, keys)) {
+      const key = keyOf(member);
+      if (key !== last) {
+        for (const number of [this.build, this.side, key, width, 0]) lists.push(number);
+        last = key;
+      }
+      lists.set(lists.length - 1, lists.at(lists.length - 1) + 1);
+      members.push(numbers.at(member * size));
+      members.push(rankOf(member));
+      for (let at = member * size + COLLECTED_NUMBERS; at < (member + 1) * size; at += 1)
+        members.push(compared.places.at(numbers.at(at)));
+    }
+  }
+}
+
+/** Sorts by places that run on from those of `encodings`: they are counted, not compared. */
+function sortStable(
+  members: Uint32Array,
+  placeOf: (member: number) => number,
+  { first, used }: Encodings,
+): Uint32Array {
+  const starts = new Uint32Array(used.length + 1);
+  for (const member of members) {
+    const place = placeOf(member) - first + 1;
+    starts[place] = (starts[place] as number) + 1;
+  }
+  for (let place = 1; place < starts.length; place += 1)
+    starts[place] = (starts[place] as number) + (starts[place - 1] as number);
+  const sorted = new Uint32Array(members.length);
+  for (const member of members) {
+    const place = placeOf(member) - first;
+    const at = starts[place] as number;
+    sorted[at] = member;
+    starts[place] = at + 1;
+  }
+  return sorted;
+}
+
+/** @returns undefined where there are none */
+export function createColumns(sides: readonly SideMembers[]): MemberColumns | undefined {
+  const filled = sides.filter(({ count }) => count > 0);
+  if (filled.length === 0) return undefined;
+  for (const side of filled) side.use();
+  const used = [...new Set(filled.flatMap(({ ranks, keys, compared }) => [ranks, keys, compared]))];
+  const texts: string[] = [];
+  for (const encodings of used) for (const text of encodings.listUsed(texts.length + 1)) texts.push(text);
+  const [lists, members] = [new Numbers(), new Numbers()];
+  for (const side of filled) side.list(lists, members);
+  for (const encodings of used) encodings.forgetUsed();
+  return { lists: lists.toArray(), members: members.toArray(), ...joinBytes(texts) };
+}
+
+function joinBytes(texts: readonly string[]): Pick<MemberColumns, 'ends' | 'bytes'> {
+  const ends = new Uint32Array(texts.length + 1);
+  for (const [at, { length }] of texts.entries()) ends[at + 1] = (ends[at] as number) + length;
+  const bytes = Buffer.from(new ArrayBuffer(ends.at(-1) ?? 0));
+  bytes.write(texts.join(''), 'latin1');
+  return { ends, bytes: new Uint8Array(bytes.buffer) };
+}

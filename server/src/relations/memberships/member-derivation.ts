@@ -1,0 +1,524 @@
+import type { DerivedBatch, DerivedFrom, DerivedSource } from '../../catalog/catalog.ts';
+import type {
+  Comparable,
+  ComparedAttribute,
+  Operator,
+  OwnField,
+  ProductTest,
+  ProductView,
+} from '../../catalog/filters/filters.ts';
+import type { DerivedColumns } from '../../catalog/products/products.ts';
+import {
+  attributeOf,
+  type BoundRule,
+  type CompiledMatch,
+  type CompiledRule,
+  compileRule,
+  readFrom,
+  type Side,
+} from '../definitions/definitions.ts';
+import { encodeKey, encodeRank, encodeValue } from './index-key.ts';
+import { createColumns, type DescribedMember, SideMembers } from './member-columns.ts';
+import { type Membership, packValues } from './membership.ts';
+import { Encodings, NONE, Numbers, Tuples, UNKNOWN, ValueNumbers } from './numbering.ts';
+import {
+  ENTRIES_PER_PRODUCT,
+  extremeOf,
+  listEntries,
+  listKeyed,
+  pickDecisive,
+  planIndex,
+  type RuleIndex,
+} from './rule-index.ts';
+
+/** A rule whose index is there or is being made. */
+export interface BuildRule {
+  readonly build: number;
+  readonly bound: BoundRule;
+}
+
+/** Numbers that are made of the values of a catalog before all are made anew; each takes about 150 bytes. */
+const MOST_NUMBERS = 100_000;
+
+/**
+ * The rules of one catalog, made ready to look at many products: on which sides of which relations a product stands, and what the
+ * join index must know of it there. Pure: the same upload and the same rule give the same for ever.
+ */
+export class Memberships {
+  private readonly rules: readonly CompiledBuild[];
+  private made: NumberedRules | undefined;
+
+  constructor(builds: readonly BuildRule[]) {
+    const shared = new Map<string, ComparedAttribute>();
+    this.rules = builds.map(({ build, bound }) => {
+      const attributes = bound.attributes.map((one) => shareAttribute(shared, one));
+      const rule = compileRule({ ...bound, attributes });
+      return { build, rule, index: planIndex(rule), attributes };
+    });
+  }
+
+  get isEmpty(): boolean {
+    return this.rules.length === 0;
+  }
+
+  /** Keys of an upload under which rules look. */
+  get keys(): ReadonlySet<string> {
+    return new Set(this.numbered.byKey.keys());
+  }
+
+  /** @returns by rule, the source side first */
+  of(product: DerivedFrom): Membership[] {
+    const { numbered } = this;
+    numbered.read(product);
+    return numbered.listOn(numbered.product).map((side) => side.describe(numbered.product).toMembership());
+  }
+
+  ofView(view: ProductView): Membership[] {
+    const { numbered } = this;
+    const sides = numbered.listOn(view);
+    if (sides.length > 0) for (const one of numbered.attributes) one.readFrom(view);
+    return sides.map((side) => side.describe(view).toMembership());
+  }
+
+  /** @param report hears of a product of which only the first combinations of values count in a build */
+  openBatch(source: DerivedSource, report: (identifier: string, build: number) => void): DerivedBatch {
+    return new MembershipBatch(this.numbered, source, report);
+  }
+
+  /** A batch goes on with those that it began with. */
+  private get numbered(): NumberedRules {
+    if (this.made === undefined || this.made.size > MOST_NUMBERS) this.made = new NumberedRules(this.rules);
+    return this.made;
+  }
+}
+
+interface CompiledBuild {
+  readonly build: number;
+  readonly rule: CompiledRule;
+  readonly index: RuleIndex | undefined;
+  readonly attributes: readonly ComparedAttribute[];
+}
+
+/** Rules that use the same attribute in the same way share what was read of it. */
+function shareAttribute(
+  shared: Map<string, ComparedAttribute>,
+  attribute: ComparedAttribute,
+): ComparedAttribute {
+  const signature = JSON.stringify(attribute);
+  const known = shared.get(signature) ?? attribute;
+  shared.set(signature, known);
+  return known;
+}
+
+const SIDES = ['source', 'target'] as const;
+const NO_NUMBERS: readonly number[] = [];
+
+/** An attribute that rules use, with the values of the product that is looked at. */
+class ReadAttribute extends ValueNumbers {
+  present = NO_NUMBERS;
+  /** By the places of the values; undefined: none has one. */
+  rows: (string | undefined)[] | undefined;
+
+  clear(): void {
+    this.present = NO_NUMBERS;
+    this.rows = undefined;
+  }
+
+  /** @param number NONE adds nothing */
+  add(number: number, row: string | number | undefined): void {
+    if (number === NONE) return;
+    const { present } = this;
+    this.present = present.length === 0 ? (this.alone[number] as readonly number[]) : [...present, number];
+    if (row === undefined) return;
+    this.rows ??= [];
+    this.rows[present.length] = String(row);
+  }
+
+  /** @returns the number of one of several values */
+  pick(choose: (values: readonly Comparable[]) => Comparable | undefined): number | undefined {
+    const value = choose(this.of(this.present));
+    return value === undefined ? undefined : this.numberOf(value);
+  }
+
+  readFrom(view: ProductView): void {
+    this.present = view.valuesOf(this.attribute).map((value) => this.numberOf(value));
+  }
+}
+
+/** The rules with the numbers of what was read and encoded so far. */
+class NumberedRules {
+  readonly attributes: readonly ReadAttribute[];
+  readonly byKey = new Map<string, ReadAttribute[]>();
+  readonly sides: readonly RuleSide[];
+  readonly product: PresentProduct;
+  private readonly own: readonly (readonly [ReadAttribute, OwnField])[];
+  private readonly sized: readonly { readonly size: number }[];
+
+  constructor(rules: readonly CompiledBuild[]) {
+    const matched = rules.flatMap(({ rule }) =>
+      rule.matches.flatMap(({ source, target }) => [source, target]),
+    );
+    const used = new Set([...rules.flatMap(({ attributes }) => attributes), ...matched]);
+    const read = new Map([...used].map((attribute) => [attribute, new ReadAttribute(attribute)]));
+    this.attributes = [...read.values()];
+    this.own = [...read].flatMap(([{ field }, one]) => (field === undefined ? [] : [[one, field] as const]));
+    for (const [{ keys }, one] of read)
+      for (const key of keys) this.byKey.set(key, [...(this.byKey.get(key) ?? []), one]);
+    this.product = new PresentProduct(read);
+    const compared = new Encodings();
+    const ranks = new Map<string, Encodings>();
+    this.sides = rules.flatMap((one) => {
+      // Relations that sort alike share their ranks.
+      const sorts = JSON.stringify(one.rule.sort);
+      const shared = ranks.get(sorts) ?? new Encodings();
+      ranks.set(sorts, shared);
+      return SIDES.map((side) => new RuleSide(one, side, { read, ranks: shared, compared }));
+    });
+    this.sized = [...this.attributes, compared, ...ranks.values(), ...this.sides.map(({ keys }) => keys)];
+  }
+
+  get size(): number {
+    return this.sized.reduce((sum, { size }) => sum + size, 0);
+  }
+
+  /** Makes a product the one that is looked at; its attributes are added next. */
+  begin(readOwn: (field: OwnField) => string, categories: DerivedFrom['categories']): void {
+    for (const one of this.attributes) one.clear();
+    for (const [one, field] of this.own) one.add(one.numberOf(readOwn(field)), undefined);
+    this.product.begin(readOwn, categories);
+  }
+
+  read(product: DerivedFrom): void {
+    this.begin((field) => product[field], product.categories);
+    for (const { key, value, row } of product.attributes)
+      for (const one of this.byKey.get(key) ?? []) one.add(one.read(value), row);
+  }
+
+  listOn(view: ProductView): RuleSide[] {
+    return this.sides.filter(({ test }) => test(view));
+  }
+}
+
+/** The product that is looked at, as filters and rules see it. */
+class PresentProduct implements ProductView {
+  /** Whether more than its categories was looked at. */
+  isRead = false;
+  private readonly attributes: ReadonlyMap<ComparedAttribute, ReadAttribute>;
+  private readOwn: (field: OwnField) => string = () => '';
+  private placed: DerivedFrom['categories'] = [];
+
+  constructor(attributes: ReadonlyMap<ComparedAttribute, ReadAttribute>) {
+    this.attributes = attributes;
+  }
+
+  begin(readOwn: (field: OwnField) => string, categories: DerivedFrom['categories']): void {
+    this.readOwn = readOwn;
+    this.placed = categories;
+  }
+
+  get identifier(): string {
+    this.isRead = true;
+    return this.readOwn('identifier');
+  }
+
+  get categories(): readonly (readonly string[])[] {
+    return this.placed.map(({ path }) => path);
+  }
+
+  valuesOf(attribute: ComparedAttribute): readonly Comparable[] {
+    this.isRead = true;
+    const read = this.attributes.get(attribute);
+    return read === undefined ? [] : read.of(read.present);
+  }
+
+  rowsOf(attribute: ComparedAttribute): readonly (string | undefined)[] | undefined {
+    return this.attributes.get(attribute)?.rows;
+  }
+}
+
+/** What a side of a rule reads, and where what it makes of that is numbered. */
+interface SideParts {
+  readonly read: ReadonlyMap<ComparedAttribute, ReadAttribute>;
+  readonly ranks: Encodings;
+  readonly compared: Encodings;
+}
+
+/** One side of a rule: describes the product that is looked at as a member of it, until the next one. */
+class RuleSide implements DescribedMember {
+  readonly build: number;
+  readonly width: number;
+  readonly test: ProductTest;
+  readonly ranks: Encodings;
+  readonly compared: Encodings;
+  readonly keys = new Encodings();
+  readonly side: Side;
+  private readonly index: RuleIndex | undefined;
+  private readonly matched: readonly ReadAttribute[];
+  private readonly equalities: readonly KeyedValues[];
+  private readonly comparisons: readonly { readonly read: ReadAttribute; readonly operator: Operator }[];
+  private readonly sorts: readonly { readonly read: ReadAttribute; readonly direction: 'asc' | 'desc' }[];
+  private readonly rankTuples = new Tuples();
+  private readonly keyTuples = new Tuples();
+  readonly step: number;
+  /** Keys of an index of its own, by what they are made of. */
+  private readonly named = new Map<string, number>();
+  private readonly comparedValues = new Map<Comparable, number>();
+  private readonly head: string;
+  private readonly tuple: number[] = [];
+  /** The key of a member that has one, as nearly all do. */
+  private readonly only = [0];
+
+  /** The member that was described last. */
+  rank = 0;
+  memberKeys: readonly number[] = NO_NUMBERS;
+  memberCompared: number[] = [];
+  values: string | undefined;
+
+  constructor({ build, rule, index }: CompiledBuild, side: Side, parts: SideParts) {
+    const readOf = (attribute: ComparedAttribute) => parts.read.get(attribute) as ReadAttribute;
+    const sideOf = (match: CompiledMatch) => readOf(attributeOf(match, side));
+    this.build = build;
+    this.side = side;
+    this.index = index;
+    this.step = index?.width ?? 0;
+    this.test = rule.isOn[side];
+    this.ranks = parts.ranks;
+    this.compared = parts.compared;
+    this.width = index?.width ?? rule.comparisons.length;
+    this.matched = rule.matches.map(sideOf);
+    this.equalities = rule.equalities.map((match) => new KeyedValues(match, side, sideOf(match)));
+    this.comparisons = rule.comparisons.map((match) => ({ read: sideOf(match), operator: match.operator }));
+    this.sorts = rule.sort.map(({ attribute, direction }) => ({ read: readOf(attribute), direction }));
+    this.head = `[${build},${side === 'source' ? 0 : 1},`;
+  }
+
+  /** @param view the product that is looked at */
+  describe(view: ProductView): this {
+    this.rank = this.findRank();
+    this.memberKeys = NO_NUMBERS;
+    this.memberCompared.length = 0;
+    if (this.index !== undefined) this.describeEntries(this.index, view);
+    else if (this.matched.every(({ present }) => present.length > 0)) this.describeMatches();
+    return this;
+  }
+
+  private findRank(): number {
+    const { tuple, sorts } = this;
+    tuple.length = 0;
+    for (const { read, direction } of sorts) {
+      const best =
+        read.present.length < 2 ? read.present[0] : read.pick((values) => extremeOf(values, direction));
+      tuple.push((best ?? NONE) + 1);
+    }
+    const known = this.rankTuples.find(tuple);
+    if (known !== UNKNOWN) return known;
+    const values = sorts.map(({ read, direction }, at) => ({
+      direction,
+      value: read.values[(tuple[at] as number) - 1],
+    }));
+    return this.rankTuples.keep(this.ranks.add(encodeRank(values)));
+  }
+
+  private describeMatches(): void {
+    for (const { read, operator } of this.comparisons) {
+      const { present } = read;
+      const decisive =
+        present.length === 1 ? present[0] : read.pick((values) => pickDecisive(values, operator, this.side));
+      this.memberCompared.push(decisive === undefined ? NONE : read.encode(decisive, this.compared));
+    }
+    this.memberKeys = this.listKeys();
+  }
+
+  private listKeys(): readonly number[] {
+    const { tuple, only } = this;
+    const lists = this.equalities.map((one) => one.list());
+    if (lists.some(({ length }) => length > 1)) return combine(lists).map((key) => this.findKey(key));
+    tuple.length = 0;
+    for (const [number] of lists) tuple.push(number as number);
+    only[0] = this.findKey(tuple);
+    return only;
+  }
+
+  private findKey(key: readonly number[]): number {
+    const known = this.keyTuples.find(key);
+    if (known !== UNKNOWN) return known;
+    const values = key.map((number, at) => this.equalities[at]?.read.values[number] as Comparable);
+    return this.keyTuples.keep(this.keys.add(encodeKey(values)));
+  }
+
+  private describeEntries(index: RuleIndex, view: ProductView): void {
+    const read = readFrom(view);
+    const entries = listEntries(index, this.side, read);
+    this.memberKeys = entries.map(({ key }) => this.findNamed(key));
+    for (const { columns } of entries)
+      for (let at = 0; at < this.width; at += 1)
+        this.memberCompared.push(this.findCompared(columns[at] ?? null));
+    this.values = packValues(index, this.side, read);
+  }
+
+  private findNamed(key: readonly Comparable[]): number {
+    const name = key.map(nameValue).join('\0');
+    const known = this.named.get(name) ?? this.keys.add(encodeKey(key));
+    this.named.set(name, known);
+    return known;
+  }
+
+  private findCompared(value: Comparable | null): number {
+    if (value === null) return NONE;
+    const known = this.comparedValues.get(value) ?? this.compared.add(encodeValue(value));
+    this.comparedValues.set(value, known);
+    return known;
+  }
+
+  toMembership(): Membership {
+    const { build, side, memberKeys, memberCompared, values } = this;
+    return {
+      ...{ build, side, rank: this.ranks.base64(this.rank) },
+      compared: memberCompared.map((number) => (number === NONE ? null : this.compared.base64(number))),
+      keys: memberKeys.map((number) => this.keys.base64(number)),
+      ...(values !== undefined && { values }),
+    };
+  }
+
+  /** @returns what `packMembership` makes of the membership, as JSON */
+  toText(): string {
+    const { memberKeys, memberCompared, values } = this;
+    const compared = joinQuoted(memberCompared, this.compared);
+    const text = `${this.head}${this.ranks.quoted[this.rank]},[${compared}],[${joinQuoted(memberKeys, this.keys)}]`;
+    return values === undefined ? `${text}]` : `${text},"${values}"]`;
+  }
+}
+
+/** No text holds a NUL, and a number is none of the texts that look like it. */
+const nameValue = (value: Comparable) => (typeof value === 'string' ? `"${value}` : `${value}`);
+
+function joinQuoted(numbers: readonly number[], { quoted }: Encodings): string {
+  let text = '';
+  for (const number of numbers)
+    text += `${text === '' ? '' : ','}${number === NONE ? 'null' : (quoted[number] as string)}`;
+  return text;
+}
+
+function combine(lists: readonly (readonly number[])[]): (readonly number[])[] {
+  let combined: (readonly number[])[] = [[]];
+  for (const numbers of lists)
+    combined = combined
+      .flatMap((start) => numbers.map((number) => [...start, number]))
+      .slice(0, ENTRIES_PER_PRODUCT);
+  return combined;
+}
+
+/** What equals values of the other side, by the numbers of an attribute. */
+class KeyedValues {
+  readonly read: ReadAttribute;
+  private readonly match: CompiledMatch;
+  private readonly side: Side;
+  private readonly isOwn: boolean;
+
+  constructor(match: CompiledMatch, side: Side, read: ReadAttribute) {
+    this.match = match;
+    this.side = side;
+    this.read = read;
+    this.isOwn = side === 'target' || match.partners === undefined;
+  }
+
+  list(): readonly number[] {
+    const { read, match, side } = this;
+    if (this.isOwn && read.present.length < 2) return read.present;
+    return listKeyed(match, side, read.of(read.present)).map((value) => read.numberOf(value));
+  }
+}
+
+/** A side that products of some categories may stand on. */
+interface Candidate {
+  readonly side: RuleSide;
+  readonly members: SideMembers;
+  /** Whether the categories alone say that they do. */
+  readonly isCertain: boolean;
+}
+
+/** An attribute with what the texts of a body are read as, by their numbers. */
+interface ReadTexts {
+  readonly read: ReadAttribute;
+  readonly numbers: Numbers;
+}
+
+/** What is derived from the products of one body. */
+class MembershipBatch implements DerivedBatch {
+  private readonly numbered: NumberedRules;
+  private readonly source: DerivedSource;
+  private readonly report: (identifier: string, build: number) => void;
+  private readonly readers: readonly (readonly ReadTexts[])[];
+  private readonly members: readonly SideMembers[];
+  /** By categories: most filters ask for nothing else, and most products have the categories of others. */
+  private readonly candidates = new Map<DerivedFrom['categories'], readonly Candidate[]>();
+
+  constructor(
+    numbered: NumberedRules,
+    source: DerivedSource,
+    report: (identifier: string, build: number) => void,
+  ) {
+    this.numbered = numbered;
+    this.source = source;
+    this.report = report;
+    this.readers = source.keys.map((key) =>
+      (numbered.byKey.get(key) ?? []).map((read) => ({ read, numbers: new Numbers(UNKNOWN) })),
+    );
+    this.members = numbered.sides.map(
+      ({ build, side, ...of }) => new SideMembers({ ...of, build, side: side === 'source' ? 0 : 1 }),
+    );
+  }
+
+  add(row: number, place: number): string {
+    const { numbered, source } = this;
+    const categories = source.categoriesOf(row);
+    numbered.begin((field) => source.readOwn(row, field), categories);
+    source.visitTexts(row, this.visit);
+    const text = this.describe(row, place, this.findCandidates(categories));
+    return text === '' ? '' : `${source.readOwn(row, 'groupIdentifier')}\0[${text}]`;
+  }
+
+  private describe(row: number, place: number, candidates: readonly Candidate[]): string {
+    const { product } = this.numbered;
+    let text = '';
+    let cut: number | undefined;
+    for (const { side, members, isCertain } of candidates) {
+      if (!isCertain && !side.test(product)) continue;
+      members.add(place, side.describe(product));
+      text += text === '' ? side.toText() : `,${side.toText()}`;
+      if (side.memberKeys.length < ENTRIES_PER_PRODUCT || side.build === cut) continue;
+      cut = side.build;
+      this.report(this.source.readOwn(row, 'identifier'), cut);
+    }
+    return text;
+  }
+
+  finish(): DerivedColumns | undefined {
+    return createColumns(this.members);
+  }
+
+  private readonly visit = (key: number, text: number, row: string | number | undefined): void => {
+    for (const { read, numbers } of this.readers[key] as readonly ReadTexts[]) {
+      let number = numbers.at(text);
+      if (number === UNKNOWN) {
+        number = read.read(this.source.textOf(key, text));
+        numbers.set(text, number);
+      }
+      read.add(number, row);
+    }
+  };
+
+  private findCandidates(categories: DerivedFrom['categories']): readonly Candidate[] {
+    const known = this.candidates.get(categories);
+    if (known !== undefined) return known;
+    const { sides, product } = this.numbered;
+    const found = sides.flatMap((side, at): Candidate[] => {
+      product.isRead = false;
+      const isOn = side.test(product);
+      if (!isOn && !product.isRead) return [];
+      return [{ side, members: this.members[at] as SideMembers, isCertain: !product.isRead }];
+    });
+    this.candidates.set(categories, found);
+    return found;
+  }
+}

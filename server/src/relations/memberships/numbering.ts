@@ -1,0 +1,190 @@
+import { type Comparable, type ComparedAttribute, readComparable } from '../../catalog/filters/filters.ts';
+import { encodeValue } from './index-key.ts';
+
+/**
+ * Numbers in place of values, of what is made of several values, and of the bytes that stand for them in the index: most repeat,
+ * so a product is read, encoded and sorted by numbers that were made once.
+ */
+
+/** Of a text that is no value of an attribute, of bytes that a column does not have. */
+export const NONE = -1;
+/** Not looked up yet. */
+export const UNKNOWN = -2;
+
+/** Whole numbers by their places; it grows by doubling. */
+export class Numbers {
+  length = 0;
+  private ints: Int32Array;
+  private readonly filling: number;
+
+  /** @param filling what stands where nothing was set */
+  constructor(filling = 0, places = 64) {
+    this.filling = filling;
+    this.ints = new Int32Array(places).fill(filling);
+  }
+
+  /** NONE has no place. */
+  at(place: number): number {
+    return place >= 0 && place < this.ints.length ? (this.ints[place] as number) : this.filling;
+  }
+
+  set(place: number, value: number): void {
+    if (place >= this.ints.length) this.grow(place);
+    this.ints[place] = value;
+  }
+
+  push(value: number): void {
+    this.set(this.length, value);
+    this.length += 1;
+  }
+
+  toArray(): Uint32Array<ArrayBuffer> {
+    return Uint32Array.from(this.ints.subarray(0, this.length));
+  }
+
+  private grow(place: number): void {
+    const before = this.ints;
+    this.ints = new Int32Array(Math.max(place + 1, 2 * before.length)).fill(this.filling, before.length);
+    this.ints.set(before);
+  }
+}
+
+/** The values of an attribute, equal ones under one number. */
+export class ValueNumbers {
+  readonly values: Comparable[] = [];
+  /** By number lists of the number and of its value alone: nearly all products have one value. */
+  readonly alone: (readonly number[])[] = [];
+  readonly valuesAlone: (readonly Comparable[])[] = [];
+  private readonly encoded = new Numbers(UNKNOWN);
+  protected readonly attribute: ComparedAttribute;
+  private readonly byText = new Map<string, number>();
+  private readonly byValue = new Map<Comparable, number>();
+
+  constructor(attribute: ComparedAttribute) {
+    this.attribute = attribute;
+  }
+
+  get size(): number {
+    return this.byText.size + this.values.length;
+  }
+
+  /** @returns NONE for a text that makes no fact */
+  read(text: string): number {
+    const known = this.byText.get(text);
+    if (known !== undefined) return known;
+    const value = readComparable(text, this.attribute);
+    const number = value === undefined ? NONE : this.numberOf(value);
+    this.byText.set(text, number);
+    return number;
+  }
+
+  numberOf(value: Comparable): number {
+    const known = this.byValue.get(value);
+    if (known !== undefined) return known;
+    const number = this.values.push(value) - 1;
+    this.alone.push([number]);
+    this.valuesAlone.push([value]);
+    this.byValue.set(value, number);
+    return number;
+  }
+
+  /** @param encodings always the same @returns what the value is there */
+  encode(number: number, encodings: Encodings): number {
+    const known = this.encoded.at(number);
+    if (known !== UNKNOWN) return known;
+    const encoded = encodings.add(encodeValue(this.values[number] as Comparable));
+    this.encoded.set(number, encoded);
+    return encoded;
+  }
+
+  /** @returns the values of a list of numbers */
+  of(numbers: readonly number[]): readonly Comparable[] {
+    const [only] = numbers;
+    if (numbers.length === 1) return this.valuesAlone[only as number] as readonly Comparable[];
+    return numbers.map((number) => this.values[number] as Comparable);
+  }
+}
+
+/** Above every number. */
+const RADIX = 2 ** 26;
+
+/** What was made of lists of numbers, all of one length. */
+export class Tuples {
+  private readonly levels: Map<number, number>[] = [];
+  private readonly made = new Numbers(UNKNOWN);
+  private last = 0;
+
+  /** @returns UNKNOWN for a list that is new: `keep` follows */
+  find(numbers: readonly number[]): number {
+    let node = numbers[0] ?? 0;
+    for (let at = 1; at < numbers.length; at += 1) {
+      const level = this.levels[at] ?? new Map<number, number>();
+      this.levels[at] = level;
+      const pair = node * RADIX + (numbers[at] as number);
+      node = level.get(pair) ?? level.size;
+      if (node === level.size) level.set(pair, node);
+    }
+    this.last = node;
+    return this.made.at(node);
+  }
+
+  /** @returns the number */
+  keep(number: number): number {
+    this.made.set(this.last, number);
+    return number;
+  }
+}
+
+/** Bytes of the index by numbers, equal ones under one. */
+export class Encodings {
+  /** Those that a batch uses, see `use`. */
+  readonly used: number[] = [];
+  /** Of each of them its place among all that the batch uses, once they are listed; 0 for what is not used. */
+  readonly places = new Numbers();
+  /** The first of these places. */
+  first = 0;
+  /** With a character for each byte: they sort as the bytes do. */
+  readonly bytes: string[] = [];
+  /** JSON of their base64. */
+  readonly quoted: string[] = [];
+  private readonly known = new Map<string, number>();
+
+  get size(): number {
+    return this.bytes.length;
+  }
+
+  add(encoded: Buffer): number {
+    const bytes = encoded.toString('latin1');
+    const known = this.known.get(bytes);
+    if (known !== undefined) return known;
+    const number = this.bytes.push(bytes) - 1;
+    this.quoted.push(`"${encoded.toString('base64')}"`);
+    this.known.set(bytes, number);
+    return number;
+  }
+
+  use(number: number): void {
+    if (number === NONE || this.places.at(number) > 0) return;
+    this.places.set(number, 1);
+    this.used.push(number);
+  }
+
+  /** Gives what is used places from `first` on, in the order of the bytes. @returns the bytes */
+  listUsed(first: number): string[] {
+    const { bytes, used } = this;
+    this.first = first;
+    used.sort((a, b) => ((bytes[a] as string) < (bytes[b] as string) ? -1 : 1));
+    for (const [at, number] of used.entries()) this.places.set(number, first + at);
+    return used.map((number) => bytes[number] as string);
+  }
+
+  forgetUsed(): void {
+    for (const number of this.used) this.places.set(number, 0);
+    this.used.length = 0;
+  }
+
+  /** @returns as `Membership` has it */
+  base64(number: number): string {
+    return (this.quoted[number] as string).slice(1, -1);
+  }
+}
