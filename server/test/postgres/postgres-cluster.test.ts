@@ -109,6 +109,16 @@ test(
       })();
       try {
         await loadBatches(service, { projectId, batches: BATCHES });
+      } catch (error) {
+        // Which error of the database is not known as an outage yet stands in the log only.
+        t.diagnostic(
+          service
+            .log()
+            .split('\n')
+            .filter((line) => line.includes('"level":50'))
+            .join('\n'),
+        );
+        throw error;
       } finally {
         isLoading = false;
         await killing;

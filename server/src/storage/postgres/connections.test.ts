@@ -20,6 +20,10 @@ test('a worker that a coordinator lost is away, whatever its words; other intern
     'could not send data to server: Broken pipe',
     'no connection to the server',
     'connection not open',
+    'terminating connection due to unexpected postmaster exit',
+    "failed to prepare transaction 'citus_0_1_2_3' on host 127.0.0.1:5433",
+    'cannot connect to 127.0.0.1:5433 to fetch intermediate results',
+    'failed to read result "1_2" from node 127.0.0.1:5433',
     '',
   ];
   for (const message of lost) assert.equal(codeOf(message, 'XX000'), 'not_ready', message);

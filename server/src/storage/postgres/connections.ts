@@ -393,11 +393,12 @@ const NETWORK = new Set([
 const GONE =
   /connection terminated|connection error|timeout exceeded when trying to connect|query read timeout/i;
 /**
- * Those of a coordinator of Citus that lost a worker, as XX000: its own (placement_connection.c, multi_copy.c, 13.2.2), and those of libpq,
- * which it passes on as they are, also an empty one (remote_commands.c).
+ * Those of a coordinator of Citus that lost a worker, as XX000: its own (placement_connection.c, multi_copy.c, remote_transaction.c,
+ * intermediate_results.c, 13.2.2), those of libpq and of the worker's PostgreSQL, which it passes on as they are, also an empty one
+ * (remote_commands.c).
  */
 const WORKER_GONE =
-  /connection marked as essential|could not commit transaction for shard|could not connect to any active placements|server closed the connection|could not (?:send|receive) data|no connection to the server|connection not open|^\s*$/i;
+  /connection marked as essential|failed to prepare transaction|to fetch intermediate results|failed to read result|could not commit transaction for shard|could not connect to any active placements|server closed the connection|could not (?:send|receive) data|no connection to the server|connection not open|terminating connection|^\s*$/i;
 const INTERNAL = 'XX000';
 const CANCELLED = '57014';
 /** A restart takes seconds, a failover up to a minute. */
