@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fdatasyncSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fdatasyncSync, openSync, readSync, readvSync, writeSync } from 'node:fs';
 
 /**
  * The write-ahead log of a database file as bytes: what a backup copies, and what a standby appends. Source:
@@ -68,25 +68,34 @@ export function findWalEnd(path: string, known?: WalEnd): WalEnd | undefined {
 
 function findLastCommit(file: number, known: WalEnd): WalEnd {
   const { salts, pageSize } = known;
-  const header = Buffer.alloc(FRAME_HEADER);
+  const isOurs = belongsTo(salts);
   const frame = Buffer.alloc(FRAME_HEADER + pageSize);
-  let [end, before] = [known, known.sum];
+  const header = frame.subarray(0, FRAME_HEADER);
+  let [end, before] = [known, readSum(known.sum)];
   for (let at = known.frame + 1; ; at += 1) {
     const read = readSync(file, header, 0, FRAME_HEADER, frameAt(at, pageSize));
-    if (read < FRAME_HEADER || header.toString('hex', 8, 16) !== salts) return end;
-    const [sum, pageCount] = [header.toString('hex', 16, 24), header.readUInt32BE(4)];
+    if (read < FRAME_HEADER || !isOurs(header)) return end;
+    const [sum, pageCount] = [sumIn(header), header.readUInt32BE(4)];
     if (pageCount > 0) {
       // The header is written before the page, and frames one after another: the last one tells of all.
       readSync(file, frame, 0, frame.length, frameAt(at, pageSize));
-      const found = addSum(addSum(readSum(before), frame.subarray(0, 8)), frame.subarray(FRAME_HEADER));
-      if (hexOf(found) !== sum) return end;
-      end = { salts, frame: at, sum, pageCount, pageSize };
+      const found = addSum(addSum(before, frame.subarray(0, 8)), frame.subarray(FRAME_HEADER));
+      if (hexOf(found) !== hexOf(sum)) return end;
+      end = { salts, frame: at, sum: hexOf(sum), pageCount, pageSize };
     }
     before = sum;
   }
 }
 
+/** @returns whether the header of a frame is of this generation of the log */
+function belongsTo(salts: string): (header: Buffer) => boolean {
+  const bytes = Buffer.from(salts, 'hex');
+  return (header) => header.compare(bytes, 0, bytes.length, 8, 16) === 0;
+}
+
 type Sum = readonly [number, number];
+
+const sumIn = (header: Buffer): Sum => [header.readUInt32BE(16), header.readUInt32BE(20)];
 
 const hexOf = (sum: Sum) => sum.map((half) => half.toString(16).padStart(8, '0')).join('');
 
@@ -109,29 +118,41 @@ export class WalReader {
 
   /** @returns the sum that a frame was written with; undefined: it is of another generation, or not there */
   sumOf(frame: number, salts: string): string | undefined {
-    return this.readHeader(frame, salts) ? this.header.toString('hex', 16) : undefined;
+    return this.readHeader(frame, belongsTo(salts)) ? hexOf(sumIn(this.header)) : undefined;
   }
 
   /** @returns each page once, as the last of the frames has it, in the order of the frames. @throws Error when the log began again */
   listPages(from: number, to: number, salts: string) {
     const last = new Map<number, number>();
+    const isOurs = belongsTo(salts);
     for (let frame = from; frame <= to; frame += 1) {
-      if (!this.readHeader(frame, salts))
+      if (!this.readHeader(frame, isOurs))
         throw new Error('the write-ahead log began again while it was read');
       last.set(this.header.readUInt32BE(0), frame);
     }
     return [...last].map(([page, frame]) => ({ page, frame })).sort((a, b) => a.frame - b.frame);
   }
 
-  readPage(frame: number, into: Buffer): void {
-    readSync(this.file, into, 0, this.pageSize, frameAt(frame, this.pageSize) + FRAME_HEADER);
+  /** Frames that follow one another are read at once: a call for each took a tenth of the processor time of a backup. */
+  readPages(frames: readonly number[], into: Buffer): void {
+    const { file, header, pageSize } = this;
+    for (let from = 0, to = 0; from < frames.length; from = to) {
+      const [first, parts] = [frames[from] as number, [] as Buffer[]];
+      for (to = from; frames[to] === first + to - from && parts.length < MOST_PARTS; to += 1)
+        parts.push(header, into.subarray(to * pageSize, (to + 1) * pageSize));
+      readvSync(file, parts, frameAt(first, pageSize));
+    }
   }
 
-  private readHeader(frame: number, salts: string): boolean {
+  private readHeader(frame: number, isOurs: (header: Buffer) => boolean): boolean {
     const read = readSync(this.file, this.header, 0, FRAME_HEADER, frameAt(frame, this.pageSize));
-    return read === FRAME_HEADER && this.header.toString('hex', 8, 16) === salts;
+    return read === FRAME_HEADER && isOurs(this.header);
   }
 }
+
+/** What a system takes of one read: IOV_MAX of Linux. */
+const MOST_PARTS = 1_024;
+const COPY_BYTES = 1024 * 1024;
 
 /** Copies the frames after one to the same place of another file, which is a log of those frames alone. */
 export function copyFrames(
@@ -141,10 +162,11 @@ export function copyFrames(
 ): void {
   const [source, target] = [openSync(from, 'r'), openSync(to, 'w', 0o600)];
   try {
-    const bytes = Buffer.alloc(FRAME_HEADER + pageSize);
-    for (let at = after + 1; at <= frame; at += 1) {
-      readSync(source, bytes, 0, bytes.length, frameAt(at, pageSize));
-      writeSync(target, bytes, 0, bytes.length, frameAt(at, pageSize));
+    const [bytes, end] = [Buffer.allocUnsafe(COPY_BYTES), frameAt(frame + 1, pageSize)];
+    for (let at = frameAt(after + 1, pageSize); at < end; ) {
+      const read = readSync(source, bytes, 0, Math.min(bytes.length, end - at), at);
+      if (read === 0) throw new Error('the write-ahead log began again while it was read');
+      at += writeSync(target, bytes, 0, read, at);
     }
   } finally {
     closeSync(source);

@@ -51,6 +51,8 @@ export class WatchedFile {
   readonly path: string;
   sent: Sent | undefined;
   private connection: DatabaseSync | undefined;
+  /** Reads a log that is being written back before all of it is sent. */
+  private guard: DatabaseSync | undefined;
   /** The frames that a checkpoint took before they were sent: where the log before ended, and after which frame. */
   private aside: { readonly end: WalEnd; readonly after: number } | undefined;
   private changedAt = 0;
@@ -184,8 +186,10 @@ export class WatchedFile {
       for (let at = 0; at < pages.length; at += most) {
         const part = pages.slice(at, at + most);
         const bytes = memory.subarray(0, part.length * pageSize);
-        for (const [index, one] of part.entries())
-          reader.readPage(one.frame, bytes.subarray(index * pageSize, (index + 1) * pageSize));
+        reader.readPages(
+          part.map(({ frame }) => frame),
+          bytes,
+        );
         yield {
           head: { kind: 'pages' as const, file: this.name, pageSize, pages: part.map(({ page }) => page) },
           bytes,
@@ -225,32 +229,52 @@ export class WatchedFile {
     if (isIdle && this.sent?.main !== undefined) this.release();
   }
 
-  /** Under the lock of writers, so that what is not sent is all put aside before the log may begin again. */
+  /**
+   * Most of a log while others write: as long as `guard` reads it, it does not begin again. The rest under the lock of writers, so
+   * that what is not sent is all put aside before it may.
+   */
   private checkpoint(isUrgent: boolean): void {
-    const lock = connect(this.path, isUrgent ? 10_000 : 50);
+    const { salts, frame: begun = 0 } = this.findEnd() ?? {};
+    // What is sent of another log does not say what of this one is.
+    if (this.sent !== undefined && this.sent.log?.salts !== salts) return;
+    const before = this.guard;
+    this.guard = connect(this.path, 1_000);
+    this.guard?.exec('begin');
+    this.guard?.prepare('select 1 from sqlite_schema').get();
+    before?.close();
+    // A reader of an earlier state keeps the log as it is.
+    if (this.writeBack() < begun) {
+      this.letGo();
+      return;
+    }
+    using lock = connect(this.path, isUrgent ? 1_000 : 50);
     try {
       lock?.exec('begin immediate');
       const end = this.findEnd();
-      if (end !== undefined && end.frame > 0) this.writeBack(end, isUrgent);
+      if (end !== undefined && end.frame > 0) this.writeRestBack(end, isUrgent);
     } catch (error) {
       if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error;
-    } finally {
-      lock?.close();
     }
   }
 
-  private writeBack(end: WalEnd, isUrgent: boolean): void {
+  /** @returns how many frames of the log are in the main file */
+  private writeBack = () =>
+    Number(this.connection?.prepare('pragma wal_checkpoint(passive)').get()?.checkpointed ?? 0);
+
+  private writeRestBack(end: WalEnd, isUrgent: boolean): void {
     const after = this.findSent(end, stampOf(this.path));
     const unsent = end.frame - (after ?? end.frame);
     // Soon more of it is sent.
-    if (!isUrgent && unsent * end.pageSize > CHECKPOINT_BYTES / 4) return;
-    const paths = { from: `${this.path}-wal`, to: this.asidePath };
-    if (unsent > 0) copyFrames(paths, end, end.frame - unsent);
-    const done = this.connection?.prepare('pragma wal_checkpoint(passive)').get();
-    // A reader of an earlier state keeps the log as it is.
-    const isDone = done?.busy === 0 && done.log === done.checkpointed;
-    if (!isDone) this.dropAside();
+    if (!isUrgent && unsent * end.pageSize > CHECKPOINT_BYTES / 2) return;
+    if (unsent > 0) copyFrames({ from: `${this.path}-wal`, to: this.asidePath }, end, end.frame - unsent);
+    this.letGo();
+    if (this.writeBack() < end.frame) this.dropAside();
     else this.noteInMain(end, after, unsent);
+  }
+
+  private letGo(): void {
+    this.guard?.close();
+    this.guard = undefined;
   }
 
   private noteInMain(end: WalEnd, after: number | undefined, unsent: number): void {
@@ -264,6 +288,7 @@ export class WatchedFile {
   }
 
   release(): void {
+    this.letGo();
     this.connection?.close();
     this.connection = undefined;
     // The last connection has written its log back.
