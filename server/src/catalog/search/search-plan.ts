@@ -25,8 +25,6 @@ export interface SearchQuestion {
   readonly category?: readonly string[] | undefined;
   /** An attribute; `:desc` behind it turns the order around. Without it the best hits come first. */
   readonly sort?: string | undefined;
-  /** Which words may be the beginning of one; default: the last. */
-  readonly begun?: WordedSearch['begun'];
   /** Identifiers, or groups: only these products. */
   readonly named?: readonly string[] | undefined;
   readonly limit: number;
@@ -60,7 +58,7 @@ export function planSearch(question: SearchQuestion, attributes: readonly Attrib
     const test = compileFilter(filter, find);
     const { groups, isExact } = findLexemes(filter, find);
     const narrowing = [...groups, ...findNamed(question.named)];
-    const worded = { words, narrowing, begun: question.begun ?? 'last' };
+    const worded = { words, narrowing };
     return {
       worded,
       tiers: planTiers(worded),

@@ -129,7 +129,6 @@ export function planShopSearch(
       ...(category.length > 0 && { category }),
       filter: JSON.stringify(filter),
       sort: sorting?.key,
-      begun: 'all',
       named: question.named,
       limit: question.limit,
     },

@@ -15,21 +15,18 @@ export interface WordedSearch {
   readonly words: readonly string[];
   /** What the filter demands of every hit. */
   readonly narrowing: LexemeGroups;
-  /** Which words may be the beginning of one. */
-  readonly begun: 'last' | 'all';
   /** What else each word may mean; undefined: nothing is forgiven. */
   readonly meant?: readonly (readonly string[])[] | undefined;
 }
 
-export function planTiers({ words, narrowing, begun, meant = [] }: WordedSearch): SearchTiers {
+export function planTiers({ words, narrowing, meant = [] }: WordedSearch): SearchTiers {
   if (words.length === 0) {
     const all = [{ all: narrowing, except: [] }];
     return { ranked: all, counted: all };
   }
-  const isBegun = (at: number) => begun === 'all' || at === words.length - 1;
   const find = (kind: string, end = '', others: WordedSearch['meant'] = []): LexemeGroups => [
     ...words.map((word, at) => [
-      `${kind}${word}${isBegun(at) ? end : ''}`,
+      `${kind}${word}${end}`,
       ...(others[at] ?? []).map((other) => `${kind}${other}`),
     ]),
     ...narrowing,
