@@ -3,9 +3,10 @@ import { type TestContext, test } from 'node:test';
 import { snapshotsOfFiles, snapshotsOfRows } from '../../src/app/stores.ts';
 import { searchThreadOperations } from '../../src/catalog/catalog.ts';
 import type { SearchQuestion } from '../../src/catalog/search/search.ts';
+import { countHits } from '../../src/catalog/store/search-store.ts';
 import { ServiceError } from '../../src/kernel/errors.ts';
 import { createCatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
-import type { Storage } from '../../src/storage/storage.ts';
+import { performOn, type Storage } from '../../src/storage/storage.ts';
 import type { StopFlag } from '../../src/storage/threads/threads.ts';
 import { createCatalog, shareService } from '../support/shared-service.ts';
 
@@ -13,6 +14,28 @@ const service = shareService();
 
 const PRODUCTS = 300;
 const RARE = 40;
+
+test('a search on PostgreSQL reads the rows of what it finds, however many the project has (§14.3)', async (t) => {
+  const catalog = await createCatalog(service());
+  const text = (at: number) => Array.from({ length: 80 }, (_, word) => `v${(7 * at + word) % 500}`).join(' ');
+  const named = Array.from({ length: 2_000 }, (_, at) => ({
+    ...{ identifier: `P${at}`, name: `Drill w${at}` },
+    attributes: [{ key: 'Text', value: text(at) }],
+  }));
+  await catalog.load(...named);
+  assert.equal((await catalog.call('GET', '/search/products?q=w1234')).body.total, 1);
+  const { postgres, close } = await service().store.open();
+  t.after(close);
+  if (postgres === undefined) return t.skip('files have an index of their own');
+  const tier = { all: [['aw1234']], except: [] };
+  await postgres.snapshot(async (session) => {
+    const { count } = await performOn(session, catalog.projectId, countHits({ tier, newer: undefined }));
+    const [read] = await session.rows<{ rows: number }>(
+      `select (seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables where relname = 'search_entry'`,
+    );
+    assert.deepEqual([count, (read?.rows ?? 0) < 20], [1, true], `${read?.rows} rows read`);
+  });
+});
 
 /** A catalog, and searches in it whose clock goes on by one each time it is read: once a product. */
 async function openCatalog(t: TestContext) {
