@@ -53,5 +53,12 @@ async function untilCounted(): Promise<void> {
 
 async function picture(page: Page, view: View, look: string): Promise<void> {
   await showView(page, view);
+  await page.evaluate(loadPictures);
   await page.screenshot({ path: join(FOLDER, `${view.name}-${look}.png`), fullPage: true });
+}
+
+/** Those out of sight are not loaded yet, and would be white. */
+async function loadPictures(): Promise<void> {
+  for (const one of document.images) one.loading = 'eager';
+  await Promise.allSettled([...document.images].map((one) => one.decode()));
 }

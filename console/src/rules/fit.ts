@@ -57,7 +57,7 @@ export const sayVerdict = (
     no_rule: [
       '',
       t('No rule is about these products'),
-      t('Only relations that are constraints judge.'),
+      t('Only relations that must hold to fit are checked here.'),
     ] as const,
   })[verdict];
 
