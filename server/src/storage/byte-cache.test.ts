@@ -105,6 +105,25 @@ test('what is over makes room for all that comes, and memory grows no further, a
     assert.deepEqual(read(quiet, `${version}`), bytesOf(100, version), 'what is valid stays');
 });
 
+test('an entry of another origin takes the place of the one before, and says in which state it was seen', () => {
+  const space = createByteCache(MIB).of('one', 1);
+  const origin = { state: 1, document: 2 ** 40, at: 1_700_000_000_000 };
+  space.keep('A', bytesOf(3), origin);
+  space.keep('A', bytesOf(4), { ...origin, state: 2 });
+  assert.equal(read(space, 'A')?.length, 3, 'of the same origin');
+  assert.equal(space.seenIn(space.find('A')), 1);
+  space.see(space.find('A'), 2);
+  assert.equal(space.seenIn(space.find('A')), 2);
+  for (const other of [
+    { ...origin, document: 2 ** 40 + 1 },
+    { ...origin, at: 0 },
+  ]) {
+    assert.ok(!space.isOf(space.find('A'), other));
+    space.keep('A', bytesOf(5, other.at % 7), other);
+    assert.deepEqual(read(space, 'A'), bytesOf(5, other.at % 7));
+  }
+});
+
 interface Step {
   space: string;
   newVersion: boolean;
@@ -113,6 +132,7 @@ interface Step {
   key: string;
   length: number;
   isUsed: boolean;
+  document: number;
 }
 
 /** A cache beside a map of everything that was ever kept. */
@@ -122,18 +142,19 @@ class Comparison {
   private readonly kept = new Map<string, Uint8Array>();
   private steps = 0;
 
-  run({ space: name, newVersion, age, key, length, isUsed }: Step): void {
+  run({ space: name, newVersion, age, key, length, isUsed, document }: Step): void {
     this.steps += 1;
     const versions = this.versions.get(name) ?? [];
     this.versions.set(name, versions);
     if (newVersion || versions.length === 0) versions.push(this.cache.of(name, versions.length));
     const version = Math.max(0, versions.length - 1 - age);
     const space = versions[version] ?? assert.fail();
-    const id = `${name} ${version} ${key}`;
+    const id = `${name} ${version} ${key} ${document}`;
+    const origin = { state: this.steps, document, at: version };
     const found = read(space, key);
-    if (found === undefined) {
+    if (found === undefined || !space.isOf(space.find(key), origin)) {
       this.kept.set(id, bytesOf(length, this.steps % 251));
-      space.keep(key, bytesOf(length, this.steps % 251));
+      space.keep(key, bytesOf(length, this.steps % 251), origin);
     } else {
       assert.deepEqual(found, this.kept.get(id));
       if (isUsed) space.mark(space.find(key), this.steps);
@@ -149,6 +170,7 @@ test('what is found is what was kept for that key and version, however full it g
     key: fc.nat(30).map(String),
     length: fc.nat({ max: MIB / 8 }),
     isUsed: fc.boolean(),
+    document: fc.nat(12).map((dice) => Number(dice === 0)),
   });
   fc.assert(
     fc.property(fc.array(step, { minLength: 100, maxLength: 400 }), (steps) => {

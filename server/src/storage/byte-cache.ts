@@ -88,14 +88,35 @@ export interface CacheSpace {
   find(key: string): number;
   /** @returns their offsets. 100 of them take half the time of 100 `find`: memory is read for all at once. */
   findAll(keys: readonly string[]): Int32Array;
-  /** Keeps a copy. A full cache takes only some entries, and no large ones; a version that is over takes none. */
-  keep(key: string, bytes: Uint8Array): void;
+  /**
+   * Keeps a copy, in place of one of another origin. A full cache takes only some entries, and no large ones; a version that is
+   * over takes none.
+   */
+  keep(key: string, bytes: Uint8Array, origin?: Origin): void;
+  isOf(position: number, origin: Origin): boolean;
+  /** @returns the state in which it was last seen to be right */
+  seenIn(position: number): number;
+  see(position: number, state: number): void;
   lengthAt(position: number): number;
   /** @returns how many bytes it wrote to `target` from `at` on */
   copy(position: number, target: Uint8Array, at: number): number;
   /** Marks it as used by a request. @returns false when this request marked it before */
   mark(position: number, request: number): boolean;
 }
+
+/** What an entry was made of, and the state in which that was there: another one need not have changed it. */
+export interface Origin {
+  readonly state: number;
+  readonly document: number;
+  readonly at: number;
+}
+
+interface KeptBytes {
+  readonly bytes: Uint8Array;
+  readonly origin: Origin | undefined;
+}
+
+const NO_ORIGIN: Origin = { state: 0, document: 0, at: 0 };
 
 const SLAB_BYTES = 1024 * 1024;
 /** Entries begin at multiples of 8 bytes, so that a position of 31 bits reaches over 16 GiB. */
@@ -107,13 +128,17 @@ const LARGEST_BYTES = SLAB_BYTES / 4;
 /** A full cache keeps one miss in so many: with more data than memory, each would evict another. */
 const ADMIT_ONE_IN = 8;
 
-/** An entry: five integers, the key in UTF-16, the bytes. */
+/** An entry: six integers, two numbers of its origin, the key in UTF-16, the bytes. */
 const HASH = 0;
 const SPACE = 1;
 const MARK = 2;
 const KEY_LENGTH = 3;
 const BYTE_LENGTH = 4;
-const HEADER_BYTES = 20;
+const SEEN = 5;
+const ORIGIN_BYTES = 24;
+const HEADER_BYTES = 40;
+/** The space of an entry that another one replaced. */
+const NO_SPACE = 0;
 
 /** Shared memory, which V8 does not count: slabs that filled made it collect the whole heap again and again. */
 class Slab {
@@ -121,6 +146,7 @@ class Slab {
   readonly bytes = Buffer.from(this.memory);
   readonly integers = new Int32Array(this.memory);
   readonly units = new Uint16Array(this.memory);
+  readonly numbers = new Float64Array(this.memory);
   /** The bytes of entries that are valid, by their space. */
   readonly spaces = new Map<number, number>();
   valid = 0;
@@ -134,6 +160,11 @@ class Slab {
     this.spaces.set(space, (this.spaces.get(space) ?? 0) + size);
     this.valid += size;
     this.used += size;
+  }
+
+  drop(space: number, size: number): void {
+    this.spaces.set(space, (this.spaces.get(space) ?? 0) - size);
+    this.valid -= size;
   }
 
   clear(): void {
@@ -202,19 +233,47 @@ class SlabRing {
     this.touched = touched;
   }
 
-  keep(space: number, key: string, bytes: Uint8Array): void {
+  keep(space: number, key: string, { bytes, origin = NO_ORIGIN }: KeptBytes): void {
     const size = alignedSize(key.length, bytes.length);
-    if (this.most === 0 || size > LARGEST_BYTES || this.find(space, key) >= 0) return;
+    const known = this.find(space, key);
+    if (known >= 0 && this.isOf(known, origin)) return;
+    if (known >= 0) this.drop(known);
+    if (this.most === 0 || size > LARGEST_BYTES) return;
     const slab = this.makeRoom(size);
     if (slab === undefined) return;
     const hash = this.hash(space, key);
     const header = slab.used >> 2;
-    slab.integers.set([hash, space, 0, key.length, bytes.length], header);
+    slab.integers.set([hash, space, 0, key.length, bytes.length, origin.state], header);
+    slab.numbers.set([origin.document, origin.at], (slab.used + ORIGIN_BYTES) >> 3);
     const units = (slab.used + HEADER_BYTES) >> 1;
     for (let at = 0; at < key.length; at += 1) slab.units[units + at] = key.charCodeAt(at);
     slab.bytes.set(bytes, slab.used + HEADER_BYTES + 2 * key.length);
     this.table.add(hash, (this.present << SLAB_POSITION_BITS) | (slab.used >> ALIGN_BITS));
     slab.add(space, size);
+  }
+
+  private drop(position: number): void {
+    const slab = this.slabOf(position);
+    const header = headerOf(position);
+    const [hash, space, , keyLength, byteLength] = slab.integers.subarray(header, header + SEEN);
+    this.table.remove(hash as number, position);
+    slab.drop(space as number, alignedSize(keyLength as number, byteLength as number));
+    slab.integers[header + SPACE] = NO_SPACE;
+    if (slab.isStale) this.staleSlabs.add(position >> SLAB_POSITION_BITS);
+  }
+
+  isOf(position: number, { document, at }: Origin): boolean {
+    const { numbers } = this.slabOf(position);
+    const origin = (headerOf(position) * 4 + ORIGIN_BYTES) >> 3;
+    return numbers[origin] === document && numbers[origin + 1] === at;
+  }
+
+  seenIn(position: number): number {
+    return this.slabOf(position).integers[headerOf(position) + SEEN] as number;
+  }
+
+  see(position: number, state: number): void {
+    this.slabOf(position).integers[headerOf(position) + SEEN] = state;
   }
 
   lengthAt(position: number): number {
@@ -307,10 +366,14 @@ class SlabRing {
         this.table.move(hash, base | (at >> ALIGN_BITS), base | (slab.used >> ALIGN_BITS));
         slab.add(space, size);
       } else {
-        this.table.remove(hash, base | (at >> ALIGN_BITS));
+        this.forget(hash, space, base | (at >> ALIGN_BITS));
       }
       at += size;
     }
+  }
+
+  private forget(hash: number, space: number, position: number): void {
+    if (space !== NO_SPACE) this.table.remove(hash, position);
   }
 }
 
@@ -333,9 +396,12 @@ export function createByteCache(limitBytes: number): ByteCache {
       const space: CacheSpace = {
         find: (key) => ring.find(id, key),
         findAll: (keys) => ring.findAll(id, keys),
-        keep(key, bytes) {
-          if (spaces.get(name)?.id === id) ring.keep(id, key, bytes);
+        keep(key, bytes, origin) {
+          if (spaces.get(name)?.id === id) ring.keep(id, key, { bytes, origin });
         },
+        isOf: (position, origin) => ring.isOf(position, origin),
+        seenIn: (position) => ring.seenIn(position),
+        see: (position, state) => ring.see(position, state),
         lengthAt: (position) => ring.lengthAt(position),
         copy: (position, target, at) => ring.copy(position, target, at),
         mark: (position, request) => ring.mark(position, request),

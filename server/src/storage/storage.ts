@@ -37,7 +37,7 @@ import {
   openSqlite,
 } from './sqlite/sqlite.ts';
 
-export { type ByteCache, type CacheSpace, createByteCache } from './byte-cache.ts';
+export { type ByteCache, type CacheSpace, createByteCache, type Origin } from './byte-cache.ts';
 export {
   catalogPath,
   type DataFolder,

@@ -5,9 +5,10 @@ import { BufferPool, createThreadPool } from '../../storage/threads/threads.ts';
 import { LookupAnswers } from './lookup-answers.ts';
 
 const MIB = 1024 * 1024;
-const catalog = { projectId: 1, version: 1 };
+const catalog = { projectId: 1, version: 1, edition: 1 };
 const frame = { head: Buffer.alloc(0), tail: Buffer.alloc(0) };
 const identifiers = ['a', 'b', 'c', 'd'];
+const product = { id: 1, document: 1, updatedAt: 1 };
 
 const openAnswers = (cacheBytes: number) =>
   new LookupAnswers({
@@ -20,19 +21,65 @@ test('what would take the serving thread long is left to another one as soon as 
   const read: string[] = [];
   const find = (identifier: string) => {
     read.push(identifier);
-    return identifier === 'c' ? ('long' as const) : { id: 1, updatedAt: 1, answer: Buffer.alloc(1) };
+    return identifier === 'c' ? ('long' as const) : { ...product, answer: Buffer.alloc(1) };
   };
-  assert.equal(openAnswers(0).answer(catalog, { identifiers, frame }, find), undefined);
+  assert.equal(openAnswers(0).answer(catalog, { identifiers, frame }, { find }), undefined);
   assert.deepEqual(read, ['a', 'b', 'c']);
 });
 
 test('many bytes are not joined at once, even when all of them are in memory (§8)', () => {
   const answers = openAnswers(64 * MIB);
   const many = Array.from({ length: 50 }, (_, at) => `${at}`);
-  const find = () => ({ id: 1, updatedAt: 1, answer: Buffer.alloc(200 * 1024) });
+  const find = () => ({ ...product, answer: Buffer.alloc(200 * 1024) });
   for (const one of many)
-    assert.equal(answers.answer(catalog, { identifiers: [one], frame }, find)?.count, 1);
+    assert.equal(answers.answer(catalog, { identifiers: [one], frame }, { find })?.count, 1);
   assert.ok(answers.holdsAll(catalog, many));
   assert.equal(answers.findCached(catalog, many, frame), undefined);
   assert.equal(answers.findCached(catalog, many.slice(0, 20), frame)?.count, 20);
+});
+
+/** Products of which rows and uploads are counted as they are read. */
+function countReads(names: readonly string[]) {
+  const documents = new Map(names.map((name, at) => [name, at + 1]));
+  const reads = { rows: [] as string[], uploads: [] as string[] };
+  const store = {
+    findOrigin(identifier: string) {
+      reads.rows.push(identifier);
+      const document = documents.get(identifier);
+      return document === undefined ? undefined : { document, at: 1 };
+    },
+    find(identifier: string) {
+      reads.uploads.push(identifier);
+      const document = documents.get(identifier);
+      const answer = Buffer.from(`"name":"${identifier} ${document}"`);
+      return document === undefined ? undefined : { id: 1, document, updatedAt: 1, answer };
+    },
+  };
+  return { documents, store, reads };
+}
+
+test('after one product changed, only it is read again, and of all others their rows once (§4.2)', () => {
+  const answers = openAnswers(64 * MIB);
+  const names = Array.from({ length: 1_000 }, (_, at) => `P${at}`);
+  const { documents, store, reads } = countReads(names);
+  const lookUp = (version: number, edition = 1) => {
+    reads.rows = [];
+    reads.uploads = [];
+    const found = answers.answer({ ...catalog, version, edition }, { identifiers: names, frame }, store);
+    return String(found?.bytes);
+  };
+  lookUp(1);
+  assert.deepEqual([reads.rows.length, reads.uploads.length], [0, 1_000], 'none is in memory');
+  lookUp(1);
+  assert.deepEqual([reads.rows.length, reads.uploads.length], [0, 0]);
+  documents.set('P7', 5_000);
+  assert.match(lookUp(2), /"P7 5000"/);
+  assert.deepEqual([reads.rows.length, reads.uploads], [1_000, ['P7']]);
+  assert.equal(answers.findCached({ ...catalog, version: 2 }, names, frame)?.count, 1_000, 'no row any more');
+  assert.equal(answers.findCached({ ...catalog, version: 3 }, names, frame), undefined);
+  documents.delete('P8');
+  assert.doesNotMatch(lookUp(3), /"P8 /);
+  assert.deepEqual(reads.uploads, ['P8']);
+  lookUp(3, 2);
+  assert.equal(reads.uploads.length, 1_000, 'answers of another ontology');
 });

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../kernel/errors.ts';
-import type { ByteCache, CacheSpace } from '../../storage/storage.ts';
+import type { ByteCache, CacheSpace, Origin } from '../../storage/storage.ts';
 import {
   type BufferPool,
   countPassedAtOnce,
@@ -12,6 +12,7 @@ import { type AnswerBuffers, createAnswerBuffers } from './answer-buffers.ts';
 
 const COMMA = 0x2c;
 const MIB = 1024 * 1024;
+const KNOWN_CATALOGS = 10_000;
 /** Source: docs/interface.md §8. */
 const ANSWER_MAX_MIB = 32;
 /** Answers that the serving thread joins from memory: 8 MiB take it 4 ms. */
@@ -19,9 +20,18 @@ const JOINED_AT_ONCE_BYTES = 8 * MIB;
 /** Uploads of which the serving thread makes answers: about 10 ms. The rest of a lookup waits for another thread. */
 export const MADE_AT_ONCE_BYTES = 512 * 1024;
 
+/** A catalog in one version. */
+export interface AnsweredCatalog {
+  readonly projectId: number;
+  readonly version: number;
+  /** Of its ontology: with it and its document, an answer stays as it is from version to version. */
+  readonly edition: number;
+}
+
 /** What a store keeps for the lookup of one product. */
 export interface ServedAnswer {
   readonly id: number;
+  readonly document: number;
   readonly updatedAt: number;
   /** JSON without id and time. */
   readonly answer: Uint8Array;
@@ -33,6 +43,14 @@ interface ReadAnswer {
   readonly head: string;
   readonly stored: Uint8Array;
   readonly tail: string;
+  readonly origin: Origin;
+}
+
+/** How a store finds a product that is not in memory as it is in this version. */
+interface Finding {
+  /** @returns what the row of a product says of it, if that is quick to read */
+  findOrigin?(identifier: string): Omit<Origin, 'state'> | undefined;
+  find(identifier: string): ServedAnswer | 'long' | undefined;
 }
 
 /** What one request found: positions in the cache, or -1 - index of an answer that was read. */
@@ -49,7 +67,14 @@ export interface MadeAnswers {
   /** The products in their frame, with commas between: in the room, or in memory of its own where it has no room. */
   readonly bytes: Uint8Array<SharedArrayBuffer>;
   /** Those that were found, in the order of the request, each with its bytes. */
-  readonly products: readonly { readonly identifier: string; readonly length: number }[];
+  readonly products: readonly MadeAnswer[];
+}
+
+export interface MadeAnswer {
+  readonly identifier: string;
+  readonly length: number;
+  readonly document: number;
+  readonly updatedAt: number;
 }
 
 export interface LookupParts {
@@ -66,6 +91,8 @@ export class LookupAnswers {
   private readonly makers: ThreadPool;
   private readonly rooms: BufferPool;
   private readonly buffers: AnswerBuffers = createAnswerBuffers();
+  /** The last known states of catalogs. */
+  private readonly catalogs = new Map<number, AnsweredCatalog>();
   private requests = 0;
 
   constructor({ cache, makers, buffers }: LookupParts) {
@@ -76,7 +103,7 @@ export class LookupAnswers {
 
   /** @returns the answer when all of it is in memory, as of that version of the catalog, and short enough to be joined at once */
   findCached(
-    catalog: { projectId: number; version: number },
+    catalog: AnsweredCatalog,
     identifiers: readonly string[],
     frame: Frame,
   ): JoinedAnswers | undefined {
@@ -84,25 +111,25 @@ export class LookupAnswers {
     this.requests = (this.requests + 1) | 0;
     const places: number[] = [];
     for (const place of space.findAll(identifiers)) {
-      if (place < 0) return undefined;
+      if (place < 0 || space.seenIn(place) !== catalog.version) return undefined;
       if (space.mark(place, this.requests)) places.push(place);
     }
     return this.join({ space, places, read: [] }, frame);
   }
 
   /** Whether all of it is in memory, if the catalog is of that version still. */
-  holdsAll(catalog: { projectId: number; version: number }, identifiers: readonly string[]): boolean {
+  holdsAll(catalog: AnsweredCatalog, identifiers: readonly string[]): boolean {
     return !this.open(catalog).findAll(identifiers).includes(-1);
   }
 
   /**
-   * @returns answers from the cache or from `find`, in the order of the request, each once, of one version; undefined where
-   * `find` or the joining would take long
+   * @returns answers from the cache, where the product is as it was, or from `find`, in the order of the request, each once, of
+   * one version; undefined where `find` or the joining would take long
    */
   answer(
-    catalog: { projectId: number; version: number },
+    catalog: AnsweredCatalog,
     requested: { identifiers: readonly string[]; frame: Frame },
-    find: (identifier: string) => ServedAnswer | 'long' | undefined,
+    store: Finding,
   ): JoinedAnswers | undefined {
     const space = this.open(catalog);
     this.requests = (this.requests + 1) | 0;
@@ -110,17 +137,18 @@ export class LookupAnswers {
     const read: ReadAnswer[] = [];
     for (const identifier of new Set(requested.identifiers)) {
       const place = space.find(identifier);
-      if (place >= 0) {
+      if (place >= 0 && isRight(space, place, { identifier, version: catalog.version, store })) {
         space.mark(place, this.requests);
         places.push(place);
         continue;
       }
       // An unpaired surrogate would be read as U+FFFD, which another product may have.
-      const served = identifier.isWellFormed() ? find(identifier) : undefined;
+      const served = identifier.isWellFormed() ? store.find(identifier) : undefined;
       if (served === undefined) continue;
       if (served === 'long') return undefined;
       places.push(-1 - read.length);
-      read.push({ identifier, stored: served.answer, ...writeAround(served) });
+      const origin = originOf(served, catalog);
+      read.push({ identifier, stored: served.answer, origin, ...writeAround(served) });
     }
     return this.join({ space, places, read }, requested.frame);
   }
@@ -162,16 +190,21 @@ export class LookupAnswers {
       at += length + 1;
       return part;
     });
-    if (bytes.length <= JOINED_AT_ONCE_BYTES) {
-      const space = this.open({ projectId, version });
-      for (const [place, { identifier }] of products.entries())
-        space.keep(identifier, parts[place] as Uint8Array);
+    const catalog = this.catalogs.get(projectId);
+    // Of another version it may be of another ontology, too.
+    if (bytes.length <= JOINED_AT_ONCE_BYTES && catalog?.version === version) {
+      const space = this.open(catalog);
+      for (const [place, made] of products.entries())
+        space.keep(made.identifier, parts[place] as Uint8Array, originOf(made, catalog));
     }
     return { bytes, count: parts.length, products: parts };
   }
 
-  private open({ projectId, version }: { projectId: number; version: number }): CacheSpace {
-    return this.cache.of(`answers of ${projectId}`, version);
+  private open(catalog: AnsweredCatalog): CacheSpace {
+    const { projectId, edition } = catalog;
+    if (this.catalogs.size >= KNOWN_CATALOGS) this.catalogs.clear();
+    this.catalogs.set(projectId, catalog);
+    return this.cache.of(`answers of ${projectId}`, edition);
   }
 
   /** Bytes between bytes; what was read is kept once all is copied, since keeping may push out what was found. */
@@ -192,10 +225,28 @@ export class LookupAnswers {
     buffer.set(tail, at);
     read.forEach((answer, index) => {
       const start = starts[index] as number;
-      space.keep(answer.identifier, buffer.subarray(start, start + sizeOf(answer)));
+      space.keep(answer.identifier, buffer.subarray(start, start + sizeOf(answer)), answer.origin);
     });
     return { bytes: buffer.subarray(0, length), count: places.length, release };
   }
+}
+
+const originOf = (
+  { document, updatedAt }: Pick<ServedAnswer, 'document' | 'updatedAt'>,
+  { version }: AnsweredCatalog,
+): Origin => ({ document, at: updatedAt, state: version });
+
+/** A version changes few products: the row of each says whether its answer is the one in memory. */
+function isRight(
+  space: CacheSpace,
+  place: number,
+  { identifier, version, store }: { identifier: string; version: number; store: Finding },
+): boolean {
+  if (space.seenIn(place) === version) return true;
+  const origin = store.findOrigin?.(identifier);
+  if (origin === undefined || !space.isOf(place, { ...origin, state: version })) return false;
+  space.see(place, version);
+  return true;
 }
 
 export const tooLarge = () => new ServiceError('answer_too_large', { values: [ANSWER_MAX_MIB] });

@@ -6,6 +6,7 @@ export { createAnswerBuffers } from './answer-buffers.ts';
 export { CachedWriter } from './cached-writer.ts';
 export { coalesceReads } from './coalesced-reads.ts';
 export {
+  type AnsweredCatalog,
   LookupAnswers,
   type LookupParts,
   MADE_AT_ONCE_BYTES,

@@ -1,7 +1,7 @@
 import type { Operation, StopFlag } from '../../storage/threads/threads.ts';
 import { AnswerWriter, type Ontology } from '../ontology/ontology.ts';
 import type { AnswerOrder, CatalogSnapshot, CatalogSnapshots, Frame, MeasuredDocument } from '../port.ts';
-import { type MadeAnswers, refuseLarge, tooLarge, writeAround } from './lookup-answers.ts';
+import { type MadeAnswer, type MadeAnswers, refuseLarge, tooLarge, writeAround } from './lookup-answers.ts';
 
 /** A lookup that would hold up the serving thread: another thread makes all of it. */
 export interface MadeOrder extends AnswerOrder {
@@ -45,7 +45,8 @@ async function makeAnswers(
       const row = byDocument.get(document);
       if (row === undefined) throw new Error(`a snapshot lost its document ${document}`);
       const { head, tail } = writeAround(row);
-      joined.add(identifier, [Buffer.from(head), await write(row.text), Buffer.from(tail)]);
+      const about = { identifier, document, updatedAt: row.updatedAt };
+      joined.add(about, [Buffer.from(head), await write(row.text), Buffer.from(tail)]);
     }
   }
   return { version: await snapshot.readCatalogVersion(), ...joined.end() };
@@ -55,7 +56,7 @@ async function makeAnswers(
 class JoinedProducts {
   private readonly frame: Frame;
   private readonly isAlone: boolean;
-  private readonly products: { identifier: string; length: number }[] = [];
+  private readonly products: MadeAnswer[] = [];
   private room: Uint8Array<SharedArrayBuffer>;
   private at = 0;
 
@@ -68,7 +69,7 @@ class JoinedProducts {
   }
 
   /** @throws answer_too_large */
-  add(identifier: string, parts: readonly Uint8Array[]): void {
+  add(about: Omit<MadeAnswer, 'length'>, parts: readonly Uint8Array[]): void {
     const { head, tail } = this.frame;
     const length = parts.reduce((sum, part) => sum + part.length, 0);
     const whole = this.at + 1 + length + tail.length;
@@ -79,7 +80,7 @@ class JoinedProducts {
     }
     if (this.products.length > 0) this.copy(COMMA);
     for (const part of parts) this.copy(part);
-    this.products.push({ identifier, length });
+    this.products.push({ ...about, length });
   }
 
   end(): Pick<MadeAnswers, 'bytes' | 'products'> {

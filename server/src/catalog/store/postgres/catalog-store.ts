@@ -11,6 +11,7 @@ import { callsOfProject, own, type Program, performOn, run, sql, text } from '..
 import type { Operation, ThreadPool } from '../../../storage/threads/threads.ts';
 import { type BatchDerivation, placeDerived } from '../../derivation.ts';
 import {
+  type AnsweredCatalog,
   CachedWriter,
   coalesceReads,
   LookupAnswers,
@@ -133,10 +134,10 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
   /** The last known version of each catalog; cached answers are valid if it is still the present one. */
   const versions = new Map<number, number>();
 
-  function note(projectId: number, version: number): { projectId: number; version: number } {
+  function note(projectId: number, version: number): AnsweredCatalog {
     if (versions.size >= KNOWN_VERSIONS) versions.clear();
     versions.set(projectId, version);
-    return { projectId, version };
+    return catalogIn(projectId, version);
   }
 
   return {
@@ -146,18 +147,28 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
     makeAnswers: (order, signal) => answers.make(order, signal),
     async findAnswers({ projectId, identifiers, frame }) {
       const last = versions.get(projectId);
-      if (last !== undefined && answers.holdsAll({ projectId, version: last }, identifiers)) {
+      if (last !== undefined && answers.holdsAll(catalogIn(projectId, last), identifiers)) {
         const present = note(projectId, (await readVersion(projectId)) ?? 0);
         const cached = answers.findCached(present, identifiers, frame);
         if (cached !== undefined) return cached;
       }
       const storable = identifiers.filter(isStorableText);
       const { version, served } = await findServed(readPostgres(), projectId, storable);
-      return answers.answer(note(projectId, version), { identifiers, frame }, (one) => served.get(one));
+      return answers.answer(
+        note(projectId, version),
+        { identifiers, frame },
+        { find: (one) => served.get(one) },
+      );
     },
     async close() {},
   };
 }
+
+const catalogIn = (projectId: number, version: number): AnsweredCatalog => ({
+  projectId,
+  version,
+  edition: version,
+});
 
 /** Catalogs whose writers are cached. */
 const CACHED_CATALOGS = 32;
@@ -189,6 +200,7 @@ interface ServedRow {
   readonly ontology: string | null;
   readonly identifier: string | null;
   readonly id: number;
+  readonly document: number;
   readonly updatedAt: number;
   /** null: the uploads are too long together. */
   readonly raw: string | null;
@@ -205,7 +217,7 @@ const VERSION = '(select catalog_version from catalog where project_id = $1)';
 const SERVED = `select ${VERSION} as version,
     case when row_number() over () = 1 and ${VERSION} is distinct from $3::bigint then (${ONTOLOGY}) end as ontology, f.*
   from (select 1) one left join lateral (
-    select p.identifier, p.id, p.updated_at as "updatedAt",
+    select p.identifier, p.id, p.document_id as document, p.updated_at as "updatedAt",
       case when sum(octet_length(d.raw)) over () <= ${MADE_AT_ONCE_BYTES} then d.raw end as raw from ${REQUESTED_DOCUMENTS}) f on true`;
 
 /** Answers of catalogs in PostgreSQL, made of their uploads. */
@@ -238,12 +250,14 @@ function createPostgresAnswers() {
         : present;
     const make = () => {
       writer.begin();
-      return rows.flatMap(({ identifier, id, updatedAt, raw }): [string, ServedAnswer | 'long'][] => {
-        if (identifier === null) return [];
-        if (raw === null) return [[identifier, 'long']];
-        const answer = Buffer.from(writer.write(Buffer.from(raw)));
-        return [[identifier, { id, updatedAt, answer }]];
-      });
+      return rows.flatMap(
+        ({ identifier, id, document, updatedAt, raw }): [string, ServedAnswer | 'long'][] => {
+          if (identifier === null) return [];
+          if (raw === null) return [[identifier, 'long']];
+          const answer = Buffer.from(writer.write(Buffer.from(raw)));
+          return [[identifier, { id, document, updatedAt, answer }]];
+        },
+      );
     };
     return { version, served: new Map(await catalog.withIds(session, projectId, make)) };
   };

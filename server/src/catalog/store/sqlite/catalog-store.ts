@@ -3,7 +3,13 @@ import type { CatalogFile, CatalogFiles } from '../../../storage/sqlite/sqlite.t
 import { callsOfThreads } from '../../../storage/storage.ts';
 import type { Operation, ThreadPool } from '../../../storage/threads/threads.ts';
 import { type Derivation, placeDerived } from '../../derivation.ts';
-import { CachedWriter, LookupAnswers, type LookupParts, MADE_AT_ONCE_BYTES } from '../../lookup/lookup.ts';
+import {
+  CachedWriter,
+  LookupAnswers,
+  type LookupParts,
+  MADE_AT_ONCE_BYTES,
+  type ServedAnswer,
+} from '../../lookup/lookup.ts';
 import type { AnswerWriter } from '../../ontology/ontology.ts';
 import type {
   CatalogComparisons,
@@ -56,12 +62,19 @@ export const PRODUCTS_WITHOUT_DOCUMENT = `select identifier as "without document
 function findServed(file: CatalogFile, identifier: string, most: number) {
   const found = file
     .prepare(
-      `select p.id, p.updated_at as updatedAt, iif(length(d.raw) > ?, 'long', d.raw) as raw from product p
+      `select p.id, p.document_id as document, p.updated_at as updatedAt, iif(length(d.raw) > ?, 'long', d.raw) as raw from product p
        left join document d on d.id = p.document_id where p.identifier = ?`,
     )
-    .get(most, identifier) as { id: number; updatedAt: number; raw: Uint8Array | 'long' | null } | undefined;
+    .get(most, identifier) as (ServedRow & { raw: Uint8Array | 'long' | null }) | undefined;
   return hasDocument(file, found) ? found : undefined;
 }
+
+type ServedRow = Pick<ServedAnswer, 'id' | 'document' | 'updatedAt'>;
+
+const findOrigin = (file: CatalogFile, identifier: string) =>
+  file
+    .prepare('select document_id as document, updated_at as "at" from product where identifier = ?')
+    .get(identifier) as { document: number; at: number } | undefined;
 
 /** @throws catalog_damaged for a product whose document is gone */
 function hasDocument<Found extends { raw: unknown }>(
@@ -145,7 +158,7 @@ export function createSqliteCatalogStore({
   ...parts
 }: SqliteCatalogParts): CatalogStore {
   const answers = new LookupAnswers(parts);
-  const openWriter = createAnswerWriters();
+  const writerOf = createAnswerWriters();
   const writes = createCatalogWrites(writers);
   return {
     ...createCatalogReads(
@@ -159,15 +172,16 @@ export function createSqliteCatalogStore({
     makeAnswers: (order, signal) => answers.make(order, signal),
     async findAnswers({ projectId, identifiers, frame }) {
       const file = files.open(projectId);
-      const present = () => ({ projectId, version: readCatalogVersion(file) });
-      return (
-        answers.findCached(present(), identifiers, frame) ??
-        file.snapshot(() => {
-          const catalog = present();
-          const find = serveFrom(file, openWriter(file, catalog.version));
-          return answers.answer(catalog, { identifiers, frame }, find);
-        })
-      );
+      const cached = writerOf(file);
+      const inVersion = (version: number) => ({ projectId, version, edition: cached.edition });
+      const version = readCatalogVersion(file);
+      const found = cached.find(version) && answers.findCached(inVersion(version), identifiers, frame);
+      if (found !== undefined) return found;
+      return file.snapshot(() => {
+        const present = readCatalogVersion(file);
+        const writer = cached.find(present) ?? cached.follow(present, file.perform(readOntology()));
+        return answers.answer(inVersion(present), { identifiers, frame }, serveFrom(file, writer));
+      });
     },
     async removeCatalog(projectId) {
       files.close(projectId);
@@ -189,10 +203,10 @@ const readStateOf =
 /** Makers of answers of catalog files, each for as long as its file is open. */
 function createAnswerWriters() {
   const writers = new WeakMap<CatalogFile, CachedWriter>();
-  return (file: CatalogFile, version: number): AnswerWriter => {
+  return (file: CatalogFile): CachedWriter => {
     const cached = writers.get(file) ?? new CachedWriter((path) => findCategoryId(file, path));
     writers.set(file, cached);
-    return cached.find(version) ?? cached.follow(version, file.perform(readOntology()));
+    return cached;
   };
 }
 
@@ -200,13 +214,16 @@ function createAnswerWriters() {
 function serveFrom(file: CatalogFile, writer: AnswerWriter) {
   writer.begin();
   let left = MADE_AT_ONCE_BYTES;
-  return (identifier: string) => {
-    const found = findServed(file, identifier, left);
-    if (found === undefined) return undefined;
-    const { id, updatedAt, raw } = found;
-    if (raw === 'long') return raw;
-    left -= raw.length;
-    return { id, updatedAt, answer: writer.write(raw) };
+  return {
+    findOrigin: (identifier: string) => findOrigin(file, identifier),
+    find(identifier: string) {
+      const found = findServed(file, identifier, left);
+      if (found === undefined) return undefined;
+      const { raw, ...served } = found;
+      if (raw === 'long') return raw;
+      left -= raw.length;
+      return { ...served, answer: writer.write(raw) };
+    },
   };
 }
 
