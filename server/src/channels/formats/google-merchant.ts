@@ -16,17 +16,15 @@ import { tsvCell, writeDelimited } from './plain-formats.ts';
 const MOST_RELATED = 30;
 const RELATED_IDENTIFIER = /^[A-Za-z0-9_-]+$/;
 
-interface Related {
-  readonly as: string;
-  readonly identifier: string;
-}
-
 /** Products of one relation are distinct; several may lead to the same. */
-function listRelated({ related }: FeedRow): Related[] {
-  const all = related.flatMap(({ as, identifiers }) => identifiers.map((identifier) => ({ as, identifier })));
-  if (related.length < 2) return all;
-  const seen = new Set<string>();
-  return all.filter(({ as, identifier }) => seen.size < seen.add(`${as} ${identifier}`).size);
+function listRelated<Named>({ related }: FeedRow, name: (as: string, identifier: string) => Named): Named[] {
+  const listed: Named[] = [];
+  const seen = related.length < 2 ? undefined : new Set<string>();
+  for (const { as, identifiers } of related)
+    for (const identifier of identifiers)
+      if (seen === undefined || seen.size < seen.add(`${as} ${identifier}`).size)
+        listed.push(name(as, identifier));
+  return listed;
 }
 
 const openTsv = (options: WriterOptions) =>
@@ -38,11 +36,7 @@ const openTsv = (options: WriterOptions) =>
       names: options.as.length > 0 ? ['related_product'] : [],
       cells: (row) =>
         options.as.length > 0
-          ? [
-              listRelated(row)
-                .map(({ as, identifier }) => `${as}:id:${identifier}`)
-                .join(','),
-            ]
+          ? [listRelated(row, (as, identifier) => `${as}:id:${identifier}`).join(',')]
           : [],
     },
   });
@@ -74,11 +68,11 @@ function writeItem(columns: WriterOptions['columns'], row: FeedRow): string {
   let item = '<item>';
   for (const [at, column] of columns.entries())
     for (const value of row.values[at] as readonly string[]) item += writeElement(column, value);
-  for (const { as, identifier } of listRelated(row)) {
+  const related = listRelated(row, (as, identifier) => {
     const parts = `${element('relationship_type', as)}${element('identifier_type', 'id')}${element('identifier', identifier)}`;
-    item += element('related_product', parts);
-  }
-  return `${item}</item>\n`;
+    return element('related_product', parts);
+  });
+  return `${item}${related.join('')}</item>\n`;
 }
 
 function openXml({ columns, channelName }: WriterOptions) {

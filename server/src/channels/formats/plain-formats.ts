@@ -110,7 +110,10 @@ export const csvCell = (text: string): string =>
   NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
 /** Text with tabs has no quotes: what would end a cell becomes a space. */
-export const tsvCell = (text: string): string => text.replace(/[\t\r\n]+/g, ' ');
+export const tsvCell = (text: string): string =>
+  ENDS_CELL.test(text) ? text.replace(/[\t\r\n]+/g, ' ') : text;
+
+const ENDS_CELL = /[\t\r\n]/;
 
 export function writeDelimited({ columns, identifiedBy }: WriterOptions, dialect: Dialect): RowWriter {
   const { join, cell, separator, related } = dialect;
@@ -119,8 +122,11 @@ export function writeDelimited({ columns, identifiedBy }: WriterOptions, dialect
     if (values.length === 0) return '';
     return cell(values.length > 1 ? join(values) : (values[0] as string));
   };
-  const line = (cells: readonly string[], ofRelated: readonly string[]) =>
-    `${[...cells, ...names.slice(cells.length).map((_, at) => cell(ofRelated[at] ?? ''))].join(separator)}\n`;
+  const line = (cells: string[], ofRelated: readonly string[]) => {
+    for (let at = columns.length; at < names.length; at += 1)
+      cells.push(cell(ofRelated[at - columns.length] ?? ''));
+    return `${cells.join(separator)}\n`;
+  };
   const stays = columns.map(({ name, isRequired }) => isRequired || name === identifiedBy);
   return {
     head: `${names.map(cell).join(separator)}\n`,
