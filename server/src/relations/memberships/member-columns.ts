@@ -42,12 +42,16 @@ export function* placeMembers(
   const encoded = listEncoded(ends, bytes);
   let start = 0;
   for (let list = 0; list < lists.length; list += LIST_NUMBERS) {
-    const [build, side, key, width, count] = lists.subarray(list, list + LIST_NUMBERS) as Iterable<number>;
-    const size = MEMBER_NUMBERS + (width as number);
+    const [build, side, key, width, count] = lists.subarray(
+      list,
+      list + LIST_NUMBERS,
+    ) as Iterable<number> as [number, 0 | 1, number, number, number];
+    const encodedKey = encoded[key] as Buffer;
+    const size = MEMBER_NUMBERS + width;
     const numberAt = (place: number) => members[place] as number;
     const documentAt = (place: number) => documents[numberAt(place)] as GroupedDocument;
     const from = start;
-    const places = Array.from({ length: count as number }, (_, at) => from + at * size);
+    const places = Array.from({ length: count }, (_, at) => from + at * size);
     places.sort(
       (a, b) => numberAt(a + 1) - numberAt(b + 1) || documentAt(a).productId - documentAt(b).productId,
     );
@@ -56,10 +60,8 @@ export function* placeMembers(
       const compared: (Buffer | null)[] = [];
       for (let at = place + MEMBER_NUMBERS; at < place + size; at += 1)
         compared.push(encoded[numberAt(at)] ?? null);
-      yield {
-        ...{ build: build as number, side: side as 0 | 1, key: encoded[key as number] as Buffer },
-        ...{ rank: encoded[numberAt(place + 1)] as Buffer, productId, document: id, group, compared },
-      };
+      const rank = encoded[numberAt(place + 1)] as Buffer;
+      yield { build, side, key: encodedKey, rank, productId, document: id, group, compared };
     }
     start += places.length * size;
   }

@@ -182,14 +182,14 @@ class NumberedRules {
   }
 
   /** Makes a product the one that is looked at; its attributes are added next. */
-  begin(readOwn: (field: OwnField) => string, categories: DerivedFrom['categories']): void {
+  begin(source: OwnSource, row: number): void {
     for (const one of this.attributes) one.clear();
-    for (const [one, field] of this.own) one.add(one.numberOf(readOwn(field)), undefined);
-    this.product.begin(readOwn, categories);
+    for (const [one, field] of this.own) one.add(one.numberOf(source.readOwn(row, field)), undefined);
+    this.product.begin(source, row);
   }
 
   read(product: DerivedFrom): void {
-    this.begin((field) => product[field], product.categories);
+    this.begin({ readOwn: (_, field) => product[field], categoriesOf: () => product.categories }, 0);
     for (const { key, value, row } of product.attributes)
       for (const one of this.byKey.get(key) ?? []) one.add(one.read(value), row);
   }
@@ -199,30 +199,32 @@ class NumberedRules {
   }
 }
 
+type OwnSource = Pick<DerivedSource, 'readOwn' | 'categoriesOf'>;
+
 /** The product that is looked at, as filters and rules see it. */
 class PresentProduct implements ProductView {
   /** Whether more than its categories was looked at. */
   isRead = false;
   private readonly attributes: ReadonlyMap<ComparedAttribute, ReadAttribute>;
-  private readOwn: (field: OwnField) => string = () => '';
-  private placed: DerivedFrom['categories'] = [];
+  private source: OwnSource | undefined;
+  private row = 0;
 
   constructor(attributes: ReadonlyMap<ComparedAttribute, ReadAttribute>) {
     this.attributes = attributes;
   }
 
-  begin(readOwn: (field: OwnField) => string, categories: DerivedFrom['categories']): void {
-    this.readOwn = readOwn;
-    this.placed = categories;
+  begin(source: OwnSource, row: number): void {
+    this.source = source;
+    this.row = row;
   }
 
   get identifier(): string {
     this.isRead = true;
-    return this.readOwn('identifier');
+    return this.source?.readOwn(this.row, 'identifier') ?? '';
   }
 
   get categories(): readonly (readonly string[])[] {
-    return this.placed.map(({ path }) => path);
+    return (this.source?.categoriesOf(this.row) ?? []).map(({ path }) => path);
   }
 
   valuesOf(attribute: ComparedAttribute): readonly Comparable[] {
@@ -264,14 +266,17 @@ class RuleSide implements DescribedMember {
   private readonly named = new Map<string, number>();
   private readonly comparedValues = new Map<Comparable, number>();
   private readonly head: string;
-  private readonly tuple: number[] = [];
+  // Written over for each member: a list that is emptied and filled takes new memory each time.
+  private readonly rankTuple: number[];
+  private readonly keyTuple: number[];
+  private readonly decided: number[];
   /** The key of a member that has one, as nearly all do. */
   private readonly only = [0];
 
   /** The member that was described last. */
   rank = 0;
   memberKeys: readonly number[] = NO_NUMBERS;
-  memberCompared: number[] = [];
+  memberCompared: readonly number[] = NO_NUMBERS;
   values: string | undefined;
 
   constructor({ build, rule, index }: CompiledBuild, side: Side, parts: SideParts) {
@@ -289,6 +294,9 @@ class RuleSide implements DescribedMember {
     this.equalities = rule.equalities.map((match) => new KeyedValues(match, side, sideOf(match)));
     this.comparisons = rule.comparisons.map((match) => ({ read: sideOf(match), operator: match.operator }));
     this.sorts = rule.sort.map(({ attribute, direction }) => ({ read: readOf(attribute), direction }));
+    this.rankTuple = this.sorts.map(() => NONE);
+    this.keyTuple = this.equalities.map(() => NONE);
+    this.decided = this.comparisons.map(() => NONE);
     this.head = `[${build},${side === 'source' ? 0 : 1},`;
   }
 
@@ -296,46 +304,51 @@ class RuleSide implements DescribedMember {
   describe(view: ProductView): this {
     this.rank = this.findRank();
     this.memberKeys = NO_NUMBERS;
-    this.memberCompared.length = 0;
+    this.memberCompared = NO_NUMBERS;
     if (this.index !== undefined) this.describeEntries(this.index, view);
     else if (this.matched.every(({ present }) => present.length > 0)) this.describeMatches();
     return this;
   }
 
   private findRank(): number {
-    const { tuple, sorts } = this;
-    tuple.length = 0;
-    for (const { read, direction } of sorts) {
-      const best =
-        read.present.length < 2 ? read.present[0] : read.pick((values) => extremeOf(values, direction));
-      tuple.push((best ?? NONE) + 1);
+    const { rankTuple, sorts } = this;
+    for (let at = 0; at < sorts.length; at += 1) {
+      const { read, direction } = sorts[at] as (typeof sorts)[number];
+      const { present } = read;
+      const best = present.length < 2 ? present[0] : read.pick((values) => extremeOf(values, direction));
+      rankTuple[at] = (best ?? NONE) + 1;
     }
-    const known = this.rankTuples.find(tuple);
+    const known = this.rankTuples.find(rankTuple);
     if (known !== UNKNOWN) return known;
     const values = sorts.map(({ read, direction }, at) => ({
       direction,
-      value: read.values[(tuple[at] as number) - 1],
+      value: read.values[(rankTuple[at] as number) - 1],
     }));
     return this.rankTuples.keep(this.ranks.add(encodeRank(values)));
   }
 
   private describeMatches(): void {
-    for (const { read, operator } of this.comparisons) {
+    const { comparisons, decided } = this;
+    for (let at = 0; at < comparisons.length; at += 1) {
+      const { read, operator } = comparisons[at] as (typeof comparisons)[number];
       const { present } = read;
       const decisive =
         present.length === 1 ? present[0] : read.pick((values) => pickDecisive(values, operator, this.side));
-      this.memberCompared.push(decisive === undefined ? NONE : read.encode(decisive, this.compared));
+      decided[at] = decisive === undefined ? NONE : read.encode(decisive, this.compared);
     }
+    this.memberCompared = decided;
     this.memberKeys = this.listKeys();
   }
 
   private listKeys(): readonly number[] {
-    const { tuple, only } = this;
-    const lists = this.equalities.map((one) => one.list());
-    if (lists.some(({ length }) => length > 1)) return combine(lists).map((key) => this.findKey(key));
-    tuple.length = 0;
-    for (const [number] of lists) tuple.push(number as number);
-    only[0] = this.findKey(tuple);
+    const { keyTuple, equalities, only } = this;
+    for (let at = 0; at < equalities.length; at += 1) {
+      const list = (equalities[at] as KeyedValues).list();
+      if (list.length > 1)
+        return combine(equalities.map((one) => one.list())).map((key) => this.findKey(key));
+      keyTuple[at] = list[0] as number;
+    }
+    only[0] = this.findKey(keyTuple);
     return only;
   }
 
@@ -350,9 +363,9 @@ class RuleSide implements DescribedMember {
     const read = readFrom(view);
     const entries = listEntries(index, this.side, read);
     this.memberKeys = entries.map(({ key }) => this.findNamed(key));
-    for (const { columns } of entries)
-      for (let at = 0; at < this.width; at += 1)
-        this.memberCompared.push(this.findCompared(columns[at] ?? null));
+    this.memberCompared = entries.flatMap(({ columns }) =>
+      Array.from({ length: this.width }, (_, at) => this.findCompared(columns[at] ?? null)),
+    );
     this.values = packValues(index, this.side, read);
   }
 
@@ -384,19 +397,22 @@ class RuleSide implements DescribedMember {
   toText(): string {
     const { memberKeys, memberCompared, values } = this;
     const compared = joinQuoted(memberCompared, this.compared);
-    const text = `${this.head}${this.ranks.quoted[this.rank]},[${compared}],[${joinQuoted(memberKeys, this.keys)}]`;
-    return values === undefined ? `${text}]` : `${text},"${values}"]`;
+    const keys = joinQuoted(memberKeys, this.keys);
+    const end = values === undefined ? ']]' : `],"${values}"]`;
+    return `${this.head}${this.ranks.quoted[this.rank]}${compared === '' ? NOTHING_COMPARED : `,[${compared}],[`}${keys}${end}`;
   }
 }
+
+const NOTHING_COMPARED = ',[],[';
 
 /** No text holds a NUL, and a number is none of the texts that look like it. */
 const nameValue = (value: Comparable) => (typeof value === 'string' ? `"${value}` : `${value}`);
 
 function joinQuoted(numbers: readonly number[], { quoted }: Encodings): string {
-  let text = '';
-  for (const number of numbers)
-    text += `${text === '' ? '' : ','}${number === NONE ? 'null' : (quoted[number] as string)}`;
-  return text;
+  const [first] = numbers;
+  if (first === undefined) return '';
+  if (numbers.length === 1 && first !== NONE) return quoted[first] as string;
+  return numbers.map((number) => (number === NONE ? 'null' : quoted[number])).join(',');
 }
 
 function combine(lists: readonly (readonly number[])[]): (readonly number[])[] {
@@ -472,7 +488,7 @@ class MembershipBatch implements DerivedBatch {
   add(row: number, place: number): string {
     const { numbered, source } = this;
     const categories = source.categoriesOf(row);
-    numbered.begin((field) => source.readOwn(row, field), categories);
+    numbered.begin(source, row);
     source.visitTexts(row, this.visit);
     const text = this.describe(row, place, this.findCandidates(categories));
     return text === '' ? '' : `${source.readOwn(row, 'groupIdentifier')}\0[${text}]`;
