@@ -243,6 +243,17 @@ test('Shopware 6: values by their names, an order by its name in small letters, 
   assert.deepEqual([suggested.status, suggested.body.status], [200, 'success']);
 });
 
+test('a range holds for one value of a product that has several (§4.14 rule 5)', async () => {
+  const weights = ['1.5 kg', '3 kg'].map((value) => ({ key: 'Weight', value }));
+  const both = { ...product('D3', 'Drill with two batteries'), attributes: weights };
+  const catalog = await fill([...DRILLS, both]);
+  const find = async (range: object) =>
+    groupsOf(await search(catalog, { filters: JSON.stringify([{ name: 'Weight', ...range }]) })).flat();
+  assert.deepEqual(await find({ min: 2, max: 2.75 }), ['D1-B']);
+  assert.deepEqual((await find({ min: 2.75 })).toSorted(), ['D2', 'D3']);
+  assert.deepEqual((await find({ max: 2 })).toSorted(), ['D1-A', 'D3']);
+});
+
 test('POST /search/v1/{projectId} takes the same as JSON, by the key of its project (§4.14 rule 1)', async () => {
   const [catalog, other] = [await fill(), await fill(DRILLS.slice(3))];
   const body = { query: 'drill', filters: [{ name: 'Brand', values: [{ value: 'Metabo' }] }], limit: 5 };

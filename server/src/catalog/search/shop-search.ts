@@ -149,12 +149,7 @@ function toFilter(one: ShopFilter, { byKey, categories }: KnownNames): Filter {
     const values = one.values.map((value) => toOperand(value, attribute));
     return { any: values.map((value) => ({ attribute: name, operator: 'equals', value })) };
   }
-  return {
-    all: [
-      { attribute: name, operator: 'greaterOrEqual', value: one.min },
-      { attribute: name, operator: 'lessOrEqual', value: one.max },
-    ],
-  };
+  return { attribute: name, operator: 'between', value: [one.min, one.max] };
 }
 
 /** A value as it was uploaded, of a type whose operands are no texts. */
