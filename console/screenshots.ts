@@ -18,6 +18,8 @@ const LOOKS = [
   { name: 'phone', colorScheme: 'light', viewport: { width: 390, height: 844 }, deviceScaleFactor: 2 },
 ] as const;
 const COUNTED_MS = 30_000;
+/** Products that a view names are looked up together once it is drawn, and with them their pictures. */
+const LOOKED_UP_MS = 600;
 
 mkdirSync(FOLDER, { recursive: true });
 const service = await startService({ command: 'demo' });
@@ -53,6 +55,7 @@ async function untilCounted(): Promise<void> {
 
 async function picture(page: Page, view: View, look: string): Promise<void> {
   await showView(page, view);
+  await sleep(LOOKED_UP_MS);
   await page.evaluate(loadPictures);
   await page.screenshot({ path: join(FOLDER, `${view.name}-${look}.png`), fullPage: true });
 }
