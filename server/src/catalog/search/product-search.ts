@@ -70,6 +70,9 @@ const RETRY_SECONDS = 2;
 /** The index of a project without a search for so long, a week, is left alone until the next one. */
 const FOLLOWED_MS = 7 * 24 * 3_600_000;
 
+/** So long after its last search another project is taken to go on searching. */
+const RECENT_MS = 5_000;
+
 export function createProductSearch({
   store,
   searchers,
@@ -81,8 +84,12 @@ export function createProductSearch({
 }: Pick<CatalogParts, 'store' | 'searchers' | 'logger' | 'searchWaitMs' | 'getLocale' | 'getSettings'> & {
   readonly prepareWalk: PrepareWalk;
 }): ProductSearch {
-  const index = createIndexWalks({ store, logger, prepareWalk });
   const searchedAt = new Map<number, number>();
+  const isShared = (projectId: number) => {
+    const since = performance.now() - RECENT_MS;
+    return searchedAt.entries().some(([other, at]) => other !== projectId && at > since);
+  };
+  const index = createIndexWalks({ store, logger, prepareWalk, isShared });
   const lackingSince = new Map<number, number>();
   const briefly = { waitMs: Math.min(searchWaitMs, SHORT_WAIT_MS) };
 
@@ -169,10 +176,13 @@ function createIndexWalks({
   store,
   logger,
   prepareWalk,
+  isShared,
 }: {
   readonly store: CatalogStore;
   readonly logger: Logger;
   readonly prepareWalk: PrepareWalk;
+  /** Whether other projects are searched meanwhile. */
+  isShared(projectId: number): boolean;
 }) {
   type Waiter = (isComplete: boolean) => void;
   const waiters = new Map<number, Waiter[]>();
@@ -185,17 +195,27 @@ function createIndexWalks({
   }
 
   /** While a step is written, the next one is prepared. The last one is prepared by the thread that writes it. */
+  async function goOn(projectId: number, waiting: Waiter[], prepared?: PreparedWalk) {
+    const [step, next] = await Promise.all([
+      takeStep(projectId, waiting, prepared),
+      prepared?.isLast === false ? prepareWalk(projectId, prepared.last) : undefined,
+    ]);
+    const isFirst = prepared === undefined && !step.isComplete;
+    const following = isFirst ? await prepareWalk(projectId, step.lastDocument) : next;
+    return { isMore: step.isMore, prepared: following };
+  }
+
   async function walk(projectId: number, waiting: Waiter[]): Promise<void> {
     for (let prepared: PreparedWalk | undefined, isMore = true; isMore; ) {
-      const [step, next] = await Promise.all([
-        takeStep(projectId, waiting, prepared),
-        prepared?.isLast === false ? prepareWalk(projectId, prepared.last) : undefined,
-      ]);
-      isMore = step.isMore;
-      const isFirst = prepared === undefined && !step.isComplete;
-      prepared = isFirst ? await prepareWalk(projectId, step.lastDocument) : next;
+      const begunAt = performance.now();
+      ({ isMore, prepared } = await goOn(projectId, waiting, prepared));
+      if (isMore) await rest(projectId, performance.now() - begunAt);
     }
   }
+
+  /** A step keeps a process of the database and a thread busy: others have the processors half of the time. */
+  const rest = async (projectId: number, ms: number) =>
+    isShared(projectId) && setTimeout(ms, undefined, { ref: false });
 
   async function walkLogged(projectId: number, waiting: Waiter[]): Promise<void> {
     try {

@@ -81,10 +81,14 @@ class Lexemes {
   readonly others = new Set<string>();
   private letters = 0;
 
+  get isFull(): boolean {
+    return this.letters > LETTERS_PER_PRODUCT;
+  }
+
   addWords(words: readonly string[], isHead: boolean): void {
     for (const word of words) {
       this.letters += word.length;
-      if (this.letters > LETTERS_PER_PRODUCT) return;
+      if (this.isFull) return;
       this.words.add(word);
       if (isHead) this.ofHead.add(word);
     }
@@ -103,7 +107,7 @@ function readLexemes(product: UploadedProduct): Lexemes {
   visitCategories(product, (key) => others.add(numberedLexeme('category', key)));
   for (const { key, value } of product.attributes) {
     if (isBlank(value)) continue;
-    const { ofKey, ofValue, words, isHead } = readAttribute(key, value);
+    const { ofKey, ofValue, words, isHead } = readAttribute(key, value, lexemes);
     others.add(ofKey).add(ofValue);
     lexemes.addWords(words, isHead);
   }
@@ -136,12 +140,15 @@ const CACHED = 20_000;
 const CACHED_LENGTH = 100;
 let cachedValues = 0;
 
-function readAttribute(key: string, value: string): AttributeLexemes {
+function readAttribute(key: string, value: string, { isFull }: Pick<Lexemes, 'isFull'>): AttributeLexemes {
   const known = cache.get(key)?.get(value);
   if (known !== undefined) return known;
   const [ofKey, ofValue] = [lexemeOf.key(key), lexemeOf.value(key, value)];
-  const read = { ofKey, ofValue, words: listWords(value), isHead: key.toLowerCase() === BRAND };
-  if (key.length + value.length <= CACHED_LENGTH) keep(key, value, read);
+  const isShort = key.length + value.length <= CACHED_LENGTH;
+  // Words of a long value are most of what a long product costs.
+  const words = isFull && !isShort ? [] : listWords(value);
+  const read = { ofKey, ofValue, words, isHead: key.toLowerCase() === BRAND };
+  if (isShort) keep(key, value, read);
   return read;
 }
 

@@ -180,8 +180,9 @@ const DOCUMENT = lookupJoin('document', 'd', sql`d.id = p.document_id`);
 const placedColumns = (isWhole: boolean): Sql =>
   sql`p.document_id as document, ${listedColumns(uploadText(isWhole))}`;
 
-/** Of uploads, by what follows the catalog a step at a time. */
-const READ_AT_ONCE = { as: 'p', bytes: 8 * 1024 * 1024 };
+/** Of uploads, by what follows the catalog a step at a time, and of those that a search looks at itself. */
+const READ_AT_ONCE = { as: 'p', bytes: 2 * 1024 * 1024 };
+const TAIL_AT_ONCE = { as: 's', bytes: 8 * 1024 * 1024 };
 /**
  * Of uploads of hits: 1,000 ordinary products. Each thread that searches holds so much, and what it parses of it. Of fronts it
  * holds little; to find them an engine reads the uploads.
@@ -286,7 +287,7 @@ export function* listTail(after: number): Program<PlacedRow[] | undefined> {
   yield* planForParts();
   const tail = sql`document d where ${own('d')} and d.id > ${after} order by d.id limit ${TAIL}`;
   const columns = text('d.id as document_id, d.product_id');
-  const fitting = fittingRows(columns, tail, { ...READ_AT_ONCE, as: 's', order: text('document_id') });
+  const fitting = fittingRows(columns, tail, { ...TAIL_AT_ONCE, order: text('document_id') });
   const size = yield* row<{ found: number; fits: number }>(
     sql`select count(*) as fits, max(s.found) as found from ${fitting}`,
   );
