@@ -1,4 +1,12 @@
-import { computePlainValueId, computeValueId, type UploadedProduct } from '../products/products.ts';
+import {
+  computePlainValueId,
+  computeValueId,
+  endOfText,
+  FRONT_END,
+  type StoredKey,
+  StoredKeys,
+  type UploadedProduct,
+} from '../products/products.ts';
 import { type Attribute, indexByKey, isFact } from './attribute.ts';
 import { describeCategories, describeFacts, listFacts } from './extraction.ts';
 
@@ -6,11 +14,8 @@ import { describeCategories, describeFacts, listFacts } from './extraction.ts';
 const GROUP = ',"groupIdentifier":';
 const LINK = ',"productUrl":';
 const CATEGORIES = ',"categories":[';
-const ATTRIBUTES = ',"attributes":[';
 const USER_GROUPS = ',"userGroups":[';
 const ROW = ',"row":';
-const KEY = '{"key":"';
-const VALUE = '","value":"';
 const ANSWERED_GROUP = Buffer.from(',"groupId":');
 const ANSWERED_LINK = Buffer.from(',"link":');
 const BEFORE_VALUE = Buffer.from(',"value":"');
@@ -18,22 +23,12 @@ const BEFORE_VALUE = Buffer.from(',"value":"');
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const CLOSING = 0x5d;
-/** Lists of categories and keys of one catalog. */
+/** Lists of categories of one catalog. */
 const CACHED_CATEGORIES = 20_000;
-const CACHED_KEYS = 20_000;
 
 const NOTHING = Buffer.alloc(0);
 
-/** A key of uploads, as bytes in a string (latin1), with what facts of it begin and end with. */
-interface KnownKey {
-  /** From the beginning of an attribute to its value. */
-  readonly prefix: string;
-  /** undefined: the ontology does not know the key. */
-  readonly attribute: KnownAttribute | undefined;
-  /** The key that followed last time, which mostly follows again. */
-  next: KnownKey | undefined;
-}
-
+/** What facts of an attribute begin and end with. */
 interface KnownAttribute {
   readonly attribute: Attribute;
   readonly fits: (bytes: Uint8Array, start: number, end: number) => boolean;
@@ -50,14 +45,13 @@ interface KnownAttribute {
 export class AnswerWriter {
   private readonly byKey: ReadonlyMap<string, Attribute>;
   private readonly known = new Map<Attribute, KnownAttribute>();
-  private readonly keys = new Map<string, KnownKey>();
+  private readonly keys = new StoredKeys((stored) => this.know(stored));
   private readonly categories = new Map<string, Buffer>();
   private readonly categoryIdOf: (path: string) => number | undefined;
   /** The upload, and the same as a string: a character for each byte. */
   private bytes: Buffer = NOTHING;
   private text = '';
   private written = 0;
-  private firstKey: KnownKey | undefined;
 
   /** `categoryIdOf`: of a path as JSON; undefined is written as 0 and read again. */
   constructor(attributes: readonly Attribute[], categoryIdOf: (path: string) => number | undefined) {
@@ -98,7 +92,7 @@ export class AnswerWriter {
     const group = text.indexOf(GROUP);
     const link = text.indexOf(LINK, group);
     const categories = text.indexOf(CATEGORIES, link);
-    const attributes = text.indexOf(ATTRIBUTES, categories);
+    const attributes = text.indexOf(FRONT_END, categories);
     if (group < 0 || link < 0 || categories < 0 || attributes < 0) return false;
     if (text.includes(USER_GROUPS, attributes) || text.includes(ROW, attributes)) return false;
     answers.copy(bytes, 1, group);
@@ -107,7 +101,7 @@ export class AnswerWriter {
     answers.add(ANSWERED_LINK);
     answers.copy(bytes, link + LINK.length, categories);
     answers.add(this.findCategories(categories + CATEGORIES.length, attributes));
-    const isWhole = this.addFacts(attributes + ATTRIBUTES.length);
+    const isWhole = this.addFacts(attributes + FRONT_END.length);
     answers.addByte(CLOSING);
     return isWhole;
   }
@@ -136,12 +130,12 @@ export class AnswerWriter {
   private addFacts(start: number): boolean {
     const { text } = this;
     const first = answers.end;
-    let before: KnownKey | undefined;
+    let before: StoredKey<KnownAttribute> | undefined;
     for (let at = start; text.charCodeAt(at) !== CLOSING; ) {
-      before = this.followKey(before, at);
-      const { prefix, attribute } = before;
+      before = this.keys.follow(text, before, at);
+      const { prefix, known: attribute } = before;
       const value = at + prefix.length;
-      const end = endOfValue(text, value);
+      const end = endOfText(text, value);
       if (attribute !== undefined) {
         if (attribute.metIn === this.written) return false;
         attribute.metIn = this.written;
@@ -154,32 +148,14 @@ export class AnswerWriter {
     return true;
   }
 
-  /** @returns the key that stands at `at`, mostly the one that followed `before` last time */
-  private followKey(before: KnownKey | undefined, at: number): KnownKey {
-    const guess = before === undefined ? this.firstKey : before.next;
-    if (guess !== undefined && this.text.startsWith(guess.prefix, at)) return guess;
-    const key = this.findKey(at);
-    if (before === undefined) this.firstKey = key;
-    else before.next = key;
-    return key;
-  }
-
-  private findKey(at: number): KnownKey {
-    const { text } = this;
-    const start = at + KEY.length;
-    const stored = text.slice(start, text.indexOf(VALUE, start));
-    const known = this.keys.get(stored);
-    if (known !== undefined) return known;
-    const attribute = this.byKey.get(readStored(this.bytes, start, start + stored.length));
-    const key: KnownKey = {
-      prefix: flatten(`${KEY}${stored}${VALUE}`),
-      attribute: attribute && (this.known.get(attribute) ?? knowAttribute(attribute)),
-      next: undefined,
-    };
-    if (attribute !== undefined && key.attribute !== undefined) this.known.set(attribute, key.attribute);
-    // Keys that the ontology does not know are without number.
-    if (attribute !== undefined || this.keys.size < CACHED_KEYS) this.keys.set(flatten(stored), key);
-    return key;
+  /** @param stored  a character for each byte */
+  private know(stored: string): KnownAttribute | undefined {
+    const bytes = Buffer.from(stored, 'latin1');
+    const attribute = this.byKey.get(readStored(bytes, 0, bytes.length));
+    if (attribute === undefined) return undefined;
+    const known = this.known.get(attribute) ?? knowAttribute(attribute);
+    this.known.set(attribute, known);
+    return known;
   }
 
   /** With a comma behind it. */
@@ -204,16 +180,6 @@ function knowAttribute(attribute: Attribute): KnownAttribute {
     tail: Buffer.from(`","type":"${type}"},`),
     metIn: 0,
   };
-}
-
-/** @returns where the quote stands that ends the value, which ends its object */
-function endOfValue(text: string, start: number): number {
-  for (let at = text.indexOf('"}', start); ; at = text.indexOf('"}', at + 1)) {
-    if (at < 0) throw new Error('an upload is not as it is stored');
-    let escapes = 0;
-    while (at - escapes > start && text.charCodeAt(at - escapes - 1) === BACKSLASH) escapes += 1;
-    if (escapes % 2 === 0) return at;
-  }
 }
 
 /** @returns what the inside of a string of JSON stands for */

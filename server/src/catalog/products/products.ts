@@ -68,5 +68,12 @@ export {
   UploadProduct,
   ValueSchema,
 } from './product-schemas.ts';
-export { FRONT_END, StoredUpload, StoredValues } from './stored-upload.ts';
+export {
+  endOfText,
+  FRONT_END,
+  type StoredKey,
+  StoredKeys,
+  StoredUpload,
+  StoredValues,
+} from './stored-upload.ts';
 export { computePlainValueId, computeValueId } from './value-id.ts';

@@ -102,69 +102,78 @@ function readText(raw: string, start: number, end: number): string {
 }
 
 /** A key of uploads as it is stored. */
-interface StoredKey {
+export interface StoredKey<Known> {
   /** From the beginning of an attribute to its value. */
   readonly prefix: string;
-  /** undefined: its values are not read. */
-  readonly place: number | undefined;
+  /** undefined: its values do not matter. */
+  readonly known: Known | undefined;
   /** The key that followed last time, which mostly follows again. */
-  next: StoredKey | undefined;
+  next: StoredKey<Known> | undefined;
 }
 
-/** Keys without a place are without number. */
+/** Keys that nothing is known of are without number. */
 const CACHED_KEYS = 20_000;
+
+/** Follows the keys of an upload in the order in which they stood in the one before. */
+export class StoredKeys<Known> {
+  readonly #know: (stored: string) => Known | undefined;
+  readonly #keys = new Map<string, StoredKey<Known>>();
+  #first: StoredKey<Known> | undefined;
+
+  /** @param know  what is to be known of a key, given as it is stored */
+  constructor(know: (stored: string) => Known | undefined) {
+    this.#know = know;
+  }
+
+  /** @returns the key that stands at `at`, behind `before` */
+  follow(text: string, before: StoredKey<Known> | undefined, at: number): StoredKey<Known> {
+    const guess = before === undefined ? this.#first : before.next;
+    if (guess !== undefined && text.startsWith(guess.prefix, at)) return guess;
+    const key = this.#find(text, at);
+    if (before === undefined) this.#first = key;
+    else before.next = key;
+    return key;
+  }
+
+  #find(text: string, at: number): StoredKey<Known> {
+    const start = at + KEY.length;
+    const end = text.indexOf(VALUE, start);
+    if (end < 0) throw new Error('an upload is not as it is stored');
+    const stored = text.slice(start, end);
+    const found = this.#keys.get(stored);
+    if (found !== undefined) return found;
+    const known = this.#know(stored);
+    const key = { prefix: flatten(`${KEY}${stored}${VALUE}`), known, next: undefined };
+    if (known !== undefined || this.#keys.size < CACHED_KEYS) this.#keys.set(flatten(stored), key);
+    return key;
+  }
+}
+
+/** A part of a string keeps the whole of it in memory. */
+const flatten = (text: string): string => JSON.parse(JSON.stringify(text)) as string;
 
 /** Finds values in uploads as they are stored, by places that keys have. */
 export class StoredValues {
-  readonly #placeOf: (key: string) => number | undefined;
-  readonly #keys = new Map<string, StoredKey>();
-  #first: StoredKey | undefined;
+  readonly #keys: StoredKeys<number>;
 
   constructor(placeOf: (key: string) => number | undefined) {
-    this.#placeOf = placeOf;
+    this.#keys = new StoredKeys((stored) => placeOf(readText(stored, 0, stored.length)));
   }
 
   /** @returns values by place, in their order; undefined for an upload to be parsed: one has more beside its key */
   read({ raw, attributesStart }: StoredUpload): string[][] | undefined {
     if (attributesStart === 0) return undefined;
     const values: string[][] = [];
-    let before: StoredKey | undefined;
+    let before: StoredKey<number> | undefined;
     for (let at = attributesStart; raw.charCodeAt(at) !== CLOSING_LIST; ) {
-      before = this.#follow(raw, before, at);
+      before = this.#keys.follow(raw, before, at);
       const start = at + before.prefix.length;
       const end = endOfText(raw, start);
       if (raw.charCodeAt(end + 1) !== CLOSING_OBJECT) return undefined;
-      if (before.place !== undefined) addValue(values, before.place, readText(raw, start, end));
+      if (before.known !== undefined) addValue(values, before.known, readText(raw, start, end));
       at = raw.charCodeAt(end + 2) === COMMA ? end + 3 : end + 2;
     }
     return values;
-  }
-
-  /** @returns the key that stands at `at` */
-  #follow(raw: string, before: StoredKey | undefined, at: number): StoredKey {
-    const guess = before === undefined ? this.#first : before.next;
-    if (guess !== undefined && raw.startsWith(guess.prefix, at)) return guess;
-    const key = this.#find(raw, at);
-    if (before === undefined) this.#first = key;
-    else before.next = key;
-    return key;
-  }
-
-  #find(raw: string, at: number): StoredKey {
-    const start = at + KEY.length;
-    const end = raw.indexOf(VALUE, start);
-    if (end < 0 || !raw.startsWith(KEY, at)) throw new Error('an upload is not as it is stored');
-    const stored = raw.slice(start, end);
-    const known = this.#keys.get(stored);
-    if (known !== undefined) return known;
-    const key = {
-      prefix: raw.slice(at, end + VALUE.length),
-      place: this.#placeOf(readText(raw, start, end)),
-    };
-    const made: StoredKey = { ...key, next: undefined };
-    if (this.#keys.size >= CACHED_KEYS) this.#keys.clear();
-    this.#keys.set(stored, made);
-    return made;
   }
 }
 
@@ -175,7 +184,7 @@ function addValue(values: string[][], place: number, value: string): void {
 }
 
 /** @returns where the quote stands that ends a string of JSON */
-function endOfText(raw: string, start: number): number {
+export function endOfText(raw: string, start: number): number {
   for (let at = raw.indexOf(QUOTE, start); ; at = raw.indexOf(QUOTE, at + 1)) {
     if (at < 0) throw new Error('an upload is not as it is stored');
     let escapes = 0;

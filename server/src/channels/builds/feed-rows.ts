@@ -237,7 +237,7 @@ class GroupNames {
     this.#groups = new Map();
     for (let at = 0; at < all.length; at += PAGE)
       for (const { raw } of await this.#pass.findUploads(all.slice(at, at + PAGE))) {
-        const { identifier, groupIdentifier } = JSON.parse(raw) as UploadedProduct;
+        const { identifier, groupIdentifier } = new StoredUpload(raw);
         this.#groups.set(identifier, groupIdentifier);
       }
   }
