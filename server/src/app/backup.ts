@@ -8,6 +8,8 @@ import { dataFolderAt, isNewest, newestOf, readVersion } from '../storage/storag
 import { createThreadPool } from '../storage/threads/threads.ts';
 import {
   createStreamState,
+  FAILURES,
+  type Failure,
   fillFolder,
   OtherSchema,
   openTarget,
@@ -20,7 +22,7 @@ export type Backup = Awaited<ReturnType<typeof openBackup>>;
 /** It works on buffers, a quarter of a MiB each. */
 const YOUNG_MIB = 4;
 
-/** How often the log hears of a target that comes and goes. */
+/** How often the log hears of a failure that comes and goes. */
 const WATCH_MS = 500;
 
 /**
@@ -84,11 +86,10 @@ export async function openBackup(
     listProblems(): string[] {
       if (read(STATE.isSuperseded) === 1)
         return ['another service was promoted and writes in place of this one: stop this one'];
-      if (read(STATE.isOtherSchema) === 1)
-        return ['the service that is followed has a newer schema: install its version here, too'];
-      if (read(STATE.isAway) === 0) return [];
-      const lag = Math.round(secondsSince(read(STATE.behindSince)));
-      return [`the target of the backup cannot be reached: it is ${lag} s behind`];
+      const text = TEXTS[failureIn(read)];
+      return text === undefined
+        ? []
+        : [`${text}; it is ${Math.round(this.describe().behindSeconds)} s behind`];
     },
     /** @param on  `superseded`: another service writes; `promoted`: this one does. @throws Error when the target belongs to another */
     async start(logger: Logger, on: RoleChanges): Promise<void> {
@@ -142,23 +143,31 @@ interface Watched {
   readonly on: RoleChanges;
 }
 
-const OTHER_SCHEMA = 'this standby follows no further: the service that writes has another schema';
-const AWAY =
-  'the target of the backup cannot be reached: what changes is kept on the disk and sent later, and a standby waits';
+/** What an operator does about each; what changes meanwhile is kept on the disk and sent later, and a standby waits. */
+const TEXTS: Readonly<Record<Failure, string | undefined>> = {
+  none: undefined,
+  unreachable: 'the target of the backup cannot be reached: check RELATA_BACKUP_URL and the network',
+  refused: 'the target of the backup refuses access: check its keys, or the permissions of its folder',
+  full: 'the target of the backup is full: make room there',
+  damaged:
+    'an object of the backup is damaged, missing or of another RELATA_BACKUP_KEY: relata backups URL --verify names it',
+  otherSchema: 'the service that is followed has a newer schema: install its version here, too',
+  dataDirectory: 'the backup cannot read or write the data directory: see the log, and run relata doctor',
+};
+
+const failureIn = (read: Watched['read']): Failure => FAILURES[read(STATE.failure)] ?? 'unreachable';
 
 /** @returns what tells the log once of what has become different, and changes the role */
 function watchState({ read, describe, logger, target, on }: Watched) {
-  let before = { isAway: false, isSuperseded: false, isPromoted: false };
-  const tellTarget = async (isAway: boolean) =>
-    isAway
-      ? logger.error(
-          { target, reason: await describe() },
-          read(STATE.isOtherSchema) === 1 ? OTHER_SCHEMA : AWAY,
-        )
-      : logger.info({ target }, 'the target of the backup is reached again');
+  let before = { text: TEXTS.none, isSuperseded: false, isPromoted: false };
+  const tellFailure = async (text: string | undefined) =>
+    text === undefined
+      ? logger.info({ target }, 'the backup goes on again')
+      : logger.error({ target, reason: await describe() }, text);
   return async () => {
-    const is = (place: keyof typeof before) => read(STATE[place]) === 1;
-    const now = { isAway: is('isAway'), isSuperseded: is('isSuperseded'), isPromoted: is('isPromoted') };
+    const is = (place: 'isSuperseded' | 'isPromoted') => read(STATE[place]) === 1;
+    const text = TEXTS[failureIn(read)];
+    const now = { text, isSuperseded: is('isSuperseded'), isPromoted: is('isPromoted') };
     const last = before;
     before = now;
     if (now.isPromoted && !last.isPromoted) {
@@ -168,6 +177,6 @@ function watchState({ read, describe, logger, target, on }: Watched) {
     if (now.isSuperseded && !last.isSuperseded) {
       logger.error({ target }, 'another service was promoted: this one takes no changes any more');
       await on.superseded();
-    } else if (now.isAway !== last.isAway) await tellTarget(now.isAway);
+    } else if (now.text !== last.text) await tellFailure(now.text);
   };
 }

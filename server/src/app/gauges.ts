@@ -118,6 +118,10 @@ function listBackupGauges(backup: Backup | undefined): WatchedGauge[] {
     { name: 'relata_backup_sent_bytes', help: 'Bytes sent since the start.', read: count('sentBytes') },
     { name: 'relata_backup_segments', help: 'Segments sent since the start.', read: count('segments') },
     { name: 'relata_backup_failures', help: 'Failed attempts since the start.', read: count('failures') },
-    { name: 'relata_backup_away', help: '1 while the target cannot be reached.', read: count('isAway') },
+    {
+      name: 'relata_backup_away',
+      help: '1 while the backup does not go on; /health/ready says why.',
+      read: () => Number(backup.read(STATE.failure) > 0),
+    },
   ];
 }

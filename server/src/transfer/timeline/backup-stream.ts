@@ -5,6 +5,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { closeUnused } from '../../storage/sqlite/sqlite.ts';
 import { dataFolderAt, syncFolderNow, writeOwnFile } from '../../storage/storage.ts';
+import { classify, FAILURES, fromData, inData } from './failures.ts';
 import {
   HANDOVER_MS,
   type HeldLease,
@@ -44,8 +45,8 @@ export const STATE = {
   sentBytes: 3,
   segments: 4,
   failures: 5,
-  /** Failures since the last success. */
-  isAway: 6,
+  /** Why it does not go on: a place in FAILURES. */
+  failure: 6,
   /** Whether somebody else writes to the target now. */
   isSuperseded: 7,
   /** Epoch milliseconds of the base copy that restores begin with; 0: none is whole yet. */
@@ -56,8 +57,6 @@ export const STATE = {
   isPromoted: 10,
   /** Whether changes are refused while another service takes over. */
   isHandingOver: 11,
-  /** Of a standby: whether it stopped because the one that writes has another schema. */
-  isOtherSchema: 12,
 } as const;
 
 export type StreamState = Float64Array<SharedArrayBuffer>;
@@ -128,6 +127,9 @@ export class BackupStream {
   private saved = '';
   private house: Promise<void> | undefined;
   private housedAt = 0;
+  /** Why the last base copy or merge did not come about, while segments may go on: a place in FAILURES. */
+  private houseFailure = 0;
+  private isFailing = false;
   /** Keeps others from changing the control database: what is accepted is in it. */
   private handover: { readonly lock: DatabaseSync; readonly until: number } | undefined;
   private readonly stopped = new AbortController();
@@ -177,7 +179,7 @@ export class BackupStream {
         return false;
       });
       const rest = isSent ? Math.max(CUT_MS - (performance.now() - begun), POLL_MS) : POLL_MS;
-      await delay(this.state[STATE.isAway] === 0 ? rest : 1_000, undefined, {
+      await delay(this.isFailing ? 1_000 : rest, undefined, {
         signal: this.stopped.signal,
       }).catch(() => {});
     }
@@ -188,8 +190,10 @@ export class BackupStream {
     if (this.lease === undefined) await this.takeLease();
     await this.checkLease();
     const isSent = await this.sendChanges();
-    for (const database of this.folder.databases) database.tidy();
-    this.save(STATE_MS);
+    inData(() => {
+      for (const database of this.folder.databases) database.tidy();
+      this.save(STATE_MS);
+    });
     this.keepHouse();
     return isSent;
   }
@@ -198,20 +202,25 @@ export class BackupStream {
   private async attempt<Result>(work: () => Promise<Result>): Promise<Result | false> {
     try {
       const result = await work();
-      this.state[STATE.isAway] = 0;
+      this.isFailing = false;
+      this.state[STATE.failure] = this.houseFailure;
       return result;
     } catch (error) {
       if (error instanceof NotTheWriter) throw error;
+      this.isFailing = true;
       this.noteFailure(error);
       this.boundBacklog();
       return false;
     }
   }
 
-  private noteFailure(error: unknown): void {
+  /** @returns its place in FAILURES */
+  private noteFailure(error: unknown): number {
+    const failure = FAILURES.indexOf(classify(error));
     this.lastError = (error as Error).message;
     this.state[STATE.failures] = (this.state[STATE.failures] ?? 0) + 1;
-    this.state[STATE.isAway] = 1;
+    this.state[STATE.failure] = failure;
+    return failure;
   }
 
   private async takeLease(): Promise<void> {
@@ -304,7 +313,7 @@ export class BackupStream {
   private beginHandover() {
     this.state[STATE.isHandingOver] = 1;
     try {
-      return { lock: this.lockChanges(), until: performance.now() + HANDOVER_MS };
+      return { lock: inData(() => this.lockChanges()), until: performance.now() + HANDOVER_MS };
     } catch (error) {
       this.state[STATE.isHandingOver] = 0;
       throw error;
@@ -328,7 +337,7 @@ export class BackupStream {
     const hasChanged = needsBase || folder.hasChanged();
     if (!hasChanged) state[STATE.behindSince] = 0;
     else if (state[STATE.behindSince] === 0) state[STATE.behindSince] = Date.now();
-    return hasChanged && this.sendCut(folder.findCut());
+    return hasChanged && this.sendCut(inData(() => folder.findCut()));
   }
 
   private async sendCut(cut: Cut): Promise<boolean> {
@@ -351,7 +360,11 @@ export class BackupStream {
     const seq = this.seq + 1;
     const at = Math.max(cut.at, (state[STATE.sentAt] ?? 0) + 1);
     const name = nameOf({ kind: 'segments', from: this.seq, to: seq, epoch: lease.epoch, at });
-    const bytes = packObject(name, settings.key, folder.readCut(cut, { isBase: needsBase, isAfresh }));
+    const bytes = packObject(
+      name,
+      settings.key,
+      fromData(folder.readCut(cut, { isBase: needsBase, isAfresh })),
+    );
     const length = await this.target.write(name, bytes);
     folder.noteSent(cut);
     this.seq = seq;
@@ -369,37 +382,44 @@ export class BackupStream {
   private beginBase(from: number, epoch: number): void {
     const { target, settings, folder, state } = this;
     const copy = `copies/${epoch}-${from}-${Date.now()}`;
-    const before = this.house;
-    this.house = (async () => {
-      await before;
-      await target.write(copy, packObject(copy, settings.key, folder.readAll(this.stopped.signal)));
+    const make = async () => {
+      await target.write(copy, packObject(copy, settings.key, fromData(folder.readAll(this.stopped.signal))));
       // What was written back while it was read is in the next one.
       const last = this.seq;
       while (this.seq === last && folder.hasChanged() && !this.stopped.signal.aborted) await delay(POLL_MS);
       const at = Math.max(1, state[STATE.sentAt] ?? 0);
       await writeSmall(target, nameOf({ kind: 'bases', from, to: this.seq, epoch, at }), { text: copy });
       state[STATE.basedAt] = at;
-    })().catch((error: unknown) => {
-      this.noteFailure(error);
-      this.needsBase = true;
-    });
+      return { wantsBase: false };
+    };
+    this.beginHousework(make, true);
   }
 
   private keepHouse(): void {
     const now = performance.now();
-    const { house, lease } = this;
+    const { house, lease, target, settings } = this;
     if (lease === undefined || now - this.housedAt < HOUSE_MS) return;
     this.housedAt = now;
-    if (house !== undefined) return;
-    const { target, settings } = this;
-    this.house = keepHouse(target, lease.epoch, settings)
-      .then(({ wantsBase }) => {
+    if (house === undefined) this.beginHousework(() => keepHouse(target, lease.epoch, settings), false);
+  }
+
+  /** After what is under way. @param wantsBase  where it fails */
+  private beginHousework(work: () => Promise<{ wantsBase: boolean }>, wantsBase: boolean): void {
+    const before = this.house;
+    const house = (async () => {
+      await before;
+      const done = await work();
+      this.needsBase ||= done.wantsBase;
+      this.houseFailure = 0;
+    })()
+      .catch((error: unknown) => {
+        this.houseFailure = this.noteFailure(error);
         this.needsBase ||= wantsBase;
       })
-      .catch((error: unknown) => this.noteFailure(error))
       .finally(() => {
-        this.house = undefined;
+        if (this.house === house) this.house = undefined;
       });
+    this.house = house;
   }
 
   /** Keeps the logs from filling the disk while the target is away. */

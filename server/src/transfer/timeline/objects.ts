@@ -129,7 +129,7 @@ function readStart(start: Buffer, name: string, key: Uint8Array | undefined): Ui
   const [magic, isSealed] = [start.subarray(0, MAGIC.length), start[MAGIC.length] === 1];
   if (!magic.equals(MAGIC)) throw refuseDamaged(name);
   if (!isSealed) return undefined;
-  if (key === undefined) throw new Error(`${name} is encrypted: set RELATA_BACKUP_KEY`);
+  if (key === undefined) throw new DamagedObject(`${name} is encrypted: set RELATA_BACKUP_KEY`);
   return deriveKey(key, start.subarray(-SALT));
 }
 
@@ -138,8 +138,11 @@ function readEntry(entry: Buffer): Entry {
   return { head: JSON.parse(entry.toString('utf8', 4, end)) as EntryHead, bytes: entry.subarray(end) };
 }
 
+/** What a target holds is not what was written, or not there. */
+export class DamagedObject extends Error {}
+
 const refuseDamaged = (name: string) =>
-  new Error(`${name} is damaged, or was encrypted with another RELATA_BACKUP_KEY`);
+  new DamagedObject(`${name} is damaged, or was encrypted with another RELATA_BACKUP_KEY`);
 
 /** @returns undefined when the bytes are not those that were written */
 function open(

@@ -4,7 +4,7 @@ import { dataFolderAt, lockDataFolder, refuseFilled, syncFolder } from '../../st
 import { makeHolder, writeLocalState } from './backup-stream.ts';
 import { FollowedFiles, listSent } from './followed-files.ts';
 import { listLeases } from './leases.ts';
-import type { Entry } from './objects.ts';
+import { DamagedObject, type Entry } from './objects.ts';
 import { listSpans, readObject } from './retention.ts';
 import { listPoints, type Plan, planRestore, type Span } from './spans.ts';
 import { type BackupTarget, readSmall } from './target.ts';
@@ -91,7 +91,7 @@ export async function* readSpanObject(
   key: Uint8Array | undefined,
 ): AsyncGenerator<Entry> {
   const copy = kind === 'bases' ? (await readSmall(target, name))?.toString() : name;
-  if (copy === undefined || !/^[\w/-]{1,200}$/.test(copy)) throw new Error(`${name} is damaged`);
+  if (copy === undefined || !/^[\w/-]{1,200}$/.test(copy)) throw new DamagedObject(`${name} is damaged`);
   for await (const entry of readObject(target, copy, key)) {
     if (!FILES.test(entry.head.file)) throw new Error(`${entry.head.file} is no file of a data directory`);
     yield entry;

@@ -3,8 +3,12 @@ import { hash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { dataFolderAt, makeStoreFolders } from '../../storage/storage.ts';
+import { BackupStream, createStreamState, STATE } from './backup-stream.ts';
 import { FollowedFiles } from './followed-files.ts';
 import { takeLease } from './leases.ts';
 import { type Entry, packObject } from './objects.ts';
@@ -164,3 +168,29 @@ function apply(t: TestContext, entries: readonly Entry[]): Record<string, string
     }),
   );
 }
+
+test('segments are merged when their hour has ended, after a base copy was made, too', async (t) => {
+  const [root, url] = [join(makeFolder(t), 'data'), pathToFileURL(makeFolder(t)).href];
+  const folder = dataFolderAt(root);
+  makeStoreFolders(folder);
+  using control = new DatabaseSync(folder.control);
+  control.exec('pragma journal_mode = wal; create table one (number integer)');
+  const [today, since] = [Date.now.bind(Date), performance.now.bind(performance)];
+  let isLater = false;
+  t.mock.method(Date, 'now', () => today() - (isLater ? 0 : 2 * HOUR_MS));
+  t.mock.method(performance, 'now', () => since() + (isLater ? 61_000 : 0));
+  const state = createStreamState();
+  const settings = { dataDir: root, target: { url, s3: undefined }, backlogBytes: 2 ** 30, ...KEEP };
+  const stream = new BackupStream(settings, state);
+  assert.equal(await stream.start(), undefined);
+  while (state[STATE.basedAt] === 0) await delay(10);
+  for (const number of [1, 2]) {
+    const before = state[STATE.segments];
+    control.exec(`insert into one values (${number})`);
+    while (state[STATE.segments] === before) await delay(10);
+  }
+  isLater = true;
+  const target = openTarget(settings.target);
+  while ((await target.list('hours')).length === 0) await delay(10);
+  await stream.stop();
+});

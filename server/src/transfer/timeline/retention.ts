@@ -1,5 +1,5 @@
 import { listLeases } from './leases.ts';
-import { type Entry, type EntryHead, packObject, unpackObject } from './objects.ts';
+import { DamagedObject, type Entry, type EntryHead, packObject, unpackObject } from './objects.ts';
 import {
   HOUR_MS,
   hourOf,
@@ -86,7 +86,7 @@ export async function* readObject(
   key: Uint8Array | undefined,
 ): AsyncGenerator<Entry> {
   const bytes = await target.read(name);
-  if (bytes === undefined) throw new Error(`${name} is missing`);
+  if (bytes === undefined) throw new DamagedObject(`${name} is missing`);
   yield* unpackObject(name, key, bytes);
 }
 

@@ -10,7 +10,8 @@ import {
   type StreamState,
   writeLocalState,
 } from './backup-stream.ts';
-import { FollowedFiles, listSent, OtherSchema } from './followed-files.ts';
+import { classify, FAILURES, inData } from './failures.ts';
+import { FollowedFiles, listSent } from './followed-files.ts';
 import {
   type HeldLease,
   handoverOf,
@@ -77,13 +78,11 @@ export class Standby {
       try {
         await this.follow();
         if (existsSync(promoteRequestAt(this.settings.dataDir))) await this.promote();
-        this.state[STATE.isAway] = 0;
-        this.state[STATE.isOtherSchema] = 0;
+        this.state[STATE.failure] = 0;
       } catch (error) {
-        this.state[STATE.isOtherSchema] = Number(error instanceof OtherSchema);
         this.lastError = (error as Error).message;
         this.state[STATE.failures] = (this.state[STATE.failures] ?? 0) + 1;
-        this.state[STATE.isAway] = 1;
+        this.state[STATE.failure] = FAILURES.indexOf(classify(error));
       }
       await delay(POLL_MS, undefined, { signal: this.stopped.signal }).catch(() => {});
     }
@@ -94,8 +93,9 @@ export class Standby {
     await this.readLeases();
     const line = spansOf(await this.listNews(), this.leases, this.leases.at(-1)?.epoch ?? 0);
     for (const span of findPath(line, { from: this.local.seq })) {
-      for await (const entry of readSpanObject(target, span, settings.key)) this.files.apply(entry);
-      this.files.publish();
+      for await (const entry of readSpanObject(target, span, settings.key))
+        inData(() => this.files.apply(entry));
+      inData(() => this.files.publish());
       this.save({ seq: span.to, at: span.at, epoch: span.epoch });
     }
     // A service without changes says that it is there.

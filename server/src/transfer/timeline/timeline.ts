@@ -9,6 +9,7 @@ export {
   type StreamSettings,
   type StreamState,
 } from './backup-stream.ts';
+export { FAILURES, type Failure } from './failures.ts';
 export { OtherSchema } from './followed-files.ts';
 export { type BackupListing, type CheckedTimeline, listBackups, verifyTimeline } from './listing.ts';
 export { fillFolder, restoreTimeline } from './restore-timeline.ts';
