@@ -34,6 +34,7 @@ import { fit } from './relations/fit.ts';
 import { previews } from './relations/previews.ts';
 import { relations } from './relations/relations.ts';
 import { search } from './search/search.ts';
+import { shopSearch } from './search/shop-search.ts';
 import { backup } from './service/backup.ts';
 import { crashes } from './service/crashes.ts';
 import { hostile } from './service/hostile.ts';
@@ -69,6 +70,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   pipelines,
   channels,
   search,
+  shopSearch,
   suggestions,
   hostile,
   soak,
