@@ -409,6 +409,42 @@ test('an earlier instant comes back; a changed byte is found, and said by a rest
 const problemsOf = async (service: ServiceProcess): Promise<string> =>
   ((await service.call('GET', '/health/ready')).body.problems ?? []).join();
 
+test('what stops a backup is said with what to do: wrong keys of a bucket, and an object that is damaged', async (t) => {
+  const bucket = await startS3Server('backups');
+  t.after(bucket.close);
+  const refused = await createPlace(t, {
+    RELATA_BACKUP_URL: 's3://backups/relata',
+    RELATA_BACKUP_S3_ENDPOINT: bucket.endpoint,
+    RELATA_BACKUP_S3_REGION: S3_REGION,
+    RELATA_BACKUP_S3_ACCESS_KEY_ID: S3_KEYS.accessKeyId,
+    RELATA_BACKUP_S3_SECRET_ACCESS_KEY: 'of another bucket',
+  });
+  const service = await startProcess(refused.store, refused.settings);
+  while (!/refuses access: check its keys/.test(await problemsOf(service))) await delay(50);
+  assert.equal(await service.stop(), 0);
+
+  const place = await createPlace(t);
+  const former = await startProcess(place.store, place.settings);
+  const writer = new Writer(await createProject(former));
+  await writer.write(former);
+  await waitUntilSent(former);
+  const other = embeddedStoreAt(`${place.store.dataDir}-standby`);
+  t.after(other.remove);
+  const standby = await startProgram({ store: other, standby: place.url });
+  standby.pause();
+  await writer.write(former);
+  assert.equal(await former.stop(), 0);
+  const found = await readdir(place.target, { recursive: true, withFileTypes: true });
+  const names = found
+    .filter((entry) => entry.isFile() && entry.parentPath.includes('segments'))
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .sort();
+  await writeFile(names.at(-1) as string, 'damaged');
+  standby.continue();
+  while (!/damaged, missing .* --verify names it/.test(await problemsOf(standby))) await delay(50);
+  assert.equal(await standby.stop(), 0);
+});
+
 test('a target that is away stops no write, is said, and gets what it missed; in a bucket as in a directory', async (t) => {
   const bucket = await startS3Server('backups');
   t.after(bucket.close);
