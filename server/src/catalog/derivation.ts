@@ -22,6 +22,8 @@ export interface Derivation {
   place(file: CatalogFile, placed: PlacedBatch): void;
   /** The documents are removed. */
   remove(file: CatalogFile, documents: readonly number[]): void;
+  /** Puts a part of what was written in order. @returns whether there may be more */
+  tidy(file: CatalogFile): boolean;
 }
 
 /** The same for a store that works in batches: PostgreSQL. Every call is in the transaction that writes the documents. */

@@ -12,6 +12,16 @@ interface Step {
 
 /** Newest first. */
 const STEPS = {
+  runs: {
+    ...{ catalog: 13, postgres: 26 },
+    undo: (isOwn) =>
+      isOwn
+        ? ''
+        : `drop view relation_entry; drop trigger relation_run_of_member; drop trigger relation_list_of_build;
+          drop table relation_list; drop table relation_run; drop index relation_member_least;
+          drop index relation_member_most; alter table relation_member drop column run;
+          alter table relation_member drop column least; alter table relation_member drop column most;`,
+  },
   tables: { ...{ catalog: 12, postgres: 25 }, undo: () => 'drop table value_table;' },
   oneIndex: {
     ...{ catalog: 10, postgres: 23 },

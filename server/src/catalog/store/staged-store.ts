@@ -42,6 +42,8 @@ export interface DocumentWriter {
   write(packed: PackedProducts, planned: readonly PlannedDocument[]): void | Promise<void>;
   /** Removes what was derived for documents. */
   removeDerived(documents: readonly number[]): void | Promise<void>;
+  /** @returns whether there may be more to put in order */
+  tidyDerived(): boolean;
 }
 
 /**

@@ -51,7 +51,8 @@ export function* collectGarbage(
   return (
     (yield* dropStaged([...live, ...opened.map(({ id }) => id)])) ||
     (yield* dropUndo()) ||
-    (yield* dropDocuments(documents))
+    (yield* dropDocuments(documents)) ||
+    (yield* ask(() => documents.tidyDerived()))
   );
 }
 

@@ -243,6 +243,9 @@ export function comparedAt({ compared, keys, values }: Membership, at: number): 
   return compared.slice(at * width, (at + 1) * width);
 }
 
+const compareMembers = (a: MemberRow, b: MemberRow) =>
+  Buffer.compare(a.rank, b.rank) || a.productId - b.productId || a.document - b.document;
+
 /** Rows by the list in which they lie: the members of a side that have the same key. */
 class IndexRows {
   private readonly sides = new Map<number, Map<string, MemberRow[]>>();
@@ -266,7 +269,7 @@ class IndexRows {
 
   list(): MemberRow[] {
     return [...this.sides.values()].flatMap((lists) =>
-      [...lists.values()].flatMap((rows) => rows.sort((a, b) => Buffer.compare(a.rank, b.rank))),
+      [...lists.values()].flatMap((rows) => rows.sort(compareMembers)),
     );
   }
 

@@ -16,11 +16,14 @@ import { LINKED_AT_MOST, type LinkedProduct, type PresentUpload } from '../searc
 
 /** Reads whole sides of relations, and whole catalogs. */
 
+/** The members one by one: the embedded store has runs of them. */
+const MEMBERS = byEngine({ sqlite: text('relation_entry'), postgres: text('relation_member') });
+
 /** @returns those of the builds whose target side holds any product, matching or not */
 export function* listTargetBuilds(builds: readonly number[]): Program<number[]> {
   // Subqueries with a limit, so that PostgreSQL stops at the first one.
   const found = yield* rows<{ build: number }>(
-    sql`select b.value as build from ${listed('b', 'bigint', builds)} where (select 1 from relation_member m
+    sql`select b.value as build from ${listed('b', 'bigint', builds)} where (select 1 from ${MEMBERS} m
       where ${own('m')} and m.build_id = b.value and m.side = ${sideNumber('target')}
         and (select p.document_id from product p where ${own('p')} and p.id = m.product_id) = m.document_id
       limit 1) is not null or (select 1 from relation_link l
@@ -36,7 +39,7 @@ const JOIN = byEngine({ sqlite: text('cross join'), postgres: text('join') });
 
 /** Its products, each once; of a list the sources or the targets that are there. */
 const productsOf = (build: number, side: Side): Sql =>
-  sql`(select m.product_id as id from relation_member m ${JOIN} product p
+  sql`(select m.product_id as id from ${MEMBERS} m ${JOIN} product p
     on ${own('p')} and p.id = m.product_id and p.document_id = m.document_id
     where ${own('m')} and m.build_id = ${build} and m.side = ${sideNumber(side)}
     union select p.id from ${LISTED[side]} l ${JOIN} product p on ${own('p')} and p.identifier = l.${text(side)}
@@ -56,7 +59,7 @@ export function* countMembers(build: number, side: Side): Program<number> {
 /** @returns the products of which a build has as many entries as it takes: they may have more */
 export function* listCut(build: number): Program<string[]> {
   const found = yield* rows<{ identifier: string }>(
-    sql`select p.identifier from (select m.product_id as id from relation_member m ${JOIN} product p
+    sql`select p.identifier from (select m.product_id as id from ${MEMBERS} m ${JOIN} product p
         on ${own('p')} and p.id = m.product_id and p.document_id = m.document_id
         where ${own('m')} and m.build_id = ${build}
         group by m.side, m.product_id having count(*) >= ${ENTRIES_PER_PRODUCT}) s

@@ -225,6 +225,7 @@ function recordEach(derived: Map<number, number>): Derivation {
     open: () => () => undefined,
     place: (_, { documents }) => documents.forEach(note.place),
     remove: (_, documents) => documents.forEach(note.remove),
+    tidy: () => false,
   };
 }
 

@@ -310,6 +310,7 @@ const writeTo = (tx: SqlTransaction, projectId: number, derivation: BatchDerivat
     if (placed.documents.length > 0) await derivation.place(tx, projectId, placed);
   },
   removeDerived: (documents) => derivation.remove(tx, projectId, documents),
+  tidyDerived: () => false,
 });
 
 /** Removes all rows of a project's catalog, also those that a running change is about to write. */

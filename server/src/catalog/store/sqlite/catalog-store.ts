@@ -259,6 +259,7 @@ const writeTo = (file: CatalogFile, derivation: Derivation): DocumentWriter => (
     derivation.place(file, placeDerived(packed, planned));
   },
   removeDerived: (documents) => derivation.remove(file, documents),
+  tidyDerived: () => derivation.tidy(file),
 });
 
 /** A change by another room. */

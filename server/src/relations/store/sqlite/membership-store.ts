@@ -37,6 +37,7 @@ export function relationDerivation(): Derivation {
       if (columns !== undefined) writeMembers(file, placeMembers(columns, documents));
     },
     remove: removeMemberships,
+    tidy: mergeSome,
   };
 }
 
@@ -66,11 +67,51 @@ function writeDocument(
     .run(id, productId, group, packed);
 }
 
+/**
+ * A member of a run, with what is compared of it: bytes in hexadecimal, which sorts as they do and costs less than bytes to
+ * pass on.
+ */
+export type RunMember = readonly [
+  first: string | null,
+  rank: string,
+  productId: number,
+  document: number,
+  group: string,
+  ...others: (string | null)[],
+];
+
+/** A list: the members of a side that have the same key. */
+type List = Pick<MemberRow, 'build' | 'side' | 'key'>;
+
+const RUN_MEMBERS = 64;
+/** Fewer are a row each: what is known of their list would cost as much as the rows. */
+const SHORTEST_RUN = 4;
+
+const bytesOf = (hex: string | null) => (hex === null ? null : Buffer.from(hex, 'hex'));
+
 function writeMembers(file: CatalogFile, members: Iterable<MemberRow>): void {
   const inserts: StatementSync[] = [];
-  for (const { build, side, key, rank, productId, document, group, compared } of members) {
-    inserts[compared.length] ??= prepareInsert(file, compared.length);
-    inserts[compared.length]?.run(build, side, key, rank, productId, document, group, ...compared);
+  const known = new Map<Buffer, string>();
+  const toHex = (bytes: Buffer): string => {
+    const hex = known.get(bytes) ?? bytes.toString('hex');
+    known.set(bytes, hex);
+    return hex;
+  };
+  for (const list of listsOf(members)) {
+    const [first] = list as [MemberRow];
+    if (list.length >= SHORTEST_RUN) {
+      writeRuns(
+        file,
+        first,
+        list.map((member) => toLine(member, toHex)),
+      );
+      noteAdded(file, first, list.length);
+      continue;
+    }
+    for (const { build, side, key, rank, productId, document, group, compared } of list) {
+      inserts[compared.length] ??= prepareInsert(file, compared.length);
+      inserts[compared.length]?.run(build, side, key, rank, productId, document, group, ...compared);
+    }
   }
 }
 
@@ -81,6 +122,84 @@ function prepareInsert(file: CatalogFile, compared: number): StatementSync {
   return file.prepare(`insert into relation_member (${columns.join(', ')}) values (${values})`);
 }
 
+/** @param members list by list; the key of a list is the same object */
+function* listsOf(members: Iterable<MemberRow>): Generator<readonly MemberRow[], void> {
+  let list: MemberRow[] = [];
+  for (const member of members) {
+    const [first = member] = list;
+    if (first.build !== member.build || first.side !== member.side || first.key !== member.key) {
+      yield list;
+      list = [];
+    }
+    list.push(member);
+  }
+  if (list.length > 0) yield list;
+}
+
+/** A member as a line of a run. */
+interface Line extends Pick<StoredRun, 'rank' | 'productId' | 'document'> {
+  readonly first: string | null;
+  readonly text: string;
+}
+
+/** As `JSON.stringify` would write a `RunMember`, in a third of the time: hexadecimal has nothing to escape. */
+function toLine(
+  { rank: bytes, productId, document, group, compared }: MemberRow,
+  toHex: (bytes: Buffer) => string,
+): Line {
+  const rank = toHex(bytes);
+  const [first = null, ...others] = compared.map((value) => value && toHex(value));
+  const more = others.map((hex) => `,${quote(hex)}`).join('');
+  const text = `[${quote(first)},"${rank}",${productId},${document},${JSON.stringify(group)}${more}]`;
+  return { first, rank, productId, document, text };
+}
+
+const quote = (hex: string | null) => (hex === null ? 'null' : `"${hex}"`);
+
+/** @param lines in order */
+function writeRuns(file: CatalogFile, { build, side, key }: List, lines: readonly Line[]): void {
+  const insertRun = file.prepare('insert into relation_run (members) values (?)');
+  const insertRow = file.prepare(
+    `insert into relation_member (${KEY}, group_identifier, least, most, run) values (?, ?, ?, ?, ?, ?, '', ?, ?, ?)`,
+  );
+  for (let at = 0; at < lines.length; at += RUN_MEMBERS) {
+    const run = lines.slice(at, at + RUN_MEMBERS);
+    const [{ rank, productId, document }] = run as [Line];
+    const { least, most } = rangeOf(run);
+    const { lastInsertRowid } = insertRun.run(run.map(({ text }) => text).join('\n'));
+    const place = [build, side, key, bytesOf(rank), productId, document] as const;
+    insertRow.run(...place, bytesOf(least), bytesOf(most), lastInsertRowid);
+  }
+}
+
+/** @returns the least and the largest first compared value */
+function rangeOf(lines: readonly Line[]) {
+  let [least, most]: [string | null, string | null] = [null, null];
+  for (const { first } of lines) {
+    if (first === null) continue;
+    if (least === null || first < least) least = first;
+    if (most === null || first > most) most = first;
+  }
+  return { least, most };
+}
+
+function noteAdded(file: CatalogFile, { build, side, key }: List, members: number): void {
+  file
+    .prepare(
+      `insert into relation_list (build_id, side, match_key, changed) values (?, ?, ?, ?)
+       on conflict do update set changed = changed + excluded.changed`,
+    )
+    .run(build, side, key, members);
+}
+
+/** @returns false for a list without runs */
+function noteRemoved(file: CatalogFile, { build, side, key }: List, members: number): boolean {
+  const sql =
+    'update relation_list set changed = changed + ? where build_id = ? and side = ? and match_key = ?';
+  return Number(file.prepare(sql).run(members, build, side, key).changes) > 0;
+}
+
+/** Members of a list with runs stay until it is merged: they count only while their document is their product's present one. */
 function removeMemberships(file: CatalogFile, documents: readonly number[]): void {
   const dropMember = file.prepare(
     `delete from relation_member where build_id = ? and side = ? and match_key = ? and rank = ? and product_id = ?
@@ -88,8 +207,222 @@ function removeMemberships(file: CatalogFile, documents: readonly number[]): voi
   );
   const dropDocument = file.prepare('delete from relation_document where document_id = ?');
   const found = [...file.perform(findMemberships(documents)).values()];
-  for (const { build, side, key, rank, productId, document } of listMembers(found)) {
-    dropMember.run(build, side, key, rank, productId, document);
+  for (const list of listsOf(listMembers(found))) {
+    if (noteRemoved(file, list[0] as MemberRow, list.length)) continue;
+    for (const { build, side, key, rank, productId, document } of list) {
+      dropMember.run(build, side, key, rank, productId, document);
+    }
   }
   for (const { id } of found) dropDocument.run(id);
+}
+
+/** A row of the index as it is read, with its bytes in hexadecimal. */
+export interface StoredRun {
+  readonly rank: string;
+  readonly productId: number;
+  readonly document: number;
+  readonly group: string;
+  /** null: the row is one member. */
+  readonly run: number | null;
+}
+
+/**
+ * Line by line: of most runs a few members are looked at.
+ * @param isReached  of the first compared value
+ */
+export function* parseRun(
+  members: string,
+  isReached?: (value: string | null) => boolean,
+): Generator<RunMember, void> {
+  for (let at = 0; at < members.length; ) {
+    const next = members.indexOf('\n', at);
+    const end = next < 0 ? members.length : next;
+    const isTaken = isReached === undefined || isReached(readFirst(members, at));
+    if (isTaken) yield JSON.parse(members.slice(at, end));
+    at = end + 1;
+  }
+}
+
+/** A line begins with `["…"` or `[null`; to parse all of it takes eight times as long. */
+const readFirst = (members: string, at: number) =>
+  members.charAt(at + 1) === '"' ? members.slice(at + 2, members.indexOf('"', at + 2)) : null;
+
+/** @returns the members of rows that come in order, in order */
+export function* mergeRuns<Row extends StoredRun>(
+  rows: Iterable<Row>,
+  membersOf: (row: Row) => Iterable<RunMember>,
+): Generator<RunMember, void> {
+  const open: OpenRun[] = [];
+  for (const row of rows) {
+    if (open.length > 0) yield* takeBefore(open, placeOf(row));
+    const rest = membersOf(row)[Symbol.iterator]();
+    const { value: head } = rest.next();
+    if (head !== undefined) open.push({ rest, head });
+  }
+  yield* takeBefore(open);
+}
+
+interface OpenRun {
+  readonly rest: Iterator<RunMember>;
+  head: RunMember;
+}
+
+const placeOf = ({ rank, productId, document }: StoredRun): RunMember => [
+  null,
+  rank,
+  productId,
+  document,
+  '',
+];
+
+/** By their places: to take arrays apart would cost as much as to parse a line. */
+function isBefore(a: RunMember, b: RunMember): boolean {
+  if (a[1] !== b[1]) return a[1] < b[1];
+  return a[2] === b[2] ? a[3] < b[3] : a[2] < b[2];
+}
+
+function firstOf(open: readonly OpenRun[]): OpenRun {
+  let [first] = open as [OpenRun];
+  for (const one of open) if (isBefore(one.head, first.head)) first = one;
+  return first;
+}
+
+function* takeBefore(open: OpenRun[], end?: RunMember): Generator<RunMember, void> {
+  while (open.length > 0) {
+    const first = firstOf(open);
+    if (end !== undefined && !isBefore(first.head, end)) return;
+    yield first.head;
+    const { value: next } = first.rest.next();
+    if (next === undefined) open.splice(open.indexOf(first), 1);
+    else first.head = next;
+  }
+}
+
+/** @returns its members, a line each */
+export const readRun = (file: CatalogFile, run: number): string =>
+  String(file.prepare('select members from relation_run where id = ?').get(run)?.members);
+
+/** Members that merges read at once, about: an update of the project waits for them. */
+const MERGED_AT_ONCE = 8_000;
+
+/** A list of which a quarter came in runs or went out of them since it was merged. */
+interface DueList extends List {
+  readonly size: number;
+  /** Members before the place where the merge is. */
+  readonly merged: number;
+  readonly rank: Uint8Array | null;
+  readonly productId: number | null;
+}
+
+const FIND_DUE = `select build_id as build, side, match_key as key, size, merged, at_rank as rank, at_product as productId
+  from relation_list where at_rank is not null or (changed > 64 and changed * 4 > size) limit 1`;
+
+/** Merges a part of the lists that are due; each step leaves lists that answer. @returns whether there may be more */
+function mergeSome(file: CatalogFile): boolean {
+  for (let left = MERGED_AT_ONCE; left > 0; ) {
+    const due = file.prepare(FIND_DUE).get() as (DueList & { readonly key: Uint8Array }) | undefined;
+    if (due === undefined) return false;
+    left -= mergePart(file, { ...due, key: Buffer.from(due.key) });
+  }
+  return true;
+}
+
+/** Without members whose document is gone. @returns how many were read, about */
+function mergePart(file: CatalogFile, list: DueList): number {
+  const { read, next, count } = readPart(file, list);
+  const members = [
+    ...mergeRuns(read, (row) => (row.run === null ? [readAlone(row)] : parseRun(readRun(file, row.run)))),
+  ];
+  const isGone = findGone(file, members);
+  const lines = members.flatMap((member): Line | [] => {
+    const [first, rank, productId, document] = member;
+    return isGone.has(document) ? [] : { first, rank, productId, document, text: JSON.stringify(member) };
+  });
+  const ahead = next === undefined ? -1 : lines.findIndex((line) => isBehind(line, next));
+  const merged = ahead < 0 ? lines.length : ahead;
+  const drop = file.prepare(`delete from relation_member where (${KEY}) = (?, ?, ?, ?, ?, ?)`);
+  for (const { rank, productId, document } of read) {
+    drop.run(list.build, list.side, list.key, bytesOf(rank), productId, document);
+  }
+  writeRuns(file, list, lines.slice(0, merged));
+  writeRuns(file, list, lines.slice(merged));
+  noteMerged(file, list, { merged: list.merged + merged, next });
+  return count;
+}
+
+const isBehind = (line: Line, { rank, productId }: StoredRun) =>
+  line.rank > rank || (line.rank === rank && line.productId >= productId);
+
+/** What comes while a merge is under way counts for the next one. */
+function noteMerged(
+  file: CatalogFile,
+  { build, side, key, size, rank }: DueList,
+  { merged, next }: { merged: number; next: StoredRun | undefined },
+): void {
+  file
+    .prepare(
+      `update relation_list set size = ?, merged = ?, at_rank = ?, at_product = ?, changed = iif(?, 0, changed)
+       where build_id = ? and side = ? and match_key = ?`,
+    )
+    .run(
+      ...(next ? [size, merged, bytesOf(next.rank), next.productId] : [merged, 0, null, null]),
+      ...[Number(rank === null), build, side, key],
+    );
+  // A key that no product has any more.
+  if (merged > 0 || next !== undefined) return;
+  file
+    .prepare(
+      'delete from relation_list where build_id = ? and side = ? and match_key = ? and size = 0 and changed = 0',
+    )
+    .run(build, side, key);
+}
+
+function findGone(file: CatalogFile, members: readonly RunMember[]): ReadonlySet<number> {
+  const documents = JSON.stringify(members.map(([, , , document]) => document));
+  const gone = file
+    .prepare(
+      'select value as id from json_each(?) where not exists (select 1 from relation_document where document_id = value)',
+    )
+    .all(documents) as { id: number }[];
+  return new Set(gone.map(({ id }) => id));
+}
+
+type ReadRow = StoredRun & { readonly compared: string };
+
+const HEX_OF = (column: string) => `iif(${column} is null, null, lower(hex(${column})))`;
+
+/** Columns without a value behind the last one with one are those that the rule does not compare. */
+function readAlone(row: ReadRow): RunMember {
+  const compared = JSON.parse(row.compared) as (string | null)[];
+  const width = compared.findLastIndex((value) => value !== null) + 1;
+  const [value = null, ...others] = compared.slice(0, width);
+  return [value, row.rank, row.productId, row.document, row.group, ...others];
+}
+
+/** @returns rows of a list, from where its merge is, and the row behind them */
+function readPart(file: CatalogFile, { build, side, key, rank, productId }: DueList) {
+  const rows = file
+    .prepare(
+      `select lower(hex(rank)) as rank, product_id as productId, document_id as document, group_identifier as "group", run,
+         iif(run is null, json_array(${COMPARED_COLUMNS.map(HEX_OF).join(', ')}), null) as compared
+       from relation_member where build_id = ? and side = ? and match_key = ? and (rank, product_id) >= (?, ?)
+       order by rank, product_id, document_id`,
+    )
+    .iterate(
+      build,
+      side,
+      key,
+      rank ?? Buffer.alloc(0),
+      productId ?? 0,
+    ) as Iterable<unknown> as Iterable<ReadRow>;
+  const read: ReadRow[] = [];
+  let count = 0;
+  for (const row of rows) {
+    const last = read.at(-1);
+    const isNew = row.rank !== last?.rank || row.productId !== last.productId;
+    if (count >= MERGED_AT_ONCE && isNew) return { read, count, next: row };
+    count += row.run === null ? 1 : RUN_MEMBERS;
+    read.push(row);
+  }
+  return { read, count, next: undefined };
 }

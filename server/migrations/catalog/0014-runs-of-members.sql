@@ -1,0 +1,42 @@
+-- A row of relation_member may stand for a run of members in the order of their ranks, of which it has the first one's key.
+-- A run has a line for each: [c1, rank, product_id, document_id, group_identifier, c2, …], JSON, with bytes in hexadecimal;
+-- `least` and `most` are of c1, so that a run out of a comparison's reach is not read. Runs lie behind one another as they are
+-- written: in the index a batch would write each of its pages anew.
+create table relation_run (
+  id integer primary key,
+  members text not null
+);
+alter table relation_member add column run integer;
+alter table relation_member add column least blob;
+alter table relation_member add column most blob;
+create index relation_member_least on relation_member (build_id, side, match_key, least) where least is not null;
+create index relation_member_most on relation_member (build_id, side, match_key, most) where most is not null;
+create trigger relation_run_of_member after delete on relation_member when old.run is not null begin
+  delete from relation_run where id = old.run;
+end;
+
+-- Lists with runs, and what is to be merged of them: `changed` members came in runs or went out of them since the last merge
+-- began, which left `size`. While one is under way, it has `merged` members, and the next is at_rank and at_product.
+create table relation_list (
+  build_id integer not null,
+  side integer not null,
+  match_key blob not null,
+  size integer not null default 0,
+  changed integer not null default 0,
+  merged integer not null default 0,
+  at_rank blob,
+  at_product integer,
+  primary key (build_id, side, match_key)
+) without rowid;
+create index relation_list_due on relation_list (build_id)
+where at_rank is not null or (changed > 64 and changed * 4 > size);
+create trigger relation_list_of_build after delete on relation_build begin
+  delete from relation_list where build_id = old.id;
+end;
+
+-- The members one by one.
+create view relation_entry as
+select m.build_id, m.side, coalesce(e.value ->> 2, m.product_id) as product_id,
+  coalesce(e.value ->> 3, m.document_id) as document_id
+from relation_member m left join relation_run r on r.id = m.run
+left join json_each('[' || replace(r.members, char(10), ',') || ']') e;

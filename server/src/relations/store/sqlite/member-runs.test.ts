@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Operator } from '../../../catalog/filters/filters.ts';
+import { createCatalogFiles } from '../../../storage/sqlite/sqlite.ts';
+import type { Membership } from '../../memberships/memberships.ts';
+import { extendIn, relationDerivation } from './membership-store.ts';
+import { createFileView } from './search-store.ts';
+
+/** A product that is in the list. */
+interface Member {
+  readonly document: number;
+  readonly rank: string;
+  readonly value: string;
+}
+
+const KEY = Buffer.from('01', 'hex').toString('base64');
+const TESTS = {
+  less: (a: string, b: string) => a < b,
+  greaterOrEqual: (a: string, b: string) => a >= b,
+  notEquals: (a: string, b: string) => a !== b,
+};
+
+function startRandom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+/** In one list more members than a merge takes in one step; without a sort all have the same rank, which is empty. */
+for (const rankBytes of [2, 0]) {
+  test(`members come and go in runs, and merges stop anywhere: ranks of ${rankBytes} bytes`, (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'relata-runs-'));
+    const files = createCatalogFiles(folder);
+    t.after(() => {
+      files.closeAll();
+      rmSync(folder, { recursive: true });
+    });
+    const file = files.open(1);
+    const { remove, tidy } = relationDerivation();
+    const random = startRandom(rankBytes + 7);
+    const hex = (bytes: number, values: number) =>
+      bytes === 0
+        ? ''
+        : random(values)
+            .toString(16)
+            .padStart(bytes * 2, '0');
+    const members = new Map<number, Member>();
+    let documents = 0;
+
+    function put(ids: readonly number[]): void {
+      const changed = ids.map((id): [number, Member] => {
+        documents += 1;
+        return [id, { document: documents, rank: hex(rankBytes, 5_000), value: hex(2, 3_000) }];
+      });
+      const extended = changed.map(([productId, { document: id, rank, value }]) => {
+        const placed = { group: `g${productId}`, memberships: [describe(rank, value)] };
+        return { document: { id, productId }, placed, added: placed };
+      });
+      file.transaction(() => file.perform(extendIn(file)(extended)));
+      const gone = ids.flatMap((id) => members.get(id)?.document ?? []);
+      const upsert = file.prepare(
+        `insert into product values (?, ?, ?, x'', 1, 1, 1) on conflict (id) do update set document_id = excluded.document_id`,
+      );
+      file.transaction(() => {
+        for (const [id, { document }] of changed) upsert.run(id, `p${id}`, document);
+        remove(file, gone);
+      });
+      for (const [id, member] of changed) members.set(id, member);
+    }
+
+    function take(ids: readonly number[]): void {
+      const gone = ids.flatMap((id) => members.get(id)?.document ?? []);
+      file.transaction(() => {
+        for (const id of ids) file.prepare('delete from product where id = ?').run(id);
+        remove(file, gone);
+      });
+      for (const id of ids) members.delete(id);
+    }
+
+    function check(most: number): void {
+      const ordered = [...members].sort(compareMembers);
+      const everything = { operators: [], value: '0000', most };
+      assert.deepEqual(list(everything), first(most, ordered), 'all');
+      for (const operator of Object.keys(TESTS) as (keyof typeof TESTS)[]) {
+        for (const value of ['0000', '0003', '0100', '0bb0']) {
+          const expected = first(
+            most,
+            ordered.filter(([, member]) => TESTS[operator](member.value, value)),
+          );
+          for (const isMerged of [false, true]) {
+            const found = list({ operators: [operator], value, most, isMerged });
+            assert.deepEqual(found, expected, `${operator} ${value} ${isMerged}`);
+          }
+        }
+      }
+    }
+
+    function list({ operators, value, most, isMerged = false }: Listed): number[] {
+      const opposite = { ...describe('', value), side: 'source' as const };
+      const place = { build: 1, side: 'target' as const, limit: 5, excluded: undefined };
+      const found: number[] = [];
+      for (const { productId } of createFileView(file).listCandidates({
+        ...{ ...place, opposite, operators, isMerged },
+      })) {
+        if (found.length === most) break;
+        found.push(productId);
+      }
+      return found;
+    }
+
+    const series = (count: number, from: number) => Array.from({ length: count }, (_, at) => from + at);
+    for (const from of [1, 6_001, 12_001]) put(series(6_000, from));
+    check(300);
+    for (let round = 0; round < 8; round += 1) {
+      if (random(3) > 0) file.transaction(() => tidy(file));
+      put(series(1 + random(3_000), 1 + random(17_000)));
+      take(series(random(400), 1 + random(17_000)));
+      // Few at once are rows of their own.
+      for (let at = 0; at < 20; at += 1) put([1 + random(17_000)]);
+      check(round % 4 === 3 ? 30_000 : 300);
+    }
+    while (file.transaction(() => tidy(file)));
+    check(30_000);
+    const [left] = file.database
+      .prepare(
+        `select (select count(*) from relation_entry where document_id not in (select document_id from relation_document)) as gone,
+           (select sum(changed) from relation_list) as noted, (select count(*) from relation_member) as "rows",
+           (select count(*) from relation_run where id not in (select run from relation_member where run is not null)) as stray`,
+      )
+      .all() as { gone: number; noted: number; rows: number; stray: number }[];
+    assert.ok(left && left.gone <= left.noted && left.stray === 0, JSON.stringify(left));
+    assert.ok(left.rows < 8_000, `${left.rows} rows for ${members.size} members`);
+  });
+}
+
+const compareMembers = ([a, one]: [number, Member], [b, other]: [number, Member]) => {
+  if (one.rank === other.rank) return a - b;
+  return one.rank < other.rank ? -1 : 1;
+};
+
+const first = (most: number, members: readonly [number, Member][]) =>
+  members.slice(0, most).map(([productId]) => productId);
+
+interface Listed {
+  readonly operators: readonly Operator[];
+  readonly value: string;
+  readonly most: number;
+  readonly isMerged?: boolean;
+}
+
+const describe = (rank: string, value: string): Membership => ({
+  ...{ build: 1, side: 'target', keys: [KEY] },
+  rank: Buffer.from(rank, 'hex').toString('base64'),
+  compared: [Buffer.from(value, 'hex').toString('base64')],
+});
