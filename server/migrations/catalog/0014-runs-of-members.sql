@@ -28,8 +28,9 @@ create table relation_list (
   at_product integer,
   primary key (build_id, side, match_key)
 ) without rowid;
+-- A condition with `or` would not be recognised as the one of this index.
 create index relation_list_due on relation_list (build_id)
-where at_rank is not null or (changed > 64 and changed * 4 > size);
+where (at_rank is not null) + (changed > 64 and changed * 4 > size) > 0;
 create trigger relation_list_of_build after delete on relation_build begin
   delete from relation_list where build_id = old.id;
 end;

@@ -315,7 +315,7 @@ interface DueList extends List {
 }
 
 const FIND_DUE = `select build_id as build, side, match_key as key, size, merged, at_rank as rank, at_product as productId
-  from relation_list indexed by relation_list_due where at_rank is not null or (changed > 64 and changed * 4 > size) limit 1`;
+  from relation_list indexed by relation_list_due where (at_rank is not null) + (changed > 64 and changed * 4 > size) > 0 limit 1`;
 
 /** Merges a part of the lists that are due; each step leaves lists that answer. @returns whether there may be more */
 function mergeSome(file: CatalogFile): boolean {
