@@ -37,7 +37,12 @@ end;
 
 -- The members one by one.
 create view relation_entry as
-select m.build_id, m.side, coalesce(e.value ->> 2, m.product_id) as product_id,
-  coalesce(e.value ->> 3, m.document_id) as document_id
+select m.build_id, m.side, m.match_key, m.run, iif(m.run is null, m.rank, unhex(e.value ->> 1)) as rank,
+  coalesce(e.value ->> 2, m.product_id) as product_id, coalesce(e.value ->> 3, m.document_id) as document_id,
+  iif(m.run is null, m.group_identifier, e.value ->> 4) as group_identifier,
+  iif(m.run is null, m.c1, unhex(e.value ->> 0)) as c1, iif(m.run is null, m.c2, unhex(e.value ->> 5)) as c2,
+  iif(m.run is null, m.c3, unhex(e.value ->> 6)) as c3, iif(m.run is null, m.c4, unhex(e.value ->> 7)) as c4,
+  iif(m.run is null, m.c5, unhex(e.value ->> 8)) as c5, iif(m.run is null, m.c6, unhex(e.value ->> 9)) as c6,
+  iif(m.run is null, m.c7, unhex(e.value ->> 10)) as c7, iif(m.run is null, m.c8, unhex(e.value ->> 11)) as c8
 from relation_member m left join relation_run r on r.id = m.run
 left join json_each('[' || replace(r.members, char(10), ',') || ']') e;

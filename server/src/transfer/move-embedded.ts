@@ -20,6 +20,7 @@ export function openEmbeddedDriver(folder: storage.DataFolder): MoveDriver {
     if (catalog?.projectId !== projectId) {
       catalog?.database.close();
       const { database } = new CatalogFile(storage.catalogPath(folder, projectId));
+      spreadRuns(database);
       showCatalogRow(database);
       catalog = { projectId, database };
     }
@@ -84,6 +85,20 @@ export function openEmbeddedDriver(folder: storage.DataFolder): MoveDriver {
     },
   };
 }
+
+/** The same members in a row each, as PostgreSQL has them: a list without runs is as good, and has some again when it changes. */
+function spreadRuns(file: DatabaseSync): void {
+  file.exec(`begin immediate;
+    create temp table spread as select * from relation_entry where run is not null;
+    delete from relation_member where run is not null;
+    delete from relation_list;
+    insert into relation_member (${MEMBER_COLUMNS}) select ${MEMBER_COLUMNS} from spread;
+    drop table spread;
+    commit`);
+}
+
+const MEMBER_COLUMNS =
+  'build_id, side, match_key, rank, product_id, document_id, group_identifier, c1, c2, c3, c4, c5, c6, c7, c8';
 
 function sessionOf(database: DatabaseSync): MoveTransaction {
   return {

@@ -41,11 +41,12 @@ export const NOT_MOVED: ReadonlyMap<string, string> = new Map([
 
 /**
  * Columns that no move takes along: the process that runs a task is unknown in the target, which would otherwise be taken for served as
- * long as the lease of a killed process goes on.
+ * long as the lease of a killed process goes on; and runs of members, which are spread into rows before.
  */
 export const NOT_MOVED_COLUMNS: ReadonlySet<string> = new Set([
   ...['task.leased_by', 'task.lease_until'],
   ...['webhook_queue.leased_by', 'webhook_queue.lease_until'],
+  ...['relation_member.run', 'relation_member.least', 'relation_member.most'],
   ...['upload_process.schema_version', 'upload_process.place', 'upload_process.takes_batches'],
 ]);
 
@@ -97,7 +98,7 @@ function readEmbeddedColumns(): Map<string, EmbeddedTable> {
         `select t.name as "table", c.name as "column", lower(c.type) as type, c.pk as "keyPlace"
          from (select rowid, name from sqlite_schema where type = 'table' union all select 1e9, name from sqlite_temp_schema where type = 'view') t,
            pragma_table_info(t.name) c
-         where t.name not like 'sqlite\\_%' escape '\\' and t.name <> 'meta'
+         where t.name not like 'sqlite\\_%' escape '\\' and t.name not in ('meta', 'relation_run', 'relation_list')
          order by t.rowid, c.cid`,
       )
       .all() as unknown as ColumnRow[];

@@ -105,6 +105,30 @@ test('long values go over in bounded pages', async (t) => {
   assert.deepEqual(readStoredRows(back), wanted);
 });
 
+test('members that lie in runs are a row each on PostgreSQL, and stay so on the way back', async (t) => {
+  const { data, url, back } = await makePlaces(t, [0]);
+  const file = new DatabaseSync(join(data, 'catalogs', '1.db'));
+  file.exec(`insert into relation_run (id, members) values (7, '["aa","01",1,11,"g"]
+["bb","02",2,12,"",null,"cc"]');
+    insert into relation_member (build_id, side, match_key, rank, product_id, document_id, group_identifier, c1, run) values
+      (1, 1, x'99', x'01', 1, 11, '', null, 7), (1, 1, x'99', x'', 3, 13, 'h', x'dd', null);
+    insert into relation_list (build_id, side, match_key, changed) values (1, 1, x'99', 2)`);
+  file.close();
+  await moveStore({ from: data, to: url });
+  const columns = `build_id as build, encode(match_key, 'hex') as key, encode(rank, 'hex') as rank, product_id as product,
+    document_id as document, group_identifier as "group", encode(c1, 'hex') as c1, encode(c3, 'hex') as c3`;
+  const rows = await query(url, `select ${columns} from relation_member order by product_id`);
+  assert.deepEqual(
+    rows.map((row) => Object.values(row).join()),
+    ['1,99,01,1,11,g,aa,', '1,99,02,2,12,,bb,cc', '1,99,,3,13,h,dd,'],
+  );
+  await moveStore({ from: url, to: back });
+  const moved = new DatabaseSync(join(back, 'catalogs', '1.db'));
+  const counted = moved.prepare('select count(*) as members, count(run) as runs from relation_member').get();
+  moved.close();
+  assert.deepEqual({ ...counted }, { members: 3, runs: 0 });
+});
+
 /** Moves in a process of its own, which kills itself a moment after its nth step: in the middle of the next one. */
 async function moveKilled(options: MoveOptions, step: number): Promise<boolean> {
   const script = `

@@ -23,9 +23,12 @@ const shown = (paths: readonly string[]) => paths.map((path) => relative(root, p
 
 /** Why a file may open one kind of store and never the other. */
 const ONE_SIDED: Readonly<Record<string, string>> = {
+  'src/relations/store/sqlite/member-runs.test.ts': 'runs of members, which PostgreSQL has as rows',
   'src/storage/migrate.test.ts': 'the versions of files; of PostgreSQL see postgres-schema.test.ts',
   'src/storage/sqlite/catalog-files.test.ts':
     'what SQLite syncs; PostgreSQL does it by a setting of the transaction',
+  'src/transfer/timeline/retention.test.ts': 'PostgreSQL is backed up with its own tools',
+  'src/transfer/timeline/watched-file.test.ts': 'the same',
 };
 
 test('a test that touches a store gets it from test-store.ts, and so can run on both', () => {
