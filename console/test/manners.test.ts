@@ -237,7 +237,7 @@ const findByLetters =
     await find('bits for', 'Bits for this drill');
     assert.deepEqual(await findBarriers(page), []);
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Bits for this drill' }).waitFor();
+    await page.getByRole('heading', { name: 'Bits for this drill', level: 1 }).waitFor();
     await find('hexagon 8', /BIT-2-08/);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: /^Drill bit 8 mm/ }).waitFor();
