@@ -328,13 +328,10 @@ export class ColumnCache {
     // One that was too large once would be read to the bound for nothing again and again.
     const isTooLarge = known !== undefined && known.columns === undefined && covers(words, known.words);
     const isUsable = isTooLarge || (isPresent && covers(known.words, words));
+    // A second question about other products is seldom the last one: it reads all, so that a third reads none.
     const found = isUsable
       ? known
-      : await this.readAll(
-          catalog,
-          { version, words: isPresent ? joinWords(known.words, words) : words },
-          limit,
-        );
+      : await this.readAll(catalog, { version, words: isPresent ? undefined : words }, limit);
     this.cached.set(projectId, found);
     this.dropOldest();
     this.timer = setTimeout(() => this.cached.clear(), this.idleMs).unref();

@@ -79,7 +79,7 @@ test('only products that can be on the sides of a rule are taken, for the next r
   assert.equal(reads, 2);
   assert.deepEqual(await read(of('Frames'), { not: of('Washers') }), categories);
   assert.deepEqual(await read({ all: [] }, of('Bolts')), categories);
-  assert.equal(reads, 3);
+  assert.equal(reads, 2, 'other products than before are read with all others');
 });
 
 test('a catalog beyond the bound is not kept, and not read in vain for each of its versions', async () => {
