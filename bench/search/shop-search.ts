@@ -6,7 +6,7 @@ import { percentile, round } from '../support/statistics.ts';
 
 type Question = Readonly<Record<string, string>>;
 
-interface Asked {
+interface CatalogQuestions {
   readonly search: readonly Question[];
   readonly filtered: readonly Question[];
   readonly suggestions: readonly Question[];
@@ -17,7 +17,7 @@ const one = (name: string, value: string) => ({ name, values: [{ value }] });
 const typed = (...words: readonly string[]): Question[] => words.map((query) => ({ query }));
 
 /** What customers of a shop type, by the catalog: of many products and of few, and with a typing error. */
-const ASKED: Readonly<Record<string, Asked>> = {
+const QUESTIONS: Readonly<Record<string, CatalogQuestions>> = {
   'pc-parts': {
     search: typed('corsair 16 gb', 'asus motherboard', 'kingston', 'black case', 'corsiar memory', 'rtx'),
     filtered: [
@@ -53,9 +53,8 @@ export const shopSearch: Measurement = {
       // The first search makes the index.
       while ((await call('/search', { query: 'a' })).partial);
       await waitUntilQuiet(service.pid);
-      const asked = ASKED[catalog.name] as Asked;
       const figures: Figure[] = [];
-      for (const [kind, questions] of Object.entries(asked)) {
+      for (const [kind, questions] of Object.entries(QUESTIONS[catalog.name] as CatalogQuestions)) {
         const path = kind === 'suggestions' ? '/search/suggestions' : '/search';
         const waits: number[] = [];
         const before = readCpuMs(service.pid);

@@ -12,15 +12,19 @@ const AT_ONCE = 2;
 const CRASHES = [
   {
     ...{ what: 'kills of the process', file: 'durability/crash.test.ts', setting: 'RELATA_TEST_KILLS' },
-    ...{ only: 'nothing that was answered is lost', wanted: process.env.BENCH_KILLS, lanes: 1 },
+    ...{ only: 'nothing that was answered is lost', most: process.env.BENCH_KILLS, lanes: 1 },
   },
   {
     ...{ what: 'losses of power', file: 'durability/sqlite-power-cut.test.ts', setting: 'RELATA_TEST_CUTS' },
-    ...{ only: '.', wanted: process.env.BENCH_CUTS, lanes: 1 },
+    ...{ only: '.', most: process.env.BENCH_CUTS, lanes: 1 },
   },
   {
     ...{ what: 'losses of the directory', file: 'durability/sqlite-continuous-backup.test.ts' },
-    ...{ setting: 'RELATA_TEST_LOSSES', only: 'a directory that is lost', wanted: process.env.BENCH_LOSSES },
+    ...{
+      setting: 'RELATA_TEST_LOSSES',
+      only: 'a directory that is lost',
+      most: process.env.BENCH_LOSSES,
+    },
     // It mostly waits: for updates to be written, and for the target.
     lanes: 3,
   },
@@ -32,7 +36,7 @@ export const crashes: Measurement = {
   title: 'Kills and losses of power during updates of every kind',
   async measure(bench: Bench): Promise<Figure[]> {
     const figures: Figure[] = [];
-    const chosen = CRASHES.filter(({ wanted }) => wanted !== undefined);
+    const chosen = CRASHES.filter(({ most }) => most !== undefined);
     for (const one of chosen.length > 0 ? chosen : CRASHES) figures.push(...(await measureCrash(bench, one)));
     return figures;
   },
@@ -40,9 +44,9 @@ export const crashes: Measurement = {
 
 async function measureCrash(
   bench: Bench,
-  { what, file, setting, only, wanted, lanes }: (typeof CRASHES)[number],
+  { what, file, setting, only, most, lanes }: (typeof CRASHES)[number],
 ): Promise<Figure[]> {
-  const share = lanes * Math.ceil(Number(wanted ?? (bench.sizes.rounds > 1 ? MANY : FEW)) / AT_ONCE / lanes);
+  const share = lanes * Math.ceil(Number(most ?? (bench.sizes.rounds > 1 ? MANY : FEW)) / AT_ONCE / lanes);
   const seeds = Array.from({ length: AT_ONCE }, () => Math.floor(Math.random() * 2 ** 31));
   const count = share * AT_ONCE;
   bench.say(`${count} ${what}, seeds ${seeds.join(' and ')}`);

@@ -88,6 +88,7 @@ export function openEmbeddedDriver(folder: storage.DataFolder): MoveDriver {
 
 /** The same members in a row each, as PostgreSQL has them: a list without runs is as good, and has some again when it changes. */
 function spreadRuns(file: DatabaseSync): void {
+  if (file.prepare('select 1 from relation_run limit 1').get() === undefined) return;
   file.exec(`begin immediate;
     create temp table spread as select * from relation_entry where run is not null;
     delete from relation_member where run is not null;

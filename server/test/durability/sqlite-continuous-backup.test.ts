@@ -157,6 +157,16 @@ async function loseDirectory({ store }: Place): Promise<void> {
   await rm(store.dataDir, { recursive: true });
 }
 
+/** @returns its path in the target */
+async function findLastSegment({ target }: Place): Promise<string> {
+  const found = await readdir(target, { recursive: true, withFileTypes: true });
+  const segments = found.filter((entry) => entry.isFile() && entry.parentPath.includes('segments'));
+  return segments
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .sort()
+    .at(-1) as string;
+}
+
 async function bringBack(place: Place, ...args: string[]): Promise<void> {
   const restored = await relata(place, 'restore', '--from', place.url, ...args, place.store.dataDir);
   assert.equal(restored.code, 0, restored.said);
@@ -377,18 +387,13 @@ test('an earlier instant comes back; a changed byte is found, and said by a rest
     `${place.target}-b`,
   );
   assert.match(keyless.said, /is encrypted: set RELATA_BACKUP_KEY/);
-  const data = await readdir(place.target, { recursive: true, withFileTypes: true });
+  const last = await findLastSegment(place);
   await loseDirectory(place);
   await bringBack(place, '--at', body.backup.lastInstant);
   const back = await startProcess(place.store);
   assert.equal(await writer.check(back), 5, 'nothing after the instant is there');
   assert.equal(await back.stop(), 0);
 
-  const segments = data.filter((entry) => entry.isFile() && entry.parentPath.includes('segments'));
-  const last = segments
-    .map(({ parentPath, name }) => join(parentPath, name))
-    .sort()
-    .at(-1) as string;
   const bytes = await readFile(last);
   bytes[Math.floor(bytes.length / 2)] = (bytes[Math.floor(bytes.length / 2)] ?? 0) ^ 1;
   await writeFile(last, bytes);
@@ -434,12 +439,7 @@ test('what stops a backup is said with what to do: wrong keys of a bucket, and a
   standby.pause();
   await writer.write(former);
   assert.equal(await former.stop(), 0);
-  const found = await readdir(place.target, { recursive: true, withFileTypes: true });
-  const names = found
-    .filter((entry) => entry.isFile() && entry.parentPath.includes('segments'))
-    .map(({ parentPath, name }) => join(parentPath, name))
-    .sort();
-  await writeFile(names.at(-1) as string, 'damaged');
+  await writeFile(await findLastSegment(place), 'damaged');
   standby.continue();
   while (!/damaged, missing .* --verify names it/.test(await problemsOf(standby))) await delay(50);
   assert.equal(await standby.stop(), 0);
