@@ -37,73 +37,11 @@ import {
   openSqlite,
 } from './sqlite/sqlite.ts';
 
-export { type ByteCache, type CacheSpace, createByteCache, type Origin } from './byte-cache.ts';
-export {
-  catalogPath,
-  type DataFolder,
-  dataFolderAt,
-  existingDataFolder,
-  findLastBackup,
-  listExposedPaths,
-  lockDataFolder,
-  makeFolders,
-  makeStoreFolders,
-  recordBackup,
-  refuseFilled,
-  syncFolder,
-  syncFolderNow,
-  tightenDataFolder,
-  writeOwnFile,
-} from './data-folder.ts';
-export {
-  type ControlSchema,
-  type ControlTransaction,
-  type Database,
-  type Rows,
-  readNow,
-  toCamel,
-  toSnake,
-  type WriteScope,
-} from './database.ts';
-export {
-  type DatabaseKind,
-  isNewest,
-  migrate,
-  newestOf,
-  readVersion,
-  refuseNewer,
-  refuseNewerDatabase,
-  refuseNewerFiles,
-} from './migrate.ts';
-export {
-  among,
-  ask,
-  byEngine,
-  type Calls,
-  callsOfProject,
-  callsOfState,
-  callsOfThreads,
-  controlRows,
-  deleteSome,
-  insertInto,
-  joined,
-  listed,
-  lookupJoin,
-  mapTable,
-  own,
-  ownKey,
-  PROJECT,
-  type Program,
-  type Programs,
-  performOn,
-  row,
-  rows,
-  run,
-  type Sql,
-  sql,
-  tabled,
-  text,
-} from './program.ts';
+export * from './byte-cache.ts';
+export * from './data-folder.ts';
+export * from './database.ts';
+export * from './migrate.ts';
+export * from './program.ts';
 export { mayBeStored, translateSqliteError, WatchedWrite } from './sqlite-errors.ts';
 
 /** What rooms work with, whatever they are about. */

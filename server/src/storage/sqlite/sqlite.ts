@@ -27,23 +27,8 @@ import { isBusy, isDamaged, isReadOnly, translateSqliteError } from '../sqlite-e
 import { createThreadPool, type ThreadPool } from '../threads/threads.ts';
 import { createMarkMoves, DamageMarks, type MarkMoves } from './file-check.ts';
 
-export {
-  checkSqliteFile,
-  createMarkMoves,
-  DamageMarks,
-  findDamage,
-  listMarked,
-  type MarkMoves,
-} from './file-check.ts';
-export {
-  closeUnused,
-  copyFrames,
-  findWalEnd,
-  openOnce,
-  WalAppender,
-  type WalEnd,
-  WalReader,
-} from './wal-frames.ts';
+export * from './file-check.ts';
+export * from './wal-frames.ts';
 
 /** Of a connection that writes, where only a backup writes logs back. */
 export const KEEP_LOG = 'pragma wal_autocheckpoint = 0;';
