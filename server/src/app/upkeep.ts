@@ -3,36 +3,13 @@ import { CHANNEL_SECRETS } from '../channels/definitions/definitions.ts';
 import { dropAnswersBefore as dropOldAnswers } from '../http/answers/answers.ts';
 import { PIPELINE_SECRETS } from '../pipelines/definitions/definitions.ts';
 import { resealColumn } from '../storage/secrets/secrets.ts';
+import { listNeededPayloads } from '../transfer/transfer.ts';
 import type { Parts } from './parts.ts';
-
-/** The payload of a task, as far as it names what it needs to be kept. */
-interface OwnedPayloads {
-  readonly source?: { readonly payloadName?: string };
-  readonly payloadNames?: readonly string[];
-}
-
-const listOwned = ({ payload }: { payload: string }): string[] => {
-  const { source, payloadNames = [] } = JSON.parse(payload) as OwnedPayloads;
-  return [source?.payloadName ?? [], payloadNames].flat();
-};
 
 const SECRETS_PLAIN =
   'secrets of sources are stored as they were sent: set RELATA_SECRET_KEYS to encrypt them';
 const SECRETS_UNREADABLE =
   'there are secrets that no key of the service decrypts: add their key to RELATA_SECRET_KEYS, or enter them again';
-
-/** Of a running service, what `transfer/owned-payloads.ts` reads in a copy of its database. backup.test.ts compares them. */
-export async function listNeededPayloads({
-  catalog,
-  pipelines,
-  channels,
-  tasks,
-}: Pick<Parts, 'catalog' | 'pipelines' | 'channels' | 'tasks'>): Promise<Set<string>> {
-  const owned: string[][] = [];
-  for (const room of [catalog, pipelines, channels]) owned.push(await room.listPayloads());
-  for (const task of await tasks.listOpen()) owned.push(listOwned(task));
-  return new Set(owned.flat());
-}
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -87,7 +64,7 @@ export function startUpkeep(parts: Parts) {
     },
     /** Payloads whose request was never accepted, because the process died in between. */
     async removeOrphans(): Promise<void> {
-      const owned = await listNeededPayloads(parts);
+      const owned = new Set((await listNeededPayloads(database.read)).map(({ name }) => name));
       for (const { projectId, name } of await payloads.listOlderThan(DAY_MS)) {
         if (!owned.has(name)) await payloads.remove(projectId, name);
       }

@@ -24,7 +24,6 @@ import {
   createUndoableCommits,
   FullUpdates,
   gatherWrites,
-  listBatchPayloads,
   listLiveFullUpdates,
   ProductUpdates,
   Staging,
@@ -154,8 +153,6 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
       readProductPage(parts, order, signal),
     openPayload: given.ingest.openPayload,
     countPages: given.ingest.countPages,
-    /** Payloads that open full updates still need. */
-    listPayloads: () => listBatchPayloads(database),
     /** Takes over what a former process left. */
     async start({ takesBatches }: { takesBatches: boolean }): Promise<void> {
       await fullUpdates.closeEnded();

@@ -29,7 +29,6 @@ import {
   type Channel,
   channelKind,
   checkChannel,
-  listPieces,
   makeToken,
   type SentChannel,
   type Snapshot,
@@ -130,8 +129,6 @@ export function createChannels(parts: ChannelParts) {
     /** @returns a file of what the channel with this token serves now */
     findFile: (token: string, fileName: string) => findServedFile({ database, payloads }, token, fileName),
 
-    /** Payloads of what is published and of the snapshots before it. */
-    listPayloads: () => listPieces(database),
     /** Builds go with their tasks. */
     dropForgotten: () => BUILDS.dropForgotten(database),
   };

@@ -22,7 +22,6 @@ import { AccountPlaces } from './account-places.ts';
 import {
   checkTried,
   fillSource,
-  listOpenPieces,
   makeTriggerId,
   PIPELINE_SECRETS,
   PIPELINES,
@@ -127,8 +126,6 @@ export function createPipelines({
 
     /** Seals what an earlier version stored as it was sent. @returns how many could not be: there is no key */
     sealPlain: () => sealPlainSources(database, secrets),
-    /** Payloads of files whose runs have not ended. */
-    listPayloads: () => listOpenPieces(database.read),
     /** Runs go with their tasks. */
     dropForgotten: () => RUNS.dropForgotten(database),
   };

@@ -1,4 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { sql } from 'kysely';
+import type { Rows } from '../storage/storage.ts';
 
 interface OwnedPayload {
   readonly projectId: number;
@@ -37,7 +39,7 @@ function namesOfTask(payload: string): string[] {
 
 /**
  * Bodies that open tasks and open full updates still need, the pieces of files that runs have yet to read, and what channels
- * have published. `listNeededPayloads` of app/upkeep.ts says the same of a running service: what it does not name is removed.
+ * have published. What it does not name is removed from a running service, and in no backup.
  * @returns each once, in the order of projects and names
  */
 export function ownedPayloads(rows: readonly OwningRow[]): OwnedPayload[] {
@@ -51,6 +53,10 @@ export function ownedPayloads(rows: readonly OwningRow[]): OwnedPayload[] {
 /** @param control the control database of a data folder, or a copy of it */
 export const listOwnedPayloads = (control: DatabaseSync): OwnedPayload[] =>
   ownedPayloads(control.prepare(OWNING_ROWS).all() as unknown as OwningRow[]);
+
+/** The same of a running service. */
+export const listNeededPayloads = async (rows: Rows): Promise<OwnedPayload[]> =>
+  ownedPayloads((await sql.raw<OwningRow>(OWNING_ROWS).execute(rows)).rows);
 
 /** @returns the id of an open task that needs one of the bodies that are missing; undefined: there is none */
 export function findLostTask(control: DatabaseSync, names: readonly string[]): string | undefined {

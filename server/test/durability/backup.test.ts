@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test as runTest, type TestContext } from 'node:test';
-import { listNeededPayloads } from '../../src/app/upkeep.ts';
-import { listOwnedPayloads } from '../../src/transfer/owned-payloads.ts';
+import { listNeededPayloads, listOwnedPayloads } from '../../src/transfer/owned-payloads.ts';
 import { createBackup, restoreBackup } from '../../src/transfer/transfer.ts';
 import { createChannelProject, sold } from '../support/channels/channel-project.ts';
 import { byUpload, CSV, createPipelineProject } from '../support/pipelines/pipeline-project.ts';
@@ -182,9 +181,11 @@ test('a backup takes exactly the bodies and files that a start would keep', asyn
   const control = new DatabaseSync(join(service.store.dataDir, 'control.db'), { readOnly: true });
   t.after(() => control.close());
   const copied = listOwnedPayloads(control).map(({ name }) => name);
-  const kept = await listNeededPayloads(service.app);
+  const kept = (await listNeededPayloads(service.app.database.read)).map(({ name }) => name);
+  const stored = await readdir(join(service.store.dataDir, 'payloads'));
   await release();
-  assert.deepEqual([...kept].toSorted(), copied.toSorted());
+  assert.deepEqual(kept, copied);
+  assert.deepEqual(stored.toSorted(), copied.toSorted(), 'what is stored is needed');
   // Of the file that was sent in, what was read of it, the links, the channel, and the open full update.
   assert.ok(copied.length >= 5, copied.join());
 });

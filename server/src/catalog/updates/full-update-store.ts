@@ -282,12 +282,6 @@ export async function listUnclosed(database: Database): Promise<FullUpdate[]> {
   return rows.map(readFullUpdate);
 }
 
-/** @returns the names of all payloads that open full updates still need */
-export async function listBatchPayloads(database: Database): Promise<string[]> {
-  const rows = await database.read.selectFrom('full_update_batch').select('payload_name').execute();
-  return rows.map((row) => row.payload_name);
-}
-
 const FAILED = 1;
 const IN_DOUBT = 2;
 

@@ -4,7 +4,7 @@
  */
 export { isGuarded, refuseDeletes } from './delete-guard.ts';
 export { FullUpdates } from './full-update.ts';
-export { listBatchPayloads, listLiveFullUpdates } from './full-update-store.ts';
+export { listLiveFullUpdates } from './full-update-store.ts';
 export { type GatheredWrites, gatherWrites, type WriteMode } from './gathered-writes.ts';
 export { ProductUpdates } from './product-updates.ts';
 export { createOntologyChanges } from './re-extraction.ts';

@@ -204,11 +204,3 @@ export async function removeSnapshot(
     .where('task_number', '=', taskNumber)
     .execute();
 }
-
-/** @returns the payloads of all snapshots */
-export async function listPieces({ read }: Pick<Database, 'read'>): Promise<string[]> {
-  const found = await read.selectFrom('channel_snapshot').select('files').execute();
-  return found.flatMap(({ files }) =>
-    (JSON.parse(files) as FeedFile[]).flatMap(({ pieces }) => pieces.map(({ name }) => name)),
-  );
-}

@@ -29,7 +29,6 @@ export {
   countTrigger,
   findRun,
   findWindow,
-  listOpenPieces,
   PIPELINES,
   RUNS,
   saveRead,

@@ -146,20 +146,3 @@ export async function saveRead(
     .where('task_number', '=', number)
     .execute();
 }
-
-/** @returns the payloads of files whose runs have not ended */
-export async function listOpenPieces(rows: Rows): Promise<string[]> {
-  const found = await rows
-    .selectFrom('task')
-    .innerJoin('pipeline_run', (join) =>
-      join
-        .onRef('pipeline_run.project_id', '=', 'task.project_id')
-        .onRef('pipeline_run.task_number', '=', 'task.number'),
-    )
-    .select('pipeline_run.upload')
-    // The condition of the index task_open, word for word.
-    .where(sql<boolean>`task.status in ('PENDING', 'RUNNING')`)
-    .where('pipeline_run.upload', 'is not', null)
-    .execute();
-  return found.flatMap(({ upload }) => (JSON.parse(String(upload)) as UploadedFile).pieces);
-}
