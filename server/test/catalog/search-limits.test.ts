@@ -74,8 +74,7 @@ async function openOperations(t: TestContext, products: number) {
     const run = searchThreadOperations(snapshots, limits)[operation];
     const input = { projectId: catalog.projectId, mayLack: 'never', ...order };
     // Across threads it is the operation that knows its input.
-    const { output } = (await run?.(input as never, stop)) ?? {};
-    const { answer } = output as { answer: Answer | Uint8Array };
+    const { answer } = ((await run?.(input as never, stop)) ?? {}) as { answer: Answer | Uint8Array };
     return answer instanceof Uint8Array ? (JSON.parse(Buffer.from(answer).toString()) as Answer) : answer;
   };
 }

@@ -125,10 +125,10 @@ async function openReaders(): Promise<Readers> {
       ? relationReaderOperations(files, service().store as never, kept)
       : postgresRelationReaderOperations({ postgres, readPostgres: () => postgres }, kept);
   const previewWith = (kept: ColumnCache): Preview => {
-    const tryRelation = open(kept).tryRelation as (asked: object) => Promise<{ output: object }>;
+    const tryRelation = open(kept).tryRelation as (asked: object) => Promise<object>;
     return async (projectId, sent) => {
       const definition = { ...rule(EMPTY), ...sent } as unknown as RelationDefinition;
-      const { output } = await tryRelation({ projectId, definition, hasCards: true, limitMs: FOREVER_MS });
+      const output = await tryRelation({ projectId, definition, hasCards: true, limitMs: FOREVER_MS });
       return JSON.stringify(output, null, 1);
     };
   };
@@ -136,8 +136,8 @@ async function openReaders(): Promise<Readers> {
     warm: previewWith(new ColumnCache()),
     large: previewWith(new ColumnCache({ mostBytes: 0 })),
     async stored(projectId, id) {
-      const survey = open(new ColumnCache()).surveyRelation as (asked: object) => Promise<{ output: object }>;
-      return (await survey({ projectId, id, limitMs: FOREVER_MS })).output;
+      const survey = open(new ColumnCache()).surveyRelation as (asked: object) => Promise<object>;
+      return survey({ projectId, id, limitMs: FOREVER_MS });
     },
     async close() {
       files.closeAll();

@@ -188,9 +188,7 @@ test('a step of an answer about large products is of some megabytes, the whole i
   const tags = [{ tag: 'accessories', relations: [{ id, limit: 3 }] }];
   const input = { tags, form: 'bulk', explain: false, brandAttribute: '', version: -1, scale: 0 };
   const step = { ...input, projectId: catalog.projectId, identifiers: sources, limitMs: LONG_MS };
-  const { output } = await (
-    relate as (step: object) => Promise<{ output: { bytes: Uint8Array; ends: Uint32Array } }>
-  )(step);
+  const output = await (relate as (step: object) => Promise<{ bytes: Uint8Array; ends: Uint32Array }>)(step);
   assert.ok(output.bytes.length < 14 * MIB, `${output.bytes.length} bytes`);
   assert.equal(output.ends.at(-1), output.bytes.length);
   assert.ok(output.ends.length < sources.length, `${output.ends.length} products`);

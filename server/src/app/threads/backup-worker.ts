@@ -19,21 +19,15 @@ serveOperations({
   /** Before other threads open the files, and close them. */
   open() {
     stream = isStandby ? new Standby(settings, state) : new BackupStream(settings, state);
-    return {};
   },
   /** @returns why it may not write; undefined: it does, or follows */
-  async start() {
-    return { output: await stream?.start() };
-  },
+  start: () => stream?.start(),
   /** After a promotion: what was followed is sent from now on. */
   async turn() {
     await stream?.stop();
     stream = new BackupStream(settings, state);
-    return { output: await stream.start() };
+    return stream.start();
   },
-  describe: () => ({ output: stream?.lastError }),
-  async stop() {
-    await stream?.stop();
-    return {};
-  },
+  describe: () => stream?.lastError,
+  stop: () => stream?.stop(),
 });

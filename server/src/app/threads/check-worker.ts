@@ -8,7 +8,6 @@ import { serveOperations } from '../../storage/threads/threads.ts';
 const place = workerData as { catalogs: string };
 
 serveOperations({
-  check: ({ projectId }: { projectId: number }) => ({
-    output: findDamage(catalogPath(place, projectId), PRODUCTS_WITHOUT_DOCUMENT),
-  }),
+  check: ({ projectId }: { projectId: number }) =>
+    findDamage(catalogPath(place, projectId), PRODUCTS_WITHOUT_DOCUMENT),
 });

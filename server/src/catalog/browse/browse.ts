@@ -4,7 +4,7 @@
  */
 
 import { ServiceError } from '../../kernel/errors.ts';
-import { countPassed, type Operation, type ThreadPool } from '../../storage/threads/threads.ts';
+import { countPassed, type Operation, Passed, type ThreadPool } from '../../storage/threads/threads.ts';
 import { type Tasks, toWireTask } from '../../tasks/tasks.ts';
 import {
   AnswerWriter,
@@ -200,27 +200,18 @@ export async function readProductPage(
 }
 
 /** What the scanning thread can do. */
-export function pageOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
-  return {
-    makePage: async (order: PageOrder) => {
-      const output = await makePage(snapshots, order);
-      return { output, sharedBytes: output?.bytes.length ?? 0 };
-    },
-  };
-}
-
-const makePage = (
-  snapshots: CatalogSnapshots,
-  { projectId, identifier }: PageOrder,
-): Promise<MadePage | undefined> =>
-  snapshots.read(projectId, async (snapshot) => {
-    const found = await snapshot.findProduct(identifier);
-    if (found === undefined) return undefined;
-    const page = Buffer.from(JSON.stringify(describeProduct(projectId, found)).slice(0, -1));
-    const bytes = new Uint8Array(new SharedArrayBuffer(page.length));
-    bytes.set(page);
-    return { bytes, updatedAt: found.updatedAt, updatedBy: found.updatedBy };
-  });
+export const pageOperations = (snapshots: CatalogSnapshots): Record<string, Operation> => ({
+  makePage: ({ projectId, identifier }: PageOrder) =>
+    snapshots.read(projectId, async (snapshot) => {
+      const found = await snapshot.findProduct(identifier);
+      if (found === undefined) return undefined;
+      const page = Buffer.from(JSON.stringify(describeProduct(projectId, found)).slice(0, -1));
+      const bytes = new Uint8Array(new SharedArrayBuffer(page.length));
+      bytes.set(page);
+      const { updatedAt, updatedBy } = found;
+      return new Passed<MadePage>({ bytes, updatedAt, updatedBy }, bytes.length);
+    }),
+});
 
 /** @throws catalog_damaged */
 function describeProduct(projectId: number, found: FoundProduct) {
@@ -349,18 +340,11 @@ export function surveyOperations(
 ): Record<string, Operation> {
   const open = new Map<number, OpenSurvey>();
   return {
-    survey: async (order: SurveyOrder) => ({
-      output: await snapshots.read(order.projectId, (snapshot) =>
-        surveyPart({ open, openSuggestions }, snapshot, order),
-      ),
-    }),
-    countProducts: async ({ projectId }: { projectId: number }) => ({
-      output: await snapshots.read(projectId, (snapshot) => snapshot.countRange(planRange())),
-    }),
-    endSurvey({ handle }: { handle: number }) {
-      open.delete(handle);
-      return {};
-    },
+    survey: (order: SurveyOrder) =>
+      snapshots.read(order.projectId, (snapshot) => surveyPart({ open, openSuggestions }, snapshot, order)),
+    countProducts: ({ projectId }: { projectId: number }) =>
+      snapshots.read(projectId, (snapshot) => snapshot.countRange(planRange())),
+    endSurvey: ({ handle }: { handle: number }) => open.delete(handle),
   };
 }
 
@@ -501,8 +485,7 @@ export const longReadOperations = (snapshots: CatalogSnapshots): Record<string, 
   Object.fromEntries(
     LONG_READS.map((name) => [
       name,
-      async ({ projectId, input }: { projectId: number; input: never }) => ({
-        output: await snapshots.read(projectId, (snapshot) => (snapshot[name] as Read)(input)),
-      }),
+      ({ projectId, input }: { projectId: number; input: never }) =>
+        snapshots.read(projectId, (snapshot) => (snapshot[name] as Read)(input)),
     ]),
   );

@@ -1,6 +1,6 @@
 import { type ProductViolation, ServiceError } from '../../kernel/errors.ts';
 import type { BodyEncoding } from '../../storage/payloads/payloads.ts';
-import type { Operation } from '../../storage/threads/threads.ts';
+import { type Operation, Passed } from '../../storage/threads/threads.ts';
 import type { DerivedBatch, OpenDerivation } from '../derivation.ts';
 import {
   type Attribute,
@@ -147,19 +147,14 @@ const COUNTED_MIB = 4;
 export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
   const ingest = new IngestThread(snapshots);
   return {
-    check: (input: CheckInput) => ({ output: ingest.check(input), sharedBytes: input.bytes.length }),
-    countPages: ({ bytes, encoding }: Pick<CheckInput, 'bytes' | 'encoding'>) => ({
-      output: countPages({ bytes, encoding, maxMib: COUNTED_MIB }),
-      sharedBytes: bytes.length,
-    }),
+    check: (input: CheckInput) => new Passed(ingest.check(input), input.bytes.length),
+    countPages: ({ bytes, encoding }: Pick<CheckInput, 'bytes' | 'encoding'>) =>
+      new Passed(countPages({ bytes, encoding, maxMib: COUNTED_MIB }), bytes.length),
     extract: (input: ExtractInput) => ingest.extract(input),
-    review: async (input: ReviewInput) => ({ output: await ingest.review(input) }),
-    follow: async ({ projectId, after }: PlaceInCatalog) => ({
-      output: await ingest.follow(projectId, after),
-    }),
-    prepareWalk: async ({ projectId, after }: PlaceInCatalog) => ({
-      output: await snapshots.read(projectId, (snapshot) => snapshot.prepareWalk(after)),
-    }),
+    review: (input: ReviewInput) => ingest.review(input),
+    follow: ({ projectId, after }: PlaceInCatalog) => ingest.follow(projectId, after),
+    prepareWalk: ({ projectId, after }: PlaceInCatalog) =>
+      snapshots.read(projectId, (snapshot) => snapshot.prepareWalk(after)),
   };
 }
 
@@ -210,7 +205,7 @@ class IngestThread {
   async extract({ projectId, source, context, room }: ExtractInput) {
     const body = this.held.get(source.handle) ?? (await this.openStored(projectId, source));
     this.held.delete(source.handle);
-    const output = await this.snapshots.read(projectId, async (snapshot): Promise<Extracted> => {
+    const extracted = await this.snapshots.read(projectId, async (snapshot): Promise<Extracted> => {
       const ontology = await snapshot.readOntology();
       const observed = context === undefined ? [] : observeUnknown(body, indexByKey(ontology.attributes));
       const drafts = context === undefined ? [] : draftAttributes(ontology, observed, context);
@@ -234,8 +229,8 @@ class IngestThread {
         ...{ observed, drafts },
       };
     });
-    const { packed } = output;
-    return { output, transfer: transferOf(packed), sharedBytes: packed.bytes.length };
+    const { packed } = extracted;
+    return new Passed(extracted, packed.bytes.length, transferOf(packed));
   }
 
   /** It was accepted: what is not valid in it is left out, and what cannot be read at all came from no sender. */

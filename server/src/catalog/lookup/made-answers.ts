@@ -1,4 +1,4 @@
-import type { Operation, StopFlag } from '../../storage/threads/threads.ts';
+import { type Operation, Passed, type StopFlag } from '../../storage/threads/threads.ts';
 import { AnswerWriter, type Ontology } from '../ontology/ontology.ts';
 import type { AnswerOrder, CatalogSnapshot, CatalogSnapshots, Frame, MeasuredDocument } from '../port.ts';
 import { type MadeAnswer, type MadeAnswers, refuseLarge, tooLarge, writeAround } from './lookup-answers.ts';
@@ -19,8 +19,8 @@ const READ_AT_ONCE_BYTES = 2 * 1024 * 1024;
 export function madeAnswerOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
   return {
     makeAnswers: async ({ projectId, ...order }: MadeOrder) => {
-      const output = await snapshots.read(projectId, (snapshot) => makeAnswers(snapshot, order));
-      return { output, sharedBytes: output.bytes.length };
+      const made = await snapshots.read(projectId, (snapshot) => makeAnswers(snapshot, order));
+      return new Passed(made, made.bytes.length);
     },
   };
 }

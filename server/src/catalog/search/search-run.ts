@@ -164,16 +164,15 @@ export function searchOperations(
   /** @param plan  refuses what cannot be answered, also where there is no index yet */
   const onIndex =
     <Order extends IndexOrder>(plan: (order: Order, snapshot: CatalogSnapshot) => Work | Promise<Work>) =>
-    async (order: Order, stop?: StopFlag) => ({
-      output: await snapshots.read(order.projectId, async (snapshot) => {
+    (order: Order, stop?: StopFlag) =>
+      snapshots.read(order.projectId, async (snapshot) => {
         const work = await plan(order, snapshot);
         const scope = { mayLack: order.mayLack, tiers: work.tiers };
         const index = await openIndex(snapshot, scope, { stop, limits });
         if ('missing' in index) return index;
         const isComplete = index.isMade && index.newer === undefined;
         return { answer: await work.run(index), isBehind: index.isBehind, isComplete };
-      }),
-    });
+      });
   const planOf = async (snapshot: CatalogSnapshot, question: SearchQuestion) =>
     planSearch(question, (await snapshot.readOntology()).attributes);
   const searchBy = async <Answer>(

@@ -7,7 +7,7 @@ import {
   type Program,
   type Programs,
 } from '../../storage/storage.ts';
-import type { Operation, ThreadPool } from '../../storage/threads/threads.ts';
+import { type Operation, Passed, type ThreadPool } from '../../storage/threads/threads.ts';
 import type * as port from '../port.ts';
 import { type PackedProducts, transferOf } from '../products/products.ts';
 import {
@@ -201,7 +201,5 @@ export const comparisonOperations = (readState: Perform): Record<string, Operati
 /** The thread needs packed products in shared memory no more when the operation has ended. */
 const onCatalog =
   <Input>(work: (projectId: number, input: Input) => unknown): Operation =>
-  async ({ projectId, input }: Order<Input & { packed?: PackedProducts }>) => ({
-    output: await work(projectId, input),
-    sharedBytes: input.packed?.bytes.length ?? 0,
-  });
+  async ({ projectId, input }: Order<Input & { packed?: PackedProducts }>) =>
+    new Passed(await work(projectId, input), input.packed?.bytes.length ?? 0);

@@ -54,23 +54,21 @@ export function channelThreadOperations(parts: BuildThreadParts): Record<string,
   return {
     open(order: BuildOrder) {
       building = buildFeed(parts, order);
-      return {};
     },
     /** The next event; a failure of the build is one of this call. */
     async next() {
       const taken = building;
       building = undefined;
-      const output = await taken?.take();
-      if (output?.kind !== 'end') building = taken;
-      return { output };
+      const event = await taken?.take();
+      if (event?.kind !== 'end') building = taken;
+      return event;
     },
     /** A build that goes on holds its catalog open: the thread ends with it. */
     close() {
       if (building !== undefined) throw new Error('a build cannot be let go of');
-      return {};
     },
-    deliver: async (order: DeliveryOrder) => ({ output: await deliver(parts, order) }),
-    preview: async (order: PreviewOrder) => ({ output: await previewFeed(parts.passes, order) }),
+    deliver: (order: DeliveryOrder) => deliver(parts, order),
+    preview: (order: PreviewOrder) => previewFeed(parts.passes, order),
   };
 }
 

@@ -13,6 +13,7 @@ import {
   weighJson,
 } from '../../kernel/json-scan.ts';
 import { type BodyEncoding, unpackNow } from '../../storage/payloads/payloads.ts';
+import { Passed } from '../../storage/threads/threads.ts';
 import { describeSchemaErrors } from '../answers/answers.ts';
 import { type HeldMemory, MIB, type RawBody } from './body.ts';
 
@@ -344,12 +345,9 @@ export function jsonOperations() {
       const isChecked = schema !== undefined && !saysNothing(value);
       const packed = packValue(isChecked ? checkValue(findCheck(schema), value) : value);
       const heldBytes = packed.bytes.length + counts.values * VALUE_BYTES;
-      return {
-        output: { value: packed, heldBytes, isChecked } satisfies ReadJson,
-        transfer: [packed.bytes.buffer],
-        // Unpacked, it is of this thread alone and as dead.
-        sharedBytes: bytes.length + plain.length,
-      };
+      // Unpacked, it is of this thread alone and as dead.
+      const deadBytes = bytes.length + plain.length;
+      return new Passed<ReadJson>({ value: packed, heldBytes, isChecked }, deadBytes, [packed.bytes.buffer]);
     },
   };
 }

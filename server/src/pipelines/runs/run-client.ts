@@ -171,16 +171,14 @@ export function runThreadOperations({ sources: settings, readPiece }: RunThreadP
   return {
     open(order: ReadOrder) {
       reading = readSource(parts, order);
-      return {};
     },
     /** The next step; undefined behind the last. */
-    next: async () => ({ output: (await reading?.next())?.value as ReadEvent | undefined }),
+    next: async () => (await reading?.next())?.value as ReadEvent | undefined,
     /** Lets go of a source that is not read to its end. */
     async close() {
       await reading?.return(undefined);
       reading = undefined;
-      return {};
     },
-    preview: async (order: PreviewOrder) => ({ output: await previewSource(parts, order) }),
+    preview: (order: PreviewOrder) => previewSource(parts, order),
   };
 }

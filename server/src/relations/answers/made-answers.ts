@@ -139,7 +139,7 @@ export class CatalogRelations {
       end += answer.length;
       ends[at] = end;
     }
-    return { output: { version: this.version, bytes, ends } satisfies RelateOutput };
+    return { version: this.version, bytes, ends } satisfies RelateOutput;
   }
 
   /** A relation is left out when its target side holds nothing (§4.8 rule 5); so is a tag without relations. */

@@ -325,13 +325,9 @@ interface LinkReaderParts {
   read<Result>(projectId: number, program: Program<Result>): Promise<Result>;
 }
 
-export function linkOperations(parts: LinkReaderParts): Record<string, Operation> {
-  return {
-    acceptLinks: async (sent: SentLinks & { projectId: number }) => ({
-      output: await acceptLinks(parts, sent),
-    }),
-  };
-}
+export const linkOperations = (parts: LinkReaderParts): Record<string, Operation> => ({
+  acceptLinks: (sent: SentLinks & { projectId: number }) => acceptLinks(parts, sent),
+});
 
 /** @throws request_invalid, body_too_large, body_not_unpacked, storage_full; then nothing is kept */
 async function acceptLinks(

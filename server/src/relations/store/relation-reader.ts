@@ -96,18 +96,17 @@ export function readerOperations(catalogs: RelationCatalogs, cached: ColumnCache
           const build = present && isListed(present.definition) ? present.build : NO_LIST;
           const bound = { rule: ruleOf(definition), attributes: [] };
           const listed = { ...definition, isListed: true, build, bound };
-          return { output: await surveyLinks(catalog, listed, time) };
+          return surveyLinks(catalog, listed, time);
         });
       }
       return catalogs.inspect({ projectId, limit: time.limit, isFresh: true }, async (catalog) => {
         const rule = ruleOf(definition);
         const tables = await catalog.findTables(listTables(rule));
         const result = bindRule(rule, await catalog.listAttributes(), tables);
-        if ('problem' in result) return { output: result };
+        if ('problem' in result) return result;
         const tried = { ...definition, bound: result.bound };
         const limit = readingLimit(time);
-        if (!isIndexed(definition))
-          return { output: await surveyTotal(catalog, tried.bound, { limit, hasCards }) };
+        if (!isIndexed(definition)) return surveyTotal(catalog, tried.bound, { limit, hasCards });
         const columns = await cached.read(projectId, catalog, {
           limit,
           words: listWords(rule.source, rule.target),
@@ -115,7 +114,7 @@ export function readerOperations(catalogs: RelationCatalogs, cached: ColumnCache
         const read =
           columns === undefined ? await RuleMembers.read(catalog, tried.bound, { limit }) : { columns };
         const share = createSharedLists().of(read.columns);
-        return { output: await tryOnColumns({ ...read, catalog, share }, tried, time) };
+        return tryOnColumns({ ...read, catalog, share }, tried, time);
       });
     },
     surveyRelation(request: ThreadRequest<{ projectId: number; id: number }>, stop?: StopFlag) {
@@ -123,18 +122,17 @@ export function readerOperations(catalogs: RelationCatalogs, cached: ColumnCache
       const time = surveyed(request, stop);
       return catalogs.inspect({ projectId, limit: time.limit }, async (catalog) => {
         const relation = await catalog.findBuilt(id);
-        if (relation === undefined) return { output: undefined };
+        if (relation === undefined) return undefined;
         if (relation.definition.kind === 'total')
-          return { output: await surveyTotal(catalog, relation.bound, { limit: readingLimit(time) }) };
+          return surveyTotal(catalog, relation.bound, { limit: readingLimit(time) });
         const known = { ...relation, isListed: isListed(relation.definition) };
         const survey = known.isListed ? surveyLinks : surveyRelation;
-        return { output: await survey(catalog, known, time) };
+        return survey(catalog, known, time);
       });
     },
     relateProduct: ({ limitMs, ...input }: ThreadRequest<ProductRelationsInput>, stop?: StopFlag) =>
-      catalogs.inspect(
-        { projectId: input.projectId, limit: new WorkLimit(limitMs, stop) },
-        async (catalog) => ({ output: await relateProductToAll(catalog, input) }),
+      catalogs.inspect({ projectId: input.projectId, limit: new WorkLimit(limitMs, stop) }, (catalog) =>
+        relateProductToAll(catalog, input),
       ),
     judgeFit({ limitMs, ...input }: ThreadRequest<FitInput>, stop?: StopFlag) {
       const limit = new WorkLimit(limitMs, stop);
@@ -142,24 +140,22 @@ export function readerOperations(catalogs: RelationCatalogs, cached: ColumnCache
         const answer = Buffer.from(await answerFit(catalog, input, { constraints, columns: cached, limit }));
         const bytes = new Uint8Array(new SharedArrayBuffer(answer.length));
         bytes.set(answer);
-        return { output: bytes };
+        return bytes;
       });
     },
     surveyMissing(request: ThreadRequest<{ projectId: number }>, stop?: StopFlag) {
       const { projectId } = request;
       const limit = readingLimit(surveyed(request, stop));
-      return catalogs.inspect({ projectId, limit }, async (catalog) => ({
-        output: await surveyMissing(catalog, projectId, { constraints, columns: cached, limit }),
-      }));
+      return catalogs.inspect({ projectId, limit }, (catalog) =>
+        surveyMissing(catalog, projectId, { constraints, columns: cached, limit }),
+      );
     },
     explainRelation: ({ limitMs, ...input }: ThreadRequest<ExplainInput>, stop?: StopFlag) =>
       catalogs.inspect(
         { projectId: input.projectId, limit: new WorkLimit(limitMs, stop) },
         async (catalog) => {
           const relation = await catalog.findBuilt(input.id);
-          return {
-            output: relation && (await catalog.read((view) => explainRelation(view, relation, input))),
-          };
+          return relation && catalog.read((view) => explainRelation(view, relation, input));
         },
       ),
   };

@@ -120,9 +120,7 @@ export const writerOperations = (writer: RelationWriter): Record<string, Operati
   Object.fromEntries(
     Object.entries(WRITES).map(([name, operate]) => [
       threadNameOf(name),
-      async (sent: readonly never[]) => ({
-        output: await (operate as (...all: unknown[]) => unknown)(writer, ...sent),
-      }),
+      (sent: readonly never[]) => (operate as (...all: unknown[]) => unknown)(writer, ...sent),
     ]),
   );
 
@@ -149,7 +147,7 @@ export function createThreadedRelations(
     name: Name,
     { input, signal }: { input: Omit<Parameters<ReaderOperations[Name]>[0], 'limitMs'>; signal: AbortSignal },
   ) =>
-    threads.run<Awaited<ReturnType<ReaderOperations[Name]>>['output']>(
+    threads.run<Awaited<ReturnType<ReaderOperations[Name]>>>(
       name,
       { ...input, limitMs },
       { key: (input as { projectId: number }).projectId, unordered: true, signal },

@@ -11,12 +11,11 @@ const prepared = new Map<string, StatementSync>();
 serveOperations({
   execute({ sql, parameters }: { sql: string; parameters: SQLInputValue[] }) {
     // A full disk may end a transaction; report the disk to the caller, not the failed rollback.
-    if (sql === 'rollback' && !database.isTransaction) return { output: { rows: [] } };
+    if (sql === 'rollback' && !database.isTransaction) return { rows: [] };
     const statement = prepared.get(sql) ?? database.prepare(sql);
     prepared.set(sql, statement);
-    if (statement.columns().length > 0)
-      return { output: { rows: orRefuse(() => statement.all(...parameters)) } };
+    if (statement.columns().length > 0) return { rows: orRefuse(() => statement.all(...parameters)) };
     const { changes, lastInsertRowid } = orRefuse(() => statement.run(...parameters));
-    return { output: { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) } };
+    return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
   },
 });

@@ -6,15 +6,15 @@ import { createThreadPool, type ThreadPool } from './threads.ts';
 const ENTRY = `
 import { threadId, workerData } from 'node:worker_threads';
 import { ServiceError } from '${new URL('../../kernel/errors.ts', import.meta.url).href}';
-import { serveOperations } from '${new URL('./threads.ts', import.meta.url).href}';
+import { Passed, serveOperations } from '${new URL('./threads.ts', import.meta.url).href}';
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 serveOperations({
-  echo: (input) => ({ output: { input, workerData, threadId } }),
-  bytes: ({ bytes }) => ({ output: bytes, transfer: [bytes.buffer] }),
+  echo: (input) => ({ input, workerData, threadId }),
+  bytes: ({ bytes }) => new Passed(bytes, 0, [bytes.buffer]),
   async span({ ms }) {
     const from = performance.timeOrigin + performance.now();
     await sleep(ms);
-    return { output: { from, to: performance.timeOrigin + performance.now(), threadId } };
+    return { from, to: performance.timeOrigin + performance.now(), threadId };
   },
   refuse: () => { throw new ServiceError('full_update_other', { values: [3, 4], details: ['why'] }); },
   fail: () => { throw new TypeError('a bug'); },
@@ -22,7 +22,7 @@ serveOperations({
   work(ms, stop) {
     const until = performance.now() + ms;
     while (performance.now() < until) if (stop !== undefined && Atomics.load(stop, 0) !== 0) break;
-    return { output: performance.now() < until ? 'stopped' : 'done' };
+    return performance.now() < until ? 'stopped' : 'done';
   },
 });
 `;

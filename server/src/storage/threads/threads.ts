@@ -483,14 +483,20 @@ async function letGo(thread: ThreadPool): Promise<boolean> {
   return Promise.race([done, timeUp]);
 }
 
-/** An operation of a thread: its answer, and the buffers to transfer with it. `stop` is given if it can be stopped. */
-export type Operation = (input: never, stop?: StopFlag) => OperationAnswer | Promise<OperationAnswer>;
+/** An operation of a thread answers its output, or `Passed` with it. `stop` is given if it can be stopped. */
+export type Operation = (input: never, stop?: StopFlag) => unknown;
 
-interface OperationAnswer {
-  readonly output?: unknown;
-  readonly transfer?: readonly ArrayBuffer[];
-  /** In shared memory that is needed no more by this thread. */
-  readonly sharedBytes?: number;
+/** An output with the buffers to transfer, and how many bytes of shared memory its thread needs no more. */
+export class Passed<Output> {
+  readonly output: Output;
+  readonly transfer: readonly ArrayBuffer[];
+  readonly sharedBytes: number;
+
+  constructor(output: Output, sharedBytes: number, transfer: readonly ArrayBuffer[] = []) {
+    this.output = output;
+    this.sharedBytes = sharedBytes;
+    this.transfer = transfer;
+  }
 }
 
 interface Message {
@@ -521,7 +527,8 @@ async function answer(
   let passedBytes = handedOverBytes;
   try {
     if (run === undefined) throw new Error(`no operation ${operation}`);
-    const { output, transfer = [], sharedBytes = 0 } = await run(input, stop);
+    const answered = await run(input, stop);
+    const { output, transfer, sharedBytes } = answered instanceof Passed ? answered : new Passed(answered, 0);
     passedBytes += sharedBytes + transfer.reduce((sum, { byteLength }) => sum + byteLength, 0);
     parentPort?.postMessage({ output } satisfies ThreadAnswer, [...transfer]);
   } catch (error) {

@@ -16,7 +16,7 @@ import type { Postgres } from '../../../src/storage/postgres/postgres.ts';
 import type { CatalogFiles } from '../../../src/storage/sqlite/sqlite.ts';
 import { CatalogFile } from '../../../src/storage/sqlite/sqlite.ts';
 import { createByteCache } from '../../../src/storage/storage.ts';
-import { BufferPool, type Operation, type ThreadPool } from '../../../src/storage/threads/threads.ts';
+import { BufferPool, type Operation, Passed, type ThreadPool } from '../../../src/storage/threads/threads.ts';
 
 /** One project's catalog in a store, as its processes use it, with a look at its tables that no process has. */
 export interface CatalogUnderTest {
@@ -93,8 +93,8 @@ const inThisThread = (operations: Record<string, Operation>): ThreadPool => ({
   async run<Output>(name: string, input: unknown) {
     // As across threads: only the operation knows the type of its input.
     const made = typeof input === 'function' ? input() : input;
-    const { output } = (await operations[name]?.(made as never)) ?? {};
-    return output as Output;
+    const answer = await operations[name]?.(made as never);
+    return (answer instanceof Passed ? answer.output : answer) as Output;
   },
   start() {},
   async close() {},

@@ -81,7 +81,7 @@ function openReader({ catalog, id }: { catalog: RelationCatalog; id: number }) {
       ...mark,
     };
     statements = 0;
-    const { output } = await (relate as (input: object) => Promise<{ output: RelateOutput }>)(input);
+    const output = await (relate as (input: object) => Promise<RelateOutput>)(input);
     const starts = [0, ...output.ends];
     const texts = identifiers.map((_, at) =>
       Buffer.from(output.bytes.subarray(starts[at], starts[at + 1])).toString(),
