@@ -276,8 +276,8 @@ async function evaluate(
 function planRelated(pass: CatalogPass, relations: readonly ChannelRelation[], rules: ChannelFormat) {
   const planned = relations.map((relation) => ({ relation, found: findRelations(pass, relation) }));
   const places = planned.flatMap(({ relation: { as, limit }, found }) =>
-    found.flatMap(({ searched }): RelatedPlace[] => {
-      const place = { relation: searched, as, limit: Math.min(limit, rules.mostRelated ?? limit) };
+    found.flatMap((one): RelatedPlace[] => {
+      const place = { relation: one, as, limit: Math.min(limit, rules.mostRelated ?? limit) };
       const there: RelatedPlace = { ...place, direction: 'from' };
       return rules.reversed?.has(as) ? [there, { ...place, direction: 'to' }] : [there];
     }),
@@ -290,7 +290,7 @@ function planRelated(pass: CatalogPass, relations: readonly ChannelRelation[], r
 }
 
 const findRelations = (pass: CatalogPass, { tag, id }: ChannelRelation) =>
-  pass.relations.filter((one) => (tag === undefined ? one.id === id : one.tag === tag));
+  pass.relations.filter((one) => (tag === undefined ? one.id === id : one.definition.tag === tag));
 
 const describeRelation = ({ tag, id }: ChannelRelation) =>
   tag === undefined ? `relation ${id}` : `relation with the tag ${JSON.stringify(tag)}`;

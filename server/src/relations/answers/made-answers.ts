@@ -1,18 +1,17 @@
 import { type AnswerForm, makeItem } from '../../catalog/lookup/lookup.ts';
 import { type Attribute, indexByKey } from '../../catalog/ontology/ontology.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
-import type { BoundRule, RelatedReason } from '../definitions/definitions.ts';
+import type { RelatedReason } from '../definitions/definitions.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
 import {
   type CatalogMark,
+  explainFound,
   explainLinked,
-  explainPair,
   type FoundGroups,
   type FoundSource,
   type RelationView,
   type SearchedRelation,
   searchRelated,
-  toSearched,
 } from '../search/search.ts';
 /** What is to be answered for each product, in this order. */
 export interface RequestedTag {
@@ -53,7 +52,6 @@ interface CatalogRules {
 }
 
 interface AnsweringRelation extends SearchedRelation {
-  readonly bound: BoundRule;
   /** The answer's members before `matchType`, and between it and `searchResult`. */
   readonly head: string;
   readonly localization: string;
@@ -229,7 +227,7 @@ function search(
 }
 
 const toAnswering = (relation: ServedRelation): AnsweringRelation => ({
-  ...{ ...toSearched(relation), bound: relation.bound },
+  ...relation,
   head: `{"name":${JSON.stringify(relation.definition.name)},"id":${relation.id},"matchType":`,
   localization: `"localization":${JSON.stringify({ names: relation.definition.names })},`,
 });
@@ -237,15 +235,13 @@ const toAnswering = (relation: ServedRelation): AnsweringRelation => ({
 /** Of a related product: which conditions held, on both of them, by which values (§12.6 rule 1). */
 function explainItem(
   view: RelationView,
-  { build, bound, isListed }: AnsweringRelation,
-  found: { identifier: string; productId: number; matchType: FoundGroups['matchType'] },
+  relation: AnsweringRelation,
+  pair: { identifier: string; productId: number; matchType: FoundGroups['matchType'] },
 ): RelatedReason | undefined {
-  if (isListed) return explainLinked(view, { build, ...found });
-  const raws = [view.findUpload(found.identifier)?.raw, view.findRaw(found.productId)];
-  const [requested, other] = raws.map((raw) => raw && (JSON.parse(raw) as UploadedProduct));
-  if (!requested || !other) return undefined;
-  const isForward = found.matchType === 'FIRST_WAY';
-  return explainPair(bound, { source: isForward ? requested : other, target: isForward ? other : requested });
+  if (relation.isListed) return explainLinked(view, relation, pair);
+  const raws = [view.findUpload(pair.identifier)?.raw, view.findRaw(pair.productId)];
+  const [asked, found] = raws.map((raw) => raw && (JSON.parse(raw) as UploadedProduct));
+  return asked && found ? explainFound(view, relation, { ...pair, asked, found }) : undefined;
 }
 
 /** What an item looks like besides its product. */

@@ -118,6 +118,8 @@ export interface CompiledRule {
   readonly equalities: readonly CompiledMatch[];
   /** All others; those that an index seek can answer come first. */
   readonly comparisons: readonly CompiledMatch[];
+  /** Of the comparisons. */
+  readonly operators: readonly Operator[];
   readonly sort: readonly CompiledSort[];
 }
 
@@ -175,7 +177,7 @@ function compileWith(rule: RelationRule, names: RuleNames): CompiledRule {
     ...{ elements, matches },
     isPlain: elements.every((element) => 'operator' in element && element.passes === undefined),
     equalities: of('equals'),
-    comparisons,
+    ...{ comparisons, operators: comparisons.map(({ operator }) => operator) },
     sort: rule.sort.map(({ attribute, direction }) => ({ attribute: find(attribute), direction })),
   };
 }

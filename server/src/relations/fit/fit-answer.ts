@@ -62,7 +62,7 @@ export class ConstraintCache {
   private readonly cached = new Map<number, CatalogConstraints>();
 
   async read(projectId: number, catalog: FitCatalog): Promise<CatalogConstraints> {
-    const version = await catalog.readVersion();
+    const { version } = catalog;
     const known = this.cached.get(projectId);
     if (known?.version === version) return known;
     const attributes = await catalog.listAttributes();

@@ -5,6 +5,7 @@ import type { ReportLine } from '../../tasks/tasks.ts';
 import {
   type BoundRule,
   bindRule,
+  isListed,
   type Relation,
   type RelationDefinition,
   type RelationState,
@@ -60,6 +61,8 @@ export interface ServedRelation {
   /** Those that the index was made for: the definition may have others by now. */
   readonly twoWay: boolean;
   readonly excludeSameGroup: boolean;
+  /** A person lists what goes with what. */
+  readonly isListed: boolean;
   readonly build: number;
   readonly bound: BoundRule;
 }
@@ -74,14 +77,13 @@ export interface ServedRow {
   readonly excludeSameGroup: number;
 }
 
-export const toServed = ({ id, definition, build, rule, ...flags }: ServedRow): ServedRelation => ({
-  id,
-  definition: JSON.parse(definition),
-  twoWay: flags.twoWay === 1,
-  excludeSameGroup: flags.excludeSameGroup === 1,
-  build,
-  bound: JSON.parse(rule),
-});
+export function toServed({ definition: text, rule, ...row }: ServedRow): ServedRelation {
+  const definition = JSON.parse(text) as RelationDefinition;
+  return {
+    ...{ ...row, definition, twoWay: row.twoWay === 1, excludeSameGroup: row.excludeSameGroup === 1 },
+    ...{ isListed: isListed(definition), bound: JSON.parse(rule) },
+  };
+}
 
 /** What binding a relation to the ontology does to its row. */
 export type Binding =

@@ -317,11 +317,11 @@ export class ColumnCache {
    */
   async read(
     projectId: number,
-    catalog: Pick<TriedCatalog, 'readVersion' | 'listUploads'>,
+    catalog: Pick<TriedCatalog, 'version' | 'listUploads'>,
     { limit, words }: { readonly limit: WorkLimit; readonly words?: UploadWords },
   ): Promise<CatalogColumns | undefined> {
     clearTimeout(this.timer);
-    const version = await catalog.readVersion();
+    const { version } = catalog;
     const known = this.cached.get(projectId);
     this.cached.delete(projectId);
     const isPresent = known?.version === version && known.columns !== undefined;

@@ -20,10 +20,10 @@ test('a view that lacks something gives the least, and says what to fetch', () =
   assert.deepEqual([...view.listCandidates(search)], []);
   assert.deepEqual(view.listVariants('G'), []);
   assert.equal(view.findRaw(7), undefined);
-  const { sources, pages, groups, raws } = view.missing;
-  assert.deepEqual([...sources, ...groups, ...raws], ['A', 'G', 7]);
+  const { sources, pages, variants, raws } = view;
+  assert.deepEqual([...sources.missing, ...variants.missing, ...raws.missing], ['A', 'G', 7]);
   assert.deepEqual([...pages.values()], [{ ...search, size: 8, after: undefined }]);
-  assert.equal(view.missing.count, 4);
+  assert.equal(view.isComplete, false);
 });
 
 test('what was looked for and did not come is not there, and is not looked for again', () => {
@@ -33,7 +33,7 @@ test('what was looked for and did not come is not there, and is not looked for a
       [view.findSource('A'), view.findUpload('B'), view.listVariants('G')],
       [undefined, undefined, []],
     );
-    assert.equal(view.missing.count, round === 1 ? 3 : 0);
+    assert.equal(view.isComplete, round === 2);
     view.settle();
   }
   view.findRaw(7);
@@ -45,16 +45,16 @@ test('a list is read on only when all of it that is there was looked at, in page
   const last = { rank: 'ff', productId: 6 };
   view.addPage(opposite, { page: [1, 2, 3, 4, 5, 6].map(candidate), last, size: 6 });
   for (const { productId } of view.listCandidates(search)) if (productId === 5) break;
-  assert.equal(view.missing.count, 0);
+  assert.equal(view.isComplete, true);
   assert.equal([...view.listCandidates(search)].length, 6);
-  assert.deepEqual([...view.missing.pages.values()], [{ ...search, size: 24, after: last }]);
+  assert.deepEqual([...view.pages.values()], [{ ...search, size: 24, after: last }]);
   view.addPage(opposite, { page: [candidate(7)], last: { rank: 'ff', productId: 7 }, size: 24 });
   view.settle();
   assert.deepEqual(
     [...view.listCandidates(search)].map(({ productId }) => productId),
     [1, 2, 3, 4, 5, 6, 7],
   );
-  assert.equal(view.missing.count, 0, 'the page was not full');
+  assert.equal(view.isComplete, true, 'the page was not full');
 });
 
 test('what is made once is kept only when nothing was lacking', () => {
@@ -66,7 +66,7 @@ test('what is made once is kept only when nothing was lacking', () => {
       return view.once('part', () => view.findRaw(7));
     });
   assert.equal(make(), undefined);
-  view.addRaw(7, 'seven');
+  view.raws.add(7, 'seven');
   view.settle();
   assert.deepEqual([make(), make(), made], ['seven', 'seven', 2]);
 });

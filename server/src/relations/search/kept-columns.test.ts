@@ -12,7 +12,6 @@ function openCatalog(products: number) {
     version: 1,
     products,
     reads: 0,
-    readVersion: async () => catalog.version,
     async listUploads(after: number, limit: number) {
       if (after === 0) catalog.reads += 1;
       return Array.from({ length: Math.max(0, Math.min(limit, catalog.products - after)) }, (_, at) => {
@@ -55,7 +54,7 @@ test('only products that can be on the sides of a rule are taken, for the next r
   }));
   let reads = 0;
   const catalog = {
-    readVersion: async () => 1,
+    version: 1,
     async listUploads(after: number, limit: number) {
       if (after === 0) reads += 1;
       return uploads.slice(after, after + limit);

@@ -1,6 +1,5 @@
-import type { Operator } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
-import { type BoundRule, compileRule, type Side } from '../definitions/definitions.ts';
+import { compileRule, type Side } from '../definitions/definitions.ts';
 import {
   createJudge,
   type EncodedProbe,
@@ -10,6 +9,7 @@ import {
   type PairJudgement,
   planIndex,
   type RuleIndex,
+  type ServedRelation,
   unpackMember,
 } from '../memberships/memberships.ts';
 import {
@@ -32,22 +32,10 @@ export interface FoundGroups {
 }
 
 /** A relation as the search needs it. */
-export interface SearchedRelation {
-  readonly build: number;
-  /** A person lists what goes with what. */
-  readonly isListed: boolean;
-  readonly twoWay: boolean;
-  readonly excludeSameGroup: boolean;
-  readonly operators: readonly Operator[];
-  /** Of a rule that is not plain. */
-  readonly index?: RuleIndex | undefined;
-}
-
-/** @returns what the search needs of a rule */
-export function toSearchedRule(bound: BoundRule): Pick<SearchedRelation, 'operators' | 'index'> {
-  const rule = compileRule(bound);
-  return { operators: rule.comparisons.map(({ operator }) => operator), index: planIndex(rule) };
-}
+export type SearchedRelation = Pick<
+  ServedRelation,
+  'build' | 'bound' | 'isListed' | 'twoWay' | 'excludeSameGroup'
+>;
 
 /** A product that is asked about. */
 interface SearchedProduct {
@@ -118,14 +106,15 @@ interface SideSearch extends CandidateSearch {
 
 /** @returns undefined for a product that is not on the other side, or matches nothing there */
 function toSearch(
-  { build, excludeSameGroup, operators, index }: SearchedRelation,
+  { build, bound, excludeSameGroup }: SearchedRelation,
   { source, limit, side }: { source: FoundSource; limit: number; side: Side },
 ): SideSearch | undefined {
   const own = side === 'target' ? 'source' : 'target';
   const opposite = source.memberships.find((one) => one.build === build && one.side === own);
   if (opposite === undefined || opposite.keys.length === 0) return undefined;
   const excluded = excludeSameGroup ? source.group : undefined;
-  return { build, side, opposite, operators, limit, excluded, index };
+  const rule = compileRule(bound);
+  return { build, side, opposite, operators: rule.operators, limit, excluded, index: planIndex(rule) };
 }
 
 interface ListedGroup {

@@ -180,21 +180,40 @@ interface ReadList {
   readonly isComplete: boolean;
 }
 
-/** What a view lacked. */
-class Missing {
-  readonly sources = new Set<string>();
-  readonly pages = new Map<Membership, VariantSearch>();
-  /** `WantedLinks` as JSON. */
-  readonly links = new Set<string>();
-  readonly groups = new Set<string>();
-  readonly raws = new Set<number>();
-  readonly identifiers = new Set<number>();
-  readonly uploads = new Set<string>();
-  readonly categories = new Set<string>();
+/** What a view has of one kind. */
+class Fetched<Key, Value> {
+  /** What it was asked for and did not have. */
+  readonly missing = new Set<Key>();
+  /** How often. */
+  lacked = 0;
+  private readonly known = new Map<Key, Value>();
+  private readonly absent: (key: Key) => Value;
 
-  get count(): number {
-    return Object.values(this).reduce((sum: number, { size }: { size: number }) => sum + size, 0);
+  /** @param absent  what stands for what is looked for and does not come */
+  constructor(absent: (key: Key) => Value) {
+    this.absent = absent;
   }
+
+  add(key: Key, value: Value): void {
+    this.known.set(key, value);
+  }
+
+  find(key: Key): Value | undefined {
+    const value = this.known.get(key);
+    if (value !== undefined || this.known.has(key)) return value;
+    this.missing.add(key);
+    this.lacked += 1;
+    return undefined;
+  }
+
+  settle(): void {
+    for (const key of this.missing) if (!this.known.has(key)) this.known.set(key, this.absent(key));
+    this.missing.clear();
+  }
+}
+
+function refuseAbsent(productId: number): never {
+  throw new Error(`the product ${productId} is in the join index and not in the catalog`);
 }
 
 /**
@@ -202,29 +221,30 @@ class Missing {
  * it, fetch what it lacked, and run the work again, until it lacks nothing.
  */
 export class FetchedView implements RelationView {
-  missing = new Missing();
-  /** How often the work asked for what was not there. */
-  private isMissing = 0;
-  private readonly made = new Map<string, unknown>();
-  private readonly sources = new Map<string, FoundSource | undefined>();
+  readonly sources = new Fetched<string, FoundSource | undefined>(() => undefined);
+  readonly variants = new Fetched<string, readonly Variant[]>(() => []);
+  /** By their `LinkSearch` as JSON. */
+  readonly links = new Fetched<string, readonly LinkedProduct[]>(() => []);
+  readonly raws = new Fetched<number, string>(refuseAbsent);
+  readonly identifiers = new Fetched<number, string>(refuseAbsent);
+  readonly uploads = new Fetched<string, StoredUpload | undefined>(() => undefined);
+  readonly categories = new Fetched<string, number>(() => 0);
+  /** The next pages of lists that were read to their end. */
+  readonly pages = new Map<Membership, VariantSearch>();
   private readonly lists = new Map<Membership, ReadList>();
-  private readonly links = new Map<string, readonly LinkedProduct[]>();
-  private readonly variants = new Map<string, readonly Variant[]>();
-  private readonly raws = new Map<number, string>();
-  private readonly identifiers = new Map<number, string>();
-  private readonly uploads = new Map<string, StoredUpload | undefined>();
-  private readonly categories = new Map<string, number>();
+  private readonly made = new Map<string, unknown>();
+  private lackedPages = 0;
 
   once<Result>(key: string, make: () => Result): Result {
     if (this.made.has(key)) return this.made.get(key) as Result;
-    const before = this.isMissing;
+    const before = this.lacked;
     const made = make();
-    if (this.isMissing === before) this.made.set(key, made);
+    if (this.lacked === before) this.made.set(key, made);
     return made;
   }
 
   findSource(identifier: string): FoundSource | undefined {
-    return this.find(this.sources, this.missing.sources, identifier);
+    return this.sources.find(identifier);
   }
 
   *listCandidates(search: CandidateSearch): Generator<Candidate, void> {
@@ -232,36 +252,32 @@ export class FetchedView implements RelationView {
     yield* list?.candidates ?? [];
     if (list?.isComplete) return;
     const size = list === undefined ? expectCandidates(search.limit) : growPage(list.size);
-    this.isMissing += 1;
-    this.missing.pages.set(search.opposite, { ...search, size, after: list?.last });
+    this.lackedPages += 1;
+    this.pages.set(search.opposite, { ...search, size, after: list?.last });
   }
 
   listVariants(group: string): readonly Variant[] {
-    return this.find(this.variants, this.missing.groups, group) ?? [];
+    return this.variants.find(group) ?? [];
   }
 
-  listLinked(search: LinkSearch): readonly LinkedProduct[] {
-    return this.find(this.links, this.missing.links, describeLinks(search)) ?? [];
+  listLinked({ build, side, identifier }: LinkSearch): readonly LinkedProduct[] {
+    return this.links.find(JSON.stringify({ build, side, identifier } satisfies LinkSearch)) ?? [];
   }
 
   findRaw(productId: number): string | undefined {
-    return this.find(this.raws, this.missing.raws, productId);
+    return this.raws.find(productId);
   }
 
   findCategoryId(path: string): number | undefined {
-    return this.find(this.categories, this.missing.categories, path);
+    return this.categories.find(path);
   }
 
   findIdentifier(productId: number): string {
-    return this.find(this.identifiers, this.missing.identifiers, productId) ?? '';
+    return this.identifiers.find(productId) ?? '';
   }
 
   findUpload(identifier: string): StoredUpload | undefined {
-    return this.find(this.uploads, this.missing.uploads, identifier);
-  }
-
-  addSource(identifier: string, source: FoundSource): void {
-    this.sources.set(identifier, source);
+    return this.uploads.find(identifier);
   }
 
   /** Adds the page to what was read of its list. */
@@ -278,37 +294,8 @@ export class FetchedView implements RelationView {
     });
   }
 
-  addVariants(group: string, variants: readonly Variant[]): void {
-    this.variants.set(group, variants);
-  }
-
-  addLinked(search: LinkSearch, linked: readonly LinkedProduct[]): void {
-    this.links.set(describeLinks(search), linked);
-  }
-
-  addRaw(productId: number, raw: string): void {
-    this.raws.set(productId, raw);
-  }
-
-  addIdentifier(productId: number, identifier: string): void {
-    this.identifiers.set(productId, identifier);
-  }
-
-  addCategoryId(path: string, id: number): void {
-    this.categories.set(path, id);
-  }
-
-  addUpload(identifier: string, upload: StoredUpload): void {
-    this.uploads.set(identifier, upload);
-  }
-
-  /** @returns what is known under the key; takes note of it when nothing is */
-  private find<Key, Value>(known: ReadonlyMap<Key, Value>, missing: Set<Key>, key: Key): Value | undefined {
-    const value = known.get(key);
-    if (value !== undefined || known.has(key)) return value;
-    missing.add(key);
-    this.isMissing += 1;
-    return undefined;
+  get isComplete(): boolean {
+    return this.pages.size === 0 && this.kinds.every(({ missing }) => missing.size === 0);
   }
 
   /**
@@ -316,31 +303,16 @@ export class FetchedView implements RelationView {
    * @throws Error for a product that the view itself named
    */
   settle(): void {
-    const { sources, uploads, groups, links, raws, identifiers, categories } = this.missing;
-    fillAbsent(sources, this.sources, undefined);
-    fillAbsent(uploads, this.uploads, undefined);
-    fillAbsent(groups, this.variants, []);
-    fillAbsent(links, this.links, []);
-    fillAbsent(categories, this.categories, 0);
-    for (const [ids, found] of [
-      [raws, this.raws],
-      [identifiers, this.identifiers],
-    ] as const) {
-      expectAll(ids, found);
-    }
-    this.missing = new Missing();
+    for (const kind of this.kinds) kind.settle();
+    this.pages.clear();
   }
-}
 
-const describeLinks = ({ build, side, identifier }: LinkSearch) =>
-  JSON.stringify({ build, side, identifier } satisfies LinkSearch);
+  private get kinds() {
+    const { sources, variants, links, raws, identifiers, uploads, categories } = this;
+    return [sources, variants, links, raws, identifiers, uploads, categories];
+  }
 
-function fillAbsent<Key, Value>(ids: ReadonlySet<Key>, found: Map<Key, Value>, absent: Value): void {
-  for (const key of ids) if (!found.has(key)) found.set(key, absent);
-}
-
-function expectAll(ids: ReadonlySet<number>, found: ReadonlyMap<number, unknown>): void {
-  for (const id of ids) {
-    if (!found.has(id)) throw new Error(`the product ${id} is in the join index and not in the catalog`);
+  private get lacked(): number {
+    return this.kinds.reduce((sum, { lacked }) => sum + lacked, this.lackedPages);
   }
 }

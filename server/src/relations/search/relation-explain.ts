@@ -18,7 +18,6 @@ import {
   type Explanation,
   finderOf,
   isApart,
-  isListed,
   isPair,
   type Judgement,
   judgeElement,
@@ -30,13 +29,7 @@ import {
   type Side,
 } from '../definitions/definitions.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
-import {
-  type MatchType,
-  type SearchedRelation,
-  searchRelated,
-  searchSide,
-  toSearchedRule,
-} from './related-search.ts';
+import { type MatchType, type SearchedRelation, searchRelated, searchSide } from './related-search.ts';
 import type { RelationView } from './related-view.ts';
 
 type Explained = RelatedReason['source'];
@@ -176,9 +169,27 @@ const orAll = <Value>(satisfying: readonly Value[], all: readonly Value[]) =>
 const textsOf = (satisfying: readonly RowedValue[], all: readonly RowedValue[]) =>
   orAll(satisfying, all).map(({ text = '' }) => text);
 
+/** @returns on which side stands the product that was asked about, and the one that was found */
+export const orient = <Product>(matchType: MatchType, asked: Product, found: Product) =>
+  matchType === 'FIRST_WAY' ? { source: asked, target: found } : { source: found, target: asked };
+
+interface FoundProducts extends Omit<LinkedPair, 'identifier'> {
+  readonly asked: UploadedProduct;
+  readonly found: UploadedProduct;
+}
+
+/** Why a relation leads from one product to another. Source: docs/interface.md §12.6 rule 1. */
+export const explainFound = (
+  view: RelationView,
+  relation: SearchedRelation,
+  { asked, found, ...pair }: FoundProducts,
+): RelatedReason =>
+  relation.isListed
+    ? explainLinked(view, relation, { ...pair, identifier: asked.identifier })
+    : explainPair(relation.bound, orient(pair.matchType, asked, found));
+
 /** Two products of which one was asked about and the other was found, or was looked for. */
 interface LinkedPair {
-  readonly build: number;
   readonly identifier: string;
   readonly productId: number;
   readonly matchType: MatchType;
@@ -187,7 +198,8 @@ interface LinkedPair {
 /** By which product a pair is listed, and where. Source: docs/interface.md §12.6, §12.8. */
 export function explainLinked(
   view: RelationView,
-  { build, identifier, productId, matchType }: LinkedPair,
+  { build }: SearchedRelation,
+  { identifier, productId, matchType }: LinkedPair,
 ): RelatedReason {
   const isForward = matchType === 'FIRST_WAY';
   const linked = view.listLinked({ build, side: isForward ? 'target' : 'source', identifier });
@@ -217,22 +229,16 @@ export function explainRelation(
   relation: ServedRelation,
   { source, target }: ExplainInput,
 ): Explanation | { readonly unknown: string } {
-  const { build, bound, definition, excludeSameGroup } = relation;
   const [from, to] = [view.findUpload(source), view.findUpload(target)];
   if (from === undefined || to === undefined) return { unknown: from === undefined ? source : target };
-  const { matchType, groups } = searchRelated(view, toSearched(relation), {
+  const { matchType, groups } = searchRelated(view, relation, {
     ...{ identifier: source, source: view.findSource(source), limit: SEARCHED_GROUPS },
   });
   const place = groups.flat().indexOf(to.productId);
-  const products = { source: JSON.parse(from.raw), target: JSON.parse(to.raw) } as Record<
-    'source' | 'target',
-    UploadedProduct
-  >;
-  const isForward = matchType === 'FIRST_WAY';
-  const excluded = describeExclusion(products, excludeSameGroup);
-  const explained = isListed(definition)
-    ? explainLinked(view, { build, identifier: source, productId: to.productId, matchType })
-    : explainPair(bound, isForward ? products : { source: products.target, target: products.source });
+  const asked = JSON.parse(from.raw) as UploadedProduct;
+  const found = JSON.parse(to.raw) as UploadedProduct;
+  const excluded = describeExclusion(asked, found, relation.excludeSameGroup);
+  const explained = explainFound(view, relation, { asked, found, productId: to.productId, matchType });
   const isBehind = groups.length === SEARCHED_GROUPS && excluded === null && holdsThroughout(explained);
   return {
     related: place >= 0 || isBehind,
@@ -247,11 +253,12 @@ const holdsThroughout = ({ source, target, match }: RelatedReason) =>
   source.holds && target.holds && match.every(({ holds }) => holds);
 
 function describeExclusion(
-  { source, target }: Record<'source' | 'target', UploadedProduct>,
+  asked: UploadedProduct,
+  found: UploadedProduct,
   excludeSameGroup: boolean,
 ): Explanation['excluded'] {
-  if (source.identifier === target.identifier) return 'same product';
-  return isApart(source, target, excludeSameGroup) ? null : 'same group';
+  if (asked.identifier === found.identifier) return 'same product';
+  return isApart(asked, found, excludeSameGroup) ? null : 'same group';
 }
 
 /** What a product leads to and what leads to it, relation by relation, with the reason. Source: docs/interface.md §12.7. */
@@ -282,21 +289,6 @@ type RelatedProduct = ReturnType<typeof describeBriefly> & { readonly explain: R
 
 const OPPOSITE: Readonly<Record<Side, Side>> = { source: 'target', target: 'source' };
 
-/** As the search has it. */
-export const toSearched = ({
-  build,
-  bound,
-  definition,
-  twoWay,
-  excludeSameGroup,
-}: ServedRelation): SearchedRelation => ({
-  ...{ build, isListed: isListed(definition), twoWay, excludeSameGroup },
-  ...toSearchedRule(bound),
-});
-
-/** Both ways are looked for, whatever the relation answers: that is what a two-way one does where it finds nothing. */
-export const toSearchedBothWays = (relation: ServedRelation) => ({ ...toSearched(relation), twoWay: true });
-
 /** @returns undefined when the product is not there */
 export function relateProduct(
   view: RelationView,
@@ -307,30 +299,22 @@ export function relateProduct(
   if (upload === undefined) return undefined;
   const product = JSON.parse(upload.raw) as UploadedProduct;
   const source = view.findSource(identifier);
-  const searched = toSearchedBothWays(relation);
-
   const describeSide = (side: Side): ProductSide => {
     const across = OPPOSITE[side];
-    const stands = searched.isListed
-      ? view.listLinked({ build: searched.build, side: across, identifier }).length > 0
-      : (source?.memberships.some((one) => one.build === searched.build && one.side === side) ?? false);
+    const matchType = side === 'source' ? 'FIRST_WAY' : 'SECOND_WAY';
+    const { build, isListed } = relation;
+    const stands = isListed
+      ? view.listLinked({ build, side: across, identifier }).length > 0
+      : (source?.memberships.some((one) => one.build === build && one.side === side) ?? false);
     const groups = stands
-      ? searchSide(view, searched, { identifier, source, limit, side: across }).groups
+      ? searchSide(view, relation, { identifier, source, limit, side: across }).groups
       : [];
-    const explain = (productId: number, other: UploadedProduct) => {
-      if (searched.isListed) {
-        const matchType = side === 'source' ? 'FIRST_WAY' : 'SECOND_WAY';
-        return explainLinked(view, { build: searched.build, identifier, productId, matchType });
-      }
-      const pair =
-        side === 'source' ? { source: product, target: other } : { source: other, target: product };
-      return explainPair(relation.bound, pair);
-    };
     const results = groups.flat().flatMap((productId) => {
       const raw = view.findRaw(productId);
       if (raw === undefined) return [];
-      const other = JSON.parse(raw) as UploadedProduct;
-      return [{ ...describeBriefly(other), explain: explain(productId, other) }];
+      const found = JSON.parse(raw) as UploadedProduct;
+      const explain = explainFound(view, relation, { asked: product, found, productId, matchType });
+      return [{ ...describeBriefly(found), explain }];
     });
     return { stands, results };
   };

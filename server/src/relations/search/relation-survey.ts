@@ -8,14 +8,13 @@ import {
   compileRule,
   isApart,
   type Judgement,
-  type RelationDefinition,
   type RelationSurvey,
   type Side,
   type SurveyCard,
 } from '../definitions/definitions.ts';
-import { type FoundGroups, type SearchedRelation, searchRelated, toSearchedRule } from './related-search.ts';
+import { type FoundGroups, type SearchedRelation, searchRelated } from './related-search.ts';
 import type { RelationView, StoredUpload } from './related-view.ts';
-import { explainPair, judgeElements } from './relation-explain.ts';
+import { explainPair, judgeElements, orient } from './relation-explain.ts';
 import { isTooLong, type WorkLimit } from './work-limit.ts';
 
 /** One state of a catalog, for work that takes long. */
@@ -38,7 +37,7 @@ export interface SurveyedCatalog {
 
 /** One state of a catalog, on which a rule that is not stored is tried. */
 export interface TriedCatalog {
-  readVersion(): Promise<number>;
+  readonly version: number;
   /** @returns products by id, after `after` */
   listUploads(after: number, limit: number): Promise<readonly PresentUpload[]>;
   /** @returns those that are there, in no order */
@@ -62,11 +61,6 @@ const READING_TIMES = 6;
 const LIMIT = 10;
 const EXAMPLES = 20;
 const MOST_RETURNED = 10;
-
-export type Tried = Pick<RelationDefinition, 'twoWay' | 'excludeSameGroup'> & { readonly bound: BoundRule };
-
-/** A relation that is built, or tried. */
-export type SurveyedRelation = Tried & { readonly build: number; readonly isListed: boolean };
 
 /** Sources that are shown with their results, and those without any, with what is nearest. */
 export const CARDS = { with: 4, without: 2 } as const;
@@ -92,15 +86,14 @@ export const TRIED_BUILD = 0;
 /** Looks at as many sources as the time allows. */
 export async function surveyRelation(
   catalog: SurveyedCatalog,
-  surveyed: SurveyedRelation,
+  relation: SearchedRelation,
   { limit, searchMs, hasCards = false }: SurveyTime,
 ): Promise<RelationSurvey> {
-  const { build, bound, isListed, twoWay, excludeSameGroup } = surveyed;
+  const { build } = relation;
   const sources = await catalog.countMembers(build, 'source');
   const every = Math.max(1, Math.ceil(sources / SAMPLE));
   const identifiers = await catalog.sampleMembers(build, 'source', every);
   const targets = await catalog.countMembers(build, 'target');
-  const relation = { build, isListed, twoWay, excludeSameGroup, ...toSearchedRule(bound) };
   const tally = new Tally(identifiers);
   await searchSources(catalog, { relation, tally, limit: limit.within(searchMs) });
   const isEarly = tally.looked < identifiers.length;
@@ -115,14 +108,14 @@ export async function surveyRelation(
     ...(await catalog.read((view) => tally.describe(view))),
     ...(hasCards && {
       resultCounts: tally.resultCounts,
-      cards: await readCards(catalog, surveyed, { tally, targets }),
+      cards: await readCards(catalog, relation, { tally, targets }),
     }),
   };
 }
 
 async function readCards(
   catalog: SurveyedCatalog,
-  { build, bound, isListed, excludeSameGroup }: SurveyedRelation,
+  { build, bound, isListed, excludeSameGroup }: SearchedRelation,
   { tally, targets: count }: { tally: Tally; targets: number },
 ): Promise<readonly SurveyCard[]> {
   // Why a product is on a list, and what would be nearest to one, is unknown.
@@ -264,11 +257,10 @@ interface OpenCard extends Pick<CardOrder, 'bound' | 'excludeSameGroup'>, Pick<S
 
 function describeCard(view: RelationView, card: OpenCard): SurveyCard {
   const { bound, source, found, others } = card;
-  const isForward = found.matchType === 'FIRST_WAY';
   const toCard = (other: UploadedProduct, variants: number): CardProduct => ({
     ...describeBriefly(other),
     variants,
-    explain: explainPair(bound, isForward ? { source, target: other } : { source: other, target: source }),
+    explain: explainPair(bound, orient(found.matchType, source, other)),
   });
   const results = found.groups.slice(0, RESULTS).flatMap(([first = 0, ...variants]) => {
     const raw = view.findRaw(first);

@@ -41,20 +41,17 @@ export {
 export {
   type ExplainInput,
   explainElements,
+  explainFound,
   explainLinked,
-  explainPair,
   explainRelation,
   type ProductRelation,
   type ProductRelationsInput,
   relateProduct,
-  toSearched,
-  toSearchedBothWays,
 } from './relation-explain.ts';
 export {
   type PresentUpload,
   readingLimit,
   type SurveyedCatalog,
-  type SurveyedRelation,
   type SurveyTime,
   surveyRelation,
   type TriedCatalog,

@@ -8,6 +8,7 @@ import {
   packMembership,
 } from '../memberships/memberships.ts';
 import { type CatalogColumns, findEdge } from './catalog-columns.ts';
+import type { SearchedRelation } from './related-search.ts';
 import {
   type Candidate,
   type CandidateSearch,
@@ -25,7 +26,6 @@ import {
   type SurveyTime,
   surveyRelation,
   TRIED_BUILD,
-  type Tried,
   type TriedCatalog,
 } from './relation-survey.ts';
 import type { WorkLimit } from './work-limit.ts';
@@ -47,7 +47,7 @@ const CHECKED = 1_000;
 /** @throws search_too_long */
 export async function tryOnColumns(
   read: ReadCatalog,
-  tried: Tried,
+  tried: Omit<SearchedRelation, 'build' | 'isListed'>,
   time: SurveyTime,
 ): Promise<RelationSurvey> {
   const catalog = surveyColumns(read, tried.bound, time.limit);
@@ -64,9 +64,9 @@ function surveyColumns(read: ReadCatalog, bound: BoundRule, whole: WorkLimit): S
       const view = new ColumnView(known, limit);
       for (;;) {
         const result = work(view);
-        if (view.missing.count === 0) return result;
-        for (const upload of await catalog.findUploads([...view.missing.uploads]))
-          view.addUpload(columns.identifierAt(columns.placeOfId(upload.productId)), upload);
+        if (view.isComplete) return result;
+        for (const upload of await catalog.findUploads([...view.uploads.missing]))
+          view.uploads.add(columns.identifierAt(columns.placeOfId(upload.productId)), upload);
         view.settle();
       }
     },

@@ -18,7 +18,6 @@ import {
   tabled,
   text,
 } from '../../storage/storage.ts';
-import type { Operation } from '../../storage/threads/threads.ts';
 import {
   type AcceptedLinks,
   type LinkLine,
@@ -325,12 +324,8 @@ interface LinkReaderParts {
   read<Result>(projectId: number, program: Program<Result>): Promise<Result>;
 }
 
-export const linkOperations = (parts: LinkReaderParts): Record<string, Operation> => ({
-  acceptLinks: (sent: SentLinks & { projectId: number }) => acceptLinks(parts, sent),
-});
-
 /** @throws request_invalid, body_too_large, body_not_unpacked, storage_full; then nothing is kept */
-async function acceptLinks(
+export async function acceptLinks(
   { payloads, read }: LinkReaderParts,
   { projectId, relationId, bytes, encoding, maxMib, isCounted }: SentLinks & { projectId: number },
 ): Promise<AcceptedLinks> {

@@ -1,4 +1,7 @@
 import type { Attribute } from '../../catalog/ontology/ontology.ts';
+import { readOntology } from '../../catalog/store/store.ts';
+import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
+import type { Program } from '../../storage/storage.ts';
 import type { StopFlag } from '../../storage/threads/threads.ts';
 import type { CatalogRelations, MetRelateInput } from '../answers/answers.ts';
 import {
@@ -11,13 +14,13 @@ import {
   ruleOf,
 } from '../definitions/definitions.ts';
 import { answerFit, ConstraintCache, type FitCatalog, type FitInput, surveyMissing } from '../fit/fit.ts';
+import type { SentLinks } from '../links/links.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
 import {
-  type ColumnCache,
+  ColumnCache,
   type ExplainInput,
   explainRelation,
   listWords,
-  type PresentUpload,
   type ProductRelation,
   type ProductRelationsInput,
   type RelatedSearch,
@@ -28,16 +31,17 @@ import {
   type SearchedRelation,
   type ShareLists,
   type SurveyedCatalog,
-  type SurveyedRelation,
   type SurveyTime,
   surveyRelation,
   surveyTotal,
   type TriedCatalog,
-  toSearched,
-  toSearchedBothWays,
   tryOnColumns,
   WorkLimit,
 } from '../search/search.ts';
+import { listBuilt, listRelations } from './definition-store.ts';
+import { acceptLinks, countList } from './link-store.ts';
+import { countMembers, findUploads, listCut, listUploads, sampleMembers } from './survey-store.ts';
+import { findTables } from './table-store.ts';
 
 /** A question with its time limit. */
 interface Limited {
@@ -54,6 +58,9 @@ interface LimitedWork {
 
 /** Where the threads that answer relations read catalogs. */
 export interface RelationCatalogs {
+  readonly payloads: PayloadFiles;
+  /** What was just written, too. */
+  read<Result>(projectId: number, program: Program<Result>): Promise<Result>;
   /** Runs the work on one state of the catalog; again when the view lacked something. */
   answer<Result>(
     request: { readonly input: MetRelateInput; readonly limit: WorkLimit },
@@ -70,13 +77,34 @@ export interface InspectedCatalog extends SurveyedCatalog, TriedCatalog, FitCata
   countList(build: number): Promise<{ readonly sources: number; readonly pairs: number }>;
 }
 
+/** Runs programs on one state of a catalog. */
+type Perform = <Result>(program: Program<Result>) => Promise<Result>;
+
+export const toInspected = (
+  perform: Perform,
+  { version, read }: Pick<InspectedCatalog, 'version' | 'read'>,
+): InspectedCatalog => ({
+  ...{ version, read },
+  countMembers: (build, side) => perform(countMembers(build, side)),
+  sampleMembers: (build, side, every) => perform(sampleMembers(build, side, every)),
+  listCut: (build) => perform(listCut(build)),
+  listUploads: (after, limit) => perform(listUploads(after, limit)),
+  findUploads: (identifiers) => perform(findUploads(identifiers)),
+  listAttributes: async () => (await perform(readOntology())).attributes,
+  listRelations: () => perform(listRelations()),
+  findTables: (names) => perform(findTables(names)),
+  findBuilt: async (id) => (await perform(listBuilt())).find((relation) => relation.id === id),
+  listBuilt: () => perform(listBuilt()),
+  countList: (build) => perform(countList(build)),
+});
+
 type ThreadRequest<Input> = Input & Limited;
 
 /**
  * The operations of the threads that answer relations, each on one state of the catalog. When its time is up, a survey
  * returns what it has, and a question about one product is refused.
  */
-export function readerOperations(catalogs: RelationCatalogs, cached: ColumnCache) {
+export function readerOperations(catalogs: RelationCatalogs, cached = new ColumnCache()) {
   const surveyed = ({ limitMs: searchMs }: Limited, stop: StopFlag | undefined) => ({
     limit: new WorkLimit(Number.POSITIVE_INFINITY, stop),
     searchMs,
@@ -93,7 +121,7 @@ export function readerOperations(catalogs: RelationCatalogs, cached: ColumnCache
       if (isListed(definition)) {
         return catalogs.inspect({ projectId, limit: time.limit }, async (catalog) => {
           const present = id === undefined ? undefined : await catalog.findBuilt(id);
-          const build = present && isListed(present.definition) ? present.build : NO_LIST;
+          const build = present?.isListed ? present.build : NO_LIST;
           const bound = { rule: ruleOf(definition), attributes: [] };
           const listed = { ...definition, isListed: true, build, bound };
           return surveyLinks(catalog, listed, time);
@@ -125,9 +153,8 @@ export function readerOperations(catalogs: RelationCatalogs, cached: ColumnCache
         if (relation === undefined) return undefined;
         if (relation.definition.kind === 'total')
           return surveyTotal(catalog, relation.bound, { limit: readingLimit(time) });
-        const known = { ...relation, isListed: isListed(relation.definition) };
-        const survey = known.isListed ? surveyLinks : surveyRelation;
-        return survey(catalog, known, time);
+        const survey = relation.isListed ? surveyLinks : surveyRelation;
+        return survey(catalog, relation, time);
       });
     },
     relateProduct: ({ limitMs, ...input }: ThreadRequest<ProductRelationsInput>, stop?: StopFlag) =>
@@ -158,6 +185,7 @@ export function readerOperations(catalogs: RelationCatalogs, cached: ColumnCache
           return relation && catalog.read((view) => explainRelation(view, relation, input));
         },
       ),
+    acceptLinks: (sent: SentLinks & { readonly projectId: number }) => acceptLinks(catalogs, sent),
   };
 }
 
@@ -178,7 +206,7 @@ const NO_LIST = 0;
 /** The survey of a relation of links, with its size. */
 async function surveyLinks(
   catalog: InspectedCatalog,
-  surveyed: SurveyedRelation,
+  surveyed: SearchedRelation,
   time: SurveyTime,
 ): Promise<RelationSurvey> {
   const survey = await surveyRelation(catalog, surveyed, time);
@@ -193,18 +221,12 @@ async function relateProductToAll(
   const found: ProductRelation[] = [];
   if ((await catalog.read((view) => view.findUpload(input.identifier))) === undefined) return undefined;
   for (const relation of await catalog.listBuilt()) {
-    const searches = [{ relation: toSearchedBothWays(relation), limit: input.limit }];
+    // Both ways, whatever the relation answers: that is what a two-way one does where it finds nothing.
+    const searches = [{ relation: { ...relation, twoWay: true }, limit: input.limit }];
     const related = await catalog.read((view) => relateProduct(view, relation, input), searches);
     if (related !== undefined) found.push(related);
   }
   return found;
-}
-
-/** A relation that answers. */
-export interface PassedRelation {
-  readonly id: number;
-  readonly tag: string;
-  readonly searched: SearchedRelation;
 }
 
 export interface PassedProduct {
@@ -213,14 +235,10 @@ export interface PassedProduct {
 }
 
 /** One state of a catalog, for a pass over all of it with what goes with its products. */
-export interface CatalogPass {
-  readonly version: number;
+export interface CatalogPass extends TriedCatalog {
   readonly attributes: readonly Attribute[];
-  readonly relations: readonly PassedRelation[];
-  /** @returns those that are there, in no order */
-  findUploads(identifiers: readonly string[]): Promise<readonly PresentUpload[]>;
-  /** @returns products by id, above `after` */
-  listUploads(after: number, limit: number): Promise<readonly PresentUpload[]>;
+  /** Those that answer. */
+  readonly relations: readonly ServedRelation[];
   /**
    * @param products  by id
    * @returns for each product and each requested relation identifiers, best first
@@ -236,14 +254,16 @@ export interface CatalogPasses {
   pass<Result>(projectId: number, work: (pass: CatalogPass) => Promise<Result>): Promise<Result>;
 }
 
-/** @returns those that are enabled, ready to be searched */
-export const toPassed = (relations: readonly ServedRelation[]): PassedRelation[] =>
-  relations
-    .filter(({ definition }) => definition.enabled)
-    .map((relation) => ({
-      ...{ id: relation.id, tag: relation.definition.tag },
-      searched: toSearched(relation),
-    }));
+export const openPass = async (
+  perform: Perform,
+  { version, listRelated }: Pick<CatalogPass, 'version' | 'listRelated'>,
+): Promise<CatalogPass> => ({
+  ...{ version, listRelated },
+  attributes: (await perform(readOntology())).attributes,
+  relations: (await perform(listBuilt())).filter(({ definition }) => definition.enabled),
+  findUploads: (identifiers) => perform(findUploads(identifiers)),
+  listUploads: (after, limit) => perform(listUploads(after, limit)),
+});
 
 /** Bytes over all catalogs, about. */
 const MOST = 32 * 1024 * 1024;

@@ -2,28 +2,19 @@ import { applyPostgresChange, changePostgresCatalog } from '../../../catalog/sto
 import { readOntology } from '../../../catalog/store/store.ts';
 import { createPayloadRows } from '../../../storage/payloads/payloads.ts';
 import { isTimedOut, type Postgres, type SqlSession } from '../../../storage/postgres/postgres.ts';
-import { type Program, performOn } from '../../../storage/storage.ts';
+import { performOn } from '../../../storage/storage.ts';
 import type { Operation } from '../../../storage/threads/threads.ts';
 import { CatalogRelations, type MetRelateInput } from '../../answers/answers.ts';
-import { ColumnCache, listRelated, type WorkLimit } from '../../search/search.ts';
-import { listBuilt, listRelations } from '../definition-store.ts';
-import { countList, linkOperations } from '../link-store.ts';
+import { type ColumnCache, listRelated, type WorkLimit } from '../../search/search.ts';
+import { listBuilt } from '../definition-store.ts';
 import {
   type CatalogPasses,
-  type InspectedCatalog,
+  openPass,
   type RelationCatalogs,
   readerOperations,
-  toPassed,
+  toInspected,
 } from '../relation-reader.ts';
-import {
-  countMembers,
-  findUploads,
-  listCut,
-  listTargetBuilds,
-  listUploads,
-  sampleMembers,
-} from '../survey-store.ts';
-import { findTables } from '../table-store.ts';
+import { listTargetBuilds } from '../survey-store.ts';
 import {
   createThreadedRelations,
   type RelationStore,
@@ -68,20 +59,10 @@ interface PostgresReaders {
 }
 
 /** The operations of the threads that answer relations, on PostgreSQL. */
-export function postgresRelationReaderOperations(
-  parts: PostgresReaders,
-  columns = new ColumnCache(),
-): Record<string, Operation> {
-  const { postgres } = parts;
-  const questions: Record<string, Operation> = readerOperations(openCatalogs(parts), columns);
-  return {
-    ...questions,
-    ...linkOperations({
-      payloads: createPayloadRows(postgres),
-      read: (projectId, program) => performOn(postgres, projectId, program),
-    }),
-  };
-}
+export const postgresRelationReaderOperations = (
+  readers: PostgresReaders,
+  cached?: ColumnCache,
+): Record<string, Operation> => readerOperations(openCatalogs(readers), cached);
 
 /** Projects whose relations are cached, with their items. */
 const KEPT_PROJECTS = 64;
@@ -98,6 +79,8 @@ function openCatalogs({ postgres, readPostgres }: PostgresReaders): RelationCata
   }
 
   return {
+    payloads: createPayloadRows(postgres),
+    read: (projectId, program) => performOn(postgres, projectId, program),
     answer: ({ input, limit }, work) =>
       limit.heed(async (signal) => {
         const { projectId, version, scale } = input;
@@ -124,10 +107,18 @@ function openCatalogs({ postgres, readPostgres }: PostgresReaders): RelationCata
       }),
     inspect: ({ projectId, limit, isFresh = false }, work) =>
       limit.heed((signal) =>
-        (isFresh ? postgres : readPostgres()).snapshot(
-          async (session) => work(await openInspected(session, projectId)),
-          signal,
-        ),
+        (isFresh ? postgres : readPostgres()).snapshot(async (session) => {
+          const { version, scale } = await readMark(session, projectId);
+          const withinTime = createTimeout(session);
+          const catalog = toInspected((program) => performOn(session, projectId, program), {
+            version,
+            read: (read, searches = [], ownLimit) =>
+              withinTime(ownLimit, () =>
+                readCatalog({ session, projectId, scale, prefetch: { searches, products: false } }, read),
+              ),
+          });
+          return work(catalog);
+        }, signal),
       ),
   };
 }
@@ -151,30 +142,6 @@ const describePrefetch = (relations: CatalogRelations, input: MetRelateInput): P
   searches: relations.listAnswering(input.tags),
   products: relations.needsProducts(input),
 });
-
-async function openInspected(session: SqlSession, projectId: number): Promise<InspectedCatalog> {
-  const { version, scale } = await readMark(session, projectId);
-  const withinTime = createTimeout(session);
-  const perform = <Result>(program: Program<Result>) => performOn(session, projectId, program);
-  return {
-    read: (work, searches = [], limit) =>
-      withinTime(limit, () =>
-        readCatalog({ session, projectId, scale, prefetch: { searches, products: false } }, work),
-      ),
-    countMembers: (build, side) => perform(countMembers(build, side)),
-    sampleMembers: (build, side, every) => perform(sampleMembers(build, side, every)),
-    listAttributes: async () => (await perform(readOntology())).attributes,
-    readVersion: async () => version,
-    listUploads: (after, limit) => perform(listUploads(after, limit)),
-    findUploads: (identifiers) => perform(findUploads(identifiers)),
-    findBuilt: async (id) => (await perform(listBuilt())).find((relation) => relation.id === id),
-    listBuilt: () => perform(listBuilt()),
-    listRelations: () => perform(listRelations()),
-    findTables: (names) => perform(findTables(names)),
-    listCut: (build) => perform(listCut(build)),
-    countList: (build) => perform(countList(build)),
-  };
-}
 
 /** @returns a function that runs reads with a timeout that the transaction survives */
 function createTimeout(session: SqlSession) {
@@ -202,12 +169,8 @@ export function createPostgresPasses(postgres: Postgres): CatalogPasses {
     pass: (projectId, work) =>
       postgres.snapshot(async (session) => {
         const { version, scale } = await readMark(session, projectId);
-        return work({
+        const pass = await openPass((program) => performOn(session, projectId, program), {
           version,
-          attributes: (await performOn(session, projectId, readOntology())).attributes,
-          relations: toPassed(await performOn(session, projectId, listBuilt())),
-          findUploads: (identifiers) => performOn(session, projectId, findUploads(identifiers)),
-          listUploads: (after, limit) => performOn(session, projectId, listUploads(after, limit)),
           listRelated(products, searches) {
             const identifiers = products.map(({ identifier }) => identifier);
             const prefetch = { searches, products: false, variants: false } as const;
@@ -216,6 +179,7 @@ export function createPostgresPasses(postgres: Postgres): CatalogPasses {
             );
           },
         });
+        return work(pass);
       }),
   };
 }

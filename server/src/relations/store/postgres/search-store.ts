@@ -2,7 +2,7 @@ import type { Operator } from '../../../catalog/filters/filters.ts';
 import { isStorableText } from '../../../kernel/storable-text.ts';
 import type { SqlSession } from '../../../storage/postgres/postgres.ts';
 import { joined, own, performOn, rows as select, sql, tabled, text } from '../../../storage/storage.ts';
-import type { Side } from '../../definitions/definitions.ts';
+import { compileRule, type Side } from '../../definitions/definitions.ts';
 import { type PackedMembership, sideNumber, unpackMemberships } from '../../memberships/memberships.ts';
 import {
   type Candidate,
@@ -56,7 +56,7 @@ export async function readCatalog<Result>(
   const view = new FetchedView();
   for (;;) {
     const result = work(view);
-    if (view.missing.count === 0) return result;
+    if (view.isComplete) return result;
     const versions = await fetchAll(view, order);
     view.settle();
     if (order.version !== undefined && versions.some((version) => version !== order.version))
@@ -66,7 +66,7 @@ export async function readCatalog<Result>(
 
 /** @returns the versions of the catalog that were met */
 async function fetchAll(view: FetchedView, order: ReadOrder): Promise<number[]> {
-  if (view.missing.links.size === 0) return [await fetchMissing(view, order)];
+  if (view.links.missing.size === 0) return [await fetchMissing(view, order)];
   // Side by side, each by a connection of its own; a session of one state has only one.
   if (order.version !== undefined) return Promise.all([fetchLinks(view, order), fetchMissing(view, order)]);
   return [await fetchLinks(view, order), await fetchMissing(view, order)];
@@ -78,10 +78,10 @@ async function fetchLinks(
   { session, projectId, prefetch = NO_PREFETCH }: ReadOrder,
 ): Promise<number> {
   const limits = new Map(prefetch.searches.map(({ relation, limit }) => [relation.build, limit]));
-  const searches = [...view.missing.links].map((key, no) => {
+  const searches = [...view.links.missing].map((key, no) => {
     const links = JSON.parse(key) as LinkSearch;
     // The uploads of so many products come along: most are the only ones of their group.
-    return { ...links, no, raws: prefetch.products ? 2 * (limits.get(links.build) ?? 0) : 0 };
+    return { ...links, key, no, raws: prefetch.products ? 2 * (limits.get(links.build) ?? 0) : 0 };
   });
   const lists = (['target', 'source'] as const).map((side) => {
     const table = tabled(
@@ -108,8 +108,8 @@ async function fetchLinks(
     ),
   );
   const bySearch = Map.groupBy(found, ({ no }) => no);
-  for (const one of searches) view.addLinked(one, bySearch.get(one.no) ?? []);
-  for (const { productId, raw } of found) if (raw !== null) view.addRaw(productId, raw);
+  for (const { key, no } of searches) view.links.add(key, bySearch.get(no) ?? []);
+  for (const { productId, raw } of found) if (raw !== null) view.raws.add(productId, raw);
   return found[0]?.version ?? 0;
 }
 
@@ -118,33 +118,34 @@ async function fetchMissing(
   view: FetchedView,
   { session, projectId, scale, prefetch = NO_PREFETCH }: ReadOrder,
 ): Promise<number> {
-  const { missing } = view;
   // What is looked for by an index of its own is known only when the source is.
-  const rules = prefetch.searches.filter(({ relation }) => !relation.isListed && !relation.index);
-  const lists = missing.sources.size === 0 ? [] : rules.flatMap((one) => describeLists(one, prefetch));
-  const pages = [...missing.pages.values()];
+  const rules = prefetch.searches.filter(
+    ({ relation }) => !relation.isListed && compileRule(relation.bound).isPlain,
+  );
+  const lists = view.sources.missing.size === 0 ? [] : rules.flatMap((one) => describeLists(one, prefetch));
+  const pages = [...view.pages.values()];
   const comparisons = Math.max(0, ...[...lists, ...pages].map(({ operators }) => operators.length));
   const rows = await session.rows<FetchedRow>(describeFetch(comparisons, scale), [
     projectId,
-    [...missing.sources].filter(isStorableText),
+    [...view.sources.missing].filter(isStorableText),
     JSON.stringify(lists),
     JSON.stringify(pages.map((page, id) => describePage(page, id, prefetch))),
-    [...missing.groups],
-    [...missing.raws],
+    [...view.variants.missing],
+    [...view.raws.missing],
     prefetch.products,
-    [...missing.uploads].filter(isStorableText),
-    [...missing.identifiers],
-    [...missing.categories],
+    [...view.uploads.missing].filter(isStorableText),
+    [...view.identifiers.missing],
+    [...view.categories.missing],
   ]);
   const found = Map.groupBy(rows, ({ kind }) => kind);
   const of = (kind: keyof typeof FETCHED) => found.get(FETCHED[kind]) ?? [];
   addSources(view, { sources: of('source'), rows: of('sourceList'), lists });
   addPages(view, pages, of('page'));
-  for (const { a, b } of of('variants')) view.addVariants(a, readVariants(b));
-  for (const { id, b } of of('raw')) view.addRaw(id, b);
-  for (const { id, a } of of('category')) view.addCategoryId(a, id);
-  for (const { id, a } of of('identifier')) view.addIdentifier(id, a);
-  for (const { id, a, b } of of('upload')) view.addUpload(a, { productId: id, raw: b });
+  for (const { a, b } of of('variants')) view.variants.add(a, readVariants(b));
+  for (const { id, b } of of('raw')) view.raws.add(id, b);
+  for (const { id, a } of of('category')) view.categories.add(a, id);
+  for (const { id, a } of of('identifier')) view.identifiers.add(id, a);
+  for (const { id, a, b } of of('upload')) view.uploads.add(a, { productId: id, raw: b });
   return of('version')[0]?.id ?? 0;
 }
 
@@ -152,7 +153,7 @@ function describeLists(
   { relation, limit }: Prefetch['searches'][number],
   { variants }: Prefetch,
 ): SourceListOrder[] {
-  const { build, twoWay, excludeSameGroup: excludes, operators } = relation;
+  const { build, bound, twoWay, excludeSameGroup: excludes } = relation;
   const sides: Side[] = twoWay ? ['target', 'source'] : ['target'];
   return sides.map((side) => ({
     build,
@@ -160,7 +161,7 @@ function describeLists(
     size: expectCandidates(limit),
     groups: variants === false ? 0 : limit,
     excludes,
-    operators: toSql(operators, side),
+    operators: toSql(compileRule(bound).operators, side),
   }));
 }
 
@@ -193,7 +194,7 @@ function addSources(
   const found = new Map(rows.map((row) => [`${row.id} ${row.a}`, row]));
   for (const { id, a: identifier, b: group, c: packed } of sources) {
     const memberships = unpackMemberships(packed);
-    view.addSource(identifier, { productId: id, group, memberships });
+    view.sources.add(identifier, { productId: id, group, memberships });
     for (const { build, side, size } of lists) {
       const opposite = memberships.find((one) => one.build === build && sideNumber(one.side) !== side);
       const row = found.get(`${id} ${build} ${side}`);

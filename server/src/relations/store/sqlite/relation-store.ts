@@ -6,30 +6,22 @@ import {
 import { readOntology } from '../../../catalog/store/store.ts';
 import type { PayloadFiles } from '../../../storage/payloads/payloads.ts';
 import type { CatalogFile, CatalogFiles } from '../../../storage/sqlite/sqlite.ts';
+import type { Program } from '../../../storage/storage.ts';
 import type { Operation } from '../../../storage/threads/threads.ts';
 import { CatalogRelations } from '../../answers/answers.ts';
-import { ColumnCache, listRelated, type RelationView } from '../../search/search.ts';
-import { listBuilt, listRelations } from '../definition-store.ts';
-import { countList, linkOperations } from '../link-store.ts';
+import { type ColumnCache, listRelated, type RelationView } from '../../search/search.ts';
+import { listBuilt } from '../definition-store.ts';
 import {
   type CatalogPasses,
   createSharedLists,
+  openPass,
   type RelationCatalogs,
   readerOperations,
-  toPassed,
+  toInspected,
 } from '../relation-reader.ts';
-import {
-  countMembers,
-  findUploads,
-  listCut,
-  listTargetBuilds,
-  listUploads,
-  sampleMembers,
-} from '../survey-store.ts';
-import { findTables } from '../table-store.ts';
+import { listTargetBuilds } from '../survey-store.ts';
 import {
   createThreadedRelations,
-  type RelationReads,
   type RelationStore,
   type RelationThreads,
   writerOperations,
@@ -40,7 +32,7 @@ import { createFileView, listSources } from './search-store.ts';
 /** The operations of the writing threads for relations. */
 export const relationWriterOperations = (files: CatalogFiles): Record<string, Operation> =>
   writerOperations({
-    read: (projectId, program) => files.open(projectId).perform(program),
+    read: performIn(files),
     change(projectId, work) {
       const file = files.open(projectId);
       return changeSqliteCatalog(file, (catalog) => work({ catalog, extend: extendIn(file) }));
@@ -48,12 +40,17 @@ export const relationWriterOperations = (files: CatalogFiles): Record<string, Op
     apply: (projectId, order, work) => applySqliteChange(files.open(projectId), order, work),
   });
 
+const performIn =
+  (files: CatalogFiles) =>
+  async <Result>(projectId: number, program: Program<Result>): Promise<Result> =>
+    files.open(projectId).perform(program);
+
 /** The embedded store: relations are in the catalog's file. `files`: those of the serving thread. */
 export function createSqliteRelationStore({
   files,
   ...threads
 }: RelationThreads & { readonly files: CatalogFiles }): RelationStore {
-  const read: RelationReads['read'] = async (projectId, program) => files.open(projectId).perform(program);
+  const read = performIn(files);
   const readMark = async (projectId: number) => ({
     version: readCatalogVersion(files.open(projectId)),
     scale: 0,
@@ -62,25 +59,17 @@ export function createSqliteRelationStore({
 }
 
 /** The operations of the threads that answer relations, on catalog files. */
-export function relationReaderOperations(
+export const relationReaderOperations = (
   files: CatalogFiles,
   payloads: PayloadFiles,
-  cached = new ColumnCache(),
-): Record<string, Operation> {
-  const questions: Record<string, Operation> = readerOperations(openCatalogs(files), cached);
-  return {
-    ...questions,
-    ...linkOperations({
-      payloads,
-      read: async (projectId, program) => files.open(projectId).perform(program),
-    }),
-  };
-}
+  cached?: ColumnCache,
+): Record<string, Operation> => readerOperations({ ...openCatalogs(files), payloads }, cached);
 
-function openCatalogs(files: CatalogFiles): RelationCatalogs {
+function openCatalogs(files: CatalogFiles): Omit<RelationCatalogs, 'payloads'> {
   const known = new WeakMap<CatalogFile, CatalogRelations>();
   const shared = createSharedLists();
   return {
+    read: performIn(files),
     async answer({ input, limit }, work) {
       const file = files.open(input.projectId);
       return file.snapshot(() => {
@@ -96,21 +85,12 @@ function openCatalogs(files: CatalogFiles): RelationCatalogs {
     async inspect({ projectId, limit }, work) {
       const file = files.open(projectId);
       return file.snapshot(() =>
-        work({
-          read: async (work, _, ownLimit = limit) => work(createFileView(file, { limit: ownLimit })),
-          countMembers: async (build, side) => file.perform(countMembers(build, side)),
-          sampleMembers: async (build, side, every) => file.perform(sampleMembers(build, side, every)),
-          listAttributes: async () => file.perform(readOntology()).attributes,
-          readVersion: async () => readCatalogVersion(file),
-          listUploads: async (after, most) => file.perform(listUploads(after, most)),
-          findUploads: async (identifiers) => file.perform(findUploads(identifiers)),
-          findBuilt: async (id) => file.perform(listBuilt()).find((relation) => relation.id === id),
-          listBuilt: async () => file.perform(listBuilt()),
-          listRelations: async () => file.perform(listRelations()),
-          findTables: async (names) => file.perform(findTables(names)),
-          listCut: async (build) => file.perform(listCut(build)),
-          countList: async (build) => file.perform(countList(build)),
-        }),
+        work(
+          toInspected(async (program) => file.perform(program), {
+            version: readCatalogVersion(file),
+            read: async (work, _, ownLimit = limit) => work(createFileView(file, { limit: ownLimit })),
+          }),
+        ),
       );
     },
   };
@@ -140,12 +120,8 @@ export function createSqlitePasses(files: CatalogFiles): CatalogPasses {
       return file.snapshot(() => {
         const share = createSharedLists(SHARED).of(file);
         const view = withCachedIdentifiers(createFileView(file, { share }));
-        return work({
+        const pass = openPass(async (program) => file.perform(program), {
           version: readCatalogVersion(file),
-          attributes: file.perform(readOntology()).attributes,
-          relations: toPassed(file.perform(listBuilt())),
-          findUploads: async (identifiers) => file.perform(findUploads(identifiers)),
-          listUploads: async (after, limit) => file.perform(listUploads(after, limit)),
           async listRelated(products, searches) {
             const sources = listSources(file, products);
             const identifiers = products.map(({ identifier }) => identifier);
@@ -153,6 +129,7 @@ export function createSqlitePasses(files: CatalogFiles): CatalogPasses {
             return listRelated(page, identifiers, searches);
           },
         });
+        return pass.then(work);
       });
     },
   };
