@@ -3,16 +3,14 @@ import { ServiceError } from '../../kernel/errors.ts';
 import {
   type Change,
   createShortCache,
-  type ListPage,
   type PageRequest,
   type Projects,
   readPlace,
   toPage,
 } from '../../projects/projects.ts';
 import type { Base, ControlTransaction } from '../../storage/storage.ts';
-import * as signInStore from './sign-in-store.ts';
 import { hashSecret, makeSecret, type SecretHash, toUserCaller, type User } from './user.ts';
-import { updateUser } from './user-store.ts';
+import * as userStore from './user-store.ts';
 
 const HOUR_MS = 3_600_000;
 /** An idle session ends overnight, but not during lunch. Source: docs/interface.md §5.6 rule 6. */
@@ -50,31 +48,6 @@ export interface Visitor {
   readonly sessionValue: string | undefined;
 }
 
-/**
- * Opens a session, always with a new value: against session fixation, one that came with the request is not used. The session
- * that the browser had until now ends.
- */
-export async function openSession(
-  tx: ControlTransaction,
-  { user, now, visitor }: { readonly user: User; readonly now: number; readonly visitor: Visitor },
-): Promise<OpenedSession> {
-  const { sessionValue, address, userAgent } = visitor;
-  if (sessionValue !== undefined) await signInStore.removeSessionByHash(tx, hashSecret(sessionValue));
-  const value = makeSecret();
-  const id = await signInStore.insertSession(tx, {
-    userId: user.id,
-    hash: hashSecret(value),
-    createdAt: now,
-    expiresAt: now + LIFETIME_MS,
-    address,
-    userAgent: userAgent?.slice(0, USER_AGENT_LENGTH) ?? null,
-  });
-  await updateUser(tx, { id: user.id, signedInAt: now });
-  const signedIn = { ...user, signedInAt: now };
-  const caller = toUserCaller(signedIn, id);
-  return { value, maxAgeSeconds: LIFETIME_MS / 1000, caller, user: signedIn };
-}
-
 /** Returns after the write is durable and this process has forgotten the sessions as they were. */
 export async function writeSessions<Result>(
   { database, onWritten }: Pick<UserParts, 'database' | 'onWritten'>,
@@ -84,6 +57,38 @@ export async function writeSessions<Result>(
   onWritten();
   return written;
 }
+
+/** Who enters, and what the audit log says of it. */
+export interface Entered {
+  readonly user: User;
+  readonly what: string;
+  readonly details?: Change['details'];
+}
+
+/**
+ * Opens a session of the user whom `find` finds or makes, always with a new value: against session fixation, one that came with
+ * the request is not used. The session that the browser had until now ends.
+ */
+export const enter = (
+  parts: UserParts,
+  { sessionValue, address, userAgent }: Visitor,
+  find: (tx: ControlTransaction) => Promise<Entered>,
+): Promise<OpenedSession> =>
+  writeSessions(parts, async (tx) => {
+    const now = parts.clock.now();
+    const { user: found, what, details } = await find(tx);
+    const user = { ...found, signedInAt: now };
+    if (sessionValue !== undefined) await userStore.removeSessionByHash(tx, hashSecret(sessionValue));
+    const value = makeSecret();
+    const id = await userStore.insertSession(tx, {
+      ...{ userId: user.id, hash: hashSecret(value), createdAt: now, expiresAt: now + LIFETIME_MS },
+      ...{ address, userAgent: userAgent?.slice(0, USER_AGENT_LENGTH) ?? null },
+    });
+    await userStore.updateUser(tx, user.id, { signedInAt: now });
+    const caller = toUserCaller(user, id);
+    await parts.projects.recordChange(userChange(caller, what, details), tx);
+    return { value, maxAgeSeconds: LIFETIME_MS / 1000, caller, user };
+  });
 
 /** What a user did as themselves. */
 export function userChange(caller: UserCaller, what: string, details?: Change['details']): Change {
@@ -102,7 +107,7 @@ export function createSessionFinder({ database, clock }: Pick<UserParts, 'databa
   const sessions = createShortCache<SecretHash, FoundSession>(clock, CACHED_SESSIONS);
 
   async function read(hash: SecretHash): Promise<FoundSession | undefined> {
-    const found = await signInStore.findSession(database.read, hash);
+    const found = await userStore.findSession(database.read, hash);
     if (found === undefined) return undefined;
     const { id, usedAt, expiresAt } = found.session;
     return { caller: toUserCaller(found.user, id), expiresAt, usedAt };
@@ -112,7 +117,7 @@ export function createSessionFinder({ database, clock }: Pick<UserParts, 'databa
     if (now - found.usedAt < USE_NOTED_EVERY_MS) return;
     found.usedAt = now;
     // Reading must go on while the disk is full; the next use a minute later tries again.
-    await signInStore.noteSessionUse(database, found.caller.sessionId, now).catch(() => {});
+    await userStore.noteSessionUse(database, found.caller.sessionId, now).catch(() => {});
   }
 
   return {
@@ -142,33 +147,28 @@ export function createOwnSessions(parts: UserParts) {
     });
   return {
     /** Those that have not ended, by id. */
-    async listSessions(
-      { userId }: UserCaller,
-      page: PageRequest,
-    ): Promise<ListPage<signInStore.ConsoleSession>> {
+    async listSessions({ userId }: UserCaller, page: PageRequest) {
       const place = readPlace(page);
       const now = clock.now();
       const filter = { userId, place, expiresAfter: now, usedAfter: now - IDLE_MS };
-      return toPage(await signInStore.listSessions(database.read, filter), place);
+      return toPage(await userStore.listSessions(database.read, filter), place);
     },
     /** Ends the session of the caller. */
     signOut: (caller: UserCaller) =>
       end(userChange(caller, 'signed-out'), (tx) =>
-        signInStore.removeSession(tx, { id: caller.sessionId, userId: caller.userId }),
+        userStore.removeSession(tx, { id: caller.sessionId, userId: caller.userId }),
       ),
     /** @throws not_found for a session that has ended or belongs to another user */
     endSession: (caller: UserCaller, id: number) =>
       end(userChange(caller, 'session-ended', { session: id }), async (tx) => {
-        if (!(await signInStore.removeSession(tx, { id, userId: caller.userId })))
+        if (!(await userStore.removeSession(tx, { id, userId: caller.userId })))
           throw new ServiceError('not_found');
       }),
     endOtherSessions: (caller: UserCaller) =>
       end(userChange(caller, 'other-sessions-ended'), (tx) =>
-        signInStore.removeOtherSessions(tx, { current: caller.sessionId, userId: caller.userId }),
+        userStore.removeOtherSessions(tx, { current: caller.sessionId, userId: caller.userId }),
       ),
     signOutEverywhere: (caller: UserCaller) =>
-      end(userChange(caller, 'signed-out-everywhere'), (tx) =>
-        signInStore.removeSessionsOf(tx, caller.userId),
-      ),
+      end(userChange(caller, 'signed-out-everywhere'), (tx) => userStore.removeSessionsOf(tx, caller.userId)),
   };
 }

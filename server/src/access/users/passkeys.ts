@@ -1,21 +1,17 @@
 import { isIP } from 'node:net';
-import type { Caller, UserCaller } from '../../kernel/caller.ts';
+import type { UserCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { Beside } from '../../projects/projects.ts';
-import type { ControlTransaction } from '../../storage/storage.ts';
 import {
+  enter,
   type OpenedSession,
-  openSession,
   type UserParts,
   userChange,
   type Visitor,
   writeSessions,
 } from './console-session.ts';
 import type { PasswordLimit } from './password.ts';
-import * as signInStore from './sign-in-store.ts';
 import { hashSecret, invalid, makeSecret, type User } from './user.ts';
-import { describeUserChange, getUser, refuseUnlessOwner } from './user-management.ts';
-import { findUser } from './user-store.ts';
+import * as userStore from './user-store.ts';
 
 /** Devices of one person, and one in a safe. */
 const PASSKEYS = 10;
@@ -28,22 +24,22 @@ export interface PasskeyChallenge {
   /** Good once, for a few minutes. */
   readonly challenge: string;
   readonly host: string;
-  readonly passkeys: readonly Pick<signInStore.Passkey, 'credentialId' | 'transports'>[];
+  readonly passkeys: readonly Pick<userStore.Passkey, 'credentialId' | 'transports'>[];
 }
 
 /** @returns what the browser of this user has to show as well. @throws request_invalid as hostOf */
 export async function challengePasskey(
   { database, clock }: Pick<UserParts, 'database' | 'clock'>,
   { id: userId }: Pick<User, 'id'>,
-  { purpose, origin }: { purpose: signInStore.Purpose; origin: string },
+  { purpose, origin }: { purpose: userStore.Purpose; origin: string },
 ): Promise<PasskeyChallenge> {
   const host = hostOf(origin);
   const challenge = makeSecret();
   const expiresAt = clock.now() + CHALLENGE_MS;
   await database.write('all', (tx) =>
-    signInStore.insertChallenge(tx, { hash: hashSecret(challenge), userId, purpose, expiresAt }, CHALLENGES),
+    userStore.insertChallenge(tx, { hash: hashSecret(challenge), userId, purpose, expiresAt }, CHALLENGES),
   );
-  return { challenge, host, passkeys: await signInStore.listPasskeys(database.read, userId) };
+  return { challenge, host, passkeys: await userStore.listPasskeys(database.read, userId) };
 }
 
 /** The second factor of users with a password. Source: docs/interface.md §5.8. */
@@ -51,23 +47,23 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
   const { database, clock, projects, limit } = parts;
 
   /** Before anything is checked, so that a challenge is good for one attempt. @throws attempt_ended, passkey_refused */
-  async function takeAttempt(clientDataJSON: string, purpose: signInStore.Purpose) {
+  async function takeAttempt(clientDataJSON: string, purpose: userStore.Purpose) {
     const challenge = readChallenge(clientDataJSON);
     const hash = hashSecret(challenge);
     const userId = await database.write('all', (tx) =>
-      signInStore.takeChallenge(tx, { hash, purpose, now: clock.now() }),
+      userStore.takeChallenge(tx, { hash, purpose, now: clock.now() }),
     );
     if (userId === undefined) throw new ServiceError('attempt_ended');
     return { challenge, userId };
   }
 
   return {
-    listPasskeys: ({ userId }: UserCaller): Promise<signInStore.Passkey[]> =>
-      signInStore.listPasskeys(database.read, userId),
+    listPasskeys: ({ userId }: UserCaller): Promise<userStore.Passkey[]> =>
+      userStore.listPasskeys(database.read, userId),
 
     /** @throws request_invalid for a user with a company account, and beyond the limit */
-    async beginPasskey({ userId, accountId }: UserCaller, origin: string): Promise<PasskeyChallenge> {
-      const user = await findUser(database.read, { id: userId, accountId });
+    async beginPasskey({ userId }: UserCaller, origin: string): Promise<PasskeyChallenge> {
+      const user = await userStore.findUser(database.read, { id: userId });
       if (user === undefined) throw new ServiceError('not_signed_in');
       if (user.passwordHash === undefined)
         throw invalid(
@@ -83,16 +79,16 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
       caller: UserCaller,
       given: SentPasskey & { name: string },
       origin: string,
-    ): Promise<signInStore.Passkey> {
+    ): Promise<userStore.Passkey> {
       const { challenge, userId } = await takeAttempt(given.clientDataJSON, 'add');
       if (userId !== caller.userId) throw new ServiceError('attempt_ended');
       const made = await checkNewPasskey(given, { challenge, origin });
       return await writeSessions(parts, async (tx) => {
-        if (await signInStore.hasCredential(tx, made.credentialId))
+        if (await userStore.hasCredential(tx, made.credentialId))
           throw invalid('this passkey is there already');
-        const user = await findUser(tx, { id: userId, accountId: caller.accountId });
+        const user = await userStore.findUser(tx, { id: userId });
         if (user === undefined || user.passkeys >= PASSKEYS) throw new ServiceError('attempt_ended');
-        const passkey = await signInStore.insertPasskey(tx, {
+        const passkey = await userStore.insertPasskey(tx, {
           ...{ ...made, userId, name: given.name },
           ...{ host: hostOf(origin), createdAt: clock.now() },
         });
@@ -104,50 +100,29 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
     /** @throws not_found */
     removePasskey: (caller: UserCaller, id: number): Promise<void> =>
       writeSessions(parts, async (tx) => {
-        const [gone] = await signInStore.removePasskeys(tx, { userId: caller.userId, id });
+        const [gone] = await userStore.removePasskeys(tx, { userId: caller.userId, id });
         if (gone === undefined) throw new ServiceError('not_found');
         await projects.recordChange(userChange(caller, 'passkey-removed', { passkey: gone.name }), tx);
       }),
 
-    /** Of a user who lost them. @throws not_found, role_refused */
-    async removePasskeysOf(author: Caller, userId: number, beside?: Beside<void>): Promise<void> {
-      refuseUnlessOwner(author);
-      await writeSessions(parts, async (tx) => {
-        const user = await getUser(tx, author, userId);
-        const gone = await signInStore.removePasskeys(tx, { userId });
-        const details = { passkeys: gone.map(({ name }) => name) };
-        await projects.recordChange({ ...describeUserChange(author, 'passkeys-removed', user), details }, tx);
-        await beside?.(tx);
-      });
-    },
-
     /** The second step of a sign-in. @throws attempt_ended, passkey_refused */
     async signInByPasskey(given: SentSignature, visitor: Visitor): Promise<OpenedSession> {
       const { challenge, userId } = await takeAttempt(given.clientDataJSON, 'sign-in');
-      const passkeys = await signInStore.listPasskeys(database.read, userId);
+      const passkeys = await userStore.listPasskeys(database.read, userId);
       const passkey = passkeys.find(({ credentialId }) => credentialId === given.id);
       if (passkey === undefined) throw new ServiceError('passkey_refused');
       const counter = await checkSignature(given, { challenge, origin: visitor.origin }, passkey);
-      const opened = await writeSessions(parts, (tx) => openBy(tx, { passkey, counter, visitor }));
+      const opened = await enter(parts, visitor, async (tx) => {
+        const user = await userStore.findUser(tx, { id: userId });
+        // Removed, or used with the same count, since it was read.
+        const isNoted = await userStore.notePasskeyUse(tx, passkey, { counter, at: clock.now() });
+        if (!isNoted || user === undefined) throw new ServiceError('passkey_refused');
+        return { user, what: 'signed-in', details: { passkey: passkey.name } };
+      });
       await limit.forgive({ email: opened.user.email, address: visitor.address });
       return opened;
     },
   };
-
-  async function openBy(
-    tx: ControlTransaction,
-    { passkey, counter, visitor }: { passkey: signInStore.Passkey; counter: number; visitor: Visitor },
-  ): Promise<OpenedSession> {
-    const now = clock.now();
-    // Removed, or used with the same count, since it was read.
-    if (!(await signInStore.notePasskeyUse(tx, passkey, { counter, at: now })))
-      throw new ServiceError('passkey_refused');
-    const user = await findUser(tx, { id: passkey.userId });
-    if (user === undefined) throw new ServiceError('passkey_refused');
-    const session = await openSession(tx, { user, now, visitor });
-    await projects.recordChange(userChange(session.caller, 'signed-in', { passkey: passkey.name }), tx);
-    return session;
-  }
 }
 
 /** What a browser sends of a passkey that it made. */
@@ -205,7 +180,7 @@ const common = ({ challenge, origin }: Expected) => ({
 async function checkNewPasskey(
   { id, clientDataJSON, attestationObject, transports = [] }: SentPasskey,
   expected: Expected,
-): Promise<Pick<signInStore.Passkey, 'credentialId' | 'publicKey' | 'counter' | 'transports'>> {
+): Promise<Pick<userStore.Passkey, 'credentialId' | 'publicKey' | 'counter' | 'transports'>> {
   return refuseUnfit(async () => {
     // Loaded by the first passkey: 24 packages that few starts need.
     const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
@@ -233,7 +208,7 @@ async function checkNewPasskey(
 async function checkSignature(
   { id, clientDataJSON, authenticatorData, signature }: SentSignature,
   expected: Expected,
-  { publicKey, counter }: signInStore.Passkey,
+  { publicKey, counter }: userStore.Passkey,
 ): Promise<number> {
   return refuseUnfit(async () => {
     const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');

@@ -5,8 +5,8 @@ import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { Turns } from '../../kernel/turns.ts';
 import type { Database } from '../../storage/storage.ts';
-import { countAttempt, findWindows, forgiveAttempt, type PasswordWindow } from './sign-in-store.ts';
 import { hashSecret } from './user.ts';
+import { countAttempt, findWindows, forgiveAttempt, type PasswordWindow } from './user-store.ts';
 
 /** Source: OWASP Password Storage Cheat Sheet, Argon2id; reasons in docs/decisions/0014-passwords-and-sessions.md. */
 const PARAMETERS = { memory: 19_456, passes: 2, parallelism: 1 } as const;

@@ -1,25 +1,18 @@
 import type { PartRole, UserCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { type Account, type Change, describeChange } from '../../projects/projects.ts';
+import { type Account, describeChange } from '../../projects/projects.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
+import { createProvider, findRoles, makeAttempt, type ProviderSettings } from '../oidc/oidc.ts';
 import {
-  type CompanyAccount,
-  createProvider,
-  findRoles,
-  makeAttempt,
-  type ProviderSettings,
-} from '../oidc/oidc.ts';
-import {
+  type Entered,
+  enter,
   type OpenedSession,
-  openSession,
   type UserParts,
-  userChange,
   type Visitor,
   writeSessions,
 } from './console-session.ts';
 import { challengePasskey, type PasskeyChallenge } from './passkeys.ts';
 import { hashPassword, isPassword, type PasswordLimit, refuseWeakPassword } from './password.ts';
-import { removeSessionsOf } from './sign-in-store.ts';
 import { normalizeEmail, type User } from './user.ts';
 import * as userStore from './user-store.ts';
 
@@ -28,7 +21,7 @@ const FULL_RETRY_SECONDS = 60;
 
 /** Signing in, each time in the audit log. Source: docs/interface.md §5.6. */
 export function createSignIn(parts: UserParts & { readonly limit: PasswordLimit }) {
-  const { database, clock, projects, limit } = parts;
+  const { database, projects, limit } = parts;
 
   async function signIn(
     given: { readonly email: string; readonly password: string },
@@ -36,24 +29,21 @@ export function createSignIn(parts: UserParts & { readonly limit: PasswordLimit 
   ): Promise<OpenedSession | PasskeyChallenge> {
     const attempt = { email: normalizeEmail(given.email), address: visitor.address };
     await limit.count(attempt);
-    const user = await userStore.findUserByEmail(database.read, attempt.email);
+    const user = await userStore.findUser(database.read, { email: attempt.email });
     const isRight = await isPassword(given.password, user?.passwordHash);
     if (user === undefined || !isRight) throw new ServiceError('sign_in_refused');
     // The attempt is forgiven with the passkey: the password alone does not allow attempts without end.
     if (user.passkeys > 0)
       return challengePasskey(parts, user, { purpose: 'sign-in', origin: visitor.origin });
-    const opened = await writeSessions(parts, async (tx) => {
-      const present = await getUnchanged(tx, user);
-      const session = await openSession(tx, { user: present, now: clock.now(), visitor });
-      await projects.recordChange(userChange(session.caller, 'signed-in'), tx);
-      return session;
-    });
+    const opened = await enter(parts, visitor, async (tx) => ({
+      ...{ user: await getUnchanged(tx, user), what: 'signed-in' },
+    }));
     await limit.forgive(attempt);
     return opened;
   }
 
-  async function getOwn({ userId, accountId }: UserCaller): Promise<userStore.StoredUser> {
-    const user = await userStore.findUser(database.read, { id: userId, accountId });
+  async function getOwn({ userId }: UserCaller): Promise<userStore.StoredUser> {
+    const user = await userStore.findUser(database.read, { id: userId });
     if (user === undefined) throw new ServiceError('not_signed_in');
     return user;
   }
@@ -73,22 +63,20 @@ export function createSignIn(parts: UserParts & { readonly limit: PasswordLimit 
      */
     async changePassword(
       caller: UserCaller,
-      given: { readonly current: string; readonly next: string },
+      given: { readonly current: string; readonly new: string },
       visitor: Visitor,
     ): Promise<OpenedSession> {
       const user = await getOwn(caller);
-      refuseWeakPassword('new', given.next, user);
+      refuseWeakPassword('new', given.new, user);
       const attempt = { email: user.email, address: visitor.address };
       await limit.count(attempt);
       if (!(await isPassword(given.current, user.passwordHash))) throw new ServiceError('password_wrong');
-      const passwordHash = await hashPassword(given.next);
-      const opened = await writeSessions(parts, async (tx) => {
+      const passwordHash = await hashPassword(given.new);
+      const opened = await enter(parts, visitor, async (tx) => {
         const present = await getUnchanged(tx, user);
-        await userStore.updateUser(tx, { id: user.id, passwordHash });
-        await removeSessionsOf(tx, user.id);
-        const session = await openSession(tx, { user: present, now: clock.now(), visitor });
-        await projects.recordChange(userChange(session.caller, 'password-changed'), tx);
-        return session;
+        await userStore.updateUser(tx, user.id, { passwordHash });
+        await userStore.removeSessionsOf(tx, user.id);
+        return { user: present, what: 'password-changed' };
       });
       await limit.forgive(attempt);
       return opened;
@@ -103,11 +91,8 @@ function refuseOnFullDisk(error: unknown): never {
 }
 
 /** A user who was deleted, or whose password changed, since the check cannot sign in with the old one. */
-async function getUnchanged(
-  tx: ControlTransaction,
-  user: userStore.StoredUser,
-): Promise<userStore.StoredUser> {
-  const present = await userStore.findUser(tx, user);
+async function getUnchanged(tx: ControlTransaction, user: userStore.StoredUser): Promise<User> {
+  const present = await userStore.findUser(tx, { id: user.id });
   const hasFewerFactors = user.passkeys === 0 && present !== undefined && present.passkeys > 0;
   if (present === undefined || present.passwordHash !== user.passwordHash || hasFewerFactors)
     throw new ServiceError('sign_in_refused');
@@ -137,7 +122,7 @@ export function createCompanySignIn(parts: CompanySignInParts) {
   const provider = oidc && createProvider(oidc, clock);
   let underWay = 0;
 
-  async function findAccount({ attempt, query, returnUrl }: ReturnedSignIn): Promise<CompanyAccount> {
+  async function findAccount({ attempt, query, returnUrl }: ReturnedSignIn) {
     if (provider === undefined) throw new ServiceError('company_sign_in_absent');
     if (attempt === undefined) throw new ServiceError('attempt_ended');
     if (underWay >= AT_ONCE) throw new ServiceError('not_ready', { retryAfterSeconds: RETRY_SECONDS });
@@ -161,19 +146,18 @@ export function createCompanySignIn(parts: CompanySignInParts) {
   /** In the first account, as the first owner. */
   async function addUser(
     tx: ControlTransaction,
-    account: CompanyAccount,
+    identity: userStore.Identity,
     claimed: Claimed,
   ): Promise<Entered> {
     const [first] = await projects.findAccounts(tx);
     if (first === undefined) throw new ServiceError('company_sign_in_absent');
     const { email, role, roles } = claimed;
     // Never that user: a person who may choose an address at the provider would take over their account here.
-    if ((await userStore.findUserByEmail(tx, email)) !== undefined) {
+    if ((await userStore.findUser(tx, { email })) !== undefined) {
       throw new ServiceError('email_taken', 'it signs in with a password: an owner deletes that user first');
     }
     await userStore.removeInvitationsTo(tx, { accountId: first.id, email });
-    const { issuer, subject } = account;
-    const added = { ...claimed, accountId: first.id, identity: { issuer, subject }, createdAt: clock.now() };
+    const added = { ...claimed, accountId: first.id, ...identity, createdAt: clock.now() };
     const details = { email, role, ...(roles.length > 0 && { roles }), by: 'company account' };
     return { user: await userStore.insertUser(tx, added), what: 'created', details };
   }
@@ -197,38 +181,30 @@ export function createCompanySignIn(parts: CompanySignInParts) {
      * @throws attempt_ended, provider_refused, provider_unavailable, no_role, email_taken
      */
     async finishCompanySignIn(returned: ReturnedSignIn, visitor: Visitor): Promise<OpenedSession> {
-      const account = await findAccount(returned);
-      const { role, roles: named } = findRoles(oidc?.roles ?? [], account.groups);
+      const { issuer, subject, email, name, groups } = await findAccount(returned);
+      const identity = { issuer, subject };
+      const { role, roles: named } = findRoles(oidc?.roles ?? [], groups);
       const roles = await keepPresent(named);
-      const hasRole = role !== 'none' || roles.length > 0;
-      const opened = await writeSessions(parts, async (tx) => {
-        const known = await userStore.findUserByIdentity(tx, account);
-        if (!hasRole) {
-          if (known !== undefined) await removeSessionsOf(tx, known.id);
-          return undefined;
-        }
-        const claimed = { email: normalizeEmail(account.email), name: account.name, role, roles };
-        const { user, what, details } =
-          known === undefined
-            ? await addUser(tx, account, claimed)
-            : await followProvider(tx, known, claimed);
-        const session = await openSession(tx, { user, now: clock.now(), visitor });
-        await projects.recordChange(userChange(session.caller, what, details), tx);
-        return session;
+      if (role === 'none' && roles.length === 0) {
+        await writeSessions(parts, async (tx) => {
+          const known = await userStore.findUser(tx, identity);
+          if (known !== undefined) await userStore.removeSessionsOf(tx, known.id);
+        });
+        throw new ServiceError(
+          'no_role',
+          'none of your groups at the provider has a role: ask an owner which one you need',
+        );
+      }
+      const claimed = { email: normalizeEmail(email), name, role, roles };
+      return await enter(parts, visitor, async (tx) => {
+        const known = await userStore.findUser(tx, identity);
+        return known === undefined ? addUser(tx, identity, claimed) : followProvider(tx, known, claimed);
       });
-      if (opened !== undefined) return opened;
-      throw new ServiceError(
-        'no_role',
-        'none of your groups at the provider has a role: ask an owner which one you need',
-      );
     },
 
     /** @returns where the browser signs out of the provider too; undefined: nowhere, also while the provider is away */
-    async findProviderSignOut(
-      { userId, accountId }: UserCaller,
-      returnUrl: string,
-    ): Promise<string | undefined> {
-      const user = provider && (await userStore.findUser(database.read, { id: userId, accountId }));
+    async findProviderSignOut({ userId }: UserCaller, returnUrl: string): Promise<string | undefined> {
+      const user = provider && (await userStore.findUser(database.read, { id: userId }));
       if (user?.signsInWith !== 'company-account') return undefined;
       // Signing out here must work while the provider is away.
       return await provider?.findSignOutUrl(returnUrl).catch(() => undefined);
@@ -239,19 +215,13 @@ export function createCompanySignIn(parts: CompanySignInParts) {
 /** What the provider and its groups say of a person. */
 type Claimed = Pick<User, 'email' | 'name' | 'role' | 'roles'>;
 
-interface Entered {
-  readonly user: User;
-  readonly what: string;
-  readonly details: Change['details'];
-}
-
 /** Name, address and roles are those of the provider; an address that another user has here is left as it was. */
 async function followProvider(tx: ControlTransaction, known: User, claimed: Claimed): Promise<Entered> {
-  const other = await userStore.findUserByEmail(tx, claimed.email);
+  const other = await userStore.findUser(tx, { email: claimed.email });
   const isFree = other === undefined || other.id === known.id;
   const after = { ...claimed, email: isFree ? claimed.email : known.email };
   const { email, name, role, roles } = known;
-  await userStore.updateUser(tx, { id: known.id, ...after });
+  await userStore.updateUser(tx, known.id, after);
   if (known.role === 'owner' && after.role !== 'owner') await userStore.removeInvitationsBy(tx, known.id);
   const details = describeChange({ email, name, role, roles }, after);
   return { user: { ...known, ...after }, what: 'signed-in', details };

@@ -2,22 +2,31 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Caller, includesRole, isUser, type PartRole, type Role } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import {
-  type Author,
+  actorOf,
   type Beside,
-  type Change,
+  commandAuthor,
+  createResources,
   describeChange,
-  type ListPage,
   type PageRequest,
-  type Projects,
-  readPlace,
-  toPage,
 } from '../../projects/projects.ts';
-import type { ControlTransaction } from '../../storage/storage.ts';
+import type { ControlTransaction, Rows } from '../../storage/storage.ts';
 import { refuseLimited } from '../keys/keys.ts';
-import { type UserParts, writeSessions } from './console-session.ts';
-import { removeSessionsOf } from './sign-in-store.ts';
-import { type Roles, refuseUnfitRoles, type User } from './user.ts';
+import {
+  type Entered,
+  enter,
+  type OpenedSession,
+  type UserParts,
+  type Visitor,
+  writeSessions,
+} from './console-session.ts';
+import { hashPassword, refuseWeakPassword } from './password.ts';
+import { hashSecret, makeSecret, normalizeEmail, type Roles, refuseUnfitRoles, type User } from './user.ts';
 import * as userStore from './user-store.ts';
+
+/** Source: docs/interface.md §14.6 rule 4. */
+const INVITATION_MS = 7 * 24 * 3_600_000;
+/** Source: docs/interface.md §14.5 rule 3. */
+const OWNER_LINK_MS = 3_600_000;
 
 interface UserChange {
   readonly id: number;
@@ -26,52 +35,96 @@ interface UserChange {
   readonly roles?: readonly PartRole[];
 }
 
+const show = ({ name, role, roles }: Pick<User, 'name'> & Roles) => ({ name, role, roles });
+
 /**
  * The users of the caller's account; those of another are not_found. Owners and account keys that may manage
  * may call this, others are refused. Source: docs/interface.md §14.6.
  */
 export function createUserManagement(parts: UserParts) {
-  const { database, projects } = parts;
+  const { projects } = parts;
+  const users = createResources<User, Pick<Caller, 'accountId'>>(parts, {
+    ...{ store: userStore.USERS, lockOf: () => 'all', show },
+    audit: ({ id, name }) => ({ subject: { type: 'user', id, name } }),
+  });
+
+  /** An owner when the request came may have ceased to be one meanwhile. @throws role_refused */
+  async function refuseFormerOwner(tx: ControlTransaction, author: Caller): Promise<void> {
+    if (isUser(author) && (await userStore.findUser(tx, { id: author.userId }))?.role !== 'owner')
+      throw new ServiceError('role_refused');
+  }
+
+  /** @throws role_refused, scope_refused, not_found */
+  async function writeUser(
+    author: Caller,
+    id: number,
+    work: (tx: ControlTransaction, user: User) => Promise<void>,
+  ): Promise<void> {
+    refuseUnlessOwner(author);
+    await writeSessions(parts, async (tx) => {
+      await refuseFormerOwner(tx, author);
+      await work(tx, await users.getIn(tx, author, id));
+    });
+  }
+
+  /** @throws role_of_groups, last_owner, key_beyond_own, request_invalid, scope_refused */
+  async function checkRoles(
+    tx: ControlTransaction,
+    author: Caller,
+    { before, after }: { readonly before: User; readonly after: Roles },
+  ): Promise<void> {
+    // At the next sign-in they would be those of the groups again.
+    if (before.signsInWith === 'company-account')
+      throw new ServiceError('role_of_groups', 'change the groups at the provider');
+    await refuseUnfitRoles(projects, author, after);
+    if (gainsRoles(before, after)) await refuseLimited(tx, author);
+    if (before.role !== 'owner') return;
+    await refuseLastOwner(tx, before);
+    await userStore.removeInvitationsBy(tx, before.id);
+  }
+
   return {
-    async listUsers(caller: Caller, page: PageRequest): Promise<ListPage<User>> {
+    async listUsers(caller: Caller, page: PageRequest) {
       refuseUnlessOwner(caller);
-      const place = readPlace(page);
-      return toPage(await userStore.listUsers(database.read, caller.accountId, place), place);
+      return await users.list(caller, page);
     },
     /** Holds from the next request on. @throws not_found, last_owner, key_beyond_own, request_invalid, scope_refused */
     async changeUser(author: Caller, { id, ...change }: UserChange, beside?: Beside<User>): Promise<User> {
       refuseUnlessOwner(author);
-      return await writeSessions(parts, async (tx) => {
-        const before = await getUser(tx, author, id);
-        const after = { ...before, ...(change.role === 'owner' && { roles: [] }), ...change };
-        if (hasOtherRoles(before, after)) await checkRoles(projects, { tx, author, before, after });
-        await userStore.updateUser(tx, { id, ...changeable(after) });
-        const { passwordHash: _, ...user } = after;
-        const details = describeChange(changeable(before), changeable(after));
-        await projects.recordChange({ ...describeUserChange(author, 'changed', user), details }, tx);
-        await beside?.(tx, user);
-        return user;
-      });
+      return await users.change(
+        { author, place: author, beside },
+        { id, what: 'changed' },
+        async (tx, before) => {
+          await refuseFormerOwner(tx, author);
+          const after = { ...before, ...(change.role === 'owner' && { roles: [] }), ...change };
+          const hasOtherRoles = before.role !== after.role || !isDeepStrictEqual(before.roles, after.roles);
+          if (hasOtherRoles) await checkRoles(tx, author, { before, after });
+          return { after };
+        },
+      );
     },
     /** Their sessions and the invitations that they made go with them. @throws not_found, last_owner */
-    async deleteUser(author: Caller, id: number, beside?: Beside<User>): Promise<void> {
-      refuseUnlessOwner(author);
-      await writeSessions(parts, async (tx) => {
-        const user = await getUser(tx, author, id);
-        if (user.role === 'owner') await refuseLastOwner(tx, user);
-        await userStore.removeInvitationsBy(tx, id);
-        await removeSessionsOf(tx, id);
+    deleteUser: (author: Caller, id: number, beside?: Beside<User>) =>
+      writeUser(author, id, async (tx, resource) => {
+        const { email, role, roles } = resource;
+        if (role === 'owner') await refuseLastOwner(tx, resource);
         await userStore.removeUser(tx, id);
-        const details = { email: user.email, role: user.role, roles: user.roles };
-        await projects.recordChange({ ...describeUserChange(author, 'deleted', user), details }, tx);
-        await beside?.(tx, user);
-      });
-    },
+        await users.record(tx, author, { what: 'deleted', resource, details: { email, role, roles } });
+        await beside?.(tx, resource);
+      }),
+    /** Of a user who lost them. @throws not_found, role_refused */
+    removePasskeysOf: (author: Caller, id: number, beside?: Beside<void>) =>
+      writeUser(author, id, async (tx, resource) => {
+        const gone = await userStore.removePasskeys(tx, { userId: id });
+        const details = { passkeys: gone.map(({ name }) => name) };
+        await users.record(tx, author, { what: 'passkeys-removed', resource, details });
+        await beside?.(tx);
+      }),
   };
 }
 
 /** Sessions are checked by the guard as well; this is for keys. @throws scope_refused, role_refused */
-export function refuseUnlessOwner(caller: Caller): void {
+function refuseUnlessOwner(caller: Caller): void {
   if (isUser(caller)) {
     if (!includesRole(caller.role, 'owner')) throw new ServiceError('role_refused');
     return;
@@ -79,47 +132,9 @@ export function refuseUnlessOwner(caller: Caller): void {
   if (caller.scope.type !== 'account' || caller.access !== 'manage') throw new ServiceError('scope_refused');
 }
 
-/** @throws not_found; role_refused: an owner when the request came may have ceased to be one meanwhile */
-export async function getUser(
-  tx: ControlTransaction,
-  author: Caller,
-  id: number,
-): Promise<userStore.StoredUser> {
-  const { accountId } = author;
-  if (isUser(author) && (await userStore.findUser(tx, { id: author.userId, accountId }))?.role !== 'owner')
-    throw new ServiceError('role_refused');
-  const user = await userStore.findUser(tx, { id, accountId });
-  if (user === undefined) throw new ServiceError('not_found');
-  return user;
-}
-
-const changeable = ({ name, role, roles }: Pick<User, 'name'> & Roles) => ({ name, role, roles });
-
-const hasOtherRoles = (before: Roles, after: Roles) =>
-  before.role !== after.role || !isDeepStrictEqual(before.roles, after.roles);
-
 const gainsRoles = (before: Roles, after: Roles) =>
   !includesRole(before.role, after.role) ||
   after.roles.some((one) => !before.roles.some((held) => isDeepStrictEqual(held, one)));
-
-interface RoleChange {
-  readonly tx: ControlTransaction;
-  readonly author: Author;
-  readonly before: User;
-  readonly after: Roles;
-}
-
-/** @throws role_of_groups, last_owner, key_beyond_own, request_invalid, scope_refused */
-async function checkRoles(projects: Projects, { tx, author, before, after }: RoleChange): Promise<void> {
-  // At the next sign-in they would be those of the groups again.
-  if (before.signsInWith === 'company-account')
-    throw new ServiceError('role_of_groups', 'change the groups at the provider');
-  await refuseUnfitRoles(projects, author, after);
-  if (gainsRoles(before, after)) await refuseLimited(tx, author);
-  if (before.role !== 'owner') return;
-  await refuseLastOwner(tx, before);
-  await userStore.removeInvitationsBy(tx, before.id);
-}
 
 /** @throws last_owner */
 async function refuseLastOwner(tx: ControlTransaction, { accountId, signsInWith }: User): Promise<void> {
@@ -127,10 +142,158 @@ async function refuseLastOwner(tx: ControlTransaction, { accountId, signsInWith 
   throw new ServiceError('last_owner', 'make another user who signs in with a password an owner first');
 }
 
-export function describeUserChange(
-  author: Author,
-  what: string,
-  { id, name }: Pick<User, 'id' | 'name'>,
-): Change {
-  return { author, action: `user.${what}`, subject: { type: 'user', id, name } };
+/** What a person who follows a link sends. */
+interface Acceptance {
+  readonly token: string;
+  readonly name: string;
+  readonly password: string;
+}
+
+/** Links by which people become users of the caller's account, or recover a lost password. Source: docs/interface.md §14.5, §14.6. */
+export function createLinks(parts: UserParts) {
+  const { database, clock, projects } = parts;
+  const invitations = createResources<userStore.Invitation, userStore.InvitationPlace>(
+    { database, projects },
+    {
+      store: userStore.INVITATIONS,
+      lockOf: () => 'all',
+      audit: ({ id, email }) => ({ subject: { type: 'invitation', id, name: email } }),
+      show: ({ role, roles }) => ({ role, roles }),
+    },
+  );
+  const placeOf = ({ accountId }: Pick<Caller, 'accountId'>) => ({ accountId, now: clock.now() });
+
+  /** @throws link_ended: used, replaced, withdrawn, expired and unknown are alike */
+  async function getLink<Link>(
+    rows: Rows,
+    token: string,
+    find: (rows: Rows, hash: string, now: number) => Promise<Link | undefined>,
+  ): Promise<Link> {
+    const link = await find(rows, hashSecret(token), clock.now());
+    if (link === undefined) throw new ServiceError('link_ended');
+    return link;
+  }
+
+  return {
+    /**
+     * In the place of one to the same address.
+     * @returns the invitation at the one moment at which its token is known
+     * @throws email_taken for a user of the account, key_beyond_own
+     */
+    async invite(
+      author: Caller,
+      { role, roles = [], ...given }: { email: string; role: Role; roles?: readonly PartRole[] },
+      beside?: Beside<userStore.Invitation>,
+    ): Promise<userStore.Invitation & { readonly token: string }> {
+      refuseUnlessOwner(author);
+      await refuseUnfitRoles(projects, author, { role, roles });
+      const [email, token, place] = [normalizeEmail(given.email), makeSecret(), placeOf(author)];
+      const { accountId, now } = place;
+      const invitation = await invitations.create({ author, place, beside }, async (tx) => {
+        await refuseLimited(tx, author);
+        // Whether another account has such a user is not for this one to know; it turns out when the link is followed.
+        if ((await userStore.findUser(tx, { email }))?.accountId === accountId)
+          throw new ServiceError('email_taken');
+        await userStore.removeInvitationsTo(tx, { accountId, email });
+        const after = await userStore.insertInvitation(tx, {
+          ...{ accountId, email, role, roles, hash: hashSecret(token) },
+          ...{ createdAt: now, createdBy: actorOf(author), expiresAt: now + INVITATION_MS },
+        });
+        return { after, details: { email, role, roles, expiresAt: after.expiresAt } };
+      });
+      return { ...invitation, token };
+    },
+
+    async listInvitations(caller: Caller, page: PageRequest) {
+      refuseUnlessOwner(caller);
+      return await invitations.list(placeOf(caller), page);
+    },
+
+    /** The link ends. @throws not_found */
+    async deleteInvitation(author: Caller, id: number, beside?: Beside<userStore.Invitation>): Promise<void> {
+      refuseUnlessOwner(author);
+      await invitations.remove({ author, place: placeOf(author), beside }, { id }, async () => {});
+    },
+
+    /** Once. @throws link_ended, email_taken, request_invalid */
+    async acceptInvitation({ token, name, password }: Acceptance, visitor: Visitor): Promise<OpenedSession> {
+      // Before the password is hashed: a wrong token costs next to nothing.
+      const { email } = await getLink(database.read, token, userStore.findInvitation);
+      refuseWeakPassword('password', password, { email, name });
+      const passwordHash = await hashPassword(password);
+      return await enter(parts, visitor, async (tx) => {
+        const invitation = await getLink(tx, token, userStore.findInvitation);
+        const { accountId, role, roles, createdBy } = invitation;
+        if ((await userStore.findUser(tx, { email })) !== undefined) throw new ServiceError('email_taken');
+        await userStore.INVITATIONS.remove(tx, invitation);
+        const added = { accountId, email, name, role, roles, passwordHash, createdAt: clock.now() };
+        const details = { email, role, roles, invitedBy: createdBy };
+        return { user: await userStore.insertUser(tx, added), what: 'created', details };
+      });
+    },
+
+    /** What a link is for, before anything is filled in. It stays good. @throws link_ended */
+    async checkLink(token: string) {
+      const owner = await userStore.findOwnerLink(database.read, hashSecret(token), clock.now());
+      if (owner) return { type: 'owner' as const, role: 'owner' as const, expiresAt: owner.expiresAt };
+      const { role, expiresAt, email } = await getLink(database.read, token, userStore.findInvitation);
+      return { type: 'invitation' as const, role, expiresAt, email };
+    },
+
+    /** Whether any account has one. */
+    hasOwner: async (): Promise<boolean> => (await userStore.countLocalOwners(database.read)) > 0,
+
+    /** Good once and for an hour, beside others of the account. @returns the token */
+    makeOwnerLink: (accountId: number, command: string): Promise<string> =>
+      database.write('all', async (tx) => {
+        const token = makeSecret();
+        const expiresAt = clock.now() + OWNER_LINK_MS;
+        await userStore.insertOwnerLink(tx, { hash: hashSecret(token), accountId, expiresAt });
+        const author = commandAuthor(accountId, command);
+        const subject = { type: 'owner-link' };
+        const details = { expiresAt };
+        await projects.recordChange({ author, action: 'owner-link.created', subject, details }, tx);
+        return token;
+      }),
+
+    /**
+     * Makes the user of the link: a new one, or the one of that address in the account, who gets the role and the new
+     * password. All links of the account end. @throws link_ended, email_taken, request_invalid
+     */
+    async createOwner(
+      { token, name, password, ...given }: Acceptance & { readonly email: string },
+      visitor: Visitor,
+    ): Promise<OpenedSession> {
+      const email = normalizeEmail(given.email);
+      // Before the password is hashed, as above.
+      await getLink(database.read, token, userStore.findOwnerLink);
+      refuseWeakPassword('password', password, { email, name });
+      const passwordHash = await hashPassword(password);
+      return await enter(parts, visitor, async (tx) => {
+        const { accountId } = await getLink(tx, token, userStore.findOwnerLink);
+        await userStore.removeOwnerLinks(tx, accountId);
+        return makeOwner(tx, { accountId, email, name, passwordHash, createdAt: clock.now() });
+      });
+    },
+  };
+}
+
+async function makeOwner(
+  tx: ControlTransaction,
+  given: Pick<User, 'accountId' | 'email' | 'name' | 'createdAt'> & { readonly passwordHash: string },
+): Promise<Entered> {
+  const { accountId, email, name, passwordHash } = given;
+  const [role, roles] = ['owner', []] as const;
+  await userStore.removeInvitationsTo(tx, given);
+  const known = await userStore.findUser(tx, { email });
+  if (known === undefined) {
+    const user = await userStore.insertUser(tx, { ...given, role, roles });
+    return { user, what: 'created', details: { email, role, by: 'owner link' } };
+  }
+  if (known.accountId !== accountId) throw new ServiceError('email_taken');
+  await userStore.updateUser(tx, known.id, { name, role, roles, passwordHash });
+  await userStore.removeSessionsOf(tx, known.id);
+  await userStore.removePasskeys(tx, { userId: known.id });
+  const details = describeChange({ name: known.name, role: known.role }, { name, role });
+  return { user: { ...known, name, role, roles, passkeys: 0 }, what: 'recovered', details };
 }

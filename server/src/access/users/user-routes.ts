@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import {
   DoneAnswer,
   done,
@@ -13,6 +13,7 @@ import {
 import { csrfTokenOf, type SessionCookie } from '../../http/guards/guards.ts';
 import {
   answerAs,
+  fieldsOf,
   inReach,
   type Routes,
   type RouteTools,
@@ -26,9 +27,8 @@ import { type Account, WireActor, WirePartScope } from '../../projects/projects.
 import type { Access } from '../access.ts';
 import type { OpenedSession, Visitor } from './console-session.ts';
 import { ALGORITHMS, type PasskeyChallenge } from './passkeys.ts';
-import type { ConsoleSession, Passkey } from './sign-in-store.ts';
 import { consoleUrl, invitationUrl, originOf, type User, userOf } from './user.ts';
-import type { Invitation } from './user-store.ts';
+import type { ConsoleSession, Invitation } from './user-store.ts';
 
 /** Mail servers take 254 characters; only a mail shows whether an address is good. */
 const Email = Type.String({
@@ -118,18 +118,21 @@ const SignedOut = Type.Object({
   ),
 });
 
+const SignedInUser = Type.Object({
+  id: Type.Integer(),
+  email: Type.String(),
+  name: Type.String(),
+  role: RoleWord,
+  roles: PartRoles,
+  signsInWith: SignsInWith,
+});
+const SignedInAccount = Type.Object({ id: Type.Integer(), name: Type.String() });
+
 /** Source: docs/interface.md §5.6 rule 3. */
 const SignedIn = Type.Object(
   {
-    user: Type.Object({
-      id: Type.Integer(),
-      email: Type.String(),
-      name: Type.String(),
-      role: RoleWord,
-      roles: PartRoles,
-      signsInWith: SignsInWith,
-    }),
-    account: Type.Object({ id: Type.Integer(), name: Type.String() }),
+    user: SignedInUser,
+    account: SignedInAccount,
     csrfToken: Type.String({ description: 'for the header `X-CSRF-Token`' }),
   },
   { title: 'SignedIn' },
@@ -147,8 +150,6 @@ const WireSession = Type.Object(
   },
   { title: 'ConsoleSession' },
 );
-
-const SessionPage = pageOf(WireSession);
 
 const WireUser = Type.Object(
   {
@@ -189,28 +190,10 @@ const WireMadeInvitation = Type.Object(
   { title: 'NewInvitation' },
 );
 
-function toSignedIn({ user, account }: { user: User; account: Account }, csrfToken: string) {
-  const { id, email, name, role, roles, signsInWith } = user;
-  return {
-    user: { id, email, name, role, roles: [...roles], signsInWith },
-    account: { id: account.id, name: account.name },
-    csrfToken,
-  };
-}
-
-function toWireSession(session: ConsoleSession, currentId: number) {
-  const { id, createdAt, usedAt, expiresAt, address, userAgent } = session;
-  return { id, isCurrent: id === currentId, createdAt, usedAt, expiresAt, address, userAgent };
-}
-
-function toWireUser({ id, email, name, role, roles, ...user }: User) {
-  const { createdAt, signedInAt, signsInWith, passkeys } = user;
-  return { id, email, name, role, roles: [...roles], createdAt, signedInAt, signsInWith, passkeys };
-}
-
-function toWireInvitation({ id, email, role, roles, createdAt, createdBy, expiresAt }: Invitation) {
-  return { id, email, role, roles: [...roles], createdAt, createdBy, expiresAt };
-}
+const toUser = fieldsOf(SignedInUser);
+const toAccount = fieldsOf(SignedInAccount);
+const toSession = fieldsOf(WireSession);
+const toInvitation = fieldsOf(WireInvitation);
 
 /** Web Authentication, Level 3, §5.1: at most 1,023 bytes. */
 const CredentialId = Type.String({ minLength: 1, maxLength: 1_364, pattern: '^[\\w-]+$' });
@@ -289,13 +272,15 @@ const WirePasskey = Type.Object(
 );
 const PasskeyList = Type.Object({ items: Type.Array(WirePasskey) });
 
-const toWirePasskey = ({ id, name, host, createdAt, usedAt }: Passkey) => ({
-  ...{ id, name, host, createdAt, usedAt },
+const toWirePasskey = fieldsOf(WirePasskey);
+
+const toSignedIn = ({ user, account }: { user: User; account: Account }, csrfToken: string) => ({
+  ...{ user: toUser(user), account: toAccount(account), csrfToken },
 });
 
 const describe = ({ passkeys }: PasskeyChallenge) =>
   passkeys.map(({ credentialId: id, transports }) => ({
-    ...{ id, type: 'public-key' as const, transports: [...transports] },
+    ...{ id, type: 'public-key' as const, transports },
   }));
 
 const toPasskeyRequired = (begun: PasskeyChallenge) => ({
@@ -347,11 +332,24 @@ export const sessionRoutes =
       },
     });
 
-    serve(server, 'POST /management/session/passkey', {
-      ...{ ...signIn, body: PasskeySignature },
+    const opens = <Body extends TSchema>(
+      call:
+        | 'POST /management/session/passkey'
+        | 'POST /management/owner'
+        | 'POST /management/invitations/accept',
+      {
+        open,
+        ...about
+      }: { summary: string; body: Body; open(sent: Static<Body>, visitor: Visitor): Promise<OpenedSession> },
+    ) =>
+      serve(server, call, {
+        ...{ ...signIn, ...about },
+        handle: async (request, reply) =>
+          answerOpened(parts, reply, await open(request.body, visitorOf(parts, request))),
+      });
+    opens('POST /management/session/passkey', {
+      ...{ body: PasskeySignature, open: access.signInByPasskey },
       summary: 'Sign in with a passkey, after the password',
-      handle: async (request, reply) =>
-        answerOpened(parts, reply, await access.signInByPasskey(request.body, visitorOf(parts, request))),
     });
 
     serve(server, 'POST /management/links/check', {
@@ -360,19 +358,16 @@ export const sessionRoutes =
       handle: ({ body }) => access.checkLink(body.token),
     });
 
-    serve(server, 'POST /management/owner', {
-      ...{ ...signIn, body: NewOwner },
+    opens('POST /management/owner', {
+      ...{ body: NewOwner, open: access.createOwner },
       summary: 'Become an owner by the link of the start or of `relata owner-link`',
-      handle: async (request, reply) =>
-        answerOpened(parts, reply, await access.createOwner(request.body, visitorOf(parts, request))),
     });
 
-    serve(server, 'POST /management/invitations/accept', {
-      ...{ ...signIn, body: InvitationAcceptance },
+    opens('POST /management/invitations/accept', {
+      ...{ body: InvitationAcceptance, open: access.acceptInvitation },
       summary: 'Become a user by an invitation',
-      handle: async (request, reply) =>
-        answerOpened(parts, reply, await access.acceptInvitation(request.body, visitorOf(parts, request))),
     });
+
     serve(server, 'GET /management/session', {
       ...{ ...about, summary: 'Who is signed in', answer: { 200: SignedIn } },
       async handle(request) {
@@ -386,9 +381,8 @@ export const sessionRoutes =
       summary: 'Change the own password',
       description: 'All sessions of the user end. The answer brings a new one, with a new `csrfToken`.',
       async handle(request, reply) {
-        const { current, new: next } = request.body;
         const visitor = visitorOf(parts, request);
-        const opened = await access.changePassword(userOf(request.caller), { current, next }, visitor);
+        const opened = await access.changePassword(userOf(request.caller), request.body, visitor);
         return answerOpened(parts, reply, opened);
       },
     });
@@ -461,11 +455,12 @@ export const sessionRoutes =
 
     serve(server, 'GET /management/sessions', {
       ...about,
-      ...{ summary: 'List your own sessions', query: ListQuery, answer: { 200: SessionPage } },
+      ...{ summary: 'List your own sessions', query: ListQuery, answer: { 200: pageOf(WireSession) } },
       async handle(request) {
         const user = userOf(request.caller);
         const { items, nextCursor } = await access.listSessions(user, request.query);
-        return { items: items.map((one) => toWireSession(one, user.sessionId)), nextCursor };
+        const isCurrent = ({ id }: ConsoleSession) => id === user.sessionId;
+        return { items: items.map((one) => toSession({ ...one, isCurrent: isCurrent(one) })), nextCursor };
       },
     });
 
@@ -580,7 +575,7 @@ export const userRoutes =
   (server) => {
     const about = { ...inReach, config: { role: 'owner' }, tags: ['Users'], answerOnce } as const;
     const users = serveKind<User, Caller>(server, {
-      ...{ ...about, path: '/management/users', answer: answerAs(WireUser, toWireUser) },
+      ...{ ...about, path: '/management/users', answer: answerAs(WireUser, fieldsOf(WireUser)) },
     });
     users.list({ summary: 'List the users of the account', list: access.listUsers });
     users.change({
@@ -595,11 +590,8 @@ export const userRoutes =
     });
 
     const invitations = serveKind<Invitation, Caller>(server, {
-      ...{
-        ...about,
-        path: '/management/invitations',
-        answer: answerAs(WireInvitation, toWireInvitation),
-      },
+      ...{ ...about, path: '/management/invitations' },
+      answer: answerAs(WireInvitation, toInvitation),
     });
     invitations.list({ summary: 'List the invitations that are open', list: access.listInvitations });
     invitations.create({
@@ -608,7 +600,7 @@ export const userRoutes =
         'The link is good once and for 7 days. A repetition by `Idempotency-Key` has no `link`; another invitation to the same address takes the place of this one.',
       body: NewInvitation,
       made: answerAs(WireMadeInvitation, (made: Invitation & { readonly token: string }) => ({
-        ...toWireInvitation(made),
+        ...toInvitation(made),
         link: invitationUrl(findBaseUrl(), made.token),
       })),
       create: ({ author, beside }, sent) => access.invite(author, sent, beside),

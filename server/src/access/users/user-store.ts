@@ -1,14 +1,19 @@
 import { type Selectable, sql } from 'kysely';
 import type { PartRole, PartScope } from '../../kernel/caller.ts';
-import { type Actor, createStore, type PagePlace } from '../../projects/projects.ts';
+import { padToPowerOfTwo } from '../../kernel/padded.ts';
+import { type Actor, areEqual, type Columns, createStore, type PagePlace } from '../../projects/projects.ts';
 import {
   type ControlSchema,
   type ControlTransaction,
+  type Database,
   type Rows,
   toCamel,
   toSnake,
 } from '../../storage/storage.ts';
 import type { Roles, SecretHash, User } from './user.ts';
+
+const remove = (tx: ControlTransaction, table: keyof ControlSchema, where: Columns) =>
+  sql`delete from ${sql.table(table)} where ${areEqual(where)}`.execute(tx);
 
 export interface StoredUser extends User {
   /** undefined: they sign in with the company's account. */
@@ -21,40 +26,41 @@ export interface Identity {
   readonly subject: string;
 }
 
-const selectUsers = (rows: Rows) => rows.selectFrom('console_user').selectAll();
+const readRoles = ({ roles }: { roles: string }) => JSON.parse(roles) as PartRole[];
 
-/** By the index of the unique address. */
-export const findUserByEmail = (rows: Rows, email: string) =>
-  findOne(selectUsers(rows).where('email', '=', email));
+const toUser = (row: Omit<Selectable<ControlSchema['console_user']>, 'password_hash' | 'subject'>): User => ({
+  id: row.id,
+  accountId: row.account_id,
+  email: row.email,
+  name: row.name,
+  role: row.role,
+  roles: readRoles(row),
+  createdAt: row.created_at,
+  signedInAt: row.signed_in_at,
+  passkeys: row.passkeys,
+  signsInWith: row.issuer === null ? 'password' : 'company-account',
+});
 
-/** In any account, by the index of the identity. */
-export const findUserByIdentity = (rows: Rows, { issuer, subject }: Identity) =>
-  findOne(selectUsers(rows).where('issuer', '=', issuer).where('subject', '=', subject));
+/** The users of an account, without the hashes of their passwords. */
+export const USERS = createStore<User, { readonly accountId: number }>({
+  name: 'console_user',
+  keyOf: ({ id }) => ({ id }),
+  within: ({ accountId }) => sql`account_id = ${accountId}`,
+  read: toUser,
+  toColumns: ({ name, role, roles }) => ({ name, role, roles: JSON.stringify(roles) }),
+});
 
-/** In any account, if none is given. */
-export const findUser = (rows: Rows, { id, accountId }: { id: number; accountId?: number }) =>
-  findOne(
-    selectUsers(rows)
-      .where('id', '=', id)
-      .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? 0)),
-  );
-
-async function findOne(query: {
-  executeTakeFirst(): Promise<Selectable<ControlSchema['console_user']> | undefined>;
-}): Promise<StoredUser | undefined> {
-  const row = await query.executeTakeFirst();
+/** In any account; each filter has an index that names one. */
+export async function findUser(
+  rows: Rows,
+  filter: { readonly id: number } | { readonly email: string } | Identity,
+): Promise<StoredUser | undefined> {
+  const row = await rows
+    .selectFrom('console_user')
+    .selectAll()
+    .where((is) => is.and(filter))
+    .executeTakeFirst();
   return row && { ...toUser(row), passwordHash: row.password_hash || undefined };
-}
-
-/** @returns the users of an account, by id. */
-export async function listUsers(rows: Rows, accountId: number, place: PagePlace): Promise<User[]> {
-  const found = await selectUsers(rows)
-    .where('account_id', '=', accountId)
-    .where('id', '>', place.after ?? 0)
-    .orderBy('id')
-    .limit(place.count)
-    .execute();
-  return found.map(toUser);
 }
 
 /**
@@ -72,58 +78,38 @@ export async function countLocalOwners(rows: Rows, accountId?: number): Promise<
   return Number(count);
 }
 
-export async function insertUser(
-  tx: ControlTransaction,
-  user: Pick<User, 'accountId' | 'email' | 'name' | 'role' | 'roles' | 'createdAt'> &
-    ({ passwordHash: string } | { identity: Identity }),
-): Promise<User> {
-  const row = await tx
-    .insertInto('console_user')
-    .values({
-      account_id: user.accountId,
-      email: user.email,
-      name: user.name,
-      role: user.role,
-      roles: JSON.stringify(user.roles),
-      created_at: user.createdAt,
-      ...('identity' in user
-        ? { ...user.identity, password_hash: '' }
-        : { password_hash: user.passwordHash }),
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  return toUser(row);
-}
+type NewUser = Pick<User, 'accountId' | 'email' | 'name' | 'role' | 'roles' | 'createdAt'> &
+  ({ readonly passwordHash: string } | Identity);
 
+export const insertUser = (tx: ControlTransaction, { roles, ...user }: NewUser): Promise<User> =>
+  USERS.insert(tx, toSnake({ passwordHash: '', ...user, roles: JSON.stringify(roles) }));
+
+/** @param change with a password: from now on the user signs in with it */
 export async function updateUser(
   tx: ControlTransaction,
-  change: Partial<Pick<User, 'email' | 'name' | 'role' | 'roles'>> & {
-    id: number;
-    /** From now on the user signs in with it. */
-    passwordHash?: string;
-    signedInAt?: number;
-  },
+  id: number,
+  {
+    roles,
+    ...change
+  }: Partial<Pick<StoredUser, 'email' | 'name' | 'role' | 'roles' | 'passwordHash' | 'signedInAt'>>,
 ): Promise<void> {
   await tx
     .updateTable('console_user')
     .set({
-      ...(change.email !== undefined && { email: change.email }),
-      ...(change.name !== undefined && { name: change.name }),
-      ...(change.role !== undefined && { role: change.role }),
-      ...(change.roles !== undefined && { roles: JSON.stringify(change.roles) }),
-      ...(change.passwordHash !== undefined && {
-        ...{ password_hash: change.passwordHash, issuer: null, subject: null },
-      }),
-      ...(change.signedInAt !== undefined && { signed_in_at: change.signedInAt }),
+      ...toSnake(change),
+      ...(roles && { roles: JSON.stringify(roles) }),
+      ...(change.passwordHash !== undefined && { issuer: null, subject: null }),
     })
-    .where('id', '=', change.id)
+    .where('id', '=', id)
     .execute();
 }
 
-/** Delete their sessions first. */
+/** With their sessions, passkeys, and the invitations that they made. */
 export async function removeUser(tx: ControlTransaction, id: number): Promise<void> {
-  await tx.deleteFrom('passkey').where('user_id', '=', id).execute();
-  await tx.deleteFrom('console_user').where('id', '=', id).execute();
+  await removeInvitationsBy(tx, id);
+  await removeSessionsOf(tx, id);
+  await remove(tx, 'passkey', { user_id: id });
+  await remove(tx, 'console_user', { id });
 }
 
 /** What users have, and are invited to have, in a part that is gone. */
@@ -131,33 +117,12 @@ export async function removeRolesIn(tx: ControlTransaction, { type, id }: PartSc
   for (const table of ['console_user', 'invitation'] as const) {
     const found = await tx.selectFrom(table).select(['id', 'roles']).where('roles', '!=', '[]').execute();
     for (const row of found) {
-      const roles = readRoles(row).filter(({ scope }) => scope.type !== type || scope.id !== id);
-      await tx
-        .updateTable(table)
-        .set({ roles: JSON.stringify(roles) })
-        .where('id', '=', row.id)
-        .execute();
+      const roles = JSON.stringify(
+        readRoles(row).filter(({ scope }) => scope.type !== type || scope.id !== id),
+      );
+      await tx.updateTable(table).set({ roles }).where('id', '=', row.id).execute();
     }
   }
-}
-
-export const readRoles = ({ roles }: { roles: string }) => JSON.parse(roles) as PartRole[];
-
-export function toUser(
-  row: Omit<Selectable<ControlSchema['console_user']>, 'password_hash' | 'subject'>,
-): User {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    email: row.email,
-    name: row.name,
-    role: row.role,
-    roles: readRoles(row),
-    createdAt: row.created_at,
-    signedInAt: row.signed_in_at,
-    passkeys: row.passkeys,
-    signsInWith: row.issuer === null ? 'password' : 'company-account',
-  };
 }
 
 /** With it a person becomes a user, once. */
@@ -184,6 +149,10 @@ export const INVITATIONS = createStore<Invitation, InvitationPlace>({
   toColumns: ({ role, roles }) => ({ role, roles: JSON.stringify(roles) }),
 });
 
+function toInvitation({ hash: _, user_id: __, ...row }: Selectable<ControlSchema['invitation']>): Invitation {
+  return { ...toCamel(row), roles: readRoles(row), createdBy: JSON.parse(row.created_by) };
+}
+
 /** @returns one that has not expired, by the index of the unique hash */
 export async function findInvitation(
   rows: Rows,
@@ -205,53 +174,302 @@ export const insertInvitation = (
   return INVITATIONS.insert(tx, { ...toSnake({ ...invitation, ...texts }), user_id });
 };
 
-export async function removeInvitationsTo(
+export const removeInvitationsTo = (
   tx: ControlTransaction,
-  filter: { accountId: number; email: string },
-): Promise<void> {
-  await tx
-    .deleteFrom('invitation')
-    .where((is) => is.and({ account_id: filter.accountId, email: filter.email }))
-    .execute();
-}
+  { accountId, email }: Pick<User, 'accountId' | 'email'>,
+) => remove(tx, 'invitation', { account_id: accountId, email });
 
 /** Those of a user who may no longer invite. */
-export async function removeInvitationsBy(tx: ControlTransaction, userId: number): Promise<void> {
-  await tx.deleteFrom('invitation').where('user_id', '=', userId).execute();
-}
-
-function toInvitation({
-  hash: _,
-  user_id: _id,
-  ...row
-}: Selectable<ControlSchema['invitation']>): Invitation {
-  return { ...toCamel(row), roles: readRoles(row), createdBy: JSON.parse(row.created_by) };
-}
+export const removeInvitationsBy = (tx: ControlTransaction, userId: number) =>
+  remove(tx, 'invitation', { user_id: userId });
 
 /** @returns the account that the link is for, unless it has expired */
-export async function findOwnerLink(
-  rows: Rows,
-  hash: SecretHash,
-  now: number,
-): Promise<{ accountId: number; expiresAt: number } | undefined> {
-  return rows
+export const findOwnerLink = (rows: Rows, hash: SecretHash, now: number) =>
+  rows
     .selectFrom('owner_link')
     .select(['account_id as accountId', 'expires_at as expiresAt'])
     .where('hash', '=', hash)
     .where('expires_at', '>', now)
     .executeTakeFirst();
-}
 
 export async function insertOwnerLink(
   tx: ControlTransaction,
   link: { hash: SecretHash; accountId: number; expiresAt: number },
 ): Promise<void> {
-  await tx
-    .insertInto('owner_link')
-    .values({ hash: link.hash, account_id: link.accountId, expires_at: link.expiresAt })
-    .execute();
+  await tx.insertInto('owner_link').values(toSnake(link)).execute();
 }
 
-export async function removeOwnerLinks(tx: ControlTransaction, accountId: number): Promise<void> {
-  await tx.deleteFrom('owner_link').where('account_id', '=', accountId).execute();
+export const removeOwnerLinks = (tx: ControlTransaction, accountId: number) =>
+  remove(tx, 'owner_link', { account_id: accountId });
+
+/** The signed-in state of a user in one browser. */
+export interface ConsoleSession {
+  readonly id: number;
+  readonly createdAt: number;
+  readonly usedAt: number;
+  readonly expiresAt: number;
+  /** Of the browser that signed in; null: an earlier version did not store it. */
+  readonly address: string | null;
+  /** As the browser names itself; null: it does not, or an earlier version did not store it. */
+  readonly userAgent: string | null;
+}
+
+/** By the index of the unique hash. @returns the session with the user as they are now */
+export async function findSession(
+  rows: Rows,
+  hash: SecretHash,
+): Promise<{ session: Pick<ConsoleSession, 'id' | 'usedAt' | 'expiresAt'>; user: User } | undefined> {
+  const row = await rows
+    .selectFrom('console_session')
+    .innerJoin('console_user', 'console_user.id', 'console_session.user_id')
+    .select(['console_session.id as sessionId', 'used_at', 'expires_at', 'console_user.id', 'account_id'])
+    .select(['email', 'name', 'role', 'roles', 'console_user.created_at', 'signed_in_at'])
+    .select(['passkeys', 'issuer'])
+    .where('hash', '=', hash)
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const session = { id: row.sessionId, usedAt: row.used_at, expiresAt: row.expires_at };
+  return { session, user: toUser(row) };
+}
+
+export async function insertSession(
+  tx: ControlTransaction,
+  session: Omit<ConsoleSession, 'id' | 'usedAt'> & { userId: number; hash: SecretHash },
+): Promise<number> {
+  const { id } = await tx
+    .insertInto('console_session')
+    .values(toSnake({ ...session, usedAt: session.createdAt }))
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return id;
+}
+
+/** Never moves the instant back: other processes write too. */
+export async function noteSessionUse(database: Database, id: number, at: number): Promise<void> {
+  const set = (tx: ControlTransaction) => tx.updateTable('console_session').set({ used_at: at });
+  await database.write('rows', (tx) => set(tx).where('id', '=', id).where('used_at', '<', at).execute());
+}
+
+/** @returns those that go on, by id. */
+export const listSessions = (
+  rows: Rows,
+  filter: { userId: number; expiresAfter: number; usedAfter: number; place: PagePlace },
+): Promise<ConsoleSession[]> =>
+  rows
+    .selectFrom('console_session')
+    .select(['id', 'created_at as createdAt', 'used_at as usedAt', 'expires_at as expiresAt'])
+    .select(['address', 'user_agent as userAgent'])
+    .where('user_id', '=', filter.userId)
+    .where('expires_at', '>', filter.expiresAfter)
+    .where('used_at', '>', filter.usedAfter)
+    .where('id', '>', filter.place.after ?? 0)
+    .orderBy('id')
+    .limit(filter.place.count)
+    .execute();
+
+/** @returns whether the user had it */
+export async function removeSession(
+  tx: ControlTransaction,
+  { id, userId }: { id: number; userId: number },
+): Promise<boolean> {
+  const { numAffectedRows = 0n } = await remove(tx, 'console_session', { id, user_id: userId });
+  return numAffectedRows > 0n;
+}
+
+/** All sessions of the user except one. */
+export async function removeOtherSessions(
+  tx: ControlTransaction,
+  { current, userId }: { current: number; userId: number },
+): Promise<void> {
+  await tx.deleteFrom('console_session').where('user_id', '=', userId).where('id', '!=', current).execute();
+}
+
+export const removeSessionByHash = (tx: ControlTransaction, hash: SecretHash) =>
+  remove(tx, 'console_session', { hash });
+
+/** Also those that wait for a passkey. */
+export async function removeSessionsOf(tx: ControlTransaction, userId: number): Promise<void> {
+  for (const table of ['passkey_challenge', 'console_session'] as const)
+    await remove(tx, table, { user_id: userId });
+}
+
+/** Forgets sessions, links, challenges and counts that are over; `unusedSince`: sessions not used since then are. */
+export async function dropExpired(
+  database: Database,
+  { now, unusedSince }: { now: number; unusedSince: number },
+): Promise<void> {
+  const drop = (work: (tx: ControlTransaction) => Promise<unknown>) => database.write('rows', work);
+  for (const table of ['owner_link', 'invitation', 'passkey_challenge', 'console_session'] as const)
+    await drop((tx) => tx.deleteFrom(table).where('expires_at', '<=', now).execute());
+  await drop((tx) => tx.deleteFrom('console_session').where('used_at', '<=', unusedSince).execute());
+  await drop((tx) => tx.deleteFrom('password_window').where('ends_at', '<=', now).execute());
+}
+
+/** The second factor of a user. Source: docs/interface.md §5.8. */
+export interface Passkey {
+  readonly id: number;
+  readonly userId: number;
+  readonly name: string;
+  readonly credentialId: string;
+  readonly publicKey: string;
+  readonly counter: number;
+  readonly transports: readonly string[];
+  readonly host: string;
+  readonly createdAt: number;
+  readonly usedAt: number | null;
+}
+
+const toPasskey = (row: Selectable<ControlSchema['passkey']>): Passkey => ({
+  ...{ ...toCamel(row), transports: JSON.parse(row.transports) as string[] },
+});
+
+/** @returns by id; there are few */
+export async function listPasskeys(rows: Rows, userId: number): Promise<Passkey[]> {
+  const found = rows.selectFrom('passkey').selectAll().where('user_id', '=', userId).orderBy('id');
+  return (await found.execute()).map(toPasskey);
+}
+
+/** In any account. */
+export async function hasCredential(rows: Rows, credentialId: string): Promise<boolean> {
+  const query = rows.selectFrom('passkey').select('id').where('credential_id', '=', credentialId);
+  return (await query.executeTakeFirst()) !== undefined;
+}
+
+export async function insertPasskey(
+  tx: ControlTransaction,
+  passkey: Omit<Passkey, 'id' | 'usedAt'>,
+): Promise<Passkey> {
+  const row = await tx
+    .insertInto('passkey')
+    .values(toSnake({ ...passkey, transports: JSON.stringify(passkey.transports) }))
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await countPasskeys(tx, passkey.userId);
+  return toPasskey(row);
+}
+
+/** @returns whether it was as it was read: two signatures of one count are not both taken */
+export async function notePasskeyUse(
+  tx: ControlTransaction,
+  { id, counter }: Pick<Passkey, 'id' | 'counter'>,
+  used: { counter: number; at: number },
+): Promise<boolean> {
+  const changed = await tx
+    .updateTable('passkey')
+    .set({ counter: used.counter, used_at: used.at })
+    .where((is) => is.and({ id, counter }))
+    .executeTakeFirst();
+  return changed.numUpdatedRows > 0n;
+}
+
+/** @returns those that are gone: one, or all of the user */
+export async function removePasskeys(
+  tx: ControlTransaction,
+  filter: { userId: number; id?: number },
+): Promise<Passkey[]> {
+  const gone = tx.deleteFrom('passkey').where((is) => is.and(toSnake(filter)));
+  const rows = await gone.returningAll().execute();
+  await countPasskeys(tx, filter.userId);
+  return rows.map(toPasskey);
+}
+
+async function countPasskeys(tx: ControlTransaction, userId: number): Promise<void> {
+  const count = sql`select count(*) from passkey where user_id = ${userId}`;
+  await sql`update console_user set passkeys = (${count}) where id = ${userId}`.execute(tx);
+}
+
+export type Purpose = 'add' | 'sign-in';
+
+interface Challenge {
+  readonly hash: SecretHash;
+  readonly userId: number;
+  readonly purpose: Purpose;
+  readonly expiresAt: number;
+}
+
+/** In the place of the oldest of the user, where there are so many. */
+export async function insertChallenge(
+  tx: ControlTransaction,
+  challenge: Challenge,
+  most: number,
+): Promise<void> {
+  const { userId } = challenge;
+  const newest = tx
+    .selectFrom('passkey_challenge')
+    .select('hash')
+    .where('user_id', '=', userId)
+    .orderBy('expires_at', 'desc')
+    .limit(most - 1);
+  const older = tx.deleteFrom('passkey_challenge').where('user_id', '=', userId);
+  await older.where('hash', 'not in', newest).execute();
+  await tx.insertInto('passkey_challenge').values(toSnake(challenge)).execute();
+}
+
+/** Once. @returns whose it was */
+export async function takeChallenge(
+  tx: ControlTransaction,
+  { now, ...challenge }: Pick<Challenge, 'hash' | 'purpose'> & { now: number },
+): Promise<number | undefined> {
+  const taken = tx.deleteFrom('passkey_challenge').where((is) => is.and(challenge));
+  return (await taken.where('expires_at', '>', now).returning('user_id').executeTakeFirst())?.user_id;
+}
+
+/** The attempts counted within a window. */
+export interface PasswordWindow {
+  readonly key: string;
+  readonly attempts: number;
+  readonly endsAt: number;
+}
+
+const WINDOW = ['key', 'attempts', 'ends_at as endsAt'] as const;
+
+/** @returns those of the keys whose windows run */
+export const findWindows = (rows: Rows, keys: readonly string[], now: number): Promise<PasswordWindow[]> =>
+  rows
+    .selectFrom('password_window')
+    .select(WINDOW)
+    .where('key', 'in', padToPowerOfTwo(keys))
+    .where('ends_at', '>', now)
+    .execute();
+
+/**
+ * Counts an attempt for each key, in one statement, so that attempts that come at once are all counted. A window that is
+ * over begins anew.
+ */
+export async function countAttempt(
+  database: Database,
+  windows: readonly Pick<PasswordWindow, 'key' | 'endsAt'>[],
+  now: number,
+): Promise<PasswordWindow[]> {
+  // In the same order everywhere, or two transactions that wait for each other's rows would wait for ever.
+  const sorted = windows.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  const isOver = sql`password_window.ends_at <= ${now}`;
+  return database.write('rows', (tx) =>
+    tx
+      .insertInto('password_window')
+      .values(sorted.map(({ key, endsAt }) => ({ key, attempts: 1, ends_at: endsAt })))
+      .onConflict((conflict) =>
+        conflict.column('key').doUpdateSet({
+          attempts: sql<number>`case when ${isOver} then 1 else password_window.attempts + 1 end`,
+          ends_at: sql<number>`case when ${isOver} then excluded.ends_at else password_window.ends_at end`,
+        }),
+      )
+      .returning(WINDOW)
+      .execute(),
+  );
+}
+
+/** Takes one attempt back from each key, and forgets all attempts of one of them. */
+export async function forgiveAttempt(
+  database: Database,
+  { forgotten, lowered }: { forgotten: string; lowered: readonly string[] },
+): Promise<void> {
+  await database.write('rows', async (tx) => {
+    for (const key of [forgotten, ...lowered].sort()) {
+      if (key === forgotten) await remove(tx, 'password_window', { key });
+      else
+        await sql`update password_window set attempts = attempts - 1
+          where key = ${key} and attempts > 0`.execute(tx);
+    }
+  });
 }

@@ -2,12 +2,11 @@
  * The door of users: people with passwords, their sessions in the console, invitations and the owner link.
  */
 import { createOwnSessions, createSessionFinder, IDLE_MS, type UserParts } from './console-session.ts';
-import { createInvitations, createOwnerLinks } from './invitations.ts';
 import { createPasskeys } from './passkeys.ts';
 import { createPasswordLimit } from './password.ts';
 import { type CompanySignInParts, createCompanySignIn, createSignIn } from './sign-in.ts';
-import { dropExpired } from './sign-in-store.ts';
-import { createUserManagement } from './user-management.ts';
+import { createLinks, createUserManagement } from './user-management.ts';
+import { dropExpired } from './user-store.ts';
 
 export { ownerLinkUrl } from './user.ts';
 export { removeRolesIn } from './user-store.ts';
@@ -25,9 +24,8 @@ export function createUsers(given: Omit<CompanySignInParts, 'onWritten'>) {
     ...createOwnSessions(parts),
     ...createPasskeys(limited),
     ...createCompanySignIn({ ...parts, oidc }),
-    ...createOwnerLinks(parts),
     ...createUserManagement(parts),
-    ...createInvitations(parts),
+    ...createLinks(parts),
     dropEnded: () => {
       const now = clock.now();
       return dropExpired(database, { now, unusedSince: now - IDLE_MS });

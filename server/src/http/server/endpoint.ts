@@ -7,7 +7,7 @@ import type {
   HTTPMethods,
   RouteShorthandOptions,
 } from 'fastify';
-import { type Static, type TSchema, Type } from 'typebox';
+import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { Access, Caller, ChosenProject, Role } from '../../kernel/caller.ts';
 import type { JsonLimits } from '../../kernel/json-scan.ts';
 import type { Chosen, ControlTransaction } from '../../storage/storage.ts';
@@ -309,6 +309,13 @@ export const answerAs = <Schema extends TSchema, Resource>(
   schema: Schema,
   of: (resource: Resource) => NoInfer<Sent<Static<Schema>>>,
 ): Answer<Resource> => ({ schema, of: of as (resource: Resource) => object });
+
+/** @returns what answers the fields of a value that the schema names, in its order, and no others */
+export const fieldsOf = <Schema extends TObject>({ properties }: Schema) => {
+  const names = Object.keys(properties);
+  return (value: NoInfer<Sent<Static<Schema>>>) =>
+    Object.fromEntries(names.map((name) => [name, value[name as never]])) as Sent<Static<Schema>>;
+};
 
 /** How a kind is served. `Place` is where its resources are: a project, or what the caller reaches. */
 interface Served<Resource, Place> {

@@ -39,6 +39,7 @@ export {
   type BodyStream,
   type ChangeRequest,
   type Endpoint,
+  fieldsOf,
   inProject,
   inReach,
   type RawAnswer,
