@@ -1,4 +1,4 @@
-import { UNIT_TABLE, type UnitRow } from './unit-table.ts';
+import { UNIT_TABLE } from './unit-table.ts';
 
 /** A decimal: `digits` × 10^`exponent`. */
 interface Decimal {
@@ -38,17 +38,23 @@ function add(a: Decimal, b: Decimal): Decimal {
   return { digits: digitsAt(a) + digitsAt(b), exponent };
 }
 
+const FACTOR = /^(?:\+(.+)\*)?([\d.]+)(?:\/(.+))?$/;
+
 /** Quotients have one divisor together: without it every factor of a dimension is a decimal with an end. */
-function buildUnits(dimension: string, rows: readonly UnitRow[]): (readonly [spelling: string, Unit])[] {
-  const divisors = new Set(rows.map(({ factor }) => factor.split('/')[1] ?? '1'));
-  return rows.flatMap(({ name, factor, plus = '0', also }) => {
-    const [dividend = '', own = '1'] = factor.split('/');
+function buildUnits(dimension: string, table: string): (readonly [spelling: string, Unit])[] {
+  const rows = table.split('|').map((row) => {
+    const [name = '', factor = '', ...also] = row.trim().split(/\s+/);
+    const [, plus = '0', dividend = '', own = '1'] = FACTOR.exec(factor) ?? [];
+    return { name, plus, dividend, own, also };
+  });
+  const divisors = new Set(rows.map(({ own }) => own));
+  return rows.flatMap(({ name, plus, dividend, own, also }) => {
     const others = [...divisors].filter((divisor) => divisor !== own);
     const unit: Unit = {
       ...{ name, dimension, plus: readDecimal(plus) },
       factor: [dividend, ...others].map(readDecimal).reduce(multiply),
     };
-    return [name, ...also.split(' ').filter(Boolean)].map((spelling) => [spelling, unit] as const);
+    return [name, ...also].map((spelling) => [spelling, unit] as const);
   });
 }
 
