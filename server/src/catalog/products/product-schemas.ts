@@ -1,6 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { ListQuery, oneOf, orNull, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
 import { WireTaskSchema } from '../../tasks/tasks.ts';
+import type { Image, SentPartialValue, SentValue } from './product.ts';
 
 /** Source of the limits: docs/interface.md §2.3 and §8. */
 export const PRODUCTS_PER_REQUEST = 10_000;
@@ -29,7 +30,7 @@ const UserGroups = Type.Array(text(1, KEY_LENGTH), { maxItems: USER_GROUPS });
 const ImageSchema = Type.Object(
   {
     url: text(1, URL_LENGTH),
-    type: Type.Unsafe({ type: 'string', enum: ['SMALL', 'LARGE', 'THUMB', 'ALTERNATIVE'] }),
+    type: Type.Unsafe<Image['type']>({ type: 'string', enum: ['SMALL', 'LARGE', 'THUMB', 'ALTERNATIVE'] }),
   },
   closed,
 );
@@ -54,7 +55,7 @@ const Row = Type.Optional(
 export const ValueSchema = Type.Object(
   {
     key: text(1, KEY_LENGTH),
-    value: Type.Unsafe({ ...text(0, VALUE_LENGTH), type: ['string', 'null'] }),
+    value: Type.Unsafe<string | null>({ ...text(0, VALUE_LENGTH), type: ['string', 'null'] }),
     userGroups: nullable(UserGroups),
     row: Row,
   },
@@ -99,7 +100,9 @@ const PatchValue = Type.Unsafe({
   additionalProperties: false,
 });
 
-const PatchAttributes = Type.Unsafe({
+const PatchAttributes = Type.Unsafe<
+  readonly SentValue[] | Readonly<Record<string, SentPartialValue | readonly SentPartialValue[]>> | null
+>({
   type: ['object', 'array', 'null'],
   maxProperties: VALUES,
   propertyNames: text(1, KEY_LENGTH),

@@ -1,3 +1,6 @@
+import type { Static } from 'typebox';
+import type { CategorySchema, PatchProduct, UploadProduct, ValueSchema } from './product-schemas.ts';
+
 /** A product as it was uploaded, with its defaults filled in and its fields in one order. Source: docs/interface.md §2.3. */
 export interface UploadedProduct {
   readonly identifier: string;
@@ -34,49 +37,18 @@ export interface ProductSettings {
   readonly excludeUserGroups?: readonly string[];
 }
 
-type Maybe<Value> = Value | null | undefined;
+type ReadOnly<Value> = Value extends object ? { readonly [Key in keyof Value]: ReadOnly<Value[Key]> } : Value;
 
-/** A product of a full or incremental update, after the schema has passed it: null in an optional field means not sent. */
-export interface SentProduct {
-  readonly identifier: string;
-  readonly name?: Maybe<string>;
-  readonly groupIdentifier?: Maybe<string>;
-  readonly productUrl?: Maybe<string>;
-  readonly image?: Maybe<string>;
-  readonly images?: Maybe<readonly Image[]>;
-  readonly categories?: Maybe<readonly SentCategory[]>;
-  readonly attributes?: Maybe<readonly SentValue[]>;
-  readonly settings?: Maybe<SentSettings>;
-}
-
-interface SentCategory {
-  readonly path: readonly string[];
-  readonly priority?: Maybe<number>;
-  readonly categoryId?: Maybe<number>;
-}
-
-export interface SentValue {
-  readonly key: string;
-  readonly value: string | null;
-  readonly userGroups?: Maybe<readonly string[]>;
-  readonly row?: Maybe<string | number>;
-}
-
-/** PHP writes an empty object as a list. */
-type SentSettings =
-  | {
-      readonly includeUserGroups?: Maybe<readonly string[]>;
-      readonly excludeUserGroups?: Maybe<readonly string[]>;
-    }
-  | readonly never[];
-
+/** A product of a partial update, after the schema has passed it: null in an optional field means not sent. */
+export type SentPatch = ReadOnly<Static<typeof PatchProduct>>;
+/** A product of a full or incremental update. */
+export type SentProduct = Omit<SentPatch, 'attributes'> &
+  Pick<ReadOnly<Static<typeof UploadProduct>>, 'attributes'>;
+type SentCategory = ReadOnly<Static<typeof CategorySchema>>;
+export type SentValue = ReadOnly<Static<typeof ValueSchema>>;
 /** A value of the object form of a partial update; null removes the attribute. */
-type SentPartialValue = string | null | Omit<SentValue, 'key'>;
-
-/** A product of a partial update. Source: docs/interface.md §4.3. */
-export interface SentPatch extends Omit<SentProduct, 'attributes'> {
-  readonly attributes?: Maybe<readonly SentValue[] | Record<string, SentPartialValue | SentPartialValue[]>>;
-}
+export type SentPartialValue = string | null | Omit<SentValue, 'key'>;
+type SentAttributes = NonNullable<SentPatch['attributes']>;
 
 /** @returns the product in the one form that is stored and hashed. */
 export function normaliseProduct(sent: SentProduct): UploadedProduct {
@@ -119,7 +91,7 @@ function readValues(sent: readonly SentValue[]): AttributeValue[] {
   return values;
 }
 
-function readSettings(sent: Maybe<SentSettings>): ProductSettings | undefined {
+function readSettings(sent: SentProduct['settings']): ProductSettings | undefined {
   if (!sent || !('includeUserGroups' in sent || 'excludeUserGroups' in sent)) return undefined;
   const { includeUserGroups, excludeUserGroups } = sent;
   if (!includeUserGroups && !excludeUserGroups) return undefined;
@@ -154,7 +126,7 @@ export function mergePatches(first: SentPatch, second: SentPatch): SentPatch {
 }
 
 /** In the form of an object, whatever names the attributes have. */
-function byKey(sent: NonNullable<SentPatch['attributes']>): Record<string, SentPartialValue[]> {
+function byKey(sent: SentAttributes): Record<string, SentPartialValue[]> {
   const keyed = new Map<string, SentPartialValue[]>();
   for (const { key, values } of listPatches(sent)) {
     const valued = values.map(({ key: _, ...value }) => value);
@@ -163,10 +135,7 @@ function byKey(sent: NonNullable<SentPatch['attributes']>): Record<string, SentP
   return Object.fromEntries(keyed);
 }
 
-function patchValues(
-  present: readonly AttributeValue[],
-  sent: NonNullable<SentPatch['attributes']>,
-): readonly AttributeValue[] {
+function patchValues(present: readonly AttributeValue[], sent: SentAttributes): readonly AttributeValue[] {
   const replacements = new Map<string, AttributeValue[]>();
   for (const { key, values } of listPatches(sent)) {
     replacements.set(key, [...(replacements.get(key) ?? []), ...readValues(values)]);
@@ -183,7 +152,7 @@ function patchValues(
   return [...patched, ...added];
 }
 
-function listPatches(sent: NonNullable<SentPatch['attributes']>): { key: string; values: SentValue[] }[] {
+function listPatches(sent: SentAttributes): { key: string; values: SentValue[] }[] {
   if (Array.isArray(sent))
     return (sent as readonly SentValue[]).map((value) => ({ key: value.key, values: [value] }));
   return Object.entries(sent as Record<string, SentPartialValue | SentPartialValue[]>).map(
