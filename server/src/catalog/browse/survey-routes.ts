@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
-import { oneOf, orNull, ProjectParams } from '../../http/answers/answers.ts';
+import { oneOf, optional, orNull, ProjectParams } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
 import {
   type RawAnswer,
@@ -63,7 +63,7 @@ const AttributeCoverage = Type.Object(
     id: orNull(Type.Integer()),
     name: Type.String(),
     type: orNull(Type.String()),
-    unitName: Type.Optional(Type.String()),
+    unitName: optional.text(),
     withValue: Type.Integer({ description: 'products with a value' }),
     withFact: Type.Integer({ description: 'products with a fact' }),
     values: Type.Array(Type.Object({ value: Type.String(), count: Type.Integer() }), { maxItems: 100 }),

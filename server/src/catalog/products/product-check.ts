@@ -5,8 +5,15 @@ import { type ProductViolation, ServiceError } from '../../kernel/errors.ts';
 import { countJson, describeExcess, holdsMoreThan } from '../../kernel/json-scan.ts';
 import { isStorableText } from '../../kernel/storable-text.ts';
 import { type BodyEncoding, unpackNow } from '../../storage/payloads/payloads.ts';
-import { mergePatches, type SentPatch, type SentProduct } from './product.ts';
-import { IMAGES, PatchProduct, PRODUCTS_PER_REQUEST, UploadProduct } from './product-schemas.ts';
+import { mergePatches } from './product.ts';
+import {
+  IMAGES,
+  PatchProduct,
+  PRODUCTS_PER_REQUEST,
+  type SentPatch,
+  type SentProduct,
+  UploadProduct,
+} from './product-schemas.ts';
 
 /** What becomes of a body with products that are not valid. */
 export type OnInvalid = 'refuse' | 'skip';

@@ -1,7 +1,14 @@
 import { type Static, type TSchema, Type } from 'typebox';
-import { ListQuery, oneOf, orNull, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
+import {
+  Instant,
+  ListQuery,
+  oneOf,
+  optional,
+  orNull,
+  ProjectParams,
+  ProjectQuery,
+} from '../../http/answers/answers.ts';
 import { WireTaskSchema } from '../../tasks/tasks.ts';
-import type { Image, SentPartialValue, SentValue } from './product.ts';
 
 /** Source of the limits: docs/interface.md §2.3 and §8. */
 export const PRODUCTS_PER_REQUEST = 10_000;
@@ -30,7 +37,7 @@ const UserGroups = Type.Array(text(1, KEY_LENGTH), { maxItems: USER_GROUPS });
 const ImageSchema = Type.Object(
   {
     url: text(1, URL_LENGTH),
-    type: Type.Unsafe<Image['type']>({ type: 'string', enum: ['SMALL', 'LARGE', 'THUMB', 'ALTERNATIVE'] }),
+    type: oneOf(['SMALL', 'LARGE', 'THUMB', 'ALTERNATIVE']),
   },
   closed,
 );
@@ -100,6 +107,15 @@ const PatchValue = Type.Unsafe({
   additionalProperties: false,
 });
 
+/** What an update sends, after the schema has passed it: null in an optional field means not sent. */
+type Sent<Schema extends TSchema> = ReadOnly<Static<Schema>>;
+type ReadOnly<Value> = Value extends object ? { readonly [Key in keyof Value]: ReadOnly<Value[Key]> } : Value;
+export type Image = Sent<typeof ImageSchema>;
+export type SentCategory = Sent<typeof CategorySchema>;
+export type SentValue = Sent<typeof ValueSchema>;
+/** Of the object form of a partial update; null removes the attribute. */
+export type SentPartialValue = string | null | Omit<SentValue, 'key'>;
+
 const PatchAttributes = Type.Unsafe<
   readonly SentValue[] | Readonly<Record<string, SentPartialValue | readonly SentPartialValue[]>> | null
 >({
@@ -127,6 +143,10 @@ export const PatchProduct = Type.Object(
   },
   { ...closed, title: 'Product in a partial update' },
 );
+
+export type SentPatch = Sent<typeof PatchProduct>;
+export type SentAttributes = NonNullable<SentPatch['attributes']>;
+export type SentProduct = Omit<SentPatch, 'attributes'> & Pick<Sent<typeof UploadProduct>, 'attributes'>;
 
 const listOf = (product: object) =>
   Type.Unsafe<unknown>({
@@ -168,7 +188,7 @@ export const LookupProduct = Type.Object(
     images: Type.Array(Type.Object({ url: Type.String(), type: Type.String() })),
     categories: Type.Array(Type.Object({ path: Type.Array(Type.String()), categoryId: Type.Integer() })),
     facts: Type.Array(Fact),
-    lastUpdateTs: Type.Integer({ description: 'epoch milliseconds' }),
+    lastUpdateTs: Instant,
   },
   { title: 'Product' },
 );
@@ -200,7 +220,7 @@ const UnitName = Type.String({ minLength: 1, maxLength: 64, pattern: '^\\S+$' })
 
 export const AttributeSchema = Type.Object(
   {
-    id: Type.Optional(Type.Integer({ minimum: 1 })),
+    id: optional.integer({ minimum: 1 }),
     name: Type.String({ minLength: 1, maxLength: 255 }),
     type: oneOf([
       'TEXT_ATTRIBUTE',
@@ -212,12 +232,10 @@ export const AttributeSchema = Type.Object(
     unitName: Type.Optional(UnitName),
     decimal: Type.Optional(oneOf(['point', 'comma'])),
     synonyms: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: 100 })),
-    reason: Type.Optional(
-      Type.String({
-        maxLength: 1_000,
-        description: 'why a full update gave the attribute its type; set by the service, ignored in a PUT',
-      }),
-    ),
+    reason: optional.text({
+      maxLength: 1_000,
+      description: 'why a full update gave the attribute its type; set by the service, ignored in a PUT',
+    }),
     typing: Type.Optional(
       oneOf(['automatic'], 'sets the type back to automatic: the next full update judges the values anew'),
     ),
@@ -228,15 +246,13 @@ export const AttributeSchema = Type.Object(
 export const SentAttribute = Type.Object(
   {
     ...AttributeSchema.properties,
-    renameTo: Type.Optional(
-      Type.String({
-        ...{ minLength: 1, maxLength: 255 },
-        description: 'the name that it is to have; relations, channels and settings that name it follow',
-      }),
-    ),
-    keepSynonym: Type.Optional(
-      Type.Boolean({ description: 'with renameTo: whether the former name stays a synonym; default: true' }),
-    ),
+    renameTo: optional.text({
+      ...{ minLength: 1, maxLength: 255 },
+      description: 'the name that it is to have; relations, channels and settings that name it follow',
+    }),
+    keepSynonym: optional.flag({
+      description: 'with renameTo: whether the former name stays a synonym; default: true',
+    }),
   },
   { additionalProperties: false, title: 'SentAttribute' },
 );
@@ -269,19 +285,15 @@ export const CategoryPath = Type.String({
 });
 /** What products are found by in the index of search. Source: docs/interface.md §4.13. */
 export const FoundBy = {
-  q: Type.Optional(
-    Type.String({
-      maxLength: 500,
-      description: 'words in any order; the last one may be the beginning of a word',
-    }),
-  ),
-  filter: Type.Optional(
-    Type.String({
-      maxLength: 32_768,
-      description:
-        'a filter of relations as JSON, or a line such as TDP > 100 and Brand = Corsair (=, !=, <, <=, >, >=, ~ contains)',
-    }),
-  ),
+  q: optional.text({
+    maxLength: 500,
+    description: 'words in any order; the last one may be the beginning of a word',
+  }),
+  filter: optional.text({
+    maxLength: 32_768,
+    description:
+      'a filter of relations as JSON, or a line such as TDP > 100 and Brand = Corsair (=, !=, <, <=, >, >=, ~ contains)',
+  }),
   category: Type.Optional(CategoryPath),
 };
 /** Source: docs/interface.md §14.3. */
@@ -293,16 +305,14 @@ export const ProductListQuery = Type.Object({
       'json: upload shape; table: what a table shows; ndjson: the whole catalog in upload shape, a line a product',
     ),
   ),
-  identifierPrefix: Type.Optional(
-    Type.String({
-      maxLength: 255,
-      pattern: '^[^\\u0000]*$',
-      description: 'identifiers that begin so; without q, filter and category',
-    }),
-  ),
+  identifierPrefix: optional.text({
+    maxLength: 255,
+    pattern: '^[^\\u0000]*$',
+    description: 'identifiers that begin so; without q, filter and category',
+  }),
   ...FoundBy,
-  name: Type.Optional(Type.String({ maxLength: 0, description: 'no longer: use q' })),
-  attribute: Type.Optional(Type.String({ maxLength: 0, description: 'no longer: use filter' })),
+  name: optional.text({ maxLength: 0, description: 'no longer: use q' }),
+  attribute: optional.text({ maxLength: 0, description: 'no longer: use filter' }),
 });
 export const TableProduct = Type.Object(
   {
@@ -313,7 +323,7 @@ export const TableProduct = Type.Object(
     image: Type.String({ description: 'the first LARGE one, else the first; may be empty' }),
     thumbnail: Type.String({ description: 'the first THUMB or SMALL one, else as `image`; may be empty' }),
     category: Type.Array(Type.String(), { description: 'path of the main category; may be empty' }),
-    lastUpdateTs: Type.Integer({ description: 'epoch milliseconds' }),
+    lastUpdateTs: Instant,
   },
   { title: 'TableProduct' },
 );
@@ -348,12 +358,12 @@ const DescribedValue = Type.Object(
         attributeId: Type.Integer(),
         valueId: Type.Integer({ description: 'up to 53 bits' }),
         type: Type.String(),
-        number: Type.Optional(Type.Number({ description: 'in the unit of the attribute' })),
-        unit: Type.Optional(Type.String()),
+        number: optional.number({ description: 'in the unit of the attribute' }),
+        unit: optional.text(),
       }),
     ),
-    code: Type.Optional(Type.String({ description: 'why there is no fact' })),
-    message: Type.Optional(Type.String()),
+    code: optional.text({ description: 'why there is no fact' }),
+    message: optional.text(),
   },
   { title: 'DescribedValue' },
 );
@@ -371,7 +381,7 @@ export const ProductDetail = Type.Object({
     }),
   ),
   lastChange: Type.Object({
-    at: Type.Integer({ description: 'epoch milliseconds' }),
+    at: Instant,
     task: orNull(WireTaskSchema, 'null: it was forgotten since'),
   }),
 });

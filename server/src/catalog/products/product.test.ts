@@ -7,10 +7,9 @@ import {
   mainImage,
   normaliseProduct,
   patchProduct,
-  type SentPatch,
-  type SentProduct,
   type UploadedProduct,
 } from './product.ts';
+import type { SentPatch, SentProduct } from './product-schemas.ts';
 
 /** Few names, so that patches meet what is there. */
 const key = fc.constantFrom('Colour', 'Length', 'Price', '__proto__', 'constructor');

@@ -1,5 +1,12 @@
-import type { Static } from 'typebox';
-import type { CategorySchema, PatchProduct, UploadProduct, ValueSchema } from './product-schemas.ts';
+import type {
+  Image,
+  SentAttributes,
+  SentCategory,
+  SentPartialValue,
+  SentPatch,
+  SentProduct,
+  SentValue,
+} from './product-schemas.ts';
 
 /** A product as it was uploaded, with its defaults filled in and its fields in one order. Source: docs/interface.md §2.3. */
 export interface UploadedProduct {
@@ -13,12 +20,7 @@ export interface UploadedProduct {
   readonly settings?: ProductSettings;
 }
 
-export interface Image {
-  readonly url: string;
-  readonly type: 'SMALL' | 'LARGE' | 'THUMB' | 'ALTERNATIVE';
-}
-
-export interface UploadedCategory {
+interface UploadedCategory {
   readonly path: readonly string[];
   readonly priority?: number;
   readonly categoryId?: number;
@@ -32,23 +34,10 @@ export interface AttributeValue {
   readonly row?: string | number;
 }
 
-export interface ProductSettings {
+interface ProductSettings {
   readonly includeUserGroups?: readonly string[];
   readonly excludeUserGroups?: readonly string[];
 }
-
-type ReadOnly<Value> = Value extends object ? { readonly [Key in keyof Value]: ReadOnly<Value[Key]> } : Value;
-
-/** A product of a partial update, after the schema has passed it: null in an optional field means not sent. */
-export type SentPatch = ReadOnly<Static<typeof PatchProduct>>;
-/** A product of a full or incremental update. */
-export type SentProduct = Omit<SentPatch, 'attributes'> &
-  Pick<ReadOnly<Static<typeof UploadProduct>>, 'attributes'>;
-type SentCategory = ReadOnly<Static<typeof CategorySchema>>;
-export type SentValue = ReadOnly<Static<typeof ValueSchema>>;
-/** A value of the object form of a partial update; null removes the attribute. */
-export type SentPartialValue = string | null | Omit<SentValue, 'key'>;
-type SentAttributes = NonNullable<SentPatch['attributes']>;
 
 /** @returns the product in the one form that is stored and hashed. */
 export function normaliseProduct(sent: SentProduct): UploadedProduct {

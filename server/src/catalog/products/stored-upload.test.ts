@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { normaliseProduct, type SentProduct, type UploadedProduct } from './product.ts';
+import { normaliseProduct, type UploadedProduct } from './product.ts';
+import type { SentProduct } from './product-schemas.ts';
 import { StoredUpload, StoredValues } from './stored-upload.ts';
 
 /** Texts with what could be taken for an end or a beginning of something else. */

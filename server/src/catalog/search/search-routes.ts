@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { orNull, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
+import { optional, orNull, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
 import { type Routes, sendJson, serveRaw } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
@@ -12,14 +12,12 @@ import { PartialMark } from './product-search.ts';
 /** Source: docs/interface.md §4.13. */
 const question = {
   ...FoundBy,
-  sort: Type.Optional(
-    Type.String({
-      maxLength: 260,
-      description: 'an attribute, such as Price or Price:desc; default: relevance',
-    }),
-  ),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
-  cursor: Type.Optional(Type.String({ maxLength: 100 })),
+  sort: optional.text({
+    maxLength: 260,
+    description: 'an attribute, such as Price or Price:desc; default: relevance',
+  }),
+  limit: optional.integer({ minimum: 1, maximum: 100, default: 20 }),
+  cursor: optional.text({ maxLength: 100 }),
 };
 const SearchQuery = Type.Object({ ...ProjectQuery.properties, ...question });
 const ProjectSearchQuery = Type.Object(question);
@@ -28,11 +26,11 @@ const FacetSchema = Type.Object(
   {
     attribute: Type.String(),
     type: Type.String(),
-    unitName: Type.Optional(Type.String()),
+    unitName: optional.text(),
     count: Type.Integer({ description: 'of products with a value' }),
     values: Type.Array(Type.Object({ value: Type.String(), count: Type.Integer() }), { maxItems: 10 }),
-    min: Type.Optional(Type.Number({ description: 'of a numeric attribute, in its unit' })),
-    max: Type.Optional(Type.Number()),
+    min: optional.number({ description: 'of a numeric attribute, in its unit' }),
+    max: optional.number(),
   },
   { title: 'Facet' },
 );

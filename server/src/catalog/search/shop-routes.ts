@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { orNull, ProjectQuery } from '../../http/answers/answers.ts';
+import { optional, orNull, ProjectQuery } from '../../http/answers/answers.ts';
 import { joinTwins, takeNoBody } from '../../http/bodies/bodies.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
 import { type Routes, sendJson, serveRaw } from '../../http/server/server.ts';
@@ -12,9 +12,8 @@ import { readJson, readShopFilters } from './shop-filters.ts';
 import type { SuggestionLimits } from './shop-search.ts';
 
 /** What connectors send; of what is not listed nothing is read. Source: docs/interface.md §4.14. */
-const count = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }));
-const text = (maxLength: number, description: string) =>
-  Type.Optional(Type.String({ maxLength, description }));
+const count = (description: string) => optional.integer({ minimum: 0, description });
+const text = (maxLength: number, description: string) => optional.text({ maxLength, description });
 const UNUSED = {
   userGroup: text(1_000, 'taken and not used'),
   sessionId: text(1_000, 'taken and not used'),
