@@ -147,7 +147,7 @@ export interface CatalogStateOperations
   listProductChanges(identifier: string): readonly ProductChange[];
   /** @returns undefined for a commit that is not in the undo log */
   weighRestore(commit: number): RestoreEffect | undefined;
-  listStagedDocuments(staged: { fullUpdateId: number; batch: number }): readonly StagedDocument[];
+  listStagedDocuments(staged: BatchKey): readonly StagedDocument[];
 }
 
 /** One state of a catalog. */
@@ -368,9 +368,13 @@ export interface SoughtCategories {
   readonly newer: number | undefined;
 }
 
-export interface StagedProducts {
+/** A batch of a full update. */
+export interface BatchKey {
   readonly fullUpdateId: number;
   readonly batch: number;
+}
+
+export interface StagedProducts extends BatchKey {
   readonly packed: PackedProducts;
   /** By which what was derived from the products is what it is. */
   readonly derivationRevision: number;
@@ -387,9 +391,7 @@ export interface AppliedProducts {
 }
 
 /** What a staged batch is by another ontology than it was staged by. */
-export interface BatchReview {
-  readonly fullUpdateId: number;
-  readonly batch: number;
+export interface BatchReview extends BatchKey {
   readonly extractedBy: string;
   readonly report: string;
   /** Its products that are in the catalog already and gain facts. */
@@ -423,14 +425,16 @@ export interface ChangeCounts {
   readonly deleted: number;
 }
 
-/** The rows of a preview: how many, and the first of them by identifier. Source: docs/interface.md §4.4. */
-export interface Difference {
-  readonly present: number;
-  readonly created: { readonly count: number; readonly identifiers: readonly string[] };
-  readonly changed: { readonly count: number; readonly identifiers: readonly string[] };
-  readonly unchanged: { readonly count: number; readonly identifiers: readonly string[] };
-  readonly deleted: { readonly count: number; readonly identifiers: readonly string[] };
+/** How many there are, and the first of them by identifier. */
+export interface CountedProducts {
+  readonly count: number;
+  readonly identifiers: readonly string[];
 }
+
+/** The rows of a preview. Source: docs/interface.md §4.4. */
+export type Difference = { readonly [Kind in keyof ChangeCounts]: CountedProducts } & {
+  readonly present: number;
+};
 
 export interface StagedBatch {
   readonly batch: number;

@@ -1,3 +1,5 @@
+import { toSnake } from './database.ts';
+
 export type SqlValue = string | number | bigint | boolean | null | Uint8Array | readonly unknown[];
 
 /** Runs statements one at a time, each in its own transaction unless the session is one. Values are `$1`, `$2`, … */
@@ -102,6 +104,24 @@ export function tabled(
   });
 }
 
+/** Inserts a row, by the names of its columns. */
+export const insertRow = (table: string, values: Readonly<Record<string, SqlValue>>): Sql => {
+  const holes = Object.values(values).map((value) => sql`${value}`);
+  return insertInto(table, Object.keys(toSnake(values)).join(', '), joined(holes, ', '));
+};
+
+/** Inserts rows; as `on conflict` may follow, there is a condition. */
+export const insertRows = (
+  table: string,
+  columns: Readonly<Record<string, 'bigint' | 'text'>>,
+  values: readonly (readonly Cell[])[],
+): Sql =>
+  insertInto(
+    table,
+    Object.keys(columns).join(', '),
+    sql`n.* from ${tabled('n', columns, values)} where true`,
+  );
+
 /**
  * Joins the row of `table` that `on` finds by an index, row by row. PostgreSQL gets a limit for that: joined as it is, it
  * may read the whole table instead, when it has no statistics yet or plans for any list (14 s for 10,000 of 60,000 rows).
@@ -180,6 +200,22 @@ export function* rows<Row>(statement: Sql): Program<Row[]> {
 /** @returns the first row, if there is one */
 export function* row<Row>(statement: Sql): Program<Row | undefined> {
   return (yield* rows<Row>(statement))[0];
+}
+
+/** @returns the only value of each row */
+export function* column<Value>(statement: Sql): Program<Value[]> {
+  return (yield* rows<Record<string, Value>>(statement)).map((row) => Object.values(row)[0] as Value);
+}
+
+/** @returns the only value of the first row, if there is one */
+export function* cell<Value>(statement: Sql): Program<Value | undefined> {
+  return (yield* column<Value>(statement))[0];
+}
+
+/** @returns the second value of each row by the first */
+export function* pairs<Key, Value>(statement: Sql): Program<Map<Key, Value>> {
+  const found = yield* rows<Record<string, unknown>>(statement);
+  return new Map(found.map((row) => Object.values(row) as [Key, Value]));
 }
 
 /** Rows of the service's own tables, which the embedded store has in another file; `PROJECT` is the catalog's project. */

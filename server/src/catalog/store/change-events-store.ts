@@ -1,5 +1,5 @@
 import { type EventDraft, insertEvents, listSubscribed } from '../../events/events.ts';
-import { among, own, type Program, rows, sql, text } from '../../storage/storage.ts';
+import { among, column, own, type Program, pairs, rows, type Sql, sql, text } from '../../storage/storage.ts';
 import type { ChangeCounts, ChangeOrder } from '../port.ts';
 import { planForParts } from './state-store.ts';
 
@@ -26,7 +26,7 @@ export function* announceProducts(order: ChangeOrder, products: readonly Changed
   if (changed.length === 0 || !(yield* listSubscribed()).has('products.changed')) return;
   const pages = cutPages(changed);
   yield* insertEvents(
-    pages.map((page, at) => describePage(order, { page, number: at + 1, hasMore: at + 1 < pages.length })),
+    pages.map((page, at) => describePage(order, page, { number: at + 1, hasMore: at + 1 < pages.length })),
   );
 }
 
@@ -37,23 +37,29 @@ export function* announceProducts(order: ChangeOrder, products: readonly Changed
 export function* announceEntry(order: ChangeOrder, undoId: number, isReversed = false): Program<void> {
   yield* planForParts();
   const pages = openPages(order);
-  for (let after = 0; ; ) {
-    const found = yield* readEntry(undoId, after);
-    yield* pages.add(found.map((row) => toChanged(row, isReversed)));
-    const last = found.at(-1);
-    if (last === undefined) break;
-    after = last.id;
-  }
-  const kind = isReversed ? 'deleted' : 'created';
-  for (const { first, created } of yield* listCreated(undoId)) {
-    for (let after = first - 1; ; ) {
-      const found = yield* readCreated(after, first + created);
-      yield* pages.add(found.map(({ identifier }) => ({ identifier, kind })));
-      const last = found.at(-1);
-      if (last === undefined) break;
-      after = last.id;
+  const ofEntry = sql`${own()} and undo_id = ${undoId}`;
+  const limit = text(`limit ${PAGE}`);
+  function* addAll(from: number, select: (after: number) => Sql): Program<void> {
+    for (let after: number | undefined = from; after !== undefined; ) {
+      const found: EntryRow[] = yield* rows<EntryRow>(select(after));
+      yield* pages.add(found.map((row) => toChanged(row, isReversed)));
+      after = found.at(-1)?.id;
     }
   }
+  yield* addAll(
+    0,
+    (after) => sql`select product_id as id, identifier, document_before as "before", document_after as "after"
+      from undo_change where ${ofEntry} and product_id > ${after} order by product_id ${limit}`,
+  );
+  const created = yield* pairs<number, number>(
+    sql`select first_product, first_product + created from undo_created where ${ofEntry} order by first_product`,
+  );
+  for (const [first, end] of created)
+    yield* addAll(
+      first - 1,
+      (after) => sql`select id, identifier, null as "before", document_id as "after" from product
+        where ${own()} and id > ${after} and id < ${end} order by id ${limit}`,
+    );
   yield* pages.end();
 }
 
@@ -63,7 +69,7 @@ function openPages(order: ChangeOrder) {
   let recorded = 0;
   function* record(pages: readonly ChangedProduct[][], hasMore: boolean): Program<void> {
     yield* insertEvents(
-      pages.map((page, at) => describePage(order, { page, number: recorded + at + 1, hasMore })),
+      pages.map((page, at) => describePage(order, page, { number: recorded + at + 1, hasMore })),
     );
     recorded += pages.length;
   }
@@ -82,13 +88,13 @@ function openPages(order: ChangeOrder) {
 /** Records products whose facts follow another ontology, of those that the task has changed. */
 export function* announceFollowed(order: ChangeOrder, products: readonly number[]): Program<void> {
   if (products.length === 0 || !(yield* listSubscribed()).has('products.changed')) return;
-  const found = yield* rows<{ identifier: string }>(
+  const found = yield* column<string>(
     sql`select identifier from product where ${own()} and id ${among(products)} and updated_by = ${order.taskNumber}
       order by id`,
   );
   yield* announceProducts(
     order,
-    found.map(({ identifier }) => ({ identifier, kind: 'changed' as const })),
+    found.map((identifier) => ({ identifier, kind: 'changed' })),
   );
 }
 
@@ -98,29 +104,6 @@ interface EntryRow {
   readonly before: number | null;
   readonly after: number | null;
 }
-
-const readEntry = (undoId: number, after: number) =>
-  rows<EntryRow>(
-    sql`select product_id as id, identifier, document_before as "before", document_after as "after" from undo_change
-      where ${own()} and undo_id = ${undoId} and product_id > ${after} order by product_id limit ${text(String(PAGE))}`,
-  );
-
-interface CreatedRange {
-  readonly first: number;
-  readonly created: number;
-}
-
-const listCreated = (undoId: number) =>
-  rows<CreatedRange>(
-    sql`select first_product as first, created from undo_created
-      where ${own()} and undo_id = ${undoId} order by first_product`,
-  );
-
-const readCreated = (after: number, end: number) =>
-  rows<{ id: number; identifier: string }>(
-    sql`select id, identifier from product where ${own()} and id > ${after} and id < ${end}
-      order by id limit ${text(String(PAGE))}`,
-  );
 
 function toChanged({ identifier, before, after }: EntryRow, isReversed: boolean): ChangedProduct {
   const [from, to] = isReversed ? [after, before] : [before, after];
@@ -142,13 +125,11 @@ function cutPages(products: readonly ChangedProduct[]): ChangedProduct[][] {
   return pages;
 }
 
-interface Page {
-  readonly page: readonly ChangedProduct[];
-  readonly number: number;
-  readonly hasMore: boolean;
-}
-
-function describePage({ taskNumber, at }: ChangeOrder, { page, number, hasMore }: Page): EventDraft {
+function describePage(
+  { taskNumber, at }: ChangeOrder,
+  page: readonly ChangedProduct[],
+  { number, hasMore }: { readonly number: number; readonly hasMore: boolean },
+): EventDraft {
   const listOf = (kind: ChangedProduct['kind']) =>
     page.filter((product) => product.kind === kind).map(({ identifier }) => identifier);
   const identifiers = page.map(({ identifier }) => identifier);

@@ -1,13 +1,17 @@
 import { insertEvents, listSubscribed } from '../../events/events.ts';
 import {
   among,
+  ask,
   byEngine,
+  cell,
+  column,
   insertInto,
   listed,
   lookupJoin,
   own,
   PROJECT,
   type Program,
+  pairs,
   row,
   rows,
   run,
@@ -21,6 +25,7 @@ import { type KeyedRow, type PackedProducts, packHashes, sortedRows } from '../p
 import { isGuarded } from '../updates/updates.ts';
 import { announceEntry, announceFollowed, announceProducts, describeCommit } from './change-events-store.ts';
 import {
+  count,
   DOCUMENT,
   listedColumns,
   PRODUCTS,
@@ -31,6 +36,7 @@ import {
 import {
   type DocumentWriter,
   dropOutdated,
+  dropOver,
   emptyCommitted,
   listStagedBatches,
   openPart,
@@ -40,10 +46,12 @@ import {
   writeDocuments,
 } from './staged-store.ts';
 import { type CatalogState, insertAttributes, planForParts, planForWholeTables } from './state-store.ts';
-import { discard, openUndo, type Undo } from './undo-store.ts';
+import { discard, dropUndoBefore, openUndo, type Undo } from './undo-store.ts';
 
 type Order = port.ChangeOrder & port.CommitOrder;
 type Written = port.ChangeOrder & { readonly revision: number };
+
+/** Commits, updates, deletes and their garbage; call these in a transaction that holds the catalog's lock. */
 
 /** The difference of staged and present products, batch by batch, in one transaction. Source: docs/interface.md §4.4. */
 export function* commit(
@@ -66,7 +74,7 @@ export function* commit(
   const counts = { created: 0, changed: 0 };
   // The last batch first: of a new product that several hold, the last accepted one wins.
   for (const { batch } of (yield* listStagedBatches(order.fullUpdateId)).reverse()) {
-    const part = yield* openPart(order.fullUpdateId, batch);
+    const part = yield* openPart({ fullUpdateId: order.fullUpdateId, batch });
     counts.changed += yield* changePresent(part, { order, undo, repeated: repeated.get(batch) ?? [] });
     counts.created += yield* insertCreated(part, order, undo);
   }
@@ -101,7 +109,7 @@ function* compareCounts(fullUpdateId: number): Program<Counts> {
     sql`select (select count(*) from ${PRODUCTS}) as present, count(distinct s.value) as staged,
       count(*) > count(distinct s.value) as "isRepeated" from ${stagedList(fullUpdateId, 'products')}`,
   );
-  return counted ?? { present: 0, staged: 0, isRepeated: false };
+  return counted as Counts;
 }
 
 /** Present products `p` that a full update does not hold. */
@@ -115,7 +123,7 @@ const absentProducts = (fullUpdateId: number): Sql =>
 function* deleteAbsent(fullUpdateId: number, undo: Undo): Program<void> {
   yield* planForWholeTables();
   const absent = absentProducts(fullUpdateId);
-  yield* undo.recordDeleted(absent);
+  yield* undo.recordChanged(text('null'), absent);
   yield* run(sql`delete from ${absent}`);
 }
 
@@ -206,10 +214,9 @@ export function* applyProducts(
   if (isStale) return { result: { stale: true }, isDone: false };
   yield* planForParts();
   const fresh = sortedRows(packed).filter(({ row }) => packed.documents[row] === 0);
-  const present = yield* rows<{ identifier: string; id: number }>(
+  const known = yield* pairs<string, number>(
     sql`select p.identifier, p.id from ${productsOf(fresh.map(({ identifier }) => identifier))}`,
   );
-  const known = new Map(present.map(({ identifier, id }) => [identifier, id]));
   const idOf = ({ identifier }: KeyedRow) => known.get(identifier) ?? 0;
   const { created = [], changed = [] } = Object.groupBy(fresh, (keyed) =>
     idOf(keyed) === 0 ? 'created' : 'changed',
@@ -262,6 +269,26 @@ export function* followOntology(
   state.catalogVersion += 1;
 }
 
+export function* deleteProducts(
+  state: CatalogState,
+  order: port.ChangeOrder & port.UndoOrder & { identifiers: readonly string[] },
+): Program<{ result: { deleted: number; unknown: readonly string[] }; isDone: boolean }> {
+  const requested = new Set(order.identifiers);
+  yield* planForParts();
+  const known = yield* column<string>(sql`select p.identifier from ${productsOf([...requested])}`);
+  const unknown = [...requested.difference(new Set(known))];
+  if (known.length === 0) return { result: { deleted: 0, unknown }, isDone: true };
+  const undo = openUndo(state, order);
+  yield* undo.recordChanged(text('null'), sql`${productsOf(known)} where true`);
+  const deleted = yield* run(sql`delete from product where ${own()} and identifier ${among(known)}`);
+  yield* undo.close('delete', { created: 0, changed: 0, deleted });
+  yield* announceProducts(
+    order,
+    known.map((identifier) => ({ identifier, kind: 'deleted' })),
+  );
+  return { result: { deleted, unknown }, isDone: true };
+}
+
 /** Whether the products that an update found unchanged still are; nothing is written for them. */
 function* arePresentAsFound(
   { catalogVersion }: CatalogState,
@@ -271,16 +298,15 @@ function* arePresentAsFound(
   const unchanged = [...documents.entries()].flatMap(([row, id]) =>
     id === 0 ? [] : [[products[row] ?? 0, id]],
   );
-  const present = yield* row<{ count: number }>(
-    sql`select count(*) as count from ${tabled('w', { id: 'bigint', document: 'bigint' }, unchanged)}
+  const present = yield* count(
+    sql`${tabled('w', { id: 'bigint', document: 'bigint' }, unchanged)}
       ${lookupJoin('product', 'p', sql`p.id = w.id and p.document_id = w.document`)}`,
   );
-  return present?.count === unchanged.length;
+  return present === unchanged.length;
 }
 
 const PREVIEWED = 100;
 
-/** Counts what a commit would do; with the first identifiers of each kind where the order says so. */
 export function* compareStaged({
   fullUpdateId,
   withIdentifiers,
@@ -289,22 +315,24 @@ export function* compareStaged({
   const compared = yield* compareCounts(fullUpdateId);
   const { present, staged } = compared;
   const kinds = selectKinds(fullUpdateId, yield* findRepeated(fullUpdateId, compared));
-  const [created, changed] = [yield* count(kinds.created), yield* count(kinds.changed)];
+  const countOf = (kind: Sql) =>
+    cell<number>(sql`select count(distinct k.identifier) as count from (${kind}) k`);
+  const [created = 0, changed = 0] = [yield* countOf(kinds.created), yield* countOf(kinds.changed)];
   // A product may have gone since the batches were staged.
   const counts = { created, changed, unchanged: staged - changed, deleted: Math.max(present - staged, 0) };
-  const described: [string, port.Difference['created']][] = [];
-  for (const [kind, of] of Object.entries(counts)) {
-    const identifiers = withIdentifiers ? yield* listFirst(kinds[kind as keyof typeof kinds]) : [];
-    described.push([kind, { count: of, identifiers }]);
+  const described: Partial<Record<keyof port.ChangeCounts, port.CountedProducts>> = {};
+  for (const kind of Object.keys(kinds) as (keyof port.ChangeCounts)[]) {
+    const first = sql`select distinct k.identifier from (${kinds[kind]}) k order by k.identifier limit ${PREVIEWED}`;
+    described[kind] = { count: counts[kind], identifiers: withIdentifiers ? yield* column(first) : [] };
   }
-  return { present, ...(Object.fromEntries(described) as Omit<port.Difference, 'present'>) };
+  return { present, ...(described as Required<typeof described>) };
 }
 
 /** Selects the identifiers of each kind. */
 function selectKinds(
   fullUpdateId: number,
   byBatch: ReadonlyMap<number, readonly number[]>,
-): Record<keyof Omit<port.Difference, 'present'>, Sql> {
+): Record<keyof port.ChangeCounts, Sql> {
   const repeated = [...byBatch].flatMap(([batch, ids]) => ids.map((id) => [id, batch]));
   const isLast = sql`(s.value, s.batch) not in
     (select l.id, l.batch from ${tabled('l', { id: 'bigint', batch: 'bigint' }, repeated)})`;
@@ -320,51 +348,110 @@ function selectKinds(
   };
 }
 
-function* count(kind: Sql): Program<number> {
-  const counted = yield* row<{ count: number }>(
-    sql`select count(distinct k.identifier) as count from (${kind}) k`,
-  );
-  return counted?.count ?? 0;
-}
-
-function* listFirst(kind: Sql): Program<string[]> {
-  const found = yield* rows<{ identifier: string }>(
-    sql`select distinct k.identifier from (${kind}) k order by k.identifier limit ${PREVIEWED}`,
-  );
-  return found.map(({ identifier }) => identifier);
-}
-
 export function* listDeleted({ fullUpdateId, after, limit }: port.DeletedPage): Program<port.ListedRow[]> {
   yield* planForWholeTables();
-  const gone = yield* rows<{ identifier: string }>(
+  const identifiers = yield* column<string>(
     sql`select p.identifier from ${absentProducts(fullUpdateId)} and p.identifier > ${after}
       order by p.identifier limit ${limit}`,
   );
-  const identifiers = gone.map(({ identifier }) => identifier);
   return yield* rows(
-    sql`select ${listedColumns(UPLOAD_FRONT)} from ${listed('w', 'text', identifiers)}
-      ${lookupJoin('product', 'p', sql`p.identifier = w.value`)} ${DOCUMENT} order by p.identifier`,
+    sql`select ${listedColumns(UPLOAD_FRONT)} from ${productsOf(identifiers)} ${DOCUMENT} order by p.identifier`,
   );
 }
 
 /** The uploads of one batch: those that it brought, and the present ones where it found them unchanged. */
-export function* listStagedDocuments({
-  fullUpdateId,
-  batch,
-}: {
-  fullUpdateId: number;
-  batch: number;
-}): Program<port.StagedDocument[]> {
-  const { firstDocument, created, changed, present } = yield* openPart(fullUpdateId, batch);
+export function* listStagedDocuments(staged: port.BatchKey): Program<port.StagedDocument[]> {
+  const { firstDocument, created, changed, present } = yield* openPart(staged);
   const raw = sql`${uploadText(true)} as raw`;
   const fresh = yield* rows<port.StagedDocument>(
     sql`select d.product_id as product, 1 as "isFresh", ${raw} from document d
       where ${own('d')} and d.id >= ${firstDocument} and d.id < ${firstDocument + created + changed}`,
   );
   const unchanged = yield* rows<port.StagedDocument>(
-    sql`select p.id as product, 0 as "isFresh", ${raw} from ${present}
-      ${lookupJoin('product', 'p', sql`p.id = s.product_id`)} ${lookupJoin('document', 'd', sql`d.id = p.document_id`)}
-      where not s.is_fresh`,
+    sql`select p.id as product, 0 as "isFresh", ${raw} from ${present} ${PRODUCT_OF_ROW} ${DOCUMENT} where not s.is_fresh`,
   );
   return [...fresh, ...unchanged];
 }
+
+/** Rows for each call: few, because updates of the same project wait for it. */
+const STEP = 2_000;
+
+/**
+ * Removes a bounded part of the garbage: rows of full updates that have ended, dropped undo entries, replaced documents.
+ * @returns whether there may be more
+ */
+export function* collectGarbage(
+  _: CatalogState,
+  { live, undoSince }: { readonly live: readonly number[] } & Pick<port.UndoOrder, 'undoSince'>,
+  documents: DocumentWriter,
+): Program<boolean> {
+  yield* planForParts();
+  yield* dropUndoBefore(undoSince);
+  const opened = yield* column<number>(OPENED);
+  return (
+    (yield* dropOver([...live, ...opened])) ||
+    (yield* dropUndo()) ||
+    (yield* dropDocuments(documents)) ||
+    (yield* ask(() => documents.tidyDerived()))
+  );
+}
+
+/** Another process may have begun a full update since the caller listed them. */
+const OPENED = byEngine({
+  sqlite: sql`select 0 as id where false`,
+  postgres: sql`select id from full_update where ${own()} and state in ('open', 'committing')`,
+});
+
+function* dropUndo(): Program<boolean> {
+  // The newest entries are kept.
+  const oldest = yield* row<{ id: number | null; kept: number | null }>(
+    sql`select (select min(undo_id) from undo_change where ${own()}) as id,
+      (select min(id) from undo_log where ${own()}) as kept`,
+  );
+  const over = oldest?.id ?? Number.POSITIVE_INFINITY;
+  if (over >= (oldest?.kept ?? Number.POSITIVE_INFINITY)) return false;
+  const ofEntry = sql`${own()} and undo_id = ${over}`;
+  const last = yield* cell<number>(
+    sql`select product_id as id from undo_change where ${ofEntry}
+      order by product_id limit 1 offset ${text(String(STEP - 1))}`,
+  );
+  const part = last === undefined ? ofEntry : sql`${ofEntry} and product_id <= ${last}`;
+  yield* discard(sql`document_before from undo_change where ${part} and document_before is not null`);
+  yield* run(sql`delete from undo_change where ${part}`);
+  return true;
+}
+
+function* dropDocuments({ removeDerived }: DocumentWriter): Program<boolean> {
+  const garbage = yield* rows<{ id: number; isUsed: boolean | 0 | 1 }>(GARBAGE);
+  if (garbage.length === 0) return false;
+  const ids = garbage.map(({ id }) => id);
+  const unused = garbage.flatMap(({ id, isUsed }) => (isUsed ? [] : id));
+  yield* run(
+    sql`delete from garbage_document where ${own()} and document_id between ${ids[0] ?? 0} and ${ids.at(-1) ?? 0}
+      and document_id ${among(ids)}`,
+  );
+  yield* run(sql`delete from document where ${own()} and id ${among(unused)}`);
+  yield* ask(() => removeDerived(unused));
+  return true;
+}
+
+/**
+ * A document is used by its product, or by an entry of the undo log: a product that only gained facts has the same one before
+ * and after its commit. In PostgreSQL row by row: comparing tables would read them as a whole.
+ */
+const GARBAGE = byEngine({
+  sqlite: sql`select g.document_id as id, exists (select 1 from document d join product p on p.id = d.product_id
+      where d.id = g.document_id and p.document_id = d.id)
+      or exists (select 1 from document d cross join undo_log l cross join undo_change u
+      where d.id = g.document_id and u.undo_id = l.id and u.product_id = d.product_id
+        and u.document_before = d.id) as "isUsed"
+    from garbage_document g order by g.document_id limit ${STEP}`,
+  postgres: sql`select g.document_id as id, coalesce(p.is_found, u.is_found, false) as "isUsed" from garbage_document g
+    left join lateral (select product_id from document where ${own()} and id = g.document_id limit 1) d on true
+    left join lateral (select true as is_found from product where ${own()}
+      and id = d.product_id and document_id = g.document_id limit 1) p on true
+    left join lateral (select true as is_found from undo_log l, lateral (select 1 from undo_change where ${own()}
+      and undo_id = l.id and product_id = d.product_id and document_before = g.document_id limit 1) c
+      where ${own('l')} limit 1) u on true
+    where ${own('g')} order by g.document_id limit ${text(String(STEP))}`,
+});

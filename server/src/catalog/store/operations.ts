@@ -12,8 +12,10 @@ import type * as port from '../port.ts';
 import { type PackedProducts, transferOf } from '../products/products.ts';
 import {
   applyProducts,
+  collectGarbage,
   commit,
   compareStaged,
+  deleteProducts,
   followOntology,
   listDeleted,
   listStagedDocuments,
@@ -74,7 +76,6 @@ import {
   restore,
   weighRestore,
 } from './undo-store.ts';
-import { collectGarbage, deleteProducts } from './upkeep-store.ts';
 
 /**
  * The programs of the operations that `../port.ts` names, by how they are run. Only what each engine does in its own way is not

@@ -1,6 +1,7 @@
 import { isStorableText } from '../../kernel/storable-text.ts';
 import {
   byEngine,
+  cell,
   listed,
   lookupJoin,
   own,
@@ -93,8 +94,8 @@ export function* listRange({ isWhole, limit, ...range }: port.ListedRange): Prog
   return { rows: found, isCut: areCut(found) };
 }
 
-function* count(from: Sql): Program<number> {
-  return (yield* row<{ count: number }>(sql`select count(*) as count from ${from}`))?.count ?? 0;
+export function* count(from: Sql): Program<number> {
+  return (yield* cell<number>(sql`select count(*) as count from ${from}`)) ?? 0;
 }
 
 export const countRange = (range: port.IdentifierRange): Program<number> =>
@@ -104,52 +105,36 @@ export const countProducts = (): Program<number> => count(PRODUCTS);
 
 /** Present products `p` of these identifiers. */
 export const productsOf = (identifiers: readonly string[]): Sql =>
-  sql`${listed('w', 'text', identifiers)} ${lookupJoin('product', 'p', sql`p.identifier = w.value`)} where true`;
+  sql`${listed('w', 'text', identifiers.filter(isStorableText))} ${lookupJoin('product', 'p', sql`p.identifier = w.value`)}`;
 
-const ofIdentifiers = (identifiers: readonly string[]) => productsOf(identifiers.filter(isStorableText));
-
-export const countKnown = (identifiers: readonly string[]): Program<number> =>
-  count(ofIdentifiers(identifiers));
+export const countKnown = (identifiers: readonly string[]): Program<number> => count(productsOf(identifiers));
 
 /** One whose document is gone, in a damaged file, has no bytes: to read it fails, where a join would call the product absent. */
 export const measureDocuments = (identifiers: readonly string[]): Program<port.MeasuredDocument[]> =>
   rows(
     sql`select p.identifier, p.document_id as document,
         coalesce((select ${UPLOAD_BYTES} from document d where ${own('d')} and d.id = p.document_id), 0) as bytes
-      from ${listed('w', 'text', identifiers.filter(isStorableText))}
-        ${lookupJoin('product', 'p', sql`p.identifier = w.value`)}`,
+      from ${productsOf(identifiers)}`,
   );
 
 export function* hasAny(identifiers: readonly string[]): Program<boolean> {
-  return (yield* row(sql`select 1 from ${ofIdentifiers(identifiers)} limit 1`)) !== undefined;
+  return (yield* row(sql`select 1 from ${productsOf(identifiers)} limit 1`)) !== undefined;
 }
 
-/** Products of a range of ids, for samples and for scans of the whole catalog. */
-export const listById = ({
-  after,
-  upTo,
-  limit,
-}: {
-  after: number;
-  upTo: number;
-  limit: number;
-}): Program<port.ListedRow[]> =>
+export const listById = (range: { after: number; upTo: number; limit: number }): Program<port.ListedRow[]> =>
   rows(
     sql`select ${listedColumns(UPLOAD)}
-      from ${firstProducts(sql`p.id > ${after} and p.id <= ${upTo}`, text('p.id'), limit)}`,
+      from ${firstProducts(sql`p.id > ${range.after} and p.id <= ${range.upTo}`, text('p.id'), range.limit)}`,
   );
 
-/** Products above an id whose facts follow an older ontology than `revision`. */
-export function* listOutdated(page: {
-  revision: number;
-  after: number;
-  limit: number;
-}): Program<port.OutdatedProduct[]> {
+type OutdatedPage = Record<'revision' | 'after' | 'limit', number>;
+
+export function* listOutdated({ revision, after, limit }: OutdatedPage): Program<port.OutdatedProduct[]> {
   yield* planForParts();
-  const where = sql`p.id > ${page.after} and p.ontology_revision < ${page.revision}`;
+  const where = sql`p.id > ${after} and p.ontology_revision < ${revision}`;
   return yield* rows(
     sql`select p.id, p.document_id as document, p.ontology_revision as revision, ${UPLOAD} as raw
-      from ${firstProducts(where, text('p.id'), page.limit)}`,
+      from ${firstProducts(where, text('p.id'), limit)}`,
   );
 }
 
@@ -157,7 +142,7 @@ export function* listOutdated(page: {
 export const findPatched = (identifiers: readonly string[]): Program<port.PatchedProduct[]> =>
   rows(
     sql`select p.identifier, p.id, ${HASH} as hash, p.document_id as document, ${UPLOAD} as raw
-      from ${listed('w', 'text', identifiers)} ${lookupJoin('product', 'p', sql`p.identifier = w.value`)} ${DOCUMENT}`,
+      from ${productsOf(identifiers)} ${DOCUMENT}`,
   );
 
 const HASH = byEngine({ sqlite: text('lower(hex(p.hash))'), postgres: text(`encode(p.hash, 'hex')`) });
@@ -167,7 +152,7 @@ export function* findProduct(identifier: string): Program<port.FoundProduct | un
   const found = yield* row<Omit<port.FoundProduct, 'ontology' | 'categories'>>(
     sql`select p.id, p.identifier, p.updated_at as "updatedAt", p.updated_by as "updatedBy",
       (select ${UPLOAD} from document d where ${own('d')} and d.id = p.document_id) as raw
-      from ${ofIdentifiers([identifier])}`,
+      from ${productsOf([identifier])}`,
   );
   if (found === undefined) return undefined;
   const { categories } = JSON.parse(found.raw ?? '{"categories":[]}') as UploadedProduct;
@@ -176,8 +161,5 @@ export function* findProduct(identifier: string): Program<port.FoundProduct | un
 }
 
 export function* readLargestId(): Program<number> {
-  const found = yield* row<{ largest: number | null }>(
-    sql`select max(id) as largest from product where ${own()}`,
-  );
-  return found?.largest ?? 0;
+  return (yield* cell<number | null>(sql`select max(id) as largest from product where ${own()}`)) ?? 0;
 }

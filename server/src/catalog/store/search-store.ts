@@ -1,7 +1,11 @@
 import {
   among,
   byEngine,
+  cell,
+  column,
   insertInto,
+  insertRow,
+  insertRows,
   joined,
   listed,
   lookupJoin,
@@ -17,23 +21,7 @@ import {
   tabled,
   text,
 } from '../../storage/storage.ts';
-import type {
-  CountedHits,
-  CountedTier,
-  FoundRow,
-  HitGroup,
-  HitPart,
-  LexemeGroups,
-  PlacedRow,
-  PreparedWalk,
-  RequestedHits,
-  RequestedUploads,
-  SearchState,
-  SearchStep,
-  SearchTier,
-  SoughtCategories,
-  SoughtWords,
-} from '../port.ts';
+import type * as port from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import {
   keyOfGroup,
@@ -48,6 +36,8 @@ import {
 } from '../search/search.ts';
 import {
   areCut,
+  count,
+  DOCUMENT,
   fittingRows,
   listedColumns,
   PRODUCTS,
@@ -91,7 +81,7 @@ const PRESENT_VERSION = byEngine({
 });
 const NEWEST = sql`coalesce((select max(id) from document where ${own()}), 0)`;
 
-export function* readSearchState(): Program<SearchState | undefined> {
+export function* readSearchState(): Program<port.SearchState | undefined> {
   if ((yield* row(IS_MADE)) === undefined) return undefined;
   return yield* row(
     sql`select w.last_document as "lastDocument", w.version, ${NEWEST} as "newestDocument",
@@ -102,27 +92,20 @@ export function* readSearchState(): Program<SearchState | undefined> {
 /** In PostgreSQL each lexeme follows the project, whose place is held by this. */
 const OF_PROJECT = '~';
 
-const quote = (lexeme: string, engine: 'sqlite' | 'postgres'): string => {
-  const [word, begins] = lexeme.endsWith('*') ? [lexeme.slice(0, -1), true] : [lexeme, false];
-  if (engine === 'sqlite') return `"${word}"${begins ? ' *' : ''}`;
-  return `'${OF_PROJECT}${word}'${begins ? ':*' : ''}`;
-};
+/** How the engines write queries of lexemes, which are of letters and digits. */
+const QUERIES = {
+  sqlite: { or: ' OR ', and: ' AND ', not: ' NOT ', open: '"', close: '"', begins: ' *' },
+  postgres: { or: ' | ', and: ' & ', not: ' & !', open: `'${OF_PROJECT}`, close: "'", begins: ':*' },
+} as const;
 
-function writeGroups(groups: LexemeGroups, engine: 'sqlite' | 'postgres'): string {
-  const [or, and] = engine === 'sqlite' ? [' OR ', ' AND '] : [' | ', ' & '];
-  return groups.map((group) => `(${group.map((one) => quote(one, engine)).join(or)})`).join(and);
+function writeTier({ all, except }: port.SearchTier, engine: keyof typeof QUERIES): string {
+  const { or, and, not, open, close, begins } = QUERIES[engine];
+  const quote = (lexeme: string) =>
+    lexeme.endsWith('*') ? open + lexeme.slice(0, -1) + close + begins : open + lexeme + close;
+  const write = (groups: port.LexemeGroups) =>
+    `(${groups.map((group) => `(${group.map(quote).join(or)})`).join(and)})`;
+  return except.reduce((query, groups) => `(${query}${not}${write(groups)})`, write(all));
 }
-
-/** @returns what both engines call a query, of letters and digits in quotes; undefined for every product */
-function writeTier({ all, except }: SearchTier, engine: 'sqlite' | 'postgres'): string | undefined {
-  if (all.length === 0) return undefined;
-  const not = engine === 'sqlite' ? ' NOT ' : ' & !';
-  return [writeGroups(all, engine), ...except.map((groups) => writeGroups(groups, engine))]
-    .map((part) => `(${part})`)
-    .reduce((query, part) => (engine === 'sqlite' ? `(${query}${not}${part})` : `${query}${not}${part}`));
-}
-
-const IS_FOUND_IN_FILE = (query: string) => sql`l.search_lexeme match ${query}`;
 
 /** The rows `s` of the index that a tier finds, `from` and `where`. */
 interface Found {
@@ -145,12 +128,11 @@ const OFTEN_OWN = sql`s.project_id in (${joined(
   ', ',
 )})`;
 
-function foundBy(tier: SearchTier): Found {
-  const [inFile, inPostgres] = [writeTier(tier, 'sqlite'), writeTier(tier, 'postgres')];
+function foundBy(tier: port.SearchTier): Found {
   const documents = text('search_entry s');
-  const every = { from: documents, index: documents, where: own('s'), order: text('s.document_id') };
-  if (inFile === undefined || inPostgres === undefined) return every;
-  const query = sql`replace(${inPostgres}, ${OF_PROJECT}, ${PROJECT}::bigint::text || '.')::tsquery`;
+  if (tier.all.length === 0)
+    return { from: documents, index: documents, where: own('s'), order: text('s.document_id') };
+  const query = sql`replace(${writeTier(tier, 'postgres')}, ${OF_PROJECT}, ${PROJECT}::bigint::text || '.')::tsquery`;
   return {
     from: byEngine({
       sqlite: text('search_lexeme l cross join search_entry s on s.document_id = l.rowid'),
@@ -158,7 +140,7 @@ function foundBy(tier: SearchTier): Found {
     }),
     index: byEngine({ sqlite: text('search_lexeme l'), postgres: documents }),
     where: byEngine({
-      sqlite: IS_FOUND_IN_FILE(inFile),
+      sqlite: sql`l.search_lexeme match ${writeTier(tier, 'sqlite')}`,
       postgres: sql`${OFTEN_OWN} and s.lexemes @@ ${query}`,
     }),
     order: byEngine({ sqlite: text('l.rowid'), postgres: text('s.document_id + 0') }),
@@ -176,7 +158,6 @@ const productOf = (newer: number | undefined): Sql =>
         'p',
         sql`p.id = s.product_id and (p.document_id = s.document_id or p.document_id > ${newer})`,
       );
-const DOCUMENT = lookupJoin('document', 'd', sql`d.id = p.document_id`);
 const placedColumns = (isWhole: boolean): Sql =>
   sql`p.document_id as document, ${listedColumns(uploadText(isWhole))}`;
 
@@ -189,7 +170,13 @@ const TAIL_AT_ONCE = { as: 's', bytes: 8 * 1024 * 1024 };
  */
 const HITS_AT_ONCE = { whole: 2 * 1024 * 1024, front: 16 * 1024 * 1024 };
 
-export function* listHits({ tier, after, limit, newer, isWhole }: RequestedUploads): Program<HitPart> {
+export function* listHits({
+  tier,
+  after,
+  limit,
+  newer,
+  isWhole,
+}: port.RequestedUploads): Program<port.HitPart> {
   const { from, where, order } = foundBy(tier);
   const behind = byEngine({
     sqlite: sql`${order} > ${after}`,
@@ -200,7 +187,7 @@ export function* listHits({ tier, after, limit, newer, isWhole }: RequestedUploa
   const columns = text('p.place, p.id, p.identifier, p.updated_at, p.document_id');
   const bytes = HITS_AT_ONCE[isWhole ? 'whole' : 'front'];
   const fitting = fittingRows(columns, sql`${page} ${DOCUMENT}`, { as: 'p', bytes, order: text('place') });
-  const found = yield* rows<FoundRow & { found: number }>(
+  const found = yield* rows<port.FoundRow & { found: number }>(
     sql`select p.place as document, p.document_id as present, p.found, ${listedColumns(uploadText(isWhole))}
       from ${fitting} ${DOCUMENT} order by p.place`,
   );
@@ -208,7 +195,7 @@ export function* listHits({ tier, after, limit, newer, isWhole }: RequestedUploa
 }
 
 /** The products of hits by their groups, of which no upload is read. */
-export function* listPlaces({ tier, after, limit, newer }: RequestedHits): Program<HitGroup[]> {
+export function* listPlaces({ tier, after, limit, newer }: port.RequestedHits): Program<port.HitGroup[]> {
   const { from, where, order } = foundBy(tier);
   return yield* rows(
     sql`select s.document_id as document, s.group_key as "group" from ${from} ${productOf(newer)}
@@ -218,12 +205,11 @@ export function* listPlaces({ tier, after, limit, newer }: RequestedHits): Progr
 }
 
 /** Words of letters that products have, in no order. */
-export function* listWords({ first, shortest, longest }: SoughtWords): Program<string[]> {
-  const found = yield* rows<{ word: string }>(
+export function* listWords({ first, shortest, longest }: port.SoughtWords): Program<string[]> {
+  return yield* column(
     sql`select w.word from search_word w where ${own('w')} and w.word >= ${first} and w.word < ${`${first}\u{10ffff}`}
       and length(w.word) between ${shortest} and ${longest}`,
   );
-  return found.map(({ word }) => word);
 }
 
 /** Hits that are checked one by one, at 2 µs each, where the index has rows that lead nowhere. */
@@ -231,37 +217,30 @@ const COUNTED = 10_000;
 /** Hits that this takes less time for than to count the products. */
 const FEW = 1_000;
 
-export function* countHits({ tier, newer }: CountedTier): Program<CountedHits> {
+export function* countHits({ tier, newer }: port.CountedTier): Program<port.CountedHits> {
   const { from, where, index } = foundBy(tier);
   const all = yield* count(sql`${index} where ${where}`);
   const idle = all <= FEW || newer !== undefined ? Number.POSITIVE_INFINITY : yield* countIdle();
   if (idle === 0) return { count: all, isExact: true };
   if (all - idle > COUNTED) return { count: all, isExact: false };
-  const some = sql`${from} ${productOf(newer)} where ${where} limit ${COUNTED + 1}`;
-  const counted = yield* count(some);
+  const some = sql`select 1 from ${from} ${productOf(newer)} where ${where} limit ${COUNTED + 1}`;
+  const counted = yield* count(sql`(${some}) f`);
   return counted <= COUNTED ? { count: counted, isExact: true } : { count: all, isExact: false };
 }
 
 /** @returns how many rows of the index lead nowhere; infinity while a change is missing in it */
 function* countIdle(): Program<number> {
-  const idle = yield* row<{ rows: number }>(
+  const idle = yield* cell<number>(
     sql`select w.documents - (select count(*) from ${PRODUCTS}) as rows from search_progress w
       where ${own('w')} and w.id = 1 and w.version = ${PRESENT_VERSION}`,
   );
-  return idle?.rows ?? Number.POSITIVE_INFINITY;
-}
-
-function* count(found: Sql): Program<number> {
-  const counted = yield* row<{ count: number }>(
-    sql`select count(*) as count from (select 1 from ${found}) f`,
-  );
-  return counted?.count ?? 0;
+  return idle ?? Number.POSITIVE_INFINITY;
 }
 
 /** Rows of one category that are read: many may lead nowhere. */
 const READ_OF_CATEGORY = 5_000;
 
-export function* findLiving({ lexemes, newer }: SoughtCategories): Program<string[]> {
+export function* findLiving({ lexemes, newer }: port.SoughtCategories): Program<string[]> {
   yield* planForLexemes();
   const query = byEngine({
     sqlite: text(`'"' || k.value || '"'`),
@@ -274,16 +253,15 @@ export function* findLiving({ lexemes, newer }: SoughtCategories): Program<strin
       order by l.rowid desc ${limit}) n cross join search_entry s on s.document_id = n.document_id`,
     postgres: sql`(select s.* from search_entry s where ${OFTEN_OWN} and s.lexemes @@ ${query} ${limit}) s`,
   });
-  const found = yield* rows<{ lexeme: string }>(
+  return yield* column(
     sql`select k.value as lexeme from ${listed('k', 'text', lexemes)}
       where exists (select 1 from ${some} ${productOf(newer)})
         or (select count(*) from ${some}) = ${READ_OF_CATEGORY}`,
   );
-  return found.map(({ lexeme }) => lexeme);
 }
 
 /** @returns undefined where these are too many bytes */
-export function* listTail(after: number): Program<PlacedRow[] | undefined> {
+export function* listTail(after: number): Program<port.PlacedRow[] | undefined> {
   yield* planForParts();
   const tail = sql`document d where ${own('d')} and d.id > ${after} order by d.id limit ${TAIL}`;
   const columns = text('d.id as document_id, d.product_id');
@@ -302,7 +280,7 @@ const givenDocuments = (documents: readonly number[]): Sql =>
 
 const placeDocumentsOf =
   (isWhole: boolean) =>
-  (documents: readonly number[]): Program<PlacedRow[]> =>
+  (documents: readonly number[]): Program<port.PlacedRow[]> =>
     rows(
       sql`select ${placedColumns(isWhole)} from ${givenDocuments(documents)}
         ${lookupJoin('product', 'p', sql`p.id = d.product_id and p.document_id = d.id`)}`,
@@ -311,14 +289,13 @@ const placeDocumentsOf =
 export const [listDocuments, listFronts] = [placeDocumentsOf(true), placeDocumentsOf(false)];
 
 export function* weighDocuments(documents: readonly number[]): Program<number> {
-  const weighed = yield* row<{ bytes: number }>(
-    sql`select coalesce(sum(${UPLOAD_BYTES}), 0) as bytes from ${givenDocuments(documents)}`,
+  return Number(
+    yield* cell(sql`select coalesce(sum(${UPLOAD_BYTES}), 0) as bytes from ${givenDocuments(documents)}`),
   );
-  return Number(weighed?.bytes ?? 0);
 }
 
 /** Documents behind one, and what they are found by: the half of a step that needs no lock. */
-export function* prepareWalk(after: number): Program<PreparedWalk> {
+export function* prepareWalk(after: number): Program<port.PreparedWalk> {
   yield* planForParts();
   const following = sql`document d where ${own('d')} and d.id > ${after} order by d.id limit ${SEARCH_STEP}`;
   const fitting = fittingRows(text('d.id, d.product_id'), following, { ...READ_AT_ONCE, order: text('id') });
@@ -326,7 +303,11 @@ export function* prepareWalk(after: number): Program<PreparedWalk> {
     sql`select p.id, p.product_id as product, p.found, ${uploadText(true)} as raw
       from ${fitting} ${lookupJoin('document', 'd', sql`d.id = p.id`)} order by p.id`,
   );
-  const placed = documents.map(({ id, product, raw }) => place(id, product, read(raw)));
+  const placed = documents.map(({ id, product, raw }): PlacedDocument => {
+    const upload = JSON.parse(raw) as UploadedProduct;
+    const group = keyOfGroup(upload.groupIdentifier);
+    return { document: id, product, group, lexemes: writeLexemes(upload) };
+  });
   return {
     ...{ after, last: documents.at(-1)?.id ?? after, placed: JSON.stringify(placed) },
     isLast: !areCut(documents) && documents.length < SEARCH_STEP,
@@ -337,8 +318,8 @@ export function* prepareWalk(after: number): Program<PreparedWalk> {
 /** Adds the next documents to the index; when none is left, removes a part of what leads nowhere. */
 export function* walkSearch(
   state: CatalogState,
-  { prepared }: { readonly prepared?: PreparedWalk | undefined },
-): Program<SearchStep> {
+  { prepared }: { readonly prepared?: port.PreparedWalk | undefined },
+): Program<port.SearchStep> {
   for (const table of TABLES) yield* run(table);
   const walk = (yield* readWalk()) ?? NEW_WALK;
   if (walk === NEW_WALK) yield* run(WRITE_AT_ONCE);
@@ -360,8 +341,6 @@ export function* walkSearch(
   return { lastDocument: last, isComplete, isTidy };
 }
 
-const read = (raw: string) => JSON.parse(raw) as UploadedProduct;
-
 interface PlacedDocument {
   readonly document: number;
   readonly product: number;
@@ -369,37 +348,26 @@ interface PlacedDocument {
   readonly lexemes: string;
 }
 
-const place = (document: number, product: number, upload: UploadedProduct): PlacedDocument => ({
-  ...{ document, product, group: keyOfGroup(upload.groupIdentifier), lexemes: writeLexemes(upload) },
-});
-
 const readWalk = (): Program<SearchWalk | undefined> =>
   row(
     sql`select w.last_document as "lastDocument", w.version, w.documents, w.untidied, w.tidied_up_to as "tidiedUpTo"
       from search_progress w where ${own('w')} and w.id = 1`,
   );
 
-const saveWalk = ({ lastDocument, version, documents, untidied, tidiedUpTo }: SearchWalk): Program<number> =>
+const saveWalk = (walk: SearchWalk): Program<number> =>
   run(
-    sql`${insertInto(
-      'search_progress',
-      'id, last_document, version, documents, untidied, tidied_up_to',
-      sql`1, ${lastDocument}, ${version}, ${documents}, ${untidied}, ${tidiedUpTo}`,
-    )} on conflict ${ownKey('id')} do update set last_document = excluded.last_document, version = excluded.version,
-      documents = excluded.documents, untidied = excluded.untidied, tidied_up_to = excluded.tidied_up_to`,
+    sql`${insertRow('search_progress', { id: 1, ...walk })} on conflict ${ownKey('id')} do update
+      set last_document = excluded.last_document, version = excluded.version, documents = excluded.documents,
+      untidied = excluded.untidied, tidied_up_to = excluded.tidied_up_to`,
   );
 
 const KEYS = { document_id: 'bigint', product_id: 'bigint', group_key: 'bigint' } as const;
 
 function* placeDocuments(placed: readonly PlacedDocument[], words: readonly string[]): Program<void> {
   if (placed.length === 0) return;
-  const cells = placed.map(({ document, product, group, lexemes }) => [document, product, group, lexemes]);
+  const keys = placed.map(({ document, product, group }) => [document, product, group]);
+  const cells = placed.map(({ lexemes }, at) => [...(keys[at] ?? []), lexemes]);
   const from = tabled('n', { ...KEYS, lexemes: 'text' }, cells);
-  const ids = tabled(
-    'n',
-    KEYS,
-    placed.map(({ document, product, group }) => [document, product, group]),
-  );
   yield* run(
     byEngine({
       sqlite: () => placeInFile(placed),
@@ -411,12 +379,7 @@ function* placeDocuments(placed: readonly PlacedDocument[], words: readonly stri
       ),
     }),
   );
-  yield* run(
-    byEngine({
-      sqlite: insertInto('search_entry', 'document_id, product_id, group_key', sql`n.* from ${ids}`),
-      postgres: NOTHING,
-    }),
-  );
+  yield* run(byEngine({ sqlite: insertRows('search_entry', KEYS, keys), postgres: NOTHING }));
   const known = listed('w', 'text', words);
   yield* run(
     sql`${insertInto('search_word', 'word', sql`w.value from ${known} where true`)} on conflict ${ownKey('word')} do nothing`,
@@ -432,19 +395,18 @@ function placeInFile(placed: readonly PlacedDocument[]): Sql {
 
 /** Removes rows of documents that are gone; those of the undo log may come back. */
 function* tidy(walk: SearchWalk): Program<SearchWalk> {
-  const candidates = yield* rows<{ id: number }>(
+  const ids = yield* column<number>(
     sql`select s.document_id as id from search_entry s where ${own('s')} and s.document_id > ${walk.tidiedUpTo}
       order by s.document_id limit ${TIDY_STEP}`,
   );
-  const ids = candidates.map(({ id }) => id);
-  const gone = yield* rows<{ id: number }>(
+  const gone = yield* column<number>(
     sql`select k.value as id from ${listed('k', 'bigint', ids)}
       where (select d.id from document d where ${own('d')} and d.id = k.value) is null`,
   );
-  const removed = among(gone.map(({ id }) => id));
+  const removed = among(gone);
   yield* run(byEngine({ sqlite: sql`delete from search_lexeme where rowid ${removed}`, postgres: NOTHING }));
   yield* run(sql`delete from search_entry where ${own()} and document_id ${removed}`);
   const documents = walk.documents - gone.length;
-  if (candidates.length < TIDY_STEP) return { ...walk, documents, untidied: 0, tidiedUpTo: 0 };
+  if (ids.length < TIDY_STEP) return { ...walk, documents, untidied: 0, tidiedUpTo: 0 };
   return { ...walk, documents, tidiedUpTo: ids.at(-1) ?? 0 };
 }

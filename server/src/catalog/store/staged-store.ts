@@ -2,8 +2,11 @@ import {
   among,
   ask,
   byEngine,
-  insertInto,
+  cell,
+  column,
+  insertRow,
   lookupJoin,
+  mapTable,
   own,
   type Program,
   row,
@@ -14,7 +17,7 @@ import {
   text,
 } from '../../storage/storage.ts';
 import { refuseOtherBytes } from '../../storage/threads/threads.ts';
-import type { BatchReview, ReportPart, ReportPlace, StagedBatch, StagedProducts } from '../port.ts';
+import type * as port from '../port.ts';
 import { type KeyedRow, type PackedProducts, packHashes, sortedRows } from '../products/products.ts';
 import { keepRequestLines, listSkipped, SKIPPED } from '../report-lines.ts';
 import { productsOf } from './product-list-store.ts';
@@ -52,19 +55,25 @@ export interface DocumentWriter {
  */
 export function* stageBatch(
   state: CatalogState,
-  staged: StagedProducts,
+  { packed, derivationRevision, ...staged }: port.StagedProducts,
   documents: DocumentWriter,
 ): Program<boolean> {
-  const { fullUpdateId, batch, packed, derivationRevision } = staged;
-  const known = yield* row(sql`select 1 from staged_batch where ${ofBatch(fullUpdateId, batch)}`);
+  const known = yield* row(sql`select 1 from staged_batch where ${ofBatch(staged)}`);
   if (known !== undefined) return true;
   if (state.derivationRevision !== derivationRevision) return false;
-  const { created = [], changed = [], unchanged = [] } = Object.groupBy(sortedRows(packed), kindIn(staged));
+  const {
+    created = [],
+    changed = [],
+    unchanged = [],
+  } = Object.groupBy(sortedRows(packed), ({ row }) => {
+    if (packed.products[row] === 0) return 'created';
+    return packed.documents[row] === 0 ? 'changed' : 'unchanged';
+  });
   const present = [...changed, ...unchanged];
   const idOf = ({ row }: KeyedRow) => packed.products[row] ?? 0;
   const range = yield* writeDocuments(state, packed, { documents, created, changed, idOf });
-  yield* insertBatch(staged, {
-    ...{ catalogVersion: packed.catalogVersion, ...range },
+  yield* insertBatch({
+    ...{ ...staged, catalogVersion: packed.catalogVersion, ...range },
     identifiers: created.map(({ identifier }) => identifier),
     products: present.map(idOf),
     gaining: unchanged.filter(({ row }) => packed.gains[row] === 1).map(idOf),
@@ -100,47 +109,27 @@ export function* writeDocuments(
   return { firstProduct, firstDocument, created: created.length, changed: changed.length };
 }
 
-const kindIn =
-  ({ packed }: StagedProducts) =>
-  ({ row }: KeyedRow) => {
-    if (packed.products[row] === 0) return 'created';
-    return packed.documents[row] === 0 ? 'changed' : 'unchanged';
-  };
-
-interface PackedBatch extends DocumentRange {
-  readonly catalogVersion: number;
+/** Products of a batch by the lists of its row. */
+interface PackedBatch {
   readonly identifiers: readonly string[];
   readonly products: readonly number[];
-  readonly gaining: readonly number[];
   readonly hashes: Uint8Array;
 }
 
-const COLUMNS = `full_update_id, batch, observed, extracted_by, report, catalog_version, first_product, first_document,
-  created, changed, identifiers, products, gaining, hashes`;
+type BatchRow = Omit<port.StagedProducts, 'packed' | 'derivationRevision'> &
+  DocumentRange &
+  PackedBatch & { readonly catalogVersion: number; readonly gaining: readonly number[] };
 
-function insertBatch(
-  staged: Omit<StagedProducts, 'packed' | 'derivationRevision'>,
-  packed: PackedBatch,
-): Program<number> {
-  const { fullUpdateId, batch, observed, extractedBy, report } = staged;
-  const { catalogVersion, firstProduct, firstDocument, created, changed, hashes } = packed;
-  const [identifiers, products, gaining] = [packed.identifiers, packed.products, packed.gaining].map((list) =>
-    JSON.stringify(list),
-  ) as [string, string, string];
-  return run(
-    insertInto(
-      'staged_batch',
-      COLUMNS,
-      sql`${fullUpdateId}, ${batch}, ${observed}, ${extractedBy}, ${report}, ${catalogVersion}, ${firstProduct},
-        ${firstDocument}, ${created}, ${changed}, ${identifiers}, ${products}, ${gaining}, ${hashes}`,
-    ),
-  );
-}
+const insertBatch = ({ identifiers, products, gaining, ...row }: BatchRow): Program<number> => {
+  const lists = { identifiers, products, gaining };
+  return run(insertRow('staged_batch', { ...row, ...mapTable(lists, (list) => JSON.stringify(list)) }));
+};
 
 const ofUpdate = (fullUpdateId: number) => sql`${own()} and full_update_id = ${fullUpdateId}`;
-const ofBatch = (fullUpdateId: number, batch: number) => sql`${ofUpdate(fullUpdateId)} and batch = ${batch}`;
+const ofBatch = ({ fullUpdateId, batch }: port.BatchKey) =>
+  sql`${ofUpdate(fullUpdateId)} and batch = ${batch}`;
 
-export const listStagedBatches = (fullUpdateId: number): Program<StagedBatch[]> =>
+export const listStagedBatches = (fullUpdateId: number): Program<port.StagedBatch[]> =>
   rows(
     sql`select batch, observed, extracted_by as "extractedBy" from staged_batch
       where ${ofUpdate(fullUpdateId)} and batch > ${NO_BATCH} order by batch`,
@@ -151,8 +140,8 @@ const PART_CHARACTERS = 4 * 1024 * 1024;
 
 export function* readStagedReports(
   _: CatalogState,
-  { fullUpdateId, batch, at }: ReportPlace & { fullUpdateId: number },
-): Program<ReportPart> {
+  { fullUpdateId, batch, at }: port.ReportPlace & { fullUpdateId: number },
+): Program<port.ReportPart> {
   const from = Math.max(batch, NO_BATCH + 1);
   const found = yield* row<{ batch: number; report: string }>(
     sql`select batch, report from staged_batch where ${ofUpdate(fullUpdateId)} and batch >= ${from} order by batch limit 1`,
@@ -167,14 +156,17 @@ export function* readStagedReports(
 }
 
 /** Replaces what was found of a staged batch by another ontology. */
-export function* reviewBatch(_: CatalogState, reviewed: BatchReview): Program<void> {
-  const { fullUpdateId, batch, extractedBy, report, gaining } = reviewed;
-  const here = ofBatch(fullUpdateId, batch);
-  const known = yield* row<{ report: string }>(sql`select report from staged_batch where ${here}`);
+export function* reviewBatch(_: CatalogState, reviewed: port.BatchReview): Program<void> {
+  const { extractedBy, report, gaining } = reviewed;
+  const known = yield* readReport(reviewed);
   yield* run(
-    sql`update staged_batch set extracted_by = ${extractedBy}, report = ${keepRequestLines(known?.report) + report},
-      gaining = ${JSON.stringify(gaining)} where ${here}`,
+    sql`update staged_batch set extracted_by = ${extractedBy}, report = ${keepRequestLines(known) + report},
+      gaining = ${JSON.stringify(gaining)} where ${ofBatch(reviewed)}`,
   );
+}
+
+function* readReport(key: port.BatchKey): Program<string> {
+  return (yield* cell<string>(sql`select report from staged_batch where ${ofBatch(key)}`)) ?? '';
 }
 
 /** Each time anew: they may have changed since. Only a task of the project's order changes them before the commit. */
@@ -182,28 +174,22 @@ export function* keepSkipped(
   { catalogVersion }: CatalogState,
   { fullUpdateId }: { fullUpdateId: number },
 ): Program<void> {
-  const skipping = yield* rows<{ batch: number }>(
+  const skipping = yield* column<number>(
     sql`select batch from staged_batch where ${ofUpdate(fullUpdateId)} and batch > ${NO_BATCH}
       and report like ${`%${SKIPPED}%`} order by batch`,
   );
   const skipped = new Set<string>();
-  for (const { batch } of skipping) {
-    const found = yield* row<{ report: string }>(
-      sql`select report from staged_batch where ${ofBatch(fullUpdateId, batch)}`,
-    );
-    for (const identifier of listSkipped(found?.report ?? '')) skipped.add(identifier);
-  }
+  for (const batch of skipping)
+    for (const identifier of listSkipped(yield* readReport({ fullUpdateId, batch }))) skipped.add(identifier);
   if (skipped.size === 0) return;
-  const identifiers = [...skipped];
-  yield* run(sql`delete from staged_batch where ${ofBatch(fullUpdateId, NO_BATCH)}`);
-  const present = yield* rows<{ id: number }>(sql`select p.id from ${productsOf(identifiers)}`);
-  yield* insertBatch(
-    { fullUpdateId, batch: NO_BATCH, observed: '', extractedBy: '', report: '' },
-    {
-      ...{ catalogVersion, firstProduct: 0, firstDocument: 0, created: 0, changed: 0 },
-      ...{ identifiers: [], products: present.map(({ id }) => id), gaining: [], hashes: new Uint8Array() },
-    },
-  );
+  const here = { fullUpdateId, batch: NO_BATCH };
+  yield* run(sql`delete from staged_batch where ${ofBatch(here)}`);
+  const products = yield* column<number>(sql`select p.id from ${productsOf([...skipped])}`);
+  yield* insertBatch({
+    ...{ ...here, observed: '', extractedBy: '', report: '', catalogVersion },
+    ...{ firstProduct: 0, firstDocument: 0, created: 0, changed: 0 },
+    ...{ identifiers: [], products, gaining: [], hashes: new Uint8Array() },
+  });
 }
 
 /** Products and documents that were written, with ids that run on: of created products, then of changed ones. */
@@ -216,7 +202,6 @@ export interface DocumentRange {
 
 /** A staged batch, with its lists of products for statements. */
 export interface StagedPart extends DocumentRange {
-  readonly batch: number;
   /** Of products that gain facts. */
   readonly gaining: readonly number[];
   /** Rows `s` of products that the catalog does not hold: product_id, identifier, document_id, hash. */
@@ -225,15 +210,12 @@ export interface StagedPart extends DocumentRange {
   readonly present: Sql;
 }
 
-/** A batch with the documents that it brought. */
-type StagedRange = Omit<DocumentRange, 'firstProduct'> & Pick<StagedPart, 'batch'>;
-
-type PartRow = Omit<StagedPart, 'gaining' | 'absent' | 'present'> & {
-  readonly gaining: string;
+/** Lists as JSON. */
+interface ListTexts {
   readonly identifiers: string;
   readonly products: string;
   readonly hashes: Uint8Array;
-};
+}
 
 /** SQLite would copy the hashes for each row that it reads from its table: there they are parameters. */
 const LISTS = byEngine({
@@ -241,41 +223,29 @@ const LISTS = byEngine({
   postgres: text(`'' as identifiers, '' as products, '' as hashes`),
 });
 
-export function* openPart(fullUpdateId: number, batch: number): Program<StagedPart> {
-  const here = ofBatch(fullUpdateId, batch);
-  const found = yield* row<PartRow>(
-    sql`select batch, first_product as "firstProduct", first_document as "firstDocument", created, changed, gaining,
-      ${LISTS} from staged_batch where ${here}`,
+export function* openPart(key: port.BatchKey): Program<StagedPart> {
+  const found = yield* row<DocumentRange & ListTexts & { gaining: string }>(
+    sql`select ${RANGE}, gaining, ${LISTS} from staged_batch where ${ofBatch(key)}`,
   );
-  if (found === undefined) throw new Error(`the batch ${batch} is staged no more`);
-  const { identifiers, products, hashes, gaining, ...part } = found;
-  const lists = { identifiers, products, hashes };
-  return {
-    ...part,
-    gaining: JSON.parse(gaining) as number[],
-    ...openLists(part, lists, sql`staged_batch where ${here}`),
-  };
+  if (found === undefined) throw new Error(`the batch ${key.batch} is staged no more`);
+  return openLists(found, sql`staged_batch where ${ofBatch(key)}`, JSON.parse(found.gaining) as number[]);
 }
 
+const RANGE = text('first_product as "firstProduct", first_document as "firstDocument", created, changed');
+
 /** @returns products that were just written as a part that no batch holds */
-export function partOf(
-  range: DocumentRange,
-  { identifiers, products, hashes }: Pick<PackedBatch, 'identifiers' | 'products' | 'hashes'>,
-): StagedPart {
+export function partOf(range: DocumentRange, { hashes, ...packed }: PackedBatch): StagedPart {
   const { firstProduct, firstDocument, created, changed } = range;
-  const lists = { identifiers: JSON.stringify(identifiers), products: JSON.stringify(products), hashes };
+  const [identifiers, products] = [JSON.stringify(packed.identifiers), JSON.stringify(packed.products)];
   const given = sql`(select ${firstProduct}::bigint as first_product, ${firstDocument}::bigint as first_document,
     ${created}::bigint as created, ${changed}::bigint as changed, ${hashes}::bytea as hashes,
-    ${lists.identifiers}::text as identifiers, ${lists.products}::text as products) given`;
-  return { ...range, batch: NO_BATCH, gaining: [], ...openLists(range, lists, given) };
+    ${identifiers}::text as identifiers, ${products}::text as products) given`;
+  return openLists({ ...range, identifiers, products, hashes }, given, []);
 }
 
 /** SQLite gets the lists as parameters, PostgreSQL reads them from the columns of `source`, a staged batch. */
-function openLists(
-  { firstProduct, firstDocument, created, changed }: DocumentRange,
-  { identifiers, products, hashes }: Pick<PartRow, 'identifiers' | 'products' | 'hashes'>,
-  source: Sql,
-): Pick<StagedPart, 'absent' | 'present'> {
+function openLists(given: DocumentRange & ListTexts, source: Sql, gaining: readonly number[]): StagedPart {
+  const { firstProduct, firstDocument, created, changed, identifiers, products, hashes } = given;
   const absent = byEngine({
     sqlite: sql`(select ${firstProduct} + key as product_id, value as identifier, ${firstDocument} + key as document_id,
       substr(${hashes}, key * 16 + 1, 16) as hash from json_each(${identifiers})) s`,
@@ -297,7 +267,7 @@ function openLists(
       'products',
     ),
   });
-  return { absent, present };
+  return { firstProduct, firstDocument, created, changed, gaining, absent, present };
 }
 
 /** The lists are unpacked once, not for each of their rows: `offset 0` and the concatenation see to that. */
@@ -306,19 +276,15 @@ const unpacked = (source: Sql, columns: Sql, list: 'identifiers' | 'products'): 
       ${text(list)}::json as list from ${source} offset 0) b
     cross join lateral json_array_elements_text(b.list) with ordinality u (value, place)) s`;
 
-/** Rows of all batches of a full update: `${name}.batch`, `${name}.value` and, from 0 on, `${name}.place`. */
-export const stagedList = (
-  fullUpdateId: number,
-  list: 'gaining' | 'identifiers' | 'products',
-  name = 's',
-): Sql =>
+/** Rows `s` of all batches of a full update: `batch`, `value` and, from 0 on, `place`. */
+export const stagedList = (fullUpdateId: number, list: 'gaining' | 'identifiers' | 'products'): Sql =>
   byEngine({
     sqlite: sql`(select b.batch, b.changed, e.value, e.key as place from staged_batch b
-      cross join json_each(${text(`b.${list}`)}) e where b.full_update_id = ${fullUpdateId}) ${text(name)}`,
+      cross join json_each(${text(`b.${list}`)}) e where b.full_update_id = ${fullUpdateId}) s`,
     postgres: sql`(select b.batch, b.changed, e.value${text(list === 'identifiers' ? ' collate "C"' : '::bigint')} as value,
       e.place - 1 as place from staged_batch b cross join lateral
       json_array_elements_text(${text(`b.${list}`)}::json) with ordinality e (value, place)
-      where ${own('b')} and b.full_update_id = ${fullUpdateId}) ${text(name)}`,
+      where ${own('b')} and b.full_update_id = ${fullUpdateId}) s`,
   });
 
 /**
@@ -331,15 +297,15 @@ export function* dropOutdated(
   { fullUpdateId }: { fullUpdateId: number },
 ): Program<boolean> {
   yield* planForParts();
-  const older = yield* rows<{ batch: number }>(
+  const older = yield* column<number>(
     sql`select batch from staged_batch where ${ofUpdate(fullUpdateId)} and batch > ${NO_BATCH}
       and catalog_version <> ${catalogVersion}`,
   );
   let isAny = false;
-  for (const { batch } of older) {
-    const part = yield* openPart(fullUpdateId, batch);
+  for (const batch of older) {
+    const part = yield* openPart({ fullUpdateId, batch });
     if (yield* isAsFound(part)) continue;
-    yield* dropBatch(fullUpdateId, part);
+    yield* dropBatch({ fullUpdateId, batch }, part);
     isAny = true;
   }
   return isAny;
@@ -356,13 +322,10 @@ function* isAsFound({ absent, present }: StagedPart): Program<boolean> {
 }
 
 /** Removes a batch; what it brought is garbage, except where the full update was committed, which left only the report. */
-export function* dropBatch(
-  fullUpdateId: number,
-  { batch, firstDocument, created, changed }: StagedRange,
-): Program<void> {
+function* dropBatch(key: port.BatchKey, { firstDocument, created, changed }: DocumentRange): Program<void> {
   const behind = firstDocument + created + changed;
   yield* discard(sql`id from document where ${own()} and id >= ${firstDocument} and id < ${behind}`);
-  yield* run(sql`delete from staged_batch where ${ofBatch(fullUpdateId, batch)}`);
+  yield* run(sql`delete from staged_batch where ${ofBatch(key)}`);
 }
 
 /** Its documents belong to products by now. */
@@ -372,11 +335,12 @@ export const emptyCommitted = (fullUpdateId: number): Program<number> =>
       gaining = '[]', hashes = '' where ${ofUpdate(fullUpdateId)}`,
   );
 
-/** @returns a batch of a full update that is over */
-export const findOver = (
-  live: readonly number[],
-): Program<(StagedRange & { fullUpdateId: number }) | undefined> =>
-  row(
-    sql`select full_update_id as "fullUpdateId", batch, first_document as "firstDocument", created, changed
-      from staged_batch where ${own()} and not (full_update_id ${among(live)}) limit 1`,
+/** Removes a batch of a full update that is over. @returns whether there was one */
+export function* dropOver(live: readonly number[]): Program<boolean> {
+  const over = yield* row<port.BatchKey & DocumentRange>(
+    sql`select full_update_id as "fullUpdateId", batch, ${RANGE} from staged_batch
+      where ${own()} and not (full_update_id ${among(live)}) limit 1`,
   );
+  if (over !== undefined) yield* dropBatch(over, over);
+  return over !== undefined;
+}

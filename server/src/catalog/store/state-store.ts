@@ -1,7 +1,9 @@
 import {
   among,
   byEngine,
-  insertInto,
+  cell,
+  insertRow,
+  insertRows,
   joined,
   listed,
   lookupJoin,
@@ -9,13 +11,12 @@ import {
   ownKey,
   PROJECT,
   type Program,
+  pairs,
   refuseOtherState,
   row,
   rows,
   run,
-  type Sql,
   sql,
-  tabled,
   text,
 } from '../../storage/storage.ts';
 import {
@@ -150,13 +151,13 @@ export function* applyOnce<Result extends object>(
 }
 
 function* readLastResult(): Program<string> {
-  const found = yield* row<{ result: string }>(
+  const found = yield* cell<string>(
     byEngine({
-      sqlite: sql`select value as result from meta where name = 'last_task_result'`,
-      postgres: sql`select last_task_result as result from catalog where ${own()}`,
+      sqlite: sql`select value from meta where name = 'last_task_result'`,
+      postgres: sql`select last_task_result from catalog where ${own()}`,
     }),
   );
-  return found?.result ?? '{}';
+  return found ?? '{}';
 }
 
 const ONTOLOGY_STATE = byEngine({
@@ -189,20 +190,20 @@ export function* readOntology(): Program<Ontology> {
 
 /** @returns the attributes as they were until a person changed them; undefined when that is long ago */
 export function* readPastOntology(revision: number): Program<readonly Attribute[] | undefined> {
-  const found = yield* row<{ attributes: string }>(
+  const found = yield* cell<string>(
     sql`select attributes from past_ontology where ${own()} and revision = ${revision}`,
   );
-  return found && (JSON.parse(found.attributes) as Attribute[]);
+  return found === undefined ? undefined : (JSON.parse(found) as Attribute[]);
 }
 
 function* readNumber(name: 'catalogVersion' | 'derivationRevision'): Program<number> {
-  const found = yield* row<{ value: number }>(
+  const found = yield* cell<number>(
     byEngine({
-      sqlite: text(`select ${inFileOf(name)} as value`),
-      postgres: sql`select ${text(nameOf(name))} as value from catalog where ${own()}`,
+      sqlite: text(`select ${inFileOf(name)}`),
+      postgres: sql`select ${text(nameOf(name))} from catalog where ${own()}`,
     }),
   );
-  return found?.value ?? EMPTY[name];
+  return found ?? EMPTY[name];
 }
 
 export const readDerivationRevision = (): Program<number> => readNumber('derivationRevision');
@@ -249,43 +250,35 @@ function openChanged(state: CatalogState): ChangedCatalog {
  * SQLite plans by the text of a statement alone.
  */
 
-/** For statements that compare whole tables: no nested loops. Compiling a plan takes longer than it saves. */
-export function* planForWholeTables(): Program<void> {
-  yield* run(WHOLE_TABLES);
-}
-
-/**
- * For statements that read the first rows of an index, or those of a list, and no others. A generic plan takes every list
- * for a short one.
- */
-export function* planForParts(): Program<void> {
-  yield* run(PARTS);
-}
-
-/** For statements that find documents by lexemes: their index has no other scan, and a new table no statistics that show its use. */
-export function* planForLexemes(): Program<void> {
-  yield* run(LEXEMES);
-}
-
 /** By `set local` alone, which a coordinator of Citus passes on to its workers (transfer/distribute.ts). */
-function set(settings: Record<string, string>, more = ''): Sql {
+function planBy(settings: Record<string, string>, more = ''): () => Program<number> {
   const texts = Object.entries(settings).map(([name, value]) => `set local ${name} = '${value}'`);
-  return byEngine({ sqlite: sql`select 1 where false`, postgres: text(`${texts.join('; ')}${more}`) });
+  const set = byEngine({
+    sqlite: text('select 1 where false'),
+    postgres: text(`${texts.join('; ')}${more}`),
+  });
+  return () => run(set);
 }
 
 /** A coordinator finds the worker by the values of a statement, which a generic plan does not know. */
 const GENERIC = `; select set_config('plan_cache_mode',
   case when current_setting('citus.version', true) is null then 'force_generic_plan' else 'force_custom_plan' end, true)`;
 
-const WHOLE_TABLES = set({
+/** For statements that compare whole tables: no nested loops. Compiling a plan takes longer than it saves. */
+export const planForWholeTables = planBy({
   ...{ enable_nestloop: 'off', enable_hashjoin: 'on', enable_mergejoin: 'on', enable_seqscan: 'on' },
   ...{ enable_sort: 'on', work_mem: '128MB', jit: 'off' },
 });
-const LEXEMES = set({
+/** For statements that find documents by lexemes: their index has no other scan, and a new table no statistics that show its use. */
+export const planForLexemes = planBy({
   ...{ enable_nestloop: 'on', enable_hashjoin: 'off', enable_mergejoin: 'off', enable_seqscan: 'off' },
   ...{ enable_bitmapscan: 'on' },
 });
-const PARTS = set(
+/**
+ * For statements that read the first rows of an index, or those of a list, and no others. A generic plan takes every list
+ * for a short one.
+ */
+export const planForParts = planBy(
   {
     ...{ enable_nestloop: 'on', enable_hashjoin: 'off', enable_mergejoin: 'off', enable_seqscan: 'off' },
     ...{ enable_sort: 'off', enable_bitmapscan: 'off' },
@@ -329,11 +322,7 @@ const CACHED_PAST = 20;
 function* keepPast({ ontologyRevision }: CatalogState, { attributes }: Ontology): Program<void> {
   yield* run(sql`delete from past_ontology where ${own()} and revision <= ${ontologyRevision - CACHED_PAST}`);
   yield* run(
-    insertInto(
-      'past_ontology',
-      'revision, attributes',
-      sql`${ontologyRevision}, ${JSON.stringify(attributes)}`,
-    ),
+    insertRow('past_ontology', { revision: ontologyRevision, attributes: JSON.stringify(attributes) }),
   );
 }
 
@@ -356,8 +345,7 @@ export function* reserveCategories(state: CatalogState, paths: readonly string[]
   const known = yield* findCategoryIds(paths);
   const missing = [...new Set(paths)].filter((path) => !known.has(path));
   const categories = missing.map((path) => [state.nextCategoryId++, path] as const);
-  const made = tabled('c', { id: 'bigint', path: 'text' }, categories);
-  if (missing.length > 0) yield* run(insertInto('category', 'id, path', sql`id, path from ${made}`));
+  if (missing.length > 0) yield* run(insertRows('category', { id: 'bigint', path: 'text' }, categories));
 }
 
 /** PostgreSQL's index holds hashes: a path may be too long for an index. */
@@ -367,12 +355,10 @@ const SAME_PATH = byEngine({
 });
 
 /** @returns the ids of those paths that have one */
-export function* findCategoryIds(paths: readonly string[]): Program<ReadonlyMap<string, number>> {
-  const found = yield* rows<{ path: string; id: number }>(
+export const findCategoryIds = (paths: readonly string[]): Program<ReadonlyMap<string, number>> =>
+  pairs(
     sql`select c.path, c.id from ${listed('w', 'text', paths)} ${lookupJoin('category', 'c', SAME_PATH)}`,
   );
-  return new Map(found.map(({ path, id }) => [path, id]));
-}
 
 /**
  * The text of a path by which paths are listed, a parent before what is below it and that before its next sibling: its JSON
@@ -398,58 +384,33 @@ export function* listCategoryPaths({ under, after, limit }: CategoryRange): Prog
 }
 
 export function* findCategoryPath(id: number): Program<string[] | undefined> {
-  const found = yield* row<{ path: string }>(
-    sql`select c.path from category c where ${own('c')} and c.id = ${id}`,
-  );
-  return found && (JSON.parse(found.path) as string[]);
+  const found = yield* cell<string>(sql`select c.path from category c where ${own('c')} and c.id = ${id}`);
+  return found === undefined ? undefined : (JSON.parse(found) as string[]);
 }
 
 function* findAttributeIds(names: readonly string[]): Program<ReadonlyMap<string, number>> {
   if (names.length === 0) return new Map();
-  const found = yield* rows<{ name: string; id: number }>(
-    sql`select name, id from attribute_id where ${own()} and name ${among(names)}`,
-  );
-  return new Map(found.map(({ name, id }) => [name, id]));
+  return yield* pairs(sql`select name, id from attribute_id where ${own()} and name ${among(names)}`);
 }
 
 function* saveAttributeIds(named: readonly (readonly [name: string, id: number])[]): Program<void> {
   if (named.length === 0) return;
-  const saved = tabled('n', { name: 'text', id: 'bigint' }, named);
-  yield* run(
-    insertInto(
-      'attribute_id',
-      'name, id',
-      sql`name, id from ${saved} where true on conflict ${ownKey('name')} do update set id = excluded.id`,
-    ),
-  );
+  const saved = insertRows('attribute_id', { name: 'text', id: 'bigint' }, named);
+  yield* run(sql`${saved} on conflict ${ownKey('name')} do update set id = excluded.id`);
 }
+
+const ATTRIBUTE_COLUMNS = {
+  ...({ id: 'bigint', name: 'text', type: 'text', unit_name: 'text', decimal: 'text' } as const),
+  ...({ synonyms: 'text', reason: 'text', typing: 'text' } as const),
+};
 
 /** In place of those with the same ids. */
 export function* insertAttributes(attributes: readonly Attribute[]): Program<void> {
   if (attributes.length === 0) return;
   yield* run(sql`delete from attribute where ${own()} and id ${among(attributes.map(({ id }) => id))}`);
-  const made = tabled(
-    'a',
-    {
-      id: 'bigint',
-      name: 'text',
-      type: 'text',
-      unit_name: 'text',
-      decimal: 'text',
-      synonyms: 'text',
-      reason: 'text',
-      typing: 'text',
-    },
-    attributes.map(({ id, name, type, unitName, decimal, synonyms, reason, typing }) => [
-      ...[id, name, type, unitName ?? null, decimal ?? null, JSON.stringify(synonyms ?? [])],
-      ...[reason ?? null, typing ?? null],
-    ]),
-  );
-  yield* run(
-    insertInto(
-      'attribute',
-      'id, name, type, unit_name, decimal, synonyms, reason, typing',
-      sql`a.* from ${made}`,
-    ),
-  );
+  const cells = attributes.map(({ id, name, type, unitName, decimal, synonyms, reason, typing }) => [
+    ...[id, name, type, unitName ?? null, decimal ?? null, JSON.stringify(synonyms ?? [])],
+    ...[reason ?? null, typing ?? null],
+  ]);
+  yield* run(insertRows('attribute', ATTRIBUTE_COLUMNS, cells));
 }

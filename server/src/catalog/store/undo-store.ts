@@ -1,11 +1,15 @@
 import { listSubscribed } from '../../events/events.ts';
 import { isStorableText } from '../../kernel/storable-text.ts';
 import {
+  cell,
+  column,
   insertInto,
+  insertRow,
   listed,
   lookupJoin,
   own,
   type Program,
+  pairs,
   row,
   rows,
   run,
@@ -30,26 +34,16 @@ export const discard = (from: Sql): Program<number> =>
 export interface Undo {
   /** 0: nothing is recorded. */
   readonly id: number;
-  /** Call it before products change; `from` has each as `p`, `after` says which document it gets. */
+  /** Call it before products change; `from` has each as `p`, `after` says which document it gets: null for none. */
   recordChanged(after: Sql, from: Sql): Program<number>;
-  /** Call it before products are deleted; `from` has each as `p`. */
-  recordDeleted(from: Sql): Program<number>;
   /** Products whose ids and documents run on; ids among them that no product got do no harm. */
-  recordCreated(created: CreatedRange): Program<void>;
+  recordCreated(range: Record<'firstProduct' | 'firstDocument' | 'created', number>): Program<void>;
   /** Writes the entry, and drops what is beyond the limits. */
   close(kind: port.UndoableCommit['kind'], counts: Omit<port.ChangeCounts, 'unchanged'>): Program<void>;
 }
 
-interface CreatedRange {
-  readonly firstProduct: number;
-  readonly firstDocument: number;
-  readonly created: number;
-}
-
 const BEFORE = 'document_before, hash_before, revision_before, updated_at_before, updated_by_before';
 const CHANGE_COLUMNS = `undo_id, product_id, identifier, document_after, ${BEFORE}`;
-const COUNTS = 'created, changed, deleted';
-const ABOUT = `kind, author, catalog_version, ${COUNTS}`;
 const PRESENT = sql`p.document_id, p.hash, p.ontology_revision, p.updated_at, p.updated_by`;
 
 /** Opens the entry of a task; with `undoDepth` 0 nothing is recorded, unless an event will tell of it. */
@@ -76,29 +70,23 @@ export function openUndo(
   return {
     id: undoId,
     recordChanged,
-    recordDeleted: (from) => recordChanged(text('null'), from),
     *recordCreated({ firstProduct, firstDocument, created }) {
-      if (!isLogged) return;
-      const range = sql`${undoId}, ${firstProduct}, ${firstDocument}, ${created}`;
-      yield* run(insertInto('undo_created', 'undo_id, first_product, first_document, created', range));
+      if (isLogged) yield* run(insertRow('undo_created', { undoId, firstProduct, firstDocument, created }));
     },
     *close(kind, { created, changed, deleted }) {
-      const who = author === undefined ? null : JSON.stringify(author);
-      const entry = sql`${undoId}, ${taskNumber}, ${at}, ${kind}, ${who}, ${state.catalogVersion + 1},
-        ${created}, ${changed}, ${deleted}`;
-      if (isLogged) yield* run(insertInto('undo_log', `id, task_number, at, ${ABOUT}`, entry));
-      yield* dropUndoBeyond(order);
+      const entry = {
+        ...{ id: undoId, taskNumber, at, kind, author: author === undefined ? null : JSON.stringify(author) },
+        ...{ catalogVersion: state.catalogVersion + 1, created, changed, deleted },
+      };
+      if (isLogged) yield* run(insertRow('undo_log', entry));
+      // The oldest go; `collectGarbage` removes their changes.
+      yield* run(
+        sql`delete from undo_log where ${own()} and (at < ${order.undoSince ?? 0} or id not in
+          (select id from undo_log where ${own()} order by id desc limit ${order.undoDepth}))`,
+      );
+      yield* dropCreatedAlone();
     },
   };
-}
-
-/** Drops the oldest entries; `collectGarbage` removes their changes. */
-function* dropUndoBeyond({ undoDepth, undoSince = 0 }: port.UndoOrder): Program<void> {
-  yield* run(
-    sql`delete from undo_log where ${own()} and (at < ${undoSince} or id not in
-      (select id from undo_log where ${own()} order by id desc limit ${undoDepth}))`,
-  );
-  yield* dropCreatedAlone();
 }
 
 /** Drops entries of an earlier time. */
@@ -108,17 +96,16 @@ export function* dropUndoBefore(undoSince: number | undefined): Program<void> {
   if (dropped > 0) yield* dropCreatedAlone();
 }
 
-function* dropCreatedAlone(): Program<void> {
-  yield* run(
+const dropCreatedAlone = (): Program<number> =>
+  run(
     sql`delete from undo_created where ${own()} and undo_id not in (select id from undo_log where ${own()})`,
   );
-}
 
 /** @returns the entries, the last one first */
 const listEntries = (): Program<UndoEntry[]> =>
   rows(
-    sql`select id, task_number as "commit", at, kind, author, catalog_version as "catalogVersion", ${text(COUNTS)}
-      from undo_log where ${own()} order by id desc`,
+    sql`select id, task_number as "commit", at, kind, author, catalog_version as "catalogVersion", created, changed,
+      deleted from undo_log where ${own()} order by id desc`,
   );
 
 interface UndoEntry extends Omit<port.UndoableCommit, 'author'> {
@@ -177,7 +164,7 @@ function* playBack({ ontologyRevision }: CatalogState, last: number): Program<po
   // Whatever deleted one of them since has an entry of its own, which was reverted before.
   const created = sql`undo_created u join product p on ${own('p')} and p.id >= u.first_product
     and p.id < u.first_product + u.created where ${own('u')} and u.undo_id = ${last}`;
-  const overwritten = yield* rows<{ identifier: string }>(
+  const overwritten = yield* column<string>(
     sql`select u.identifier from ${replayed} and p.document_id is distinct from u.document_after
       union all select p.identifier from ${created} and p.document_id <> u.first_document + p.id - u.first_product
       order by 1 limit ${REPORTED}`,
@@ -205,11 +192,7 @@ function* playBack({ ontologyRevision }: CatalogState, last: number): Program<po
   yield* run(sql`delete from undo_change where ${ofEntry}`);
   yield* run(sql`delete from undo_created where ${ofEntry}`);
   yield* run(sql`delete from undo_log where ${own()} and id = ${last}`);
-  return {
-    restored,
-    overwritten: overwritten.map(({ identifier }) => identifier),
-    needsExtraction: outdated !== undefined,
-  };
+  return { restored, overwritten, needsExtraction: outdated !== undefined };
 }
 
 /** What commits and deletes changed, as far as the undo log reaches. */
@@ -261,15 +244,12 @@ export function* listProductChanges(identifier: string): Program<port.ProductCha
 
 /** The present product of an identifier, or the one that a commit in the log changed last. */
 function* findProductId(identifier: string, entries: readonly UndoEntry[]): Program<number | undefined> {
-  const present = yield* row<{ id: number }>(sql`select p.id from ${productsOf([identifier])}`);
-  if (present !== undefined) return present.id;
-  for (const { id } of entries) {
-    const found = yield* row<{ id: number }>(
+  let found = yield* cell<number>(sql`select p.id from ${productsOf([identifier])}`);
+  for (const { id } of entries)
+    found ??= yield* cell<number>(
       sql`select product_id as id from undo_change where ${own()} and undo_id = ${id} and identifier = ${identifier} limit 1`,
     );
-    if (found !== undefined) return found.id;
-  }
-  return undefined;
+  return found;
 }
 
 function* findLogged(
@@ -280,11 +260,11 @@ function* findLogged(
     sql`select ${LOGGED} from undo_change u where ${own('u')} and u.undo_id = ${entry} and u.product_id = ${productId}`,
   );
   if (changed !== undefined) return changed;
-  const created = yield* row<{ document: number }>(
+  const created = yield* cell<number>(
     sql`select first_document + ${productId} - first_product as document from undo_created
       where ${own()} and undo_id = ${entry} and first_product <= ${productId} and first_product + created > ${productId}`,
   );
-  return created && { productId, identifier, before: null, after: created.document };
+  return created === undefined ? undefined : { productId, identifier, before: null, after: created };
 }
 
 const OF_KIND = {
@@ -326,45 +306,38 @@ function* listCreated(
   for (const { first, end, document } of ranges) {
     if (created.length === limit) break;
     const range = { after: Math.max(from, first - 1), end, limit: limit - created.length };
-    for (const { id: productId, identifier } of yield* listOfRange(range, later))
+    for (const [productId, identifier] of yield* listOfRange(range, later))
       created.push({ productId, identifier, before: null, after: document + productId - first });
   }
   return created;
 }
 
-interface Named {
-  readonly id: number;
-  readonly identifier: string;
-}
-
+/** @returns the ids and identifiers of products, in the order of the ids */
 function* listOfRange(
-  { after, end, limit }: { after: number; end: number; limit: number },
+  { after, end, limit }: Record<'after' | 'end' | 'limit', number>,
   later: readonly number[],
-): Program<Named[]> {
+): Program<(readonly [number, string])[]> {
   if (after + 1 >= end) return [];
-  const list = (columns: string, where: Sql): Program<Named[]> =>
-    rows(sql`select ${text(columns)} where ${own()} and ${where} order by 1 limit ${text(String(limit))}`);
-  const found = [...(yield* list('id, identifier from product', sql`id > ${after} and id < ${end}`))];
-  for (const id of later)
-    found.push(
-      ...(yield* list(
-        'product_id as id, identifier from undo_change',
-        sql`undo_id = ${id} and product_id > ${after} and product_id < ${end}`,
-      )),
+  const list = (columns: string, where: Sql) =>
+    pairs<number, string>(
+      sql`select ${text(columns)} where ${own()} and ${where} order by 1 limit ${text(String(limit))}`,
     );
-  const byId = new Map(found.map((one) => [one.id, one]));
-  return [...byId.values()].sort((a, b) => a.id - b.id).slice(0, limit);
+  const found = [...(yield* list('id, identifier from product', sql`id > ${after} and id < ${end}`))];
+  for (const id of later) {
+    const range = sql`undo_id = ${id} and product_id > ${after} and product_id < ${end}`;
+    found.push(...(yield* list('product_id as id, identifier from undo_change', range)));
+  }
+  return [...new Map(found)].sort(([a], [b]) => a - b).slice(0, limit);
 }
 
 /** @returns by product the document that the next commit found */
 function* findNext(entry: number, changes: readonly LoggedChange[]): Program<Map<number, number>> {
   const ids = changes.map(({ productId }) => productId);
-  const found = yield* rows<{ id: number; document: number }>(
+  return yield* pairs(
     sql`select w.value as id, u.document_before as document from ${listed('w', 'bigint', ids)} cross join undo_log l
       ${lookupJoin('undo_change', 'u', sql`u.undo_id = l.id and u.product_id = w.value`)}
       where ${own('l')} and l.id > ${entry} and u.document_before is not null order by l.id desc`,
   );
-  return new Map(found.map(({ id, document }) => [id, document]));
 }
 
 /** Reads the documents. One that a change left may be gone: then what came next stands for it. */
@@ -372,15 +345,9 @@ function* settle(
   changes: readonly LoggedChange[],
   next: ReadonlyMap<number, number>,
 ): Program<port.CommitChange[]> {
-  const present = new Map(
-    (yield* rows<{ id: number; document: number }>(
-      sql`select p.id, p.document_id as document from ${listed(
-        'w',
-        'bigint',
-        changes.map(({ productId }) => productId),
-      )}
-        ${lookupJoin('product', 'p', sql`p.id = w.value`)}`,
-    )).map(({ id, document }) => [id, document]),
+  const products = changes.map(({ productId }) => productId);
+  const present = yield* pairs<number, number>(
+    sql`select p.id, p.document_id from ${listed('w', 'bigint', products)} ${lookupJoin('product', 'p', sql`p.id = w.value`)}`,
   );
   const settled = changes.map((change) => {
     if (change.after === null) return { change, after: null, isChangedSince: false };
@@ -395,13 +362,12 @@ function* settle(
   }));
 }
 
-function* readDocuments(documents: readonly (number | null)[]): Program<Map<number, string>> {
+function readDocuments(documents: readonly (number | null)[]): Program<Map<number, string>> {
   const ids = [...new Set(documents.filter((id) => id !== null))];
-  const found = yield* rows<{ id: number; text: string }>(
+  return pairs(
     sql`select d.id, ${uploadText(true)} as text from ${listed('w', 'bigint', ids)}
       ${lookupJoin('document', 'd', sql`d.id = w.value`)}`,
   );
-  return new Map(found.map(({ id, text }) => [id, text]));
 }
 
 /** What a restore would do, counted without doing it: by the same rules as `playBack`. */
