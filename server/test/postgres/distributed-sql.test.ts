@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { readMigrations } from '../../src/storage/migrate.ts';
-import { COORDINATED, DISTRIBUTED } from '../../src/storage/postgres/distribution.ts';
-import { findRefused, findRefusedTables } from '../support/postgres/distributed-sql.ts';
+import { DISTRIBUTED } from '../../src/storage/postgres/distribution.ts';
+import { coordinated, findRefused, findRefusedTables } from '../support/postgres/distributed-sql.ts';
 
 /** What a database that distributes its tables refuses is in no statement, without one at hand (docs/operating.md, "Sharding"). */
 
@@ -51,7 +51,7 @@ test('each table of the migrations lies with its project or on the coordinator, 
     .map(({ sql }) => sql)
     .join('\n');
   assert.deepEqual(findRefusedTables(migrations), []);
-  const shared = DISTRIBUTED.filter((name) => (COORDINATED as readonly string[]).includes(name));
+  const shared = DISTRIBUTED.filter((name) => coordinated.has(name));
   assert.deepEqual(shared, []);
 });
 

@@ -1,5 +1,6 @@
 import ts from 'typescript';
-import { COORDINATED, DISTRIBUTED } from '../../../src/storage/postgres/distribution.ts';
+import { readMigrations } from '../../../src/storage/migrate.ts';
+import { DISTRIBUTED } from '../../../src/storage/postgres/distribution.ts';
 
 /**
  * Finds in a source what a distributed database refuses or answers by asking every worker, without one at hand. It reads the
@@ -13,7 +14,13 @@ export interface RefusedSql {
 }
 
 const distributed = new Set<string>(DISTRIBUTED);
-const coordinated = new Set<string>(COORDINATED);
+/** On the coordinator: the tables of the embedded store's control database, and two that it has no need of. */
+export const coordinated: ReadonlySet<string | undefined> = new Set([
+  ...readMigrations('control').flatMap(({ sql }) =>
+    [...sql.matchAll(/^create table (\w+)/gm)].map(([, name]) => name),
+  ),
+  ...['service', 'rate_window'],
+]);
 
 /** A table in a statement, with its alias. */
 const NAMED =
