@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
+import type { PostgresPoolClient } from 'kysely';
 import type { ClientBase, PoolClient, QueryConfig, QueryResult } from 'pg';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
@@ -42,14 +43,8 @@ export interface Postgres extends SqlSession {
   /** How many connections of this thread are in use and idle, and how many callers wait for one. */
   countConnections(): { readonly used: number; readonly idle: number; readonly waiting: number };
   /** For Kysely, which brings its own transactions. */
-  connect(): Promise<SqlConnection>;
+  connect(): Promise<PostgresPoolClient>;
   close(): Promise<void>;
-}
-
-export interface SqlConnection {
-  query(sql: string, values: readonly unknown[]): Promise<{ rows: unknown[]; changed: number }>;
-  begin(): Promise<void>;
-  release(): void;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -105,32 +100,36 @@ export function openPostgres(settings: PostgresSettings): Postgres {
   const watch = watchPool(pool, url);
   let ended: Promise<void> | undefined;
 
-  async function acquire(): Promise<PoolClient> {
-    if (watch.isAway) throw refuseAway();
-    try {
-      return await pool.connect();
-    } catch (error) {
-      throw translatePostgresError(error);
-    }
-  }
-
   /** After a failed statement the connection is kept if the database refused the statement, and closed otherwise. */
-  async function withClient<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
-    const client = await acquire();
-    let fault: unknown;
-    const onFault = (error: Error) => {
-      fault = error;
+  async function acquire() {
+    if (watch.isAway) throw refuseAway();
+    const client = await pool.connect().catch((error) => {
+      throw translatePostgresError(error);
+    });
+    let isBroken = false;
+    const onFault = () => {
+      isBroken = true;
     };
     client.on('error', onFault);
-    try {
-      return await work(client);
-    } catch (error) {
-      if (!isRefusedStatement(error)) fault = error;
-      throw translatePostgresError(error);
-    } finally {
-      client.off('error', onFault);
-      client.release(fault !== undefined);
-    }
+    return {
+      async use<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+        try {
+          return await work(client);
+        } catch (error) {
+          isBroken ||= !isRefusedStatement(error);
+          throw translatePostgresError(error);
+        }
+      },
+      release() {
+        client.off('error', onFault);
+        client.release(isBroken);
+      },
+    };
+  }
+
+  async function withClient<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+    const held = await acquire();
+    return held.use(work).finally(held.release);
   }
 
   const prepare = prepares ? prepared : unprepared;
@@ -142,7 +141,6 @@ export function openPostgres(settings: PostgresSettings): Postgres {
     work: (tx: SqlTransaction) => Promise<Result>,
     { signal, watched }: { signal?: AbortSignal | undefined; watched?: SchemaWatch | undefined } = {},
   ): Promise<Result> {
-    refuseMoved(watched);
     return withClient(async (client) => {
       await beginOn(client, begin, watched);
       try {
@@ -172,7 +170,21 @@ export function openPostgres(settings: PostgresSettings): Postgres {
       idle: pool.idleCount,
       waiting: pool.waitingCount,
     }),
-    connect: async () => lend(await acquire(), prepare, schema),
+    async connect() {
+      const { use, release } = await acquire();
+      const query = (text: string, values: readonly SqlValue[]) =>
+        use<Pick<QueryResult, 'rows'>>(async (client) => {
+          const order = { ...prepare(text, values), query_timeout: CLIENT_TIMEOUT_MS };
+          if (text !== 'begin') return client.query(order);
+          await beginOn(client, SHORT_WRITE, schema);
+          return { rows: [] };
+        }).catch((error: unknown) => {
+          // A lost connection has rolled back already.
+          if (text === 'rollback') return { rows: [] };
+          throw error;
+        });
+      return { query, release } as PostgresPoolClient;
+    },
     close() {
       watch.stop();
       ended ??= pool.end();
@@ -183,6 +195,7 @@ export function openPostgres(settings: PostgresSettings): Postgres {
 
 /** Reads the schema with it, where that was not done for a while. @throws schema_moved */
 async function beginOn(client: PoolClient, begin: string, watched: SchemaWatch | undefined): Promise<void> {
+  refuseMoved(watched);
   if (!isStale(watched)) return void (await client.query(begin));
   // The answers of several statements are a list, which the driver's types do not know.
   const answers = (await client.query(`${begin}; ${READ_SCHEMA}`)) as unknown as QueryResult[];
@@ -240,40 +253,6 @@ function sessionOn(
     rows: async <Row>(sql: string, values?: readonly SqlValue[]) => (await query(sql, values)).rows as Row[],
     run: async (sql, values) => (await query(sql, values)).rowCount ?? 0,
     copyIn: (sql, bytes) => cancelOn(signal, client, () => copyInto(client, sql, bytes)),
-  };
-}
-
-/** A connection for a caller that begins and ends its transactions itself. */
-function lend(client: PoolClient, prepare: typeof prepared, schema: SchemaWatch | undefined): SqlConnection {
-  let fault = false;
-  const onFault = () => {
-    fault = true;
-  };
-  client.on('error', onFault);
-  async function noting<Result>(work: () => Promise<Result>): Promise<Result> {
-    try {
-      return await work();
-    } catch (error) {
-      fault ||= !isRefusedStatement(error) && !(error instanceof ServiceError);
-      throw translatePostgresError(error);
-    }
-  }
-  return {
-    query: (sql, values) =>
-      noting(async () => {
-        const order = { ...prepare(sql, values as SqlValue[]), query_timeout: CLIENT_TIMEOUT_MS };
-        const { rows, rowCount } = await client.query(order);
-        return { rows, changed: rowCount ?? 0 };
-      }),
-    begin: () =>
-      noting(async () => {
-        refuseMoved(schema);
-        await beginOn(client, SHORT_WRITE, schema);
-      }),
-    release() {
-      client.off('error', onFault);
-      client.release(fault);
-    },
   };
 }
 

@@ -1,25 +1,12 @@
-import {
-  type DatabaseConnection,
-  type Driver,
-  Kysely,
-  PostgresAdapter,
-  PostgresIntrospector,
-  PostgresQueryCompiler,
-  sql,
-} from 'kysely';
+import { Kysely, PostgresDialect, type PostgresPool, sql } from 'kysely';
 import type { ControlSchema, Database } from '../database.ts';
-import type { Postgres, SqlConnection } from './connections.ts';
+import type { Postgres } from './connections.ts';
 
 /** The service's own tables in PostgreSQL, which other processes read and write too. */
-export function openPostgresDatabase(postgres: Postgres, processId: string): Database {
-  const kysely = new Kysely<ControlSchema>({
-    dialect: {
-      createAdapter: () => new PostgresAdapter(),
-      createDriver: () => createPoolDriver(postgres),
-      createIntrospector: (db) => new PostgresIntrospector(db),
-      createQueryCompiler: () => new PostgresQueryCompiler(),
-    },
-  });
+export function openPostgresDatabase({ connect }: Postgres, processId: string): Database {
+  // The connections are of the service, which ends them.
+  const pool = { connect, end: async () => {} } as PostgresPool;
+  const kysely = new Kysely<ControlSchema>({ dialect: new PostgresDialect({ pool }) });
   return {
     isShared: true,
     processId,
@@ -33,35 +20,5 @@ export function openPostgresDatabase(postgres: Postgres, processId: string): Dat
         return work(tx);
       }),
     close: () => kysely.destroy(),
-  };
-}
-
-/** Kysely's own driver has neither our errors nor prepared statements. */
-function createPoolDriver(postgres: Postgres): Driver {
-  const lent = new WeakMap<DatabaseConnection, SqlConnection>();
-  const execute = (connection: DatabaseConnection, text: string) =>
-    (lent.get(connection) as SqlConnection).query(text, []);
-  return {
-    async init() {},
-    async acquireConnection() {
-      const sqlConnection = await postgres.connect();
-      const connection: DatabaseConnection = {
-        async executeQuery<Row>({ sql: text, parameters }: { sql: string; parameters: readonly unknown[] }) {
-          const { rows, changed } = await sqlConnection.query(text, parameters);
-          return { rows: rows as Row[], numAffectedRows: BigInt(changed) };
-        },
-        streamQuery() {
-          throw new Error('nothing is streamed');
-        },
-      };
-      lent.set(connection, sqlConnection);
-      return connection;
-    },
-    beginTransaction: async (connection) => lent.get(connection)?.begin(),
-    commitTransaction: async (connection) => void (await execute(connection, 'commit')),
-    // A lost connection has rolled back already.
-    rollbackTransaction: async (connection) => void (await execute(connection, 'rollback').catch(() => {})),
-    releaseConnection: async (connection) => lent.get(connection)?.release(),
-    destroy: async () => {},
   };
 }
