@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
-import type { CopyRows, SqlSession } from '../storage/postgres/postgres.ts';
+import { CopyRows, type SqlSession } from '../storage/postgres/postgres.ts';
 import { MOVE_PROGRESS, migrate } from '../storage/storage.ts';
 
 /**
@@ -256,34 +256,23 @@ export function readPlace(place: string): MovedRow {
  */
 const COUNTED_FROM_ROWS = new Set(['next_category_id', 'next_undo_id']);
 
-const NOTHING = 0;
-const NUMBER = 1;
-const BYTES = 2;
-
 /**
  * A hash of rows that does not depend on their order, which collations and engines may see differently: the sum of the
- * SHA-256 of each row. Text and bytes count as the same bytes, integers and fractions as the same number.
+ * SHA-256 of each row, as it is copied. Text and bytes count as the same bytes.
  */
 export class RowDigest {
   private readonly sum = new BigUint64Array(4);
-  private readonly compared: readonly number[];
-  private buffer = Buffer.allocUnsafe(64 * 1024);
-  private used = 0;
+  private readonly columns: readonly MovedColumn[];
   rows = 0;
 
   constructor({ columns }: MovedTable) {
-    // By name: the engines may have them in another order.
-    this.compared = columns
-      .map(({ name }, at) => ({ name, at }))
-      .filter(({ name }) => !COUNTED_FROM_ROWS.has(name))
-      .sort((one, other) => (one.name < other.name ? -1 : 1))
-      .map(({ at }) => at);
+    this.columns = columns;
   }
 
   add(row: MovedRow): void {
-    this.used = 0;
-    for (const at of this.compared) this.write(row[at] ?? null);
-    const digest = hash('sha256', this.buffer.subarray(0, this.used), 'buffer');
+    const copy = new CopyRows(this.columns.length, sizeOfRow(row));
+    addToCopy(copy, row.map(this.leaveOut), this.columns);
+    const digest = hash('sha256', copy.finish(), 'buffer');
     // The array wraps around by itself.
     for (const lane of this.sum.keys()) {
       this.sum[lane] = (this.sum[lane] ?? 0n) + digest.readBigUInt64BE(lane * 8);
@@ -295,33 +284,6 @@ export class RowDigest {
     return Buffer.from(this.sum.buffer).toString('hex');
   }
 
-  private write(value: MovedValue): void {
-    if (value === null) {
-      this.grow(1);
-      this.used = this.buffer.writeUInt8(NOTHING, this.used);
-    } else if (typeof value === 'number') {
-      this.grow(9);
-      this.used = this.buffer.writeUInt8(NUMBER, this.used);
-      this.used = this.buffer.writeDoubleBE(value, this.used);
-    } else this.writeBytes(value);
-  }
-
-  private writeBytes(value: string | Uint8Array): void {
-    this.grow(5 + value.length * (typeof value === 'string' ? 3 : 1));
-    const start = this.buffer.writeUInt8(BYTES, this.used) + 4;
-    if (typeof value === 'string') this.used = start + this.buffer.write(value, start);
-    else {
-      this.buffer.set(value, start);
-      this.used = start + value.length;
-    }
-    this.buffer.writeUInt32BE(this.used - start, start - 4);
-  }
-
-  private grow(bytes: number): void {
-    const needed = this.used + bytes;
-    if (needed <= this.buffer.length) return;
-    const larger = Buffer.allocUnsafe(Math.max(needed, this.buffer.length * 2));
-    this.buffer.copy(larger, 0, 0, this.used);
-    this.buffer = larger;
-  }
+  private leaveOut = (value: MovedValue, at: number) =>
+    COUNTED_FROM_ROWS.has(this.columns[at]?.name ?? '') ? null : value;
 }
