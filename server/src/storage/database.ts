@@ -1,306 +1,120 @@
 import { type Generated, type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 
+/** Columns by what they hold. A flag is a number, 0 or 1; JSON and bytes in hexadecimal are text. */
+type Numbers<Names extends string> = Record<Names, number>;
+type Texts<Names extends string> = Record<Names, string>;
+type OrNull<Columns> = { [Name in keyof Columns]: Columns[Name] | null };
+/** The database fills them where an insert leaves them out. */
+type Filled<Columns> = { [Name in keyof Columns]: Generated<Columns[Name]> };
+type Id = Filled<Numbers<'id'>>;
+
 /** The tables of the control database, as in `server/migrations/control`. Instants are epoch milliseconds. */
 export interface ControlSchema {
-  account: { id: Generated<number>; name: string; created_at: number };
-  project_group: { id: Generated<number>; account_id: number; name: string; created_at: number };
-  project: {
-    id: Generated<number>;
-    account_id: number;
-    project_group_id: number;
-    name: string;
-    locale: string;
-    tags: string;
-    settings: string;
-    created_at: number;
-    deleted_at: number | null;
-  };
-  api_key: {
-    id: Generated<number>;
-    account_id: number;
-    name: string;
-    scope_type: 'account' | 'project-group' | 'project';
-    scope_id: number | null;
-    access: 'page' | 'read' | 'write' | 'manage';
-    hash: string;
-    first_characters: string;
-    created_at: number;
-    created_by: string;
-    expires_at: number | null;
-    requests_per_minute: number | null;
-    last_used_at: number | null;
-    last_used_in_url_at: number | null;
-    rotated_to: number | null;
-  };
-  console_user: {
-    id: Generated<number>;
-    account_id: number;
-    email: string;
-    name: string;
-    role: 'owner' | 'editor' | 'viewer' | 'none';
-    roles: Generated<string>;
-    password_hash: string;
-    created_at: number;
-    signed_in_at: number | null;
-    issuer: string | null;
-    subject: string | null;
-    passkeys: Generated<number>;
-  };
-  passkey: {
-    id: Generated<number>;
-    user_id: number;
-    name: string;
-    credential_id: string;
-    public_key: string;
-    counter: number;
-    transports: string;
-    host: string;
-    created_at: number;
-    used_at: number | null;
-  };
-  passkey_challenge: { hash: string; user_id: number; purpose: 'add' | 'sign-in'; expires_at: number };
-  console_session: {
-    id: Generated<number>;
-    user_id: number;
-    hash: string;
-    created_at: number;
-    used_at: number;
-    expires_at: number;
-    address: string | null;
-    user_agent: string | null;
-  };
-  owner_link: { hash: string; account_id: number; expires_at: number };
-  invitation: {
-    id: Generated<number>;
-    account_id: number;
-    email: string;
-    role: 'owner' | 'editor' | 'viewer' | 'none';
-    roles: Generated<string>;
-    hash: string;
-    created_at: number;
-    created_by: string;
-    user_id: number | null;
-    expires_at: number;
-  };
-  password_window: { key: string; attempts: number; ends_at: number };
-  audit_log: {
-    id: Generated<number>;
-    account_id: number;
-    project_id: number | null;
-    project_group_id: number | null;
-    at: number;
-    actor: string;
-    action: string;
-    subject: string;
-    details: string;
-  };
-  task: {
-    number: Generated<number>;
-    id: string;
-    project_id: number;
-    project_name: string;
-    kind: string;
-    name: string;
-    origin: string;
-    increment_type: string;
-    status: string;
-    is_ordered: number;
-    lane: Generated<string>;
-    request_time: number;
-    start_time: number;
-    finish_time: number | null;
-    progress: Generated<number>;
-    log_counter: Generated<number>;
-    payload: string;
-    failure: string | null;
-    result: string | null;
-    parent: number | null;
-    traceparent: string | null;
-    leased_by: string | null;
-    lease_until: number | null;
-    is_cancel_wanted: Generated<number>;
-  };
-  task_log: { project_id: number; task_number: number; line_number: number; at: number; line: string };
-  task_report: { project_id: number; task_number: number; part: number; line_count: number; lines: string };
-  full_update: {
-    id: Generated<number>;
-    project_id: number;
-    origin: string;
-    state: string;
-    last_batch_failed: Generated<number>;
-    batch_at: Generated<number>;
-    commit_task_id: string | null;
-    created_at: number;
-  };
+  account: Id & Numbers<'created_at'> & Texts<'name'>;
+  project_group: Id & Numbers<'account_id' | 'created_at'> & Texts<'name'>;
+  project: Id &
+    Numbers<'account_id' | 'project_group_id' | 'created_at'> &
+    Texts<'name' | 'locale' | 'tags' | 'settings'> &
+    OrNull<Numbers<'deleted_at'>>;
+  api_key: Id &
+    Numbers<'account_id' | 'created_at'> &
+    Texts<'name' | 'hash' | 'first_characters' | 'created_by'> &
+    OrNull<Numbers<'scope_id' | 'expires_at' | 'requests_per_minute' | 'rotated_to'>> &
+    OrNull<Numbers<'last_used_at' | 'last_used_in_url_at'>> & {
+      scope_type: 'account' | 'project-group' | 'project';
+      access: 'page' | 'read' | 'write' | 'manage';
+    };
+  console_user: Id &
+    Numbers<'account_id' | 'created_at'> &
+    Texts<'email' | 'name' | 'password_hash'> &
+    OrNull<Numbers<'signed_in_at'> & Texts<'issuer' | 'subject'>> &
+    Filled<Numbers<'passkeys'> & Texts<'roles'>> & { role: 'owner' | 'editor' | 'viewer' | 'none' };
+  passkey: Id &
+    Numbers<'user_id' | 'counter' | 'created_at'> &
+    Texts<'name' | 'credential_id' | 'public_key' | 'transports' | 'host'> &
+    OrNull<Numbers<'used_at'>>;
+  passkey_challenge: Numbers<'user_id' | 'expires_at'> & Texts<'hash'> & { purpose: 'add' | 'sign-in' };
+  console_session: Id &
+    Numbers<'user_id' | 'created_at' | 'used_at' | 'expires_at'> &
+    Texts<'hash'> &
+    OrNull<Texts<'address' | 'user_agent'>>;
+  owner_link: Numbers<'account_id' | 'expires_at'> & Texts<'hash'>;
+  invitation: Id &
+    Numbers<'account_id' | 'created_at' | 'expires_at'> &
+    Texts<'email' | 'hash' | 'created_by'> &
+    OrNull<Numbers<'user_id'>> &
+    Filled<Texts<'roles'>> & { role: 'owner' | 'editor' | 'viewer' | 'none' };
+  password_window: Numbers<'attempts' | 'ends_at'> & Texts<'key'>;
+  audit_log: Id &
+    Numbers<'account_id' | 'at'> &
+    Texts<'actor' | 'action' | 'subject' | 'details'> &
+    OrNull<Numbers<'project_id' | 'project_group_id'>>;
+  task: Numbers<'project_id' | 'is_ordered' | 'request_time' | 'start_time'> &
+    Texts<'id' | 'project_name' | 'kind' | 'name' | 'origin' | 'increment_type' | 'status' | 'payload'> &
+    OrNull<
+      Numbers<'finish_time' | 'parent' | 'lease_until'> &
+        Texts<'failure' | 'result' | 'traceparent' | 'leased_by'>
+    > &
+    Filled<Numbers<'number' | 'progress' | 'log_counter' | 'is_cancel_wanted'> & Texts<'lane'>>;
+  task_log: Numbers<'project_id' | 'task_number' | 'line_number' | 'at'> & Texts<'line'>;
+  task_report: Numbers<'project_id' | 'task_number' | 'part' | 'line_count'> & Texts<'lines'>;
+  full_update: Id &
+    Numbers<'project_id' | 'created_at'> &
+    Texts<'origin' | 'state'> &
+    OrNull<Texts<'commit_task_id'>> &
+    Filled<Numbers<'last_batch_failed' | 'batch_at'>>;
   /** The last three are of PostgreSQL alone, which several processes share. */
-  upload_process: {
-    id: string;
-    seen_at: number;
-    schema_version: Generated<number>;
-    place: Generated<string>;
-    takes_batches: Generated<number>;
-  };
-  arriving_batch: {
-    project_id: number;
-    full_update_id: number;
-    process_id: string;
-    number: number;
-    after_batch_at: number;
-  };
-  full_update_batch: {
-    project_id: number;
-    full_update_id: number;
-    batch: number;
-    task_id: string;
-    payload_name: string;
-    encoding: string;
-    product_count: number;
-  };
-  pipeline: {
-    id: Generated<number>;
-    project_id: number;
-    definition: string;
-    revision: number;
-    trigger_id: string;
-    triggered_at: number | null;
-    next_run_at: number | null;
-    secrets: string | null;
-    stamp: string | null;
-    created_at: number;
-    updated_at: number;
-  };
-  pipeline_run: {
-    project_id: number;
-    task_number: number;
-    pipeline_id: number;
-    task_id: string;
-    started_by: string;
-    upload: string | null;
-    read: string | null;
-  };
-  channel: {
-    id: Generated<number>;
-    project_id: number;
-    definition: string;
-    secrets: string | null;
-    revision: number;
-    token: string;
-    next_build_at: number | null;
-    built_version: number | null;
-    published: number | null;
-    created_at: number;
-    updated_at: number;
-  };
-  dismissed_suggestion: { project_id: number; suggestion_id: string; dismissed_at: number };
-  channel_build: {
-    project_id: number;
-    task_number: number;
-    channel_id: number;
-    task_id: string;
-    started_by: string;
-  };
-  channel_snapshot: {
-    project_id: number;
-    task_number: number;
-    channel_id: number;
-    catalog_version: number;
-    row_count: number;
-    files: string;
-    created_at: number;
-  };
-  service_event: {
-    number: Generated<number>;
-    project_id: number;
-    id: string;
-    type: string;
-    at: number;
-    data: string;
-  };
-  webhook_endpoint: {
-    id: Generated<number>;
-    account_id: number;
-    url: string;
-    events: string;
-    scope_type: 'account' | 'project-group' | 'project';
-    scope_id: number | null;
-    secrets: string;
-    is_enabled: number;
-    switched_off: string | null;
-    failing_since: number | null;
-    created_at: number;
-    created_by: string;
-    updated_at: number;
-  };
-  webhook_message: {
-    number: Generated<number>;
-    id: string;
-    project_id: number | null;
-    type: string;
-    at: number;
-    body: string;
-  };
-  webhook_delivery: {
-    id: Generated<number>;
-    endpoint_id: number;
-    lane: number;
-    message_number: number;
-    kind: 'event' | 'replay' | 'test';
-    status: 'pending' | 'delivered' | 'failed';
-    attempts: number;
-    created_at: number;
-    first_attempt_at: number | null;
-    finished_at: number | null;
-    last_attempt: string | null;
-  };
-  webhook_queue: {
-    endpoint_id: number;
-    lane: number;
-    due_at: number;
-    tries: number;
-    leased_by: string | null;
-    lease_until: number | null;
-  };
-  request_count: {
-    account_id: number;
-    api_key_id: number;
-    step_seconds: number;
-    at: number;
-    requests: number;
-    refused: number;
-    limited: number;
-    failed: number;
-    slow: number;
-    total_ms: number;
-  };
-  catalog_count: {
-    project_id: number;
-    step_seconds: number;
-    at: number;
-    products: number | null;
-    created: number;
-    changed: number;
-    deleted: number;
-    tasks: number;
-    failed_tasks: number;
-  };
-  noted_request: {
-    account_id: number;
-    at: number;
-    request_id: string;
-    api_key_id: number;
-    project_id: number | null;
-    method: string;
-    route: string;
-    status: number;
-    ms: number;
-  };
-  idempotent_answer: {
-    caller: string;
-    idempotency_key: string;
-    request_hash: string;
-    answer: string;
-    created_at: number;
-  };
+  upload_process: Numbers<'seen_at'> &
+    Texts<'id'> &
+    Filled<Numbers<'schema_version' | 'takes_batches'> & Texts<'place'>>;
+  arriving_batch: Numbers<'project_id' | 'full_update_id' | 'number' | 'after_batch_at'> &
+    Texts<'process_id'>;
+  full_update_batch: Numbers<'project_id' | 'full_update_id' | 'batch' | 'product_count'> &
+    Texts<'task_id' | 'payload_name' | 'encoding'>;
+  pipeline: Id &
+    Numbers<'project_id' | 'revision' | 'created_at' | 'updated_at'> &
+    Texts<'definition' | 'trigger_id'> &
+    OrNull<Numbers<'triggered_at' | 'next_run_at'> & Texts<'secrets' | 'stamp'>>;
+  pipeline_run: Numbers<'project_id' | 'task_number' | 'pipeline_id'> &
+    Texts<'task_id' | 'started_by'> &
+    OrNull<Texts<'upload' | 'read'>>;
+  channel: Id &
+    Numbers<'project_id' | 'revision' | 'created_at' | 'updated_at'> &
+    Texts<'definition' | 'token'> &
+    OrNull<Numbers<'next_build_at' | 'built_version' | 'published'> & Texts<'secrets'>>;
+  dismissed_suggestion: Numbers<'project_id' | 'dismissed_at'> & Texts<'suggestion_id'>;
+  channel_build: Numbers<'project_id' | 'task_number' | 'channel_id'> & Texts<'task_id' | 'started_by'>;
+  channel_snapshot: Numbers<'project_id' | 'task_number' | 'channel_id' | 'created_at'> &
+    Numbers<'catalog_version' | 'row_count'> &
+    Texts<'files'>;
+  service_event: Numbers<'project_id' | 'at'> & Texts<'id' | 'type' | 'data'> & Filled<Numbers<'number'>>;
+  webhook_endpoint: Id &
+    Numbers<'account_id' | 'is_enabled' | 'created_at' | 'updated_at'> &
+    Texts<'url' | 'events' | 'secrets' | 'created_by'> &
+    OrNull<Numbers<'scope_id' | 'failing_since'> & Texts<'switched_off'>> & {
+      scope_type: 'account' | 'project-group' | 'project';
+    };
+  webhook_message: Numbers<'at'> &
+    Texts<'id' | 'type' | 'body'> &
+    OrNull<Numbers<'project_id'>> &
+    Filled<Numbers<'number'>>;
+  webhook_delivery: Id &
+    Numbers<'endpoint_id' | 'lane' | 'message_number' | 'attempts' | 'created_at'> &
+    OrNull<Numbers<'first_attempt_at' | 'finished_at'> & Texts<'last_attempt'>> & {
+      kind: 'event' | 'replay' | 'test';
+      status: 'pending' | 'delivered' | 'failed';
+    };
+  webhook_queue: Numbers<'endpoint_id' | 'lane' | 'due_at' | 'tries'> &
+    OrNull<Numbers<'lease_until'> & Texts<'leased_by'>>;
+  request_count: Numbers<'account_id' | 'api_key_id' | 'step_seconds' | 'at'> &
+    Numbers<'requests' | 'refused' | 'limited' | 'failed' | 'slow' | 'total_ms'>;
+  catalog_count: Numbers<'project_id' | 'step_seconds' | 'at'> &
+    Numbers<'created' | 'changed' | 'deleted' | 'tasks' | 'failed_tasks'> &
+    OrNull<Numbers<'products'>>;
+  noted_request: Numbers<'account_id' | 'at' | 'api_key_id' | 'status' | 'ms'> &
+    Texts<'request_id' | 'method' | 'route'> &
+    OrNull<Numbers<'project_id'>>;
+  idempotent_answer: Numbers<'created_at'> & Texts<'caller' | 'idempotency_key' | 'request_hash' | 'answer'>;
 }
 
 export type ControlTransaction = Transaction<ControlSchema>;
