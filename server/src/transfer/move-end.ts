@@ -1,5 +1,5 @@
 import type { PayloadFiles } from '../storage/payloads/payloads.ts';
-import type { SqlValue } from '../storage/postgres/postgres.ts';
+import type { SqlSession } from '../storage/postgres/postgres.ts';
 import { MOVE_PROGRESS, MOVE_ROW, SERVICE } from '../storage/storage.ts';
 import {
   type Engine,
@@ -55,14 +55,8 @@ export interface MovedPayload {
 /** By table: the last number given, which may be higher than that of any row. */
 export type Counters = ReadonlyMap<string, number>;
 
-/** Statements of one table each, which SQLite and PostgreSQL read alike; values are `$1`, `$2`, … */
-export interface MoveSession {
-  rows<Row>(sql: string, values?: readonly SqlValue[]): Promise<Row[]>;
-}
-
-export interface MoveTransaction extends MoveSession {
-  /** @returns how many rows were changed */
-  run(sql: string, values?: readonly SqlValue[]): Promise<number>;
+/** Statements of one table each, which SQLite and PostgreSQL read alike. */
+export interface MoveTransaction extends SqlSession {
   insert(unit: Unit, rows: readonly MovedRow[]): Promise<void>;
 }
 
@@ -76,7 +70,7 @@ export interface MoveDriver {
   findPayloadBytes(projectId: number, name: string): Promise<number | undefined>;
   /** Where rows are, each a project or `SERVICE`: files, or one database that has all of them. */
   listPlaces(): Promise<readonly number[]>;
-  open(projectId: number): MoveSession;
+  open(projectId: number): SqlSession;
   /** Of the target alone, with its table of progress once the move has begun; durable when it resolves. */
   transaction<Result>(projectId: number, work: (tx: MoveTransaction) => Promise<Result>): Promise<Result>;
   readCounters(): Promise<Counters>;

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { CopyRows, type SqlSession } from '../storage/postgres/postgres.ts';
 import { MOVE_PROGRESS, migrate } from '../storage/storage.ts';
@@ -256,34 +255,10 @@ export function readPlace(place: string): MovedRow {
  */
 const COUNTED_FROM_ROWS = new Set(['next_category_id', 'next_undo_id']);
 
-/**
- * A hash of rows that does not depend on their order, which collations and engines may see differently: the sum of the
- * SHA-256 of each row, as it is copied. Text and bytes count as the same bytes.
- */
-export class RowDigest {
-  private readonly sum = new BigUint64Array(4);
-  private readonly columns: readonly MovedColumn[];
-  rows = 0;
-
-  constructor({ columns }: MovedTable) {
-    this.columns = columns;
-  }
-
-  add(row: MovedRow): void {
-    const copy = new CopyRows(this.columns.length, sizeOfRow(row));
-    addToCopy(copy, row.map(this.leaveOut), this.columns);
-    const digest = hash('sha256', copy.finish(), 'buffer');
-    // The array wraps around by itself.
-    for (const lane of this.sum.keys()) {
-      this.sum[lane] = (this.sum[lane] ?? 0n) + digest.readBigUInt64BE(lane * 8);
-    }
-    this.rows += 1;
-  }
-
-  toString(): string {
-    return Buffer.from(this.sum.buffer).toString('hex');
-  }
-
-  private leaveOut = (value: MovedValue, at: number) =>
-    COUNTED_FROM_ROWS.has(this.columns[at]?.name ?? '') ? null : value;
+/** @returns the values of a row that both engines must have, as bytes: as they are copied */
+export function packRow(row: MovedRow, columns: readonly MovedColumn[]): Uint8Array {
+  const copy = new CopyRows(columns.length, sizeOfRow(row));
+  const compared = row.map((value, at) => (COUNTED_FROM_ROWS.has(columns[at]?.name ?? '') ? null : value));
+  addToCopy(copy, compared, columns);
+  return copy.finish();
 }

@@ -14,7 +14,7 @@ import {
   type UnitSize,
 } from './move-end.ts';
 import { createPostgresDriver, hidePassword, openMoved, refuseServed } from './move-postgres.ts';
-import { describeMove, type MovedRow, RowDigest } from './move-tables.ts';
+import { describeMove, packRow } from './move-tables.ts';
 
 /**
  * Moves a store from a data folder to PostgreSQL or back: everything, ids included. It can be ended at any moment and
@@ -82,7 +82,7 @@ function summarise({ units, payloads }: Found): Omit<MoveSummary, 'differences'>
 }
 
 async function copyAll({ source, target }: Ends, found: Found, onProgress: Report): Promise<void> {
-  const meter = new MoveMeter('copying', found, onProgress);
+  const meter = createMeter('copying', found, onProgress);
   for (const unit of found.units) await copyUnit({ source, target }, unit, meter);
   const present = new Set((await target.listPayloads()).map(({ name }) => name));
   for (const payload of found.payloads) {
@@ -215,7 +215,7 @@ function refuseForeign(root: string): void {
 async function compareAll(ends: Ends, found: Found, onProgress: Report): Promise<string[]> {
   const { source, target } = ends;
   const surplus = new Map((await measure(target, onProgress)).map((unit) => [describeUnit(unit), unit]));
-  const meter = new MoveMeter('comparing', found, onProgress);
+  const meter = createMeter('comparing', found, onProgress);
   const differences: string[] = [];
   for (const unit of found.units) {
     const name = describeUnit(unit);
@@ -223,7 +223,7 @@ async function compareAll(ends: Ends, found: Found, onProgress: Report): Promise
     const [expected, present] = [await digest(source, unit, meter), await digest(target, unit, meter)];
     if (expected.rows !== present.rows)
       differences.push(`${name}: ${expected.rows} rows in ${source.name}, ${present.rows} in ${target.name}`);
-    else if (`${expected}` !== `${present}`) differences.push(`${name}: the ${present.rows} rows differ`);
+    else if (expected.sum !== present.sum) differences.push(`${name}: the ${present.rows} rows differ`);
   }
   for (const [name, { rows }] of surplus)
     differences.push(`${name}: ${rows} rows in ${target.name} that ${source.name} does not have`);
@@ -234,16 +234,23 @@ async function compareAll(ends: Ends, found: Found, onProgress: Report): Promise
   return differences;
 }
 
-async function digest(end: MoveEnd, unit: UnitSize, meter: MoveMeter): Promise<RowDigest> {
-  const rows = new RowDigest(unit.table);
-  let place: MovedRow | undefined;
-  for (;;) {
-    const page = await end.read(unit, place);
-    if (page === undefined) return rows;
-    for (const row of page.rows) rows.add(row);
+/**
+ * A hash of rows that does not depend on their order, which collations and engines may see differently: the sum of the
+ * SHA-256 of each row. Text and bytes count as the same bytes.
+ */
+async function digest(end: MoveEnd, unit: UnitSize, meter: MoveMeter) {
+  const sum = new BigUint64Array(4);
+  let rows = 0;
+  for (let page = await end.read(unit, undefined); page; page = await end.read(unit, page.end)) {
+    for (const row of page.rows) {
+      const lanes = hash('sha256', packRow(row, unit.table.columns), 'buffer');
+      // The array wraps around by itself.
+      for (const lane of sum.keys()) sum[lane] = (sum[lane] ?? 0n) + lanes.readBigUInt64BE(lane * 8);
+    }
+    rows += page.rows.length;
     meter.addRows(unit, page.rows.length);
-    place = page.end;
   }
+  return { rows, sum: sum.join() };
 }
 
 function compareCounters(source: Counters, target: Counters): string[] {
@@ -264,17 +271,13 @@ async function comparePayloads(
   for (const payload of payloads) {
     const { name, projectId, bytes } = payload;
     const isThere = surplus.delete(name);
-    const isSame = isThere && (await hashPayload(source, payload)) === (await hashPayload(target, payload));
-    if (!isSame)
+    const read = async (end: MoveEnd) => Buffer.from(await end.readPayload(payload));
+    if (!isThere || !(await read(source)).equals(await read(target)))
       differences.push(`project ${projectId}, the body ${name} of an open task is missing or differs`);
     meter.addBody(2 * bytes);
   }
   for (const name of surplus) differences.push(`the body ${name} is in ${target.name} only`);
   return differences;
-}
-
-async function hashPayload(end: MoveEnd, payload: MovedPayload): Promise<string> {
-  return hash('sha256', await end.readPayload(payload));
 }
 
 /** How far a move is. */
@@ -294,51 +297,47 @@ function describeUnit({ projectId, table }: Unit): string {
   return projectId === storage.SERVICE ? table.name : `project ${projectId}, ${table.name}`;
 }
 
+type MoveMeter = ReturnType<typeof createMeter>;
+
 /** Adds up what is done in one phase. */
-export class MoveMeter {
-  private readonly phase: MoveProgress['phase'];
-  private readonly report: Report;
-  private readonly allRows: number;
-  private readonly allWork: number;
-  private rows = 0;
-  private work = 0;
-  private workBefore = 0;
+export function createMeter(
+  phase: 'copying' | 'comparing',
+  { units, payloads }: Found,
+  report: (progress: MoveProgress) => void,
+) {
+  // Both stores are read to be compared.
+  const times = phase === 'comparing' ? 2 : 1;
+  const bodyBytes = payloads.reduce((sum, { bytes }) => sum + bytes, 0);
+  const allRows = times * units.reduce((sum, { rows }) => sum + rows, 0);
+  const allWork = times * (bodyBytes + units.reduce((sum, unit) => sum + workOf(unit), 0));
+  let [rows, work, workBefore] = [0, 0, 0];
 
-  constructor(phase: 'copying' | 'comparing', { units, payloads }: Found, report: Report) {
-    this.phase = phase;
-    this.report = report;
-    // Both stores are read to be compared.
-    const times = phase === 'comparing' ? 2 : 1;
-    const bodyBytes = payloads.reduce((sum, { bytes }) => sum + bytes, 0);
-    this.allRows = times * units.reduce((sum, { rows }) => sum + rows, 0);
-    this.allWork = times * (bodyBytes + units.reduce((sum, unit) => sum + workOf(unit), 0));
-    this.show('');
-  }
-
-  addRows(unit: UnitSize, rows: number): void {
-    this.rows += rows;
-    this.work += (workOf(unit) * rows) / Math.max(unit.rows, 1);
-    this.show(describeUnit(unit));
-  }
-
-  /** Rows that an earlier run has copied. */
-  skipRows(unit: UnitSize, rows: number): void {
-    const work = this.work;
-    this.addRows(unit, rows);
-    this.workBefore += this.work - work;
-  }
-
-  addBody(bytes: number): void {
-    this.work += bytes;
-    this.show('bodies of open tasks');
-  }
-
-  private show(place: string): void {
-    const { phase, rows, allRows } = this;
+  function show(place: string): void {
     // The sum of the parts of many tables is not quite the whole.
-    const part = (work: number) => (work >= this.allWork * (1 - 1e-9) ? 1 : work / this.allWork);
-    this.report({ phase, place, rows, allRows, done: part(this.work), doneBefore: part(this.workBefore) });
+    const part = (some: number) => (some >= allWork * (1 - 1e-9) ? 1 : some / allWork);
+    report({ phase, place, rows, allRows, done: part(work), doneBefore: part(workBefore) });
   }
+
+  function addRows(unit: UnitSize, added: number): void {
+    rows += added;
+    work += (workOf(unit) * added) / Math.max(unit.rows, 1);
+    show(describeUnit(unit));
+  }
+
+  show('');
+  return {
+    addRows,
+    /** Rows that an earlier run has copied. */
+    skipRows(unit: UnitSize, skipped: number): void {
+      const before = work;
+      addRows(unit, skipped);
+      workBefore += work - before;
+    },
+    addBody(bytes: number): void {
+      work += bytes;
+      show('bodies of open tasks');
+    },
+  };
 }
 
 const workOf = ({ rows, bytes }: UnitSize): number => bytes + rows * ROW_COST_BYTES;
