@@ -5,7 +5,7 @@
 
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { ServiceError } from '../../kernel/errors.ts';
 import { readSecretKey } from '../../kernel/secret-key.ts';
 import { writeOwnFile } from '../data-folder.ts';
@@ -158,41 +158,40 @@ export async function resealColumn(
 ): Promise<{ resealed: number; unreadable: number }> {
   const counts = { resealed: 0, unreadable: 0 };
   if (secrets.mark === undefined) return counts;
-  for (let after: KeyedRow | undefined; ; ) {
-    const { rows } = await sql<KeyedRow>`${selectOld(column, secrets.mark, after)}`.execute(database.read);
-    for (const row of rows) counts[await reseal(database, secrets, { column, row })] += 1;
-    after = rows.at(-1);
-    if (after === undefined) return counts;
-  }
+  for await (const row of listOld(database, secrets.mark, column))
+    counts[await reseal(database, secrets, { column, row })] += 1;
+  return counts;
 }
 
 /** @returns how many texts of a column no key can unseal; nothing is written */
 export async function countUnreadable(
-  { read }: Pick<Database, 'read'>,
+  database: Pick<Database, 'read'>,
   secrets: Secrets,
   column: SealedColumn,
 ): Promise<number> {
   let count = 0;
-  for (let after: KeyedRow | undefined; ; ) {
-    const { rows } = await sql<KeyedRow>`${selectOld(column, secrets.mark, after)}`.execute(read);
-    count += rows.filter((row) => unsealRow(secrets, column, row) === undefined).length;
-    after = rows.at(-1);
-    if (after === undefined) return count;
-  }
+  for await (const row of listOld(database, secrets.mark, column))
+    if (unsealRow(secrets, column, row) === undefined) count += 1;
+  return count;
 }
 
-function selectOld(
-  { table, column, key }: SealedColumn,
+/** What the present key did not seal, a page at a time. */
+async function* listOld(
+  { read }: Pick<Database, 'read'>,
   mark: string | undefined,
-  after: KeyedRow | undefined,
-): RawBuilder<unknown> {
+  { table, column, key }: SealedColumn,
+): AsyncGenerator<KeyedRow> {
   const keys = sql.join(key.map((name) => sql.ref(name)));
   const isOld = mark === undefined ? sql`` : sql`and ${sql.ref(column)} not like ${`${mark}%`}`;
-  const place =
-    after === undefined ? sql`` : sql`and (${keys}) > (${sql.join(key.map((name) => after[name]))})`;
-  return sql`select ${keys}, ${sql.ref(column)} as sealed from ${sql.table(table)}
-    where ${sql.ref(column)} is not null ${isOld} ${place}
-    order by ${keys} limit ${sql.lit(PAGE)}`;
+  for (let place = sql``; ; ) {
+    const { rows } = await sql<KeyedRow>`select ${keys}, ${sql.ref(column)} as sealed from ${sql.table(table)}
+      where ${sql.ref(column)} is not null ${isOld} ${place}
+      order by ${keys} limit ${sql.lit(PAGE)}`.execute(read);
+    yield* rows;
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    place = sql`and (${keys}) > (${sql.join(key.map((name) => last[name]))})`;
+  }
 }
 
 const placeOf = ({ table, column, key }: SealedColumn, row: KeyedRow): SealedPlace => ({

@@ -244,7 +244,13 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
   /** Other threads than the first start when they are needed: each takes 20 to 40 MiB. */
   const slots: Slot[] = [];
 
-  const startThread = () => openWorker(entry, settings, { settle, replaceThread });
+  function startThread(): Worker {
+    const worker = openWorker(entry, settings);
+    worker.on('message', (answer: ThreadAnswer) => settle(worker, answer));
+    worker.on('error', (error) => replaceThread(worker, error as Error));
+    worker.on('exit', () => replaceThread(worker, new Error('a worker thread ended')));
+    return worker;
+  }
 
   function settle(worker: Worker, answer: ThreadAnswer): void {
     const slot = slots.find((candidate) => candidate.worker === worker);
@@ -361,25 +367,12 @@ function post(slot: Slot, { operation, input, stop, transfer }: Job): void {
   slot.worker.postMessage({ operation, input: made, stop, handedOverBytes }, [...transfer]);
 }
 
-interface ThreadListener {
-  settle(worker: Worker, answer: ThreadAnswer): void;
-  replaceThread(worker: Worker, error: Error): void;
-}
-
-function openWorker(
-  entry: URL,
-  { workerData, heapMib, youngMib }: PoolSettings,
-  { settle, replaceThread }: ThreadListener,
-): Worker {
+function openWorker(entry: URL, { workerData, heapMib, youngMib }: PoolSettings): Worker {
   const resourceLimits = {
     ...(heapMib !== undefined && { maxOldGenerationSizeMb: heapMib }),
     ...(youngMib !== undefined && { maxYoungGenerationSizeMb: youngMib }),
   };
-  const worker = new Worker(entry, { workerData, resourceLimits });
-  worker.on('message', (answer: ThreadAnswer) => settle(worker, answer));
-  worker.on('error', (error) => replaceThread(worker, error as Error));
-  worker.on('exit', () => replaceThread(worker, new Error('a worker thread ended')));
-  return worker;
+  return new Worker(entry, { workerData, resourceLimits });
 }
 
 async function endThreadNow({ job, worker }: Slot): Promise<void> {
