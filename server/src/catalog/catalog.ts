@@ -6,13 +6,7 @@
  */
 import type { CatalogFiles } from '../storage/sqlite/sqlite.ts';
 import type { Task } from '../tasks/tasks.ts';
-import {
-  longReadOperations,
-  type OpenTally,
-  pageOperations,
-  readProductPage,
-  surveyOperations,
-} from './browse/browse.ts';
+import { type OpenTally, readProductPage, scanOperations } from './browse/browse.ts';
 import { ingestOperations } from './ingest/ingest.ts';
 import { madeAnswerOperations } from './lookup/lookup.ts';
 import type { CatalogParts } from './parts.ts';
@@ -53,9 +47,7 @@ export const ingestThreadOperations = (snapshots: CatalogSnapshots, files?: Cata
 
 /** What the scanning thread can do, and the one that makes long answers. `openSuggestions`: of the room that knows relations too. */
 export const scanThreadOperations = (snapshots: CatalogSnapshots, openSuggestions: OpenTally) => ({
-  ...surveyOperations(snapshots, openSuggestions),
-  ...longReadOperations(snapshots),
-  ...pageOperations(snapshots),
+  ...scanOperations(snapshots, openSuggestions),
   ...madeAnswerOperations(snapshots),
 });
 

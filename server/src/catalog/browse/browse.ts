@@ -36,9 +36,7 @@ import {
   type UploadedProduct,
 } from '../products/products.ts';
 
-/** How a list shows products. Source: docs/interface.md §14.3. */
-
-/** `upload`: all that was uploaded. `table`: what a table of many shows of each. */
+/** How a list shows products. Source: docs/interface.md §14.3. `upload`: all that was uploaded. `table`: what a table of many shows of each. */
 export type ListForm = 'upload' | 'table';
 
 type UploadFront = Omit<UploadedProduct, 'attributes' | 'settings'>;
@@ -152,13 +150,6 @@ const AT_ONCE_BYTES = 128 * 1024;
 
 /** The details of one product. Source: docs/interface.md §14.3. */
 
-/** An uploaded value with its extracted fact. */
-interface ProductPageParts {
-  readonly store: CatalogStore;
-  readonly scans: PageScans;
-  readonly tasks: Tasks;
-}
-
 interface PageOrder {
   readonly projectId: number;
   readonly identifier: string;
@@ -170,15 +161,9 @@ interface MadePage extends Pick<FoundProduct, 'updatedAt' | 'updatedBy'> {
   readonly bytes: Uint8Array<SharedArrayBuffer>;
 }
 
-/** The thread that describes large products, as the serving thread sees it. */
-interface PageScans {
-  /** @returns undefined for a product that is not there */
-  makePage(order: PageOrder, signal: AbortSignal): Promise<MadePage | undefined>;
-}
-
 /** @returns a page, or the bytes of a large one; undefined for a product that is not there */
 export async function readProductPage(
-  { store, scans, tasks }: ProductPageParts,
+  { store, scans, tasks }: { readonly store: CatalogStore; readonly scans: Scans; readonly tasks: Tasks },
   { projectId, identifier }: PageOrder,
   signal: AbortSignal,
 ) {
@@ -199,19 +184,16 @@ export async function readProductPage(
   return found && { ...describeProduct(projectId, found), lastChange: await findChange(found) };
 }
 
-/** What the scanning thread can do. */
-export const pageOperations = (snapshots: CatalogSnapshots): Record<string, Operation> => ({
-  makePage: ({ projectId, identifier }: PageOrder) =>
-    snapshots.read(projectId, async (snapshot) => {
-      const found = await snapshot.findProduct(identifier);
-      if (found === undefined) return undefined;
-      const page = Buffer.from(JSON.stringify(describeProduct(projectId, found)).slice(0, -1));
-      const bytes = new Uint8Array(new SharedArrayBuffer(page.length));
-      bytes.set(page);
-      const { updatedAt, updatedBy } = found;
-      return new Passed<MadePage>({ bytes, updatedAt, updatedBy }, bytes.length);
-    }),
-});
+const makePage = (snapshots: CatalogSnapshots, { projectId, identifier }: PageOrder) =>
+  snapshots.read(projectId, async (snapshot) => {
+    const found = await snapshot.findProduct(identifier);
+    if (found === undefined) return undefined;
+    const page = Buffer.from(JSON.stringify(describeProduct(projectId, found)).slice(0, -1));
+    const bytes = new Uint8Array(new SharedArrayBuffer(page.length));
+    bytes.set(page);
+    const { updatedAt, updatedBy } = found;
+    return new Passed<MadePage>({ bytes, updatedAt, updatedBy }, bytes.length);
+  });
 
 /** @throws catalog_damaged */
 function describeProduct(projectId: number, found: FoundProduct) {
@@ -299,6 +281,10 @@ export interface SurveyResult {
   readonly counted: object;
 }
 
+/** Counts, and what commits changed: for a page, a product or a whole restore much of the undo log may have to be read. */
+const LONG_READS = ['countRange', 'listCommitChanges', 'listProductChanges', 'weighRestore'] as const;
+type LongRead = (typeof LONG_READS)[number];
+
 /** What is counted of products, one after another. */
 interface Tally {
   add(product: UploadedProduct): void;
@@ -334,16 +320,22 @@ const PART = 2_000;
 /** Limit of open surveys; beyond it the oldest is dropped. */
 const OPEN_SURVEYS = 16;
 
-export function surveyOperations(
+/** What the scanning thread can do. */
+export function scanOperations(
   snapshots: CatalogSnapshots,
   openSuggestions: OpenTally,
 ): Record<string, Operation> {
   const open = new Map<number, OpenSurvey>();
+  const read = (name: LongRead) => [
+    name,
+    ({ projectId, input }: { projectId: number; input: never }) =>
+      snapshots.read(projectId, (snapshot) => (snapshot[name] as (input: never) => Promise<unknown>)(input)),
+  ];
   return {
+    ...Object.fromEntries(LONG_READS.map(read)),
+    makePage: (order: PageOrder) => makePage(snapshots, order),
     survey: (order: SurveyOrder) =>
       snapshots.read(order.projectId, (snapshot) => surveyPart({ open, openSuggestions }, snapshot, order)),
-    countProducts: ({ projectId }: { projectId: number }) =>
-      snapshots.read(projectId, (snapshot) => snapshot.countRange(planRange())),
     endSurvey: ({ handle }: { handle: number }) => open.delete(handle),
   };
 }
@@ -429,41 +421,34 @@ function* listAll(largest: number): Generator<Block, void> {
   }
 }
 
-/** Of what commits changed: for a page, a product or a whole restore much of the undo log may have to be read. */
-const LONG_READS = ['listCommitChanges', 'listProductChanges', 'weighRestore'] as const;
-type LongRead = (typeof LONG_READS)[number];
-
 /**
  * Scans of catalogs, as the serving thread sees them: by one thread, which steps aside for all others, a part at a
  * time, so that accounts that wait get their turns. A `signal` takes back the part that still waits.
  */
-export interface Scans extends PageScans {
-  countProducts(projectId: number): Promise<number>;
-  read<Name extends LongRead>(
-    name: Name,
-    order: { readonly projectId: number; readonly input: Parameters<CatalogSnapshot[Name]>[0] },
-    signal: AbortSignal,
-  ): ReturnType<CatalogSnapshot[Name]>;
-  /** Counts part by part, until the caller stops iterating. @throws request_invalid */
-  survey(
-    order: Pick<SurveyOrder, 'projectId' | 'question' | 'isWhole'>,
-    signal: AbortSignal,
-  ): AsyncGenerator<SurveyPart, void>;
-}
+export type Scans = ReturnType<typeof createScans>;
 
 /** @param threads a pool of one: it keeps what a survey has counted */
-export function createScans(threads: ThreadPool): Scans {
+export function createScans(threads: ThreadPool) {
   let nextHandle = 1;
-  const run = <Output>(
-    operation: string,
-    order: { readonly projectId: number } & object,
-    signal?: AbortSignal,
-  ) => threads.run<Output>(operation, order, { key: order.projectId, unordered: true, signal });
+  const run = <Output>(operation: string, order: { readonly projectId: number }, signal?: AbortSignal) =>
+    threads.run<Output>(operation, order, { key: order.projectId, unordered: true, signal });
   return {
-    countProducts: (projectId) => run('countProducts', { projectId }),
-    read: (name, order, signal) => run(name, order, signal) as ReturnType<CatalogSnapshot[typeof name]>,
-    makePage: (order, signal) => run('makePage', order, signal),
-    async *survey(order, signal) {
+    countProducts(projectId: number) {
+      const all = { projectId, input: planRange() };
+      return run<number>('countRange', all);
+    },
+    read: <Name extends LongRead>(
+      name: Name,
+      order: { readonly projectId: number; readonly input: Parameters<CatalogSnapshot[Name]>[0] },
+      signal: AbortSignal,
+    ) => run(name, order, signal) as ReturnType<CatalogSnapshot[Name]>,
+    /** @returns undefined for a product that is not there */
+    makePage: (order: PageOrder, signal: AbortSignal) => run<MadePage | undefined>('makePage', order, signal),
+    /** Counts part by part, until the caller stops iterating. @throws request_invalid */
+    async *survey(
+      order: Pick<SurveyOrder, 'projectId' | 'question' | 'isWhole'>,
+      signal: AbortSignal,
+    ): AsyncGenerator<SurveyPart, void> {
       const handle = nextHandle++;
       try {
         for (let isFirst = true; ; isFirst = false) {
@@ -477,15 +462,3 @@ export function createScans(threads: ThreadPool): Scans {
     },
   };
 }
-
-type Read = (input: never) => Promise<unknown>;
-
-/** What the scanning thread reads at once. */
-export const longReadOperations = (snapshots: CatalogSnapshots): Record<string, Operation> =>
-  Object.fromEntries(
-    LONG_READS.map((name) => [
-      name,
-      ({ projectId, input }: { projectId: number; input: never }) =>
-        snapshots.read(projectId, (snapshot) => (snapshot[name] as Read)(input)),
-    ]),
-  );

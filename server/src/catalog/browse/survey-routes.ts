@@ -109,9 +109,7 @@ const Effect = Type.Object(
   { title: 'AttributeEffect' },
 );
 
-interface SurveyRouteParts extends RouteTools {
-  readonly catalog: Catalog;
-}
+type SurveyRouteParts = RouteTools & { readonly catalog: Catalog };
 
 const config = { guard: 'management', access: 'manage', isPatient: true, role: 'viewer' } as const;
 const NDJSON = 'application/x-ndjson';

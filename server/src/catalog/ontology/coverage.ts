@@ -39,10 +39,12 @@ export class CoverageTally {
   constructor(attributes: readonly Attribute[]) {
     const tallies = new Map(attributes.map((attribute) => [attribute, new AttributeTally(attribute)]));
     this.attributes = [...tallies.values()];
-    const byKey = [...indexByKey(attributes)].map(
-      ([key, attribute]) => [key, tallies.get(attribute)] as const,
+    const tallyOf = (attribute: Attribute) => tallies.get(attribute) as AttributeTally;
+    this.known = new Map(
+      indexByKey(attributes)
+        .entries()
+        .map(([key, one]) => [key, tallyOf(one)]),
     );
-    this.known = new Map(byKey.filter((pair): pair is [string, AttributeTally] => pair[1] !== undefined));
   }
 
   add({ identifier, attributes }: UploadedProduct): void {
@@ -112,11 +114,9 @@ class AttributeTally {
   describe() {
     const { attribute, withValue, withFact, hasMoreValues } = this;
     const isKnown = attribute.type !== undefined;
+    const { id, type, unitName } = isKnown ? attribute : { id: null, type: null };
     return {
-      id: isKnown ? attribute.id : null,
-      name: attribute.name,
-      type: attribute.type ?? null,
-      ...(isKnown && attribute.unitName !== undefined && { unitName: attribute.unitName }),
+      ...{ id, name: attribute.name, type, ...(unitName !== undefined && { unitName }) },
       ...{ withValue, withFact },
       values: [...this.values]
         .map(([value, { count }]) => ({ value: shorten(value), count }))
@@ -151,9 +151,7 @@ class ProblemTally {
   private readonly byCode = new Map<NotExtracted, Examples>();
 
   add(code: NotExtracted, example: ValueExample): void {
-    const examples = this.byCode.get(code) ?? new Examples();
-    this.byCode.set(code, examples);
-    examples.add(example);
+    this.byCode.getOrInsertComputed(code, () => new Examples()).add(example);
   }
 
   /** @returns values that make no fact for the same reason, with how many they are */
@@ -169,27 +167,16 @@ class ProblemTally {
 
 /** What a changed attribute would do to the facts of a catalog. Source: docs/interface.md §11.6. */
 
-/** An attribute as it is, if it is there, with those that go with the change, and as it would be. */
-interface ChangedAttribute {
-  readonly before: readonly Attribute[];
-  readonly after: Attribute;
-}
-
-/** A changed attribute whose effect is counted. */
-interface RequestedChange {
-  readonly attribute: RequestedAttribute;
-  /** Ids of other attributes that are deleted with the change, so that their keys are free. */
-  readonly deleted: readonly number[];
-}
-
 /**
- * Finds the attribute that a changed one is meant to replace: by its id, else by its name.
+ * Finds the attribute that a changed one is meant to replace: by its id, else by its name. `deleted`: ids of others that are
+ * deleted with the change, so that their keys are free.
+ * @returns the attributes as they are, and the changed one as it would be
  * @throws request_invalid for an attribute that could not be put into the ontology
  */
 export function planChange(
   { attributes, unitAliases }: Pick<Ontology, 'attributes' | 'unitAliases'>,
-  { attribute: requested, deleted }: RequestedChange,
-): ChangedAttribute {
+  { attribute: requested, deleted }: { attribute: RequestedAttribute; deleted: readonly number[] },
+) {
   const byId = attributes.find(({ id }) => id === requested.id);
   const replaced = byId ?? attributes.find(({ name }) => name === requested.name);
   const before = attributes.filter((one) => one === replaced || deleted.includes(one.id));
@@ -223,7 +210,7 @@ export class EffectTally {
   private withValue = 0;
   private kept = 0;
 
-  constructor({ before, after }: ChangedAttribute) {
+  constructor({ before, after }: { readonly before: readonly Attribute[]; readonly after: Attribute }) {
     this.before = indexByKey(before);
     this.after = indexByKey([after]);
     this.attribute = after;

@@ -1,18 +1,6 @@
 import { type Attribute, listFacts, readMeasure } from '../ontology/ontology.ts';
 import type { UploadedProduct } from '../products/products.ts';
-
-/** What the hits of a search have in common, to narrow it by. Source: docs/interface.md §4.13. */
-export interface Facet {
-  readonly attribute: string;
-  readonly type: string;
-  readonly unitName?: string;
-  /** Products with a value. */
-  readonly count: number;
-  readonly values: readonly { readonly value: string; readonly count: number }[];
-  /** Of a numeric attribute, in its unit. */
-  readonly min?: number;
-  readonly max?: number;
-}
+import type { Facet } from './search-schemas.ts';
 
 /** The best hits: about 25 µs each. */
 export const FACETED = 200;
@@ -32,6 +20,8 @@ interface Tally {
   min: number;
   max: number;
 }
+
+const EMPTY = { count: 0, min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY };
 
 export class FacetTally {
   private readonly byId = new Map<number, Tally>();
@@ -54,20 +44,16 @@ export class FacetTally {
     this.characters += characters;
     const seen = new Set<number>();
     for (const { attribute, value } of listFacts(attributes, this.byKey)) {
-      const tally = this.tallyOf(attribute);
+      const tally = this.byId.getOrInsertComputed(attribute.id, () => ({
+        attribute,
+        ...EMPTY,
+        values: new Map(),
+      }));
       if (!seen.has(attribute.id)) tally.count += 1;
       seen.add(attribute.id);
       countValue(tally.values, value);
       if (attribute.type === 'NUMERIC_ATTRIBUTE') noteNumber(tally, value);
     }
-  }
-
-  private tallyOf(attribute: Attribute): Tally {
-    const known = this.byId.get(attribute.id);
-    const none = { count: 0, min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY };
-    const tally = known ?? { attribute, values: new Map(), ...none };
-    if (known === undefined) this.byId.set(attribute.id, tally);
-    return tally;
   }
 
   /** @returns the attributes that most of the products have, each with its most frequent values */

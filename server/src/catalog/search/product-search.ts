@@ -1,5 +1,4 @@
 import { setTimeout } from 'node:timers/promises';
-import { Type } from 'typebox';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { ListedPage, ListForm } from '../browse/browse.ts';
@@ -10,55 +9,6 @@ import type { IndexOrder } from './search-index.ts';
 import type { SearchQuestion } from './search-plan.ts';
 import type { FoundUploads, IndexOutcome } from './search-run.ts';
 import type { ShopQuestion } from './shop-search.ts';
-
-/** Of an answer. */
-export const PartialMark = Type.Optional(
-  Type.Literal(true, { description: 'there is no index yet: a part of the catalog was looked through' }),
-);
-
-/** Search for products, as the serving thread sees it. */
-export interface ProductSearch {
-  /**
-   * Where there is no index yet, of a part of the catalog.
-   * @returns JSON of a `SearchAnswer` @throws query_invalid, search_too_broad, search_too_long
-   */
-  find(
-    projectId: number,
-    question: SearchQuestion & { readonly waits?: 'briefly' },
-    signal: AbortSignal,
-  ): Promise<Uint8Array>;
-  /**
-   * A search of a shop, or its suggestions: without an index, of a part of the catalog, too.
-   * @returns JSON of a `ShopAnswer` @throws query_invalid, search_too_long, answer_too_large
-   */
-  ask(projectId: number, question: ProductQuestion, signal: AbortSignal): Promise<Uint8Array>;
-  /** The same with the uploads of each group. @throws query_invalid, answer_too_large */
-  findUploads(
-    projectId: number,
-    question: Partial<ProductQuestion> & Pick<ShopQuestion, 'offset' | 'limit'>,
-    signal: AbortSignal,
-  ): Promise<FoundUploads>;
-  /**
-   * A page of all products found, which lacks none of them: it waits for the index as long as a first search.
-   * @throws query_invalid, search_not_ready
-   */
-  list(
-    projectId: number,
-    listed: { readonly question: SearchQuestion; readonly form: ListForm },
-    signal: AbortSignal,
-  ): Promise<ListedPage>;
-  /** Categories that hold products. @throws query_invalid, search_not_ready */
-  listCategories(projectId: number, question: CategoryQuestion, signal: AbortSignal): Promise<CategoryPage>;
-  /** The catalog changed: brings the index up to date, if it was searched lately. */
-  follow(projectId: number): void;
-}
-
-interface Asking {
-  readonly signal: AbortSignal;
-  /** Whether an answer may lack nothing. */
-  readonly isWhole?: boolean;
-  readonly waitMs?: number;
-}
 
 type ProductQuestion = Omit<ShopQuestion, 'locale' | 'priceAttribute'>;
 
@@ -73,6 +23,7 @@ const FOLLOWED_MS = 7 * 24 * 3_600_000;
 /** So long after its last search another project is taken to go on searching. */
 const RECENT_MS = 5_000;
 
+/** Search for products, as the serving thread sees it. */
 export function createProductSearch({
   store,
   searchers,
@@ -83,7 +34,7 @@ export function createProductSearch({
   prepareWalk,
 }: Pick<CatalogParts, 'store' | 'searchers' | 'logger' | 'searchWaitMs' | 'getLocale' | 'getSettings'> & {
   readonly prepareWalk: PrepareWalk;
-}): ProductSearch {
+}) {
   const searchedAt = new Map<number, number>();
   const isShared = (projectId: number) => {
     const since = performance.now() - RECENT_MS;
@@ -103,11 +54,15 @@ export function createProductSearch({
     return leftMs > 0 && Promise.race([completed, setTimeout(leftMs, false)]);
   }
 
-  /** @throws search_not_ready where the index cannot be waited for, of what needs one */
+  /** @param isWhole whether an answer may lack nothing @throws search_not_ready where the index cannot be waited for, of what needs one */
   async function ask<Answer>(
     operation: string,
     order: Omit<IndexOrder, 'mayLack'> & { readonly question: object },
-    { signal, isWhole = false, waitMs = searchWaitMs }: Asking,
+    {
+      signal,
+      isWhole = false,
+      waitMs = searchWaitMs,
+    }: { signal: AbortSignal; isWhole?: boolean; waitMs?: number },
   ): Promise<Answer> {
     const { projectId } = order;
     searchedAt.set(projectId, performance.now());
@@ -123,27 +78,56 @@ export function createProductSearch({
   }
 
   return {
-    find: (projectId, question, signal) =>
+    /**
+     * Where there is no index yet, of a part of the catalog.
+     * @returns JSON of a `SearchAnswer` @throws query_invalid, search_too_broad, search_too_long
+     */
+    find: (
+      projectId: number,
+      question: SearchQuestion & { readonly waits?: 'briefly' },
+      signal: AbortSignal,
+    ): Promise<Uint8Array> =>
       ask(
         'searchProducts',
         { projectId, question },
         { signal, ...(question.waits === 'briefly' && briefly) },
       ),
-    async ask(projectId, given, signal) {
+    /**
+     * A search of a shop, or its suggestions: without an index, of a part of the catalog, too.
+     * @returns JSON of a `ShopAnswer` @throws query_invalid, search_too_long, answer_too_large
+     */
+    async ask(projectId: number, given: ProductQuestion, signal: AbortSignal): Promise<Uint8Array> {
       const [locale, { priceAttribute }] = [await getLocale(projectId), await getSettings(projectId)];
       const question: ShopQuestion = { ...given, locale, priceAttribute };
       return ask('searchGroups', { projectId, question }, { signal, ...briefly });
     },
-    findUploads(projectId, given, signal) {
+    /** The same with the uploads of each group. @throws query_invalid, answer_too_large */
+    findUploads(
+      projectId: number,
+      given: Partial<ProductQuestion> & Pick<ShopQuestion, 'offset' | 'limit'>,
+      signal: AbortSignal,
+    ): Promise<FoundUploads> {
       const unsorted = { query: '', filters: [], sort: undefined, locale: '', priceAttribute: '' };
       const question: ShopQuestion = { ...unsorted, ...given };
       return ask('findUploads', { projectId, question }, { signal, ...briefly });
     },
-    list: (projectId, listed, signal) =>
-      ask('listFound', { projectId, ...listed }, { signal, isWhole: true }),
-    listCategories: (projectId, question, signal) =>
-      ask('listCategories', { projectId, question }, { signal }),
-    follow(projectId) {
+    /**
+     * A page of all products found, which lacks none of them: it waits for the index as long as a first search.
+     * @throws query_invalid, search_not_ready
+     */
+    list: (
+      projectId: number,
+      listed: { readonly question: SearchQuestion; readonly form: ListForm },
+      signal: AbortSignal,
+    ): Promise<ListedPage> => ask('listFound', { projectId, ...listed }, { signal, isWhole: true }),
+    /** Categories that hold products. @throws query_invalid, search_not_ready */
+    listCategories: (
+      projectId: number,
+      question: CategoryQuestion,
+      signal: AbortSignal,
+    ): Promise<CategoryPage> => ask('listCategories', { projectId, question }, { signal }),
+    /** The catalog changed: brings the index up to date, if it was searched lately. */
+    follow(projectId: number): void {
       const at = searchedAt.get(projectId);
       if (at === undefined) return;
       if (performance.now() - at < FOLLOWED_MS) void index.complete(projectId);
@@ -232,13 +216,8 @@ function createIndexWalks({
     /** @returns whether the index became complete, with all that was in the catalog at this call */
     complete(projectId: number): Promise<boolean> {
       const { promise, resolve } = Promise.withResolvers<boolean>();
-      const waiting = waiters.get(projectId);
-      if (waiting !== undefined) waiting.push(resolve);
-      else {
-        const first = [resolve];
-        waiters.set(projectId, first);
-        void walkLogged(projectId, first);
-      }
+      const waiting = waiters.getOrInsert(projectId, []);
+      if (waiting.push(resolve) === 1) void walkLogged(projectId, waiting);
       return promise;
     },
   };

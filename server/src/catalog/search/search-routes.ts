@@ -1,13 +1,13 @@
 import type { FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { optional, orNull, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
+import { optional, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
 import { type Routes, sendJson, serveRaw } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { readCategory } from '../browse/browse.ts';
 import type { Catalog } from '../catalog.ts';
-import { FoundBy, TableProduct } from '../products/products.ts';
-import { PartialMark } from './product-search.ts';
+import { FoundBy } from '../products/products.ts';
+import { SearchedProducts } from './search-schemas.ts';
 
 /** Source: docs/interface.md §4.13. */
 const question = {
@@ -21,34 +21,6 @@ const question = {
 };
 const SearchQuery = Type.Object({ ...ProjectQuery.properties, ...question });
 const ProjectSearchQuery = Type.Object(question);
-
-const FacetSchema = Type.Object(
-  {
-    attribute: Type.String(),
-    type: Type.String(),
-    unitName: optional.text(),
-    count: Type.Integer({ description: 'of products with a value' }),
-    values: Type.Array(Type.Object({ value: Type.String(), count: Type.Integer() }), { maxItems: 10 }),
-    min: optional.number({ description: 'of a numeric attribute, in its unit' }),
-    max: optional.number(),
-  },
-  { title: 'Facet' },
-);
-
-const SearchedProducts = Type.Object({
-  items: Type.Array(
-    Type.Object({ ...TableProduct.properties, link: Type.String() }, { title: 'FoundProduct' }),
-  ),
-  total: Type.Integer(),
-  isTotalExact: Type.Boolean({ description: 'false: there are so many that the total is an estimate' }),
-  isComplete: Type.Boolean({
-    description: 'false: the index is catching up with a large change, whose products may be missing',
-  }),
-  facets: Type.Array(FacetSchema, { maxItems: 20 }),
-  facetsOf: Type.Integer({ description: 'how many of the first products the facets are of' }),
-  partial: PartialMark,
-  nextCursor: orNull(Type.String()),
-});
 
 const about = {
   tags: ['Products'],

@@ -21,7 +21,7 @@ import type {
 } from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import { type CategoryQuestion, listCategories } from './category-list.ts';
-import { FACETED, type Facet, FacetTally } from './facets.ts';
+import { FACETED, FacetTally } from './facets.ts';
 import { HitGroups, keyOfGroup } from './hit-groups.ts';
 import {
   type HitPlace,
@@ -35,6 +35,7 @@ import {
   writePlace,
 } from './search-index.ts';
 import { planSearch, type SearchPlan, type SearchQuestion, type SearchSort } from './search-plan.ts';
+import type { SearchAnswer } from './search-schemas.ts';
 import {
   answerShopSearch,
   answerSuggestions,
@@ -51,43 +52,13 @@ import { holdsAll, isInTier, planTiers } from './tiers.ts';
 import { errorsOf, listForgivable, listMeant } from './typing-errors.ts';
 import { listLexemes } from './words.ts';
 
-export interface SearchOrder extends IndexOrder {
-  readonly question: SearchQuestion;
-}
-
-/** The search of a shop connector. */
-export interface GroupOrder extends IndexOrder {
-  readonly question: ShopQuestion;
-}
+type Order<Question> = IndexOrder & { readonly question: Question };
 
 /** Uploads as JSON, by their groups. */
 export interface FoundUploads {
   readonly groups: readonly (readonly string[])[];
   readonly total: number;
   readonly isPartial: boolean;
-}
-
-/** A page of a listing, which has neither facets nor a total. Source: docs/interface.md §14.3 rule 6. */
-export interface ListOrder extends SearchOrder {
-  readonly form: ListForm;
-}
-
-export interface CategoryOrder extends IndexOrder {
-  readonly question: CategoryQuestion;
-}
-
-export interface SearchAnswer {
-  readonly items: readonly FoundProduct[];
-  readonly total: number;
-  readonly isTotalExact: boolean;
-  /** False: products that were changed lately may be missing. */
-  readonly isComplete: boolean;
-  readonly facets: readonly Facet[];
-  /** How many of the best hits the facets are of. */
-  readonly facetsOf: number;
-  /** Only where there is no index yet: a part of the catalog was looked through. */
-  readonly partial?: true;
-  readonly nextCursor: string | null;
 }
 
 export type IndexOutcome<Answer> =
@@ -108,15 +79,8 @@ interface HitReads {
 }
 const ALL: HitReads = { missing: Number.POSITIVE_INFINITY, isWhole: true };
 
-/** A hit, and where the search goes on behind it. */
-export interface Hit {
-  readonly row: FoundRow;
-  readonly product: UploadedProduct;
-  readonly place: HitPlace;
-}
-
-/** Its upload is parsed when it is needed: for its item the front is enough. */
-class FoundHit implements Hit {
+/** A hit, and where the search goes on behind it. Its upload is parsed when it is needed: for its item the front is enough. */
+class Hit {
   readonly row: FoundRow;
   readonly place: HitPlace;
   private parsed: UploadedProduct | undefined;
@@ -195,10 +159,10 @@ export function searchOperations(
     return searchBy(snapshot, planned, (search) => answer(search, sorting));
   };
   return {
-    searchProducts: onIndex(({ question }: SearchOrder, snapshot) =>
+    searchProducts: onIndex(({ question }: Order<SearchQuestion>, snapshot) =>
       searchBy(snapshot, question, async (search) => encode(await search.answer(question))),
     ),
-    searchGroups: onIndex(({ question }: GroupOrder, snapshot) =>
+    searchGroups: onIndex(({ question }: Order<ShopQuestion>, snapshot) =>
       groupBy(snapshot, question, async (search, sorting) => {
         const { suggested } = question;
         if (suggested === undefined)
@@ -207,18 +171,19 @@ export function searchOperations(
         return encode(answerSuggestions({ ...question, suggested }, await search.group(read)));
       }),
     ),
-    findUploads: onIndex(({ question }: GroupOrder, snapshot) =>
+    findUploads: onIndex(({ question }: Order<ShopQuestion>, snapshot) =>
       groupBy(snapshot, question, async (search) => {
         const { groups, rows, total, isPartial } = await search.group(question);
         const texts = groups.map((documents) => documents.flatMap((one) => rows.get(one)?.text ?? []));
         return { groups: texts, total, isPartial } satisfies FoundUploads;
       }),
     ),
-    listFound: onIndex(async ({ question, form }: ListOrder, snapshot) => {
+    /** A page of a listing, which has neither facets nor a total. Source: docs/interface.md §14.3 rule 6. */
+    listFound: onIndex(async ({ question, form }: Order<SearchQuestion> & { form: ListForm }, snapshot) => {
       const plan = await planOf(snapshot, question);
       return { run: (index) => new Search(index, plan).list(question, form) };
     }),
-    listCategories: onIndex(({ question }: CategoryOrder) => ({
+    listCategories: onIndex(({ question }: Order<CategoryQuestion>) => ({
       run: (index) => listCategories(index, question),
     })),
   };
@@ -295,47 +260,36 @@ class Search {
     };
   }
 
-  /** @returns groups, as many as are needed, and by how much all of them are more: as many hits share a group as in what was looked at */
+  /**
+   * @returns groups, as many as are needed, and by how much all of them are more: as many hits share a group as in what was looked at
+   * @throws search_too_broad, search_too_long
+   */
   private async placeHits(
     needed: number,
     { facets, tally }: { readonly facets: FacetTally; readonly tally: CategoryTally },
   ): Promise<{ readonly groups: HitGroups; readonly share: number }> {
     const { sort, test } = this.plan;
-    if (sort !== undefined) return { groups: await this.groupSorted(sort, { facets, tally }), share: 1 };
+    const sorted = sort && new SortedHits(sort);
+    const isRead = sorted || test !== undefined || this.index.newer !== undefined || !this.index.isMade;
     const groups = new HitGroups();
-    const isRead = test !== undefined || this.index.newer !== undefined || !this.index.isMade;
-    const onHit = ({ row, product }: Hit) => {
+    const groupOf = new Map<number, number>();
+    const onHit = ({ row: { present: document }, product }: Hit) => {
       if (!facets.isFull) tally.add(product);
-      if (isRead) groups.add({ document: row.present, group: keyOfGroup(product.groupIdentifier) });
+      if (!isRead) return;
+      const group = keyOfGroup(product.groupIdentifier);
+      if (sorted) groupOf.set(document, group);
+      else groups.add({ document, group });
     };
     const isEnough = () => groups.count >= needed && groups.hits >= READ_AT_MOST;
-    const seen = await this.countHits(facets, {
-      ...{ most: 0, sorted: undefined, onHit },
-      ...(isRead && { isEnough }),
-    });
+    const seen = await this.countHits(facets, { most: 0, sorted, onHit, ...(isRead && { isEnough }) });
+    if (sorted) {
+      for (const document of this.pageOfAll(sorted, seen, { from: 0, limit: groupOf.size }).documents)
+        groups.add({ document, group: groupOf.get(document) ?? 0 });
+      return { groups, share: 1 };
+    }
     if (!isRead) await this.groupByIndex(groups, needed);
     const [isWhole, examined] = isRead ? [seen.isExact, seen.examined] : [groups.hits < GROUPED, groups.hits];
     return { groups, share: isWhole ? 1 : (await this.count()).total / examined };
-  }
-
-  /** @throws search_too_broad, search_too_long */
-  private async groupSorted(
-    sort: SearchSort,
-    { facets, tally }: { readonly facets: FacetTally; readonly tally: CategoryTally },
-  ): Promise<HitGroups> {
-    const sorted = new SortedHits(sort);
-    const groupOf = new Map<number, number>();
-    const onHit = ({ row, product }: Hit) => {
-      if (!facets.isFull) tally.add(product);
-      groupOf.set(row.present, keyOfGroup(product.groupIdentifier));
-    };
-    const { isOver, isExact } = await this.countHits(facets, { most: 0, sorted, onHit });
-    if (isOver) throw this.timeUsedUp();
-    if (!isExact) throw new ServiceError('search_too_broad', { values: [EXAMINED] });
-    const groups = new HitGroups();
-    for (const document of sorted.page(0, groupOf.size).documents)
-      groups.add({ document, group: groupOf.get(document) ?? 0 });
-    return groups;
   }
 
   private async groupByIndex(groups: HitGroups, needed: number): Promise<void> {
@@ -399,15 +353,8 @@ class Search {
     const isEnough = this.endOfCount(facets, request);
     const isOver = startPart(this.index);
     const former = new FormerHits(this.index.newer);
-    const seen: CountedHits = {
-      hits: [],
-      total: 0,
-      examined: 0,
-      isExact: false,
-      isOver: false,
-      last: FIRST,
-      former,
-    };
+    const counts = { total: 0, examined: 0, isExact: false, isOver: false };
+    const seen: CountedHits = { hits: [], ...counts, last: FIRST, former };
     const next = () =>
       facets.isFull && request.sorted === undefined
         ? this.readsOf({ missing: request.most - seen.hits.length, isWhole: false })
@@ -429,9 +376,8 @@ class Search {
     facets: FacetTally,
     { sorted, most, isEnough }: HitsRequest,
   ): (seen: CountedHits) => boolean {
-    if (sorted === undefined && isEnough !== undefined)
-      return ({ examined }) => examined === EXAMINED || isEnough();
     if (sorted !== undefined) return ({ total }) => total === EXAMINED;
+    if (isEnough !== undefined) return ({ examined }) => examined === EXAMINED || isEnough();
     if (this.plan.test !== undefined) return ({ examined }) => examined === EXAMINED;
     return ({ hits }) => facets.isFull && hits.length >= most;
   }
@@ -468,16 +414,21 @@ class Search {
 
   private async pageOfSorted(
     sorted: SortedHits,
-    { isExact, isOver }: CountedHits,
-    { limit, cursor }: { limit: number; cursor: string | undefined },
+    seen: CountedHits,
+    { limit, cursor }: Pick<SearchQuestion, 'limit' | 'cursor'>,
   ): Promise<Page> {
-    if (isOver) throw this.timeUsedUp();
-    if (!isExact) throw new ServiceError('search_too_broad', { values: [EXAMINED] });
-    const [from = 0] = cursor === undefined ? [0] : readPlace(cursor);
-    const { documents, isEnd } = sorted.page(from, limit);
+    const [from] = cursor === undefined ? FIRST : readPlace(cursor);
+    const { documents, isEnd } = this.pageOfAll(sorted, seen, { from, limit });
     const byDocument = await this.placeRows(() => this.index.snapshot.listFronts(documents));
     const items = documents.flatMap((document) => byDocument.get(document) ?? []).map(toItem);
     return { items, nextCursor: isEnd ? null : writePlace([from + limit, 0]) };
+  }
+
+  /** @throws search_too_broad, search_too_long where not all hits are in order */
+  private pageOfAll(sorted: SortedHits, { isExact, isOver }: CountedHits, page: SortedRange) {
+    if (isOver) throw this.timeUsedUp();
+    if (!isExact) throw new ServiceError('search_too_broad', { values: [EXAMINED] });
+    return sorted.page(page);
   }
 
   private async count(): Promise<{ readonly total: number; readonly isExact: boolean }> {
@@ -502,7 +453,7 @@ class Search {
     const tiers = [...this.plan.tiers.ranked.entries()].slice(first);
     for (const [at, tier] of tiers) {
       for await (const row of this.listTier(tier, at === first ? document : 0, next)) {
-        const hit = new FoundHit(row, [at, row.document]);
+        const hit = new Hit(row, [at, row.document]);
         if (former.stillHolds(tier, hit)) yield hit;
       }
     }
@@ -563,7 +514,7 @@ class FormerHits {
 
 /** What is kept of a hit: its upload may be large. */
 interface ShownHit {
-  readonly item: FoundProduct;
+  readonly item: ReturnType<typeof toItem>;
   readonly place: HitPlace;
 }
 const toShown = ({ row, place }: Hit): ShownHit => ({ item: toItem(row), place });
@@ -615,11 +566,14 @@ function toPage({ hits, last }: Collected, limit: number): Page {
   return { items: page.map(({ item }) => item), nextCursor: behind ? writePlace(behind) : null };
 }
 
-export type FoundProduct = ReturnType<typeof toItem>;
-
 function toItem(row: PlacedRow) {
   const front = readFront(row);
   return { ...toTableItem(row, front), link: front.productUrl };
+}
+
+interface SortedRange {
+  readonly from: number;
+  readonly limit: number;
 }
 
 interface Ranked {
@@ -648,7 +602,7 @@ class SortedHits {
   }
 
   /** @returns the documents of a page in order */
-  page(from: number, limit: number): { readonly documents: readonly number[]; readonly isEnd: boolean } {
+  page({ from, limit }: SortedRange): { readonly documents: readonly number[]; readonly isEnd: boolean } {
     const sign = this.sort.isDescending ? -1 : 1;
     const compare = ({ value: a, id }: Ranked, { value: b, id: other }: Ranked) => {
       if (a === undefined || b === undefined)

@@ -7,7 +7,8 @@ import { type Routes, sendJson, serveRaw } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
-import { PartialMark } from './product-search.ts';
+
+import { PartialMark } from './search-schemas.ts';
 import { readJson, readShopFilters } from './shop-filters.ts';
 import type { SuggestionLimits } from './shop-search.ts';
 

@@ -4,8 +4,9 @@ import { makeItem } from '../lookup/lookup.ts';
 import { type Attribute, readMeasure } from '../ontology/ontology.ts';
 import type { CatalogSnapshot, PlacedRow } from '../port.ts';
 import { mainCategory, type UploadedProduct } from '../products/products.ts';
-import type { Facet } from './facets.ts';
+
 import type { SearchQuestion } from './search-plan.ts';
+import type { Facet } from './search-schemas.ts';
 import { listWords } from './words.ts';
 
 /** The search of shop connectors: what they send, and what they read. Source: docs/interface.md §4.14. */
@@ -68,9 +69,7 @@ export class CategoryTally {
     for (let depth = 1; depth <= path.length; depth += 1) {
       const above = path.slice(0, depth);
       const key = JSON.stringify(above);
-      const known = this.counts.get(key) ?? { path: above, count: 0 };
-      known.count += 1;
-      this.counts.set(key, known);
+      this.counts.getOrInsertComputed(key, () => ({ path: above, count: 0 })).count += 1;
     }
   }
 
@@ -107,10 +106,7 @@ export async function listNamedCategories(
   return [...paths.values()];
 }
 
-interface KnownNames {
-  readonly byKey: ReadonlyMap<string, Attribute>;
-  readonly categories: readonly (readonly string[])[];
-}
+type KnownNames = Pick<FoundGroups, 'byKey'> & { readonly categories: readonly (readonly string[])[] };
 
 /** @throws query_invalid for a filter or an order by an unknown attribute */
 export function planShopSearch(
@@ -234,9 +230,8 @@ function listItems({ groups, rows, byKey, categoryIds }: FoundGroups, offset: nu
   return groups.map((documents) =>
     documents.flatMap((document, at) => {
       const row = rows.get(document);
-      if (row === undefined) return [];
-      const item = makeItem(row.id, JSON.parse(row.text) as UploadedProduct, settings);
-      return { ...item, head: at === 0, resultSet: null, relevance: relevance-- };
+      const item = row && makeItem(row.id, JSON.parse(row.text) as UploadedProduct, settings);
+      return item ? { ...item, head: at === 0, resultSet: null, relevance: relevance-- } : [];
     }),
   );
 }
@@ -251,7 +246,8 @@ export function answerShopSearch(question: ShopQuestion, sorting: Sorting | unde
     status: 'success' as const,
     totalResults: found.total,
     searchResults: [{ ...products, results: listItems(found, question.offset) }],
-    interpretedQuery: describeQuery(question),
+    // An object: Shopware 6 takes nothing else.
+    interpretedQuery: { original: question.query, corrected: question.query, queryWasCorrected: false },
     answerText: '',
     filterOptions: [...describeTree(found.categories, question.locale), ...describeFacets(found)],
     activeFilterOptions: question.filters.map((one) => describeActive(one, found.byKey)),
@@ -261,13 +257,6 @@ export function answerShopSearch(question: ShopQuestion, sorting: Sorting | unde
     ...(found.isPartial && { partial: true }),
   };
 }
-
-/** An object: Shopware 6 takes nothing else. */
-const describeQuery = ({ query }: ShopQuestion) => ({
-  original: query,
-  corrected: query,
-  queryWasCorrected: false,
-});
 
 function describeActive(one: ShopFilter, byKey: ReadonlyMap<string, Attribute>) {
   const key = isOfCategory(one) ? CATEGORY.key : findAttribute(one.name, byKey).name;
@@ -315,7 +304,10 @@ function describeTree(categories: readonly CountedCategory[], locale: string) {
 
 /** Read by these names whatever the language: the PHP core takes products from `Produkte`. */
 const NAMES = {
-  ...{ products: 'Produkte', categories: 'Kategorien', brands: 'Marken', searches: 'Suchvorschläge' },
+  products: 'Produkte',
+  categories: 'Kategorien',
+  brands: 'Marken',
+  searches: 'Suchvorschläge',
 };
 const BRANDS = ['brand', 'marke', 'hersteller', 'manufacturer'];
 
@@ -333,8 +325,10 @@ export function answerSuggestions(
     ...{ name: path.at(-1) ?? '', path, query: `_#${path.join(LEVEL)}`, link: '', image: '', count },
   }));
   const brand = found.facets.find(({ attribute }) => BRANDS.includes(attribute.toLowerCase()));
-  const brands = (brand?.values ?? []).map(({ value, count }) => ({
-    ...{ name: value, link: '', image: '' },
+  const brands = (brand?.values ?? []).map(({ value: name, count }) => ({
+    name,
+    link: '',
+    image: '',
     count,
   }));
   const blocks = [

@@ -1,0 +1,41 @@
+import { type Static, Type } from 'typebox';
+import { optional, orNull } from '../../http/answers/answers.ts';
+import type { Sent } from '../../http/server/server.ts';
+import { TableProduct } from '../products/products.ts';
+
+/** Of an answer. */
+export const PartialMark = Type.Optional(
+  Type.Literal(true, { description: 'there is no index yet: a part of the catalog was looked through' }),
+);
+
+const FacetSchema = Type.Object(
+  {
+    attribute: Type.String(),
+    type: Type.String(),
+    unitName: optional.text(),
+    count: Type.Integer({ description: 'of products with a value' }),
+    values: Type.Array(Type.Object({ value: Type.String(), count: Type.Integer() }), { maxItems: 10 }),
+    min: optional.number({ description: 'of a numeric attribute, in its unit' }),
+    max: optional.number(),
+  },
+  { title: 'Facet' },
+);
+
+export const SearchedProducts = Type.Object({
+  items: Type.Array(
+    Type.Object({ ...TableProduct.properties, link: Type.String() }, { title: 'FoundProduct' }),
+  ),
+  total: Type.Integer(),
+  isTotalExact: Type.Boolean({ description: 'false: there are so many that the total is an estimate' }),
+  isComplete: Type.Boolean({
+    description: 'false: the index is catching up with a large change, whose products may be missing',
+  }),
+  facets: Type.Array(FacetSchema, { maxItems: 20 }),
+  facetsOf: Type.Integer({ description: 'how many of the first products the facets are of' }),
+  partial: PartialMark,
+  nextCursor: orNull(Type.String()),
+});
+
+/** What the hits of a search have in common, to narrow it by. Source: docs/interface.md §4.13. */
+export type Facet = Sent<Static<typeof FacetSchema>>;
+export type SearchAnswer = Sent<Static<typeof SearchedProducts>>;
