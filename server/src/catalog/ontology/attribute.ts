@@ -4,13 +4,12 @@ import { isSameUnit, type UnitAliases } from './units.ts';
  * Numbers as they are written. `plain`: a decimal point, nothing else, as programs write them. `comma` and `point`: with
  * that decimal sign, and thousands in groups, as `1.234,50` and `1,234.50`. Source: docs/interface.md §11.3.
  */
-export type NumberForm = 'plain' | 'comma' | 'point';
-
 export const NUMBER_FORMS = ['plain', 'comma', 'point'] as const;
+export type NumberForm = (typeof NUMBER_FORMS)[number];
 
 /** Between groups and before a unit: space, no-break space, narrow no-break space (CLDR's in French and German). */
 const SPACES = ' \\u00a0\\u202f';
-const groupsOf = (signs: string) => `[1-9]\\d{0,2}([${signs}'’${SPACES}])\\d{3}(?:\\1\\d{3})*`;
+export const groupsOf = (signs: string) => `[1-9]\\d{0,2}([${signs}'’${SPACES}])\\d{3}(?:\\1\\d{3})*`;
 const POINT_NUMBER = '(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:[eE][+-]?\\d+)?';
 const COMMA_NUMBER = '(?:\\d+(?:,\\d*)?|,\\d+)(?:[eE][+-]?\\d+)?';
 
@@ -34,12 +33,6 @@ function toPlain(text: string, form: 'comma' | 'point'): string {
   const [whole = '', fraction] = text.split(decimal);
   const digits = whole.replaceAll(/[^\d+-]/g, '');
   return fraction === undefined ? digits : `${digits}.${fraction}`;
-}
-
-/** @returns the number; undefined when the text is none, or too large to be one. */
-export function readNumber(text: string, form: NumberForm): number | undefined {
-  const plain = readPlain(text, form);
-  return plain === undefined ? undefined : Number(plain);
 }
 
 /** A space that no group of digits follows. */
@@ -170,6 +163,8 @@ export function isBlank(value: string): boolean {
   return !(first > 0x20 && first < 0x80) && value.trim() === '';
 }
 
+export const isTruth = (value: string) => /^(?:true|false)$/i.test(value);
+
 /** Reads a value as its attribute says. Nothing is guessed. Source: docs/interface.md §11.3. */
 export function readValue(value: string, attribute: Attribute): ReadValue {
   if (isBlank(value)) return { kind: 'none', why: 'value_empty' };
@@ -177,7 +172,9 @@ export function readValue(value: string, attribute: Attribute): ReadValue {
     case 'NUMERIC_ATTRIBUTE':
       return readNumeric(value, attribute);
     case 'BOOLEAN_ATTRIBUTE':
-      return readBoolean(value);
+      return isTruth(value)
+        ? { kind: 'boolean', boolean: value.toLowerCase() === 'true' }
+        : { kind: 'none', why: 'value_not_boolean' };
     case 'DATE_ATTRIBUTE':
       return isDate(value) ? { kind: 'date' } : { kind: 'none', why: 'value_not_date' };
     case 'TEXT_ATTRIBUTE':
@@ -209,12 +206,6 @@ function readNumeric(value: string, attribute: Attribute): ReadValue {
   return 'why' in read ? { kind: 'none', why: read.why } : { kind: 'number', number: Number(read.plain) };
 }
 
-function readBoolean(value: string): ReadValue {
-  const lower = value.toLowerCase();
-  if (lower === 'true' || lower === 'false') return { kind: 'boolean', boolean: lower === 'true' };
-  return { kind: 'none', why: 'value_not_boolean' };
-}
-
 /** `YYYY-MM-DD`, optionally with a time; the day must exist. */
 function isDate(value: string): boolean {
   const match = DATE.exec(value);
@@ -236,20 +227,15 @@ function hasRealTime(value: string): boolean {
 export function describeNotExtracted(why: NotExtracted, attribute: Attribute): string {
   const { unitName } = attribute;
   const expected = unitName === undefined ? 'a number alone' : `a number, one space and ${unitName}`;
-  switch (why) {
-    case 'value_empty':
-      return 'empty, which is no value';
-    case 'value_not_numeric':
-      return `not a number, the attribute takes ${expected}`;
-    case 'unit_missing':
-      return `the unit is missing, the attribute takes ${expected}`;
-    case 'unit_other':
-      return `another unit, the attribute takes ${expected}`;
-    case 'value_not_boolean':
-      return 'neither true nor false';
-    case 'value_not_date':
-      return 'not a date written YYYY-MM-DD';
-  }
+  const texts: Record<NotExtracted, string> = {
+    value_empty: 'empty, which is no value',
+    value_not_numeric: `not a number, the attribute takes ${expected}`,
+    unit_missing: `the unit is missing, the attribute takes ${expected}`,
+    unit_other: `another unit, the attribute takes ${expected}`,
+    value_not_boolean: 'neither true nor false',
+    value_not_date: 'not a date written YYYY-MM-DD',
+  };
+  return texts[why];
 }
 
 /** Every key of an upload that the ontology knows. Names come before synonyms. */

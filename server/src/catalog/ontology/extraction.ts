@@ -34,13 +34,6 @@ interface JudgedAttribute {
   readonly judged: Map<string, NotExtracted | null>;
 }
 
-/** A key, and what was seen of its values. */
-export interface SeenKey {
-  readonly name: string;
-  readonly observed: Observed | undefined;
-  readonly hasBlank: boolean;
-}
-
 /** Tells of a value of one key if it makes no fact. */
 export type Judge = (identifier: string, value: string) => void;
 
@@ -50,11 +43,7 @@ const CACHED_LENGTH = 64;
 /** Finds the raw values that make no fact by an ontology. Source: docs/interface.md §11.3. */
 export class Extractor {
   private readonly byKey = new Map<string, JudgedAttribute>();
-  private listener: ExtractionListener = {
-    onUnextracted: () => {},
-    onEmpty: () => {},
-    onUnknown: () => {},
-  };
+  private listener: ExtractionListener = { onUnextracted() {}, onEmpty() {}, onUnknown() {} };
 
   constructor(attributes: readonly Attribute[]) {
     for (const [key, attribute] of indexByKey(attributes)) {
@@ -79,7 +68,15 @@ export class Extractor {
   }
 
   /** @returns what judges the values of a key; undefined when all that look like this make facts */
-  judgeOf({ name, observed, hasBlank }: SeenKey): Judge | undefined {
+  judgeOf({
+    name,
+    observed,
+    hasBlank,
+  }: {
+    name: string;
+    observed: Observed | undefined;
+    hasBlank: boolean;
+  }): Judge | undefined {
     const judge = this.judgeOfValues(name, observed);
     if (!hasBlank) return judge;
     return (identifier, value) => (isBlank(value) ? this.listener.onEmpty(name) : judge?.(identifier, value));
@@ -156,12 +153,8 @@ export function listFacts(
     const id =
       row === undefined ? `${attribute.id} ${value}` : JSON.stringify([attribute.id, value, `${row}`]);
     const first = facts.get(id);
-    facts.set(id, {
-      attribute,
-      value,
-      userGroups: first === undefined ? userGroups : joinGroups(first.userGroups, userGroups),
-      row,
-    });
+    const groups = first === undefined ? userGroups : joinGroups(first.userGroups, userGroups);
+    facts.set(id, { attribute, value, userGroups: groups, row });
   }
   return [...facts.values()];
 }

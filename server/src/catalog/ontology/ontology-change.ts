@@ -16,25 +16,17 @@ export interface RequestedOntology {
   readonly attributes: readonly (Omit<Attribute, 'id'> & { readonly id?: number | undefined })[];
 }
 
-/** What replacing an ontology does to attributes and to the names that have ids for ever. */
-interface AttributePlan {
-  readonly attributes: readonly Attribute[];
-  /** Names that no longer mean an attribute, because it has another name now. */
-  readonly forgotten: readonly string[];
-  /** Names with the ids that they have from now on. */
-  readonly named: readonly (readonly [name: string, id: number])[];
-  readonly nextId: number;
-}
-
 /**
  * An attribute with a known id or name is that one, whatever else changed; others are new. `known`: ids of those of
  * the requested names that ever had one. Source: docs/interface.md §11.1.
+ * @returns `forgotten`: names that no longer mean an attribute, because it has another name now; `named`: names with the ids that
+ * they have from now on
  */
 export function identifyAttributes(
   present: readonly Attribute[],
   requested: RequestedOntology['attributes'],
   { known, nextId }: { known: ReadonlyMap<string, number>; nextId: number },
-): AttributePlan {
+) {
   const byId = new Map(present.map((attribute) => [attribute.id, attribute]));
   const byName = new Map(present.map((attribute) => [attribute.name, attribute]));
   const ids = new Map(known);
@@ -178,9 +170,10 @@ export function applyRenames(present: readonly Attribute[], sent: readonly SentA
   const attributes = sent.map(({ renameTo, keepSynonym = true, ...attribute }, at) => {
     if (renameTo === undefined) return attribute;
     const known = findPresent(present, attribute, renameTo);
-    if (known === undefined) details.push(refuseUnknown(at, attribute));
     // Its present name: a caller may know the attribute by its id and send an older one.
     const from = known?.name ?? attribute.name;
+    if (known === undefined)
+      details.push(`/attributes/${at} cannot be renamed: no attribute is called ${JSON.stringify(from)}`);
     if (from !== renameTo) renames.set(from, renameTo);
     const former = keepSynonym && from !== renameTo ? [from] : [];
     return toRenamed({ ...attribute, id: known?.id, name: renameTo }, { from, former });
@@ -197,9 +190,6 @@ function toRenamed(
   const others = [...synonyms.filter((key) => key !== attribute.name && key !== from), ...former];
   return { ...attribute, ...(others.length > 0 && { synonyms: others }) };
 }
-
-const refuseUnknown = (at: number, { name }: RequestedAttribute) =>
-  `/attributes/${at} cannot be renamed: no attribute is called ${JSON.stringify(name)}`;
 
 /** A request that is repeated finds the attribute under its new name. */
 const findPresent = (present: readonly Attribute[], { id, name }: RequestedAttribute, renameTo: string) =>
@@ -241,46 +231,34 @@ export async function renameUses(
   author: Author,
 ): Promise<void> {
   for (const { definition, replace } of definitions) {
-    const renamed = renameWithin(definition, renames);
+    const renamed = renameWithin(definition, renames) as object;
     if (isDeepStrictEqual(renamed, definition)) continue;
-    await replace?.(renamed, author).catch(keepRefused);
+    await replace?.(renamed, author).catch((error: unknown) => {
+      // One that is refused for something else in it keeps the former name, and says itself what is missing in it.
+      if (!(error instanceof ServiceError)) throw error;
+    });
   }
-}
-
-/** A definition that is refused for something else in it keeps the former name, and says itself what is missing in it. */
-function keepRefused(error: unknown): void {
-  if (!(error instanceof ServiceError)) throw error;
 }
 
 /** Members whose text is the name of an attribute. */
 const NAMING = new Set(['attribute', 'source', 'target', 'brandAttribute', 'priceAttribute']);
 
-/** @returns the same with other names of attributes; keys of `attributes` are names too */
-function renameWithin(value: object, renames: Renames): object {
+/** @returns the same with other names of attributes; keys of `attributes` are names too. `key`: of what holds the value */
+function renameWithin(value: unknown, renames: Renames, key = ''): unknown {
   const nameOf = (name: string) => (Object.hasOwn(renames, name) ? (renames[name] as string) : name);
-  return renameMembers(value, nameOf);
-}
-
-type NameOf = (name: string) => string;
-
-function renameMembers(value: object, nameOf: NameOf, key = ''): object {
-  if (Array.isArray(value)) return value.map((one) => renameMember(one, nameOf));
-  const entries = Object.entries(value).map(([name, one]) => [
-    key === 'attributes' ? nameOf(name) : name,
-    renameMember(one, nameOf, name),
-  ]);
-  return Object.fromEntries(entries);
-}
-
-function renameMember(value: unknown, nameOf: NameOf, key = ''): unknown {
-  if (typeof value === 'object' && value !== null) return renameMembers(value, nameOf, key);
+  if (Array.isArray(value)) return value.map((one) => renameWithin(one, renames));
+  if (typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value).map(([name, one]) => [
+      key === 'attributes' ? nameOf(name) : name,
+      renameWithin(one, renames, name),
+    ]);
+    return Object.fromEntries(entries);
+  }
   if (typeof value !== 'string') return value;
-  if (key === 'template') return renameInTemplate(value, nameOf);
+  // `{{` and `}}` are braces of the text.
+  if (key === 'template')
+    return value.replace(/\{\{|\}\}|\{([^{}]+)\}/g, (found, name?: string) =>
+      name === undefined ? found : `{${nameOf(name)}}`,
+    );
   return NAMING.has(key) ? nameOf(value) : value;
 }
-
-/** `{{` and `}}` are braces of the text. */
-const renameInTemplate = (template: string, nameOf: NameOf) =>
-  template.replace(/\{\{|\}\}|\{([^{}]+)\}/g, (found, name?: string) =>
-    name === undefined ? found : `{${nameOf(name)}}`,
-  );

@@ -1,5 +1,13 @@
 import type { ReportLine } from '../../tasks/tasks.ts';
-import { type Attribute, knownAliases, NUMBER_FORMS, type NumberForm, splitMeasure } from './attribute.ts';
+import {
+  type Attribute,
+  groupsOf,
+  isTruth,
+  knownAliases,
+  NUMBER_FORMS,
+  type NumberForm,
+  splitMeasure,
+} from './attribute.ts';
 import { isSameUnit, isUnit, nameUnit, type UnitAliases } from './units.ts';
 
 /** Words that name codes, in the languages that shops mostly use; numbers under such a key are text. */
@@ -63,7 +71,6 @@ export interface Observed {
 export type Observations = ReadonlyMap<string, Observed>;
 
 /** No exponent, no leading zeros: a number that says so beyond doubt. */
-const groupsOf = (signs: string) => `[1-9]\\d{0,2}([${signs}'’ \\u00a0\\u202f])\\d{3}(?:\\1\\d{3})*`;
 const FORMS: Readonly<Record<NumberForm, RegExp>> = {
   plain: /^[+-]?(?:0|[1-9]\d*)(?:\.\d+)?$/,
   comma: new RegExp(`^[+-]?(?:0|[1-9]\\d*|${groupsOf('.')})(?:,\\d+)?$`),
@@ -91,7 +98,6 @@ export function observeValue(value: string): Observed {
   return { first, isBoolean, units: [[unit, first]], misfits, ...(isUnclear && { unclear: first }) };
 }
 
-const isTruth = (value: string) => /^(?:true|false)$/i.test(value);
 const countDigits = (number: string) => number.replaceAll(/\D/g, '').length;
 const misfitAll = (value: string) => ({ plain: value, comma: value, point: value });
 
@@ -105,7 +111,9 @@ export function joinObserved(a: Observed | undefined, b: Observed): Observed {
   const known = new Set(a.units.map(([unit]) => unit));
   const units = [...a.units, ...b.units.filter(([unit]) => !known.has(unit))];
   const other = findOtherUnit(units);
-  const misfits = { ...(other === undefined ? b.misfits : misfitAll(other)), ...listMisfits(a, b) };
+  // What was true or false so far is no number; that does not decide, the first value that is neither does.
+  const misfitsBefore = a.isBoolean && !b.isBoolean ? misfitAll(b.first) : a.misfits;
+  const misfits = { ...(other === undefined ? b.misfits : misfitAll(other)), ...misfitsBefore };
   const unclear = misfits.comma === undefined ? (a.unclear ?? b.unclear) : undefined;
   return {
     first: a.first,
@@ -115,10 +123,6 @@ export function joinObserved(a: Observed | undefined, b: Observed): Observed {
     ...(unclear !== undefined && { unclear }),
   };
 }
-
-/** What was true or false so far is no number; that does not decide, the first value that is neither does. */
-const listMisfits = (a: Observed, b: Observed) =>
-  a.isBoolean && !b.isBoolean ? misfitAll(b.first) : a.misfits;
 
 /** @returns the value whose unit cannot be that of those before it */
 function findOtherUnit(units: Observed['units']): string | undefined {
@@ -133,9 +137,8 @@ const isApart = (a: string, b: string) =>
 
 export function joinObservations(all: Iterable<Observations>): Map<string, Observed> {
   const joined = new Map<string, Observed>();
-  for (const observations of all) {
+  for (const observations of all)
     for (const [name, observed] of observations) joined.set(name, joinObserved(joined.get(name), observed));
-  }
   return joined;
 }
 
@@ -217,15 +220,11 @@ function describeNumeric({ first, unclear }: Observed, form: NumberForm, unitNam
 function describeText({ misfits, units, first }: Observed, settings: DraftSettings): Judged {
   const value = misfits[decimalOf(settings)] ?? '';
   const other = units.find(([, example]) => example === value);
-  if (other !== undefined && other[1] !== first)
-    return asText(
-      value,
-      `${quote(value)} ${other[0] === '' ? 'has no unit, unlike' : 'has another unit than'} ${quote(first)}`,
-    );
-  return asText(
-    value,
-    `${quote(value)} ${whyNoNumber(value, { notPlain: misfits.plain ?? '', first }, settings)}`,
-  );
+  const why =
+    other !== undefined && other[1] !== first
+      ? `${other[0] === '' ? 'has no unit, unlike' : 'has another unit than'} ${quote(first)}`
+      : whyNoNumber(value, { notPlain: misfits.plain ?? '', first }, settings);
+  return asText(value, `${quote(value)} ${why}`);
 }
 
 const asText = (decidedBy: string, reason: string): Judged => ({ type: 'TEXT_ATTRIBUTE', reason, decidedBy });
