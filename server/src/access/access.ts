@@ -65,6 +65,6 @@ export function createAccess({ database, postgres, clock, projects, oidc }: Acce
     /** Writes down when keys were used; done every 10 seconds anyway. */
     flushLastUse: () => lastUse.flush(),
     /** To be called before the database is closed. */
-    close: () => lastUse.close(),
+    close: () => lastUse.flush(),
   };
 }

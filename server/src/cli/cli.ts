@@ -67,9 +67,8 @@ export function buildProgram(act: Act): Command {
   addFeed(program, act);
   program.commandsGroup('Help:');
   program
-    .command('help')
+    .command('help [COMMAND...]')
     .description('show what a command takes')
-    .argument('[COMMAND...]')
     .action((names: string[]) => findCommand(program, names).help());
   addExamples(program);
   return program;
@@ -117,9 +116,8 @@ function addService(program: Command, act: Act): void {
   program
     .command('account')
     .description('make an account and its first key')
-    .command('create')
+    .command('create <NAME>')
     .description('make an account and its first key')
-    .argument('<NAME>')
     .action(act(async (name) => (await loadAccess()).createAccountCommand(name)));
   program
     .command('key')
@@ -150,14 +148,12 @@ function addService(program: Command, act: Act): void {
 
 function addStores(program: Command, act: Act): void {
   program
-    .command('backup')
+    .command('backup <DIR>')
     .description('copy the data directory while the service runs')
-    .argument('<DIR>')
     .action(act(async (target) => (await loadBackup()).backupCommand(target)));
   program
-    .command('restore')
+    .command('restore <DIR>')
     .description('bring a backup back: everything into an empty data directory')
-    .argument('<DIR>')
     .option(
       '--project <ID>',
       "one project's catalog, while the service runs",
@@ -165,9 +161,7 @@ function addStores(program: Command, act: Act): void {
     )
     .option('--without-manifest', 'also a backup of an earlier version, which has no manifest')
     .option('--from <URL>', 'of a continuous backup (file:///… or s3://…): DIR becomes a data directory')
-    .addOption(
-      new Option('--at <INSTANT>', 'of a continuous backup, e.g. 2026-11-23T10:15:00Z; without it the last'),
-    )
+    .option('--at <INSTANT>', 'of a continuous backup, e.g. 2026-11-23T10:15:00Z; without it the last')
     .action(
       act(async (source, flags) => {
         const commands = await loadBackup();
@@ -182,16 +176,14 @@ function addStores(program: Command, act: Act): void {
     .option('--data-dir <DIR>', 'of the standby (RELATA_DATA_DIR)')
     .action(act(async (flags) => (await loadBackup()).promoteCommand(flags)));
   program
-    .command('backups')
+    .command('backups <URL>')
     .description('list what a continuous backup can restore')
-    .argument('<URL>')
     .option('--verify', 'read all of it')
     .option('--json', 'JSON for programs in place of text for people')
     .action(act(async (url, flags) => (await loadBackup()).backupsCommand(url, flags)));
   program
-    .command('verify')
+    .command('verify <DIR>')
     .description('say whether a backup is whole; nothing is restored')
-    .argument('<DIR>')
     .option('--without-manifest', 'also a backup of an earlier version, which has no manifest')
     .action(act(async (source, flags) => (await loadBackup()).verifyCommand(source, flags)));
   program
@@ -232,8 +224,11 @@ function addFeed(program: Command, act: Act): void {
   connected(program, 'login', 'keep the address of a service and a key').action(
     act(async (flags) => (await loadFeed()).login(flags)),
   );
-  connected(program, 'push', 'send files of products (JSON, a product a line or a list; - is standard input)')
-    .argument('<FILE...>')
+  connected(
+    program,
+    'push <FILE...>',
+    'send files of products (JSON, a product a line or a list; - is standard input)',
+  )
     .option('--full', 'the files are the whole catalog: what is in none of them is deleted')
     .option('--incremental', 'products are added and replaced (default)')
     .option('--partial', 'only what the files name is changed')
@@ -258,21 +253,19 @@ function addFeed(program: Command, act: Act): void {
     )
     .option('--resume', 'go on where a push of these files was broken off')
     .action(act(async (files, flags) => (await loadFeed()).push(files, flags)));
-  connected(program, 'diff', 'say what a full update of these files would change')
-    .argument('<FILE...>')
-    .action(act(async (files, flags) => (await loadFeed()).diff(files, flags)));
+  connected(program, 'diff <FILE...>', 'say what a full update of these files would change').action(
+    act(async (files, flags) => (await loadFeed()).diff(files, flags)),
+  );
   connected(program, 'pull', 'write the catalog, a product a line')
     .option('-o, --output <FILE>', 'packed where it ends with .gz; - is standard output, as without it')
     .action(act(async (flags) => (await loadFeed()).pull(flags)));
-  connected(program, 'delete', 'delete products')
-    .argument('<ID...>')
+  connected(program, 'delete <ID...>', 'delete products')
     .option('--yes', 'do not ask')
     .action(act(async (identifiers, flags) => (await loadFeed()).remove(identifiers, flags)));
-  connected(program, 'lookup', 'show products with their facts')
-    .argument('<ID...>')
-    .action(act(async (identifiers, flags) => (await loadFeed()).lookUp(identifiers, flags)));
-  connected(program, 'related', 'show what goes with a product, and why')
-    .argument('<ID>')
+  connected(program, 'lookup <ID...>', 'show products with their facts').action(
+    act(async (identifiers, flags) => (await loadFeed()).lookUp(identifiers, flags)),
+  );
+  connected(program, 'related <ID>', 'show what goes with a product, and why')
     .option('--limit <COUNT>', 'products of each relation, each with its variants', countTo(100), '10')
     .action(act(async (identifier, flags) => (await loadFeed()).related(identifier, flags)));
   connected(program, 'fit', 'say whether products can be used together, and why')
@@ -293,15 +286,13 @@ function addDocuments(program: Command, act: Act, name: DocumentName): void {
     connected(parent, verb, description)
       .argument('<FILE>', `- is standard ${verb === 'export' ? 'output' : 'input'}`)
       .action(act(work));
-  add('export', 'write the file', async (file, flags) =>
-    (await loadFeed()).exportDocument(name, file, flags),
+  const document = async () => (await loadFeed()).documentCommands(name);
+  add('export', 'write the file', async (...given) => (await document()).export(...given));
+  add('plan', 'say what apply would change', async (...given) => (await document()).plan(...given));
+  const apply = add('apply', 'make it what the file says', async (...given) =>
+    (await document()).apply(...given),
   );
-  add('plan', 'say what apply would change', async (file, flags) =>
-    (await loadFeed()).planDocument(name, file, flags),
-  );
-  add('apply', 'make it what the file says', async (file, flags) =>
-    (await loadFeed()).applyDocument(name, file, flags),
-  ).option('--yes', 'do not ask');
+  apply.option('--yes', 'do not ask');
 }
 
 /** What the help of a command shows, by its words: every flag of its own is in one of them, except what leaves a check out. */

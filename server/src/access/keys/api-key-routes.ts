@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { DoneAnswer, done, Name, orNull, ProjectQuery } from '../../http/answers/answers.ts';
 import {
   answerAs,
+  fieldsOf,
   inReach,
   type Routes,
   type RouteTools,
@@ -95,31 +96,20 @@ const KeyRotation = Type.Object(
   { additionalProperties: false },
 );
 
-function toWireKey(key: ApiKey) {
-  return {
-    id: key.id,
-    name: key.name,
-    scope: toWireScope(key.scope),
-    ...(key.access === 'page' ? { access: 'read' as const, page: true as const } : { access: key.access }),
-    firstCharacters: key.firstCharacters,
-    createdAt: key.createdAt,
-    lastUsedAt: key.lastUsedAt,
-    usedInUrlAt: key.usedInUrlAt,
-    expiresAt: key.expiresAt,
-    rateLimit: key.requestsPerMinute === null ? null : { requestsPerMinute: key.requestsPerMinute },
-    createdBy: key.createdBy,
-  };
-}
+const toKey = fieldsOf(WireApiKey);
+
+const toWireKey = ({ requestsPerMinute, access, ...key }: ApiKey) =>
+  toKey({
+    ...{ ...key, scope: toWireScope(key.scope) },
+    ...(access === 'page' ? { access: 'read', page: true } : { access }),
+    rateLimit: requestsPerMinute === null ? null : { requestsPerMinute },
+  });
 
 /** @throws request_invalid for a key of a page that could do more */
 function toNewKey({ page = false, ...sent }: Static<typeof NewApiKey>): NewKey {
   if (page && (sent.access ?? 'read') !== 'read')
     throw new ServiceError('request_invalid', '/access of a key for a page must be read, or left out');
   return page ? { ...sent, access: 'page' } : sent;
-}
-
-function toWireMadeKey(key: MadeKey) {
-  return { ...toWireKey(key), key: key.value };
 }
 
 interface ApiKeyRouteParts extends Pick<RouteTools, 'answerOnce'> {
@@ -151,7 +141,7 @@ export const apiKeyRoutes =
       ...{ ...inReach, path: '/management/api-keys', tags: ['Management'], answerOnce },
       answer: answerAs(WireApiKey, toWireKey),
     });
-    const made = answerAs(WireMadeKey, toWireMadeKey);
+    const made = answerAs(WireMadeKey, (key: MadeKey) => ({ ...toWireKey(key), key: key.value }));
     keys.list({ summary: 'List API keys', list: access.listKeys });
     keys.create({
       summary: 'Create an API key',

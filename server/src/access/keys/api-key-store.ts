@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import type { PartScope } from '../../kernel/caller.ts';
 import { padToPowerOfTwo } from '../../kernel/padded.ts';
+import type { SecretHash } from '../../kernel/secret-key.ts';
 import {
   createStore,
   inReachTable,
@@ -11,7 +12,7 @@ import {
 } from '../../projects/projects.ts';
 import type { Postgres } from '../../storage/postgres/postgres.ts';
 import type { ControlSchema, ControlTransaction, Database, Rows } from '../../storage/storage.ts';
-import type { ApiKey, KeyHash } from './api-key.ts';
+import type { ApiKey } from './api-key.ts';
 
 const table: Table<ApiKey, Reach> = {
   ...inReachTable,
@@ -37,7 +38,11 @@ const table: Table<ApiKey, Reach> = {
 };
 export const KEYS = createStore(table);
 
-export const insertKey = (tx: ControlTransaction, key: Omit<ApiKey, 'id'>, hash: KeyHash): Promise<ApiKey> =>
+export const insertKey = (
+  tx: ControlTransaction,
+  key: Omit<ApiKey, 'id'>,
+  hash: SecretHash,
+): Promise<ApiKey> =>
   KEYS.insert(tx, {
     ...{ ...toScopedColumns(key), ...table.toColumns({ ...key, id: 0 }) },
     ...{ hash, first_characters: key.firstCharacters },
@@ -46,8 +51,8 @@ export const insertKey = (tx: ControlTransaction, key: Omit<ApiKey, 'id'>, hash:
 /** By the index of the unique hash. */
 export async function findKeyByHash(
   rows: Database['read'],
-  hash: KeyHash,
-): Promise<{ key: ApiKey; hash: KeyHash } | undefined> {
+  hash: SecretHash,
+): Promise<{ key: ApiKey; hash: SecretHash } | undefined> {
   const row = await rows.selectFrom('api_key').selectAll().where('hash', '=', hash).executeTakeFirst();
   return row && { key: table.read(row as never), hash: row.hash };
 }
@@ -67,11 +72,9 @@ export async function countAccountKeys(rows: Rows, now: number): Promise<number>
   return Number(count);
 }
 
-export async function removeKeysOf(tx: ControlTransaction, scope: PartScope): Promise<void> {
-  await tx
-    .deleteFrom('api_key')
-    .where((is) => is.and({ scope_type: scope.type, scope_id: scope.id }))
-    .execute();
+export async function removeKeysOf(tx: ControlTransaction, { type, id }: PartScope): Promise<void> {
+  const ofPart = tx.deleteFrom('api_key').where('scope_type', '=', type).where('scope_id', '=', id);
+  await ofPart.execute();
 }
 
 /** When a key was used; `inUrlAt` null when it did not come in the URL. */

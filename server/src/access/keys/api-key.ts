@@ -1,4 +1,3 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Access, allows, includesRole, isUser, type Scope } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Actor, Author } from '../../projects/projects.ts';
@@ -22,9 +21,6 @@ export interface ApiKey {
   readonly rotatedTo: number | null;
 }
 
-/** SHA-256 of a value, hex. A value has 256 random bits, so a slow hash would add nothing. */
-export type KeyHash = string;
-
 export interface NewKey {
   readonly name: string;
   readonly scope: Scope;
@@ -33,33 +29,8 @@ export interface NewKey {
   readonly rateLimit?: { readonly requestsPerMinute: number } | null;
 }
 
-export interface KeyChange {
+export interface KeyChange extends Partial<Omit<NewKey, 'scope'>> {
   readonly id: number;
-  readonly name?: string;
-  readonly access?: Access;
-  readonly expiresAt?: number | null;
-  readonly rateLimit?: { readonly requestsPerMinute: number } | null;
-}
-
-/** Enough to tell keys apart in a list, too little to guess the other 35 characters. */
-const SHOWN_CHARACTERS = 8;
-
-/** `rk_` lets scanners of leaked secrets know a key; 32 random bytes are 43 characters. */
-export function makeKeyValue(): string {
-  return `rk_${randomBytes(32).toString('base64url')}`;
-}
-
-export function hashKeyValue(value: string): KeyHash {
-  return createHash('sha256').update(value).digest('hex');
-}
-
-export function firstCharactersOf(value: string): string {
-  return value.slice(0, SHOWN_CHARACTERS);
-}
-
-/** In a time that does not depend on where they differ. Source: docs/interface.md §5.2 rule 5. */
-export function isSameHash(a: KeyHash, b: KeyHash): boolean {
-  return timingSafeEqual(Buffer.from(a), Buffer.from(b));
 }
 
 /** Refused from the very millisecond on. */

@@ -3,10 +3,12 @@
  * Never knows a password or a session.
  */
 
+import { timingSafeEqual } from 'node:crypto';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { PresentedKey, RateState } from '../../http/guards/guards.ts';
-import type { KeyCaller, Scope } from '../../kernel/caller.ts';
+import type { KeyCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import { hashSecret, makeSecret, type SecretHash } from '../../kernel/secret-key.ts';
 import {
   type Author,
   actorOf,
@@ -24,14 +26,9 @@ import type { Postgres } from '../../storage/postgres/postgres.ts';
 import type { Base, ControlTransaction, Database } from '../../storage/storage.ts';
 import {
   type ApiKey,
-  firstCharactersOf,
-  hashKeyValue,
   isExpired,
-  isSameHash,
   type KeyChange,
-  type KeyHash,
   type KeyLimits,
-  makeKeyValue,
   type NewKey,
   planRotation,
   refuseHigherKey,
@@ -49,14 +46,20 @@ import {
   saveUses,
 } from './api-key-store.ts';
 
-export { makeKeyValue, type NewKey } from './api-key.ts';
+export type { NewKey } from './api-key.ts';
 export { countAccountKeys, hasAnyKey, removeKeysOf } from './api-key-store.ts';
+
+/** Enough to tell keys apart in a list, too little to guess the other 35 characters. */
+const SHOWN_CHARACTERS = 8;
+
+/** `rk_` lets scanners of leaked secrets know a key. */
+export const makeKeyValue = (): string => `rk_${makeSecret()}`;
 
 /** Keys remembered at a time: one for each of 10,000 projects and as many more, at some 500 bytes each. */
 const REMEMBERED_KEYS = 20_000;
 
 interface FoundKey {
-  readonly hash: KeyHash;
+  readonly hash: SecretHash;
   readonly expiresAt: number | null;
   readonly caller: KeyCaller;
 }
@@ -69,28 +72,29 @@ interface KeyFinderParts extends Pick<Base, 'clock' | 'database'> {
 
 /** On the way of every request: mostly answered from memory. */
 export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinderParts) {
-  const keys = createShortCache<KeyHash, FoundKey>(clock, REMEMBERED_KEYS);
+  const keys = createShortCache<SecretHash, FoundKey>(clock, REMEMBERED_KEYS);
   /** The limits of the callers that were found; they go when their callers go. */
   const limits = new WeakMap<KeyCaller, number>();
   const rateLimits = createRateLimits(postgres);
 
-  async function read(hash: KeyHash): Promise<FoundKey | undefined> {
+  async function read(hash: SecretHash): Promise<FoundKey | undefined> {
     const found = await findKeyByHash(database.read, hash);
     if (found === undefined) return undefined;
-    const caller = toCaller(found.key);
-    if (found.key.requestsPerMinute !== null) limits.set(caller, found.key.requestsPerMinute);
-    return { hash: found.hash, expiresAt: found.key.expiresAt, caller };
+    const { id, name, accountId, scope, access, expiresAt, requestsPerMinute } = found.key;
+    const caller = { accountId, keyId: id, keyName: name, scope, access };
+    if (requestsPerMinute !== null) limits.set(caller, requestsPerMinute);
+    return { hash: found.hash, expiresAt, caller };
   }
 
   return {
     /** @throws scope_refused when the key is unknown, deleted or expired. Source: docs/interface.md §5.1 rule 8. */
     async findCaller({ value, inUrl }: PresentedKey): Promise<KeyCaller> {
-      const hash = hashKeyValue(value);
+      const hash = hashSecret(value);
       const found = await keys.get(hash, () => read(hash));
       const now = clock.now();
-      if (found === undefined || !isSameHash(found.hash, hash) || isExpired(found, now)) {
-        throw new ServiceError('scope_refused');
-      }
+      // In a time that does not depend on where they differ. Source: docs/interface.md §5.2 rule 5.
+      const isSame = found && timingSafeEqual(Buffer.from(found.hash), Buffer.from(hash));
+      if (!isSame || isExpired(found, now)) throw new ServiceError('scope_refused');
       lastUse.note({ id: found.caller.keyId, at: now, inUrlAt: inUrl ? now : null });
       return found.caller;
     },
@@ -104,10 +108,6 @@ export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinde
     /** To be called when a key was written. */
     dropCache: () => keys.drop(),
   };
-}
-
-function toCaller({ accountId, id, name, scope, access }: ApiKey): KeyCaller {
-  return { accountId, keyId: id, keyName: name, scope, access };
 }
 
 /** A write per request would cost a commit each; the console needs the instant to the minute at most. */
@@ -149,83 +149,53 @@ export function createLastUse(database: Database) {
     uses.set(use.id, { id: use.id, at, inUrlAt: inUrlAt === 0 ? null : inUrlAt });
   }
 
-  function flushInBackground(): void {
-    // A full disk must not stop the service; unwritten uses are kept and written with the next ones.
-    flush().catch(() => {});
-  }
-
   return {
     note(use: KeyUse): void {
       keep(use);
-      timer ??= setTimeout(flushInBackground, FLUSH_EVERY_MS).unref();
+      // A full disk must not stop the service; unwritten uses are kept and written with the next ones.
+      timer ??= setTimeout(() => flush().catch(() => {}), FLUSH_EVERY_MS).unref();
     },
     /** @returns a use that is not written yet. */
     find: (keyId: number) => uses.get(keyId),
     flush,
-    close: flush,
   };
 }
 
 /** Source: docs/interface.md §5.3. */
 const WINDOW_SECONDS = 60;
 
-interface Windows {
-  count(keyId: number): Promise<RateWindow>;
-  /** Forgets windows that are over, where they do not go by themselves. */
-  dropEnded(): Promise<void>;
-}
-
 /**
  * A window begins with a key's first request and ends 60 s later. The limit is compared here and not where it is
  * counted, so that a changed limit holds at once, within the window that runs. Where several processes serve, they
- * count together, in their database.
+ * count together, in their database; not by RateLimiterPostgres: it goes by the clock of each process, so a clock that is ahead
+ * would end the windows of others (docs/decisions/0001).
  */
 export function createRateLimits(postgres: Postgres | undefined) {
-  const windows = postgres === undefined ? countHere() : countTogether(postgres);
+  const here = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: WINDOW_SECONDS });
+
+  async function countRequest(keyId: number): Promise<RateWindow> {
+    if (postgres !== undefined)
+      return countInWindow(postgres, { key: `key ${keyId}`, windowMs: WINDOW_SECONDS * 1000 });
+    const { consumedPoints, msBeforeNext } = await here.consume(keyId);
+    return { count: consumedPoints, msLeft: msBeforeNext };
+  }
+
   return {
     /** Counts one request; `remaining` is -1 when it is over the limit. */
-    async count(keyId: number, requestsPerMinute: number): Promise<RateState> {
-      const { count, msLeft } = await windows.count(keyId);
+    async count(keyId: number, limit: number): Promise<RateState> {
+      const { count, msLeft } = await countRequest(keyId);
       // A request that waited for another's count can find a window that began after it.
       const resetSeconds = Math.min(WINDOW_SECONDS, Math.max(1, Math.ceil(msLeft / 1000)));
-      return {
-        limit: requestsPerMinute,
-        remaining: Math.max(requestsPerMinute - count, -1),
-        resetSeconds,
-      };
+      return { limit, remaining: Math.max(limit - count, -1), resetSeconds };
     },
-    dropEnded: windows.dropEnded,
-  };
-}
-
-function countHere(): Windows {
-  const windows = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: WINDOW_SECONDS });
-  return {
-    async count(keyId) {
-      const { consumedPoints, msBeforeNext } = await windows.consume(keyId);
-      return { count: consumedPoints, msLeft: msBeforeNext };
-    },
-    dropEnded: async () => {},
-  };
-}
-
-/** Not by RateLimiterPostgres: it goes by the clock of each process, so a clock that is ahead would end the windows of others (docs/decisions/0001). */
-function countTogether(postgres: Postgres): Windows {
-  return {
-    count: (keyId) => countInWindow(postgres, { key: `key ${keyId}`, windowMs: WINDOW_SECONDS * 1000 }),
-    dropEnded: () => dropEndedWindows(postgres),
+    /** Forgets windows that are over; those of this process go by themselves. */
+    dropEnded: async () => postgres && dropEndedWindows(postgres),
   };
 }
 
 /** A key at the one moment at which its value is known. */
 export interface MadeKey extends ApiKey {
   readonly value: string;
-}
-
-interface Rotation {
-  readonly id: number;
-  /** For how long the old value works beside the new one; 0 ends it at once. */
-  readonly overlapSeconds: number;
 }
 
 interface KeyManagementParts extends Pick<Base, 'clock' | 'database'> {
@@ -249,31 +219,22 @@ export function createKeyManagement(parts: KeyManagementParts) {
   async function insertMade(
     tx: ControlTransaction,
     author: Author,
-    given: Pick<ApiKey, 'name' | 'scope' | 'access' | 'expiresAt' | 'requestsPerMinute'> & {
-      readonly value: string;
-    },
+    { value, ...given }: Pick<ApiKey, 'name' | 'scope' | 'access' | keyof KeyLimits> & { value: string },
   ): Promise<ApiKey> {
-    const { value, name, scope, access, expiresAt, requestsPerMinute } = given;
     const key = {
-      ...{ accountId: author.accountId, name, scope, access, expiresAt, requestsPerMinute },
-      ...{ firstCharacters: firstCharactersOf(value), createdAt: clock.now(), createdBy: actorOf(author) },
+      ...{ ...given, accountId: author.accountId, createdAt: clock.now(), createdBy: actorOf(author) },
+      firstCharacters: value.slice(0, SHOWN_CHARACTERS),
       ...{ lastUsedAt: null, usedInUrlAt: null, rotatedTo: null },
     };
-    return insertKey(tx, key, hashKeyValue(value));
+    return insertKey(tx, key, hashSecret(value));
   }
 
   async function insertNew(
     tx: ControlTransaction,
     author: Author,
-    {
-      name,
-      scope,
-      access = 'manage',
-      expiresAt = null,
-      rateLimit,
-      value,
-    }: NewKey & { readonly value: string },
+    given: NewKey & { readonly value: string },
   ): Promise<Planned<ApiKey>> {
+    const { name, value, scope, access = 'manage', expiresAt = null, rateLimit } = given;
     if (expiresAt !== null && expiresAt <= clock.now())
       throw new ServiceError('request_invalid', '/expiresAt must be an instant to come');
     const details = { scope, access, expiresAt, requestsPerMinute: rateLimit?.requestsPerMinute ?? null };
@@ -328,10 +289,13 @@ export function createKeyManagement(parts: KeyManagementParts) {
     deleteKey: (author: Author, id: number, beside?: Beside<ApiKey>): Promise<void> =>
       keys.remove({ author, place: author, beside }, { id }, async (_, key) => refuseHigherKey(author, key)),
 
-    /** @returns the new key with the properties of the old. @throws not_found, key_beyond_own, request_invalid */
+    /**
+     * @param overlapSeconds  for how long the old value works beside the new one; 0 ends it at once
+     * @returns the new key with the properties of the old. @throws not_found, key_beyond_own, request_invalid
+     */
     async rotateKey(
       author: Author,
-      { id, overlapSeconds }: Rotation,
+      { id, overlapSeconds }: { readonly id: number; readonly overlapSeconds: number },
       beside?: Beside<ApiKey>,
     ): Promise<MadeKey> {
       const value = makeKeyValue();
@@ -360,21 +324,27 @@ async function refuseBeyond(
 ): Promise<void> {
   refuseHigherKey(author, { scope, access });
   if (await projects.reachesScope(author, scope)) return;
-  throw new ServiceError('key_beyond_own', `/scope ${describeScope(scope)} is not within reach`);
+  const named = scope.type === 'account' ? 'account' : `${scope.type} ${scope.id}`;
+  throw new ServiceError('key_beyond_own', `/scope ${named} is not within reach`);
 }
 
-/** In the transaction that writes the key: the own limits may just have been narrowed. @throws key_beyond_own, scope_refused */
+/** In the transaction that writes: the own limits may just have been narrowed. @throws scope_refused for a key that was deleted */
+async function findOwnLimits(tx: ControlTransaction, author: Author): Promise<KeyLimits | undefined> {
+  // Users and commands have no limits.
+  if (!('keyId' in author)) return undefined;
+  const own = await KEYS.find(tx, author, author.keyId);
+  if (own === undefined) throw new ServiceError('scope_refused');
+  return own;
+}
+
+/** @throws key_beyond_own, scope_refused */
 async function refuseWider(
   tx: ControlTransaction,
   author: Author,
   requested: Partial<KeyLimits>,
 ): Promise<void> {
-  // Users and commands have no limits.
-  if (!('keyId' in author)) return;
-  const own = await KEYS.find(tx, author, author.keyId);
-  // Deleted since it was found.
-  if (own === undefined) throw new ServiceError('scope_refused');
-  refuseWiderLimits(own, { ...own, ...requested });
+  const own = await findOwnLimits(tx, author);
+  if (own !== undefined) refuseWiderLimits(own, { ...own, ...requested });
 }
 
 /**
@@ -382,10 +352,8 @@ async function refuseWider(
  * @throws key_beyond_own, scope_refused
  */
 export async function refuseLimited(tx: ControlTransaction, author: Author): Promise<void> {
-  if (!('keyId' in author)) return;
-  const own = await KEYS.find(tx, author, author.keyId);
-  if (own === undefined) throw new ServiceError('scope_refused');
-  if (own.requestsPerMinute === null && own.expiresAt === null) return;
+  const { requestsPerMinute = null, expiresAt = null } = (await findOwnLimits(tx, author)) ?? {};
+  if (requestsPerMinute === null && expiresAt === null) return;
   throw new ServiceError(
     'key_beyond_own',
     'a key with a rate limit or an end makes no users, who have neither: use a key without, or an owner',
@@ -400,10 +368,6 @@ function listChanged(before: KeyLimits, after: KeyLimits): Partial<KeyLimits> {
       requestsPerMinute: after.requestsPerMinute,
     }),
   };
-}
-
-function describeScope(scope: Scope): string {
-  return scope.type === 'account' ? 'account' : `${scope.type} ${scope.id}`;
 }
 
 /** Last uses are written only every few seconds; lists must show them at once. */

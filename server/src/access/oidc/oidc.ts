@@ -2,7 +2,7 @@
  * The door of oidc: signing in at the company's provider (OpenID Connect), and what role its groups give. It knows no
  * user and no session of ours.
  */
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import * as client from 'openid-client';
 import { includesRole, type PartRole, type Role } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -166,11 +166,6 @@ async function call<Result>({ name }: ProviderSettings, work: () => Promise<Resu
 /** What the package itself found wrong with an answer has a code; what prevented an answer has not. */
 function isUnreached({ code }: client.ClientError): boolean {
   return code === undefined || code === 'OAUTH_TIMEOUT';
-}
-
-/** @returns what the browser keeps until it comes back: nothing has to be stored here, so strangers cannot fill the store */
-export function makeAttempt(): string {
-  return randomBytes(32).toString('base64url');
 }
 
 /** @returns what a sign-in at the provider is recognised by; `verifier` is that of PKCE (RFC 7636), 43 characters of its alphabet */

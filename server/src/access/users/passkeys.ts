@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import type { UserCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import { hashSecret, makeSecret } from '../../kernel/secret-key.ts';
 import {
   enter,
   type OpenedSession,
@@ -10,7 +11,7 @@ import {
   writeSessions,
 } from './console-session.ts';
 import type { PasswordLimit } from './password.ts';
-import { hashSecret, invalid, makeSecret, type User } from './user.ts';
+import { invalid, type User } from './user.ts';
 import * as userStore from './user-store.ts';
 
 /** Devices of one person, and one in a safe. */

@@ -1,8 +1,9 @@
 import type { PartRole, UserCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import { makeSecret } from '../../kernel/secret-key.ts';
 import { type Account, describeChange } from '../../projects/projects.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
-import { createProvider, findRoles, makeAttempt, type ProviderSettings } from '../oidc/oidc.ts';
+import { createProvider, findRoles, type ProviderSettings } from '../oidc/oidc.ts';
 import {
   type Entered,
   enter,
@@ -172,7 +173,8 @@ export function createCompanySignIn(parts: CompanySignInParts) {
      */
     async beginCompanySignIn(returnUrl: string): Promise<{ url: string; attempt: string }> {
       if (provider === undefined) throw new ServiceError('company_sign_in_absent');
-      const attempt = makeAttempt();
+      // Nothing has to be stored here, so strangers cannot fill the store.
+      const attempt = makeSecret();
       return { attempt, url: await provider.begin(attempt, returnUrl) };
     },
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Caller, includesRole, isUser, type PartRole, type Role } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import { hashSecret, makeSecret } from '../../kernel/secret-key.ts';
 import {
   actorOf,
   type Beside,
@@ -20,7 +21,7 @@ import {
   writeSessions,
 } from './console-session.ts';
 import { hashPassword, refuseWeakPassword } from './password.ts';
-import { hashSecret, makeSecret, normalizeEmail, type Roles, refuseUnfitRoles, type User } from './user.ts';
+import { normalizeEmail, type Roles, refuseUnfitRoles, type User } from './user.ts';
 import * as userStore from './user-store.ts';
 
 /** Source: docs/interface.md §14.6 rule 4. */

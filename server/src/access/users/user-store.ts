@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import type { PartRole, PartScope } from '../../kernel/caller.ts';
 import { padToPowerOfTwo } from '../../kernel/padded.ts';
+import type { SecretHash } from '../../kernel/secret-key.ts';
 import { type Actor, areEqual, type Columns, createStore, type PagePlace } from '../../projects/projects.ts';
 import {
   type ControlSchema,
@@ -10,7 +11,7 @@ import {
   toCamel,
   toSnake,
 } from '../../storage/storage.ts';
-import type { Roles, SecretHash, User } from './user.ts';
+import type { Roles, User } from './user.ts';
 
 const remove = (tx: ControlTransaction, table: keyof ControlSchema, where: Columns) =>
   sql`delete from ${sql.table(table)} where ${areEqual(where)}`.execute(tx);

@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from 'node:crypto';
 import {
   type Access,
   type Caller,
@@ -34,9 +33,6 @@ export interface User extends Roles {
   readonly signsInWith: 'password' | 'company-account';
 }
 
-/** SHA-256 of a secret, hex. A secret has 256 random bits, so a slow hash would add nothing. */
-export type SecretHash = string;
-
 /** The role in terms of what keys may: guards and rules that know keys know users too. */
 const ACCESS: Readonly<Record<Role, Access>> = {
   ...{ owner: 'manage', editor: 'manage' },
@@ -58,15 +54,6 @@ export function userOf(caller: Caller): UserCaller {
 /** People write their address in one way here and in another way there. */
 export function normalizeEmail(given: string): string {
   return given.normalize('NFC').trim().toLowerCase();
-}
-
-/** The value of a session or the token of a link: 32 random bytes are 43 characters. */
-export function makeSecret(): string {
-  return randomBytes(32).toString('base64url');
-}
-
-export function hashSecret(secret: string): SecretHash {
-  return createHash('sha256').update(secret).digest('hex');
 }
 
 /**

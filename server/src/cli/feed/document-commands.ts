@@ -40,8 +40,8 @@ interface DocumentKind<Document> {
   read(place: Place): Promise<Read<Document>>;
   /** @returns false for a state that has no longer this tag: nothing was applied */
   apply(place: Place, document: Document, tag: string | undefined): Promise<boolean>;
-  /** @throws UsageError for what is no such document */
-  check(document: unknown): Document;
+  /** Its list. */
+  readonly member: string;
   list(document: Document): readonly Part[];
   /** @returns it without ids, which are those of one project: an exported file is for several */
   share(document: Document): Document;
@@ -61,7 +61,7 @@ const RELATIONS: DocumentKind<Relations> = {
     await place.connection.relata.relations.import(place.projectId, relations, { tables });
     return true;
   },
-  check: (document) => checkList<Relations>(document, 'relations'),
+  member: 'relations',
   list: ({ relations, tables = [] }) => [...tables.map(partOfTable), ...relations.map(partOf)],
   share: ({ relations, tables }) => ({
     ...(tables && { tables: tables.map(({ createdAt: _, updatedAt: __, ...table }) => table) }),
@@ -114,7 +114,7 @@ const ONTOLOGY: DocumentKind<Ontology> = {
       throw error;
     }
   },
-  check: (document) => checkList<Ontology>(document, 'attributes'),
+  member: 'attributes',
   list: ({ attributes, ...others }) => [
     ...Object.entries(others).map(([name, value]) => ({ id: undefined, name, label: name, value })),
     ...attributes.map(({ id, reason: _, ...one }) => ({ id, name: one.name, label: one.name, value: one })),
@@ -125,77 +125,73 @@ const ONTOLOGY: DocumentKind<Ontology> = {
   }),
 };
 
-function checkList<Document>(document: unknown, member: string): Document {
-  const list = (document as Record<string, unknown> | null)?.[member];
-  if (Array.isArray(list)) return document as Document;
-  throw new UsageError(`the file must hold {"${member}":[…]}, as its export does`);
-}
+const KINDS = { relations: RELATIONS, ontology: ONTOLOGY };
+export type DocumentName = keyof typeof KINDS;
 
-export type DocumentName = 'relations' | 'ontology';
-const KINDS: Readonly<Record<DocumentName, DocumentKind<unknown>>> = {
-  relations: RELATIONS,
-  ontology: ONTOLOGY,
-};
+/** `relata relations` and `relata ontology`: the same commands for each kind of document. */
+export function documentCommands(name: DocumentName) {
+  const kind: DocumentKind<unknown> = KINDS[name];
 
-/** `relata relations export FILE`; `-` is standard output. */
-export async function exportDocument(
-  name: DocumentName,
-  file: string,
-  flags: DocumentFlags,
-): Promise<number> {
-  const connection = connect(flags);
-  const projectId = await chooseProject(connection);
-  const { document } = await KINDS[name].read({ connection, projectId });
-  const text = `${JSON.stringify(KINDS[name].share(document), null, 2)}\n`;
-  if (file === '-') process.stdout.write(text);
-  else writeFileSync(file, text);
-  return 0;
-}
-
-type Plan = ReturnType<typeof compare>;
-
-/** `relata relations plan FILE`: what apply would do. @returns 1 where there is a difference */
-export async function planDocument(name: DocumentName, file: string, flags: DocumentFlags): Promise<number> {
-  const { plan } = await prepare(name, file, flags);
-  if (flags.json) print(plan);
-  else describePlan(plan);
-  return countOf(plan) > 0 ? 1 : 0;
-}
-
-/** `relata relations apply FILE`: the file becomes the whole list. */
-export async function applyDocument(name: DocumentName, file: string, flags: DocumentFlags): Promise<number> {
-  const { plan, apply } = await prepare(name, file, flags);
-  if (!flags.json) describePlan(plan);
-  const isRequested =
-    countOf(plan) === 0 || flags.yes || !isInteractive() || (await confirm(`Apply this to the ${name}?`));
-  if (!isRequested) {
-    console.error('Nothing was applied.');
-    return 1;
+  async function open(flags: DocumentFlags): Promise<Place> {
+    const connection = connect(flags);
+    return { connection, projectId: await chooseProject(connection) };
   }
-  if (countOf(plan) > 0 && !(await apply())) {
-    console.error(`Nothing was applied, the ${name} changed meanwhile: run relata ${name} plan again.`);
-    return 1;
+
+  async function prepare(file: string, flags: DocumentFlags) {
+    const document = readJson(file, kind.member);
+    const place = await open(flags);
+    const present = await kind.read(place);
+    const plan = compare(kind.list(present.document), kind.list(document));
+    const count = plan.created.length + plan.changed.length + plan.deleted.length;
+    if (!flags.json) describePlan(plan, count);
+    return { plan, count, apply: () => kind.apply(place, document, present.tag) };
   }
-  if (flags.json) print(plan);
-  return 0;
+
+  return {
+    /** `-` is standard output. */
+    async export(file: string, flags: DocumentFlags): Promise<number> {
+      const { document } = await kind.read(await open(flags));
+      const text = `${JSON.stringify(kind.share(document), null, 2)}\n`;
+      if (file === '-') process.stdout.write(text);
+      else writeFileSync(file, text);
+      return 0;
+    },
+
+    /** What apply would do. @returns 1 where there is a difference */
+    async plan(file: string, flags: DocumentFlags): Promise<number> {
+      const { plan, count } = await prepare(file, flags);
+      if (flags.json) print(plan);
+      return count > 0 ? 1 : 0;
+    },
+
+    /** The file becomes the whole list. */
+    async apply(file: string, flags: DocumentFlags): Promise<number> {
+      const { plan, count, apply } = await prepare(file, flags);
+      const isRequested =
+        count === 0 || flags.yes || !isInteractive() || (await confirm(`Apply this to the ${name}?`));
+      if (!isRequested) {
+        console.error('Nothing was applied.');
+        return 1;
+      }
+      if (count > 0 && !(await apply())) {
+        console.error(`Nothing was applied, the ${name} changed meanwhile: run relata ${name} plan again.`);
+        return 1;
+      }
+      if (flags.json) print(plan);
+      return 0;
+    },
+  };
 }
 
-async function prepare(name: DocumentName, file: string, flags: DocumentFlags) {
-  const kind = KINDS[name];
-  const document = kind.check(readJson(file));
-  const connection = connect(flags);
-  const place = { connection, projectId: await chooseProject(connection) };
-  const present = await kind.read(place);
-  const plan = compare(kind.list(present.document), kind.list(document));
-  return { plan, apply: () => kind.apply(place, document, present.tag) };
-}
-
-function readJson(file: string): unknown {
+function readJson(file: string, member: string): unknown {
+  let document: Record<string, unknown> | null;
   try {
-    return JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8'));
+    document = JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8'));
   } catch (error) {
     throw new UsageError(`${file} cannot be read: ${(error as Error).message}`);
   }
+  if (Array.isArray(document?.[member])) return document;
+  throw new UsageError(`the file must hold {"${member}":[…]}, as its export does`);
 }
 
 /** As the service recognises what it has. */
@@ -211,27 +207,20 @@ function compare(present: readonly Part[], sent: readonly Part[]) {
   };
 }
 
+const isEmpty = (member: unknown) =>
+  member === null || member === '' || (Array.isArray(member) && member.length === 0);
+
 /** Members in one order; what is left out is what it is by default. */
-function write(value: unknown): string {
-  return JSON.stringify(value, (_, one) =>
-    typeof one === 'object' && one !== null && !Array.isArray(one)
-      ? Object.fromEntries(
-          Object.entries(one)
-            .filter(
-              ([, member]) =>
-                member !== null && member !== '' && !(Array.isArray(member) && member.length === 0),
-            )
-            .sort(([a], [b]) => (a < b ? -1 : 1)),
-        )
-      : one,
-  );
-}
+const write = (value: unknown): string =>
+  JSON.stringify(value, (_, one) => {
+    if (typeof one !== 'object' || one === null || Array.isArray(one)) return one;
+    const members = Object.entries(one).filter(([, member]) => !isEmpty(member));
+    return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
 
-const countOf = ({ created, changed, deleted }: Plan) => created.length + changed.length + deleted.length;
-
-function describePlan(plan: Plan): void {
-  for (const name of plan.created) console.log(`+ ${name}`);
-  for (const name of plan.changed) console.log(`~ ${name}`);
-  for (const name of plan.deleted) console.log(`- ${name}`);
-  if (countOf(plan) === 0) console.log('no difference');
+function describePlan({ created, changed, deleted }: ReturnType<typeof compare>, count: number): void {
+  for (const name of created) console.log(`+ ${name}`);
+  for (const name of changed) console.log(`~ ${name}`);
+  for (const name of deleted) console.log(`- ${name}`);
+  if (count === 0) console.log('no difference');
 }

@@ -2,6 +2,6 @@
 export { diff, lookUp, pull, remove } from './catalog-commands.ts';
 export type { ConnectionFlags } from './connection.ts';
 export { login } from './connection.ts';
-export { applyDocument, type DocumentName, exportDocument, planDocument } from './document-commands.ts';
+export { type DocumentName, documentCommands } from './document-commands.ts';
 export { type PushFlags, push } from './push.ts';
 export { describeFailure, fit, related, tasks } from './question-commands.ts';

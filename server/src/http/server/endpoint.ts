@@ -117,18 +117,11 @@ export type Sent<Value> = unknown extends Value
 /** What a schema describes. Nothing is inferred from it: from what a handler answers TypeScript would try to, for 10 seconds. */
 type Value<Schema extends TSchema> = NoInfer<Static<Schema>>;
 
-/** A request whose parts are checked. */
-type Answered<Params, Query, Body> = FastifyRequest & { params: Params; query: Query; body: Body };
-
 /** Method and path, as docs/interface.md names an endpoint: `GET /tasks/:id`. */
 type Call = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} ${string}`;
 
 /** A route, declared once: what it takes, who may call it, what it answers. */
-export interface Endpoint<
-  Params extends TSchema = TSchema,
-  Query extends TSchema = TSchema,
-  Body extends TSchema = TSchema,
-> {
+export interface Endpoint<Params = TSchema, Query = TSchema, Body = TSchema> {
   /** Who may call, and how the body is read. */
   readonly config: FastifyContextConfig;
   readonly tags?: readonly string[];
@@ -146,28 +139,33 @@ export interface Endpoint<
   readonly hooks?: Pick<RouteShorthandOptions, 'onRequest' | 'preParsing' | 'preValidation' | 'onError'>;
 }
 
+/** What an answer that the schema describes is written from. */
+type Described<Answer extends TSchema> = NoInfer<Sent<Static<Answer>>>;
+
+/** With its handler, which gets something beside the request. */
+interface Handled<Answered, Beside, Params extends TSchema, Query extends TSchema, Body extends TSchema>
+  extends Endpoint<Params, Query, Body> {
+  handle(
+    request: FastifyRequest & { params: Value<Params>; query: Value<Query>; body: Value<Body> },
+    beside: Beside,
+  ): Promise<Answered>;
+}
+
 /** The schema of an answer by its status. */
-type Answers<Answer extends TSchema> = { readonly 200: Answer } | { readonly 201: Answer };
+interface Answering<Answer extends TSchema> {
+  readonly answer: { readonly 200: Answer } | { readonly 201: Answer };
+}
 
 /** Adds a route that is answered as its schema says. */
 export function serve<
   Answer extends TSchema,
-  Params extends TSchema = TSchema,
-  Query extends TSchema = TSchema,
-  Body extends TSchema = TSchema,
+  Params extends TSchema,
+  Query extends TSchema,
+  Body extends TSchema,
 >(
   server: Server,
   call: Call,
-  {
-    handle,
-    ...endpoint
-  }: Endpoint<Params, Query, Body> & {
-    readonly answer: Answers<Answer>;
-    handle(
-      request: Answered<Value<Params>, Value<Query>, Value<Body>>,
-      reply: FastifyReply,
-    ): Promise<NoInfer<Sent<Static<Answer>>>>;
-  },
+  { handle, ...endpoint }: Answering<Answer> & Handled<Described<Answer>, FastifyReply, Params, Query, Body>,
 ): void {
   const status = 201 in endpoint.answer ? 201 : 200;
   async function answer(request: FastifyRequest, reply: FastifyReply) {
@@ -188,9 +186,9 @@ export function serve<
  */
 export function serveOnce<
   Answer extends TSchema,
-  Params extends TSchema = TSchema,
-  Query extends TSchema = TSchema,
-  Body extends TSchema = TSchema,
+  Params extends TSchema,
+  Query extends TSchema,
+  Body extends TSchema,
 >(
   server: Server,
   call: Call,
@@ -198,14 +196,13 @@ export function serveOnce<
     answerOnce,
     handle,
     ...endpoint
-  }: Endpoint<Params, Query, Body> & {
-    readonly answer: Answers<Answer>;
-    readonly answerOnce: AnswerOnce;
-    handle(
-      request: Answered<Value<Params>, Value<Query>, Value<Body>>,
-      record: RecordAnswer<NoInfer<Sent<Static<Answer>>>>,
-    ): Promise<NoInfer<Sent<Static<Answer>>>>;
-  },
+  }: Answering<Answer> & { readonly answerOnce: AnswerOnce } & Handled<
+      Described<Answer>,
+      RecordAnswer<Described<Answer>>,
+      Params,
+      Query,
+      Body
+    >,
 ): void {
   serve<Answer, Params, Query, Body>(server, call, {
     ...endpoint,
@@ -239,9 +236,9 @@ export const sendJson = (reply: FastifyReply, payload: Parameters<typeof sendRaw
 /** Adds a route whose answer may be bytes or a stream, which no type says anything about; `why` says why it is. */
 export function serveRaw<
   Answer extends TSchema,
-  Params extends TSchema = TSchema,
-  Query extends TSchema = TSchema,
-  Body extends TSchema = TSchema,
+  Params extends TSchema,
+  Query extends TSchema,
+  Body extends TSchema,
 >(
   server: Server,
   call: Call,
@@ -249,26 +246,22 @@ export function serveRaw<
     why: _,
     produces,
     ...endpoint
-  }: Endpoint<Params, Query, Body> & {
+  }: Handled<Described<Answer> | RawAnswer, FastifyReply, Params, Query, Body> & {
     readonly answer?: { readonly 200: Answer };
     readonly why: string;
     /** Media type of an answer without a schema. */
     readonly produces?: string;
-    handle(
-      request: Answered<Value<Params>, Value<Query>, Value<Body>>,
-      reply: FastifyReply,
-    ): Promise<NoInfer<Sent<Static<Answer>>> | RawAnswer>;
   },
 ): void {
   const content = produces && { [produces]: { schema: { type: 'string' } } };
   const answer = content && { answer: { 200: { description: 'OK', content } } };
-  addRoute(server, call, { ...(endpoint as Described), ...answer });
+  addRoute(server, call, { ...(endpoint as Added), ...answer });
 }
 
 /** Of a call that takes no body: enough for what an empty one looks like. Source: docs/interface.md §8. */
 const NO_BODY_MIB = 1 / 64;
 
-interface Described extends Endpoint {
+interface Added extends Endpoint {
   readonly answer?: object;
   handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
 }
@@ -277,7 +270,7 @@ interface Described extends Endpoint {
 function addRoute(
   server: Server,
   call: Call,
-  { config, hooks, query, answer, failures = { '4xx': ErrorAnswer }, handle, ...about }: Described,
+  { config, hooks, query, answer, failures = { '4xx': ErrorAnswer }, handle, ...about }: Added,
 ): void {
   const [method, url] = call.split(' ') as [HTTPMethods, string];
   const schema = { ...about, ...(query && { querystring: query }), response: { ...answer, ...failures } };

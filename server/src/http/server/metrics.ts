@@ -9,14 +9,7 @@ import type { Server } from './endpoint.ts';
 import { describeSent, type SentRequest, SLOW_MS } from './request-log.ts';
 
 /** What the parts of the service count. Names and labels: docs/operating.md. */
-export interface Metrics {
-  countTask(kind: string, status: EndStatus): void;
-  countRefusedCommit(reason: FailureCode): void;
-  countWrittenProducts(counts: Partial<Readonly<Record<ProductChange, number>>>): void;
-  measureRequest(request: MeasuredRequest): void;
-  /** The registry's present state and how it is written down. */
-  print(): Promise<{ contentType: string; text: string }>;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 /** What is read at the moment someone asks for the metrics. */
 export interface MetricSources {
@@ -38,7 +31,7 @@ export interface WatchedGauge {
   read(): Figures | Promise<Figures>;
 }
 
-export type Figures = number | Readonly<Record<string, number>>;
+type Figures = number | Readonly<Record<string, number>>;
 
 type EndStatus = (typeof END_STATUSES)[number];
 type ProductChange = (typeof PRODUCT_CHANGES)[number];
@@ -74,17 +67,15 @@ const COMMIT_REFUSALS: readonly FailureCode[] = [
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /** Every call has a registry of its own, so that two services in one process do not add up. */
-export function createMetrics(sources: MetricSources = {}): Metrics {
+export function createMetrics(sources: MetricSources = {}) {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry, prefix: 'relata_' });
   watchSources(registry, sources);
   const requests = new Histogram({
-    name: 'relata_http_request_duration_seconds',
+    ...{ name: 'relata_http_request_duration_seconds', buckets: SECONDS, registers },
     help: 'Time from the head of a request to the end of its answer.',
     labelNames: ['method', 'route', 'status'],
-    buckets: SECONDS,
-    registers,
   });
   const tasks = new Counter({
     name: 'relata_tasks_total',
@@ -112,13 +103,14 @@ export function createMetrics(sources: MetricSources = {}): Metrics {
   for (const reason of COMMIT_REFUSALS) refusals.inc({ reason }, 0);
   for (const change of PRODUCT_CHANGES) products.inc({ change }, 0);
   return {
-    countTask: (kind, status) => tasks.inc({ kind, status }),
-    countRefusedCommit: (reason) => refusals.inc({ reason }),
-    countWrittenProducts(counts) {
+    countTask: (kind: string, status: EndStatus) => tasks.inc({ kind, status }),
+    countRefusedCommit: (reason: FailureCode) => refusals.inc({ reason }),
+    countWrittenProducts(counts: Partial<Readonly<Record<ProductChange, number>>>) {
       for (const [change, count] of Object.entries(counts)) products.inc({ change }, count);
     },
-    measureRequest: ({ method, route, status, seconds }) =>
+    measureRequest: ({ method, route, status, seconds }: MeasuredRequest) =>
       requests.observe({ method, route, status }, seconds),
+    /** The registry's present state and how it is written down. */
     print: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   };
 }
