@@ -61,17 +61,18 @@ export function createProvider(settings: ProviderSettings, clock: Clock) {
       if (url.searchParams.get('state') !== state) throw new ServiceError('attempt_ended');
       const configuration = await configure();
       return await call(settings, async () => {
-        const checks = { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce };
         const tokens = await client.authorizationCodeGrant(configuration, url, {
-          ...checks,
-          idTokenExpected: true,
+          ...{
+            pkceCodeVerifier: verifier,
+            expectedState: state,
+            expectedNonce: nonce,
+            idTokenExpected: true,
+          },
         });
         const claims = tokens.claims();
         if (claims === undefined) throw new Error('the provider sent no ID token');
         const hasMore = configuration.serverMetadata().userinfo_endpoint !== undefined;
-        const more = hasMore
-          ? await client.fetchUserInfo(configuration, tokens.access_token, claims.sub)
-          : {};
+        const more = hasMore && (await client.fetchUserInfo(configuration, tokens.access_token, claims.sub));
         return readCompanyAccount({ ...more, ...claims }, settings.groupsClaim);
       });
     },
@@ -150,22 +151,16 @@ async function call<Result>({ name }: ProviderSettings, work: () => Promise<Resu
       const said = (error.error_description ?? error.error).slice(0, SHOWN_CHARACTERS);
       throw new ServiceError('provider_refused', { details: [`${name} says: ${said}`], cause: error });
     }
-    const details = ['the log of the service says why'];
-    if (error instanceof client.ClientError && !isUnreached(error)) {
-      throw new ServiceError('provider_refused', {
-        details: ['its answer is not valid', ...details],
-        cause: error,
-      });
-    }
-    throw new ServiceError('provider_unavailable', {
-      ...{ retryAfterSeconds: RETRY_SECONDS, details, cause: error },
-    });
+    const log = 'the log of the service says why';
+    // What the package itself found wrong with an answer has a code; what prevented an answer has not.
+    const isAnswered =
+      error instanceof client.ClientError && ![undefined, 'OAUTH_TIMEOUT'].includes(error.code);
+    throw isAnswered
+      ? new ServiceError('provider_refused', { details: ['its answer is not valid', log], cause: error })
+      : new ServiceError('provider_unavailable', {
+          ...{ retryAfterSeconds: RETRY_SECONDS, details: [log], cause: error },
+        });
   }
-}
-
-/** What the package itself found wrong with an answer has a code; what prevented an answer has not. */
-function isUnreached({ code }: client.ClientError): boolean {
-  return code === undefined || code === 'OAUTH_TIMEOUT';
 }
 
 /** @returns what a sign-in at the provider is recognised by; `verifier` is that of PKCE (RFC 7636), 43 characters of its alphabet */
@@ -182,21 +177,8 @@ const MAX_BYTES = 1024 * 1024;
 const fetchBounded: client.CustomFetch = async (address, options) => {
   const url = new URL(address);
   if (!isProtectedUrl(url)) throw new Error(`${url.origin} is neither https nor on this machine`);
-  const { method, headers, body, signal } = options;
-  const response = await fetch(url, {
-    method,
-    headers,
-    ...(body !== undefined && body !== null && { body }),
-    redirect: 'manual',
-    ...(signal && { signal }),
-  });
-  const bytes = await readBounded(response, url);
-  const isEmpty = bytes.length === 0 || [204, 205, 304].includes(response.status);
-  const { status, statusText, headers: answered } = response;
-  return new Response(isEmpty ? null : bytes, { status, statusText, headers: answered });
-};
-
-async function readBounded(response: Response, url: URL): Promise<Buffer<ArrayBuffer>> {
+  const { method, headers, body = null, signal = null } = options;
+  const response = await fetch(url, { method, headers, body, signal, redirect: 'manual' });
   const parts: Uint8Array[] = [];
   let total = 0;
   for await (const part of response.body ?? []) {
@@ -204,8 +186,11 @@ async function readBounded(response: Response, url: URL): Promise<Buffer<ArrayBu
     if (total > MAX_BYTES) throw new Error(`${url.origin} answered more than ${MAX_BYTES} bytes`);
     parts.push(part);
   }
-  return Buffer.concat(parts);
-}
+  const bytes = Buffer.concat(parts);
+  const isEmpty = bytes.length === 0 || [204, 205, 304].includes(response.status);
+  const { status, statusText, headers: answered } = response;
+  return new Response(isEmpty ? null : bytes, { status, statusText, headers: answered });
+};
 
 /** The person whom the provider signed in. */
 export interface CompanyAccount {
@@ -264,9 +249,7 @@ function readGroups(claim: unknown): readonly string[] {
   return groups.filter((group) => typeof group === 'string');
 }
 
-function refused(detail: string): ServiceError {
-  return new ServiceError('provider_refused', detail);
-}
+const refused = (detail: string) => new ServiceError('provider_refused', detail);
 
 /** @returns the highest role that the groups give in the account, and in each part of it */
 export function findRoles(
@@ -276,15 +259,13 @@ export function findRoles(
   let role: Role = 'none';
   const roles = new Map<string, PartRole>();
   for (const rule of rules.filter(({ group }) => group === '*' || groups.includes(group))) {
-    if (rule.scope === undefined) role = higher(role, rule.role);
-    else keepHighest(roles, { scope: rule.scope, role: rule.role });
+    if (rule.scope === undefined) {
+      if (!includesRole(role, rule.role)) role = rule.role;
+      continue;
+    }
+    const part = `${rule.scope.type} ${rule.scope.id}`;
+    const held = roles.get(part)?.role ?? 'none';
+    if (!includesRole(held, rule.role)) roles.set(part, { scope: rule.scope, role: rule.role });
   }
   return { role, roles: [...roles.values()] };
 }
-
-function keepHighest(roles: Map<string, PartRole>, given: PartRole): void {
-  const part = `${given.scope.type} ${given.scope.id}`;
-  if (!includesRole(roles.get(part)?.role ?? 'none', given.role)) roles.set(part, given);
-}
-
-const higher = (one: Role, other: Role): Role => (includesRole(one, other) ? one : other);

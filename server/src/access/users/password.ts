@@ -115,23 +115,24 @@ function parse(stored: string): { derivation: Derivation; tag: Buffer } {
 
 const MINUTE_MS = 60_000;
 
-/**
- * How many attempts with a password there may be. One address tries little; many addresses together try more at one user,
- * but far too little to guess, and so much that locking a user out takes many addresses. Source: docs/interface.md §5.6
- * rule 9.
- */
-const LIMITS = {
-  pair: { attempts: 10, windowMs: 15 * MINUTE_MS },
-  address: { attempts: 100, windowMs: 15 * MINUTE_MS },
-  email: { attempts: 100, windowMs: 60 * MINUTE_MS },
-} as const;
-
-type LimitName = keyof typeof LIMITS;
-
 /** The user whose password is tried, and from where. */
 interface Attempt {
   readonly email: string;
   readonly address: string;
+}
+
+/**
+ * How many attempts with a password there may be. One address tries little; many addresses together try more at one user,
+ * but far too little to guess, and so much that locking a user out takes many addresses. The keys are hashed, because addresses
+ * that were tried are private, above all those of unknown users. Source: docs/interface.md §5.6 rule 9.
+ */
+function limitsOf({ email, address }: Attempt) {
+  const place = networkOf(address);
+  return {
+    pair: { key: hashSecret(`pair ${email} ${place}`), most: 10, windowMs: 15 * MINUTE_MS },
+    address: { key: hashSecret(`address ${place}`), most: 100, windowMs: 15 * MINUTE_MS },
+    email: { key: hashSecret(`email ${email}`), most: 100, windowMs: 60 * MINUTE_MS },
+  };
 }
 
 export type PasswordLimit = ReturnType<typeof createPasswordLimit>;
@@ -141,21 +142,29 @@ export function createPasswordLimit(database: Database, clock: Clock) {
   return {
     /** Counts an attempt, also for an unknown user. @throws sign_in_limited, before the password is checked */
     async count(attempt: Attempt): Promise<void> {
-      const keys = keysOf(attempt);
+      const limits = Object.values(limitsOf(attempt));
       const now = clock.now();
+      const refuseAtLimit = (windows: readonly PasswordWindow[], counted: number) => {
+        const reached = windows.filter(({ key, attempts }) =>
+          limits.some((limit) => limit.key === key && attempts - counted >= limit.most),
+        );
+        if (reached.length === 0) return;
+        const until = Math.max(...reached.map(({ endsAt }) => endsAt));
+        throw new ServiceError('sign_in_limited', { retryAfterSeconds: (until - now) / 1000 });
+      };
       // Beyond the limit an attempt costs a read and no write.
-      refuseAtLimit(keys, await findWindows(database.read, Object.values(keys), now), now);
-      const counted = entriesOf(keys).map(([name, key]) => ({ key, endsAt: now + LIMITS[name].windowMs }));
-      const windows = await countAttempt(database, counted, now);
+      const keys = limits.map(({ key }) => key);
+      refuseAtLimit(await findWindows(database.read, keys, now), 0);
+      const begun = limits.map(({ key, windowMs }) => ({ key, endsAt: now + windowMs }));
       // Without this attempt, which is counted by now.
-      const before = windows.map((window) => ({ ...window, attempts: window.attempts - 1 }));
-      refuseAtLimit(keys, before, now);
+      refuseAtLimit(await countAttempt(database, begun, now), 1);
     },
     /** To be called when the password was right. */
     async forgive(attempt: Attempt): Promise<void> {
-      const { pair, ...others } = keysOf(attempt);
+      const { pair, address, email } = limitsOf(attempt);
       // The sign-in stays valid; on a full or failing disk the attempt counts until its window ends.
-      await forgiveAttempt(database, { forgotten: pair, lowered: Object.values(others) }).catch(ignoreDisk);
+      const forgiven = { forgotten: pair.key, lowered: [address.key, email.key] };
+      await forgiveAttempt(database, forgiven).catch(ignoreDisk);
     },
   };
 }
@@ -163,18 +172,6 @@ export function createPasswordLimit(database: Database, clock: Clock) {
 function ignoreDisk(error: unknown): void {
   if (!(error instanceof ServiceError) || !['storage_full', 'storage_failed'].includes(error.code))
     throw error;
-}
-
-type Keys = Readonly<Record<LimitName, string>>;
-
-/** Hashed, because addresses that were tried are private, above all those of unknown users. */
-function keysOf({ email, address }: Attempt): Keys {
-  const place = networkOf(address);
-  return {
-    pair: hashSecret(`pair ${email} ${place}`),
-    address: hashSecret(`address ${place}`),
-    email: hashSecret(`email ${email}`),
-  };
 }
 
 /** An address as some proxies forward it, with the port of the connection, which is another one each time. */
@@ -194,18 +191,4 @@ function networkOf(given: string): string {
     after === undefined ? [] : Array<string>(Math.max(0, 8 - head.length - tail.length)).fill('0');
   const groups = [...head, ...zeros, ...tail].slice(0, 4);
   return groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':');
-}
-
-function entriesOf(keys: Keys): [LimitName, string][] {
-  return Object.entries(keys) as [LimitName, string][];
-}
-
-function refuseAtLimit(keys: Keys, windows: readonly PasswordWindow[], now: number): void {
-  const ends = entriesOf(keys).flatMap(([name, key]) =>
-    windows
-      .filter((window) => window.key === key && window.attempts >= LIMITS[name].attempts)
-      .map(({ endsAt }) => endsAt),
-  );
-  if (ends.length === 0) return;
-  throw new ServiceError('sign_in_limited', { retryAfterSeconds: (Math.max(...ends) - now) / 1000 });
 }

@@ -38,7 +38,7 @@ export async function push(files: readonly string[], flags: PushFlags): Promise<
   const size = Number(flags.batch);
   const progress = measureFiles(files);
   await connect(flags).relata.installation.live();
-  const record = PushRecord.open({ ...connection, mode, files, size, isResumed: flags.resume === true });
+  const record = openRecord({ ...connection, mode, files, size, isResumed: flags.resume === true });
   const line = new ProgressLine(process.stderr);
   let sent = record.state?.batches ?? 0;
   let deletes = 0;
@@ -223,39 +223,23 @@ interface PushedFiles {
   readonly isResumed: boolean;
 }
 
-/** How far a push of some files is. It is on the disk before the next batch is sent. */
-class PushRecord {
-  /** Of a push that was broken off and goes on. */
-  readonly state: PushState | undefined;
-  private readonly path: string | undefined;
-
-  private constructor(path: string | undefined, state?: PushState) {
-    this.path = path;
-    this.state = state;
-  }
-
-  static open(pushed: PushedFiles): PushRecord {
-    const path = pushed.files.includes('-') ? undefined : pathOf(pushed);
-    const known = path === undefined ? undefined : read(path);
-    if (pushed.isResumed) {
-      if (known !== undefined) return new PushRecord(path, known);
-      console.error('No push of these files was broken off: this one begins at the start.');
-    } else if (known !== undefined && known.batches > 0)
-      console.error(
-        `A push of these files was broken off after ${known.products} products: --resume goes on.`,
-      );
-    return new PushRecord(path);
-  }
-
-  keep(state: PushState): void {
-    if (this.path === undefined) return;
-    writeFileSync(`${this.path}.new`, JSON.stringify(state), { mode: 0o600, flush: true });
-    renameSync(`${this.path}.new`, this.path);
-  }
-
-  close(): void {
-    if (this.path !== undefined) rmSync(this.path, { force: true });
-  }
+/** How far a push of some files is. It is on the disk before the next batch is sent. @returns with the state of one that was broken off and goes on */
+function openRecord(pushed: PushedFiles) {
+  const path = pushed.files.includes('-') ? undefined : pathOf(pushed);
+  const known = path === undefined ? undefined : read(path);
+  if (pushed.isResumed && known === undefined)
+    console.error('No push of these files was broken off: this one begins at the start.');
+  if (!pushed.isResumed && known !== undefined && known.batches > 0)
+    console.error(`A push of these files was broken off after ${known.products} products: --resume goes on.`);
+  return {
+    state: pushed.isResumed ? known : undefined,
+    keep(state: PushState): void {
+      if (path === undefined) return;
+      writeFileSync(`${path}.new`, JSON.stringify(state), { mode: 0o600, flush: true });
+      renameSync(`${path}.new`, path);
+    },
+    close: () => path !== undefined && rmSync(path, { force: true }),
+  };
 }
 
 function read(path: string): PushState | undefined {

@@ -17,7 +17,7 @@ import {
   type ExpectedStates,
   translateSqliteError,
 } from '../../storage/storage.ts';
-import { findAnswer, packAnswer, saveAnswer, unpackAnswer } from './answer-store.ts';
+import { type AnswerKey, findAnswer, packAnswer, saveAnswer, unpackAnswer } from './answer-store.ts';
 
 export { dropAnswersBefore } from './answer-store.ts';
 
@@ -62,17 +62,15 @@ export function describeRefusal(error: ServiceError): { status: number; message:
 
 export function replyWithError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const refusal = toRefusal(error, projectOf(request));
+  const send = (body: FailureBody) => {
+    request.failure = body;
+    return reply.code(body.code).type('application/json; charset=utf-8').send(JSON.stringify(body));
+  };
+  const status = 'failure';
   if (refusal === undefined) {
     request.log.error({ err: error }, 'unexpected error');
-    const body: FailureBody = {
-      status: 'failure',
-      code: 500,
-      reason: 'unexpected',
-      message: 'Internal Server Error',
-      requestId: request.id,
-    };
-    request.failure = body;
-    return reply.code(500).type('application/json; charset=utf-8').send(JSON.stringify(body));
+    const message = 'Internal Server Error';
+    return send({ status, code: 500, reason: 'unexpected', message, requestId: request.id });
   }
   logFault(request, refusal);
   const { retryAfterSeconds, allow, validation } = refusal.facts;
@@ -82,20 +80,14 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
   if (retry !== undefined) reply.header('retry-after', Math.max(1, Math.ceil(retry)));
   if (allow !== undefined) reply.header('allow', allow.join(', '));
   if (ENDS_CONNECTION.has(refusal.code)) reply.header('connection', 'close');
-  const { status, message } = describeRefusal(refusal);
-  if (status === 401) reply.header('www-authenticate', 'Bearer');
-  const body: FailureBody = {
+  const { status: code, message } = describeRefusal(refusal);
+  if (code === 401) reply.header('www-authenticate', 'Bearer');
+  return send({
     // First: some clients show no more than the beginning of a body.
     ...(validation && { validation }),
-    status: 'failure',
-    code: status,
-    reason: refusal.code,
-    message,
-    requestId: request.id,
+    ...{ status, code, reason: refusal.code, message, requestId: request.id },
     ...(details.length > 0 && { details }),
-  };
-  request.failure = body;
-  return reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
+  });
 }
 
 const projectOf = (request: FastifyRequest) => (request as Partial<FastifyRequest>).project?.id;
@@ -264,10 +256,15 @@ export const ProjectQuery = Type.Object({
 export const ProjectParams = Type.Object({ id: Id });
 
 /** Every list is paged. Source: docs/interface.md §8. */
-export const ListQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100 })),
-  cursor: Type.Optional(Type.String({ maxLength: 2048, description: 'nextCursor of the page before' })),
-});
+export const ListQuery = pageQuery({ default: 100 });
+
+function pageQuery(limit: TNumberOptions) {
+  const description = 'nextCursor of the page before';
+  return Type.Object({
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, ...limit })),
+    cursor: Type.Optional(Type.String({ maxLength: 2048, description })),
+  });
+}
 
 /** Only the member that `type` names is checked, so that mistakes are reported for that one alone. */
 export function byType<Value>({ anyOf }: { readonly anyOf: readonly TSchema[] }, title: string) {
@@ -280,12 +277,7 @@ export const done = { status: 'success' } as const;
 export const DoneAnswer = Type.Object({ status: Type.Literal(done.status) });
 
 /** Of a list that is answered as a whole where no page is requested. */
-export const PageQuery = Type.Object({
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1000, description: 'elements of a page; default: all of them' }),
-  ),
-  cursor: Type.Optional(Type.String({ maxLength: 2048, description: 'nextCursor of the page before' })),
-});
+export const PageQuery = pageQuery({ description: 'elements of a page; default: all of them' });
 
 /** @returns a page of what is in the order of `placeOf` @throws query_invalid for a cursor that no list gave out */
 export function cutPage<Element>(
@@ -396,9 +388,7 @@ class AnsweredElsewhere extends Error {
   override readonly name = 'AnsweredElsewhere';
 }
 
-interface KeyedRequest {
-  readonly caller: string;
-  readonly idempotencyKey: string;
+interface KeyedRequest extends AnswerKey {
   readonly requestHash: string;
 }
 
@@ -434,18 +424,16 @@ export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
     work: (record: RecordAnswer<Answer>) => Promise<Answer>,
     onRepeated: () => void,
   ): Promise<Answer> {
-    const known = await find<Answer>(keyed);
-    if (known === undefined) {
+    let stored = await find<Answer>(keyed);
+    if (stored === undefined) {
       try {
         return await work(recordAs(keyed));
       } catch (error) {
-        const stored = await findInstead<Answer>(keyed, error);
-        onRepeated();
-        return stored;
+        stored = await findInstead<Answer>(keyed, error);
       }
     }
     onRepeated();
-    return known;
+    return stored;
   }
 
   return async <Answer extends object>(

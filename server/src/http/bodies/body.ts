@@ -14,22 +14,11 @@ interface Holder {
   readonly accountId: number;
 }
 
-/** What one body or answer holds of the memory. */
-export interface HeldMemory {
-  /** @returns false while there is no room for that many bytes in all: no more than before is held then */
-  grow(toBytes: number): boolean;
-  /** @returns once that many bytes in all are held, or all was given back */
-  waitFor(toBytes: number): Promise<void>;
-  /** Gives back what is held beyond so many bytes. */
-  shrink(toBytes: number): void;
-  /** Gives all of it back. */
-  release(): void;
-}
-
 /** Memory that requests share, of which one caller and one account hold a part at most. */
-export interface MemoryBudget {
-  open(holder: Holder): HeldMemory;
-}
+export type MemoryBudget = ReturnType<typeof createMemoryBudget>;
+
+/** What one body or answer holds of the memory. */
+export type HeldMemory = ReturnType<MemoryBudget['open']>;
 
 /** Parts of the whole. Source: docs/interface.md §7.2 rule 8. */
 const CALLER_SHARE = 1 / 2;
@@ -56,7 +45,7 @@ interface Holding {
  * The oldest of a caller may exceed what the caller may hold, the oldest of an account everything: however many hold a part and
  * wait for more, one of each account goes on. Of those that wait the smallest go first.
  */
-export function createMemoryBudget(limitBytes: number): MemoryBudget {
+export function createMemoryBudget(limitBytes: number) {
   const all = makeGroup('all', limitBytes);
   const groups = new Map<string, Group>();
   let waiting: Holding[] = [];
@@ -93,30 +82,33 @@ export function createMemoryBudget(limitBytes: number): MemoryBudget {
   }
 
   return {
-    open(holder) {
+    open(holder: Holder) {
       /** Made with the first byte: a body of which nothing came is not the oldest of its caller. */
       let holding: Holding | undefined;
       let isReleased = false;
       return {
-        grow(toBytes) {
+        /** @returns false while there is no room for that many bytes in all: no more than before is held then */
+        grow(toBytes: number): boolean {
           if (isReleased) return true;
           holding ??= begin(holder);
           return grow(holding, toBytes);
         },
-        waitFor: (toBytes) =>
-          new Promise((grant) => {
+        /** @returns once that many bytes in all are held, or all was given back */
+        waitFor: (toBytes: number) =>
+          new Promise<void>((grant) => {
             if (isReleased) return grant();
             holding ??= begin(holder);
             holding.request = { toBytes, grant };
             waiting.push(holding);
             grantWaiting();
           }),
-        shrink(toBytes) {
+        /** Gives back what is held beyond so many bytes. */
+        shrink(toBytes: number): void {
           if (holding === undefined || holding.bytes <= toBytes) return;
           addBytes(holding, toBytes - holding.bytes);
           grantWaiting();
         },
-        release() {
+        release(): void {
           isReleased = true;
           if (holding !== undefined) end(holding);
           holding = undefined;
@@ -127,18 +119,14 @@ export function createMemoryBudget(limitBytes: number): MemoryBudget {
 }
 
 const makeGroup = (name: string, limitBytes: number): Group => ({
-  name,
-  limitBytes,
-  members: new Set(),
-  bytes: 0,
+  ...{ name, limitBytes, members: new Set(), bytes: 0 },
 });
 
 function grow(holding: Holding, toBytes: number): boolean {
   const more = toBytes - holding.bytes;
-  if (more <= 0) return true;
-  if (!hasRoom(holding, more)) return false;
-  addBytes(holding, more);
-  return true;
+  const hasGrown = more <= 0 || hasRoom(holding, more);
+  if (hasGrown && more > 0) addBytes(holding, more);
+  return hasGrown;
 }
 
 function hasRoom(holding: Holding, more: number): boolean {
