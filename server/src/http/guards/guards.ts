@@ -34,7 +34,7 @@ export interface RateState {
 }
 
 /** What the rooms to the right know about keys, sessions and projects, which the server needs before a handler runs. */
-export interface Guards extends PathProjects {
+export interface Guards {
   /** @throws scope_refused when the key is unknown, deleted or expired */
   findCaller(key: PresentedKey): KeyCaller | Promise<KeyCaller>;
   /** @throws not_signed_in when there is no such console session, or it has ended */
@@ -43,6 +43,8 @@ export interface Guards extends PathProjects {
   countRequest(caller: KeyCaller): Promise<RateState | undefined>;
   /** @throws project_required, scope_refused */
   chooseProject(caller: Caller, projectId: number | undefined): ChosenProject | Promise<ChosenProject>;
+  /** @throws not_found for a project that does not exist or is out of reach */
+  choosePathProject(caller: Caller, projectId: number): ChosenProject | Promise<ChosenProject>;
 }
 
 /** Credentials, rate, project: the checks before parameters and body. Source: docs/interface.md §7.2. */
@@ -152,9 +154,21 @@ interface Incoming {
   readonly cookie: SessionCookie;
 }
 
-/** @throws token_missing, scope_refused, not_signed_in, origin_refused, csrf_refused */
+/** RFC 9745: 2026-01-01, when the interface began with the header as the recommended way. */
+const KEY_IN_URL_DEPRECATED = '@1767225600';
+
+/** A key counts before a session. @throws token_missing, scope_refused, not_signed_in, origin_refused, csrf_refused */
 async function findCaller(guards: Guards, { request, reply, cookie }: Incoming): Promise<Caller> {
-  return (await findKey(guards, request, reply)) ?? (await findUser(guards, request, cookie));
+  const { guard } = request.routeOptions.config;
+  const key = guard === 'session' ? undefined : readPresentedKey(request, guard === 'management');
+  if (key?.inUrl) reply.header('deprecation', KEY_IN_URL_DEPRECATED);
+  if (key !== undefined) return guards.findCaller(key);
+  const value = cookie.read(request);
+  if (value === undefined) throw new ServiceError(guard === 'session' ? 'not_signed_in' : 'token_missing');
+  cookie.refuseForeign(request);
+  const user = await guards.findUser(value);
+  refuseForged(request, value);
+  return user;
 }
 
 async function chooseProject(guards: Guards, request: FastifyRequest): Promise<void> {
@@ -167,35 +181,6 @@ async function refuseLostProject(guards: Guards, request: FastifyRequest): Promi
   const { caller, project } = request as Partial<FastifyRequest>;
   if (project === undefined || caller === undefined || caller.scope.type !== 'parts') return;
   await chooseByRole(request, project.id, guards.chooseProject);
-}
-
-/** RFC 9745: 2026-01-01, when the interface began with the header as the recommended way. */
-const KEY_IN_URL_DEPRECATED = '@1767225600';
-
-/** A key counts before a session. @returns undefined when there is none, or none is required */
-async function findKey(
-  guards: Guards,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<Caller | undefined> {
-  const { guard } = request.routeOptions.config;
-  const key = guard === 'session' ? undefined : readPresentedKey(request, guard === 'management');
-  if (key?.inUrl) reply.header('deprecation', KEY_IN_URL_DEPRECATED);
-  return key && guards.findCaller(key);
-}
-
-/** Source: docs/interface.md §5.6. */
-async function findUser(guards: Guards, request: FastifyRequest, cookie: SessionCookie): Promise<UserCaller> {
-  const value = cookie.read(request);
-  if (value === undefined) {
-    throw new ServiceError(
-      request.routeOptions.config.guard === 'session' ? 'not_signed_in' : 'token_missing',
-    );
-  }
-  cookie.refuseForeign(request);
-  const user = await guards.findUser(value);
-  refuseForged(request, value);
-  return user;
 }
 
 /** @throws scope_refused, role_refused */
@@ -251,12 +236,6 @@ function readProjectId(query: unknown, params: unknown): number | undefined {
   throw new ServiceError('query_invalid', '/projectId must be integer');
 }
 
-/** What projects know about the project of a path. */
-interface PathProjects {
-  /** @throws not_found for a project that does not exist or is out of reach */
-  choosePathProject(caller: Caller, projectId: number): ChosenProject | Promise<ChosenProject>;
-}
-
 const PROJECTS = '/management/projects/:';
 const BELOW_PROJECT = `${PROJECTS}id/`;
 
@@ -274,7 +253,7 @@ export function markProjectRoute(route: RouteOptions): void {
 }
 
 /** Finds the project of the path, before the other parameters and the body are read. Source: docs/interface.md §7.2. */
-export function createPathProjectHook(projects: PathProjects) {
+export function createPathProjectHook(projects: Pick<Guards, 'choosePathProject'>) {
   return async (request: FastifyRequest): Promise<void> => {
     if (request.routeOptions.config.isBelowProject !== true) return;
     const check = request.getValidationFunction('params');
@@ -308,8 +287,6 @@ function narrowToRole(request: FastifyRequest, user: UserCaller): UserCaller {
   return { ...user, scope };
 }
 
-type FindProject = (caller: Caller, id: number | undefined) => ChosenProject | Promise<ChosenProject>;
-
 /**
  * Finds the project among those that the caller may look at, then what the caller may do there.
  * @throws role_refused, and what `find` throws
@@ -317,28 +294,24 @@ type FindProject = (caller: Caller, id: number | undefined) => ChosenProject | P
 async function chooseByRole(
   request: FastifyRequest,
   id: number | undefined,
-  find: FindProject,
+  find: Guards['chooseProject'],
 ): Promise<ChosenProject> {
   const { caller } = request;
   if (!isUser(caller) || caller.roles.length === 0) return find(caller, id);
   const project = await find({ ...caller, scope: reachOf(caller, 'viewer') }, id);
   const required = requiredRole(request);
-  const canChange = await isFound(() => find({ ...caller, scope: reachOf(caller, 'editor') }, project.id));
+  const canChange = await Promise.try(find, { ...caller, scope: reachOf(caller, 'editor') }, project.id).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof ServiceError) return false;
+      throw error;
+    },
+  );
   if (!canChange && includesRole(required, 'editor')) {
     throw roleRefused(required, `yours in project ${project.id} is viewer`);
   }
   request.caller = { ...caller, access: canChange ? 'manage' : 'read' };
   return project;
-}
-
-async function isFound(find: () => unknown): Promise<boolean> {
-  try {
-    await find();
-    return true;
-  } catch (error) {
-    if (error instanceof ServiceError) return false;
-    throw error;
-  }
 }
 
 const roleRefused = (required: Role, held: string) =>

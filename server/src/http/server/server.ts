@@ -110,12 +110,8 @@ export function createServer(
       ...(settings.logTo && { stream: settings.logTo }),
       // The query can hold ?apiKey=: only the path is logged. Source: docs/interface.md §5.1.
       serializers: {
-        req: (request: FastifyRequest) => ({
-          method: request.method,
-          path: pathOf(request),
-          ip: request.ip,
-        }),
-        res: (reply: { statusCode: number }) => ({ statusCode: reply.statusCode }),
+        req: (request: FastifyRequest) => ({ method: request.method, path: pathOf(request), ip: request.ip }),
+        res: ({ statusCode }: { statusCode: number }) => ({ statusCode }),
       },
     },
     logController: new RequestLog(settings.logLevel),
@@ -207,7 +203,7 @@ const DEFAULT_MIB = 1 / 2;
 
 /** One reader for every body: bounded in size, time and the memory that all of them share. */
 function readBodies(server: Server, budget: bodies.MemoryBudget, readElsewhere: bodies.ReadElsewhere): void {
-  for (const name of [
+  const names = [
     'checkCaller',
     'rawBody',
     'payload',
@@ -215,8 +211,8 @@ function readBodies(server: Server, budget: bodies.MemoryBudget, readElsewhere: 
     'sentType',
     'rawReply',
     'failure',
-  ] as const)
-    server.decorateRequest(name, undefined);
+  ] as const;
+  for (const name of names) server.decorateRequest(name, undefined);
   server.decorateRequest('isRepeated', false);
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', async (request: FastifyRequest, sent: unknown) => {
@@ -254,25 +250,20 @@ function holdMemory(budget: bodies.MemoryBudget, request: FastifyRequest): bodie
   return memory;
 }
 
-const jsonTermsOf = (
-  request: FastifyRequest,
-): Omit<bodies.JsonTerms, 'maxMib' | 'memory' | 'readElsewhere'> => ({
-  limits: { ...bodies.JSON_LIMITS, ...request.routeOptions.config.holds },
-  schema: request.routeOptions.schema?.body as object | undefined,
-  owner: ownerOf(request),
-  openSignal: () => signalOf(request),
-});
-
-/** Projects take turns, and callers of accounts where no project is known yet. */
-function ownerOf(request: FastifyRequest): number {
+function jsonTermsOf(request: FastifyRequest): Omit<bodies.JsonTerms, 'maxMib' | 'memory' | 'readElsewhere'> {
+  const { config, schema } = request.routeOptions;
   const { caller, project } = request as Partial<FastifyRequest>;
-  return project?.id ?? -(caller?.accountId ?? 0);
-}
-
-function signalOf(request: FastifyRequest): AbortSignal {
-  const left = new AbortController();
-  afterAnswer(request, () => left.abort(bodies.brokeOff()));
-  return left.signal;
+  return {
+    limits: { ...bodies.JSON_LIMITS, ...config.holds },
+    schema: schema?.body as object | undefined,
+    // Projects take turns, and callers of accounts where no project is known yet.
+    owner: project?.id ?? -(caller?.accountId ?? 0),
+    openSignal() {
+      const left = new AbortController();
+      afterAnswer(request, () => left.abort(bodies.brokeOff()));
+      return left.signal;
+    },
+  };
 }
 
 /**
