@@ -22,17 +22,8 @@ import { type Base, type Chosen, type ControlTransaction, markOf, readNow } from
 import type { Task, Tasks } from '../tasks/tasks.ts';
 import type { RunPlace, RunStore } from './definition-store.ts';
 
-export {
-  createRunStore,
-  type DueTable,
-  inProjectTable,
-  moveDue,
-  type NextDue,
-  readDefined,
-  removeRowsOf,
-  toDefinedColumns,
-} from './definition-store.ts';
-export { checkSchedule, createSchedule, findNextRun, startOnce } from './schedule.ts';
+export * from './definition-store.ts';
+export * from './schedule.ts';
 
 /** A resource of a project: the definition that a person wrote, and what the service notes beside it. */
 export interface Defined<Definition, State> extends Sealable<Definition> {

@@ -24,27 +24,9 @@ import {
 } from '../../projects/projects.ts';
 import type { Postgres } from '../../storage/postgres/postgres.ts';
 import type { Base, ControlTransaction, Database } from '../../storage/storage.ts';
-import {
-  type ApiKey,
-  isExpired,
-  type KeyChange,
-  type KeyLimits,
-  type NewKey,
-  planRotation,
-  refuseHigherKey,
-  refuseMoreAccess,
-  refuseWiderLimits,
-} from './api-key.ts';
-import {
-  countInWindow,
-  dropEndedWindows,
-  findKeyByHash,
-  insertKey,
-  KEYS,
-  type KeyUse,
-  type RateWindow,
-  saveUses,
-} from './api-key-store.ts';
+import type { ApiKey, KeyChange, KeyLimits, NewKey } from './api-key.ts';
+import * as rules from './api-key.ts';
+import * as keyStore from './api-key-store.ts';
 
 export type { NewKey } from './api-key.ts';
 export { countAccountKeys, hasAnyKey, removeKeysOf } from './api-key-store.ts';
@@ -78,7 +60,7 @@ export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinde
   const rateLimits = createRateLimits(postgres);
 
   async function read(hash: SecretHash): Promise<FoundKey | undefined> {
-    const found = await findKeyByHash(database.read, hash);
+    const found = await keyStore.findKeyByHash(database.read, hash);
     if (found === undefined) return undefined;
     const { id, name, accountId, scope, access, expiresAt, requestsPerMinute } = found.key;
     const caller = { accountId, keyId: id, keyName: name, scope, access };
@@ -94,7 +76,7 @@ export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinde
       const now = clock.now();
       // In a time that does not depend on where they differ. Source: docs/interface.md §5.2 rule 5.
       const isSame = found && timingSafeEqual(Buffer.from(found.hash), Buffer.from(hash));
-      if (!isSame || isExpired(found, now)) throw new ServiceError('scope_refused');
+      if (!isSame || rules.isExpired(found, now)) throw new ServiceError('scope_refused');
       lastUse.note({ id: found.caller.keyId, at: now, inUrlAt: inUrl ? now : null });
       return found.caller;
     },
@@ -117,7 +99,7 @@ type LastUse = ReturnType<typeof createLastUse>;
 
 /** Remembers when keys were used; the first use after a write starts the time until the next. */
 export function createLastUse(database: Database) {
-  let uses = new Map<number, KeyUse>();
+  let uses = new Map<number, keyStore.KeyUse>();
   let timer: NodeJS.Timeout | undefined;
   let underWay: Promise<void> = Promise.resolve();
 
@@ -135,14 +117,14 @@ export function createLastUse(database: Database) {
     const written = uses;
     uses = new Map();
     try {
-      await saveUses(database, [...written.values()]);
+      await keyStore.saveUses(database, [...written.values()]);
     } catch (error) {
       for (const use of written.values()) keep(use);
       throw error;
     }
   }
 
-  function keep(use: KeyUse): void {
+  function keep(use: keyStore.KeyUse): void {
     const known = uses.get(use.id);
     const at = Math.max(use.at, known?.at ?? 0);
     const inUrlAt = Math.max(use.inUrlAt ?? 0, known?.inUrlAt ?? 0);
@@ -150,7 +132,7 @@ export function createLastUse(database: Database) {
   }
 
   return {
-    note(use: KeyUse): void {
+    note(use: keyStore.KeyUse): void {
       keep(use);
       // A full disk must not stop the service; unwritten uses are kept and written with the next ones.
       timer ??= setTimeout(() => flush().catch(() => {}), FLUSH_EVERY_MS).unref();
@@ -173,9 +155,9 @@ const WINDOW_SECONDS = 60;
 export function createRateLimits(postgres: Postgres | undefined) {
   const here = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: WINDOW_SECONDS });
 
-  async function countRequest(keyId: number): Promise<RateWindow> {
+  async function countRequest(keyId: number): Promise<keyStore.RateWindow> {
     if (postgres !== undefined)
-      return countInWindow(postgres, { key: `key ${keyId}`, windowMs: WINDOW_SECONDS * 1000 });
+      return keyStore.countInWindow(postgres, { key: `key ${keyId}`, windowMs: WINDOW_SECONDS * 1000 });
     const { consumedPoints, msBeforeNext } = await here.consume(keyId);
     return { count: consumedPoints, msLeft: msBeforeNext };
   }
@@ -189,7 +171,7 @@ export function createRateLimits(postgres: Postgres | undefined) {
       return { limit, remaining: Math.max(limit - count, -1), resetSeconds };
     },
     /** Forgets windows that are over; those of this process go by themselves. */
-    dropEnded: async () => postgres && dropEndedWindows(postgres),
+    dropEnded: async () => postgres && keyStore.dropEndedWindows(postgres),
   };
 }
 
@@ -209,7 +191,7 @@ interface KeyManagementParts extends Pick<Base, 'clock' | 'database'> {
 export function createKeyManagement(parts: KeyManagementParts) {
   const { clock, projects, lastUse } = parts;
   const keys = createResources<ApiKey, Reach>(parts, {
-    store: KEYS,
+    store: keyStore.KEYS,
     lockOf: () => 'all',
     audit: ({ id, name, scope }) => auditScoped({ type: 'api-key', id, name }, scope),
     show: ({ lastUsedAt, usedInUrlAt, ...key }) => key,
@@ -226,7 +208,7 @@ export function createKeyManagement(parts: KeyManagementParts) {
       firstCharacters: value.slice(0, SHOWN_CHARACTERS),
       ...{ lastUsedAt: null, usedInUrlAt: null, rotatedTo: null },
     };
-    return insertKey(tx, key, hashSecret(value));
+    return keyStore.insertKey(tx, key, hashSecret(value));
   }
 
   async function insertNew(
@@ -276,8 +258,8 @@ export function createKeyManagement(parts: KeyManagementParts) {
       beside?: Beside<ApiKey>,
     ): Promise<ApiKey> =>
       keys.change({ author, place: author, beside }, { id, what: 'changed' }, async (tx, before) => {
-        refuseHigherKey(author, before);
-        refuseMoreAccess(author.access, change.access ?? before.access);
+        rules.refuseHigherKey(author, before);
+        rules.refuseMoreAccess(author.access, change.access ?? before.access);
         const requestsPerMinute =
           rateLimit === undefined ? before.requestsPerMinute : (rateLimit?.requestsPerMinute ?? null);
         const changed = { ...before, ...change, requestsPerMinute };
@@ -287,7 +269,9 @@ export function createKeyManagement(parts: KeyManagementParts) {
 
     /** Refused from the moment this returns. @throws not_found */
     deleteKey: (author: Author, id: number, beside?: Beside<ApiKey>): Promise<void> =>
-      keys.remove({ author, place: author, beside }, { id }, async (_, key) => refuseHigherKey(author, key)),
+      keys.remove({ author, place: author, beside }, { id }, async (_, key) =>
+        rules.refuseHigherKey(author, key),
+      ),
 
     /**
      * @param overlapSeconds  for how long the old value works beside the new one; 0 ends it at once
@@ -303,9 +287,9 @@ export function createKeyManagement(parts: KeyManagementParts) {
         { author, place: author, beside },
         { id, what: 'rotated' },
         async (tx, old) => {
-          refuseHigherKey(author, old);
+          rules.refuseHigherKey(author, old);
           await refuseWider(tx, author, old);
-          const expiresAt = planRotation(old, clock.now(), overlapSeconds);
+          const expiresAt = rules.planRotation(old, clock.now(), overlapSeconds);
           const answered = await insertMade(tx, author, { ...old, value });
           const details = { rotatedTo: answered.id, oldValueEndsAt: expiresAt };
           return { after: { ...old, expiresAt, rotatedTo: answered.id }, details, answered };
@@ -322,7 +306,7 @@ async function refuseBeyond(
   author: Author,
   { scope, access = 'manage' }: NewKey,
 ): Promise<void> {
-  refuseHigherKey(author, { scope, access });
+  rules.refuseHigherKey(author, { scope, access });
   if (await projects.reachesScope(author, scope)) return;
   const named = scope.type === 'account' ? 'account' : `${scope.type} ${scope.id}`;
   throw new ServiceError('key_beyond_own', `/scope ${named} is not within reach`);
@@ -332,7 +316,7 @@ async function refuseBeyond(
 async function findOwnLimits(tx: ControlTransaction, author: Author): Promise<KeyLimits | undefined> {
   // Users and commands have no limits.
   if (!('keyId' in author)) return undefined;
-  const own = await KEYS.find(tx, author, author.keyId);
+  const own = await keyStore.KEYS.find(tx, author, author.keyId);
   if (own === undefined) throw new ServiceError('scope_refused');
   return own;
 }
@@ -344,7 +328,7 @@ async function refuseWider(
   requested: Partial<KeyLimits>,
 ): Promise<void> {
   const own = await findOwnLimits(tx, author);
-  if (own !== undefined) refuseWiderLimits(own, { ...own, ...requested });
+  if (own !== undefined) rules.refuseWiderLimits(own, { ...own, ...requested });
 }
 
 /**

@@ -107,9 +107,7 @@ const SignInWays = Type.Object(
   { title: 'SignInWays' },
 );
 
-const CompanySignInStart = Type.Object({
-  url: Type.String({ description: 'where the browser goes' }),
-});
+const CompanySignInStart = Type.Object({ url: Type.String({ description: 'where the browser goes' }) });
 
 const SignedOut = Type.Object({
   status: Type.Literal('success'),
@@ -403,9 +401,8 @@ export const sessionRoutes =
       description: 'Sets a cookie for 10 minutes; the browser goes to the address that is answered.',
       answer: { 200: CompanySignInStart },
       async handle(request, reply) {
-        const { url, attempt } = await access
-          .beginCompanySignIn(consoleUrl(findBaseUrl()))
-          .catch(logProblem(request));
+        const begun = access.beginCompanySignIn(consoleUrl(findBaseUrl()));
+        const { url, attempt } = await begun.catch(logProblem(request));
         attemptCookie.write(reply, attempt, ATTEMPT_SECONDS);
         return { url };
       },
@@ -418,10 +415,8 @@ export const sessionRoutes =
       async handle(request, reply) {
         const attempt = attemptCookie.read(request);
         const returned = { attempt, query: request.body.query, returnUrl: consoleUrl(findBaseUrl()) };
-        const opened = await access
-          .finishCompanySignIn(returned, visitorOf(parts, request))
-          .catch(logProblem(request));
-        const answer = await answerOpened(parts, reply, opened);
+        const opened = access.finishCompanySignIn(returned, visitorOf(parts, request));
+        const answer = await answerOpened(parts, reply, await opened.catch(logProblem(request)));
         attemptCookie.clear(reply);
         return answer;
       },
@@ -441,14 +436,12 @@ export const sessionRoutes =
     serve(server, 'DELETE /management/sessions', {
       ...{ ...about, query: SignOutQuery, answer: { 200: DoneAnswer } },
       summary: 'Sign out everywhere, or everywhere else',
-      async handle(request, reply) {
-        const user = userOf(request.caller);
-        if (request.query.others === true) {
-          await access.endOtherSessions(user);
-          return done;
+      async handle({ caller, query }, reply) {
+        if (query.others === true) await access.endOtherSessions(userOf(caller));
+        else {
+          await access.signOutEverywhere(userOf(caller));
+          cookie.clear(reply);
         }
-        await access.signOutEverywhere(user);
-        cookie.clear(reply);
         return done;
       },
     });
@@ -465,8 +458,8 @@ export const sessionRoutes =
     });
 
     serve(server, 'DELETE /management/sessions/:id', {
-      ...about,
-      ...{ summary: 'End one of your own sessions', params: UserParams, answer: { 200: DoneAnswer } },
+      ...{ ...about, params: UserParams, answer: { 200: DoneAnswer } },
+      summary: 'End one of your own sessions',
       async handle(request, reply) {
         const user = userOf(request.caller);
         await access.endSession(user, request.params.id);
@@ -475,16 +468,14 @@ export const sessionRoutes =
       },
     });
     serve(server, 'GET /management/session/passkeys', {
-      ...about,
-      ...{ summary: 'List your own passkeys', answer: { 200: PasskeyList } },
+      ...{ ...about, summary: 'List your own passkeys', answer: { 200: PasskeyList } },
       handle: async ({ caller }) => ({
         items: (await access.listPasskeys(userOf(caller))).map(toWirePasskey),
       }),
     });
 
     serve(server, 'POST /management/session/passkeys/start', {
-      ...about,
-      ...{ summary: 'Begin to add a passkey', answer: { 200: PasskeyOptions } },
+      ...{ ...about, summary: 'Begin to add a passkey', answer: { 200: PasskeyOptions } },
       async handle(request) {
         const user = userOf(request.caller);
         const begun = await access.beginPasskey(user, originOf(request.headers, findBaseUrl()));
@@ -493,25 +484,15 @@ export const sessionRoutes =
     });
 
     serve(server, 'POST /management/session/passkeys', {
-      ...about,
-      ...{
-        summary: 'Add the passkey that the browser made',
-        body: NewPasskey,
-        answer: { 201: WirePasskey },
-      },
-      async handle(request) {
-        const origin = originOf(request.headers, findBaseUrl());
-        return toWirePasskey(await access.addPasskey(userOf(request.caller), request.body, origin));
-      },
+      ...{ ...about, body: NewPasskey, answer: { 201: WirePasskey } },
+      summary: 'Add the passkey that the browser made',
+      handle: async ({ caller, body, headers }) =>
+        toWirePasskey(await access.addPasskey(userOf(caller), body, originOf(headers, findBaseUrl()))),
     });
 
     serve(server, 'DELETE /management/session/passkeys/:id', {
-      ...about,
-      ...{
-        summary: 'Remove one of your own passkeys',
-        params: UserParams,
-        answer: { 200: DoneAnswer },
-      },
+      ...{ ...about, params: UserParams, answer: { 200: DoneAnswer } },
+      summary: 'Remove one of your own passkeys',
       async handle({ caller, params }) {
         await access.removePasskey(userOf(caller), params.id);
         return done;
@@ -531,7 +512,7 @@ export const sessionRoutes =
 
 /** Sets the cookie of the session. */
 async function answerOpened(
-  { access, cookie }: Pick<SessionRouteParts, 'access' | 'cookie'>,
+  { access, cookie }: SessionRouteParts,
   reply: FastifyReply,
   { value, maxAgeSeconds, caller }: OpenedSession,
 ) {
@@ -540,17 +521,12 @@ async function answerOpened(
   return toSignedIn(described, csrfTokenOf(value));
 }
 
-function visitorOf(
-  parts: Pick<SessionRouteParts, 'cookie' | 'findBaseUrl'>,
-  request: FastifyRequest,
-): Visitor {
-  return {
-    origin: originOf(request.headers, parts.findBaseUrl()),
-    address: request.ip,
-    userAgent: request.headers['user-agent'],
-    sessionValue: parts.cookie.read(request),
-  };
-}
+const visitorOf = ({ cookie, findBaseUrl }: SessionRouteParts, request: FastifyRequest): Visitor => ({
+  origin: originOf(request.headers, findBaseUrl()),
+  address: request.ip,
+  userAgent: request.headers['user-agent'],
+  sessionValue: cookie.read(request),
+});
 
 /** Answers to strangers say little of what is wrong between the service and the provider; the operator reads it in the log. */
 const logProblem = (request: FastifyRequest) => (error: unknown) => {

@@ -1,12 +1,4 @@
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
@@ -19,7 +11,7 @@ import { makeFirstOwnerLink, untilStopped } from '../serve.ts';
 
 /** `relata demo`: a catalog to try everything on, in a directory that goes with the process. */
 export async function demoCommand(): Promise<number> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'relata-demo-'));
+  const dataDir = fs.mkdtempSync(join(tmpdir(), 'relata-demo-'));
   try {
     const importDir = join(dataDir, 'import');
     const config = { ...readConfig(), database: undefined, dataDir, importDir, logLevel: 'warn' as const };
@@ -29,13 +21,17 @@ export async function demoCommand(): Promise<number> {
     const projectId = await loadDemoCatalog(address, key, config.publicUrl);
     await createDemoPipelines({ address, key, projectId }, importDir);
     const consoleLink = (await makeFirstOwnerLink(app, config)) ?? '';
-    const pageKey = await createPageKey({ address, key, projectId });
+    // For the page of the shop: its visitors can read the key.
+    const { key: pageKey = '' } = await createRelata({ url: address, key }).apiKeys.create({
+      ...{ name: 'Shop page', scope: { type: 'project', id: projectId }, page: true },
+      rateLimit: { requestsPerMinute: 600 },
+    });
     const shownAt = config.publicUrl ?? address;
     console.log(describeDemo({ address: shownAt, key, projectId, consoleLink, pageKey }));
     await untilStopped(app);
     return 0;
   } finally {
-    rmSync(dataDir, { recursive: true, force: true });
+    fs.rmSync(dataDir, { recursive: true, force: true });
   }
 }
 
@@ -64,11 +60,11 @@ export async function createDemoPipelines(
 ) {
   const { pipelines } = createRelata({ url: address, key });
   const folder = join(importDir, String(projectId));
-  mkdirSync(folder, { recursive: true });
-  copyFileSync(inDemo('arrivals.csv'), join(folder, 'arrivals.csv'));
+  fs.mkdirSync(folder, { recursive: true });
+  fs.copyFileSync(inDemo('arrivals.csv'), join(folder, 'arrivals.csv'));
   const prices = readDemoCatalog().slice(0, 100);
   const rows = prices.map(({ identifier }, at) => `${identifier};${1_000 + at},00`);
-  writeFileSync(join(folder, 'prices.csv'), ['sku;price', ...rows, ''].join('\n'));
+  fs.writeFileSync(join(folder, 'prices.csv'), ['sku;price', ...rows, ''].join('\n'));
   const definitions =
     readJson<Record<'manual' | 'schedule' | 'webhook', PipelineDefinition>>('pipelines.json');
   const { id } = await pipelines.create(projectId, definitions.manual);
@@ -78,24 +74,12 @@ export async function createDemoPipelines(
   return { uploadPath, webhookUrl: (trigger.type === 'webhook' && trigger.url) || '' };
 }
 
-interface DemoPlace {
-  readonly address: string;
-  readonly key: string;
-  readonly projectId: number;
-  readonly consoleLink: string;
-  readonly pageKey: string;
-}
-
-/** For the page of the shop: its visitors can read the key. */
-async function createPageKey({ address, key, projectId }: Omit<DemoPlace, 'consoleLink' | 'pageKey'>) {
-  const scope = { type: 'project', id: projectId } as const;
-  const rateLimit = { requestsPerMinute: 600 };
-  const made = { name: 'Shop page', scope, page: true, rateLimit } as const;
-  return (await createRelata({ url: address, key }).apiKeys.create(made)).key ?? '';
-}
-
 /** @returns what the demo shows: where to look, how to come in, and a question to paste into a shell */
-export function describeDemo({ address, key, projectId, consoleLink, pageKey }: DemoPlace): string {
+export function describeDemo({
+  projectId,
+  ...place
+}: Record<'address' | 'key' | 'consoleLink' | 'pageKey', string> & { projectId: number }): string {
+  const { address, key, consoleLink, pageKey } = place;
   const products = readDemoCatalog();
   const [first] = products;
   const tyre = products.find(({ categories }) => categories.some(({ path }) => path.includes('Tyres')));
@@ -118,7 +102,7 @@ Press Ctrl+C to stop; this deletes the demo catalog.
 }
 
 /** The command as it is called where this program stands: of a clone by npm. */
-const RELATA = existsSync(new URL('../../../../package/relata.js', import.meta.url))
+const RELATA = fs.existsSync(new URL('../../../../package/relata.js', import.meta.url))
   ? 'npm run -s relata --'
   : 'relata';
 
@@ -134,7 +118,7 @@ export interface DemoProduct {
 }
 
 const inDemo = (name: string) => new URL(`../../../demo/${name}`, import.meta.url);
-const readJson = <Value>(name: string) => JSON.parse(readFileSync(inDemo(name), 'utf8')) as Value;
+const readJson = <Value>(name: string) => JSON.parse(fs.readFileSync(inDemo(name), 'utf8')) as Value;
 
 /**
  * @returns the 6,200 products of the demo shop, the variants of a group in a row, each relation of the demo with partners on
@@ -142,7 +126,7 @@ const readJson = <Value>(name: string) => JSON.parse(readFileSync(inDemo(name), 
  */
 export function readDemoCatalog(): DemoProduct[] {
   // Packed: 7 MB in 145 KB.
-  const lines = brotliDecompressSync(readFileSync(inDemo('catalog.ndjson.br')))
+  const lines = brotliDecompressSync(fs.readFileSync(inDemo('catalog.ndjson.br')))
     .toString()
     .trimEnd();
   return lines.split('\n').map((line) => JSON.parse(line) as DemoProduct);
@@ -173,6 +157,7 @@ const COLOURS: readonly (readonly [name: string, hue: number, saturation: number
   ['green', 140, 38, 52],
   ['grey', 210, 6, 60],
 ];
+const HUES = [172, 28, 205, 262, 345, 92];
 
 /** @returns the products with pictures that this process draws. @param address  where it is reached */
 export const withPictures = (products: readonly DemoProduct[], address: string): DemoProduct[] =>
@@ -183,27 +168,17 @@ export const withPictures = (products: readonly DemoProduct[], address: string):
     return { ...product, images: product.images.map(({ url, type }) => ({ url: draw(url), type })) };
   });
 
-/** What a shop serves itself: pictures, and a page with the elements of clients/web. */
+const SHOP = '/demo/shop';
+
+/** What a shop serves itself, without a key: pictures, and a page with the elements of clients/web. */
 function serveDemo(server: Server): void {
-  servePictures(server);
   const route = { config: { guard: 'none' }, schema: { hide: true } } as const;
-  for (const [name, media] of SHOP_FILES) {
+  for (const [name, media] of Object.entries({ 'shop.html': 'text/html', 'relata.js': 'text/javascript' })) {
     const file = new URL(`../../../../clients/web/${name}`, import.meta.url);
     server.get(`${SHOP}/${name}`, route, async (_request, reply) =>
-      reply.headers({ 'content-type': `${media}; charset=utf-8` }).send(readFileSync(file)),
+      reply.headers({ 'content-type': `${media}; charset=utf-8` }).send(fs.readFileSync(file)),
     );
   }
-}
-
-const SHOP = '/demo/shop';
-const SHOP_FILES = [
-  ['shop.html', 'text/html'],
-  ['relata.js', 'text/javascript'],
-] as const;
-
-/** Serves them without a key, as any shop does. */
-function servePictures(server: Server): void {
-  const route = { config: { guard: 'none' }, schema: { hide: true } } as const;
   server.get(`${PATH}/:size/:file`, route, async (request, reply) => {
     const { size, file } = request.params as { size: string; file: string };
     const picture = drawPicture(size, file);
@@ -223,18 +198,11 @@ export function drawPicture(size: string, file: string): string | undefined {
   const [, line = '', name = ''] = /^([a-z]+)-([a-z0-9-]{4,80})\.svg$/.exec(file) ?? [];
   const [drawing, pixels] = [DRAWINGS[line], SIZES[size]];
   if (drawing === undefined || pixels === undefined) return undefined;
-  const [, hue, saturation, lightness] = COLOURS.find(([word]) => name.includes(word)) ?? [
-    '',
-    hueOf(name),
-    42,
-    58,
-  ];
+  const known = COLOURS.find(([word]) => name.includes(word));
+  // Without a colour of their own the groups of a line differ, and the variants of a group are alike.
+  const hue = known?.[1] ?? HUES[Number.parseInt(name, 10) % HUES.length] ?? 0;
+  const [, , saturation, lightness] = known ?? ['', hue, 42, 58];
   const colour = (light: number) => `hsl(${hue} ${saturation}% ${light}%)`;
   const box = size === 'detail' ? '30 30 45 45' : '0 0 100 100';
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${pixels}" height="${pixels}" viewBox="${box}"><path fill="${colour(96)}" d="M0 0h100v100H0z"/><g fill="${colour(lightness)}" stroke="${colour(Math.max(14, lightness - 34))}" stroke-width="2.5" stroke-linecap="round" stroke-linejoin="round">${drawing}</g></svg>`;
 }
-
-const HUES = [172, 28, 205, 262, 345, 92];
-
-/** Without a colour of their own the groups of a line differ, and the variants of a group are alike. */
-const hueOf = (name: string): number => HUES[Number.parseInt(name, 10) % HUES.length] ?? 0;

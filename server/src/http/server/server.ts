@@ -33,35 +33,9 @@ import {
 import type { Server } from './endpoint.ts';
 import { RequestLog } from './request-log.ts';
 
-export { serveConsole, serveDocs } from './built-files.ts';
-export {
-  answerAs,
-  type BodyStream,
-  type ChangeRequest,
-  type Endpoint,
-  fieldsOf,
-  inProject,
-  inReach,
-  type RawAnswer,
-  type Routes,
-  type RouteTools,
-  type Sent,
-  type Server,
-  sendJson,
-  sendRaw,
-  serve,
-  serveKind,
-  serveOnce,
-  serveRaw,
-} from './endpoint.ts';
-export {
-  createMetrics,
-  type MeasuredRequest,
-  type MetricSources,
-  measureRequests,
-  serveMetrics,
-  type WatchedGauge,
-} from './metrics.ts';
+export * from './built-files.ts';
+export * from './endpoint.ts';
+export * from './metrics.ts';
 export type { SentRequest } from './request-log.ts';
 
 export interface ServerSettings {
