@@ -3,31 +3,28 @@ import { ownerLinkUrl } from '../access/users/users.ts';
 import { baseUrlOf } from '../app/app.ts';
 import { readConfig } from '../config.ts';
 import { systemClock } from '../kernel/clock.ts';
-import { commandAuthor, createProjects } from '../projects/projects.ts';
+import { type Author, commandAuthor, createProjects } from '../projects/projects.ts';
 import { existingDataFolder, openStorage } from '../storage/storage.ts';
 
 /** `relata account create NAME`: may run beside a serving process. */
 export async function createAccountCommand(name: string): Promise<number> {
   return withAccess(async ({ projects, access }) => {
     const account = await projects.createAccount(name);
-    await printKey(access, { accountId: account.id, name: 'First key', command: 'relata account create' });
+    await printKey(access, commandAuthor(account.id, 'relata account create'), 'First key');
   });
 }
 
 /** `relata key create --scope account`: the way back when the last key is lost. */
-export async function createKeyCommand(values: {
-  account?: string | undefined;
-  name?: string | undefined;
-}): Promise<number> {
+export async function createKeyCommand(values: { account?: string; name?: string }): Promise<number> {
   return withAccess(async ({ projects, access }) => {
     const account = await chooseAccount(projects, values.account);
-    const name = values.name ?? 'Key from the command line';
-    await printKey(access, { accountId: account.id, name, command: 'relata key create' });
+    const author = commandAuthor(account.id, 'relata key create');
+    await printKey(access, author, values.name ?? 'Key from the command line');
   });
 }
 
 /** `relata owner-link`: the way in for the first owner, and back in for one who lost the password. */
-export async function ownerLinkCommand(values: { account?: string | undefined }): Promise<number> {
+export async function ownerLinkCommand(values: { account?: string }): Promise<number> {
   return withAccess(async ({ projects, access }) => {
     const account = await chooseAccount(projects, values.account);
     const token = await access.makeOwnerLink(account.id, 'relata owner-link');
@@ -51,11 +48,8 @@ async function chooseAccount(projects: Projects, accountName: string | undefined
 
 type Access = ReturnType<typeof createAccess>;
 
-async function printKey(
-  access: Access,
-  { accountId, name, command }: { accountId: number; name: string; command: string },
-): Promise<void> {
-  const key = await access.createKey(commandAuthor(accountId, command), { name, scope: { type: 'account' } });
+async function printKey(access: Access, author: Author, name: string): Promise<void> {
+  const key = await access.createKey(author, { name, scope: { type: 'account' } });
   console.error('The key, shown this once:');
   console.log(key.value);
 }

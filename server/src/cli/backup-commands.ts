@@ -16,8 +16,8 @@ export async function backupCommand(target: string): Promise<number> {
 }
 
 interface RestoreFlags {
-  readonly project?: string | undefined;
-  readonly withoutManifest?: boolean | undefined;
+  readonly project?: string;
+  readonly withoutManifest?: boolean;
 }
 
 /** `relata restore --from URL DIR`: the last instant of a continuous backup, or an earlier one, in a new data directory. */
@@ -26,12 +26,8 @@ export async function restoreTimelineCommand(
   { from, at }: { from: string; at?: string },
 ): Promise<number> {
   const { key, s3 } = readConfig().backup;
-  const instant = at === undefined ? undefined : readInstant(at);
-  const restored = await timeline.restoreTimeline(timeline.openTarget({ url: from, s3 }), root, {
-    key,
-    at: instant,
-    url: from,
-  });
+  const options = { key, at: at === undefined ? undefined : readInstant(at), url: from };
+  const restored = await timeline.restoreTimeline(timeline.openTarget({ url: from, s3 }), root, options);
   console.log(`${restored.files} files are in ${resolve(root)} now, as of ${showInstant(restored.at)}`);
   if (restored.lostAt === undefined) return 0;
   console.error(
@@ -142,16 +138,13 @@ function embeddedFolder(command: string): string {
 const SHOWN_DIFFERENCES = 20;
 
 /** `relata migrate-store --from … --to …`: from a data directory to PostgreSQL or back, while neither is served. */
-export async function migrateStoreCommand({
-  from,
-  to,
-  force = false,
-}: {
-  from: string;
-  to: string;
-  force?: boolean | undefined;
+export async function migrateStoreCommand(flags: {
+  readonly from: string;
+  readonly to: string;
+  readonly force?: boolean;
 }): Promise<number> {
-  const { catalogs, rows, payloads, differences } = await moveShown({ from, to, isForced: force });
+  const { from, to, force: isForced = false } = flags;
+  const { catalogs, rows, payloads, differences } = await moveShown({ from, to, isForced });
   if (differences.length > 0) {
     for (const difference of differences.slice(0, SHOWN_DIFFERENCES)) console.error(difference);
     console.error(
@@ -185,23 +178,15 @@ async function moveShown(options: transfer.MoveOptions): Promise<transfer.MoveSu
 }
 
 /** `relata distribute`: the projects of RELATA_DATABASE_URL over the workers of Citus, while it is not served. */
-export async function distributeCommand({
-  shards,
-  dryRun = false,
-}: {
-  shards: string;
-  dryRun?: boolean | undefined;
-}): Promise<number> {
+export async function distributeCommand(flags: { shards: string; dryRun?: boolean }): Promise<number> {
   const { database } = readConfig();
   if (database === undefined)
     throw new Error(
       'relata distribute is of PostgreSQL with Citus: set RELATA_DATABASE_URL to its coordinator.',
     );
-  const done = await transfer.distributeStore({
-    url: database.url,
-    shards: Number(shards),
-    isDryRun: dryRun,
-  });
+  const { shards, dryRun = false } = flags;
+  const { url } = database;
+  const done = await transfer.distributeStore({ url, shards: Number(shards), isDryRun: dryRun });
   if (dryRun) for (const statement of done.statements) console.log(`${statement};`);
   const state = done.statements.length === 0 ? 'are distributed already' : dryRun ? 'would lie' : 'lie now';
   console.log(`projects ${state} in ${done.shards} shards on ${done.workers} workers`);

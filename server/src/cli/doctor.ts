@@ -50,12 +50,10 @@ export interface Finding {
 export type Findings = AsyncGenerator<Finding>;
 
 const ok = (check: string, message: string): Finding => ({ check, status: 'ok', message });
-const warning = (check: string, message: string, action: string): Finding => ({
-  ...{ check, status: 'warning', message, action },
+const findingOf = (status: Finding['status']) => (check: string, message: string, action: string) => ({
+  ...{ check, status, message, action },
 });
-const problem = (check: string, message: string, action: string): Finding => ({
-  ...{ check, status: 'problem', message, action },
-});
+const [warning, problem] = [findingOf('warning'), findingOf('problem')];
 
 /** The reason stands in the cause of a refusal, or in that of a failed fetch. */
 function reasonOf(error: unknown): string {
@@ -77,11 +75,8 @@ export async function* withinLimit(findings: Findings, awaitedMs = AWAITED_MS): 
     if (found?.done) return;
     if (found === undefined) {
       const action = 'Check the network and what the settings name; the checks after it were not made.';
-      return yield problem(
-        'doctor',
-        `the check after ${last} had no answer within ${awaitedMs / 1_000} s`,
-        action,
-      );
+      const said = `the check after ${last} had no answer within ${awaitedMs / 1_000} s`;
+      return yield problem('doctor', said, action);
     }
     last = found.value.check;
     yield found.value;
@@ -112,11 +107,8 @@ async function* checkFolder({ dataDir }: Config): AsyncGenerator<Finding, boolea
   if (uid !== own) {
     const action = `Run relata doctor as that user, for example: sudo -u '#${uid}' relata doctor.`;
     // What SQLite leaves beside a file would keep the service from opening it.
-    yield problem(
-      dataDir,
-      `its files belong to the user ${uid}, and this is ${own}: they are not opened`,
-      action,
-    );
+    const said = `its files belong to the user ${uid}, and this is ${own}: they are not opened`;
+    yield problem(dataDir, said, action);
     return false;
   }
   yield* checkPermissions(folder);
@@ -134,7 +126,9 @@ async function* checkPermissions(folder: storage.DataFolder): Findings {
       `other users can get at ${exposed.length} paths: ${shown}`,
       'chmod folders to 0700 and files to 0600.',
     );
-  const others = listFiles(folder).filter((path) => !isWritable(path));
+  const { root, catalogs, payloads } = folder;
+  const files = [root, catalogs, payloads, ...listDatabases(folder)].filter((path) => existsSync(path));
+  const others = files.filter((path) => !isWritable(path));
   if (others.length > 0)
     yield problem(
       'permissions',
@@ -154,19 +148,10 @@ function isWritable(path: string): boolean {
   }
 }
 
-const listDatabases = ({ control, catalogs }: storage.DataFolder): string[] => [
-  control,
-  ...listNames(catalogs)
-    .filter((name) => /^\d+\.db$/.test(name))
-    .map((name) => join(catalogs, name)),
-];
-
-const listNames = (path: string): string[] => (existsSync(path) ? readdirSync(path) : []);
-
-const listFiles = (folder: storage.DataFolder): string[] =>
-  [folder.root, folder.catalogs, folder.payloads, ...listDatabases(folder)].filter((path) =>
-    existsSync(path),
-  );
+const listDatabases = ({ control, catalogs }: storage.DataFolder): string[] => {
+  const names = existsSync(catalogs) ? readdirSync(catalogs) : [];
+  return [control, ...names.filter((name) => /^\d+\.db$/.test(name)).map((name) => join(catalogs, name))];
+};
 
 /** @returns whether control.db is whole and of this program */
 async function* checkFiles(folder: storage.DataFolder): AsyncGenerator<Finding, boolean> {
@@ -188,12 +173,16 @@ async function* checkFiles(folder: storage.DataFolder): AsyncGenerator<Finding, 
       `control.db ${storage.newestOf('control')}, catalogs ${storage.newestOf('catalog')}: the newest known`,
     );
   const isReadable = fine.includes(folder.control) && !old.includes(folder.control);
-  if (isReadable) yield* checkMissing(folder);
+  const missing = isReadable ? findMissingIn(folder).problems : [];
+  yield* missing.map(({ path, problem: what }) =>
+    problem(join(folder.root, path), what, restoreAction(path, folder)),
+  );
   return isReadable;
 }
 
 const OLD_ACTION =
   'Nothing: the service brings each up to date when it opens it. Start it if it does not run.';
+const NEWER_ACTION = 'Use the newer program that wrote it.';
 
 const newestFor = (path: string, { control }: storage.DataFolder): number =>
   storage.newestOf(path === control ? 'control' : 'catalog');
@@ -205,32 +194,19 @@ function checkDatabase(
   marked: ReadonlySet<string>,
 ): Finding | undefined {
   const [own] = checkSqliteFile(path).problems;
-  const damage = own ?? (marked.has(path) ? describeMark(path) : undefined);
+  const mark = `the service found so, and does not serve it (${basename(path, '.db')}.damaged beside it says why)`;
+  const damage = own ?? (marked.has(path) ? mark : undefined);
   if (damage !== undefined) return problem(path, `it is damaged: ${damage}`, restoreAction(path, folder));
   const [version, newest] = [storage.readVersion(path), newestFor(path, folder)];
-  return version > newest
-    ? problem(
-        path,
-        `it has schema ${version}, this program knows ${newest}`,
-        'Use the newer program that wrote it.',
-      )
-    : undefined;
+  if (version <= newest) return undefined;
+  return problem(path, `it has schema ${version}, this program knows ${newest}`, NEWER_ACTION);
 }
-
-const describeMark = (path: string) =>
-  `the service found so, and does not serve it (${basename(path, '.db')}.damaged beside it says why)`;
 
 function restoreAction(path: string, { control }: storage.DataFolder): string {
   const [, id] = /(\d+)\.db$/.exec(path) ?? [];
   return path === control || id === undefined
     ? 'Restore everything from a backup into an empty data directory (docs/operating.md, "Backup and restore").'
     : `Stop the service and bring the project back from a backup: relata restore DIR --project ${id}. Without one load its catalog again.`;
-}
-
-async function* checkMissing(folder: storage.DataFolder): Findings {
-  const { problems } = findMissingIn(folder);
-  for (const { path, problem: what } of problems)
-    yield problem(join(folder.root, path), what, restoreAction(path, folder));
 }
 
 /** What the tests run on is in docs/operating.md, "Set up PostgreSQL". */
@@ -265,11 +241,7 @@ function checkSchema({ schema }: PostgresFacts): Finding {
   const newest = storage.newestOf('postgres');
   if (schema === newest) return ok('schema', `${schema}: the newest known`);
   if (schema > newest)
-    return problem(
-      'schema',
-      `it is ${schema}, this program knows ${newest}`,
-      'Use the newer program that wrote it.',
-    );
+    return problem('schema', `it is ${schema}, this program knows ${newest}`, NEWER_ACTION);
   const action = 'Start the service: it brings the database up to date.';
   return warning('schema', schema === 0 ? 'the database is empty' : `it is ${schema} of ${newest}`, action);
 }
@@ -285,17 +257,11 @@ async function checkReplica(
     const delay = primary.beat - beat;
     if (!isReplica) return problem(check, 'it is no read replica', 'Check RELATA_REPLICA_URLS.');
     if (delay <= database.replicaMaxDelayMs) return ok(check, `version ${version} answers and has caught up`);
-    return warning(
-      check,
-      `it is ${delay} ms behind, so it is not used`,
-      'Check its replication (pg_stat_wal_receiver).',
-    );
+    const action = 'Check its replication (pg_stat_wal_receiver).';
+    return warning(check, `it is ${delay} ms behind, so it is not used`, action);
   } catch (error) {
-    return problem(
-      check,
-      `it cannot be reached: ${reasonOf(error)}`,
-      'Check RELATA_REPLICA_URLS and whether it runs. Reads go to the others.',
-    );
+    const action = 'Check RELATA_REPLICA_URLS and whether it runs. Reads go to the others.';
+    return problem(check, `it cannot be reached: ${reasonOf(error)}`, action);
   }
 }
 
@@ -304,11 +270,8 @@ async function* findSecrets(config: Config): AsyncGenerator<Finding, Secrets | u
   try {
     return openSecrets(config);
   } catch (error) {
-    yield problem(
-      'secret keys',
-      reasonOf(error),
-      'Let the user of the service read the file, or correct it.',
-    );
+    const action = 'Let the user of the service read the file, or correct it.';
+    yield problem('secret keys', reasonOf(error), action);
     return undefined;
   }
 }
@@ -354,12 +317,8 @@ async function* checkDisk({ dataDir, database }: Config): Findings {
   if (!existsSync(dataDir)) return;
   const { bavail, bsize } = statfsSync(dataDir);
   const free = bavail * bsize;
-  const sizes =
-    database === undefined
-      ? listDatabases(storage.dataFolderAt(dataDir)).map(
-          (path) => statSync(path, { throwIfNoEntry: false })?.size ?? 0,
-        )
-      : [];
+  const files = database === undefined ? listDatabases(storage.dataFolderAt(dataDir)) : [];
+  const sizes = files.map((path) => statSync(path, { throwIfNoEntry: false })?.size ?? 0);
   const largest = Math.max(0, ...sizes);
   const said = `${(free / GB).toFixed(1)} GB are free at ${dataDir}`;
   const action = 'Free some space or enlarge the disk; no restart is needed.';
@@ -375,19 +334,14 @@ const OLD_DAYS = 2;
 
 async function* checkBackups({ dataDir, database }: Config): Findings {
   if (database !== undefined) {
-    yield ok(
-      'backup',
-      'PostgreSQL has its own tools, which this program does not see (docs/operating.md, "Backup")',
-    );
-    return;
+    const said =
+      'PostgreSQL has its own tools, which this program does not see (docs/operating.md, "Backup")';
+    return yield ok('backup', said);
   }
   if (!existsSync(storage.dataFolderAt(dataDir).control)) return;
   const last = storage.findLastBackup(storage.dataFolderAt(dataDir));
   const action = 'Make one: relata backup DIR. With systemd see journalctl -u relata-backup.';
-  if (last === undefined) {
-    yield warning('backup', 'there was none by relata backup', action);
-    return;
-  }
+  if (last === undefined) return yield warning('backup', 'there was none by relata backup', action);
   const days = (systemClock.now() - last.at) / DAY_MS;
   const said = `the last one is of ${new Date(last.at).toISOString()}, in ${last.directory}`;
   yield days > OLD_DAYS
@@ -424,11 +378,8 @@ async function checkCollector(endpoint: string): Promise<Finding> {
     await fetch(endpoint, { signal: AbortSignal.timeout(COLLECTOR_MS), redirect: 'manual' });
     return ok('trace collector', `${endpoint} answers`);
   } catch (error) {
-    return warning(
-      'trace collector',
-      `${endpoint}: ${reasonOf(error)}`,
-      'Check OTEL_EXPORTER_OTLP_ENDPOINT. The service goes on without traces.',
-    );
+    const action = 'Check OTEL_EXPORTER_OTLP_ENDPOINT. The service goes on without traces.';
+    return warning('trace collector', `${endpoint}: ${reasonOf(error)}`, action);
   }
 }
 
@@ -436,16 +387,10 @@ async function checkCollector(endpoint: string): Promise<Finding> {
 const DANGEROUS = ['127.0.0.1', '::1', '169.254.169.254', 'fd00:ec2::254'];
 
 function checkAllowed(fetchAllow: readonly string[]): Finding {
-  const reached = DANGEROUS.filter(allowAddresses(fetchAllow));
+  const reached = DANGEROUS.filter(allowAddresses(fetchAllow)).join(' and ');
   const check = 'RELATA_FETCH_ALLOW';
-  return reached.length === 0
-    ? ok(
-        check,
-        `${fetchAllow.length} ranges of private addresses; whether they answer is seen by a preview of a pipeline`,
-      )
-    : warning(
-        check,
-        `who writes a pipeline reaches ${reached.join(' and ')}`,
-        'Name only the machines that pipelines, channels and webhooks need.',
-      );
+  const count = `${fetchAllow.length} ranges of private addresses`;
+  if (reached === '') return ok(check, `${count}; whether they answer is seen by a preview of a pipeline`);
+  const action = 'Name only the machines that pipelines, channels and webhooks need.';
+  return warning(check, `who writes a pipeline reaches ${reached}`, action);
 }

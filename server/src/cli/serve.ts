@@ -6,13 +6,8 @@ import { type Config, readConfig } from '../config.ts';
 import { dataFolderAt, tightenDataFolder, writeOwnFile } from '../storage/storage.ts';
 
 /** `relata serve`: until SIGTERM or SIGINT. */
-export async function serveCommand({
-  role = 'all',
-  standby,
-}: {
-  role?: Role;
-  standby?: string;
-} = {}): Promise<number> {
+export async function serveCommand(flags: { role?: Role; standby?: string } = {}): Promise<number> {
+  const { role = 'all', standby } = flags;
   const given = readConfig();
   const isStandby = standby !== undefined;
   const config = isStandby ? { ...given, backup: { ...given.backup, url: standby } } : given;

@@ -12,46 +12,35 @@ const IDENTIFIERS = 10_000;
 /** How many of each kind a difference lists. */
 const SHOWN = 20;
 
-interface Difference {
-  readonly created: string[];
-  readonly changed: string[];
-  readonly deleted: string[];
-  unchanged: number;
-}
-
 /** `relata diff FILE…`: what a full update of these files would do. Nothing is sent. @returns 1 where there is a difference */
 export async function diff(files: readonly string[], flags: ConnectionFlags): Promise<number> {
   const connection = connect(flags);
   const hashProduct = await loadHash();
   const sent = await hashFiles(files, hashProduct);
-  const found: Difference = { created: [], changed: [], deleted: [], unchanged: 0 };
+  const [changed, deleted]: [string[], string[]] = [[], []];
+  let unchanged = 0;
   for await (const product of connection.relata.products.export(await chooseProject(connection))) {
     const { identifier } = product;
     const hash = sent.get(identifier);
     sent.delete(identifier);
-    if (hash === undefined) found.deleted.push(identifier);
-    else if (hash === hashProduct(product)) found.unchanged += 1;
-    else found.changed.push(identifier);
+    if (hash === undefined) deleted.push(identifier);
+    else if (hash === hashProduct(product)) unchanged += 1;
+    else changed.push(identifier);
   }
-  found.created.push(...sent.keys());
-  const { created, changed, unchanged, deleted } = found;
+  const created = [...sent.keys()];
   if (flags.json)
     print({ created: created.length, changed: changed.length, unchanged, deleted: deleted.length });
   else {
-    listDifference(found);
-    const counts = { created, changed, deleted };
-    const words = Object.entries(counts).map(([name, list]) => `${say(list.length)} ${name}`);
+    listSome({ '+': created, '~': changed, '-': deleted });
+    const lists = Object.entries({ created, changed, deleted });
+    const words = lists.map(([name, list]) => `${say(list.length)} ${name}`);
     console.log([...words, `${say(unchanged)} unchanged`].join(', '));
   }
   return created.length + changed.length + deleted.length > 0 ? 1 : 0;
 }
 
-function listDifference({ created, changed, deleted }: Difference): void {
-  for (const [sign, list] of [
-    ['+', created],
-    ['~', changed],
-    ['-', deleted],
-  ] as const) {
+function listSome(lists: Readonly<Record<string, readonly string[]>>): void {
+  for (const [sign, list] of Object.entries(lists)) {
     for (const identifier of list.slice(0, SHOWN)) console.log(`${sign} ${identifier}`);
     if (list.length > SHOWN) console.log(`${sign} … and ${say(list.length - SHOWN)} more`);
   }

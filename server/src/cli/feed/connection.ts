@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
@@ -83,31 +84,23 @@ async function fetchAloud(input: string | URL | Request, init: RequestInit = {})
 }
 
 /** The platform's fetch copies a body twice, into memory that is freed late: a push took twice the time and 50 MiB more. */
-function sendBytes(
-  url: string,
-  { method, headers, signal }: RequestInit,
-  body: Uint8Array,
-): Promise<Response> {
+async function sendBytes(url: string, init: RequestInit, body: Uint8Array): Promise<Response> {
+  const { method, headers, signal } = init;
   const { request } = url.startsWith('https:') ? https : http;
-  const options = {
+  const sent = request(url, {
     ...(method !== undefined && { method }),
     ...(signal && { signal }),
     headers: { ...(headers as Record<string, string>), 'content-length': body.length },
-  };
-  return new Promise((resolve, reject) => {
-    const sent = request(url, options, (answer) => {
-      const known = Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as const);
-      text(answer)
-        .then((read) => {
-          const status = answer.statusCode ?? 0;
-          const body = WITHOUT_BODY.includes(status) ? null : read;
-          resolve(new Response(body, { status, headers: Object.fromEntries(known) }));
-        })
-        // Also what no Response can be made of.
-        .catch(reject);
-    });
-    sent.on('error', reject).end(body);
   });
+  // Also while the answer is read, which fails then.
+  sent.on('error', () => {});
+  sent.end(body);
+  const [answer] = (await once(sent, 'response')) as [http.IncomingMessage];
+  const known = Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as const);
+  const read = await text(answer);
+  const { statusCode: status = 0 } = answer;
+  const sentBack = WITHOUT_BODY.includes(status) ? null : read;
+  return new Response(sentBack, { status, headers: Object.fromEntries(known) });
 }
 
 /** Where a person pushes to, kept so that it need not be said each time. */

@@ -8,7 +8,7 @@ import {
   UnreachableError,
 } from '@relata/client';
 import { signOf } from '../../kernel/comparison-sign.ts';
-import { type Connection, type ConnectionFlags, chooseProject, connect, UsageError } from './connection.ts';
+import { type ConnectionFlags, chooseProject, connect, UsageError } from './connection.ts';
 import { print, writeTable } from './terminal.ts';
 
 /** `relata related ID`: what goes with a product in every relation, and why. */
@@ -19,7 +19,8 @@ export async function related(
   const connection = connect(flags);
   const limit = Number(flags.limit);
   const projectId = await chooseProject(connection);
-  const relations = await relationsOf(connection, projectId, { identifier, limit });
+  const found = connection.relata.products.relationsOf(projectId, identifier, { limit });
+  const relations = await found.then((answer) => answer.relations).catch(absentAt404);
   if (relations === undefined) {
     console.error(`not in the catalog: ${identifier}`);
     return 1;
@@ -34,18 +35,8 @@ export async function related(
   return 0;
 }
 
-/** @returns undefined for a product that is not there */
-async function relationsOf(
-  { relata }: Connection,
-  projectId: number,
-  { identifier, limit }: { identifier: string; limit: number },
-): Promise<ProductRelation[] | undefined> {
-  try {
-    return (await relata.products.relationsOf(projectId, identifier, { limit })).relations;
-  } catch (error) {
-    if (error instanceof RelataError && error.status === 404) return undefined;
-    throw error;
-  }
+function absentAt404(error: unknown): undefined {
+  if (!(error instanceof RelataError) || error.status !== 404) throw error;
 }
 
 type Side = NonNullable<ProductRelation['asSource']>;
@@ -80,17 +71,13 @@ function describeMatch({ any, together, ...match }: ExplainedElement): string {
     return decisive.map(describeMatch).join(any && match.holds ? ' or ' : ' and ');
   }
   const { source, sourceValues, operator, target, targetValues, ...computed } = match as ExplainedMatch;
-  const say = (name: string, values: readonly string[], { times, plus }: Term = {}) =>
-    [
-      ...(times === undefined ? [] : [`${times} ×`]),
-      `${name} ${values.join(', ') || '?'}`,
-      ...(plus === undefined ? [] : [`+ ${plus}`]),
-    ].join(' ');
-  const [left, right] = [
-    say(target, targetValues, computed.targetTerm),
-    say(source, sourceValues, computed.sourceTerm),
-  ];
-  const isSame = say('', targetValues, computed.targetTerm) === say('', sourceValues, computed.sourceTerm);
+  const { targetTerm, sourceTerm } = computed;
+  const say = (name: string, values: readonly string[], { times, plus }: Term = {}) => {
+    const factor = times === undefined ? '' : `${times} × `;
+    return `${factor}${name} ${values.join(', ') || '?'}${plus === undefined ? '' : ` + ${plus}`}`;
+  };
+  const [left, right] = [say(target, targetValues, targetTerm), say(source, sourceValues, sourceTerm)];
+  const isSame = say('', targetValues, targetTerm) === say('', sourceValues, sourceTerm);
   // What is the same on both sides is said once.
   if (operator === 'equals' && isSame) return left;
   const { verdict } = match as Partial<Judged>;
