@@ -1,7 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import type { PartScope } from '../../kernel/caller.ts';
 import { padToPowerOfTwo } from '../../kernel/padded.ts';
-import type { SecretHash } from '../../kernel/secret-key.ts';
 import {
   createStore,
   inReachTable,
@@ -12,7 +11,7 @@ import {
 } from '../../projects/projects.ts';
 import type { Postgres } from '../../storage/postgres/postgres.ts';
 import type { ControlSchema, ControlTransaction, Database, Rows } from '../../storage/storage.ts';
-import type { ApiKey } from './api-key.ts';
+import type { ApiKey, SecretHash } from './api-key.ts';
 
 const table: Table<ApiKey, Reach> = {
   ...inReachTable,

@@ -8,7 +8,6 @@ import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { PresentedKey, RateState } from '../../http/guards/guards.ts';
 import type { KeyCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { hashSecret, makeSecret, type SecretHash } from '../../kernel/secret-key.ts';
 import {
   type Author,
   actorOf,
@@ -24,18 +23,18 @@ import {
 } from '../../projects/projects.ts';
 import type { Postgres } from '../../storage/postgres/postgres.ts';
 import type { Base, ControlTransaction, Database } from '../../storage/storage.ts';
-import type { ApiKey, KeyChange, KeyLimits, NewKey } from './api-key.ts';
+import type { ApiKey, KeyChange, KeyLimits, NewKey, SecretHash } from './api-key.ts';
 import * as rules from './api-key.ts';
 import * as keyStore from './api-key-store.ts';
 
-export type { NewKey } from './api-key.ts';
+export { hashSecret, makeSecret, type NewKey, type SecretHash } from './api-key.ts';
 export { countAccountKeys, hasAnyKey, removeKeysOf } from './api-key-store.ts';
 
 /** Enough to tell keys apart in a list, too little to guess the other 35 characters. */
 const SHOWN_CHARACTERS = 8;
 
 /** `rk_` lets scanners of leaked secrets know a key. */
-export const makeKeyValue = (): string => `rk_${makeSecret()}`;
+export const makeKeyValue = (): string => `rk_${rules.makeSecret()}`;
 
 /** Keys remembered at a time: one for each of 10,000 projects and as many more, at some 500 bytes each. */
 const REMEMBERED_KEYS = 20_000;
@@ -71,7 +70,7 @@ export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinde
   return {
     /** @throws scope_refused when the key is unknown, deleted or expired. Source: docs/interface.md §5.1 rule 8. */
     async findCaller({ value, inUrl }: PresentedKey): Promise<KeyCaller> {
-      const hash = hashSecret(value);
+      const hash = rules.hashSecret(value);
       const found = await keys.get(hash, () => read(hash));
       const now = clock.now();
       // In a time that does not depend on where they differ. Source: docs/interface.md §5.2 rule 5.
@@ -208,7 +207,7 @@ export function createKeyManagement(parts: KeyManagementParts) {
       firstCharacters: value.slice(0, SHOWN_CHARACTERS),
       ...{ lastUsedAt: null, usedInUrlAt: null, rotatedTo: null },
     };
-    return keyStore.insertKey(tx, key, hashSecret(value));
+    return keyStore.insertKey(tx, key, rules.hashSecret(value));
   }
 
   async function insertNew(

@@ -1,6 +1,5 @@
 import type { UserCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { hashSecret, makeSecret, type SecretHash } from '../../kernel/secret-key.ts';
 import {
   type Change,
   createShortCache,
@@ -10,6 +9,7 @@ import {
   toPage,
 } from '../../projects/projects.ts';
 import type { Base, ControlTransaction } from '../../storage/storage.ts';
+import { hashSecret, makeSecret, type SecretHash } from '../keys/keys.ts';
 import { toUserCaller, type User } from './user.ts';
 import * as userStore from './user-store.ts';
 

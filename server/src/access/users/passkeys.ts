@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { UserCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { hashSecret, makeSecret } from '../../kernel/secret-key.ts';
+import { hashSecret, makeSecret } from '../keys/keys.ts';
 import {
   enter,
   type OpenedSession,

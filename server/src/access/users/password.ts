@@ -3,9 +3,9 @@ import { isIPv6 } from 'node:net';
 import { promisify } from 'node:util';
 import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { hashSecret } from '../../kernel/secret-key.ts';
 import { Turns } from '../../kernel/turns.ts';
 import type { Database } from '../../storage/storage.ts';
+import { hashSecret } from '../keys/keys.ts';
 import { countAttempt, findWindows, forgiveAttempt, type PasswordWindow } from './user-store.ts';
 
 /** Source: OWASP Password Storage Cheat Sheet, Argon2id; reasons in docs/decisions/0014-passwords-and-sessions.md. */

@@ -1,8 +1,8 @@
 import type { PartRole, UserCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { makeSecret } from '../../kernel/secret-key.ts';
 import { type Account, describeChange } from '../../projects/projects.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
+import { makeSecret } from '../keys/keys.ts';
 import { createProvider, findRoles, type ProviderSettings } from '../oidc/oidc.ts';
 import {
   type Entered,

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Caller, includesRole, isUser, type PartRole, type Role } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { hashSecret, makeSecret } from '../../kernel/secret-key.ts';
 import {
   actorOf,
   type Beside,
@@ -11,7 +10,7 @@ import {
   type PageRequest,
 } from '../../projects/projects.ts';
 import type { ControlTransaction, Rows } from '../../storage/storage.ts';
-import { refuseLimited } from '../keys/keys.ts';
+import { hashSecret, makeSecret, refuseLimited } from '../keys/keys.ts';
 import {
   type Entered,
   enter,

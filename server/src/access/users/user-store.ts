@@ -1,7 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import type { PartRole, PartScope } from '../../kernel/caller.ts';
 import { padToPowerOfTwo } from '../../kernel/padded.ts';
-import type { SecretHash } from '../../kernel/secret-key.ts';
 import { type Actor, areEqual, type Columns, createStore, type PagePlace } from '../../projects/projects.ts';
 import {
   type ControlSchema,
@@ -11,6 +10,7 @@ import {
   toCamel,
   toSnake,
 } from '../../storage/storage.ts';
+import type { SecretHash } from '../keys/keys.ts';
 import type { Roles, User } from './user.ts';
 
 const remove = (tx: ControlTransaction, table: keyof ControlSchema, where: Columns) =>
