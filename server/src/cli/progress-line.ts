@@ -14,11 +14,9 @@ export interface Progress {
 }
 
 /** Where progress is written: a terminal has columns, a file or a pipe has none. */
-export interface ProgressStream {
-  readonly isTTY?: boolean;
-  readonly columns?: number;
+type ProgressStream = Partial<Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>> & {
   write(text: string): unknown;
-}
+};
 
 /** A terminal is drawn anew this often. */
 const DRAW_MS = 200;

@@ -127,19 +127,17 @@ export function createDefinitions<Sent, Definition extends { readonly name: stri
   async function getShown(place: InProject, id: number): Promise<Answered> {
     const resource = await resources.get(place, id);
     const [shown] = await show(place, [resource]);
-    return shown ?? { resource, lastRun: undefined, seen: undefined };
+    return shown ?? toAnswered(resource);
   }
 
+  const toAnswered = (resource: Resource, { lastRun, seen }: Partial<Answered> = {}): Answered => ({
+    ...{ resource, lastRun, seen },
+  });
   /** @param answered what the answer shows beside the resource */
   const writerOf = ({ beside, author, place }: SentChange<Answered>, answered?: Answered) => ({
     ...{ author, place },
     beside: async (tx: ControlTransaction, resource: Resource) =>
       beside?.(tx, toAnswered(resource, answered)),
-  });
-  const toAnswered = (resource: Resource, { lastRun, seen }: Partial<Answered> = {}) => ({
-    resource,
-    lastRun,
-    seen,
   });
 
   async function change(
@@ -183,10 +181,8 @@ export function createDefinitions<Sent, Definition extends { readonly name: stri
       const at = readPlace(request);
       const owner = await resources.get(place, id);
       const places = (await runStore?.list(database.read, owner, at)) ?? [];
-      const page = toPage(
-        places.map((one) => ({ ...one, id: one.taskNumber })),
-        at,
-      );
+      const numbered = places.map((one) => ({ ...one, id: one.taskNumber }));
+      const page = toPage(numbered, at);
       return { ...page, items: await withTasks(place.id, page.items) };
     },
 
@@ -196,7 +192,10 @@ export function createDefinitions<Sent, Definition extends { readonly name: stri
       const checked = await kind.check(body, place, signal);
       const definition = part?.fill(checked, undefined) ?? checked;
       const made = await resources.create(writerOf(sent), async (tx) => {
-        if ((await store.count(tx, { project_id: place.id })) >= MOST) throw refuseMore(type);
+        if ((await store.count(tx, { project_id: place.id })) >= MOST) {
+          const most = MOST.toLocaleString('en');
+          throw new ServiceError('request_invalid', `a project has at most ${most} ${type}s`);
+        }
         const dueAt = kind.trigger?.planNext(definition, await readNow(tx, database));
         const createdAt = clock.now();
         const added: Resource = {
@@ -259,9 +258,6 @@ export const markOfDefined = ({
   updatedAt,
 }: Pick<Defined<unknown, unknown>, 'id' | 'updatedAt'>): string => markOf([id, updatedAt]);
 
-const refuseMore = (type: string) =>
-  new ServiceError('request_invalid', `a project has at most ${MOST.toLocaleString('en')} ${type}s`);
-
 /** What of a definition is secret: sealed in a column of its own, with *** in the stored definition. */
 
 /** A definition as it is stored, with what is sealed of it. */
@@ -289,16 +285,13 @@ export interface SecretPart<Definition> {
   fill(sent: Definition, stored: Definition | undefined): Definition;
 }
 
-export const sealedColumnOf = (table: string): SealedColumn => ({
-  ...{ table, column: 'secrets', key: ['project_id', 'id'] },
-});
+export const sealedColumnOf = (table: string) =>
+  ({ table, column: 'secrets', key: ['project_id', 'id'] }) satisfies SealedColumn;
 
 const placeOf = (
   { column }: { readonly column: SealedColumn },
   { projectId, id }: Pick<Sealable<unknown>, 'projectId' | 'id'>,
-) => ({
-  ...{ ...column, row: [projectId, id] },
-});
+) => ({ ...column, row: [projectId, id] });
 
 /** @returns the definition with its secrets. @throws secret_unreadable */
 export function openDefinition<Definition>(

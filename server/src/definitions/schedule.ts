@@ -18,12 +18,10 @@ const FIELDS = 5;
 
 /** @returns what is wrong with a schedule, with its path */
 export function checkSchedule({ cron, timeZone }: Schedule, now: number): string[] {
-  const zoneProblem = findZoneProblem(timeZone);
-  const cronProblem = findCronProblem(cron, now);
-  return [
-    ...(cronProblem === undefined ? [] : [`/trigger/cron: ${cronProblem}`]),
-    ...(zoneProblem === undefined ? [] : [`/trigger/timeZone: ${zoneProblem}`]),
-  ];
+  const problems = { cron: findCronProblem(cron, now), timeZone: findZoneProblem(timeZone) };
+  return Object.entries(problems).flatMap(([name, problem]) =>
+    problem ? `/trigger/${name}: ${problem}` : [],
+  );
 }
 
 /**
@@ -97,20 +95,12 @@ export const createSchedule = <Resource extends Due, Place>({
  */
 export async function startOnce<Resource extends Due, Place>(
   table: DueTable<Resource, Place>,
-  {
-    resource,
-    next,
-    busy,
-  }: {
-    readonly resource: Resource;
-    readonly next: NextDue;
-    readonly busy: FailureCode;
-  },
+  { busy, ...moved }: { readonly resource: Resource; readonly next: NextDue; readonly busy: FailureCode },
   start: (alongside: (tx: ControlTransaction) => Promise<void>) => Promise<unknown>,
 ): Promise<boolean> {
   try {
     await start(async (tx) => {
-      if (!(await moveDue(tx, table, { resource, next }))) throw new Moved();
+      if (!(await moveDue(tx, table, moved))) throw new Moved();
     });
     return true;
   } catch (error) {

@@ -63,20 +63,17 @@ const nameOf = (error: unknown) =>
   error instanceof ServiceError ? error.code : error instanceof Error ? error.name : 'unknown';
 
 /** A request under way. */
-export interface RequestSpan {
-  /** Calls what serves it; that is within its span. */
-  serve(next: () => void): void;
-  end(status: number, attributes: api.Attributes): void;
-}
+export type RequestSpan = ReturnType<typeof openRequestSpan>;
 
 /** Begins the span of a request; it continues the trace that its headers name. */
-export function openRequestSpan(method: string, route: string, headers: object): RequestSpan {
+export function openRequestSpan(method: string, route: string, headers: object) {
   const caller = api.propagation.extract(api.ROOT_CONTEXT, headers);
   const attributes = { 'http.request.method': method, 'http.route': route };
   const span = tracer.startSpan(`${method} ${route}`, { kind: api.SpanKind.SERVER, attributes }, caller);
   return {
-    serve: (next) => api.context.with(api.trace.setSpan(caller, span), next),
-    end(status, added) {
+    /** Calls what serves it; that is within its span. */
+    serve: (next: () => void) => api.context.with(api.trace.setSpan(caller, span), next),
+    end(status: number, added: api.Attributes): void {
       span.setAttributes({ ...added, 'http.response.status_code': status });
       if (status >= FIRST_FAULT) span.setStatus({ code: api.SpanStatusCode.ERROR });
       span.end();

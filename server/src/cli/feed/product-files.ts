@@ -53,8 +53,10 @@ async function* readFile(path: string, progress: FileProgress): AsyncGenerator<B
       if (splitter !== undefined) yield splitter.split(head);
     } else yield splitter.split(chunk);
   }
-  splitter ??= new LineSplitter();
-  if (!splitter.hasBegun) yield splitter.split(head);
+  if (splitter === undefined) {
+    splitter = new LineSplitter();
+    yield splitter.split(head);
+  }
   const rest = splitter.end();
   if (rest === undefined) throw new UsageError(`${path} ends in the middle of a product`);
   yield rest;
@@ -107,7 +109,6 @@ function chooseSplitter(head: Buffer): Splitter | undefined {
 
 /** Cuts bytes that come in any pieces into products. */
 interface Splitter {
-  readonly hasBegun: boolean;
   /** @returns the products that end in this piece */
   split(chunk: Buffer): Buffer[];
   /** @returns what is left; undefined where a product has no end */
@@ -118,11 +119,9 @@ const NEWLINE = 0x0a;
 
 /** A product a line. */
 class LineSplitter implements Splitter {
-  hasBegun = false;
   private rest: Buffer[] = [];
 
   split(chunk: Buffer): Buffer[] {
-    this.hasBegun = true;
     const found: Buffer[] = [];
     let from = 0;
     for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, from)) {
@@ -152,7 +151,6 @@ const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x22, 0x5c, 0x5b
 
 /** The objects of a list, which is so deep in the file. */
 class ListSplitter implements Splitter {
-  hasBegun = false;
   private depth = 0;
   private isInText = false;
   private isEscaped = false;
@@ -165,7 +163,6 @@ class ListSplitter implements Splitter {
   }
 
   split(chunk: Buffer): Buffer[] {
-    this.hasBegun = true;
     const found: Buffer[] = [];
     let from = this.depth > this.depthOfList ? 0 : -1;
     for (let at = 0; at < chunk.length; at += 1) {

@@ -18,17 +18,10 @@ export const confirm = async (question: string): Promise<boolean> =>
 export async function askSecret(question: string): Promise<string> {
   if (process.stdin.isTTY) process.stderr.write(question);
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const prompt = createInterface({
-    input: process.stdin,
-    output: silent,
-    terminal: process.stdin.isTTY === true,
-  });
-  try {
-    return (await prompt.question('')).trim();
-  } finally {
-    prompt.close();
-    if (process.stdin.isTTY) process.stderr.write('\n');
-  }
+  using prompt = createInterface({ input: process.stdin, output: silent, terminal: process.stdin.isTTY });
+  const typed = await prompt.question('');
+  if (process.stdin.isTTY) process.stderr.write('\n');
+  return typed.trim();
 }
 
 /** @param rows of equal length, the first one the heads @returns them in columns */

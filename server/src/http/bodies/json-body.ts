@@ -88,13 +88,8 @@ export function createParameterChecks(): (schema: object) => SchemaCheck {
   };
 }
 
-/** Bodies that a parsing thread has checked. */
+/** Bodies that a parsing thread has checked, which need not pass the check of their route again. */
 const checked = new WeakSet<object>();
-
-/** A body that passed the check of its route need not pass it again. */
-function rememberChecked(body: unknown): void {
-  if (typeof body === 'object' && body !== null) checked.add(body);
-}
 
 /** Of a body whose kind a field names, mistakes are named of that kind alone. */
 export function createBodyChecks(): (schema: object) => SchemaCheck {
@@ -258,7 +253,7 @@ async function readLarge({ bytes, encoding }: RawBody, terms: JsonTerms): Promis
   const { value: packed, heldBytes, isChecked } = await terms.readElsewhere(input, { owner, signal });
   memory?.shrink(bytes.length + heldBytes);
   const value = await unpackValue(packed);
-  if (isChecked) rememberChecked(value);
+  if (isChecked && typeof value === 'object' && value !== null) checked.add(value);
   return value;
 }
 
@@ -386,14 +381,10 @@ const PART_VALUES = 2_000;
 /** Packs a value that JSON can hold, or undefined. */
 function packValue(value: unknown): PackedValue {
   const parts = Array.from(cutValue(value), (part) => serialize(part));
-  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
   const ends: number[] = [];
-  let end = 0;
-  for (const part of parts) {
-    bytes.set(part, end);
-    end += part.length;
-    ends.push(end);
-  }
+  for (const { length } of parts) ends.push((ends.at(-1) ?? 0) + length);
+  const bytes = new Uint8Array(ends.at(-1) ?? 0);
+  for (const [at, part] of parts.entries()) bytes.set(part, ends[at - 1] ?? 0);
   return { bytes, ends };
 }
 

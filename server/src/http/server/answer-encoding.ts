@@ -216,7 +216,8 @@ export function createAnswerMemory(limitBytes: number) {
     if (memory.grow(bytes)) return;
     memory.release();
     if (payload instanceof Readable) payload.destroy();
-    throw answersUnread();
+    const details = ['too many large answers wait to be read: read them first, or ask for less at once'];
+    throw new ServiceError('answers_unread', { details, retryAfterSeconds: 1 });
   };
 }
 
@@ -224,11 +225,6 @@ export function createAnswerMemory(limitBytes: number) {
 function mayHaveChanged(request: FastifyRequest): boolean {
   const { access = 'read' } = request.routeOptions.config;
   return !allows('read', access) && changesSomething(request);
-}
-
-function answersUnread(): ServiceError {
-  const details = ['too many large answers wait to be read: read them first, or ask for less at once'];
-  return new ServiceError('answers_unread', { details, retryAfterSeconds: 1 });
 }
 
 function heldSizeOf(payload: unknown, reply: FastifyReply): number {

@@ -21,10 +21,7 @@ const MEDIA: Readonly<Record<string, string>> = {
 };
 
 /** Best first. The build puts both beside each file that they make smaller. */
-const ENCODINGS = [
-  { name: 'br', suffix: '.br' },
-  { name: 'gzip', suffix: '.gz' },
-] as const;
+const SUFFIXES = { br: '.br', gzip: '.gz' };
 
 interface BuiltFile {
   readonly media: string;
@@ -43,9 +40,8 @@ export function readBuiltFiles(folder: string, pattern: string): BuiltFiles {
 
 function readFile(path: string): BuiltFile {
   const plain = readFileSync(path);
-  const packed = ENCODINGS.filter(({ suffix }) => existsSync(path + suffix)).map(
-    ({ name, suffix }) => [name, readFileSync(path + suffix)] as const,
-  );
+  const found = Object.entries(SUFFIXES).filter(([, suffix]) => existsSync(path + suffix));
+  const packed = found.map(([name, suffix]) => [name, readFileSync(path + suffix)] as const);
   return {
     media: MEDIA[extname(path)] ?? 'application/octet-stream',
     etag: `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`,

@@ -180,7 +180,7 @@ export function createBrokenRequestHandler() {
     logRefusal(this.log, { requestId, code: error.code });
     // An answer here would be taken for that of the request before.
     if (!socket.writable || countUnderWay(socket) > 0) return void socket.destroy();
-    const { code, reason, message } = describe(error);
+    const { code, reason, message } = BROKEN[error.code ?? ''] ?? BAD_REQUEST;
     const failure: FailureBody = { status: 'failure', code, reason, message, requestId };
     const body = JSON.stringify(failure);
     const head = `HTTP/1.1 ${code} ${message}\r\nContent-Type: application/json; charset=utf-8`;
@@ -190,10 +190,11 @@ export function createBrokenRequestHandler() {
   };
 }
 
-function describe({ code }: { code?: string }): Pick<FailureBody, 'code' | 'reason' | 'message'> {
-  if (code === 'HPE_HEADER_OVERFLOW')
-    return { code: 431, reason: 'headers_too_large', message: 'Request Header Fields Too Large' };
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return { code: 408, reason: 'request_timeout', message: 'Request Timeout' };
-  return { code: 400, reason: 'bad_request', message: 'Bad Request' };
-}
+type Broken = Pick<FailureBody, 'code' | 'reason' | 'message'>;
+const BAD_REQUEST: Broken = { code: 400, reason: 'bad_request', message: 'Bad Request' };
+const BROKEN: Readonly<Record<string, Broken>> = {
+  HPE_HEADER_OVERFLOW: {
+    ...{ code: 431, reason: 'headers_too_large', message: 'Request Header Fields Too Large' },
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: { code: 408, reason: 'request_timeout', message: 'Request Timeout' },
+};

@@ -78,10 +78,8 @@ export function createMetrics(sources: MetricSources = {}) {
     labelNames: ['method', 'route', 'status'],
   });
   const tasks = new Counter({
-    name: 'relata_tasks_total',
-    help: 'Tasks that ended, by kind and status.',
+    ...{ name: 'relata_tasks_total', help: 'Tasks that ended, by kind and status.', registers },
     labelNames: ['kind', 'status'],
-    registers,
     collect() {
       for (const kind of sources.listTaskKinds?.() ?? []) {
         for (const status of END_STATUSES) this.inc({ kind, status }, 0);
@@ -89,16 +87,12 @@ export function createMetrics(sources: MetricSources = {}) {
     },
   });
   const refusals = new Counter({
-    name: 'relata_commits_refused_total',
+    ...{ name: 'relata_commits_refused_total', labelNames: ['reason'], registers },
     help: 'Full updates whose commit was refused, by reason.',
-    labelNames: ['reason'],
-    registers,
   });
   const products = new Counter({
-    name: 'relata_products_written_total',
+    ...{ name: 'relata_products_written_total', labelNames: ['change'], registers },
     help: 'Products that a task created, changed or deleted.',
-    labelNames: ['change'],
-    registers,
   });
   for (const reason of COMMIT_REFUSALS) refusals.inc({ reason }, 0);
   for (const change of PRODUCT_CHANGES) products.inc({ change }, 0);
