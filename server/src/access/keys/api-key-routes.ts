@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { DoneAnswer, done, Name, orNull, ProjectQuery } from '../../http/answers/answers.ts';
+import { closed, DoneAnswer, done, Name, orNull, ProjectQuery, titled } from '../../http/answers/answers.ts';
 import {
   answerAs,
   fieldsOf,
@@ -26,10 +26,7 @@ const AccessWord = Type.Enum(['read', 'write', 'manage'], {
 const PAGE_ONLY = 'related products and fit, and nothing else: for a page whose visitors can see the key';
 
 /** A million a minute is beyond what a process serves, so a larger limit would mean none. */
-const RateLimit = Type.Object(
-  { requestsPerMinute: Type.Integer({ minimum: 1, maximum: 1_000_000 }) },
-  { additionalProperties: false },
-);
+const RateLimit = closed({ requestsPerMinute: Type.Integer({ minimum: 1, maximum: 1_000_000 }) });
 
 const wireKeyFields = {
   id: Type.Integer(),
@@ -47,54 +44,42 @@ const wireKeyFields = {
 };
 
 /** Source: docs/interface.md §5.2 rule 3. */
-const WireApiKey = Type.Object(wireKeyFields, { title: 'ApiKey' });
+const WireApiKey = titled('ApiKey', wireKeyFields);
 
 /** Source: docs/interface.md §14.2 rules 6 and 7. */
-const WireMadeKey = Type.Object(
-  {
-    ...wireKeyFields,
-    key: Type.Optional(
-      Type.String({ description: 'the value: shown once, so a repetition by Idempotency-Key has none' }),
-    ),
-  },
-  { title: 'NewApiKey' },
-);
+const WireMadeKey = titled('NewApiKey', {
+  ...wireKeyFields,
+  key: Type.Optional(
+    Type.String({ description: 'the value: shown once, so a repetition by Idempotency-Key has none' }),
+  ),
+});
 
-const NewApiKey = Type.Object(
-  {
-    name: Name,
-    scope: WireScope,
-    access: Type.Optional(AccessWord),
-    page: Type.Optional(Type.Boolean({ description: `${PAGE_ONLY}; its access is read` })),
-    rateLimit: Type.Optional(orNull(RateLimit)),
-    expiresAt: Type.Optional(OptionalInstant),
-  },
-  { additionalProperties: false },
-);
+const NewApiKey = closed({
+  name: Name,
+  scope: WireScope,
+  access: Type.Optional(AccessWord),
+  page: Type.Optional(Type.Boolean({ description: `${PAGE_ONLY}; its access is read` })),
+  rateLimit: Type.Optional(orNull(RateLimit)),
+  expiresAt: Type.Optional(OptionalInstant),
+});
 
-const ApiKeyChange = Type.Object(
-  {
-    name: Type.Optional(Name),
-    access: Type.Optional(AccessWord),
-    rateLimit: Type.Optional(orNull(RateLimit, 'null: no limit')),
-    expiresAt: Type.Optional(orNull(Instant, 'null: never')),
-  },
-  { additionalProperties: false },
-);
+const ApiKeyChange = closed({
+  name: Type.Optional(Name),
+  access: Type.Optional(AccessWord),
+  rateLimit: Type.Optional(orNull(RateLimit, 'null: no limit')),
+  expiresAt: Type.Optional(orNull(Instant, 'null: never')),
+});
 
-const KeyRotation = Type.Object(
-  {
-    overlapSeconds: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 604_800,
-        default: 0,
-        description: 'for so long the old value works too',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-);
+const KeyRotation = closed({
+  overlapSeconds: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 604_800,
+      default: 0,
+      description: 'for so long the old value works too',
+    }),
+  ),
+});
 
 const toKey = fieldsOf(WireApiKey);
 

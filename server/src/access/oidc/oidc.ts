@@ -93,19 +93,15 @@ function rememberConfiguration(
   settings: ProviderSettings,
   clock: Clock,
 ): () => Promise<client.Configuration> {
-  let known: { readonly configuration: client.Configuration; readonly until: number } | undefined;
-  let requested: Promise<client.Configuration> | undefined;
-  async function discover(): Promise<client.Configuration> {
-    const configuration = await call(settings, () => discoverProvider(settings));
-    known = { configuration, until: clock.now() + DISCOVERY_MS };
-    return configuration;
-  }
+  let known: { readonly configuration: Promise<client.Configuration>; readonly until: number } | undefined;
   return () => {
-    if (known !== undefined && known.until > clock.now()) return Promise.resolve(known.configuration);
-    requested ??= discover().finally(() => {
-      requested = undefined;
+    if (known !== undefined && known.until > clock.now()) return known.configuration;
+    const configuration = call(settings, () => discoverProvider(settings));
+    known = { configuration, until: clock.now() + DISCOVERY_MS };
+    configuration.catch(() => {
+      known = undefined;
     });
-    return requested;
+    return configuration;
   };
 }
 

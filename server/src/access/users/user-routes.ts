@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import {
+  closed,
   DoneAnswer,
   done,
   Id,
@@ -9,6 +10,7 @@ import {
   Name,
   orNull,
   pageOf,
+  titled,
 } from '../../http/answers/answers.ts';
 import { csrfTokenOf, type SessionCookie } from '../../http/guards/guards.ts';
 import {
@@ -47,10 +49,10 @@ const RoleWord = Type.Union(
 );
 /** More would be a group of their own; each request of the user reads them. */
 const PART_ROLES = 100;
-const WirePartRole = Type.Object(
-  { scope: WirePartScope, role: Type.Union([Type.Literal('editor'), Type.Literal('viewer')]) },
-  { additionalProperties: false },
-);
+const WirePartRole = closed({
+  scope: WirePartScope,
+  role: Type.Union([Type.Literal('editor'), Type.Literal('viewer')]),
+});
 const description = 'what the user may do in project groups and projects, whatever `role` is';
 const PartRoles = Type.Array(WirePartRole, { description });
 const NewPartRoles = Type.Array(WirePartRole, { maxItems: PART_ROLES, description });
@@ -58,27 +60,25 @@ const NewPartRoles = Type.Array(WirePartRole, { maxItems: PART_ROLES, descriptio
 const KnownPassword = Type.String({ minLength: 1, maxLength: 256 });
 /** Source: docs/interface.md §5.6 rule 4. */
 const NewPassword = Type.String({ minLength: 12, maxLength: 256 });
-const closed = { additionalProperties: false } as const;
 
-const Credentials = Type.Object(
-  { email: Type.String({ maxLength: 1000, pattern: '^[^\\u0000]*$' }), password: KnownPassword },
-  closed,
-);
-const PasswordChange = Type.Object({ current: KnownPassword, new: NewPassword }, closed);
-const NewOwner = Type.Object({ token: Token, email: Email, name: Name, password: NewPassword }, closed);
-const InvitationAcceptance = Type.Object({ token: Token, name: Name, password: NewPassword }, closed);
-const LinkToken = Type.Object({ token: Token }, closed);
+const Credentials = closed({
+  email: Type.String({ maxLength: 1000, pattern: '^[^\\u0000]*$' }),
+  password: KnownPassword,
+});
+const PasswordChange = closed({ current: KnownPassword, new: NewPassword });
+const NewOwner = closed({ token: Token, email: Email, name: Name, password: NewPassword });
+const InvitationAcceptance = closed({ token: Token, name: Name, password: NewPassword });
+const LinkToken = closed({ token: Token });
 const FoundLink = Type.Object({
   type: Type.Union([Type.Literal('owner'), Type.Literal('invitation')]),
   role: RoleWord,
   expiresAt: Instant,
   email: Type.Optional(Type.String({ description: 'of an invitation' })),
 });
-const NewInvitation = Type.Object(
-  { email: Email, role: RoleWord, roles: Type.Optional(NewPartRoles) },
-  closed,
-);
-const UserChange = Type.Partial(Type.Object({ name: Name, role: RoleWord, roles: NewPartRoles }), closed);
+const NewInvitation = closed({ email: Email, role: RoleWord, roles: Type.Optional(NewPartRoles) });
+const UserChange = Type.Partial(Type.Object({ name: Name, role: RoleWord, roles: NewPartRoles }), {
+  additionalProperties: false,
+});
 const UserParams = Type.Object({ id: Id });
 const SignOutQuery = Type.Object({
   others: Type.Optional(Type.Boolean({ description: 'true: this session goes on' })),
@@ -87,25 +87,19 @@ const SignOutQuery = Type.Object({
 const SignsInWith = Type.Union([Type.Literal('password'), Type.Literal('company-account')]);
 
 /** Long enough for what any provider sends back. */
-const CompanyReturn = Type.Object(
-  {
-    query: Type.String({
-      maxLength: 8_192,
-      description: 'with which the browser came back to /console/, without the question mark',
-    }),
-  },
-  closed,
-);
+const CompanyReturn = closed({
+  query: Type.String({
+    maxLength: 8_192,
+    description: 'with which the browser came back to /console/, without the question mark',
+  }),
+});
 
-const SignInWays = Type.Object(
-  {
-    companyAccount: orNull(
-      Type.Object({ name: Type.String() }),
-      'the provider of the company; null: people sign in with passwords alone',
-    ),
-  },
-  { title: 'SignInWays' },
-);
+const SignInWays = titled('SignInWays', {
+  companyAccount: orNull(
+    Type.Object({ name: Type.String() }),
+    'the provider of the company; null: people sign in with passwords alone',
+  ),
+});
 
 const CompanySignInStart = Type.Object({ url: Type.String({ description: 'where the browser goes' }) });
 
@@ -127,42 +121,33 @@ const SignedInUser = Type.Object({
 const SignedInAccount = Type.Object({ id: Type.Integer(), name: Type.String() });
 
 /** Source: docs/interface.md §5.6 rule 3. */
-const SignedIn = Type.Object(
-  {
-    user: SignedInUser,
-    account: SignedInAccount,
-    csrfToken: Type.String({ description: 'for the header `X-CSRF-Token`' }),
-  },
-  { title: 'SignedIn' },
-);
+const SignedIn = titled('SignedIn', {
+  user: SignedInUser,
+  account: SignedInAccount,
+  csrfToken: Type.String({ description: 'for the header `X-CSRF-Token`' }),
+});
 
-const WireSession = Type.Object(
-  {
-    id: Type.Integer(),
-    isCurrent: Type.Boolean({ description: 'the session of this request' }),
-    createdAt: Instant,
-    usedAt: Type.Integer({ description: 'epoch milliseconds, to the minute' }),
-    expiresAt: Instant,
-    address: orNull(Type.String(), 'the network address that signed in; null: not known'),
-    userAgent: orNull(Type.String(), 'how the browser names itself, at most 255 characters; null: not known'),
-  },
-  { title: 'ConsoleSession' },
-);
+const WireSession = titled('ConsoleSession', {
+  id: Type.Integer(),
+  isCurrent: Type.Boolean({ description: 'the session of this request' }),
+  createdAt: Instant,
+  usedAt: Type.Integer({ description: 'epoch milliseconds, to the minute' }),
+  expiresAt: Instant,
+  address: orNull(Type.String(), 'the network address that signed in; null: not known'),
+  userAgent: orNull(Type.String(), 'how the browser names itself, at most 255 characters; null: not known'),
+});
 
-const WireUser = Type.Object(
-  {
-    id: Type.Integer(),
-    email: Type.String(),
-    name: Type.String(),
-    role: RoleWord,
-    roles: PartRoles,
-    createdAt: Instant,
-    signedInAt: orNull(Instant, 'the last time'),
-    signsInWith: SignsInWith,
-    passkeys: Type.Integer({ description: 'how many' }),
-  },
-  { title: 'User' },
-);
+const WireUser = titled('User', {
+  id: Type.Integer(),
+  email: Type.String(),
+  name: Type.String(),
+  role: RoleWord,
+  roles: PartRoles,
+  createdAt: Instant,
+  signedInAt: orNull(Instant, 'the last time'),
+  signsInWith: SignsInWith,
+  passkeys: Type.Integer({ description: 'how many' }),
+});
 
 const wireInvitationFields = {
   id: Type.Integer(),
@@ -174,19 +159,16 @@ const wireInvitationFields = {
   expiresAt: Instant,
 };
 
-const WireInvitation = Type.Object(wireInvitationFields, { title: 'Invitation' });
+const WireInvitation = titled('Invitation', wireInvitationFields);
 
-const WireMadeInvitation = Type.Object(
-  {
-    ...wireInvitationFields,
-    link: Type.Optional(
-      Type.String({
-        description: 'to be passed on: shown once, so a repetition by Idempotency-Key has none',
-      }),
-    ),
-  },
-  { title: 'NewInvitation' },
-);
+const WireMadeInvitation = titled('NewInvitation', {
+  ...wireInvitationFields,
+  link: Type.Optional(
+    Type.String({
+      description: 'to be passed on: shown once, so a repetition by Idempotency-Key has none',
+    }),
+  ),
+});
 
 const toUser = fieldsOf(SignedInUser);
 const toAccount = fieldsOf(SignedInAccount);
@@ -220,54 +202,42 @@ const PasskeyRequired = Type.Object(
 );
 
 /** As `PublicKeyCredentialCreationOptionsJSON` of Web Authentication. */
-const PasskeyOptions = Type.Object(
-  {
-    challenge: Challenge,
-    rp: Type.Object({ id: Type.String(), name: Type.String() }),
-    user: Type.Object({ id: Type.String(), name: Type.String(), displayName: Type.String() }),
-    pubKeyCredParams: Type.Array(Type.Object({ type: Type.Literal('public-key'), alg: Type.Integer() })),
-    timeout: Timeout,
-    attestation: Type.Literal('none'),
-    authenticatorSelection: Type.Object({
-      residentKey: Type.Literal('discouraged'),
-      userVerification: Type.Literal('discouraged'),
-    }),
-    excludeCredentials: Descriptors,
-  },
-  { title: 'PasskeyOptions' },
-);
+const PasskeyOptions = titled('PasskeyOptions', {
+  challenge: Challenge,
+  rp: Type.Object({ id: Type.String(), name: Type.String() }),
+  user: Type.Object({ id: Type.String(), name: Type.String(), displayName: Type.String() }),
+  pubKeyCredParams: Type.Array(Type.Object({ type: Type.Literal('public-key'), alg: Type.Integer() })),
+  timeout: Timeout,
+  attestation: Type.Literal('none'),
+  authenticatorSelection: Type.Object({
+    residentKey: Type.Literal('discouraged'),
+    userVerification: Type.Literal('discouraged'),
+  }),
+  excludeCredentials: Descriptors,
+});
 
-const NewPasskey = Type.Object(
-  {
-    name: Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' }),
-    id: CredentialId,
-    clientDataJSON: bytes(4_096),
-    attestationObject: bytes(16_384),
-    transports: Type.Optional(Transports),
-  },
-  closed,
-);
+const NewPasskey = closed({
+  name: Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' }),
+  id: CredentialId,
+  clientDataJSON: bytes(4_096),
+  attestationObject: bytes(16_384),
+  transports: Type.Optional(Transports),
+});
 
-const PasskeySignature = Type.Object(
-  {
-    id: CredentialId,
-    clientDataJSON: bytes(4_096),
-    authenticatorData: bytes(4_096),
-    signature: bytes(2_048),
-  },
-  closed,
-);
+const PasskeySignature = closed({
+  id: CredentialId,
+  clientDataJSON: bytes(4_096),
+  authenticatorData: bytes(4_096),
+  signature: bytes(2_048),
+});
 
-const WirePasskey = Type.Object(
-  {
-    id: Type.Integer(),
-    name: Type.String(),
-    host: Type.String({ description: 'where it was added; browsers use it nowhere else' }),
-    createdAt: Instant,
-    usedAt: orNull(Instant, 'the last sign-in with it'),
-  },
-  { title: 'Passkey' },
-);
+const WirePasskey = titled('Passkey', {
+  id: Type.Integer(),
+  name: Type.String(),
+  host: Type.String({ description: 'where it was added; browsers use it nowhere else' }),
+  createdAt: Instant,
+  usedAt: orNull(Instant, 'the last sign-in with it'),
+});
 const PasskeyList = Type.Object({ items: Type.Array(WirePasskey) });
 
 const toWirePasskey = fieldsOf(WirePasskey);

@@ -1,7 +1,7 @@
 import {
-  type Access,
   type Caller,
   highestRoleOf,
+  includesRole,
   isUser,
   type PartRole,
   type Role,
@@ -33,15 +33,11 @@ export interface User extends Roles {
   readonly signsInWith: 'password' | 'company-account';
 }
 
-/** The role in terms of what keys may: guards and rules that know keys know users too. */
-const ACCESS: Readonly<Record<Role, Access>> = {
-  ...{ owner: 'manage', editor: 'manage' },
-  ...{ viewer: 'read', none: 'read' },
-};
-
 export function toUserCaller(user: User, sessionId: number): UserCaller {
   const { id, accountId, name, role, roles } = user;
-  const reached = { scope: reachOf(user, 'viewer'), access: ACCESS[highestRoleOf(user)] };
+  // The role in terms of what keys may: guards and rules that know keys know users too.
+  const access = includesRole(highestRoleOf(user), 'editor') ? 'manage' : 'read';
+  const reached = { scope: reachOf(user, 'viewer'), access } as const;
   return { userId: id, userName: name, accountId, role, roles, sessionId, ...reached };
 }
 

@@ -4,7 +4,14 @@
 
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type TNumberOptions, type TSchema, type TSchemaOptions, type TStringOptions, Type } from 'typebox';
+import {
+  type TNumberOptions,
+  type TProperties,
+  type TSchema,
+  type TSchemaOptions,
+  type TStringOptions,
+  Type,
+} from 'typebox';
 import { boundLines } from '../../kernel/bounded-lines.ts';
 import { nameCaller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -207,36 +214,38 @@ export const oneOf = <const Words extends readonly string[]>(words: Words, descr
     ...(description !== undefined && { description }),
   });
 
+/** What may be sent: the members that are named, and no others. */
+export const closed = <Members extends TProperties>(members: Members) =>
+  Type.Object(members, { additionalProperties: false });
+
+/** What docs/openapi.json lists by a name. */
+export const titled = <Members extends TProperties>(title: string, members: Members) =>
+  Type.Object(members, { title });
+
 /** Source: docs/interface.md §7.3. */
-const ProductViolation = Type.Object(
-  {
-    product: orNull(
-      Type.Object({ identifier: orNull(Type.String()), index: Type.Integer() }),
-      'null: the body as a whole, or how many more products are bad',
-    ),
-    schemaErrors: Type.Array(Type.String()),
-    errors: Type.Array(Type.String()),
-  },
-  { title: 'ProductViolation' },
-);
+const ProductViolation = titled('ProductViolation', {
+  product: orNull(
+    Type.Object({ identifier: orNull(Type.String()), index: Type.Integer() }),
+    'null: the body as a whole, or how many more products are bad',
+  ),
+  schemaErrors: Type.Array(Type.String()),
+  errors: Type.Array(Type.String()),
+});
 
 /** Source: docs/interface.md §7.1. */
-export const ErrorAnswer = Type.Object(
-  {
-    status: Type.Literal('failure'),
-    code: Type.Integer({ description: 'the HTTP status' }),
-    reason: Type.Unsafe<Reason>({
-      type: 'string',
-      enum: REASONS,
-      description: 'one word for programs; the list is closed',
-    }),
-    message: Type.String(),
-    requestId: Type.Optional(Type.String()),
-    details: Type.Optional(Type.Array(Type.String())),
-    validation: Type.Optional(Type.Array(ProductViolation, { description: 'one element per bad product' })),
-  },
-  { title: 'Error' },
-);
+export const ErrorAnswer = titled('Error', {
+  status: Type.Literal('failure'),
+  code: Type.Integer({ description: 'the HTTP status' }),
+  reason: Type.Unsafe<Reason>({
+    type: 'string',
+    enum: REASONS,
+    description: 'one word for programs; the list is closed',
+  }),
+  message: Type.String(),
+  requestId: Type.Optional(Type.String()),
+  details: Type.Optional(Type.Array(Type.String())),
+  validation: Type.Optional(Type.Array(ProductViolation, { description: 'one element per bad product' })),
+});
 
 /** Beyond it, numbers are not exact, and far beyond it a database takes none. */
 const maximum = Number.MAX_SAFE_INTEGER;

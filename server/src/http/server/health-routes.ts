@@ -1,31 +1,28 @@
 import { type Static, Type } from 'typebox';
 import { ServiceError } from '../../kernel/errors.ts';
-import { ErrorAnswer } from '../answers/answers.ts';
+import { ErrorAnswer, titled } from '../answers/answers.ts';
 import { type Server, serve } from './endpoint.ts';
 
-const HealthAnswer = Type.Object({ status: Type.Literal('ok') }, { title: 'Health' });
-const ReadyAnswer = Type.Object(
-  {
-    status: Type.Literal('ok'),
-    problems: Type.Optional(
-      Type.Array(Type.String(), {
-        description: 'what an operator has to mend; requests are served all the same',
-      }),
+const HealthAnswer = titled('Health', { status: Type.Literal('ok') });
+const ReadyAnswer = titled('Readiness', {
+  status: Type.Literal('ok'),
+  problems: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'what an operator has to mend; requests are served all the same',
+    }),
+  ),
+  backup: Type.Optional(
+    Type.Object(
+      {
+        behindSeconds: Type.Number({ description: 'how far the target is behind; 0: it has everything' }),
+        lastInstant: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+          description: 'what was sent last, or what a standby has; null: nothing since the start',
+        }),
+      },
+      { description: 'of the continuous backup, if there is one' },
     ),
-    backup: Type.Optional(
-      Type.Object(
-        {
-          behindSeconds: Type.Number({ description: 'how far the target is behind; 0: it has everything' }),
-          lastInstant: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-            description: 'what was sent last, or what a standby has; null: nothing since the start',
-          }),
-        },
-        { description: 'of the continuous backup, if there is one' },
-      ),
-    ),
-  },
-  { title: 'Readiness' },
-);
+  ),
+});
 
 /** A start that migrates and picks up its tasks is mostly done within this. */
 const READY_RETRY_SECONDS = 5;
@@ -79,17 +76,14 @@ export function addHealthRoutes(
   });
 }
 
-const RootAnswer = Type.Object(
-  {
-    name: Type.Literal('Relata'),
-    version: Type.String(),
-    console: Type.String(),
-    docs: Type.String(),
-    openapi: Type.String(),
-    health: Type.String(),
-  },
-  { title: 'Root' },
-);
+const RootAnswer = titled('Root', {
+  name: Type.Literal('Relata'),
+  version: Type.String(),
+  console: Type.String(),
+  docs: Type.String(),
+  openapi: Type.String(),
+  health: Type.String(),
+});
 
 const schema = {
   summary: 'Where everything is',
