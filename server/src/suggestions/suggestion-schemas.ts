@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import type { Attribute } from '../catalog/ontology/ontology.ts';
 import { AttributeSchema } from '../catalog/products/products.ts';
-import { Id, orNull } from '../http/answers/answers.ts';
+import { Id, orNull, titled } from '../http/answers/answers.ts';
 import type { Sent } from '../http/server/server.ts';
 import { type Match, type RelationDefinition, SentRelation } from '../relations/definitions/definitions.ts';
 
@@ -32,34 +32,31 @@ const Side = Type.Object({
   withPartner: Type.Integer({ description: 'products that the relation would have results for' }),
 });
 
-const RelationSuggestionSchema = Type.Object(
-  {
-    ...about('relation'),
-    evidence: Type.Object({
-      source: Side,
-      target: Side,
-      constraint: Type.Enum(['limit', 'standard', 'equal'], {
-        description:
-          'what kind of constraint it seems to be: a limit (length up to the maximum length), a standard that both follow (DDR5), or values that are only equal',
-      }),
-      targetsPerSource: Type.Number({ description: 'on average, of sources with any' }),
-      values: Type.Array(
-        Type.Object({
-          ...{ attribute: Type.String(), value: Type.String() },
-          ...{ sources: Type.Integer(), targets: Type.Integer() },
-        }),
-        { description: 'the most frequent that both sides have' },
-      ),
-      examples: Type.Array(Type.Object({ source: Type.String(), target: Type.String() })),
-      withoutPartner: Type.Array(
-        Type.Object({ identifier: Type.String(), values: Type.Array(Type.String()) }),
-        { description: 'sources without a result' },
-      ),
+const RelationSuggestionSchema = titled('RelationSuggestion', {
+  ...about('relation'),
+  evidence: Type.Object({
+    source: Side,
+    target: Side,
+    constraint: Type.Enum(['limit', 'standard', 'equal'], {
+      description:
+        'what kind of constraint it seems to be: a limit (length up to the maximum length), a standard that both follow (DDR5), or values that are only equal',
     }),
-    draft: SentRelation,
-  },
-  { title: 'RelationSuggestion' },
-);
+    targetsPerSource: Type.Number({ description: 'on average, of sources with any' }),
+    values: Type.Array(
+      Type.Object({
+        ...{ attribute: Type.String(), value: Type.String() },
+        ...{ sources: Type.Integer(), targets: Type.Integer() },
+      }),
+      { description: 'the most frequent that both sides have' },
+    ),
+    examples: Type.Array(Type.Object({ source: Type.String(), target: Type.String() })),
+    withoutPartner: Type.Array(
+      Type.Object({ identifier: Type.String(), values: Type.Array(Type.String()) }),
+      { description: 'sources without a result' },
+    ),
+  }),
+  draft: SentRelation,
+});
 
 const CountedValues = Type.Array(
   Type.Object({
@@ -77,61 +74,52 @@ const AttributeDraftSchema = Type.Object(
   { title: 'AttributeDraft', description: 'the body of POST …/ontology/preview' },
 );
 
-const AttributeSuggestionSchema = Type.Object(
-  {
-    ...about('attribute'),
-    evidence: Type.Object({
-      typeNow: orNull(Type.String(), 'null: the ontology does not know the key'),
-      products: Type.Integer({ description: 'with a value' }),
-      values: Type.Integer(),
-      fits: Type.Integer({ description: 'values that would make a fact' }),
-      distinctMisfits: Type.Integer(),
-      misfits: CountedValues,
-      examples: CountedValues,
-    }),
-    draft: AttributeDraftSchema,
-  },
-  { title: 'AttributeSuggestion' },
-);
+const AttributeSuggestionSchema = titled('AttributeSuggestion', {
+  ...about('attribute'),
+  evidence: Type.Object({
+    typeNow: orNull(Type.String(), 'null: the ontology does not know the key'),
+    products: Type.Integer({ description: 'with a value' }),
+    values: Type.Integer(),
+    fits: Type.Integer({ description: 'values that would make a fact' }),
+    distinctMisfits: Type.Integer(),
+    misfits: CountedValues,
+    examples: CountedValues,
+  }),
+  draft: AttributeDraftSchema,
+});
 
 const NamedAttribute = Type.Object({
   ...{ id: orNull(Type.Integer()), name: Type.String() },
   ...{ type: orNull(Type.String()), products: Type.Integer() },
 });
 
-const DuplicateSuggestionSchema = Type.Object(
-  {
-    ...about('duplicate'),
-    evidence: Type.Object({
-      ...{ kept: NamedAttribute, dropped: NamedAttribute },
-      withBoth: Type.Integer({ description: 'products with both' }),
-      sharedValues: Type.Integer({ description: 'values of the dropped one that the kept one has, too' }),
-      values: Type.Integer({ description: 'of the dropped one' }),
-      examples: Type.Array(
-        Type.Object({ value: Type.String(), kept: Type.Integer(), dropped: Type.Integer() }),
-      ),
-      misfits: CountedValues,
-    }),
-    draft: AttributeDraftSchema,
-  },
-  { title: 'DuplicateSuggestion' },
-);
-
-export const SuggestionList = Type.Object(
-  {
-    catalogVersion: Type.Integer(),
-    products: Type.Integer({ description: 'in the catalog' }),
-    sampled: Type.Boolean({ description: 'true: only some of them were looked at, and counts are of those' }),
-    sampledProducts: Type.Integer({ description: 'those that were looked at' }),
-    items: Type.Array(
-      Type.Union([RelationSuggestionSchema, AttributeSuggestionSchema, DuplicateSuggestionSchema]),
-      {
-        description: 'by kind, of each the best first; at most 20 of a kind',
-      },
+const DuplicateSuggestionSchema = titled('DuplicateSuggestion', {
+  ...about('duplicate'),
+  evidence: Type.Object({
+    ...{ kept: NamedAttribute, dropped: NamedAttribute },
+    withBoth: Type.Integer({ description: 'products with both' }),
+    sharedValues: Type.Integer({ description: 'values of the dropped one that the kept one has, too' }),
+    values: Type.Integer({ description: 'of the dropped one' }),
+    examples: Type.Array(
+      Type.Object({ value: Type.String(), kept: Type.Integer(), dropped: Type.Integer() }),
     ),
-  },
-  { title: 'Suggestions' },
-);
+    misfits: CountedValues,
+  }),
+  draft: AttributeDraftSchema,
+});
+
+export const SuggestionList = titled('Suggestions', {
+  catalogVersion: Type.Integer(),
+  products: Type.Integer({ description: 'in the catalog' }),
+  sampled: Type.Boolean({ description: 'true: only some of them were looked at, and counts are of those' }),
+  sampledProducts: Type.Integer({ description: 'those that were looked at' }),
+  items: Type.Array(
+    Type.Union([RelationSuggestionSchema, AttributeSuggestionSchema, DuplicateSuggestionSchema]),
+    {
+      description: 'by kind, of each the best first; at most 20 of a kind',
+    },
+  ),
+});
 
 /** What the service suggests from the data alone, with its evidence. */
 export type Suggestion = RelationSuggestion | AttributeSuggestion | DuplicateSuggestion;

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
-import { oneOf, optional, orNull, ProjectParams } from '../../http/answers/answers.ts';
+import { oneOf, optional, orNull, ProjectParams, titled } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
 import {
   type RawAnswer,
@@ -58,56 +58,44 @@ const Problems = Type.Array(
     examples: Examples,
   }),
 );
-const AttributeCoverage = Type.Object(
-  {
-    id: orNull(Type.Integer()),
-    name: Type.String(),
-    type: orNull(Type.String()),
-    unitName: optional.text(),
-    withValue: Type.Integer({ description: 'products with a value' }),
-    withFact: Type.Integer({ description: 'products with a fact' }),
-    values: Type.Array(Type.Object({ value: Type.String(), count: Type.Integer() }), { maxItems: 100 }),
-    distinctValues: Type.Integer({ description: 'at most 5,000 are told apart' }),
-    hasMoreValues: Type.Boolean(),
-    problems: Problems,
-  },
-  { title: 'AttributeCoverage' },
-);
-const Coverage = Type.Object(
-  {
-    ...extent,
-    attributes: Type.Array(AttributeCoverage, { description: 'of the ontology' }),
-    unknown: Type.Array(AttributeCoverage, {
-      description: 'keys that the ontology does not know, the most frequent first',
-    }),
-  },
-  { title: 'Coverage' },
-);
+const AttributeCoverage = titled('AttributeCoverage', {
+  id: orNull(Type.Integer()),
+  name: Type.String(),
+  type: orNull(Type.String()),
+  unitName: optional.text(),
+  withValue: Type.Integer({ description: 'products with a value' }),
+  withFact: Type.Integer({ description: 'products with a fact' }),
+  values: Type.Array(Type.Object({ value: Type.String(), count: Type.Integer() }), { maxItems: 100 }),
+  distinctValues: Type.Integer({ description: 'at most 5,000 are told apart' }),
+  hasMoreValues: Type.Boolean(),
+  problems: Problems,
+});
+const Coverage = titled('Coverage', {
+  ...extent,
+  attributes: Type.Array(AttributeCoverage, { description: 'of the ontology' }),
+  unknown: Type.Array(AttributeCoverage, {
+    description: 'keys that the ontology does not know, the most frequent first',
+  }),
+});
 
 const Counted = Type.Object({ count: Type.Integer({ description: 'of values' }), examples: Examples });
-const Use = Type.Object(
-  {
-    kind: oneOf(['relation', 'channel', 'pipeline', 'project']),
-    id: Type.Integer(),
-    name: Type.String(),
-    isRenamed: Type.Boolean({
-      description: 'whether it follows; a pipeline goes on sending the former name, which stays a synonym',
-    }),
-  },
-  { title: 'AttributeUse' },
-);
-const Effect = Type.Object(
-  {
-    ...extent,
-    withValue: Type.Integer({ description: 'products with a value under the attribute, before or after' }),
-    kept: Type.Integer({ description: 'values that make a fact before and after' }),
-    gained: Counted,
-    lost: Counted,
-    problems: Problems,
-    uses: Type.Optional(Type.Array(Use, { description: 'with renameTo: what names the attribute' })),
-  },
-  { title: 'AttributeEffect' },
-);
+const Use = titled('AttributeUse', {
+  kind: oneOf(['relation', 'channel', 'pipeline', 'project']),
+  id: Type.Integer(),
+  name: Type.String(),
+  isRenamed: Type.Boolean({
+    description: 'whether it follows; a pipeline goes on sending the former name, which stays a synonym',
+  }),
+});
+const Effect = titled('AttributeEffect', {
+  ...extent,
+  withValue: Type.Integer({ description: 'products with a value under the attribute, before or after' }),
+  kept: Type.Integer({ description: 'values that make a fact before and after' }),
+  gained: Counted,
+  lost: Counted,
+  problems: Problems,
+  uses: Type.Optional(Type.Array(Use, { description: 'with renameTo: what names the attribute' })),
+});
 
 type SurveyRouteParts = RouteTools & { readonly catalog: Catalog };
 

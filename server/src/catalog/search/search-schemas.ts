@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { optional, orNull } from '../../http/answers/answers.ts';
+import { optional, orNull, titled } from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
 import { TableProduct } from '../products/products.ts';
 
@@ -8,18 +8,15 @@ export const PartialMark = Type.Optional(
   Type.Literal(true, { description: 'there is no index yet: a part of the catalog was looked through' }),
 );
 
-const FacetSchema = Type.Object(
-  {
-    attribute: Type.String(),
-    type: Type.String(),
-    unitName: optional.text(),
-    count: Type.Integer({ description: 'of products with a value' }),
-    values: Type.Array(Type.Object({ value: Type.String(), count: Type.Integer() }), { maxItems: 10 }),
-    min: optional.number({ description: 'of a numeric attribute, in its unit' }),
-    max: optional.number(),
-  },
-  { title: 'Facet' },
-);
+const FacetSchema = titled('Facet', {
+  attribute: Type.String(),
+  type: Type.String(),
+  unitName: optional.text(),
+  count: Type.Integer({ description: 'of products with a value' }),
+  values: Type.Array(Type.Object({ value: Type.String(), count: Type.Integer() }), { maxItems: 10 }),
+  min: optional.number({ description: 'of a numeric attribute, in its unit' }),
+  max: optional.number(),
+});
 
 export const SearchedProducts = Type.Object({
   items: Type.Array(

@@ -4,7 +4,7 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { readIdentifierList, refuseCommas } from '../../catalog/products/products.ts';
-import { orNull, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
+import { orNull, ProjectParams, ProjectQuery, titled } from '../../http/answers/answers.ts';
 import { joinTwins, takeNoBody } from '../../http/bodies/bodies.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
 import { type RawAnswer, type Routes, sendJson, serve, serveRaw } from '../../http/server/server.ts';
@@ -291,19 +291,16 @@ const relationHead = {
   matchType: Type.Enum(['FIRST_WAY', 'SECOND_WAY']),
 };
 const WireImage = Type.Object({ url: Type.String(), type: Type.String() });
-const DataPoint = Type.Object(
-  {
-    id: Type.Integer({ description: 'up to 53 bits' }),
-    conceptIdName: Type.String(),
-    key: Type.String(),
-    type: Type.Literal('PASS_ON'),
-    value: Type.String(),
-    isCategory: Type.Boolean(),
-    parsedValue: Type.Optional(Type.Number()),
-    unit: Type.Optional(Type.String()),
-  },
-  { title: 'DataPoint' },
-);
+const DataPoint = titled('DataPoint', {
+  id: Type.Integer({ description: 'up to 53 bits' }),
+  conceptIdName: Type.String(),
+  key: Type.String(),
+  type: Type.Literal('PASS_ON'),
+  value: Type.String(),
+  isCategory: Type.Boolean(),
+  parsedValue: Type.Optional(Type.Number()),
+  unit: Type.Optional(Type.String()),
+});
 const explained = {
   assumed: Type.Optional(
     Type.Array(Type.String(), { description: 'attributes without a value that it is there by (§12.3)' }),
@@ -354,16 +351,13 @@ const ProductSide = orNull(
     results: Type.Array(RelatedProduct),
   }),
 );
-const ProductRelations = Type.Object(
-  {
-    relations: Type.Array(
-      Type.Object({
-        ...{ id: Type.Integer(), name: Type.String(), tag: Type.String(), enabled: Type.Boolean() },
-        state: Type.Enum(['building', 'ready', 'misconfigured']),
-        asSource: ProductSide,
-        asTarget: ProductSide,
-      }),
-    ),
-  },
-  { title: 'ProductRelations' },
-);
+const ProductRelations = titled('ProductRelations', {
+  relations: Type.Array(
+    Type.Object({
+      ...{ id: Type.Integer(), name: Type.String(), tag: Type.String(), enabled: Type.Boolean() },
+      state: Type.Enum(['building', 'ready', 'misconfigured']),
+      asSource: ProductSide,
+      asTarget: ProductSide,
+    }),
+  ),
+});

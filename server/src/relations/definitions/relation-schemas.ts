@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { type Filter, OPERATORS, OWN } from '../../catalog/filters/filters.ts';
-import { Id, orNull, PageQuery } from '../../http/answers/answers.ts';
+import { Id, orNull, PageQuery, titled } from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
 import {
   type MatchedValue as DefinedValue,
@@ -151,18 +151,15 @@ export const SentRelation = Type.Object(
 );
 export type SentRelation = Static<typeof SentRelation>;
 
-export const WireRelation = Type.Object(
-  {
-    ...definition,
-    id: Type.Integer(),
-    state: Type.Enum(['building', 'ready', 'misconfigured']),
-    misconfigured: Type.Boolean(),
-    problem: Type.Optional(Type.String({ description: 'why it cannot work' })),
-    createdAt: Type.Integer({ description: 'epoch milliseconds' }),
-    updatedAt: Type.Integer({ description: 'epoch milliseconds' }),
-  },
-  { title: 'Relation' },
-);
+export const WireRelation = titled('Relation', {
+  ...definition,
+  id: Type.Integer(),
+  state: Type.Enum(['building', 'ready', 'misconfigured']),
+  misconfigured: Type.Boolean(),
+  problem: Type.Optional(Type.String({ description: 'why it cannot work' })),
+  createdAt: Type.Integer({ description: 'epoch milliseconds' }),
+  updatedAt: Type.Integer({ description: 'epoch milliseconds' }),
+});
 
 export const RelationPage = Type.Object({
   items: Type.Array(WireRelation),
@@ -254,16 +251,13 @@ const explainedPair = {
 /** Why two products are related or are not. Source: docs/interface.md §12.6. */
 export const RelatedReason = Type.Object(explainedPair, { title: 'RelatedReason' });
 export type RelatedReason = Sent<Static<typeof RelatedReason>>;
-export const Explanation = Type.Object(
-  {
-    related: Type.Boolean(),
-    matchType: Type.Enum(['FIRST_WAY', 'SECOND_WAY']),
-    rank: orNull(Type.Integer(), 'from 1, among the first 1,000 groups'),
-    excluded: orNull(Type.String(), 'same product or same group'),
-    ...explainedPair,
-  },
-  { title: 'RelationExplanation' },
-);
+export const Explanation = titled('RelationExplanation', {
+  related: Type.Boolean(),
+  matchType: Type.Enum(['FIRST_WAY', 'SECOND_WAY']),
+  rank: orNull(Type.Integer(), 'from 1, among the first 1,000 groups'),
+  excluded: orNull(Type.String(), 'same product or same group'),
+  ...explainedPair,
+});
 export type Explanation = Sent<Static<typeof Explanation>>;
 
 /** A product in short, with why it is a result. Source: docs/interface.md §12.7 rule 3. */
@@ -276,14 +270,11 @@ export const RelatedProduct = Type.Object({ ...brief, explain: RelatedReason });
 const CardProduct = Type.Object({ ...brief, explain: RelatedReason, variants: Type.Integer() });
 
 /** Source: docs/interface.md §12.6 rule 7. */
-const SurveyCard = Type.Object(
-  {
-    source: Type.Object(brief),
-    results: Type.Array(CardProduct),
-    nearest: Type.Optional(CardProduct),
-  },
-  { title: 'SurveyCard' },
-);
+const SurveyCard = titled('SurveyCard', {
+  source: Type.Object(brief),
+  results: Type.Array(CardProduct),
+  nearest: Type.Optional(CardProduct),
+});
 
 export const PreviewQuery = Type.Object({
   cards: Type.Optional(
@@ -332,14 +323,11 @@ export type RelationSurvey = Sent<Static<typeof RelationSurvey>>;
 export type CardProduct = Sent<Static<typeof CardProduct>>;
 export type SurveyCard = Sent<Static<typeof SurveyCard>>;
 
-export const Survey = Type.Object(
-  {
-    misconfigured: Type.Boolean(),
-    problem: Type.Optional(Type.String()),
-    ...Type.Partial(RelationSurvey).properties,
-  },
-  { title: 'RelationSurvey' },
-);
+export const Survey = titled('RelationSurvey', {
+  misconfigured: Type.Boolean(),
+  problem: Type.Optional(Type.String()),
+  ...Type.Partial(RelationSurvey).properties,
+});
 
 /** @param survey  how a relation does, or why it cannot work */
 export const toWireSurvey = <Found extends object>(survey: Found) => ({

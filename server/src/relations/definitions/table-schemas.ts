@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { titled } from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
 import { markOf } from '../../storage/storage.ts';
 import type { ValueTable } from './relation.ts';
@@ -28,10 +29,11 @@ export const SentTable = Type.Object(
 );
 export type SentTable = Static<typeof SentTable>;
 
-export const WireTable = Type.Object(
-  { ...table, createdAt: Type.Integer(), updatedAt: Type.Integer() },
-  { title: 'ValueTable' },
-);
+export const WireTable = titled('ValueTable', {
+  ...table,
+  createdAt: Type.Integer(),
+  updatedAt: Type.Integer(),
+});
 
 /** A table as it is stored. */
 export interface StoredTable extends ValueTable {

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { oneOf, orNull, ProjectQuery } from '../../http/answers/answers.ts';
+import { closed, oneOf, orNull, ProjectQuery, titled } from '../../http/answers/answers.ts';
 import { ExplainedElement, SingleProduct, TOTAL_OPERATORS } from '../definitions/definitions.ts';
 import type { FitSelection } from './fit-answer.ts';
 
@@ -12,15 +12,12 @@ export const FitQuestion = Type.Object(
   {
     ...ProjectQuery.properties,
     items: Type.Array(
-      Type.Object(
-        {
-          identifier: Identifier,
-          quantity: Type.Optional(
-            Type.Integer({ minimum: 1, maximum: MOST_QUANTITY, description: 'default 1' }),
-          ),
-        },
-        { additionalProperties: false },
-      ),
+      closed({
+        identifier: Identifier,
+        quantity: Type.Optional(
+          Type.Integer({ minimum: 1, maximum: MOST_QUANTITY, description: 'default 1' }),
+        ),
+      }),
       { minItems: 1, maxItems: 100, description: 'quantities of an identifier that repeats are added up' },
     ),
     tags: Type.Optional(
@@ -64,84 +61,72 @@ const missing = Type.Array(Type.Object({ identifier: Type.String(), attribute: T
 const Inner = Type.Optional(
   Type.Array(Type.Object({ ...ExplainedElement.properties.any.items.properties, verdict })),
 );
-const PairVerdict = Type.Object(
-  {
-    ...{ source: Type.String(), target: Type.String(), relation: JudgingRelation, verdict },
-    match: Type.Array(Type.Object({ ...ExplainedElement.properties, verdict, any: Inner, together: Inner })),
-    missing,
-  },
-  { title: 'PairVerdict' },
-);
+const PairVerdict = titled('PairVerdict', {
+  ...{ source: Type.String(), target: Type.String(), relation: JudgingRelation, verdict },
+  match: Type.Array(Type.Object({ ...ExplainedElement.properties, verdict, any: Inner, together: Inner })),
+  missing,
+});
 
 const computed = {
   attribute: Type.String(),
   times: Type.Optional(Type.Number()),
   plus: Type.Optional(Type.Union([Type.Number(), Type.String()])),
 };
-const TotalVerdict = Type.Object(
-  {
-    ...{ source: Type.String(), relation: JudgingRelation, verdict },
-    operator: Type.Enum([...TOTAL_OPERATORS]),
-    total: Type.Object({
-      ...{ ...computed, missing: Type.Optional(Type.Enum(['fails', 'passes'])) },
-      sum: Type.String({ description: 'of what is known, before anything is computed of it' }),
-      parts: Type.Array(
-        Type.Object({
-          ...{ identifier: Type.String(), quantity: Type.Integer(), value: Type.Optional(Type.String()) },
-        }),
-      ),
-    }),
-    limit: Type.Object({ ...computed, values: Type.Array(Type.String()) }),
-    missing,
-  },
-  { title: 'TotalVerdict' },
-);
-
-export const FitAnswer = Type.Object(
-  {
-    status: Type.Literal('success'),
-    verdict: oneOf(['fits', 'does_not_fit', 'unknown', 'no_rule']),
-    pairs: Type.Array(PairVerdict),
-    totals: Type.Array(TotalVerdict),
-    withoutRule: Type.Array(Type.Array(Type.String(), { minItems: 2, maxItems: 2 }), {
-      description: 'pairs of identifiers that no constraint judged',
-    }),
-    unknownIdentifiers: Type.Array(Type.String()),
-    alternatives: Type.Array(
+const TotalVerdict = titled('TotalVerdict', {
+  ...{ source: Type.String(), relation: JudgingRelation, verdict },
+  operator: Type.Enum([...TOTAL_OPERATORS]),
+  total: Type.Object({
+    ...{ ...computed, missing: Type.Optional(Type.Enum(['fails', 'passes'])) },
+    sum: Type.String({ description: 'of what is known, before anything is computed of it' }),
+    parts: Type.Array(
       Type.Object({
-        insteadOf: Type.String(),
-        products: Type.Array(SingleProduct),
-        reason: Type.Optional(Type.String({ description: 'why there are none, or the search ended early' })),
+        ...{ identifier: Type.String(), quantity: Type.Integer(), value: Type.Optional(Type.String()) },
       }),
     ),
-    lastUpdateTs: orNull(Type.Integer(), 'epoch milliseconds: the latest change to one of the products'),
-    receipt: Type.Object({
-      version: Type.Integer({ description: 'of the catalog' }),
-      relations: Type.Array(
-        Type.Object({ id: Type.Integer(), revision: Type.String({ description: 'its ETag' }) }),
-      ),
-      hash: Type.String({
-        description: 'SHA-256 of the JSON of the answer without this member, members by name, no white space',
-      }),
+  }),
+  limit: Type.Object({ ...computed, values: Type.Array(Type.String()) }),
+  missing,
+});
+
+export const FitAnswer = titled('FitAnswer', {
+  status: Type.Literal('success'),
+  verdict: oneOf(['fits', 'does_not_fit', 'unknown', 'no_rule']),
+  pairs: Type.Array(PairVerdict),
+  totals: Type.Array(TotalVerdict),
+  withoutRule: Type.Array(Type.Array(Type.String(), { minItems: 2, maxItems: 2 }), {
+    description: 'pairs of identifiers that no constraint judged',
+  }),
+  unknownIdentifiers: Type.Array(Type.String()),
+  alternatives: Type.Array(
+    Type.Object({
+      insteadOf: Type.String(),
+      products: Type.Array(SingleProduct),
+      reason: Type.Optional(Type.String({ description: 'why there are none, or the search ended early' })),
     }),
-  },
-  { title: 'FitAnswer' },
-);
+  ),
+  lastUpdateTs: orNull(Type.Integer(), 'epoch milliseconds: the latest change to one of the products'),
+  receipt: Type.Object({
+    version: Type.Integer({ description: 'of the catalog' }),
+    relations: Type.Array(
+      Type.Object({ id: Type.Integer(), revision: Type.String({ description: 'its ETag' }) }),
+    ),
+    hash: Type.String({
+      description: 'SHA-256 of the JSON of the answer without this member, members by name, no white space',
+    }),
+  }),
+});
 export type FitAnswer = Static<typeof FitAnswer>;
 
-export const MissingValues = Type.Object(
-  {
-    items: Type.Array(
-      Type.Object({
-        attribute: Type.String(),
-        products: Type.Integer({
-          description: 'products that a constraint is about, without a value that it needs',
-        }),
-        verdicts: Type.Integer({ description: 'pairs whose verdict may be unknown for that' }),
-        relations: Type.Array(Type.Integer(), { description: 'constraints that need it, by id' }),
+export const MissingValues = titled('MissingValues', {
+  items: Type.Array(
+    Type.Object({
+      attribute: Type.String(),
+      products: Type.Integer({
+        description: 'products that a constraint is about, without a value that it needs',
       }),
-      { description: 'by the number of verdicts' },
-    ),
-  },
-  { title: 'MissingValues' },
-);
+      verdicts: Type.Integer({ description: 'pairs whose verdict may be unknown for that' }),
+      relations: Type.Array(Type.Integer(), { description: 'constraints that need it, by id' }),
+    }),
+    { description: 'by the number of verdicts' },
+  ),
+});
