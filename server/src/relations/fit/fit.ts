@@ -2,12 +2,6 @@
  * The door of fit: whether products can be used together, by relations that are constraints. A verdict is also "unknown", where
  * the data does not say.
  */
-export {
-  answerFit,
-  ConstraintCache,
-  type FitCatalog,
-  type FitInput,
-  type FitSelection,
-} from './fit-answer.ts';
+export * from './fit-answer.ts';
 export { type FitAnswer, FitQuestion, readQuestion } from './fit-schemas.ts';
 export { surveyMissing } from './missing-values.ts';
