@@ -1,14 +1,30 @@
-import type { PlacedDocument } from '../../catalog/catalog.ts';
 import { COMPARISONS, type Comparable, type Operator } from '../../catalog/filters/filters.ts';
 import type { ReportLine } from '../../tasks/tasks.ts';
 import {
+  type BoundRule,
   COMPARISONS_PER_RULE,
   judgeElement,
   type ReadValues,
+  type RelationDefinition,
   type Side,
 } from '../definitions/definitions.ts';
 import { encodeKey, encodeValue, UNMATCHED_KEY } from './index-key.ts';
+import type { GroupedDocument } from './member-columns.ts';
 import { ENTRIES_PER_PRODUCT, listProbes, type Probe, type RuleIndex } from './rule-index.ts';
+
+/** A relation that answers, with the rule that its index was made by. */
+export interface ServedRelation {
+  readonly id: number;
+  /** As it is stored; the index may be that of the one before. */
+  readonly definition: RelationDefinition;
+  /** Those that the index was made for: the definition may have others by now. */
+  readonly twoWay: boolean;
+  readonly excludeSameGroup: boolean;
+  /** A person lists what goes with what. */
+  readonly isListed: boolean;
+  readonly build: number;
+  readonly bound: BoundRule;
+}
 
 /**
  * On which sides of which relations a product stands, and what the join index must know of it there. Pure: the same
@@ -212,16 +228,10 @@ export const COMPARED_COLUMNS = Array.from({ length: COMPARISONS_PER_RULE }, (_,
 
 export const sideNumber = (side: Side): 0 | 1 => (side === 'source' ? 0 : 1);
 
-/** What was derived for a document. */
-export interface PlacedMemberships {
-  readonly group: string;
+/** A document with what was derived for it. */
+export interface PlacedRow extends GroupedDocument {
   readonly memberships: readonly Membership[];
-  /** The memberships as they are kept, where they are at hand. */
-  readonly packed?: string;
 }
-
-/** What was derived for a document, with the document. */
-export type PlacedRow = PlacedDocument & PlacedMemberships;
 
 const UNMATCHED = UNMATCHED_KEY.toString('base64');
 

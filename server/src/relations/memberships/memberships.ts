@@ -5,6 +5,5 @@ export { UNMATCHED_KEY } from './index-key.ts';
 export { type GroupedDocument, placeMembers } from './member-columns.ts';
 export { type BuildRule, Memberships } from './member-derivation.ts';
 export * from './membership.ts';
-export * from './relation-plan.ts';
-export { createRelationBuilds } from './relation-tasks.ts';
+export * from './relation-tasks.ts';
 export { ENTRIES_PER_PRODUCT, planIndex, type RuleIndex } from './rule-index.ts';

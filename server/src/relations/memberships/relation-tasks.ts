@@ -2,8 +2,7 @@ import type { ChosenProject } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
-import type { TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
-import type { BuildOrder, BuildPage, WalkedPlace } from './relation-plan.ts';
+import type { ReportLine, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 
 /** Making the index of relations whose rule or attributes changed. Source: docs/interface.md §12.4 rule 2. */
 export interface RelationBuilds {
@@ -19,6 +18,30 @@ export interface RelationBuilds {
   follow(run: TaskRun): Promise<void>;
   /** Removes rows that nothing reads. */
   dropOld(projectId: number): Promise<void>;
+}
+
+/** Builds that are made together: reading the documents takes longer than what a rule finds in them. */
+export interface BuildOrder {
+  readonly relationIds: readonly number[];
+  readonly at: number;
+  /** Where the page before ended; absent: all begin. */
+  readonly after?: WalkedPlace | undefined;
+  readonly limit: number;
+}
+
+export interface WalkedPlace {
+  /** A relation whose build is none of them was changed meanwhile, and that change builds it. */
+  readonly builds: readonly number[];
+  readonly document: number;
+}
+
+export interface BuildPage {
+  /** undefined: the indexes are complete, or none is needed. */
+  readonly next: WalkedPlace | undefined;
+  /** In percent of the documents. */
+  readonly progress: number;
+  /** Of the products of which only the first combinations of values count. */
+  readonly report?: readonly ReportLine[];
 }
 
 /** Where builds are stored. */

@@ -14,7 +14,9 @@ import {
   sql,
 } from '../../storage/storage.ts';
 import {
+  bindRule,
   isIndexed,
+  isListed,
   listTables,
   markOfRelation,
   markOfTable,
@@ -26,21 +28,39 @@ import {
   type SentTable,
   type StoredTable,
 } from '../definitions/definitions.ts';
-import {
-  type Binding,
-  type BuildRule,
-  isUnbuilt,
-  planBinding,
-  type RelationRow,
-  type ServedRelation,
-  type ServedRow,
-  toRelation,
-  toServed,
-} from '../memberships/memberships.ts';
-
+import type { BuildRule, ServedRelation } from '../memberships/memberships.ts';
 import { findTable, findTables } from './table-store.ts';
 
 /** Definitions of relations, and their tables; call those that change them in a transaction of the catalog. */
+
+interface RelationRow {
+  readonly id: number;
+  /** JSON. */
+  readonly definition: string;
+  readonly problem: string | null;
+  /** The build that answers. */
+  readonly active: number | null;
+  /** The build of the rule as it is. */
+  readonly next: number | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+function toRelation({ id, definition, problem, active, next, ...at }: RelationRow): Relation {
+  const built = active !== null && active === next ? 'ready' : 'building';
+  return {
+    ...{ id, definition: JSON.parse(definition), problem: problem ?? undefined },
+    ...{
+      state: problem === null ? built : 'misconfigured',
+      createdAt: at.createdAt,
+      updatedAt: at.updatedAt,
+    },
+  };
+}
+
+/** Whether a relation wants another index than the one that answers. */
+export const isUnbuilt = ({ active, next }: Pick<RelationRow, 'active' | 'next'>) =>
+  next !== null && next !== active;
 
 const RELATION = sql`select id, definition, problem, active_build as active, wanted_build as next,
   created_at as "createdAt", updated_at as "updatedAt" from relation where ${own()}`;
@@ -84,13 +104,21 @@ export function* listUnbuilt(): Program<number[]> {
 
 /** @returns relations that are well configured and built, whether or not they are enabled */
 export function* listBuilt(): Program<ServedRelation[]> {
-  const found = yield* rows<ServedRow>(
+  const found = yield* rows<
+    Record<'id' | 'build' | 'twoWay' | 'excludeSameGroup', number> & Record<'definition' | 'rule', string>
+  >(
     sql`select r.id, r.definition, b.id as build, b.rule, b.two_way as "twoWay",
         b.exclude_same_group as "excludeSameGroup"
       from relation r join relation_build b on ${own('b')} and b.id = r.active_build
       where ${own('r')} and r.problem is null order by r.id`,
   );
-  return found.map(toServed);
+  return found.map(({ definition: text, rule, ...row }) => {
+    const definition = JSON.parse(text) as RelationDefinition;
+    return {
+      ...{ ...row, definition, twoWay: row.twoWay === 1, excludeSameGroup: row.excludeSameGroup === 1 },
+      ...{ isListed: isListed(definition), bound: JSON.parse(rule) },
+    };
+  });
 }
 
 const LIVE_BUILDS = sql`from relation_build b join relation r on ${own('r')} and r.id = b.relation_id
@@ -232,40 +260,41 @@ function* listUsers(name: string): Program<Relation[]> {
 function* bindRelation(catalog: ChangedCatalog, id: number, at: number): Program<boolean> {
   const relation = yield* findRow(id);
   if (relation === undefined) return false;
-  const builds = yield* rows<{ id: number; rule: string }>(
-    sql`select id, rule from relation_build where ${own()} and id in (${relation.active}, ${relation.next})
-      order by id`,
-  );
+  const definition = JSON.parse(relation.definition) as RelationDefinition;
+  const rule = ruleOf(definition);
   const { attributes } = yield* catalog.readOntology();
-  const named = listTables(ruleOf(JSON.parse(relation.definition) as RelationDefinition));
-  const binding = planBinding(relation, { attributes, tables: yield* findTables(named) }, builds);
-  switch (binding.kind) {
-    case 'same':
-      return false;
-    case 'problem':
-      yield* run(
-        sql`update relation set problem = ${binding.problem}, active_build = null, wanted_build = null
-          where ${own()} and id = ${id}`,
-      );
-      yield* announceRelation(id, at, { problem: binding.problem });
-      catalog.affect('answers');
-      return false;
-    case 'build':
-      return yield* bindToBuild(catalog, relation, binding);
-  }
+  const result = bindRule(rule, attributes, yield* findTables(listTables(rule)));
+  if ('bound' in result)
+    return yield* bindToBuild(catalog, relation, { definition, rule: JSON.stringify(result.bound) });
+  const { problem } = result;
+  if (problem === relation.problem) return false;
+  yield* run(
+    sql`update relation set problem = ${problem}, active_build = null, wanted_build = null
+      where ${own()} and id = ${id}`,
+  );
+  yield* announceRelation(id, at, { problem });
+  catalog.affect('answers');
+  return false;
 }
 
+/** The build is one that the relation has with this rule, or a new one. */
 function* bindToBuild(
   catalog: ChangedCatalog,
-  { id, active: present, definition }: RelationRow,
-  { build, rule, twoWay, excludeSameGroup }: Extract<Binding, { kind: 'build' }>,
+  relation: RelationRow,
+  { definition, rule }: { readonly definition: RelationDefinition; readonly rule: string },
 ): Program<boolean> {
-  const kind = isIndexed(JSON.parse(definition) as RelationDefinition) ? 'rule' : 'links';
-  const next = build ?? (yield* insertBuild(catalog, { relationId: id, rule, kind }));
+  const { id, active: present } = relation;
+  const kind = isIndexed(definition) ? 'rule' : 'links';
+  const builds = yield* rows<{ id: number; rule: string }>(
+    sql`select id, rule from relation_build where ${own()} and id in (${present}, ${relation.next}) order by id`,
+  );
+  const known = builds.find((build) => build.rule === rule)?.id;
+  const next = known ?? (yield* insertBuild(catalog, { relationId: id, rule, kind }));
   // An empty list is complete.
   const active = kind === 'links' ? next : present;
+  const [twoWay, excludes] = [Number(definition.twoWay), Number(definition.excludeSameGroup)];
   yield* run(
-    sql`update relation_build set two_way = ${twoWay}, exclude_same_group = ${excludeSameGroup}
+    sql`update relation_build set two_way = ${twoWay}, exclude_same_group = ${excludes}
       where ${own()} and id = ${next}`,
   );
   yield* run(

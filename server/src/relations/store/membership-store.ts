@@ -1,4 +1,5 @@
 import type { Derive, PlacedDocument } from '../../catalog/catalog.ts';
+import type { UploadedProduct } from '../../catalog/products/products.ts';
 import type { ChangedCatalog } from '../../catalog/store/store.ts';
 import {
   among,
@@ -15,23 +16,21 @@ import type { ReportLine } from '../../tasks/tasks.ts';
 import {
   type BuildOrder,
   type BuildPage,
-  chooseWalked,
-  type DerivedDocument,
-  derivePage,
   describeCut,
-  describePage,
-  type ExtendedDocument,
   listCutBuilds,
   Memberships,
   type PlacedRow,
-  type PlannedBuild,
-  planExtension,
   unpackMemberships,
-  type WalkedDocument,
+  type WalkedPlace,
 } from '../memberships/memberships.ts';
-import { announceRelation, listBuildNumbers, listBuilds } from './definition-store.ts';
+import { announceRelation, isUnbuilt, listBuildNumbers, listBuilds } from './definition-store.ts';
 
 /** The join index, written beside the documents that it is derived from. */
+
+/** A document with all that is derived for it from now on, and what of that it has no rows for yet. */
+export interface ExtendedDocument extends PlacedRow {
+  readonly added: PlacedRow['memberships'];
+}
 
 /** Adds to documents memberships that they do not have yet, as an engine writes them. */
 export type ExtendIndex = (extended: readonly ExtendedDocument[]) => Program<void>;
@@ -87,7 +86,7 @@ export function* buildPage(
   const derived = derivePage(page, new Memberships(rules));
   yield* extendDocuments(extend, derived);
   const described = {
-    ...describePage({ builds: rules.map(({ build }) => build), last, limit, page }),
+    ...describePage(page, { builds: rules.map(({ build }) => build), last, limit }),
     report: yield* reportCut(derived, walked),
   };
   if (described.next !== undefined) return described;
@@ -99,6 +98,31 @@ export function* buildPage(
   return described;
 }
 
+/** The build that a relation wants. */
+export interface PlannedBuild {
+  readonly relationId: number;
+  readonly active: number | null;
+  readonly next: number;
+  /** JSON. */
+  readonly rule: string;
+  /** The last document that is older than the build. */
+  readonly last: number;
+}
+
+/** @returns those that are made in one walk from `after` on */
+export const chooseWalked = (next: readonly PlannedBuild[], after: WalkedPlace | undefined): PlannedBuild[] =>
+  next.filter((one) => isUnbuilt(one) && (after === undefined || after.builds.includes(one.next)));
+
+/** @param walk `last`: of the documents that are walked */
+export function describePage(
+  page: readonly WalkedDocument[],
+  { builds, last, limit }: { builds: readonly number[]; last: number; limit: number },
+): BuildPage {
+  const document = page.at(-1)?.id ?? last;
+  const progress = last === 0 ? 100 : (document / last) * 100;
+  return { next: page.length < limit ? undefined : { builds, document }, progress };
+}
+
 const listPlannedBuilds = (relationIds: readonly number[]) =>
   rows<PlannedBuild>(
     sql`select r.id as "relationId", r.active_build as active, b.id as next, b.rule, b.last_document as last
@@ -108,6 +132,11 @@ const listPlannedBuilds = (relationIds: readonly number[]) =>
 
 const RAW = byEngine({ sqlite: sql`cast(raw as text) as raw`, postgres: sql`raw` });
 
+interface WalkedDocument extends PlacedDocument {
+  /** JSON of the upload. */
+  readonly raw: string;
+}
+
 const listDocuments = ({ from, last, limit }: { from: number; last: number; limit: number }) =>
   rows<WalkedDocument>(
     sql`select id, product_id as "productId", ${RAW} from document
@@ -115,12 +144,9 @@ const listDocuments = ({ from, last, limit }: { from: number; last: number; limi
   );
 
 /** Of documents that are products'; others are there only to be restored. */
-function* reportCut(
-  derived: readonly DerivedDocument[],
-  builds: readonly PlannedBuild[],
-): Program<ReportLine[]> {
-  const cut = derived.flatMap(({ document, derived: { memberships } }) =>
-    listCutBuilds(memberships).map((build) => ({ build, id: document.id })),
+function* reportCut(derived: readonly PlacedRow[], builds: readonly PlannedBuild[]): Program<ReportLine[]> {
+  const cut = derived.flatMap(({ id, memberships }) =>
+    listCutBuilds(memberships).map((build) => ({ build, id })),
   );
   if (cut.length === 0) return [];
   const found = yield* rows<{ document: number; identifier: string }>(
@@ -134,11 +160,25 @@ function* reportCut(
   );
 }
 
-function* extendDocuments(extend: ExtendIndex, derived: readonly DerivedDocument[]): Program<void> {
+/** @returns those for which there is anything */
+const derivePage = (page: readonly WalkedDocument[], rules: Memberships): PlacedRow[] =>
+  page.flatMap(({ id, productId, raw }) => {
+    const product = JSON.parse(raw) as UploadedProduct;
+    const memberships = rules.of(product);
+    return memberships.length === 0 ? [] : [{ id, productId, group: product.groupIdentifier, memberships }];
+  });
+
+/** A page that is walked again, e.g. after a crash, adds nothing. What builds had that are gone is left out. */
+function* extendDocuments(extend: ExtendIndex, derived: readonly PlacedRow[]): Program<void> {
   if (derived.length === 0) return;
-  const present = yield* findMemberships(derived.map(({ document }) => document.id));
+  const present = yield* findMemberships(derived.map(({ id }) => id));
   const live = new Set((yield* listBuilds()).map(({ build }) => build));
-  const extended = planExtension(derived, live, (id) => present.get(id)?.memberships ?? []);
+  const extended = derived.flatMap((row): ExtendedDocument[] => {
+    const kept = (present.get(row.id)?.memberships ?? []).filter(({ build }) => live.has(build));
+    const known = new Set(kept.map(({ build }) => build));
+    const added = row.memberships.filter(({ build }) => !known.has(build));
+    return added.length === 0 ? [] : [{ ...row, memberships: [...kept, ...added], added }];
+  });
   if (extended.length > 0) yield* extend(extended);
 }
 

@@ -3,7 +3,6 @@ import { CopyRows, copyInto, type SqlTransaction } from '../../../storage/postgr
 import { ask, performOn } from '../../../storage/storage.ts';
 import {
   COMPARED_COLUMNS,
-  type ExtendedDocument,
   type GroupedDocument,
   listMembers,
   type MemberRow,
@@ -12,7 +11,12 @@ import {
   splitDerived,
   UNMATCHED_KEY,
 } from '../../memberships/memberships.ts';
-import { type ExtendIndex, type OpenedBuilds, openBuilds } from '../membership-store.ts';
+import {
+  type ExtendedDocument,
+  type ExtendIndex,
+  type OpenedBuilds,
+  openBuilds,
+} from '../membership-store.ts';
 
 /** The join index in PostgreSQL, written beside the documents that it is derived from. */
 
@@ -57,16 +61,14 @@ async function extendMemberships(
   projectId: number,
   extended: readonly ExtendedDocument[],
 ): Promise<void> {
-  const placed = extended.map(({ document, placed: { group, memberships } }) => ({
-    ...{ ...document, group, packed: packMemberships(memberships) },
-  }));
+  const placed = extended.map((row) => ({ ...row, packed: packMemberships(row.memberships) }));
   const ids = placed.map(({ id }) => id);
   await tx.run('delete from relation_document where project_id = $1 and document_id = any($2)', [
     projectId,
     ids,
   ]);
   await copyDocuments(tx, projectId, placed);
-  const members = listMembers(extended.map((one) => ({ ...one.document, ...one.added })));
+  const members = listMembers(extended.map(({ added, ...row }) => ({ ...row, memberships: added })));
   await copyMembers(tx, projectId, members);
 }
 

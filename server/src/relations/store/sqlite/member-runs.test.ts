@@ -58,8 +58,8 @@ for (const rankBytes of [2, 0]) {
         return [id, { document: documents, rank: hex(rankBytes, 5_000), value: hex(2, 3_000) }];
       });
       const extended = changed.map(([productId, { document: id, rank, value }]) => {
-        const placed = { group: `g${productId}`, memberships: [describe(rank, value)] };
-        return { document: { id, productId }, placed, added: placed };
+        const memberships = [describe(rank, value)];
+        return { id, productId, group: `g${productId}`, memberships, added: memberships };
       });
       file.transaction(() => file.perform(extendIn(file)(extended)));
       const gone = ids.flatMap((id) => members.get(id)?.document ?? []);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chooseWalked, describePage, type PlannedBuild } from './relation-plan.ts';
+import { chooseWalked, describePage, type PlannedBuild } from './membership-store.ts';
 
 const buildOf = (relationId: number, next: number, active: number | null = null): PlannedBuild => ({
   ...{ relationId, next, active },
@@ -14,13 +14,13 @@ test('builds are walked together from their beginning, and one that is requested
     first.map((build) => build.next),
     [4, 5],
   );
-  const { next } = describePage({ builds: [4, 5], last: 10, limit: 2, page: documents(1, 3) });
+  const { next } = describePage(documents(1, 3), { builds: [4, 5], last: 10, limit: 2 });
   assert.deepEqual(next, { builds: [4, 5], document: 3 });
   const second = chooseWalked([buildOf(1, 7), buildOf(2, 5)], next);
   assert.deepEqual(
     second.map((build) => build.next),
     [5],
   );
-  const end = describePage({ builds: [5], last: 10, limit: 2, page: documents(9) });
+  const end = describePage(documents(9), { builds: [5], last: 10, limit: 2 });
   assert.deepEqual(end, { next: undefined, progress: 90 });
 });
