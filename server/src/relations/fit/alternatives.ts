@@ -67,7 +67,8 @@ async function findInPlaceOf(one: OrderedProduct, catalog: AlternativeCatalog, o
   const describeAll = (list: readonly Candidate[]) =>
     list.map((candidate, place) => describeAlternative(catalog, { ...candidate, place }));
   const judge = order.judge.judgeBeside(order.set.filter((other) => other !== one));
-  const candidates = sortByPrice(catalog, catalog.columns, { path, one, mayFit: judge.mayFit });
+  const search = { path, one, judged: order.judge.attributes, mayFit: judge.mayFit };
+  const candidates = sortByPrice(catalog, catalog.columns, search);
   const named = new Set(order.set.map(({ product }) => product.identifier));
   const suits = ({ product }: Candidate) =>
     mainPathOf(product) === path &&
@@ -108,6 +109,7 @@ async function readProducts({ findUploads }: AlternativeCatalog, identifiers: re
 interface CandidateSearch {
   readonly path: string;
   readonly one: OrderedProduct;
+  readonly judged: readonly ComparedAttribute[];
   mayFit(product: SetProduct): boolean;
 }
 
@@ -115,31 +117,23 @@ interface CandidateSearch {
 function sortByPrice(
   { attributes, priceAttribute }: AlternativeCatalog,
   columns: CatalogColumns,
-  { path, one, mayFit }: CandidateSearch,
+  { path, one, judged, mayFit }: CandidateSearch,
 ): string[] {
   const { quantity } = one;
   const price = findPrice(attributes, priceAttribute);
   const own = price && leastOf(readComparables(one.upload, price).map(({ comparable }) => comparable));
-  const read = price && columns.readerOf(price);
-  const view = columns.view();
-  const readView = readFrom(view);
-  const isPath = new Map<readonly (readonly string[])[], boolean>();
+  const isPath = new Map<unknown, boolean>();
   const placed: { readonly place: number; readonly distance: number }[] = [];
-  for (let place = 0; place < columns.count; place += 1) {
-    const paths = columns.pathsAt(place);
-    const known = isPath.get(paths) ?? paths.some((other) => JSON.stringify(other) === path);
-    isPath.set(paths, known);
+  for (const view of columns.views([...judged, ...(price ? [price] : [])])) {
+    const { row: place } = view;
+    const categories = columns.categoriesOf(place);
+    const known = isPath.get(categories) ?? categories.some((one) => JSON.stringify(one.path) === path);
+    isPath.set(categories, known);
     if (!known) continue;
-    view.place = place;
-    const product = {
-      identifier: view.identifier,
-      groupIdentifier: columns.groupAt(place),
-      view,
-      read: readView,
-    };
+    const groupIdentifier = columns.groupAt(place);
+    const product = { identifier: view.identifier, groupIdentifier, view, read: readFrom(view) };
     if (!mayFit({ product, quantity })) continue;
-    const value = read && leastOf(read(place));
-    placed.push({ place, distance: distanceOf(own, value) });
+    placed.push({ place, distance: distanceOf(own, price && leastOf(view.valuesOf(price))) });
   }
   return placed
     .sort((a, b) => a.distance - b.distance || a.place - b.place)

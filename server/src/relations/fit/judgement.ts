@@ -30,6 +30,7 @@ import {
   type TotalOperator,
   type TotalValue,
 } from '../definitions/definitions.ts';
+import { listRead } from '../memberships/memberships.ts';
 import { explainElements } from '../search/search.ts';
 
 /**
@@ -77,6 +78,9 @@ export interface Constraint {
   /** It is over a whole set. */
   readonly total?: Pick<RelationDefinition, 'total' | 'operator' | 'limit'>;
 }
+
+/** @returns all that is read of a product to judge it */
+export const listAttributes = ({ bound }: Constraint) => listRead(compileRule(bound), bound.attributes);
 
 /** A value that a verdict would need. */
 export interface MissingValue {
@@ -137,9 +141,12 @@ type Pair = Readonly<Record<Side, Standing>>;
 export class SetJudge {
   private readonly judges: readonly Judge[];
   private readonly totals: readonly Judge[];
+  /** All that is read of a product. */
+  readonly attributes: readonly ComparedAttribute[];
 
   constructor(constraints: readonly Constraint[]) {
     const judges = constraints.map((constraint) => new Judge(constraint));
+    this.attributes = constraints.flatMap(listAttributes);
     this.judges = judges.filter(({ constraint }) => constraint.total === undefined);
     this.totals = judges.filter(({ constraint }) => constraint.total !== undefined);
   }

@@ -1,9 +1,9 @@
-import { viewUpload } from '../../catalog/filters/filters.ts';
+import { type ComparedAttribute, viewUpload } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import { attributeOf, compileRule, readFrom, type Side } from '../definitions/definitions.ts';
 import { readPages } from '../search/search.ts';
 import type { FitCatalog, FitParts } from './fit-answer.ts';
-import { type Constraint, Judge, type JudgedProduct } from './judgement.ts';
+import { type Constraint, Judge, type JudgedProduct, listAttributes } from './judgement.ts';
 
 /** Which missing values leave verdicts unknown. Source: docs/interface.md §12.10 rule 14. */
 
@@ -30,7 +30,8 @@ export async function surveyMissing(
   const tallies = constraints.map((constraint) => new ConstraintTally(constraint));
   const products = new Map<string, number>();
   let seen = 0;
-  for await (const product of listJudged(catalog, await cached.read(projectId, catalog, { limit }))) {
+  const columns = await cached.read(projectId, catalog, { limit });
+  for await (const product of listJudged(catalog, columns, constraints.flatMap(listAttributes))) {
     if (seen % CHECKED === 0) limit.check();
     seen += 1;
     for (const name of new Set(tallies.flatMap((tally) => tally.add(product))))
@@ -51,14 +52,14 @@ export async function surveyMissing(
 async function* listJudged(
   catalog: FitCatalog,
   columns: Awaited<ReturnType<FitParts['columns']['read']>>,
+  attributes: readonly ComparedAttribute[],
 ): AsyncGenerator<JudgedProduct, void> {
   if (columns === undefined) {
     for await (const page of readPages(catalog))
       for (const { raw } of page) yield judgeView(viewUpload(JSON.parse(raw) as UploadedProduct));
     return;
   }
-  const view = columns.view();
-  for (view.place = 0; view.place < columns.count; view.place += 1) yield judgeView(view);
+  for (const view of columns.views(attributes)) yield judgeView(view);
 }
 
 const judgeView = (view: JudgedProduct['view']): JudgedProduct => ({

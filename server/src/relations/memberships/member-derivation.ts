@@ -1,12 +1,5 @@
 import type { DerivedBatch, DerivedFrom, DerivedSource } from '../../catalog/catalog.ts';
-import type {
-  Comparable,
-  ComparedAttribute,
-  Operator,
-  OwnField,
-  ProductTest,
-  ProductView,
-} from '../../catalog/filters/filters.ts';
+import type { Comparable, ComparedAttribute, Operator, ProductTest } from '../../catalog/filters/filters.ts';
 import type { DerivedColumns } from '../../catalog/products/products.ts';
 import {
   attributeOf,
@@ -14,13 +7,15 @@ import {
   type CompiledMatch,
   type CompiledRule,
   compileRule,
+  type ReadValues,
   readFrom,
   type Side,
 } from '../definitions/definitions.ts';
 import { encodeKey, encodeRank, encodeValue } from './index-key.ts';
 import { createColumns, type DescribedMember, SideMembers } from './member-columns.ts';
 import { type Membership, packValues } from './membership.ts';
-import { Encodings, NONE, Numbers, Tuples, UNKNOWN, ValueNumbers } from './numbering.ts';
+import { type LookedAt, NO_NUMBERS, NumberedProduct, type ReadAttribute } from './numbered-product.ts';
+import { Encodings, NONE, Tuples, UNKNOWN } from './numbering.ts';
 import {
   ENTRIES_PER_PRODUCT,
   extremeOf,
@@ -63,21 +58,14 @@ export class Memberships {
 
   /** Keys of an upload under which rules look. */
   get keys(): ReadonlySet<string> {
-    return new Set(this.numbered.byKey.keys());
+    return new Set(this.numbered.product.byKey.keys());
   }
 
   /** @returns by rule, the source side first */
   of(product: DerivedFrom): Membership[] {
-    const { numbered } = this;
-    numbered.read(product);
-    return numbered.listOn(numbered.product).map((side) => side.describe(numbered.product).toMembership());
-  }
-
-  ofView(view: ProductView): Membership[] {
-    const { numbered } = this;
-    const sides = numbered.listOn(view);
-    if (sides.length > 0) for (const one of numbered.attributes) one.readFrom(view);
-    return sides.map((side) => side.describe(view).toMembership());
+    const { sides, product: view } = this.numbered;
+    view.look(view.openOne(product), 0);
+    return sides.filter(({ test }) => test(view)).map((side) => side.describe(view).toMembership());
   }
 
   /** @param report hears of a product of which only the first combinations of values count in a build */
@@ -111,60 +99,17 @@ function shareAttribute(
 }
 
 const SIDES = ['source', 'target'] as const;
-const NO_NUMBERS: readonly number[] = [];
-
-/** An attribute that rules use, with the values of the product that is looked at. */
-class ReadAttribute extends ValueNumbers {
-  present = NO_NUMBERS;
-  /** By the places of the values; undefined: none has one. */
-  rows: (string | undefined)[] | undefined;
-
-  clear(): void {
-    this.present = NO_NUMBERS;
-    this.rows = undefined;
-  }
-
-  /** @param number NONE adds nothing */
-  add(number: number, row: string | number | undefined): void {
-    if (number === NONE) return;
-    const { present } = this;
-    this.present = present.length === 0 ? (this.alone[number] as readonly number[]) : [...present, number];
-    if (row === undefined) return;
-    this.rows ??= [];
-    this.rows[present.length] = String(row);
-  }
-
-  /** @returns the number of one of several values */
-  pick(choose: (values: readonly Comparable[]) => Comparable | undefined): number | undefined {
-    const value = choose(this.of(this.present));
-    return value === undefined ? undefined : this.numberOf(value);
-  }
-
-  readFrom(view: ProductView): void {
-    this.present = view.valuesOf(this.attribute).map((value) => this.numberOf(value));
-  }
-}
 
 /** The rules with the numbers of what was read and encoded so far. */
 class NumberedRules {
-  readonly attributes: readonly ReadAttribute[];
-  readonly byKey = new Map<string, ReadAttribute[]>();
   readonly sides: readonly RuleSide[];
-  readonly product: PresentProduct;
-  private readonly own: readonly (readonly [ReadAttribute, OwnField])[];
+  readonly product: NumberedProduct;
   private readonly sized: readonly { readonly size: number }[];
 
   constructor(rules: readonly CompiledBuild[]) {
-    const matched = rules.flatMap(({ rule }) =>
-      rule.matches.flatMap(({ source, target }) => [source, target]),
-    );
-    const used = new Set([...rules.flatMap(({ attributes }) => attributes), ...matched]);
-    const read = new Map([...used].map((attribute) => [attribute, new ReadAttribute(attribute)]));
-    this.attributes = [...read.values()];
-    this.own = [...read].flatMap(([{ field }, one]) => (field === undefined ? [] : [[one, field] as const]));
-    for (const [{ keys }, one] of read)
-      for (const key of keys) this.byKey.set(key, [...(this.byKey.get(key) ?? []), one]);
-    this.product = new PresentProduct(read);
+    const used = rules.flatMap(({ rule, attributes }) => listRead(rule, attributes));
+    this.product = new NumberedProduct(used);
+    const read = this.product.attributes;
     const compared = new Encodings();
     const ranks = new Map<string, Encodings>();
     this.sides = rules.flatMap((one) => {
@@ -174,69 +119,19 @@ class NumberedRules {
       ranks.set(sorts, shared);
       return SIDES.map((side) => new RuleSide(one, side, { read, ranks: shared, compared }));
     });
-    this.sized = [...this.attributes, compared, ...ranks.values(), ...this.sides.map(({ keys }) => keys)];
+    this.sized = [...read.values(), compared, ...ranks.values(), ...this.sides.map(({ keys }) => keys)];
   }
 
   get size(): number {
     return this.sized.reduce((sum, { size }) => sum + size, 0);
   }
-
-  /** Makes a product the one that is looked at; its attributes are added next. */
-  begin(source: OwnSource, row: number): void {
-    for (const one of this.attributes) one.clear();
-    for (const [one, field] of this.own) one.add(one.numberOf(source.readOwn(row, field)), undefined);
-    this.product.begin(source, row);
-  }
-
-  read(product: DerivedFrom): void {
-    this.begin({ readOwn: (_, field) => product[field], categoriesOf: () => product.categories }, 0);
-    for (const { key, value, row } of product.attributes)
-      for (const one of this.byKey.get(key) ?? []) one.add(one.read(value), row);
-  }
-
-  listOn(view: ProductView): RuleSide[] {
-    return this.sides.filter(({ test }) => test(view));
-  }
 }
 
-type OwnSource = Pick<DerivedSource, 'readOwn' | 'categoriesOf'>;
-
-/** The product that is looked at, as filters and rules see it. */
-class PresentProduct implements ProductView {
-  /** Whether more than its categories was looked at. */
-  isRead = false;
-  private readonly attributes: ReadonlyMap<ComparedAttribute, ReadAttribute>;
-  private source: OwnSource | undefined;
-  private row = 0;
-
-  constructor(attributes: ReadonlyMap<ComparedAttribute, ReadAttribute>) {
-    this.attributes = attributes;
-  }
-
-  begin(source: OwnSource, row: number): void {
-    this.source = source;
-    this.row = row;
-  }
-
-  get identifier(): string {
-    this.isRead = true;
-    return this.source?.readOwn(this.row, 'identifier') ?? '';
-  }
-
-  get categories(): readonly (readonly string[])[] {
-    return (this.source?.categoriesOf(this.row) ?? []).map(({ path }) => path);
-  }
-
-  valuesOf(attribute: ComparedAttribute): readonly Comparable[] {
-    this.isRead = true;
-    const read = this.attributes.get(attribute);
-    return read === undefined ? [] : read.of(read.present);
-  }
-
-  rowsOf(attribute: ComparedAttribute): readonly (string | undefined)[] | undefined {
-    return this.attributes.get(attribute)?.rows;
-  }
-}
+/** @returns all that a rule reads of a product; what it computes of an attribute stands for itself */
+export const listRead = (
+  { matches }: CompiledRule,
+  attributes: readonly ComparedAttribute[],
+): ComparedAttribute[] => [...attributes, ...matches.flatMap(({ source, target }) => [source, target])];
 
 /** What a side of a rule reads, and where what it makes of that is numbered. */
 interface SideParts {
@@ -300,12 +195,13 @@ class RuleSide implements DescribedMember {
     this.head = `[${build},${side === 'source' ? 0 : 1},`;
   }
 
-  /** @param view the product that is looked at */
-  describe(view: ProductView): this {
+  /** @param product that is looked at */
+  describe(product: NumberedProduct): this {
+    product.read();
     this.rank = this.findRank();
     this.memberKeys = NO_NUMBERS;
     this.memberCompared = NO_NUMBERS;
-    if (this.index !== undefined) this.describeEntries(this.index, view);
+    if (this.index !== undefined) this.describeEntries(this.index, readFrom(product));
     else if (this.matched.every(({ present }) => present.length > 0)) this.describeMatches();
     return this;
   }
@@ -359,8 +255,7 @@ class RuleSide implements DescribedMember {
     return this.keyTuples.keep(this.keys.add(encodeKey(values)));
   }
 
-  private describeEntries(index: RuleIndex, view: ProductView): void {
-    const read = readFrom(view);
+  private describeEntries(index: RuleIndex, read: ReadValues): void {
     const entries = listEntries(index, this.side, read);
     this.memberKeys = entries.map(({ key }) => this.findNamed(key));
     this.memberCompared = entries.flatMap(({ columns }) =>
@@ -441,7 +336,7 @@ class KeyedValues {
   list(): readonly number[] {
     const { read, match, side } = this;
     if (this.isOwn && read.present.length < 2) return read.present;
-    return listKeyed(match, side, read.of(read.present)).map((value) => read.numberOf(value));
+    return listKeyed(match, side, read.list()).map((value) => read.numberOf(value));
   }
 }
 
@@ -453,18 +348,11 @@ interface Candidate {
   readonly isCertain: boolean;
 }
 
-/** An attribute with what the texts of a body are read as, by their numbers. */
-interface ReadTexts {
-  readonly read: ReadAttribute;
-  readonly numbers: Numbers;
-}
-
 /** What is derived from the products of one body. */
 class MembershipBatch implements DerivedBatch {
   private readonly numbered: NumberedRules;
-  private readonly source: DerivedSource;
+  private readonly source: LookedAt;
   private readonly report: (identifier: string, build: number) => void;
-  private readonly readers: readonly (readonly ReadTexts[])[];
   private readonly members: readonly SideMembers[];
   /** By categories: most filters ask for nothing else, and most products have the categories of others. */
   private readonly candidates = new Map<DerivedFrom['categories'], readonly Candidate[]>();
@@ -475,11 +363,8 @@ class MembershipBatch implements DerivedBatch {
     report: (identifier: string, build: number) => void,
   ) {
     this.numbered = numbered;
-    this.source = source;
+    this.source = numbered.product.open(source);
     this.report = report;
-    this.readers = source.keys.map((key) =>
-      (numbered.byKey.get(key) ?? []).map((read) => ({ read, numbers: new Numbers(UNKNOWN) })),
-    );
     this.members = numbered.sides.map(
       ({ build, side, ...of }) => new SideMembers({ ...of, build, side: side === 'source' ? 0 : 1 }),
     );
@@ -487,10 +372,8 @@ class MembershipBatch implements DerivedBatch {
 
   add(row: number, place: number): string {
     const { numbered, source } = this;
-    const categories = source.categoriesOf(row);
-    numbered.begin(source, row);
-    source.visitTexts(row, this.visit);
-    const text = this.describe(row, place, this.findCandidates(categories));
+    numbered.product.look(source, row);
+    const text = this.describe(row, place, this.findCandidates(source.categoriesOf(row)));
     return text === '' ? '' : `${source.readOwn(row, 'groupIdentifier')}\0[${text}]`;
   }
 
@@ -513,26 +396,15 @@ class MembershipBatch implements DerivedBatch {
     return createColumns(this.members);
   }
 
-  private readonly visit = (key: number, text: number, row: string | number | undefined): void => {
-    for (const { read, numbers } of this.readers[key] as readonly ReadTexts[]) {
-      let number = numbers.at(text);
-      if (number === UNKNOWN) {
-        number = read.read(this.source.textOf(key, text));
-        numbers.set(text, number);
-      }
-      read.add(number, row);
-    }
-  };
-
   private findCandidates(categories: DerivedFrom['categories']): readonly Candidate[] {
     const known = this.candidates.get(categories);
     if (known !== undefined) return known;
     const { sides, product } = this.numbered;
     const found = sides.flatMap((side, at): Candidate[] => {
-      product.isRead = false;
+      product.isAsked = false;
       const isOn = side.test(product);
-      if (!isOn && !product.isRead) return [];
-      return [{ side, members: this.members[at] as SideMembers, isCertain: !product.isRead }];
+      if (!isOn && !product.isAsked) return [];
+      return [{ side, members: this.members[at] as SideMembers, isCertain: !product.isAsked }];
     });
     this.candidates.set(categories, found);
     return found;

@@ -159,14 +159,7 @@ export function packMemberships(memberships: readonly Membership[]): string {
   return JSON.stringify(memberships.map(packMembership));
 }
 
-export const packMembership = ({
-  build,
-  side,
-  rank,
-  compared,
-  keys,
-  values,
-}: Membership): PackedMembership => {
+const packMembership = ({ build, side, rank, compared, keys, values }: Membership): PackedMembership => {
   const packed = [build, side === 'source' ? 0 : 1, rank, compared, keys] as const;
   return values === undefined ? packed : [...packed, values];
 };
@@ -192,6 +185,10 @@ const toMembership = ([build, side, rank, compared, keys, values]: PackedMembers
   keys,
   ...(values !== undefined && { values }),
 });
+
+/** Whether memberships as they are kept have one of the side. */
+export const isMember = (packed: string, build: number, side: Side): boolean =>
+  packed.includes(`[${build},${sideNumber(side)},`);
 
 /** @returns one membership; of a text only its part is parsed: no brackets stand within base64 */
 export function unpackMember(
@@ -247,7 +244,7 @@ export function listMembers(placed: Iterable<PlacedRow>): MemberRow[] {
 }
 
 /** @returns what is compared of the entry with the key at the place */
-export function comparedAt({ compared, keys, values }: Membership, at: number): Membership['compared'] {
+function comparedAt({ compared, keys, values }: Membership, at: number): Membership['compared'] {
   if (values === undefined) return compared;
   const width = compared.length / Math.max(1, keys.length);
   return compared.slice(at * width, (at + 1) * width);

@@ -3,7 +3,9 @@
  */
 export { UNMATCHED_KEY } from './index-key.ts';
 export { type GroupedDocument, placeMembers } from './member-columns.ts';
-export { type BuildRule, Memberships } from './member-derivation.ts';
+export { type BuildRule, listRead, Memberships } from './member-derivation.ts';
 export * from './membership.ts';
+export { NumberedProduct } from './numbered-product.ts';
+export { Numbers } from './numbering.ts';
 export * from './relation-tasks.ts';
 export { ENTRIES_PER_PRODUCT, planIndex, type RuleIndex } from './rule-index.ts';

@@ -1,6 +1,3 @@
-import { type Comparable, type ComparedAttribute, readComparable } from '../../catalog/filters/filters.ts';
-import { encodeValue } from './index-key.ts';
-
 /**
  * Numbers in place of values, of what is made of several values, and of the bytes that stand for them in the index: most repeat,
  * so a product is read, encoded and sorted by numbers that were made once.
@@ -46,62 +43,6 @@ export class Numbers {
     const before = this.ints;
     this.ints = new Int32Array(Math.max(place + 1, 2 * before.length)).fill(this.filling, before.length);
     this.ints.set(before);
-  }
-}
-
-/** The values of an attribute, equal ones under one number. */
-export class ValueNumbers {
-  readonly values: Comparable[] = [];
-  /** By number lists of the number and of its value alone: nearly all products have one value. */
-  readonly alone: (readonly number[])[] = [];
-  readonly valuesAlone: (readonly Comparable[])[] = [];
-  private readonly encoded = new Numbers(UNKNOWN);
-  protected readonly attribute: ComparedAttribute;
-  private readonly byText = new Map<string, number>();
-  private readonly byValue = new Map<Comparable, number>();
-
-  constructor(attribute: ComparedAttribute) {
-    this.attribute = attribute;
-  }
-
-  get size(): number {
-    return this.byText.size + this.values.length;
-  }
-
-  /** @returns NONE for a text that makes no fact */
-  read(text: string): number {
-    const known = this.byText.get(text);
-    if (known !== undefined) return known;
-    const value = readComparable(text, this.attribute);
-    const number = value === undefined ? NONE : this.numberOf(value);
-    this.byText.set(text, number);
-    return number;
-  }
-
-  numberOf(value: Comparable): number {
-    const known = this.byValue.get(value);
-    if (known !== undefined) return known;
-    const number = this.values.push(value) - 1;
-    this.alone.push([number]);
-    this.valuesAlone.push([value]);
-    this.byValue.set(value, number);
-    return number;
-  }
-
-  /** @param encodings always the same @returns what the value is there */
-  encode(number: number, encodings: Encodings): number {
-    const known = this.encoded.at(number);
-    if (known !== UNKNOWN) return known;
-    const encoded = encodings.add(encodeValue(this.values[number] as Comparable));
-    this.encoded.set(number, encoded);
-    return encoded;
-  }
-
-  /** @returns the values of a list of numbers */
-  of(numbers: readonly number[]): readonly Comparable[] {
-    const [only] = numbers;
-    if (numbers.length === 1) return this.valuesAlone[only as number] as readonly Comparable[];
-    return numbers.map((number) => this.values[number] as Comparable);
   }
 }
 

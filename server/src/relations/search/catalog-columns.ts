@@ -1,13 +1,8 @@
-import {
-  type Comparable,
-  type ComparedAttribute,
-  type Filter,
-  type ProductView,
-  readComparable,
-} from '../../catalog/filters/filters.ts';
+import type { DerivedFrom, DerivedSource } from '../../catalog/catalog.ts';
+import type { ComparedAttribute, Filter, OwnField } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import type { BoundRule } from '../definitions/definitions.ts';
-import { type Membership, Memberships } from '../memberships/memberships.ts';
+import { type Membership, Memberships, NumberedProduct, Numbers } from '../memberships/memberships.ts';
 import type { StoredUpload } from './related-view.ts';
 import { TRIED_BUILD, type TriedCatalog } from './relation-survey.ts';
 import type { WorkLimit } from './work-limit.ts';
@@ -17,33 +12,37 @@ const TEXT_BYTES = 24;
 const ENTRY_BYTES = 48;
 /** Of a product beside its texts and values: numbers, its place by identifier and its place in its group. */
 const PRODUCT_BYTES = 140;
+/** Two numbers. */
+const VALUE_BYTES = 8;
 
-type Paths = readonly (readonly string[])[];
+type Categories = DerivedFrom['categories'];
 
 /**
  * What rules look at of all products of one state of a catalog, packed: a text that repeats is there once, and a value is
  * two numbers, those of its key and its text. Products stand by id.
  */
-export class CatalogColumns {
+export class CatalogColumns implements DerivedSource {
   /** About, and rather too many than too few. */
   bytes = 0;
+  readonly keys: string[] = [];
   private readonly only: ReadonlySet<string> | undefined;
   private readonly ids: number[] = [];
-  private readonly identifiers: string[] = [];
+  private readonly own = {
+    identifier: [] as string[],
+    groupIdentifier: [] as string[],
+    name: [] as string[],
+  };
   private readonly places = new Map<string, number>();
-  private readonly names: string[] = [];
-  private readonly groups: string[] = [];
   private readonly groupPlaces = new Map<string, number[]>();
-  private readonly paths: Paths[] = [];
-  /** Of equal lists of paths the first one stands for all. */
-  private readonly pathLists = new Map<string, Paths>();
-  private readonly keys = new Map<string, number>();
-  private readonly keyNames: string[] = [];
+  private readonly categories: Categories[] = [];
+  /** Of equal ones the first stands for all. */
+  private readonly byPaths = new Map<string, Categories>();
+  private readonly keyNumbers = new Map<string, number>();
   private readonly texts: string[] = [];
-  private numbers = new Map<string, number>();
+  private textNumbers = new Map<string, number>();
   /** Where the values of each product begin. */
   private readonly starts: number[] = [0];
-  private values = new Uint32Array(1024);
+  private readonly values = new Numbers();
   /** By the place of the value in `values`. */
   private readonly rows = new Map<number, string>();
 
@@ -58,29 +57,28 @@ export class CatalogColumns {
 
   /** In the order of ids. */
   add(productId: number, product: UploadedProduct): void {
-    const { identifier, groupIdentifier, name, categories } = product;
-    const { only } = this;
-    const attributes = only ? product.attributes.filter(({ key }) => only.has(key)) : product.attributes;
+    const { identifier, groupIdentifier, name } = product;
+    const { only, own, values } = this;
     const place = this.ids.push(productId) - 1;
     this.places.set(identifier, place);
-    this.identifiers.push(identifier);
-    this.names.push(name);
+    own.identifier.push(identifier);
+    own.name.push(name);
     this.bytes += PRODUCT_BYTES + weigh(identifier) + weigh(name);
     this.addToGroup(groupIdentifier, place);
-    this.paths.push(this.sharePaths(categories.map(({ path }) => path)));
-    const start = this.starts[place] as number;
-    this.reserve(start, attributes.length * 2);
-    for (const [at, { key, value, row }] of attributes.entries()) {
-      this.values[start + at * 2] = this.numberKey(key);
-      this.values[start + at * 2 + 1] = this.numberText(value);
-      if (row !== undefined) this.addRow(start + at * 2, String(row));
+    this.categories.push(this.shareCategories(product.categories.map(({ path }) => ({ path }))));
+    for (const { key, value, row } of product.attributes) {
+      if (only?.has(key) === false) continue;
+      this.bytes += VALUE_BYTES;
+      if (row !== undefined) this.addRow(values.length, String(row));
+      values.push(this.numberKey(key));
+      values.push(this.numberText(value));
     }
-    this.starts.push(start + attributes.length * 2);
+    this.starts.push(values.length);
   }
 
   /** All are added. */
   end(): void {
-    this.numbers = new Map();
+    this.textNumbers = new Map();
   }
 
   idAt(place: number): number {
@@ -88,11 +86,11 @@ export class CatalogColumns {
   }
 
   identifierAt(place: number): string {
-    return this.identifiers[place] as string;
+    return this.own.identifier[place] as string;
   }
 
   groupAt(place: number): string {
-    return this.groups[place] as string;
+    return this.own.groupIdentifier[place] as string;
   }
 
   placeOf(identifier: string): number | undefined {
@@ -109,47 +107,33 @@ export class CatalogColumns {
     return this.groupPlaces.get(group) ?? [];
   }
 
-  /** @returns a view of one product after another; looking at the next one changes it */
-  view(): MovingView {
-    return new ColumnProduct(this);
-  }
-
-  pathsAt(place: number): Paths {
-    return this.paths[place] as Paths;
-  }
-
-  /** @returns a function that reads the values of an attribute as it understands them */
-  readerOf(attribute: ComparedAttribute): (place: number) => readonly Comparable[] {
-    const { field, keys } = attribute;
-    if (field === 'name') return (place) => [this.names[place] as string];
-    if (field !== undefined) {
-      const own = field === 'identifier' ? this.identifiers : this.groups;
-      return (place) => [own[place] as string];
+  /** @returns the products one after another, each as the same view, of which `row` is the place */
+  *views(attributes: readonly ComparedAttribute[]): Generator<NumberedProduct, void> {
+    const view = new NumberedProduct(attributes);
+    const source = view.open(this);
+    for (let place = 0; place < this.count; place += 1) {
+      view.look(source, place);
+      yield view;
     }
-    const needed = new Uint8Array(this.keys.size);
-    for (const key of keys) {
-      const number = this.keys.get(key);
-      if (number !== undefined) needed[number] = 1;
-    }
-    const known = new Map<number, Comparable | undefined>();
-    return (place) => this.readValues(place, needed, (text) => this.readText(text, attribute, known));
   }
 
-  /** @returns the rows of these values of a product, see `readerOf` */
-  rowsAt(place: number, attribute: ComparedAttribute): readonly (string | undefined)[] | undefined {
-    if (this.rows.size === 0 || attribute.field !== undefined) return undefined;
-    const isOf = (at: number) => {
-      const key = this.keyNames[this.values[at] as number] as string;
-      return attribute.keys.includes(key) && this.isValue(at, attribute);
-    };
-    const found: (string | undefined)[] = [];
-    for (let at = this.starts[place] as number; at < (this.starts[place + 1] as number); at += 2)
-      if (isOf(at)) found.push(this.rows.get(at));
-    return found;
+  readOwn(place: number, field: OwnField): string {
+    return this.own[field][place] as string;
   }
 
-  private isValue(at: number, attribute: ComparedAttribute): boolean {
-    return readComparable(this.texts[this.values[at + 1] as number] as string, attribute) !== undefined;
+  categoriesOf(place: number): Categories {
+    return this.categories[place] as Categories;
+  }
+
+  visitTexts(place: number, visit: Parameters<DerivedSource['visitTexts']>[1]): void {
+    const { values, rows } = this;
+    const end = this.starts[place + 1] as number;
+    for (let at = this.starts[place] as number; at < end; at += 2)
+      visit(values.at(at), values.at(at + 1), rows.get(at));
+  }
+
+  textOf(_: number, text: number): string {
+    return this.texts[text] as string;
   }
 
   private addRow(at: number, row: string): void {
@@ -157,39 +141,10 @@ export class CatalogColumns {
     this.bytes += weigh(row) + ENTRY_BYTES;
   }
 
-  private readValues(
-    place: number,
-    needed: Uint8Array,
-    read: (text: number) => Comparable | undefined,
-  ): readonly Comparable[] {
-    let found: Comparable[] | undefined;
-    const end = this.starts[place + 1] as number;
-    for (let at = this.starts[place] as number; at < end; at += 2) {
-      if (needed[this.values[at] as number] === 0) continue;
-      const value = read(this.values[at + 1] as number);
-      if (value === undefined) continue;
-      if (found === undefined) found = [value];
-      else found.push(value);
-    }
-    return found ?? NOTHING;
-  }
-
-  private readText(
-    text: number,
-    attribute: ComparedAttribute,
-    known: Map<number, Comparable | undefined>,
-  ): Comparable | undefined {
-    const before = known.get(text);
-    if (before !== undefined || known.has(text)) return before;
-    const read = readComparable(this.texts[text] as string, attribute);
-    known.set(text, read);
-    return read;
-  }
-
   private addToGroup(group: string, place: number): void {
     const places = this.groupPlaces.get(group);
     // The text of the first one stands for all.
-    this.groups.push(places === undefined ? group : this.groupAt(places[0] as number));
+    this.own.groupIdentifier.push(places === undefined ? group : this.groupAt(places[0] as number));
     if (places !== undefined) places.push(place);
     else {
       this.groupPlaces.set(group, [place]);
@@ -197,37 +152,29 @@ export class CatalogColumns {
     }
   }
 
-  private sharePaths(paths: Paths): Paths {
-    const signature = JSON.stringify(paths);
-    const known = this.pathLists.get(signature);
+  private shareCategories(categories: Categories): Categories {
+    const signature = JSON.stringify(categories);
+    const known = this.byPaths.get(signature);
     if (known !== undefined) return known;
-    this.pathLists.set(signature, paths);
+    this.byPaths.set(signature, categories);
     this.bytes += 2 * weigh(signature) + ENTRY_BYTES;
-    return paths;
+    return categories;
   }
 
   private numberKey(key: string): number {
-    const known = this.keys.get(key);
+    const known = this.keyNumbers.get(key);
     if (known !== undefined) return known;
     this.bytes += weigh(key) + ENTRY_BYTES;
-    this.keys.set(key, this.keys.size);
-    return this.keyNames.push(key) - 1;
+    this.keyNumbers.set(key, this.keys.length);
+    return this.keys.push(key) - 1;
   }
 
   private numberText(text: string): number {
-    const known = this.numbers.get(text);
+    const known = this.textNumbers.get(text);
     if (known !== undefined) return known;
     this.bytes += weigh(text);
-    this.numbers.set(text, this.texts.length);
+    this.textNumbers.set(text, this.texts.length);
     return this.texts.push(text) - 1;
-  }
-
-  private reserve(start: number, more: number): void {
-    this.bytes += more * this.values.BYTES_PER_ELEMENT;
-    if (start + more <= this.values.length) return;
-    const grown = new Uint32Array(Math.max(this.values.length * 2, start + more));
-    grown.set(this.values);
-    this.values = grown;
   }
 }
 
@@ -242,47 +189,8 @@ export function findEdge<Item>(list: ArrayLike<Item>, isBefore: (item: Item) => 
   return low;
 }
 
-const NOTHING: readonly Comparable[] = [];
-
 /** Characters outside Latin-1 make two bytes of each of them. */
 const weigh = (text: string): number => TEXT_BYTES + 2 * text.length;
-
-/** A view of the product at `place`. */
-interface MovingView extends ProductView {
-  place: number;
-}
-
-/** Most products are on no side: to look at them makes nothing that memory has to be cleared of. */
-class ColumnProduct implements MovingView {
-  place = 0;
-  private readonly columns: CatalogColumns;
-  private readonly readers = new Map<ComparedAttribute, (place: number) => readonly Comparable[]>();
-
-  constructor(columns: CatalogColumns) {
-    this.columns = columns;
-  }
-
-  get identifier(): string {
-    return this.columns.identifierAt(this.place);
-  }
-
-  get categories(): Paths {
-    return this.columns.pathsAt(this.place);
-  }
-
-  valuesOf(attribute: ComparedAttribute): readonly Comparable[] {
-    let read = this.readers.get(attribute);
-    if (read === undefined) {
-      read = this.columns.readerOf(attribute);
-      this.readers.set(attribute, read);
-    }
-    return read(this.place);
-  }
-
-  rowsOf(attribute: ComparedAttribute): readonly (string | undefined)[] | undefined {
-    return this.columns.rowsAt(this.place, attribute);
-  }
-}
 
 /** Over all catalogs; 66,778 products with 442,510 values take 19 MiB, and count as 24. Of a larger one each preview reads the sides of its rule. */
 const MOST_BYTES = 64 * 1024 * 1024;

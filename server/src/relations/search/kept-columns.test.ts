@@ -65,7 +65,10 @@ test('only products that can be on the sides of a rule are taken, for the next r
   const read = async (source: Filter, target: Filter) => {
     const words = listWords(source, target);
     const columns = await kept.read(1, catalog, { limit: FOREVER, words });
-    const paths = Array.from({ length: columns?.count ?? 0 }, (_, at) => columns?.pathsAt(at)[0]?.[1]);
+    const paths = Array.from(
+      { length: columns?.count ?? 0 },
+      (_, at) => columns?.categoriesOf(at)[0]?.path[1],
+    );
     return [...new Set(paths)].sort();
   };
   const escaped = 'Nuts \u00e9';

@@ -25,9 +25,8 @@ export async function surveyTotal(
 /** Some products with a limit, each with some that are added up, as if one of those were all. */
 async function readCards({ findUploads }: TriedCatalog, bound: BoundRule, columns: CatalogColumns) {
   const { isOn } = compileRule(bound);
-  const view = columns.view();
   const sides = { source: [] as string[], target: [] as string[] };
-  for (view.place = 0; view.place < columns.count; view.place += 1)
+  for (const view of columns.views(bound.attributes))
     for (const side of ['source', 'target'] as const) if (isOn[side](view)) sides[side].push(view.identifier);
   const [sources, targets] = [spread(sides.source, CARDS.with), spread(sides.target, RESULTS)];
   const uploads = (await findUploads([...sources, ...targets])).map(

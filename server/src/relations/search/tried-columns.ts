@@ -1,11 +1,15 @@
 import { COMPARISONS, type Operator } from '../../catalog/filters/filters.ts';
 import type { BoundRule, RelationSurvey, Side } from '../definitions/definitions.ts';
 import {
-  comparedAt,
-  ENTRIES_PER_PRODUCT,
+  type GroupedDocument,
+  isMember,
+  type MemberRow,
   type Membership,
   Memberships,
-  packMembership,
+  placeMembers,
+  sideNumber,
+  splitDerived,
+  unpackMemberships,
 } from '../memberships/memberships.ts';
 import { type CatalogColumns, findEdge } from './catalog-columns.ts';
 import type { SearchedRelation } from './related-search.ts';
@@ -56,9 +60,10 @@ export async function tryOnColumns(
 
 function surveyColumns(read: ReadCatalog, bound: BoundRule, whole: WorkLimit): SurveyedCatalog {
   const { columns, catalog } = read;
-  const members = listMembers(columns, bound, whole);
-  const { counts = { source: members.source.length, target: members.target.length } } = read;
-  const known: Known = { ...read, members, lists: new MemberLists(members), variants: new Map() };
+  const members = deriveMembers(columns, bound, whole);
+  const { places, cut } = members;
+  const { counts = { source: places.source.length, target: places.target.length } } = read;
+  const known: Known = { ...read, ...members, variants: new Map() };
   return {
     async read(work, _, limit = whole) {
       const view = new ColumnView(known, limit);
@@ -71,50 +76,72 @@ function surveyColumns(read: ReadCatalog, bound: BoundRule, whole: WorkLimit): S
       }
     },
     countMembers: async (_, side) => counts[side],
-    async listCut() {
-      const isCut = ({ membership }: Member) => membership.keys.length >= ENTRIES_PER_PRODUCT;
-      const cut = [...members.source, ...members.target].filter(isCut);
-      const ids = [...new Set(cut.map(({ productId }) => productId))].sort((a, b) => a - b);
-      return ids.map((id) => columns.identifierAt(columns.placeOfId(id)));
-    },
+    listCut: async () => cut,
     async sampleMembers(_, side, every) {
-      const step = Math.max(1, Math.round((every * members[side].length) / counts[side]));
-      return members[side]
-        .filter((_, at) => at % step === 0)
-        .map(({ productId }) => columns.identifierAt(columns.placeOfId(productId)));
+      const step = Math.max(1, Math.round((every * places[side].length) / counts[side]));
+      return places[side].filter((_, at) => at % step === 0).map((place) => columns.identifierAt(place));
     },
   };
 }
 
-/** By id. */
-type Sides = Readonly<Record<Side, Member[]>>;
+/** The join index of one rule in memory: it has the same lists as the tables of a store. */
+interface Members {
+  readonly places: Readonly<Record<Side, number[]>>;
+  /** By place, as memberships are kept beside a document; '' for a product on no side. */
+  readonly packed: readonly string[];
+  /** Identifiers of products with more combinations of values than count. */
+  readonly cut: readonly string[];
+  readonly lists: ReadonlyMap<string, KeyedList>;
+}
 
-interface Known extends ReadCatalog {
-  readonly members: Sides;
-  readonly lists: MemberLists;
+interface Known extends ReadCatalog, Members {
   /** By group: many sources lead to the same ones. */
   readonly variants: Map<string, readonly Variant[]>;
 }
 
-function listMembers(columns: CatalogColumns, bound: BoundRule, limit: WorkLimit): Sides {
-  const memberships = new Memberships([{ build: TRIED_BUILD, bound }]);
-  const members: Sides = { source: [], target: [] };
-  const view = columns.view();
+function deriveMembers(columns: CatalogColumns, bound: BoundRule, limit: WorkLimit): Members {
+  const cut: string[] = [];
+  const rules = new Memberships([{ build: TRIED_BUILD, bound }]);
+  const batch = rules.openBatch(columns, (identifier) => cut.push(identifier));
+  const packed: string[] = [];
+  const documents: GroupedDocument[] = [];
   for (let place = 0; place < columns.count; place += 1) {
     if (place % CHECKED === 0) limit.check();
-    view.place = place;
-    for (const membership of memberships.ofView(view)) {
-      const member = { productId: columns.idAt(place), group: columns.groupAt(place), membership };
-      members[membership.side].push(member);
-    }
+    const text = splitDerived(batch.add(place, place)).packed;
+    packed.push(text);
+    if (text === '') continue;
+    const id = columns.idAt(place);
+    documents[place] = { id, productId: id, group: columns.groupAt(place) };
   }
-  return members;
+  const listOn = (side: Side) =>
+    packed.flatMap((text, place) => (isMember(text, TRIED_BUILD, side) ? [place] : []));
+  const places = { source: listOn('source'), target: listOn('target') };
+  const derived = batch.finish();
+  return { places, packed, cut, lists: listByKey(derived ? placeMembers(derived, documents) : []) };
 }
 
-function findMembership(members: readonly Member[], productId: number): Membership | undefined {
-  const found = members[findEdge(members, (member) => member.productId < productId)];
-  return found?.productId === productId ? found.membership : undefined;
+function listByKey(rows: Iterable<MemberRow>): Map<string, KeyedList> {
+  const texts = new Map<Buffer, string>();
+  const lists = new Map<string, KeyedList>();
+  // Most bytes stand in several rows, as the same object.
+  const textOf = (bytes: Buffer): string => {
+    const known = texts.get(bytes) ?? bytes.toString('latin1');
+    texts.set(bytes, known);
+    return known;
+  };
+  for (const { side, key, rank, productId, group, compared } of rows) {
+    const name = `${side} ${textOf(key)}`;
+    const list = lists.get(name) ?? { members: [] };
+    lists.set(name, list);
+    list.members.push({
+      ...{ productId, group, rank: textOf(rank) },
+      compared: compared.map((value) => value && textOf(value)),
+    });
+  }
+  return lists;
 }
+
+const textOfBase64 = (base64: string) => Buffer.from(base64, 'base64').toString('latin1');
 
 /** Only uploads are fetched. */
 class ColumnView extends FetchedView implements RelationView {
@@ -131,16 +158,21 @@ class ColumnView extends FetchedView implements RelationView {
 
   override findSource(identifier: string): FoundSource | undefined {
     this.limit.check();
-    const { columns } = this.known;
+    const { columns, packed } = this.known;
     const place = columns.placeOf(identifier);
     if (place === undefined) return undefined;
-    const productId = columns.idAt(place);
-    return { productId, group: columns.groupAt(place), memberships: this.listMemberships(productId) };
+    const memberships = unpackMemberships(packed[place] || '[]');
+    return { productId: columns.idAt(place), group: columns.groupAt(place), memberships };
   }
 
-  override *listCandidates(search: CandidateSearch): Generator<Candidate, void> {
+  override *listCandidates({ side, opposite, operators }: CandidateSearch): Generator<Candidate, void> {
+    const conditions = describeConditions(opposite, operators, side);
+    const lists = opposite.keys.map((key) => {
+      const list = this.known.lists.get(`${sideNumber(side)} ${textOfBase64(key)}`);
+      return list === undefined ? [] : listInReach(list, conditions);
+    });
     let seen = 0;
-    for (const candidate of this.known.lists.listCandidates(search)) {
+    for (const candidate of mergeRanked(lists)) {
       seen += 1;
       if (seen % CHECKED === 0) this.limit.check();
       yield candidate;
@@ -148,12 +180,11 @@ class ColumnView extends FetchedView implements RelationView {
   }
 
   override listVariants(group: string): readonly Variant[] {
-    const { columns, variants } = this.known;
+    const { columns, packed, variants } = this.known;
     const known = variants.get(group);
     if (known !== undefined) return known;
-    const listed = columns.placesOfGroup(group).map((place) => {
-      const productId = columns.idAt(place);
-      return { productId, packed: this.listMemberships(productId).map(packMembership) };
+    const listed = columns.placesOfGroup(group).map((place): Variant => {
+      return { productId: columns.idAt(place), packed: JSON.parse(packed[place] || '[]') };
     });
     variants.set(group, listed);
     return listed;
@@ -167,111 +198,34 @@ class ColumnView extends FetchedView implements RelationView {
   override findRaw(productId: number): string | undefined {
     return this.findUpload(this.findIdentifier(productId))?.raw;
   }
-
-  private listMemberships(productId: number): Membership[] {
-    const { members } = this.known;
-    return [members.source, members.target].flatMap((side) => findMembership(side, productId) ?? []);
-  }
 }
 
-/** A product on a side of the one rule that is looked at. */
-interface Member extends Candidate {
-  readonly membership: Membership;
-}
-
-/** A member with one of its keys. */
-interface KeyedMember {
-  readonly member: Member;
-  /** The place of the key. */
-  readonly at: number;
-}
-
-/** Bytes as text that sorts as they do. */
-interface ReadMember extends Candidate {
+/** A member of a list, with bytes as text that sorts as they do. */
+interface ListedMember extends Candidate {
   readonly rank: string;
   readonly compared: readonly (string | null)[];
 }
 
-/** Those of a side with one key. */
+/** The members of a side with one key, by rank. */
 interface KeyedList {
-  readonly members: readonly ReadMember[];
+  readonly members: ListedMember[];
   /** The same by the value of the first comparison; made when it is needed first. */
-  byFirst?: readonly ReadMember[];
+  byFirst?: readonly ListedMember[];
 }
 
-/** The join index of one rule in memory: it gives the same lists as the tables of a store do. */
-class MemberLists {
-  private readonly members: Readonly<Record<Side, readonly Member[]>>;
-  /** By key; made when they are needed first, as most rules are asked one way only. */
-  private readonly byKey = new Map<Side, Map<string, KeyedMember[]>>();
-  private readonly lists = new Map<string, KeyedList>();
-  private readonly decoded = new Map<string, string>();
-
-  constructor(members: Readonly<Record<Side, readonly Member[]>>) {
-    this.members = members;
-  }
-
-  *listCandidates({ side, opposite, operators }: CandidateSearch): Generator<Candidate, void> {
-    const conditions = this.describeConditions(opposite, operators, side);
-    const found = opposite.keys.map((key) => listInReach(this.listOf(side, key), conditions));
-    yield* mergeRanked(found);
-  }
-
-  private listOf(side: Side, key: string): KeyedList {
-    const name = `${side} ${key}`;
-    const known = this.lists.get(name);
-    if (known !== undefined) return known;
-    const members = (this.keysOf(side).get(key) ?? []).map((one) => this.readMember(one)).sort(byRank);
-    const made = { members };
-    this.lists.set(name, made);
-    return made;
-  }
-
-  private keysOf(side: Side): Map<string, KeyedMember[]> {
-    const known = this.byKey.get(side);
-    if (known !== undefined) return known;
-    const made = new Map<string, KeyedMember[]>();
-    for (const member of this.members[side]) {
-      for (const [at, key] of member.membership.keys.entries()) {
-        const list = made.get(key);
-        if (list === undefined) made.set(key, [{ member, at }]);
-        else list.push({ member, at });
-      }
-    }
-    this.byKey.set(side, made);
-    return made;
-  }
-
-  private readMember({ member: { productId, group, membership }, at }: KeyedMember): ReadMember {
-    return {
-      ...{ productId, group, rank: this.decode(membership.rank) },
-      compared: comparedAt(membership, at).map((value) => (value === null ? null : this.decode(value))),
-    };
-  }
-
-  /** Most values stand for several products. */
-  private decode(base64: string): string {
-    const known = this.decoded.get(base64);
-    if (known !== undefined) return known;
-    const decoded = Buffer.from(base64, 'base64').toString('latin1');
-    this.decoded.set(base64, decoded);
-    return decoded;
-  }
-
-  private describeConditions(
-    { compared }: Membership,
-    operators: readonly Operator[],
-    side: Side,
-  ): Condition[] {
-    return operators.flatMap((operator, at): Condition[] => {
-      const encoded = compared[at] ?? null;
-      if (encoded === null) return [];
-      const value = this.decode(encoded);
-      const sign = side === 'target' ? 1 : -1;
-      const holds = (one: string) => COMPARISONS[operator](sign * compare(one, value));
-      return [{ at, holds, reach: SQL_OPERATORS[operator as 'less'][side] }];
-    });
-  }
+function describeConditions(
+  { compared }: Membership,
+  operators: readonly Operator[],
+  side: Side,
+): Condition[] {
+  return operators.flatMap((operator, at): Condition[] => {
+    const encoded = compared[at] ?? null;
+    if (encoded === null) return [];
+    const value = textOfBase64(encoded);
+    const sign = side === 'target' ? 1 : -1;
+    const holds = (one: string) => COMPARISONS[operator](sign * compare(one, value));
+    return [{ at, holds, reach: SQL_OPERATORS[operator as 'less'][side] }];
+  });
 }
 
 /** What the value of a comparison must be. */
@@ -283,7 +237,7 @@ interface Condition {
 }
 
 /** @returns those for which all holds, by rank; few in reach of the first comparison are sorted rather than all looked at */
-function* listInReach(list: KeyedList, conditions: readonly Condition[]): Generator<ReadMember, void> {
+function* listInReach(list: KeyedList, conditions: readonly Condition[]): Generator<ListedMember, void> {
   const [first, ...others] = conditions;
   const near = first === undefined ? undefined : findNear(list, first);
   const rest = near === undefined ? conditions : others;
@@ -291,14 +245,14 @@ function* listInReach(list: KeyedList, conditions: readonly Condition[]): Genera
 }
 
 /** Of an inequality a member has none when it has several values: one of them differs. */
-const holdsAll = (conditions: readonly Condition[], { compared }: ReadMember) =>
+const holdsAll = (conditions: readonly Condition[], { compared }: ListedMember) =>
   conditions.every(({ at, holds }) => {
     const value = compared[at] ?? null;
     return value === null || holds(value);
   });
 
 /** @returns those in reach, by rank; undefined where they are many, or the values are in no order that helps */
-function findNear(list: KeyedList, { at, holds, reach }: Condition): ReadMember[] | undefined {
+function findNear(list: KeyedList, { at, holds, reach }: Condition): ListedMember[] | undefined {
   if (at !== 0 || reach === '<>') return undefined;
   list.byFirst ??= list.members.toSorted((a, b) => compare(firstOf(a), firstOf(b)));
   const { byFirst } = list;
@@ -309,8 +263,9 @@ function findNear(list: KeyedList, { at, holds, reach }: Condition): ReadMember[
   return byFirst.slice(...near).sort(byRank);
 }
 
-const firstOf = ({ compared }: ReadMember): string => compared[0] ?? '';
+const firstOf = ({ compared }: ListedMember): string => compared[0] ?? '';
 
-const byRank = (a: ReadMember, b: ReadMember): number => compare(a.rank, b.rank) || a.productId - b.productId;
+const byRank = (a: ListedMember, b: ListedMember): number =>
+  compare(a.rank, b.rank) || a.productId - b.productId;
 
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));

@@ -1,0 +1,187 @@
+import type { DerivedFrom, DerivedSource } from '../../catalog/catalog.ts';
+import {
+  type Comparable,
+  type ComparedAttribute,
+  type OwnField,
+  type ProductView,
+  readComparable,
+} from '../../catalog/filters/filters.ts';
+import { encodeValue } from './index-key.ts';
+import { type Encodings, NONE, Numbers, UNKNOWN } from './numbering.ts';
+
+export const NO_NUMBERS: readonly number[] = [];
+
+/** An attribute with the values that were read of it, equal ones under one number, and those of the product that is looked at. */
+export class ReadAttribute {
+  readonly values: Comparable[] = [];
+  present = NO_NUMBERS;
+  /** By the places of the values; undefined: none has one. */
+  rows: (string | undefined)[] | undefined;
+  /** By number lists of the number and of its value alone: nearly all products have one value. */
+  private readonly alone: (readonly number[])[] = [];
+  private readonly valuesAlone: (readonly Comparable[])[] = [];
+  private readonly encoded = new Numbers(UNKNOWN);
+  private readonly attribute: ComparedAttribute;
+  private readonly byText = new Map<string, number>();
+  private readonly byValue = new Map<Comparable, number>();
+
+  constructor(attribute: ComparedAttribute) {
+    this.attribute = attribute;
+  }
+
+  get size(): number {
+    return this.byText.size + this.values.length;
+  }
+
+  /** @returns NONE for a text that makes no fact */
+  read(text: string): number {
+    const known = this.byText.get(text);
+    if (known !== undefined) return known;
+    const value = readComparable(text, this.attribute);
+    const number = value === undefined ? NONE : this.numberOf(value);
+    this.byText.set(text, number);
+    return number;
+  }
+
+  numberOf(value: Comparable): number {
+    const known = this.byValue.get(value);
+    if (known !== undefined) return known;
+    const number = this.values.push(value) - 1;
+    this.alone.push([number]);
+    this.valuesAlone.push([value]);
+    this.byValue.set(value, number);
+    return number;
+  }
+
+  /** @param encodings always the same @returns what the value is there */
+  encode(number: number, encodings: Encodings): number {
+    const known = this.encoded.at(number);
+    if (known !== UNKNOWN) return known;
+    const encoded = encodings.add(encodeValue(this.values[number] as Comparable));
+    this.encoded.set(number, encoded);
+    return encoded;
+  }
+
+  clear(): void {
+    this.present = NO_NUMBERS;
+    this.rows = undefined;
+  }
+
+  /** @param number NONE adds nothing */
+  add(number: number, row: string | number | undefined): void {
+    if (number === NONE) return;
+    const { present } = this;
+    this.present = present.length === 0 ? (this.alone[number] as readonly number[]) : [...present, number];
+    if (row === undefined) return;
+    this.rows ??= [];
+    this.rows[present.length] = String(row);
+  }
+
+  /** @returns the values of the product that is looked at */
+  list(): readonly Comparable[] {
+    const { present, values, valuesAlone } = this;
+    if (present.length === 1) return valuesAlone[present[0] as number] as readonly Comparable[];
+    return present.map((number) => values[number] as Comparable);
+  }
+
+  /** @returns the number of one of several values */
+  pick(choose: (values: readonly Comparable[]) => Comparable | undefined): number | undefined {
+    const value = choose(this.list());
+    return value === undefined ? undefined : this.numberOf(value);
+  }
+}
+
+/** Products that can be looked at, by their rows. */
+export interface LookedAt extends Pick<DerivedSource, 'readOwn' | 'categoriesOf'> {
+  /** Adds the values of a product to the attributes. */
+  readTexts(row: number): void;
+}
+
+/** The product that is looked at, as filters and rules see it: another one after each `look`. */
+export class NumberedProduct implements ProductView {
+  row = 0;
+  /** Whether more than its categories was looked at. */
+  isAsked = false;
+  readonly attributes: ReadonlyMap<ComparedAttribute, ReadAttribute>;
+  readonly byKey = new Map<string, ReadAttribute[]>();
+  private readonly own: readonly (readonly [ReadAttribute, OwnField])[];
+  private source: LookedAt | undefined;
+  private isRead = false;
+
+  constructor(attributes: Iterable<ComparedAttribute>) {
+    this.attributes = new Map(Array.from(attributes, (one) => [one, new ReadAttribute(one)]));
+    const all = [...this.attributes];
+    this.own = all.flatMap(([{ field }, one]) => (field === undefined ? [] : [[one, field] as const]));
+    for (const [{ keys }, one] of all)
+      for (const key of keys) this.byKey.set(key, [...(this.byKey.get(key) ?? []), one]);
+  }
+
+  /** @returns the products of a source; what its texts are read as is kept by their numbers */
+  open(source: DerivedSource): LookedAt {
+    const readers = source.keys.map((key) =>
+      (this.byKey.get(key) ?? []).map((read) => ({ read, numbers: new Numbers(UNKNOWN) })),
+    );
+    const visit = (key: number, text: number, row: string | number | undefined) => {
+      for (const { read, numbers } of readers[key] as (typeof readers)[number]) {
+        let number = numbers.at(text);
+        if (number === UNKNOWN) {
+          number = read.read(source.textOf(key, text));
+          numbers.set(text, number);
+        }
+        read.add(number, row);
+      }
+    };
+    return {
+      readOwn: (row, field) => source.readOwn(row, field),
+      categoriesOf: (row) => source.categoriesOf(row),
+      readTexts: (row) => source.visitTexts(row, visit),
+    };
+  }
+
+  openOne(product: DerivedFrom): LookedAt {
+    return {
+      readOwn: (_, field) => product[field],
+      categoriesOf: () => product.categories,
+      readTexts: () => {
+        for (const { key, value, row } of product.attributes)
+          for (const one of this.byKey.get(key) ?? []) one.add(one.read(value), row);
+      },
+    };
+  }
+
+  look(source: LookedAt, row: number): void {
+    this.source = source;
+    this.row = row;
+    this.isRead = false;
+  }
+
+  /** Most products are on no side: their values are read when they are asked for first. */
+  read(): void {
+    if (this.isRead) return;
+    this.isRead = true;
+    for (const one of this.attributes.values()) one.clear();
+    for (const [one, field] of this.own)
+      one.add(one.numberOf(this.source?.readOwn(this.row, field) ?? ''), undefined);
+    this.source?.readTexts(this.row);
+  }
+
+  get identifier(): string {
+    this.isAsked = true;
+    return this.source?.readOwn(this.row, 'identifier') ?? '';
+  }
+
+  get categories(): readonly (readonly string[])[] {
+    return (this.source?.categoriesOf(this.row) ?? []).map(({ path }) => path);
+  }
+
+  valuesOf(attribute: ComparedAttribute): readonly Comparable[] {
+    this.isAsked = true;
+    this.read();
+    return this.attributes.get(attribute)?.list() ?? NO_NUMBERS;
+  }
+
+  rowsOf(attribute: ComparedAttribute): readonly (string | undefined)[] | undefined {
+    this.read();
+    return this.attributes.get(attribute)?.rows;
+  }
+}
