@@ -137,9 +137,8 @@ export function createRelations(parts: RelationParts) {
       /** @returns those that the relations name, without the rest */
       async listUsed(projectId: number, used: readonly Relation[]): Promise<StoredTable[]> {
         const names = new Set(used.flatMap(({ definition }) => listTables(ruleOf(definition))));
-        const found: StoredTable[] = [];
-        for (const name of names) found.push(...[(await store.findTable(projectId, name)) ?? []].flat());
-        return found;
+        const found = await Promise.all([...names].map((name) => store.findTable(projectId, name)));
+        return found.filter((table) => table !== undefined);
       },
       /** Creates it, or replaces the one of its name where that is another. */
       async put(project: ChosenProject, table: SentTable): Promise<void> {
@@ -228,12 +227,10 @@ function identityOf({ id, definition }: SentRelation): Recognisable {
 
 /** @throws request_invalid that names the entries with a repeated id */
 function refuseRepeatedIds(sent: readonly SentRelation[]): void {
-  const first = new Map<number, number>();
   const details = sent.flatMap(({ id }, at) => {
-    if (id === undefined) return [];
-    const before = first.get(id);
-    first.set(id, before ?? at);
-    return before === undefined ? [] : [`/relations/${at} has the id ${id} of /relations/${before}`];
+    const first = sent.findIndex((one) => one.id === id);
+    if (id === undefined || first === at) return [];
+    return [`/relations/${at} has the id ${id} of /relations/${first}`];
   });
   if (details.length > 0) throw new ServiceError('request_invalid', { details: details.slice(0, 100) });
 }

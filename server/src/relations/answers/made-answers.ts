@@ -146,7 +146,9 @@ export class CatalogRelations {
       const answered = relations.flatMap(({ id, limit }) => {
         const relation = this.findAnswering(id);
         if (relation === undefined) return [];
-        const found = search(view, relation, { ...requested, limit, isBestEnough: input.form !== 'bulk' });
+        // A view that fetches brings the uploads of answers along with the variants.
+        const isBestEnough = input.form !== 'bulk' && view.share !== undefined;
+        const found = search(view, relation, { ...requested, limit, isBestEnough });
         return [this.describeRelation(view, relation, { requested, found, input })];
       });
       return answered.length === 0 ? [] : [`{"tag":${JSON.stringify(tag)},"relations":[${chain(answered)}]}`];

@@ -102,13 +102,7 @@ export function createRelatedAnswers({ store, cache, recallSettings }: RelatedAn
     const { mark, relations } = await store.open(project.id);
     const tags = planAnswer(request, relations);
     const input = { projectId: project.id, identifiers, tags, form, explain, assumed, brandAttribute };
-    const read = (missing: RelateInput, met: CatalogMark) => store.relate({ ...missing, ...met }, signal);
-    return answerInSteps(input, {
-      memory,
-      mark,
-      read,
-      open: async () => (await store.open(project.id)).mark,
-    });
+    return answerInSteps(input, { memory, store, mark, signal });
   };
 }
 
@@ -126,23 +120,24 @@ export function checkSources(sent: readonly string[]): readonly string[] {
 
 interface Stepping {
   readonly memory: AnswerMemory;
-  /** Of the catalog, for the first step; `open` gives that of each other one. */
+  readonly store: AnswerStore;
+  /** Of the catalog, for the first step. */
   readonly mark: CatalogMark;
-  open(): Promise<CatalogMark>;
-  read(missing: RelateInput, met: CatalogMark): Promise<RelateOutput>;
+  readonly signal: AbortSignal;
 }
 
-async function* answerInSteps(input: RelateInput, { memory, mark, open, read }: Stepping): RelatedSteps {
-  const { identifiers } = input;
+async function* answerInSteps(input: RelateInput, { memory, store, mark, signal }: Stepping): RelatedSteps {
+  const { identifiers, projectId } = input;
   const [begin, close] = input.form === 'bulk' ? ['{', '}'] : ['', ''];
   const size = countSources(input.tags);
   let at = 0;
   do {
     // Steps that come out of memory end within one turn of the event loop; small requests wait for the next one.
     if (at > 0) await nextTurn();
-    const met = at === 0 ? mark : await open();
+    const met = at === 0 ? mark : (await store.open(projectId)).mark;
     const step = { ...input, identifiers: identifiers.slice(at, at + size) };
-    const found = await memory.find(step, met.version, (missing) => read(missing, met));
+    const read = (missing: RelateInput) => store.relate({ ...missing, ...met }, signal);
+    const found = await memory.find(step, met.version, read);
     const head = at === 0 ? begin : ',';
     at += found.count;
     yield memory.join(found, step, { head, tail: at === identifiers.length ? close : '' });

@@ -133,33 +133,6 @@ function listIdentifierProblem(path: string, value: unknown): string[] {
 /** Characters are counted as the identifiers of products are: by code point. */
 const isShort = (text: string) => text.length <= IDENTIFIER_LENGTH || [...text].length <= IDENTIFIER_LENGTH;
 
-/** What one piece of a list holds, which is stored and staged at once. */
-const PIECE_LINKS = 10_000;
-
-/** Gathers lines until they are a piece. */
-export class LinkPieces {
-  private lines: LinkLine[] = [];
-  private links = 0;
-
-  add(line: LinkLine): void {
-    this.lines.push(line);
-    this.links += 1 + line.targets.length;
-  }
-
-  get isFull(): boolean {
-    return this.links >= PIECE_LINKS;
-  }
-
-  /** @returns the lines, and begins anew */
-  take(): readonly LinkLine[] {
-    const { lines } = this;
-    this.lines = [];
-    this.links = 0;
-    return lines;
-  }
-}
-
-export const packLines = (lines: readonly LinkLine[]): Uint8Array => Buffer.from(JSON.stringify(lines));
 export const unpackLines = (bytes: Uint8Array): LinkLine[] => JSON.parse(Buffer.from(bytes).toString());
 
 /** Lines of the same source as one, its targets behind each other, each once. */

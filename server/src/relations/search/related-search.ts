@@ -43,7 +43,7 @@ interface SearchedProduct {
   /** What it is in relations by rules; undefined also for a product that is in none. */
   readonly source: FoundSource | undefined;
   readonly limit: number;
-  /** Whether of each group its best product is enough. */
+  /** Whether of each group its best product is enough; a view that fetches may bring the others along. */
   readonly isBestEnough?: boolean;
 }
 
@@ -83,11 +83,9 @@ function searchRule(
   searched: { source: FoundSource; limit: number; side: Side; isBestEnough: boolean | undefined },
 ): readonly ListedGroup[] {
   const { source, limit, side } = searched;
-  const found = toSearch(relation, searched);
-  if (found === undefined) return [];
-  // A view that fetches brings the uploads of answers along with the variants.
-  const isBestOnly = searched.isBestEnough === true && view.share !== undefined;
-  const query = { ...found, isBestOnly };
+  const query = toSearch(relation, searched);
+  if (query === undefined) return [];
+  if (searched.isBestEnough) return listBest(view, query, source.productId);
   // A product that may be among its own results gives its group another place in them.
   const isAmong =
     !relation.excludeSameGroup &&
@@ -100,8 +98,6 @@ function searchRule(
 /** A search of a side, of a rule that is plain or has an index of its own. */
 interface SideSearch extends CandidateSearch {
   readonly index: RuleIndex | undefined;
-  /** Of each group its best product only, which is its first candidate: the other variants are not read. */
-  readonly isBestOnly?: boolean;
 }
 
 /** @returns undefined for a product that is not on the other side, or matches nothing there */
@@ -129,8 +125,7 @@ interface ListedGroup {
 function share(view: RelationView, query: SideSearch): readonly ListedGroup[] {
   const all = { ...query, limit: query.limit + 1, excluded: undefined };
   const make = () => listGroups(view, all, undefined);
-  const key = `${query.isBestOnly ? 'best ' : ''}${describeSearch(query)}`;
-  return view.share?.(key, make, ({ products }) => 100 + 8 * products.length) ?? [];
+  return view.share?.(describeSearch(query), make, ({ products }) => 100 + 8 * products.length) ?? [];
 }
 
 /** @returns a key that all products with these values have */
@@ -141,21 +136,59 @@ function describeSearch({ build, side, limit, opposite }: CandidateSearch): stri
 }
 
 /** `asked`: the product that is left out. */
-function listGroups(view: RelationView, query: SideSearch, searched: number | undefined): ListedGroup[] {
-  const groups = new Map<string, MatchingCandidate>();
-  for (const candidate of listMatching(view, query)) {
-    const { productId, group } = candidate;
-    if (productId === searched || group === query.excluded || groups.has(group)) continue;
-    groups.set(group, candidate);
-    if (groups.size === query.limit) break;
-  }
+function listGroups(view: RelationView, query: SideSearch, asked: number | undefined): ListedGroup[] {
   const judge = toJudge(query);
-  return [...groups].map(([group, best]) => {
-    if (query.isBestOnly && !best.isAssumed) return { group, products: [best.productId], assumed: [] };
-    const isListed = ({ productId }: Variant) =>
-      query.isBestOnly ? productId === best.productId : productId !== searched;
-    return { group, ...sortVariants(view.listVariants(group).filter(isListed), query, judge) };
+  return chooseBest(listMatching(view, query), query, asked).map(({ group }) => {
+    const others = view.listVariants(group).filter(({ productId }) => productId !== asked);
+    return { group, ...sortVariants(others, query, judge) };
   });
+}
+
+/** Of each group its best product, which is its first candidate: the other variants are not read. */
+function listBest(view: RelationView, query: SideSearch, asked: number): ListedGroup[] {
+  const all = { ...query, limit: query.limit + 1, excluded: undefined };
+  const make = () => takeFirst(listMatching(view, all), all.limit);
+  const first = view.share?.(`first ${describeSearch(query)}`, make, () => 150);
+  return chooseBest(first ?? listMatching(view, query), query, asked).map(
+    ({ group, productId, assumed = [] }) => ({
+      ...{ group, products: [productId] },
+      assumed: assumed.length > 0 ? [[productId, assumed]] : [],
+    }),
+  );
+}
+
+/** @returns the first candidate of each group, of as many groups as are requested */
+function chooseBest(
+  candidates: Iterable<MatchingCandidate>,
+  { excluded, limit }: SideSearch,
+  asked: number | undefined,
+): MatchingCandidate[] {
+  const best = new Map<string, MatchingCandidate>();
+  for (const candidate of candidates) {
+    const { productId, group } = candidate;
+    if (productId === asked || group === excluded || best.has(group)) continue;
+    best.set(group, candidate);
+    if (best.size === limit) break;
+  }
+  return [...best.values()];
+}
+
+/**
+ * Of so many groups the first two products: the first one may be the product that asks, or all of a group its own. They hold
+ * the best ones, whichever product with these values asks.
+ */
+function takeFirst(candidates: Iterable<MatchingCandidate>, limit: number): MatchingCandidate[] {
+  const groups = new Map<string, Candidate[]>();
+  const first: MatchingCandidate[] = [];
+  for (const candidate of candidates) {
+    const known = groups.get(candidate.group);
+    if (known === undefined) groups.set(candidate.group, [candidate]);
+    else if (known.length === 2 || known[0]?.productId === candidate.productId) continue;
+    else known.push(candidate);
+    first.push(candidate);
+    if (groups.size === limit) break;
+  }
+  return first;
 }
 
 type Judge = (member: Membership) => PairJudgement;
@@ -196,8 +229,8 @@ function sortVariants(
 }
 
 interface MatchingCandidate extends Candidate {
-  /** By assumption. */
-  readonly isAssumed?: boolean;
+  /** Attributes without a value that it matches by. */
+  readonly assumed?: readonly string[];
 }
 
 /**
@@ -209,12 +242,22 @@ function* listMatching(view: RelationView, query: SideSearch): Generator<Matchin
   if (index === undefined) return yield* view.listCandidates(query);
   const { strict, loose } = findProbes(index, opposite);
   const judge = createJudge(index, opposite);
-  // What is not fetched yet is taken for a match: whatever is made of it is made again.
-  for (const candidate of listProbed(view, query, strict))
-    if (index.isExact || judgeCandidate(view, query, { candidate, judge }) !== 'other') yield candidate;
-  for (const candidate of listProbed(view, query, loose))
-    if (judgeCandidate(view, query, { candidate, judge, isAssumed: true }) !== 'other')
-      yield { ...candidate, isAssumed: true };
+  if (index.isExact) yield* listProbed(view, query, strict);
+  else yield* listJudged(view, query, { probes: strict, judge, isAssumed: false });
+  yield* listJudged(view, query, { probes: loose, judge, isAssumed: true });
+}
+
+function* listJudged(
+  view: RelationView,
+  query: SideSearch,
+  { probes, judge, isAssumed }: { probes: readonly EncodedProbe[]; judge: Judge; isAssumed: boolean },
+): Generator<MatchingCandidate, void> {
+  for (const candidate of listProbed(view, query, probes)) {
+    const judged = judgeCandidate(view, query, { ...candidate, judge });
+    // What is not fetched yet is taken for a match: whatever is made of it is made again.
+    if (judged === undefined || (judged.holds && judged.assumed.length > 0 === isAssumed))
+      yield { ...candidate, assumed: judged?.assumed ?? [] };
+  }
 }
 
 function listProbed(view: RelationView, query: SideSearch, probes: readonly EncodedProbe[]) {
@@ -222,20 +265,16 @@ function listProbed(view: RelationView, query: SideSearch, probes: readonly Enco
   return mergeRanked(probes.map((probe) => view.listCandidates({ ...query, ...probe, isMerged })));
 }
 
-/** @returns whether a candidate matches, by assumption or without any as is asked; `other` for the excluded group, too */
+/** @returns how a candidate matches; undefined: what that depends on is not fetched */
 function judgeCandidate(
   view: RelationView,
   { build, side, excluded }: SideSearch,
-  { candidate, judge, isAssumed = false }: { candidate: Candidate; judge: Judge; isAssumed?: boolean },
-): 'match' | 'other' | undefined {
-  if (candidate.group === excluded) return 'other';
-  const variant = view
-    .listVariants(candidate.group)
-    .find(({ productId }) => productId === candidate.productId);
+  { productId, group, judge }: Candidate & { judge: Judge },
+): PairJudgement | undefined {
+  if (group === excluded) return { holds: false, assumed: [] };
+  const variant = view.listVariants(group).find((one) => one.productId === productId);
   const member = variant && unpackMember(variant.packed, build, side);
-  if (member === undefined) return undefined;
-  const { holds, assumed } = judge(member);
-  return holds && assumed.length > 0 === isAssumed ? 'match' : 'other';
+  return member && judge(member);
 }
 
 /**
@@ -281,93 +320,13 @@ export function listRelated(
     view.once(`related ${identifier}`, () => {
       const source = view.findSource(identifier);
       return requested.map(({ relation, limit, direction }) => {
-        const searched = { identifier, source, limit };
-        if (direction === 'to') return listBest(view, relation, { ...searched, side: 'source' });
-        const there = listBest(view, relation, { ...searched, side: 'target' });
-        if (there.length > 0 || !relation.twoWay) return there;
-        return listBest(view, relation, { ...searched, side: 'source' });
+        const searched = { identifier, source, limit, isBestEnough: true };
+        const { groups } =
+          direction === 'to'
+            ? searchSide(view, relation, { ...searched, side: 'source' })
+            : searchRelated(view, relation, searched);
+        return groups.map(([best]) => view.findIdentifier(best as number));
       });
     }),
   );
-}
-
-/** The best of a group is the first candidate of it: its other variants need not be read. */
-function listBest(
-  view: RelationView,
-  relation: SearchedRelation,
-  { source, identifier, limit, side }: SearchedProduct & { side: Side },
-): readonly string[] {
-  if (relation.isListed) {
-    const groups = searchLinked(view, relation, { identifier, limit, side });
-    return groups.map(([best]) => view.findIdentifier(best as number));
-  }
-  const query = source && toSearch(relation, { source, limit, side });
-  if (query === undefined) return [];
-  if (view.share === undefined) return nameBest(view, listMatching(view, query), { source, query });
-  const first = view.share(`first ${describeSearch(query)}`, () => [listFirst(view, query)], weighFirst)[0];
-  if (first === undefined) return [];
-  const isAmong = first.candidates.some(
-    ({ productId, group }) => productId === source?.productId || group === query.excluded,
-  );
-  return isAmong ? nameBest(view, first.candidates, { source, query }) : first.best;
-}
-
-interface NamedCandidate extends Candidate {
-  readonly identifier?: string;
-}
-
-/** What all products with the same values share. */
-interface FirstCandidates {
-  /** They contain the best ones, whichever product with these values asks. */
-  readonly candidates: readonly NamedCandidate[];
-  /** For a product that is not among them. */
-  readonly best: readonly string[];
-}
-
-/** Bytes, with texts. */
-const weighFirst = ({ candidates }: FirstCandidates) => 200 + 150 * candidates.length;
-
-function listFirst(view: RelationView, query: SideSearch): FirstCandidates {
-  const all = { ...query, limit: query.limit + 1, excluded: undefined };
-  const first = takeFirst(listMatching(view, all), all.limit);
-  const candidates = first.map(
-    ({ productId, group }): NamedCandidate => ({
-      ...{ productId, group },
-      identifier: view.findIdentifier(productId),
-    }),
-  );
-  return {
-    candidates,
-    best: nameBest(view, candidates, { source: undefined, query: { ...query, excluded: undefined } }),
-  };
-}
-
-/** @returns the identifiers of the first candidate of each group, of as many groups as are requested */
-function nameBest(
-  view: RelationView,
-  candidates: Iterable<NamedCandidate>,
-  { source, query: { excluded, limit } }: { source: FoundSource | undefined; query: CandidateSearch },
-): string[] {
-  const best = new Map<string, string>();
-  for (const { productId, group, identifier } of candidates) {
-    if (productId === source?.productId || group === excluded || best.has(group)) continue;
-    best.set(group, identifier ?? view.findIdentifier(productId));
-    if (best.size === limit) break;
-  }
-  return [...best.values()];
-}
-
-/** Of so many groups the first two products: the first one may be the product that asks, or all of a group its own. */
-function takeFirst(candidates: Iterable<Candidate>, limit: number): Candidate[] {
-  const groups = new Map<string, Candidate[]>();
-  const first: Candidate[] = [];
-  for (const candidate of candidates) {
-    const known = groups.get(candidate.group);
-    if (known === undefined) groups.set(candidate.group, [candidate]);
-    else if (known.length === 2 || known[0]?.productId === candidate.productId) continue;
-    else known.push(candidate);
-    first.push(candidate);
-    if (groups.size === limit) break;
-  }
-  return first;
 }

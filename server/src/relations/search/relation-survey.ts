@@ -124,7 +124,14 @@ async function readCards(
   const isAnyWithout = shown.some(({ found }) => found.groups.length === 0);
   const every = Math.max(1, Math.ceil(count / NEAREST_AMONG));
   const targets = isAnyWithout ? await catalog.sampleMembers(build, 'target', every) : [];
-  return catalog.read((view) => describeCards(view, { bound, excludeSameGroup, shown, targets }));
+  return catalog.read((view) => {
+    const others = targets.flatMap((identifier) => readUpload(view, identifier) ?? []);
+    return shown.flatMap(({ identifier, found }) => {
+      const source = readUpload(view, identifier);
+      const far = source ? others.filter((other) => isApart(source, other, excludeSameGroup)) : [];
+      return source ? [describeCard(view, bound, { source, found, others: far })] : [];
+    });
+  });
 }
 
 /** Searches until all sources are looked at or the time is used up. */
@@ -230,50 +237,25 @@ interface ShownSource {
   readonly found: FoundGroups;
 }
 
-interface CardOrder {
-  readonly bound: BoundRule;
-  readonly excludeSameGroup: boolean;
-  readonly shown: readonly ShownSource[];
-  /** Of the other side: what is nearest to a source without results is looked for among them. */
-  readonly targets: readonly string[];
-}
-
 /** Groups of a card. */
 export const RESULTS = 3;
 
-/** @returns the cards of the sources that the view has */
-function describeCards(view: RelationView, { shown, targets, ...rule }: CardOrder): SurveyCard[] {
-  const others = targets.flatMap((identifier) => readUpload(view, identifier) ?? []);
-  return shown.flatMap(({ identifier, found }) => {
-    const source = readUpload(view, identifier);
-    return source === undefined ? [] : [describeCard(view, { ...rule, source, found, others })];
-  });
-}
-
-interface OpenCard extends Pick<CardOrder, 'bound' | 'excludeSameGroup'>, Pick<ShownSource, 'found'> {
+interface OpenCard extends Pick<ShownSource, 'found'> {
   readonly source: UploadedProduct;
+  /** Of the other side: what is nearest to a source without results is looked for among them. */
   readonly others: readonly UploadedProduct[];
 }
 
-function describeCard(view: RelationView, card: OpenCard): SurveyCard {
-  const { bound, source, found, others } = card;
+function describeCard(view: RelationView, bound: BoundRule, { source, found, others }: OpenCard): SurveyCard {
   const toCard = (other: UploadedProduct, variants: number): CardProduct => ({
-    ...describeBriefly(other),
-    variants,
+    ...{ ...describeBriefly(other), variants },
     explain: explainPair(bound, orient(found.matchType, source, other)),
   });
   const results = found.groups.slice(0, RESULTS).flatMap(([first = 0, ...variants]) => {
     const raw = view.findRaw(first);
     return raw === undefined ? [] : [toCard(JSON.parse(raw) as UploadedProduct, variants.length)];
   });
-  const isNone = found.groups.length === 0;
-  const nearest = isNone
-    ? findNearest(
-        bound,
-        source,
-        others.filter((other) => isApart(source, other, card.excludeSameGroup)),
-      )
-    : undefined;
+  const nearest = found.groups.length === 0 ? findNearest(bound, source, others) : undefined;
   return { source: describeBriefly(source), results, ...(nearest && { nearest: toCard(nearest, 0) }) };
 }
 

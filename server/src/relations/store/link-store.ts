@@ -23,12 +23,10 @@ import {
   type LinkLine,
   type LinkOrder,
   type LinkPage,
-  LinkPieces,
   LinkReader,
   type LinkResult,
   type ListSize,
   mergeLines,
-  packLines,
   type ReadLine,
   type SentLinks,
   type StagedPiece,
@@ -324,6 +322,9 @@ interface LinkReaderParts {
   read<Result>(projectId: number, program: Program<Result>): Promise<Result>;
 }
 
+/** What one piece of a list holds, which is stored and staged at once. */
+const PIECE_LINKS = 10_000;
+
 /** @throws request_invalid, body_too_large, body_not_unpacked, storage_full; then nothing is kept */
 export async function acceptLinks(
   { payloads, read }: LinkReaderParts,
@@ -332,25 +333,31 @@ export async function acceptLinks(
   const name = `links-${randomUUID()}`;
   const payloadNames: string[] = [];
   const kept = new DistinctNumbers();
-  const pieces = new LinkPieces();
-  const reader = new LinkReader((line) => pieces.add(line));
+  let piece: LinkLine[] = [];
+  let links = 0;
+  const reader = new LinkReader((line) => {
+    piece.push(line);
+    links += 1 + line.targets.length;
+  });
 
-  async function store(lines: readonly LinkLine[]): Promise<void> {
-    if (lines.length === 0) return;
+  async function store(): Promise<void> {
+    if (piece.length === 0) return;
+    const lines = piece;
+    [piece, links] = [[], 0];
     const next = `${name}-${payloadNames.length}`;
     // Named before it is there, so that one that was written by half goes too.
     payloadNames.push(next);
-    await payloads.write(projectId, next, packLines(lines));
+    await payloads.write(projectId, next, Buffer.from(JSON.stringify(lines)));
     if (isCounted) kept.add(await read(projectId, findKept(relationId, lines)));
   }
 
   try {
     for await (const chunk of unpackParts(cut(bytes), encoding, maxMib)) {
       reader.add(chunk);
-      if (pieces.isFull) await store(pieces.take());
+      if (links >= PIECE_LINKS) await store();
     }
     reader.end();
-    await store(pieces.take());
+    await store();
     const present = isCounted ? await read(projectId, countLinks(relationId)) : 0;
     return { payloadNames, present, kept: kept.count() };
   } catch (error) {

@@ -12,7 +12,7 @@ import {
 } from '../../storage/storage.ts';
 import type { Side } from '../definitions/definitions.ts';
 import { ENTRIES_PER_PRODUCT, sideNumber } from '../memberships/memberships.ts';
-import { LINKED_AT_MOST, type LinkedProduct, type PresentUpload } from '../search/search.ts';
+import { LINKED_AT_MOST, type PresentUpload } from '../search/search.ts';
 
 /** Reads whole sides of relations, and whole catalogs. */
 
@@ -92,8 +92,6 @@ export const findUploads = (identifiers: readonly string[]): Program<PresentUplo
   rows(sql`${UPLOADS} where ${own('p')} and p.identifier ${among(identifiers)}`);
 
 /** Reads what a product is listed with, by the source or by the target, of those that are in the catalog. */
-
-export type LinkedRow = LinkedProduct;
 
 /** Parts of the statement that name what is searched for. */
 interface SearchSql {

@@ -9,6 +9,7 @@ import {
   type CatalogMark,
   expectCandidates,
   FetchedView,
+  type LinkedProduct,
   type LinkSearch,
   type RankedPlace,
   type RelationView,
@@ -17,7 +18,7 @@ import {
   SQL_OPERATORS,
   type VariantSearch,
 } from '../../search/search.ts';
-import { describeLinked, type LinkedRow } from '../survey-store.ts';
+import { describeLinked } from '../survey-store.ts';
 
 /** Reads the join index in PostgreSQL, in as few statements as possible. */
 
@@ -102,7 +103,7 @@ async function fetchLinks(
   const found = await performOn(
     session,
     projectId,
-    select<{ version: number | null; no: number | null; raw: string | null } & LinkedRow>(
+    select<{ version: number | null; no: number | null; raw: string | null } & LinkedProduct>(
       sql`select c.version, l.* from (select (select catalog_version from catalog where ${own()}) as version) c
         left join (${joined(lists, ' union all ')}) l on true order by l.no, l.at`,
     ),

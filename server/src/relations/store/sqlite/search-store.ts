@@ -9,6 +9,7 @@ import {
   expectCandidates,
   type FoundSource,
   growPage,
+  type LinkedProduct,
   mergeRanked,
   type RelationView,
   type ShareLists,
@@ -19,7 +20,7 @@ import {
   type WorkLimit,
 } from '../../search/search.ts';
 import type { PassedProduct } from '../relation-reader.ts';
-import { describeLinked, type LinkedRow } from '../survey-store.ts';
+import { describeLinked } from '../survey-store.ts';
 import { mergeRuns, parseRun, type RunMember, readRun, type StoredRun } from './membership-store.ts';
 
 /** Reads the join index of a catalog's file, on the snapshot of the caller. */
@@ -52,7 +53,7 @@ export function createFileView(file: CatalogFile, { limit, share }: Partial<View
       limit?.check();
       if (!identifier.isWellFormed()) return [];
       const search = { build: sql`${build}`, identifier: sql`${identifier}`, side };
-      return file.perform(rows<LinkedRow>(describeLinked(search)));
+      return file.perform(rows<LinkedProduct>(describeLinked(search)));
     },
     findDocument: (productId) =>
       file.prepare('select document_id as id from product where id = ?').get(productId)?.id as number,
