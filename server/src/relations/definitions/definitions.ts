@@ -4,18 +4,6 @@
 export { checkDefinition } from './definition-check.ts';
 export * from './match-truth.ts';
 export * from './relation.ts';
-export {
-  type CardProduct,
-  ExplainedElement,
-  type ExplainedMatch,
-  type Explanation,
-  MatchElements,
-  RelatedProduct,
-  RelatedReason,
-  type RelationSurvey,
-  SentRelation,
-  SingleProduct,
-  type SurveyCard,
-} from './relation-schemas.ts';
+export * from './relation-schemas.ts';
 export * from './rule.ts';
 export { markOfTable, PAIRS_PER_TABLE, type SentTable, type StoredTable } from './table-schemas.ts';

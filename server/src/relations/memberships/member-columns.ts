@@ -1,7 +1,8 @@
 import type { PlacedDocument } from '../../catalog/catalog.ts';
 import type { DerivedColumns } from '../../catalog/products/products.ts';
+import type { Side } from '../definitions/definitions.ts';
 import { UNMATCHED_KEY } from './index-key.ts';
-import type { MemberRow } from './membership.ts';
+import { type MemberRow, sideNumber } from './membership.ts';
 import { type Encodings, NONE, Numbers } from './numbering.ts';
 
 /**
@@ -87,37 +88,36 @@ export interface DescribedMember {
   readonly step: number;
 }
 
+/** A side of a build, with what the numbers of its members stand for. */
+interface DescribedSide extends Readonly<Record<'ranks' | 'keys' | 'compared', Encodings>> {
+  readonly build: number;
+  readonly side: Side;
+  /** Columns that it compares. */
+  readonly width: number;
+}
+
 /** The members of one side of a build, in the order of their rows. */
 export class SideMembers {
-  readonly build: number;
-  readonly side: 0 | 1;
-  readonly width: number;
-  readonly ranks: Encodings;
-  readonly keys: Encodings;
-  readonly compared: Encodings;
-  readonly numbers = new Numbers();
+  readonly of: DescribedSide;
+  private readonly numbers = new Numbers();
 
-  constructor(of: Pick<SideMembers, 'build' | 'side' | 'width' | 'ranks' | 'keys' | 'compared'>) {
-    this.build = of.build;
-    this.side = of.side;
-    this.width = of.width;
-    this.ranks = of.ranks;
-    this.keys = of.keys;
-    this.compared = of.compared;
+  constructor(of: DescribedSide) {
+    this.of = of;
   }
 
   get count(): number {
-    return this.numbers.length / (COLLECTED_NUMBERS + this.width);
+    return this.numbers.length / (COLLECTED_NUMBERS + this.of.width);
   }
 
   /** @param row of its product */
   add(row: number, { rank, memberKeys, memberCompared, step }: DescribedMember): void {
-    const { numbers, width } = this;
+    const { numbers } = this;
+    const { width, keys } = this.of;
     const isMatchable = memberKeys.length > 0;
     for (let at = 0; at < Math.max(1, memberKeys.length); at += 1) {
       numbers.push(row);
       numbers.push(rank);
-      numbers.push(isMatchable ? (memberKeys[at] as number) : this.keys.add(UNMATCHED_KEY));
+      numbers.push(isMatchable ? (memberKeys[at] as number) : keys.add(UNMATCHED_KEY));
       for (let column = 0; column < width; column += 1)
         numbers.push(memberCompared[at * step + column] ?? NONE);
     }
@@ -125,7 +125,8 @@ export class SideMembers {
 
   /** Notes what members have. */
   use(): void {
-    const { numbers, width, ranks, keys, compared } = this;
+    const { numbers } = this;
+    const { width, ranks, keys, compared } = this.of;
     for (let at = 0; at < numbers.length; ) {
       ranks.use(numbers.at(at + 1));
       keys.use(numbers.at(at + 2));
@@ -135,7 +136,8 @@ export class SideMembers {
   }
 
   list(lists: Numbers, members: Numbers): void {
-    const { numbers, width, count, ranks, keys, compared } = this;
+    const { numbers, count } = this;
+    const { build, side, width, ranks, keys, compared } = this.of;
     const size = COLLECTED_NUMBERS + width;
     const rankOf = (member: number) => ranks.places.at(numbers.at(member * size + 1));
     const keyOf = (member: number) => keys.places.at(numbers.at(member * size + 2));
@@ -148,7 +150,7 @@ export class SideMembers {
     for (const member of sortStable(byRank, keyOf, keys)) {
       const key = keyOf(member);
       if (key !== last) {
-        for (const number of [this.build, this.side, key, width, 0]) lists.push(number);
+        for (const number of [build, sideNumber(side), key, width, 0]) lists.push(number);
         last = key;
       }
       lists.set(lists.length - 1, lists.at(lists.length - 1) + 1);
@@ -188,7 +190,7 @@ export function createColumns(sides: readonly SideMembers[]): MemberColumns | un
   const filled = sides.filter(({ count }) => count > 0);
   if (filled.length === 0) return undefined;
   for (const side of filled) side.use();
-  const used = [...new Set(filled.flatMap(({ ranks, keys, compared }) => [ranks, keys, compared]))];
+  const used = [...new Set(filled.flatMap(({ of }) => [of.ranks, of.keys, of.compared]))];
   const texts: string[] = [];
   for (const encodings of used) for (const text of encodings.listUsed(texts.length + 1)) texts.push(text);
   const [lists, members] = [new Numbers(), new Numbers()];

@@ -140,6 +140,13 @@ interface SideParts {
   readonly compared: Encodings;
 }
 
+interface Equality {
+  readonly match: CompiledMatch;
+  readonly read: ReadAttribute;
+  /** Whether a value stands for itself alone, without those of a table. */
+  readonly isOwn: boolean;
+}
+
 /** One side of a rule: describes the product that is looked at as a member of it, until the next one. */
 class RuleSide implements DescribedMember {
   readonly build: number;
@@ -151,7 +158,7 @@ class RuleSide implements DescribedMember {
   readonly side: Side;
   private readonly index: RuleIndex | undefined;
   private readonly matched: readonly ReadAttribute[];
-  private readonly equalities: readonly KeyedValues[];
+  private readonly equalities: readonly Equality[];
   private readonly comparisons: readonly { readonly read: ReadAttribute; readonly operator: Operator }[];
   private readonly sorts: readonly { readonly read: ReadAttribute; readonly direction: 'asc' | 'desc' }[];
   private readonly rankTuples = new Tuples();
@@ -186,7 +193,9 @@ class RuleSide implements DescribedMember {
     this.compared = parts.compared;
     this.width = index?.width ?? rule.comparisons.length;
     this.matched = rule.matches.map(sideOf);
-    this.equalities = rule.equalities.map((match) => new KeyedValues(match, side, sideOf(match)));
+    this.equalities = rule.equalities.map((match) => ({
+      ...{ match, read: sideOf(match), isOwn: side === 'target' || match.partners === undefined },
+    }));
     this.comparisons = rule.comparisons.map((match) => ({ read: sideOf(match), operator: match.operator }));
     this.sorts = rule.sort.map(({ attribute, direction }) => ({ read: readOf(attribute), direction }));
     this.rankTuple = this.sorts.map(() => NONE);
@@ -239,13 +248,19 @@ class RuleSide implements DescribedMember {
   private listKeys(): readonly number[] {
     const { keyTuple, equalities, only } = this;
     for (let at = 0; at < equalities.length; at += 1) {
-      const list = (equalities[at] as KeyedValues).list();
+      const list = this.listEqual(equalities[at] as Equality);
       if (list.length > 1)
-        return combine(equalities.map((one) => one.list())).map((key) => this.findKey(key));
+        return combine(equalities.map((one) => this.listEqual(one))).map((key) => this.findKey(key));
       keyTuple[at] = list[0] as number;
     }
     only[0] = this.findKey(keyTuple);
     return only;
+  }
+
+  /** @returns the numbers of values that equal those of the other side */
+  private listEqual({ read, match, isOwn }: Equality): readonly number[] {
+    if (isOwn && read.present.length < 2) return read.present;
+    return listKeyed(match, this.side, read.list()).map((value) => read.numberOf(value));
   }
 
   private findKey(key: readonly number[]): number {
@@ -319,27 +334,6 @@ function combine(lists: readonly (readonly number[])[]): (readonly number[])[] {
   return combined;
 }
 
-/** What equals values of the other side, by the numbers of an attribute. */
-class KeyedValues {
-  readonly read: ReadAttribute;
-  private readonly match: CompiledMatch;
-  private readonly side: Side;
-  private readonly isOwn: boolean;
-
-  constructor(match: CompiledMatch, side: Side, read: ReadAttribute) {
-    this.match = match;
-    this.side = side;
-    this.read = read;
-    this.isOwn = side === 'target' || match.partners === undefined;
-  }
-
-  list(): readonly number[] {
-    const { read, match, side } = this;
-    if (this.isOwn && read.present.length < 2) return read.present;
-    return listKeyed(match, side, read.list()).map((value) => read.numberOf(value));
-  }
-}
-
 /** A side that products of some categories may stand on. */
 interface Candidate {
   readonly side: RuleSide;
@@ -365,9 +359,7 @@ class MembershipBatch implements DerivedBatch {
     this.numbered = numbered;
     this.source = numbered.product.open(source);
     this.report = report;
-    this.members = numbered.sides.map(
-      ({ build, side, ...of }) => new SideMembers({ ...of, build, side: side === 'source' ? 0 : 1 }),
-    );
+    this.members = numbered.sides.map((side) => new SideMembers(side));
   }
 
   add(row: number, place: number): string {

@@ -4,22 +4,6 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { ReportLine, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 
-/** Making the index of relations whose rule or attributes changed. Source: docs/interface.md §12.4 rule 2. */
-export interface RelationBuilds {
-  /**
-   * Does a change that calls for a build. The build's task is stored first, so that a crash in between loses none, and
-   * held until the change is stored; a change that is refused takes it along.
-   */
-  changeAndBuild<Result>(
-    project: Pick<ChosenProject, 'id' | 'name' | 'origin'>,
-    change: () => Promise<Result>,
-  ): Promise<Result>;
-  /** Follows a change of the ontology within the task that made its facts: answers change with its end (§11.5). */
-  follow(run: TaskRun): Promise<void>;
-  /** Removes rows that nothing reads. */
-  dropOld(projectId: number): Promise<void>;
-}
-
 /** Builds that are made together: reading the documents takes longer than what a rule finds in them. */
 export interface BuildOrder {
   readonly relationIds: readonly number[];
@@ -59,12 +43,13 @@ const PAGE = 1_000;
 /** For many relations at once. */
 const SMALLEST_PAGE = 200;
 
+/** Making the index of relations whose rule or attributes changed. Source: docs/interface.md §12.4 rule 2. */
 export function createRelationBuilds(parts: {
   store: BuildStore;
   tasks: Tasks;
   clock: Clock;
   logger: Logger;
-}): RelationBuilds {
+}) {
   const { store, tasks, clock, logger } = parts;
   const buildTask: TaskDefinition<object> = {
     kind: 'relations.build',
@@ -96,7 +81,7 @@ export function createRelationBuilds(parts: {
     } while (after !== undefined);
   }
 
-  /** What remains when it fails is removed after the next build. */
+  /** Removes rows that nothing reads; what remains when it fails is removed after the next build. */
   async function dropOld(projectId: number): Promise<void> {
     try {
       while (await store.dropBuilds(projectId));
@@ -110,7 +95,14 @@ export function createRelationBuilds(parts: {
   }
 
   return {
-    async changeAndBuild(project, change) {
+    /**
+     * Does a change that calls for a build. The build's task is stored first, so that a crash in between loses none, and
+     * held until the change is stored; a change that is refused takes it along.
+     */
+    async changeAndBuild<Result>(
+      project: Pick<ChosenProject, 'id' | 'name' | 'origin'>,
+      change: () => Promise<Result>,
+    ): Promise<Result> {
       const newTask = { project, payload: {} };
       const task = await tasks.accept<object>(buildTask, { ...newTask, isHeld: true });
       let isRefused = false;
@@ -126,7 +118,8 @@ export function createRelationBuilds(parts: {
         else if (!(await tasks.release(task))) await tasks.accept<object>(buildTask, newTask);
       }
     },
-    async follow(run) {
+    /** Follows a change of the ontology within the task that made its facts: answers change with its end (§11.5). */
+    async follow(run: TaskRun): Promise<void> {
       await build(run, await store.bind(run.task.projectId, clock.now()));
       await dropOld(run.task.projectId);
     },
