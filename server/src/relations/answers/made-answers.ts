@@ -247,10 +247,7 @@ function explainItem(
 }
 
 /** What an item looks like besides its product. */
-interface ItemLook {
-  readonly form: AnswerForm;
-  readonly brandAttribute: string;
-}
+type ItemLook = Pick<RelateInput, 'form' | 'brandAttribute'>;
 
 interface CachedItem {
   readonly text: string;
@@ -259,9 +256,6 @@ interface CachedItem {
   /** Of the catalog: the last one in which the product was found to have this document. */
   version: number;
 }
-
-/** How the document of a product is found; undefined: unknown, so nothing outlives its version of the catalog. */
-type FindDocument = ((productId: number) => number | undefined) | undefined;
 
 const MOST = 20_000;
 
@@ -278,10 +272,11 @@ export class CachedItems {
     return this.of(look).size;
   }
 
+  /** @param now  without `findDocument` nothing outlives its version of the catalog */
   find(
     look: ItemLook,
     productId: number,
-    now: { version: number; findDocument: FindDocument },
+    now: { version: number; findDocument: RelationView['findDocument'] },
   ): string | undefined {
     const cached = this.of(look).get(productId);
     if (cached === undefined || cached.version === now.version) return cached?.text;

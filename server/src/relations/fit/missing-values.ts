@@ -1,21 +1,13 @@
+import type { Static } from 'typebox';
 import { type ComparedAttribute, viewUpload } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import { attributeOf, compileRule, readFrom, type Side } from '../definitions/definitions.ts';
 import { readPages } from '../search/search.ts';
 import type { FitCatalog, FitParts } from './fit-answer.ts';
+import type { MissingValues } from './fit-schemas.ts';
 import { type Constraint, Judge, type JudgedProduct, listAttributes } from './judgement.ts';
 
 /** Which missing values leave verdicts unknown. Source: docs/interface.md §12.10 rule 14. */
-
-export interface MissingAttribute {
-  readonly attribute: string;
-  /** Products that a constraint is about and that have no value which it needs. */
-  readonly products: number;
-  /** Pairs whose verdict may be unknown for that, by all constraints. */
-  readonly verdicts: number;
-  /** Constraints, by id. */
-  readonly relations: readonly number[];
-}
 
 /** Between two looks at the time. */
 const CHECKED = 1_000;
@@ -25,7 +17,7 @@ export async function surveyMissing(
   catalog: FitCatalog,
   projectId: number,
   { constraints: cache, columns: cached, limit }: FitParts,
-): Promise<MissingAttribute[]> {
+): Promise<Static<typeof MissingValues>['items']> {
   const { constraints } = await cache.read(projectId, catalog);
   const tallies = constraints.map((constraint) => new ConstraintTally(constraint));
   const products = new Map<string, number>();

@@ -270,36 +270,22 @@ export interface ProductRelationsInput {
   readonly limit: number;
 }
 
-export interface ProductRelation {
-  readonly id: number;
-  /** What it leads to from the source side. */
-  readonly asSource: ProductSide;
-  /** What leads to it on the target side. */
-  readonly asTarget: ProductSide;
-}
-
-interface ProductSide {
-  /** Whether the product stands on this side. */
-  readonly stands: boolean;
-  /** Best first; several of a group stand together. */
-  readonly results: readonly RelatedProduct[];
-}
-
-type RelatedProduct = ReturnType<typeof describeBriefly> & { readonly explain: RelatedReason };
-
 const OPPOSITE: Readonly<Record<Side, Side>> = { source: 'target', target: 'source' };
+
+export type ProductRelation = NonNullable<ReturnType<typeof relateProduct>>;
 
 /** @returns undefined when the product is not there */
 export function relateProduct(
   view: RelationView,
   relation: ServedRelation,
   { identifier, limit }: ProductRelationsInput,
-): ProductRelation | undefined {
+) {
   const upload = view.findUpload(identifier);
   if (upload === undefined) return undefined;
   const product = JSON.parse(upload.raw) as UploadedProduct;
   const source = view.findSource(identifier);
-  const describeSide = (side: Side): ProductSide => {
+  /** Best first; several of a group stand together. */
+  const describeSide = (side: Side) => {
     const across = OPPOSITE[side];
     const matchType = side === 'source' ? 'FIRST_WAY' : 'SECOND_WAY';
     const { build, isListed } = relation;

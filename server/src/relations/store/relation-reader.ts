@@ -12,8 +12,9 @@ import {
   type RelationDefinition,
   type RelationSurvey,
   ruleOf,
+  type Side,
 } from '../definitions/definitions.ts';
-import { answerFit, ConstraintCache, type FitCatalog, type FitInput, surveyMissing } from '../fit/fit.ts';
+import { answerFit, ConstraintCache, type FitInput, surveyMissing } from '../fit/fit.ts';
 import type { SentLinks } from '../links/links.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
 import {
@@ -70,32 +71,28 @@ export interface RelationCatalogs {
   inspect<Result>(on: LimitedWork, work: (catalog: InspectedCatalog) => Promise<Result>): Promise<Result>;
 }
 
-export interface InspectedCatalog extends SurveyedCatalog, TriedCatalog, FitCatalog {
-  /** @returns a relation that is well configured and built, whether or not it is enabled */
-  findBuilt(id: number): Promise<ServedRelation | undefined>;
-  listBuilt(): Promise<readonly ServedRelation[]>;
-  countList(build: number): Promise<{ readonly sources: number; readonly pairs: number }>;
-}
-
 /** Runs programs on one state of a catalog. */
 type Perform = <Result>(program: Program<Result>) => Promise<Result>;
 
+export type InspectedCatalog = ReturnType<typeof toInspected>;
+
 export const toInspected = (
   perform: Perform,
-  { version, read }: Pick<InspectedCatalog, 'version' | 'read'>,
-): InspectedCatalog => ({
+  { version, read }: Pick<SurveyedCatalog & TriedCatalog, 'version' | 'read'>,
+) => ({
   ...{ version, read },
-  countMembers: (build, side) => perform(countMembers(build, side)),
-  sampleMembers: (build, side, every) => perform(sampleMembers(build, side, every)),
-  listCut: (build) => perform(listCut(build)),
-  listUploads: (after, limit) => perform(listUploads(after, limit)),
-  findUploads: (identifiers) => perform(findUploads(identifiers)),
+  countMembers: (build: number, side: Side) => perform(countMembers(build, side)),
+  sampleMembers: (build: number, side: Side, every: number) => perform(sampleMembers(build, side, every)),
+  listCut: (build: number) => perform(listCut(build)),
+  listUploads: (after: number, limit: number) => perform(listUploads(after, limit)),
+  findUploads: (identifiers: readonly string[]) => perform(findUploads(identifiers)),
   listAttributes: async () => (await perform(readOntology())).attributes,
   listRelations: () => perform(listRelations()),
-  findTables: (names) => perform(findTables(names)),
-  findBuilt: async (id) => (await perform(listBuilt())).find((relation) => relation.id === id),
+  findTables: (names: readonly string[]) => perform(findTables(names)),
+  /** @returns a relation that is well configured and built, whether or not it is enabled */
+  findBuilt: async (id: number) => (await perform(listBuilt())).find((relation) => relation.id === id),
   listBuilt: () => perform(listBuilt()),
-  countList: (build) => perform(countList(build)),
+  countList: (build: number) => perform(countList(build)),
 });
 
 type ThreadRequest<Input> = Input & Limited;
