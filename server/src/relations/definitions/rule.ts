@@ -126,15 +126,14 @@ export interface CompiledRule {
 const compiled = new WeakMap<BoundRule, CompiledRule>();
 
 export function compileRule(bound: BoundRule): CompiledRule {
-  const known = compiled.get(bound) ?? compileBound(bound);
-  compiled.set(bound, known);
-  return known;
-}
-
-function compileBound({ rule, attributes, tables = [] }: BoundRule): CompiledRule {
-  const byName = new Map(attributes.map((attribute) => [attribute.name, attribute]));
-  const find = finderOf({ attributes });
-  return compileWith(rule, { find, findOwn: (value) => ownOf(value, byName), tables });
+  const known = compiled.get(bound);
+  if (known !== undefined) return known;
+  const { rule, tables = [] } = bound;
+  const byName = new Map(bound.attributes.map((attribute) => [attribute.name, attribute]));
+  const findOwn = (value: MatchedValue) => ownOf(value, byName);
+  const made = compileWith(rule, { find: finderOf(bound), findOwn, tables });
+  compiled.set(bound, made);
+  return made;
 }
 
 /** @returns what finds the attributes that a rule was bound with */

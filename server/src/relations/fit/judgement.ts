@@ -161,7 +161,7 @@ export class SetJudge {
     const places = new Map(set.map(({ product }, at) => [product.identifier, at]));
     const placeOf = (identifier: string) => places.get(identifier) as number;
     return this.judges
-      .flatMap((judge) => listPairs(judge, set, set).map((pair) => judgePair(judge, pair)))
+      .flatMap((judge) => listPairs(judge, set).map((pair) => judgePair(judge, pair)))
       .sort((a, b) => placeOf(a.source) - placeOf(b.source) || placeOf(a.target) - placeOf(b.target));
   }
 
@@ -219,10 +219,10 @@ function isFit({ constraint }: Judge, { source, target }: Pair): boolean {
   return compileRule(constraint.bound).elements.every((element) => judgeElement(element, read).truth === 1);
 }
 
-function listPairs(judge: Judge, sources: readonly SetProduct[], targets: readonly SetProduct[]): Pair[] {
-  const standing = judge.list('source', sources);
+function listPairs(judge: Judge, set: readonly SetProduct[]): Pair[] {
+  const standing = judge.list('source', set);
   if (standing.length === 0) return [];
-  const others = judge.list('target', targets);
+  const others = judge.list('target', set);
   return standing.flatMap((source) =>
     others.filter((target) => judge.isApart(source.one, target.one)).map((target) => ({ source, target })),
   );

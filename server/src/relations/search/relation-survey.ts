@@ -139,7 +139,7 @@ async function searchSources(
   catalog: SurveyedCatalog,
   { relation, tally, limit }: { relation: SearchedRelation; tally: Tally; limit: WorkLimit },
 ): Promise<void> {
-  const places = spread(tally.identifiers.length);
+  const places = scatter(tally.identifiers.length);
   for (let size = 1; tally.looked < places.length; ) {
     const chunk = places.slice(tally.looked, tally.looked + size);
     const begunAt = performance.now();
@@ -162,7 +162,7 @@ async function searchSources(
 }
 
 /** @returns the places in an order of which every beginning is an even sample: steps of the golden ratio */
-function spread(count: number): number[] {
+function scatter(count: number): number[] {
   let step = Math.max(1, Math.round(count * GOLDEN));
   while (divisor(step, count) > 1) step += 1;
   return Array.from({ length: count }, (_, at) => (at * step) % count);
@@ -171,6 +171,12 @@ function spread(count: number): number[] {
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
 const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b));
+
+/** @returns so many at most, evenly */
+export const spread = <Item>(list: readonly Item[], most: number): Item[] =>
+  list.filter(
+    (_, at) => Math.floor((at * most) / list.length) !== Math.floor(((at - 1) * most) / list.length),
+  );
 
 /** What came of the sources that were looked at. */
 class Tally {
@@ -203,12 +209,12 @@ class Tally {
   listShown(): ShownSource[] {
     const nothing: FoundGroups = { matchType: 'FIRST_WAY', groups: [] };
     const without = this.without.toSorted((a, b) => a - b).map((place) => ({ place, found: nothing }));
-    const step = Math.max(1, this.examples.length / CARDS.with);
-    const spread = this.examples.filter((_, at) => Math.floor(at / step) !== Math.floor((at - 1) / step));
-    return [...spread, ...without.slice(0, CARDS.without)].map(({ place, found }) => ({
-      identifier: this.identifiers[place] as string,
-      found,
-    }));
+    return [...spread(this.examples, CARDS.with), ...without.slice(0, CARDS.without)].map(
+      ({ place, found }) => ({
+        identifier: this.identifiers[place] as string,
+        found,
+      }),
+    );
   }
 
   describe(view: RelationView) {

@@ -3,7 +3,7 @@ import type { UploadedProduct } from '../../catalog/products/products.ts';
 import { type BoundRule, compileRule, type RelationSurvey } from '../definitions/definitions.ts';
 import { type CatalogColumns, RuleMembers } from './catalog-columns.ts';
 import { explainPair } from './relation-explain.ts';
-import { CARDS, RESULTS, type TriedCatalog } from './relation-survey.ts';
+import { CARDS, RESULTS, spread, type TriedCatalog } from './relation-survey.ts';
 import type { WorkLimit } from './work-limit.ts';
 
 /** What a total looks at, as it relates no products. @throws search_too_long */
@@ -45,9 +45,3 @@ async function readCards({ findUploads }: TriedCatalog, bound: BoundRule, column
       })),
   }));
 }
-
-/** @returns so many at most, evenly */
-const spread = (list: readonly string[], most: number) =>
-  list.filter(
-    (_, at) => Math.floor((at * most) / list.length) !== Math.floor(((at - 1) * most) / list.length),
-  );

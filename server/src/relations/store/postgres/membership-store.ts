@@ -11,12 +11,7 @@ import {
   splitDerived,
   UNMATCHED_KEY,
 } from '../../memberships/memberships.ts';
-import {
-  type ExtendedDocument,
-  type ExtendIndex,
-  type OpenedBuilds,
-  openBuilds,
-} from '../membership-store.ts';
+import { type ExtendIndex, type OpenedBuilds, openBuilds } from '../membership-store.ts';
 
 /** The join index in PostgreSQL, written beside the documents that it is derived from. */
 
@@ -54,23 +49,16 @@ interface KeptDocument extends GroupedDocument {
 export const extendIn =
   (tx: SqlTransaction, projectId: number): ExtendIndex =>
   (extended) =>
-    ask(() => extendMemberships(tx, projectId, extended));
-
-async function extendMemberships(
-  tx: SqlTransaction,
-  projectId: number,
-  extended: readonly ExtendedDocument[],
-): Promise<void> {
-  const placed = extended.map((row) => ({ ...row, packed: packMemberships(row.memberships) }));
-  const ids = placed.map(({ id }) => id);
-  await tx.run('delete from relation_document where project_id = $1 and document_id = any($2)', [
-    projectId,
-    ids,
-  ]);
-  await copyDocuments(tx, projectId, placed);
-  const members = listMembers(extended.map(({ added, ...row }) => ({ ...row, memberships: added })));
-  await copyMembers(tx, projectId, members);
-}
+    ask(async () => {
+      const placed = extended.map((row) => ({ ...row, packed: packMemberships(row.memberships) }));
+      await tx.run('delete from relation_document where project_id = $1 and document_id = any($2)', [
+        projectId,
+        placed.map(({ id }) => id),
+      ]);
+      await copyDocuments(tx, projectId, placed);
+      const added = extended.map((row) => ({ ...row, memberships: row.added }));
+      await copyMembers(tx, projectId, listMembers(added));
+    });
 
 const DOCUMENT_COLUMNS = ['project_id', 'document_id', 'product_id', 'group_identifier', 'memberships'];
 

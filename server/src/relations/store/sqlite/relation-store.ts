@@ -76,7 +76,10 @@ function openCatalogs(files: CatalogFiles): Omit<RelationCatalogs, 'payloads'> {
         const version = readCatalogVersion(file);
         let relations = known.get(file);
         if (relations?.version !== version) {
-          relations = readRelations(file, version, relations);
+          const { attributes } = file.perform(readOntology());
+          const hasTargets = (build: number) => file.perform(listTargetBuilds([build])).length > 0;
+          const rules = { version, attributes, relations: file.perform(listBuilt()), hasTargets };
+          relations = new CatalogRelations(rules, relations);
           known.set(file, relations);
         }
         return work(relations, createFileView(file, { limit, share: shared.of(relations) }));
@@ -95,17 +98,6 @@ function openCatalogs(files: CatalogFiles): Omit<RelationCatalogs, 'payloads'> {
     },
   };
 }
-
-const readRelations = (file: CatalogFile, version: number, earlier: CatalogRelations | undefined) =>
-  new CatalogRelations(
-    {
-      version,
-      attributes: file.perform(readOntology()).attributes,
-      relations: file.perform(listBuilt()),
-      hasTargets: (build) => file.perform(listTargetBuilds([build])).length > 0,
-    },
-    earlier,
-  );
 
 /** Related products that many others lead to: 10 MB of identifiers. */
 const CACHED_IDENTIFIERS = 100_000;
