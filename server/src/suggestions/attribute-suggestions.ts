@@ -228,12 +228,12 @@ interface SampledAttribute {
 export function listSampled(sample: CatalogSample, { attributes }: Ontology): SampledAttribute[] {
   const byKey = indexByKey(attributes);
   const nameOf = (key: string) => byKey.get(key)?.name ?? key;
-  const keys = Map.groupBy(sample.listKeys(), nameOf);
+  const keys = Map.groupBy(sample.keys, ([key]) => nameOf(key));
   const products = countProducts(sample, nameOf);
   return [...keys].map(([name, itsKeys]) => ({
     name,
     attribute: byKey.get(name),
-    values: itsKeys.flatMap((key) => [...sample.valuesOf(key)]).sort(byCount),
+    values: itsKeys.flatMap(([, values]) => [...values.values()]).sort(byCount),
     products: products.get(name) ?? 0,
   }));
 }

@@ -51,8 +51,9 @@ const EXAMPLES = 5;
 
 export class CatalogSample {
   readonly products: SampledProduct[] = [];
-  private readonly keys = new Map<string, Map<string, SampledValue>>();
-  private readonly byPath = new Map<string, SampledCategory>();
+  /** By key the values that are told apart, by their texts. */
+  readonly keys = new Map<string, Map<string, SampledValue>>();
+  readonly byPath = new Map<string, SampledCategory>();
   private values = 0;
 
   add({ identifier, attributes, categories }: SentProduct): void {
@@ -66,19 +67,6 @@ export class CatalogSample {
     const places = new Set(categories.flatMap(({ path }) => this.findCategories(path)));
     for (const category of places) category.count += 1;
     this.products.push({ identifier, values: [...values], categories: [...places] });
-  }
-
-  /** @returns the values of a key that are told apart */
-  valuesOf(key: string): Iterable<SampledValue> {
-    return this.keys.get(key)?.values() ?? [];
-  }
-
-  listKeys(): string[] {
-    return [...this.keys.keys()];
-  }
-
-  listCategories(): SampledCategory[] {
-    return [...this.byPath.values()];
   }
 
   private findValue({ key, value: text }: SentProduct['attributes'][number]): SampledValue | undefined {
@@ -165,8 +153,7 @@ export function listCategories(sample: CatalogSample, ontology: Ontology): Categ
 function chooseCategories(sample: CatalogSample): SampledCategory[] {
   const isShown = ({ count }: SampledCategory) =>
     count >= PRODUCTS_OF_CATEGORY && count <= WHOLE_SHOP * sample.products.length;
-  return sample
-    .listCategories()
+  return [...sample.byPath.values()]
     .filter(isShown)
     .sort((a, b) => b.count - a.count || (JSON.stringify(a.path) < JSON.stringify(b.path) ? -1 : 1))
     .slice(0, COMPARED_CATEGORIES);
