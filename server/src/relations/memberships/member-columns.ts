@@ -1,8 +1,7 @@
-import type { PlacedDocument } from '../../catalog/catalog.ts';
 import type { DerivedColumns } from '../../catalog/products/products.ts';
 import type { Side } from '../definitions/definitions.ts';
 import { UNMATCHED_KEY } from './index-key.ts';
-import { type MemberRow, sideNumber } from './membership.ts';
+import { type GroupedDocument, type MemberRow, sideNumber } from './membership.ts';
 import { type Encodings, NONE, Numbers } from './numbering.ts';
 
 /**
@@ -25,11 +24,6 @@ export interface MemberColumns extends DerivedColumns {
 const LIST_NUMBERS = 5;
 /** Of a member, before what it compares: the row and the rank. */
 const MEMBER_NUMBERS = 2;
-
-/** What members become when their products have ids. */
-export interface GroupedDocument extends PlacedDocument {
-  readonly group: string;
-}
 
 /**
  * @param documents by row, for every row that has members

@@ -1,3 +1,4 @@
+import type { PlacedDocument } from '../../catalog/catalog.ts';
 import { COMPARISONS, type Comparable, type Operator } from '../../catalog/filters/filters.ts';
 import type { ReportLine } from '../../tasks/tasks.ts';
 import {
@@ -9,7 +10,6 @@ import {
   type Side,
 } from '../definitions/definitions.ts';
 import { encodeKey, encodeValue, UNMATCHED_KEY } from './index-key.ts';
-import type { GroupedDocument } from './member-columns.ts';
 import { ENTRIES_PER_PRODUCT, listProbes, type Probe, type RuleIndex } from './rule-index.ts';
 
 /** A relation that answers, with the rule that its index was made by. */
@@ -224,6 +224,11 @@ export interface MemberRow {
 export const COMPARED_COLUMNS = Array.from({ length: COMPARISONS_PER_RULE }, (_, at) => `c${at + 1}`);
 
 export const sideNumber = (side: Side): 0 | 1 => (side === 'source' ? 0 : 1);
+
+/** What members become when their products have ids. */
+export interface GroupedDocument extends PlacedDocument {
+  readonly group: string;
+}
 
 /** A document with what was derived for it. */
 export interface PlacedRow extends GroupedDocument {

@@ -2,7 +2,7 @@
  * The door of memberships: which products stand on which side of which relation, by keys that sort as values do.
  */
 export { UNMATCHED_KEY } from './index-key.ts';
-export { type GroupedDocument, placeMembers } from './member-columns.ts';
+export { placeMembers } from './member-columns.ts';
 export { type BuildRule, listRead, Memberships } from './member-derivation.ts';
 export * from './membership.ts';
 export { NumberedProduct } from './numbered-product.ts';
