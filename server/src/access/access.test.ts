@@ -508,7 +508,7 @@ test('when and how a key was used is known at once and written in one statement 
   const { database, clock, projects } = room;
   const elsewhere = createAccess({ database, clock, projects });
   assert.deepEqual(await usedAt(elsewhere), [null, null]);
-  await room.access.flushLastUse();
+  await room.access.close();
   assert.deepEqual(await usedAt(elsewhere), [firstAt + 5, firstAt]);
   room.clock.time += 5;
   await room.call(check, { key });
@@ -523,7 +523,7 @@ test('no value of a key is at rest in the store nor in the log (§5.1 rule 9, §
   const rotated = await room.call(`POST /management/api-keys/${made.body.id}/rotate`, { key: FIRST_KEY });
   const values = [FIRST_KEY, made.body.key ?? '', rotated.body.key ?? ''];
   for (const value of values) await room.call(`${check}?apiKey=${value}&projectId=${room.drills}`);
-  await room.access.flushLastUse();
+  await room.access.close();
 
   const bytes = await room.store.readAll();
   assert.ok(bytes.includes('Shop'), 'the name is there, so the right bytes were read');

@@ -62,9 +62,7 @@ export function createAccess({ database, postgres, clock, projects, oidc }: Acce
       await dropEndedWindows();
       await dropEnded();
     },
-    /** Writes down when keys were used; done every 10 seconds anyway. */
-    flushLastUse: () => lastUse.flush(),
-    /** To be called before the database is closed. */
+    /** Writes down when keys were used, before the database is closed; done every 10 seconds anyway. */
     close: () => lastUse.flush(),
   };
 }

@@ -25,7 +25,7 @@ import {
   readIfMatch,
   sendMark,
 } from '../answers/answers.ts';
-import { type IncomingPayload, type RawBody, refuseBody } from '../bodies/bodies.ts';
+import { type IncomingPayload, type RawBody, refuseBody, takeNoBody } from '../bodies/bodies.ts';
 import { type LimitScans, type RateState, whileCallerWaits } from '../guards/guards.ts';
 import { heldBytesOf, inParts } from './answer-encoding.ts';
 
@@ -512,7 +512,3 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
     },
   };
 }
-
-const takeNoBody = async (request: FastifyRequest) => {
-  request.body ??= {};
-};
