@@ -35,10 +35,11 @@ interface SchemaCheck {
 }
 
 /** @returns a check that is compiled, which takes some milliseconds, when it is first used: many routes never are in the life of a process */
-function checkLater(compile: () => ValidateFunction): SchemaCheck {
+function checkLater(compile: () => ValidateFunction, prepare?: (value: unknown) => void): SchemaCheck {
   let compiled: ValidateFunction | undefined;
   const check: SchemaCheck = (value) => {
     compiled ??= compile();
+    prepare?.(value);
     const passes = compiled(value);
     check.errors = compiled.errors ?? null;
     return passes;
@@ -72,19 +73,15 @@ export function createParameterChecks(): (schema: object) => SchemaCheck {
     const integers = Object.entries(schema.properties ?? {}).flatMap(([name, { type }]) =>
       type === 'integer' ? name : [],
     );
-    const converted = checkLater(() => converting.compile(schema));
-    const check: SchemaCheck = (given) => {
+    const refuseUnfit = (given: unknown) => {
       const parameters = given as Record<string, unknown>;
       for (const name of integers) {
         const text = parameters[name];
         // A list is not converted, and no integer.
         if (typeof text === 'string' && !DECIMAL.test(text)) parameters[name] = [text];
       }
-      const passes = converted(parameters);
-      check.errors = converted.errors ?? null;
-      return passes;
     };
-    return check;
+    return checkLater(() => converting.compile(schema), refuseUnfit);
   };
 }
 

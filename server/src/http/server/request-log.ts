@@ -34,12 +34,8 @@ export class RequestLog extends LogController {
     if (isQuickRead && error == null && !this.logsQuickReads) return;
     // Silent: it has a line of its own.
     if (request.log.level === 'silent') return;
-    const facts = {
-      req: request,
-      res: reply,
-      ms: Math.round(reply.elapsedTime),
-      ...describeCall(request, reply),
-    };
+    const ms = Math.round(reply.elapsedTime);
+    const facts = { req: request, res: reply, ms, ...describeCall(request, reply) };
     if (isStranger(request, reply) && !this.logsQuickReads)
       this.logStranger(request.server.log, { requestId: request.id, ...facts, ...(error && { err: error }) });
     else if (error) request.log.error({ ...facts, err: error }, 'request broke off');
