@@ -105,16 +105,18 @@ function deriveMembers(columns: CatalogColumns, bound: BoundRule, limit: WorkLim
   const batch = rules.openBatch(columns, (identifier) => cut.push(identifier));
   const packed: string[] = [];
   const documents: GroupedDocument[] = [];
+  const members: number[] = [];
   for (let place = 0; place < columns.count; place += 1) {
     if (place % CHECKED === 0) limit.check();
     const text = splitDerived(batch.add(place, place)).packed;
     packed.push(text);
     if (text === '') continue;
+    members.push(place);
     const id = columns.idAt(place);
     documents[place] = { id, productId: id, group: columns.groupAt(place) };
   }
   const listOn = (side: Side) =>
-    packed.flatMap((text, place) => (isMember(text, TRIED_BUILD, side) ? [place] : []));
+    members.filter((place) => isMember(packed[place] as string, TRIED_BUILD, side));
   const places = { source: listOn('source'), target: listOn('target') };
   const derived = batch.finish();
   return { places, packed, cut, lists: listByKey(derived ? placeMembers(derived, documents) : []) };
