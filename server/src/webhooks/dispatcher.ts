@@ -32,12 +32,12 @@ const AT_ONCE = 50;
 /** The receiver requests nothing more. Source: Standard Webhooks 1.0. */
 const GONE = 410;
 
-interface Outcome {
-  readonly lane: store.ClaimedLane;
-  readonly delivery: store.Delivery;
-  readonly endpoint: Endpoint;
-  readonly attempt: Attempt;
-}
+type Outcome = Readonly<{
+  lane: store.ClaimedLane;
+  delivery: store.Delivery;
+  endpoint: Endpoint;
+  attempt: Attempt;
+}>;
 
 /**
  * Sends what was recorded, until it is closed; every process that runs tasks has one. Deliveries use what tasks use to
@@ -76,8 +76,9 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
     if (!failures.has(projectId)) return void failing.delete(projectId);
     if (failing.has(projectId)) return;
     failing.add(projectId);
-    const facts = { projectId, err: failures.get(projectId) };
-    logTrouble(logger, 'events of a project cannot be passed on, it is tried again', facts);
+    logTrouble(logger, 'events of a project cannot be passed on, it is tried again', {
+      ...{ projectId, err: failures.get(projectId) },
+    });
   }
 
   async function passOn(projectId: number, signal: AbortSignal): Promise<void> {
@@ -227,8 +228,6 @@ function whyOff({ lane, endpoint, attempt }: Outcome, now: number): string | und
   return now - endpoint.failingSince >= GIVE_UP_MS ? 'every attempt failed for 3 days' : undefined;
 }
 
-/** Recorded events become deliveries, one for each endpoint that listens to them. */
-
 /** Where events of catalogs are. */
 export interface CatalogEvents {
   listEvents(projectId: number, limit: number): Promise<readonly RecordedEvent[]>;
@@ -238,14 +237,14 @@ export interface CatalogEvents {
 /** Events in one step: each may have 64 KiB. */
 const STEP = 100;
 /** Of an endpoint that does not keep up; then it is switched off. Source: docs/interface.md §6.3. */
-export const PENDING_DELIVERIES = 20_000;
+const PENDING_DELIVERIES = 20_000;
 
 /**
  * Makes the deliveries of a project's oldest events. Those of the catalog are forgotten after that, and not before: should
  * the process die in between, they come again and are recognised by their ids.
  * @returns whether there may be more
  */
-export async function fanOut(
+async function fanOut(
   { database, catalogs }: { readonly database: Database; readonly catalogs: CatalogEvents },
   projectId: number,
   now: number,
@@ -280,13 +279,10 @@ function merge(ofCatalog: readonly RecordedEvent[], ofService: readonly Recorded
   return [...ofCatalog, ...ofService].filter(({ at }) => at <= until).sort((one, other) => one.at - other.at);
 }
 
-interface Found {
-  readonly projectId: number;
-  readonly events: readonly RecordedEvent[];
-  readonly now: number;
-}
-
-async function addDeliveries(tx: ControlTransaction, { projectId, events, now }: Found): Promise<void> {
+async function addDeliveries(
+  tx: ControlTransaction,
+  { projectId, events, now }: { projectId: number; events: readonly RecordedEvent[]; now: number },
+): Promise<void> {
   const endpoints = (await listeningTo(tx, projectId).execute()).map((endpoint) => ({
     id: endpoint.id,
     types: new Set(JSON.parse(endpoint.events) as string[]),
@@ -303,14 +299,10 @@ async function addDeliveries(tx: ControlTransaction, { projectId, events, now }:
   });
   if (deliveries.length === 0) return;
   await store.insertDeliveries(tx, deliveries, now);
-  for (const id of new Set(deliveries.map(({ endpointId }) => endpointId))) await refuseBacklog(tx, id, now);
-}
-
-async function refuseBacklog(tx: ControlTransaction, endpointId: number, now: number): Promise<void> {
-  const pending = await store.countPending(tx, endpointId, PENDING_DELIVERIES + 1);
-  if (pending <= PENDING_DELIVERIES) return;
   const reason = `more than ${PENDING_DELIVERIES} deliveries were waiting`;
-  await store.switchOff(tx, endpointId, { at: now, reason });
+  for (const id of new Set(deliveries.map(({ endpointId }) => endpointId)))
+    if ((await store.countPending(tx, id, PENDING_DELIVERIES + 1)) > PENDING_DELIVERIES)
+      await store.switchOff(tx, id, { at: now, reason });
 }
 
 async function describeMessages(tx: ControlTransaction, projectId: number, events: readonly RecordedEvent[]) {

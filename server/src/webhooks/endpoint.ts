@@ -28,10 +28,12 @@ export interface SwitchedOff {
   readonly reason: string;
 }
 
-export interface NewEndpoint {
-  readonly url: string;
-  readonly events: readonly EventType[];
-  readonly scope: Scope;
+export type NewEndpoint = Pick<Endpoint, 'url' | 'events' | 'scope'>;
+export type EndpointChange = Partial<Pick<Endpoint, 'url' | 'events'>> & { readonly enabled?: boolean };
+
+/** An endpoint at the one moment at which a secret of it is shown. */
+export interface MadeEndpoint extends Endpoint {
+  readonly secret: string;
 }
 
 /** The query of a URL may be secret: logs and the audit log get the rest. */

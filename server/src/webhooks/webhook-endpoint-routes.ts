@@ -9,10 +9,10 @@ import {
 } from '../http/server/server.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Reach } from '../projects/projects.ts';
-import type { Endpoint } from './endpoint.ts';
-import { type MadeEndpoint, markOfEndpoint } from './endpoint-management.ts';
+import type { Endpoint, MadeEndpoint } from './endpoint.ts';
 import * as schemas from './webhook-endpoint-schemas.ts';
-import type { Webhooks } from './webhooks.ts';
+import type { ShownDelivery } from './webhook-store.ts';
+import { markOfEndpoint, type Webhooks } from './webhooks.ts';
 
 const config = { guard: 'management', access: 'manage' } as const;
 const tags = ['Events'];
@@ -61,19 +61,15 @@ export const webhookEndpointRoutes =
     });
 
     serve(server, `GET ${PATH}/:id/deliveries`, {
-      ...{
-        config,
-        tags,
-        params: schemas.EndpointParams,
-        query: schemas.DeliveryQuery,
-        answer: { 200: schemas.DeliveryPage },
-      },
+      ...{ config, tags, params: schemas.EndpointParams },
+      ...{ query: schemas.DeliveryQuery, answer: { 200: schemas.DeliveryPage } },
       summary: 'List deliveries, newest first',
       description: 'Those that ended are kept for 7 days, and 1,000 of an endpoint.',
       async handle({ caller, params, query }) {
         const { url } = await webhooks.getEndpoint(caller, params.id);
-        const page = { limit: 50, ...query, endpointId: params.id, status: query.status };
-        const { items, nextCursor } = await webhooks.listDeliveries(caller, page);
+        const { items, nextCursor } = await webhooks.listDeliveries(caller, params.id, {
+          ...{ limit: 50, ...query },
+        });
         return { items: items.map((delivery) => schemas.toWireDelivery(delivery, url)), nextCursor };
       },
     });
@@ -83,10 +79,10 @@ export const webhookEndpointRoutes =
       description: 'Once, at once, with the same `webhook-id`; the list of deliveries shows what came of it.',
       async handle({ caller, params: { id: endpointId, deliveryId: id } }, record) {
         const { url } = await webhooks.getEndpoint(caller, endpointId);
-        const added = await webhooks.replay(caller, { endpointId, id }, (tx, delivery) =>
-          record(tx, schemas.toWireDelivery(delivery, url)),
+        const toWire = (added: ShownDelivery) => schemas.toWireDelivery(added, url);
+        return toWire(
+          await webhooks.replay(caller, { endpointId, id }, (tx, added) => record(tx, toWire(added))),
         );
-        return schemas.toWireDelivery(added, url);
       },
     });
     serveOnce(server, `POST ${PATH}/:id/test`, {
@@ -94,10 +90,8 @@ export const webhookEndpointRoutes =
       description: 'Once, at once, of the type `webhook.test`, also to an endpoint that is switched off.',
       async handle({ caller, params }, record) {
         const { url } = await webhooks.getEndpoint(caller, params.id);
-        const added = await webhooks.test(caller, params.id, (tx, delivery) =>
-          record(tx, schemas.toWireDelivery(delivery, url)),
-        );
-        return schemas.toWireDelivery(added, url);
+        const toWire = (added: ShownDelivery) => schemas.toWireDelivery(added, url);
+        return toWire(await webhooks.test(caller, params.id, (tx, added) => record(tx, toWire(added))));
       },
     });
   };

@@ -3,8 +3,8 @@ import { EVENT_TYPES, type EventType } from '../events/events.ts';
 import { Id, Instant, optional, orNull, pageOf } from '../http/answers/answers.ts';
 import { URL_LENGTH } from '../outbound/outbound.ts';
 import { toWireScope, WireActor, WireScope } from '../projects/projects.ts';
-import { type Endpoint, overlapEnd } from './endpoint.ts';
-import type { MadeEndpoint, ShownDelivery } from './endpoint-management.ts';
+import { type Endpoint, type MadeEndpoint, overlapEnd } from './endpoint.ts';
+import type { ShownDelivery } from './webhook-store.ts';
 
 const OptionalInstant = (description: string) => Type.Union([Instant, Type.Null()], { description });
 const strict = { additionalProperties: false } as const;

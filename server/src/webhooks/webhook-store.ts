@@ -38,31 +38,26 @@ const table: Table<Endpoint, Reach> = {
 };
 export const ENDPOINTS = createStore(table);
 
-const toEndpoint = (row: unknown): Endpoint => table.read(row as never);
-
 export const insertEndpoint = (tx: ControlTransaction, endpoint: Omit<Endpoint, 'id'>): Promise<Endpoint> =>
   ENDPOINTS.insert(tx, { ...toScopedColumns(endpoint), ...table.toColumns({ ...endpoint, id: 0 }) });
 
 /** Of any account. */
 export async function findEndpoint(rows: Rows, id: number): Promise<Endpoint | undefined> {
   const row = await rows.selectFrom('webhook_endpoint').selectAll().where('id', '=', id).executeTakeFirst();
-  return row && toEndpoint(row);
+  return row && table.read(row as never);
 }
 
 export async function listEndpoints(rows: Rows): Promise<Endpoint[]> {
-  return (await rows.selectFrom('webhook_endpoint').selectAll().orderBy('id').execute()).map(toEndpoint);
+  const found = await rows.selectFrom('webhook_endpoint').selectAll().orderBy('id').execute();
+  return found.map((row) => table.read(row as never));
 }
 
 /** @returns endpoints that are tried again and again, and those that get nothing any more */
 export async function countTroubled(rows: Rows): Promise<{ failing: number; switched_off: number }> {
   const found = await rows
     .selectFrom('webhook_endpoint')
-    .select(({ fn, eb }) => [
-      fn
-        .count<number>(eb.case().when('switched_off', 'is', null).then(eb.ref('failing_since')).end())
-        .as('failing'),
-      fn.count<number>('switched_off').as('switched_off'),
-    ])
+    .select(sql<number>`count(case when switched_off is null then failing_since end)`.as('failing'))
+    .select(({ fn }) => fn.count<number>('switched_off').as('switched_off'))
     .executeTakeFirstOrThrow();
   return { failing: Number(found.failing), switched_off: Number(found.switched_off) };
 }
@@ -77,13 +72,7 @@ export async function listListenedProjects(rows: Rows): Promise<number[]> {
     .selectFrom('project')
     .select('project.id')
     .where('deleted_at', 'is', null)
-    .where(({ exists, selectFrom }) =>
-      exists(
-        selectFrom('webhook_endpoint')
-          .select('webhook_endpoint.id')
-          .whereRef('webhook_endpoint.account_id', '=', 'project.account_id'),
-      ),
-    )
+    .where('account_id', 'in', ({ selectFrom }) => selectFrom('webhook_endpoint').select('account_id'))
     .orderBy('project.id')
     .execute();
   return found.map(({ id }) => id);
@@ -99,28 +88,20 @@ export async function noteFailing(tx: ControlTransaction, id: number, since: num
     .execute();
 }
 
-/** Removes what endpoints were to get and got, before they are removed. */
+/** Removes what endpoints were to get and got. */
 export async function removeDeliveriesTo(tx: ControlTransaction, ids: readonly number[]): Promise<void> {
   for (const name of ['webhook_queue', 'webhook_delivery'] as const)
     await tx.deleteFrom(name).where('endpoint_id', 'in', ids).execute();
 }
 
 export async function removeEndpointsOf(tx: ControlTransaction, { type, id }: PartScope): Promise<void> {
-  const inScope = { scope_type: type, scope_id: id };
-  const found = await tx
-    .selectFrom('webhook_endpoint')
-    .select('id')
-    .where((is) => is.and(inScope))
-    .execute();
-  if (found.length === 0) return;
-  await removeDeliveriesTo(
-    tx,
-    found.map((one) => one.id),
-  );
-  await tx
+  const removed = await tx
     .deleteFrom('webhook_endpoint')
-    .where((is) => is.and(inScope))
+    .where((is) => is.and({ scope_type: type, scope_id: id }))
+    .returning('id')
     .execute();
+  const ids = removed.map((endpoint) => endpoint.id);
+  if (ids.length > 0) await removeDeliveriesTo(tx, ids);
 }
 
 /**
@@ -146,10 +127,7 @@ export async function insertMessages(
     .execute();
 }
 
-export interface NewDelivery extends Lane {
-  readonly message: number;
-  readonly kind: Delivery['kind'];
-}
+export type NewDelivery = Lane & { readonly message: number; readonly kind: Delivery['kind'] };
 
 /** Adds deliveries, which go out from now on; a lane that waits after a failure goes on waiting. @returns their ids, in order */
 export async function insertDeliveries(
@@ -190,16 +168,11 @@ export async function countPending(
   endpointId: number,
   limit: number,
 ): Promise<number> {
-  const pending = tx
-    .selectFrom('webhook_delivery')
-    .select('id')
-    .where((is) => is.and({ endpoint_id: endpointId, status: 'pending' }))
-    .limit(limit);
-  const { count } = await tx
-    .selectFrom(pending.as('pending'))
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow();
-  return Number(count);
+  const { rows } = await sql<{ count: number }>`select count(*) as count from (select id
+    from webhook_delivery where endpoint_id = ${endpointId} and status = 'pending' limit ${limit}) pending`.execute(
+    tx,
+  );
+  return Number(rows[0]?.count);
 }
 
 const selectDeliveries = (rows: Rows, endpointId: number) =>
@@ -219,6 +192,8 @@ export type Delivery = ReturnType<typeof toDelivery>;
 /** What is sent of an event; its id is the webhook-id. */
 export type Message = Delivery['message'];
 export type DeliveryStatus = Delivery['status'];
+/** A delivery with the instant at which it is tried again, if it is. */
+export type ShownDelivery = Delivery & { readonly dueAt: number | undefined };
 
 function toDelivery(row: DeliveryRow) {
   const { number, messageId, projectId, type, at, body, lastAttempt, ...delivery } = row;
@@ -309,10 +284,8 @@ export async function switchOff(tx: ControlTransaction, id: number, why: Switche
   await stopDeliveries(tx, id, why.at);
 }
 
-export interface ClaimedLane extends Lane {
-  /** Failed attempts of its first delivery. */
-  readonly tries: number;
-}
+/** With the failed attempts of its first delivery. */
+export type ClaimedLane = Lane & { readonly tries: number };
 
 /** Longer than an attempt may take. */
 const LEASE_MS = 30_000;
@@ -322,19 +295,11 @@ export async function listDueLanes(
   database: Database,
   { now, perEndpoint }: { now: number; perEndpoint: number },
 ): Promise<Lane[]> {
-  const ranked = database.read
-    .selectFrom('webhook_queue')
-    .select(['endpoint_id as endpointId', 'lane', 'due_at'])
-    .select(sql<number>`row_number() over (partition by endpoint_id order by due_at, lane)`.as('place'))
-    .where('due_at', '<=', now)
-    .where(isFree(database))
-    .as('ranked');
-  return database.read
-    .selectFrom(ranked)
-    .select(['endpointId', 'lane'])
-    .where('place', '<=', perEndpoint)
-    .orderBy('due_at')
-    .execute();
+  const { rows } = await sql<Lane>`select endpoint_id as "endpointId", lane from
+    (select *, row_number() over (partition by endpoint_id order by due_at, lane) as place
+      from webhook_queue where due_at <= ${now} and ${isFree(database)}) ranked
+    where place <= ${perEndpoint} order by due_at`.execute(database.read);
+  return rows;
 }
 
 /** @returns the lane, held by the owner; undefined when another process claimed it first */
@@ -356,13 +321,8 @@ export async function claimLane(
   return row && { endpointId, lane, tries: row.tries };
 }
 
-/** When a lane goes on, after an attempt or for another process. */
-export interface LaneState {
-  readonly tries: number;
-  readonly dueAt: number;
-  /** Whether the owner goes on with it. */
-  readonly isHeld: boolean;
-}
+/** When a lane goes on, after an attempt or for another process, and whether the owner goes on with it. */
+export type LaneState = { readonly tries: number; readonly dueAt: number; readonly isHeld: boolean };
 
 /** @returns false when the owner does not hold the lane any more */
 export async function saveLane(
@@ -467,18 +427,8 @@ export async function dropOldDeliveries(
     );
   }
   await database.write('rows', (tx) =>
-    tx
-      .deleteFrom('webhook_message')
-      .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom('webhook_delivery')
-              .select('webhook_delivery.id')
-              .whereRef('webhook_delivery.message_number', '=', 'webhook_message.number'),
-          ),
-        ),
-      )
-      .execute(),
+    sql`delete from webhook_message where not exists
+      (select id from webhook_delivery where message_number = webhook_message.number)`.execute(tx),
   );
 }
 

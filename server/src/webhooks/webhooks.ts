@@ -3,11 +3,45 @@
  * each endpoint that listens to it; these go out in order, at least once, and again after a failure. Webhooks never know what
  * an event means.
  */
-import type { Projects } from '../projects/projects.ts';
-import type { Base } from '../storage/storage.ts';
+import { randomBytes } from 'node:crypto';
+import { ServiceError } from '../kernel/errors.ts';
+import { checkHttpUrl } from '../outbound/outbound.ts';
+import {
+  type Author,
+  actorOf,
+  auditScoped,
+  type Beside,
+  createResources,
+  type ListPage,
+  type PageRequest,
+  type Projects,
+  type Reach,
+  readPlace,
+  toPage,
+  type Writer,
+} from '../projects/projects.ts';
+import type { Secrets } from '../storage/secrets/secrets.ts';
+import {
+  type Base,
+  type Chosen,
+  type ControlTransaction,
+  type Database,
+  markOf,
+} from '../storage/storage.ts';
 import { createSender, type SenderSettings } from './delivery-sender.ts';
 import { type CatalogEvents, createDispatcher } from './dispatcher.ts';
-import { createEndpointManagement, type EndpointManagement, sealEndpoints } from './endpoint-management.ts';
+import {
+  describeUrl,
+  type Endpoint,
+  type EndpointChange,
+  type MadeEndpoint,
+  makeSecret,
+  type NewEndpoint,
+  openSecret,
+  rotate,
+  sealSecret,
+  writeBody,
+} from './endpoint.ts';
 import * as store from './webhook-store.ts';
 
 export interface WebhookParts extends Pick<Base, 'clock' | 'database' | 'logger' | 'secrets'> {
@@ -16,29 +50,69 @@ export interface WebhookParts extends Pick<Base, 'clock' | 'database' | 'logger'
   readonly sending: SenderSettings;
 }
 
-const DAY_MS = 24 * 3_600_000;
 /** Deliveries that ended are stored for so long, and so many of an endpoint. Source: docs/interface.md §6.4. */
-const RETENTION_MS = 7 * DAY_MS;
+const RETENTION_MS = 7 * 24 * 3_600_000;
 const RETAINED_DELIVERIES = 1_000;
+/** Of an account: each event is sent to all of them. */
+const MOST = 100;
+/** In no list of types: only the caller of a test gets it. */
+const TEST_TYPE = 'webhook.test';
+
+type EndpointWriter = Writer<Endpoint, Reach>;
 
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
-export function createWebhooks({ projects, catalogs, sending, secrets, ...base }: WebhookParts) {
-  const { database, clock, logger } = base;
-  const dispatcher = createDispatcher({
-    ...base,
-    catalogs,
-    send: createSender({ ...sending, secrets, logger }),
-  });
-  const parts = { database, clock, projects, secrets, onWritten: () => dispatcher.wake() };
-  const management: EndpointManagement = createEndpointManagement(parts);
+/** A caller reaches the endpoints of its own scope and below; any other is not_found. Source: docs/interface.md §6.1. */
+export function createWebhooks({ projects, catalogs, sending, ...parts }: WebhookParts) {
+  const { database, clock, secrets: keys } = parts;
+  const dispatcher = createDispatcher({ ...parts, catalogs, send: createSender({ ...sending, ...parts }) });
+  const onWritten = () => dispatcher.wake();
+  const endpoints = createResources<Endpoint, Reach>(
+    { database, projects, onWritten },
+    {
+      store: store.ENDPOINTS,
+      lockOf: () => 'all',
+      markOf: markOfEndpoint,
+      audit: ({ id, url, scope }) =>
+        auditScoped({ type: 'webhook-endpoint', id, name: describeUrl(url) }, scope),
+      show: ({ url, events, isEnabled }) => ({ url: describeUrl(url), events, enabled: isEnabled }),
+    },
+  );
   projects.whenGone(async (tx, gone) => {
     await store.removeEndpointsOf(tx, gone);
     if (gone.type === 'project') await store.removeProjectRows(tx, gone.id);
   });
 
+  /** Adds a replay or a test, which goes out beside the events of projects, as those may be waiting. */
+  async function addRequested(
+    author: Author,
+    endpointId: number,
+    {
+      kind,
+      findMessage,
+      beside,
+    }: {
+      kind: 'replay' | 'test';
+      findMessage(tx: ControlTransaction, endpoint: Endpoint): Promise<number | undefined>;
+      beside: Beside<store.ShownDelivery>;
+    },
+  ): Promise<store.ShownDelivery> {
+    const added = await database.write('all', async (tx) => {
+      const message = await findMessage(tx, await endpoints.getIn(tx, author, endpointId));
+      if (message === undefined) throw new ServiceError('not_found');
+      const dueAt = clock.now();
+      const [id = 0] = await store.insertDeliveries(tx, [{ endpointId, lane: 0, message, kind }], dueAt);
+      const delivery = await store.findDelivery(tx, { endpointId, id });
+      if (delivery === undefined) throw new Error(`the delivery ${id} is not there`);
+      const shown = { ...delivery, dueAt };
+      await beside(tx, shown);
+      return shown;
+    });
+    onWritten();
+    return added;
+  }
+
   return {
-    ...management,
     /** Says that there may be something to send; with a project, also in its catalog. */
     wake: dispatcher.wake,
     /** Begins to send; called where tasks run. */
@@ -47,9 +121,161 @@ export function createWebhooks({ projects, catalogs, sending, secrets, ...base }
     /** Of all accounts, for the metrics. */
     countTroubled: () => store.countTroubled(database.read),
     /** Done at the start. */
-    sealSecrets: () => sealEndpoints(database, secrets),
+    sealSecrets: () => sealEndpoints(database, keys),
     /** Forgets old deliveries; done from time to time. */
     dropOld: () =>
       store.dropOldDeliveries(database, { before: clock.now() - RETENTION_MS, most: RETAINED_DELIVERIES }),
+
+    listEndpoints: endpoints.list,
+    /** @throws not_found */
+    getEndpoint: endpoints.get,
+
+    /** @throws request_invalid, key_beyond_own */
+    async createEndpoint(writer: EndpointWriter, given: NewEndpoint): Promise<MadeEndpoint> {
+      const { author } = writer;
+      const { accountId } = author;
+      checkUrl(given.url);
+      if (!(await projects.reachesScope(author, given.scope)))
+        throw new ServiceError('key_beyond_own', '/scope is not within reach');
+      const secret = makeSecret();
+      const endpoint = await endpoints.create(writer, async (tx) => {
+        if ((await store.ENDPOINTS.count(tx, { account_id: accountId })) >= MOST)
+          throw new ServiceError('request_invalid', `an account has at most ${MOST} webhook endpoints`);
+        const now = clock.now();
+        const made = await store.insertEndpoint(tx, {
+          ...{ ...given, events: [...new Set(given.events)], accountId },
+          ...{ secrets: [], isEnabled: true, switchedOff: null, failingSince: null },
+          ...{ createdAt: now, createdBy: actorOf(author), updatedAt: now },
+        });
+        // What is encrypted is bound to the id, which is known now.
+        const after = { ...made, secrets: [{ value: sealSecret(secret, made.id, keys), endsAt: null }] };
+        await store.ENDPOINTS.update(tx, after);
+        return { after, details: { events: after.events, scope: after.scope } };
+      });
+      return { ...endpoint, secret };
+    },
+
+    /** @throws not_found, request_invalid, changed_meanwhile */
+    async changeEndpoint(writer: EndpointWriter, chosen: Chosen, given: EndpointChange): Promise<Endpoint> {
+      if (given.url !== undefined) checkUrl(given.url);
+      return endpoints.change(writer, { ...chosen, what: 'changed' }, async (tx, before) => {
+        const after = planChange(before, given, clock.now());
+        if (!after.isEnabled && before.isEnabled) await store.stopDeliveries(tx, after.id, after.updatedAt);
+        if (after.url !== before.url) await store.hurryLanes(tx, after.id, after.updatedAt);
+        return { after };
+      });
+    },
+
+    /** @throws not_found, changed_meanwhile */
+    deleteEndpoint: (writer: EndpointWriter, chosen: Chosen): Promise<void> =>
+      endpoints.remove(writer, chosen, (tx, { id }) => store.removeDeliveriesTo(tx, [id])),
+
+    /** Makes a new secret; the former ones sign too until the overlap ends. @throws not_found */
+    async rotateSecret(
+      writer: EndpointWriter,
+      { id, overlapSeconds }: { readonly id: number; readonly overlapSeconds: number },
+    ): Promise<MadeEndpoint> {
+      const secret = makeSecret();
+      const endpoint = await endpoints.change(writer, { id, what: 'secret-rotated' }, async (_, before) => {
+        const now = clock.now();
+        const value = sealSecret(secret, id, keys);
+        const secrets = rotate(before.secrets, { now, overlapMs: overlapSeconds * 1_000, value });
+        return { after: { ...before, secrets, updatedAt: now }, details: { overlapSeconds } };
+      });
+      return { ...endpoint, secret };
+    },
+
+    /** Newest first. @throws not_found */
+    async listDeliveries(
+      reach: Reach,
+      endpointId: number,
+      { status, ...page }: PageRequest & { status?: store.DeliveryStatus },
+    ): Promise<ListPage<store.ShownDelivery>> {
+      await endpoints.get(reach, endpointId);
+      const place = readPlace(page);
+      const found = await store.listDeliveries(database.read, endpointId, { place, status });
+      const due = await store.listDue(database.read, endpointId);
+      const dueOf = (one: store.Delivery) => (one.status === 'pending' ? due.get(one.lane) : undefined);
+      const { items, nextCursor } = toPage(found, place);
+      return { items: items.map((one) => ({ ...one, dueAt: dueOf(one) })), nextCursor };
+    },
+
+    /** Sends an event once more, under its own id. @throws not_found */
+    replay: (
+      author: Author,
+      { endpointId, id }: Pick<store.Delivery, 'endpointId' | 'id'>,
+      beside: Beside<store.ShownDelivery>,
+    ) =>
+      addRequested(author, endpointId, {
+        ...{ kind: 'replay', beside },
+        findMessage: async (tx) => (await store.findDelivery(tx, { endpointId, id }))?.message.number,
+      }),
+
+    /** Sends an event that means nothing. @throws not_found */
+    test: (author: Author, endpointId: number, beside: Beside<store.ShownDelivery>) =>
+      addRequested(author, endpointId, {
+        ...{ kind: 'test', beside },
+        async findMessage(tx, { scope }) {
+          const at = clock.now();
+          const projectId = scope.type === 'project' ? scope.id : null;
+          const body = writeBody(TEST_TYPE, at, { projectId, endpointId });
+          const id = `msg_${randomBytes(16).toString('hex')}`;
+          return (await store.insertMessages(tx, [{ id, projectId, type: TEST_TYPE, at, body }]))[0]?.number;
+        },
+      }),
   };
+}
+
+function planChange(before: Endpoint, { enabled, ...given }: EndpointChange, updatedAt: number): Endpoint {
+  const isEnabled = enabled ?? before.isEnabled;
+  const isOther = given.url !== undefined && given.url !== before.url;
+  return {
+    ...before,
+    ...given,
+    ...(given.events && { events: [...new Set(given.events)] }),
+    isEnabled,
+    // What failed before says nothing about what is now.
+    ...((isOther || (isEnabled && !before.isEnabled)) && { failingSince: null }),
+    switchedOff: isEnabled ? null : before.switchedOff,
+    updatedAt,
+  };
+}
+
+/**
+ * `failingSince` and `switchedOff` count: the author of a change has seen that it fails. Of secrets only their ends do:
+ * sealing them anew is no change.
+ */
+export const markOfEndpoint = ({ secrets, ...endpoint }: Endpoint): string =>
+  markOf([endpoint, secrets.map(({ endsAt }) => endsAt)]);
+
+/** @throws request_invalid */
+function checkUrl(url: string): void {
+  const problem = checkHttpUrl(url);
+  if (problem !== undefined) throw new ServiceError('request_invalid', `/url: ${problem}`);
+}
+
+/**
+ * Seals with the present key what no key or an earlier one sealed.
+ * @returns how many endpoints, and of how many no key opens the secrets
+ */
+async function sealEndpoints(database: Database, keys: Secrets) {
+  const counts = { resealed: 0, unreadable: 0 };
+  for (const { id, secrets: stored } of await store.listEndpoints(database.read)) {
+    const { canSeal, mark } = keys;
+    if (!canSeal || stored.every(({ value }) => mark !== undefined && value.startsWith(mark))) continue;
+    try {
+      await database.write('all', async (tx) => {
+        const endpoint = await store.findEndpoint(tx, id);
+        if (endpoint === undefined) return;
+        const seal = (value: string) => sealSecret(openSecret(value, id, keys), id, keys);
+        const secrets = endpoint.secrets.map(({ value, endsAt }) => ({ value: seal(value), endsAt }));
+        await store.ENDPOINTS.update(tx, { ...endpoint, secrets });
+      });
+      counts.resealed += 1;
+    } catch (error) {
+      if (!(error instanceof ServiceError && error.code === 'secret_unreadable')) throw error;
+      counts.unreadable += 1;
+    }
+  }
+  return counts;
 }
