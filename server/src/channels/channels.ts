@@ -16,8 +16,8 @@ import type { Tasks } from '../tasks/tasks.ts';
 import {
   type BuildRequest,
   type BuildThreads,
-  ChannelBuilds,
   createChangeNotices,
+  createChannelBuilds,
   createChannelSchedule,
   dropPieces,
   findServedFile,
@@ -55,8 +55,7 @@ export type Channels = ReturnType<typeof createChannels>;
 export function createChannels(parts: ChannelParts) {
   const { database, payloads, secrets, clock, logger, tasks, threads, catalog, relations } = parts;
   const { countProducts } = catalog;
-  const builds = new ChannelBuilds({ database, payloads, secrets, tasks, threads, countProducts });
-  tasks.define(builds.definitions);
+  const builds = createChannelBuilds({ database, payloads, secrets, tasks, threads, countProducts });
   const scheduled = { database, logger, builds, readVersion: catalog.store.readVersion };
   const textChecks = createTextChecks();
   const previews = new AccountPlaces(PREVIEWS);

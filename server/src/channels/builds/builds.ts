@@ -7,9 +7,9 @@ export { channelThreadOperations } from './build-thread.ts';
 export {
   type BuildRequest,
   type BuildThreads,
-  ChannelBuilds,
   type ChannelThreadData,
   createBuildThreads,
+  createChannelBuilds,
   dropPieces,
 } from './channel-builds.ts';
 export { createChangeNotices, createChannelSchedule } from './schedule.ts';

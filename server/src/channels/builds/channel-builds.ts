@@ -55,64 +55,34 @@ interface BuildPayload {
 const BUILDS_AT_ONCE = { inProcess: 2, inAccount: 2, inProject: 1 } as const;
 const BUILDING_RETRY_SECONDS = 10;
 
+export type ChannelBuilds = ReturnType<typeof createChannelBuilds>;
+
 /** Builds of channels. Source: docs/interface.md §16.3. */
-export class ChannelBuilds {
-  readonly definitions: readonly TaskDefinition<never>[];
-  private readonly parts: ChannelBuildParts;
-  private readonly buildTask: TaskDefinition<BuildPayload> = {
-    kind: 'channels.build',
-    name: 'channel',
-    increment: 'STEP_BASED',
-    acceptedAs: 'RUNNING',
-    isOrdered: false,
-    atOnce: BUILDS_AT_ONCE,
-    run: (payload, run) => this.run(payload, run),
+export function createChannelBuilds(parts: ChannelBuildParts) {
+  const { tasks, threads, database, payloads, countProducts } = parts;
+  const buildTask: TaskDefinition<BuildPayload> = {
+    ...{ kind: 'channels.build', name: 'channel', increment: 'STEP_BASED', acceptedAs: 'RUNNING' },
+    ...{ isOrdered: false, atOnce: BUILDS_AT_ONCE, run: runBuild },
   };
+  tasks.define([buildTask]);
 
-  constructor(parts: ChannelBuildParts) {
-    this.parts = parts;
-    this.definitions = [this.buildTask];
-  }
-
-  /** @throws channel_building; then what stands `alongside` is not written */
-  start(
-    { id, projectId, definition }: Channel,
-    project: Pick<ChosenProject, 'id' | 'name'>,
-    { startedBy, alongside }: BuildRequest,
-  ): Promise<Task> {
-    return this.parts.tasks.accept(this.buildTask, {
-      project,
-      payload: { channelId: id },
-      origin: 'CHANNEL',
-      lane: String(id),
-      name: definition.name,
-      async alongside(tx, task) {
-        if (await BUILDS.hasOpen(tx, { projectId, id })) throw refuseWhileBuilding();
-        await BUILDS.insert(tx, task, { ownerId: id, startedBy });
-        await alongside?.(tx, task);
-      },
-    });
-  }
-
-  private async run({ channelId }: BuildPayload, run: TaskRun): Promise<void> {
-    const { database } = this.parts;
+  async function runBuild({ channelId }: BuildPayload, run: TaskRun): Promise<void> {
     const { projectId, number } = run.task;
     const channel = await CHANNELS.find(database.read, { id: projectId }, channelId);
     if (channel === undefined) throw new ServiceError('not_found');
     const made = await listSnapshots(database.read, channel);
     run.clearDoubt();
     // A process that died since, or a run that lost the answer, had published it: what is left is to deliver it.
-    if (!made.some(({ taskNumber }) => taskNumber === number)) await this.publish(run, channel);
-    await this.deliver(run, channel);
+    if (!made.some(({ taskNumber }) => taskNumber === number)) await makeSnapshot(run, channel);
+    await deliver(parts, run, channel);
   }
 
-  private async publish(run: TaskRun, channel: Channel): Promise<void> {
-    const { database, payloads } = this.parts;
+  async function makeSnapshot(run: TaskRun, channel: Channel): Promise<void> {
     const pieces: string[] = [];
     const publication = new WatchedWrite();
     try {
-      const output = await this.build(run, channel, pieces);
-      await this.refuseLoss(channel, output);
+      const output = await build(run, channel, pieces);
+      await refuseLoss(channel, output);
       const dropped = await run.takeEffect(() =>
         publication.run(() => publish(database, { channel, task: run.task, output })),
       );
@@ -127,77 +97,98 @@ export class ChannelBuilds {
     }
   }
 
-  private async build(run: TaskRun, channel: Channel, pieces: string[]): Promise<BuildOutput> {
-    const { threads, countProducts } = this.parts;
-    const { projectId, definition } = channel;
+  async function build(run: TaskRun, channel: Channel, pieces: string[]): Promise<BuildOutput> {
+    const { id, projectId, definition } = channel;
     const { type, variant } = definition.format;
     await run.log(`building ${type}${variant === undefined ? '' : ` as ${variant}`}`);
-    const pieceName = `channel-${channel.id}-${randomBytes(12).toString('hex')}`;
+    const pieceName = `channel-${id}-${randomBytes(12).toString('hex')}`;
     const products = await countProducts(projectId);
-    const output = await threads.build(
-      {
-        projectId,
-        definition,
-        pieceName,
-        ...(definition.changes && { before: await this.findBefore(channel) }),
-      },
-      { run, products, onPiece: (name) => void pieces.push(name) },
-    );
-    for (const warning of output.warnings) await run.log(warning);
-    const { warnings, counts } = output;
-    run.count({ counts, ...(warnings.length > 0 && { warnings }) });
-    return output;
+    const before = definition.changes ? await findBefore(channel) : undefined;
+    const order = { projectId, definition, pieceName, before };
+    const { warnings, ...output } = await threads.build(order, {
+      ...{ run, products, onPiece: (name) => void pieces.push(name) },
+    });
+    for (const warning of warnings) await run.log(warning);
+    run.count({ counts: output.counts, ...(warnings.length > 0 && { warnings }) });
+    return { warnings, ...output };
   }
 
   /** What the build is compared with: rows that were published, and are where they were sent to. */
-  private async findBefore(channel: Channel): Promise<PublishedBefore | undefined> {
-    const { published, createdAt = 0 } = (await findPublished(this.parts.database.read, channel)) ?? {};
+  async function findBefore(channel: Channel): Promise<PublishedBefore | undefined> {
+    const { published, createdAt = 0 } = (await findPublished(database.read, channel)) ?? {};
     return published && { rows: published, since: createdAt };
   }
 
-  /** @throws secret_unreadable, channel_undelivered; what is published stays, and a build of changes begins anew */
-  private async deliver(run: TaskRun, channel: Channel): Promise<void> {
-    const { database, secrets, threads } = this.parts;
-    const { destinations } = openDefinition(CHANNEL_SECRETS, channel, secrets);
-    const snapshots = destinations.length === 0 ? [] : await listSnapshots(database.read, channel);
-    const snapshot = snapshots.find(({ taskNumber }) => taskNumber === run.task.number);
-    if (snapshot === undefined) return;
-    const stale = listStale(channel, snapshot, snapshots);
-    const failed: string[] = [];
-    for (const destination of destinations) {
-      const to = describeDestination(destination);
-      await run.log(`delivering to ${to}`);
-      const { files, bytes, problem } = await threads.deliver({ snapshot, stale, destination }, run.signal);
-      if (problem === undefined) await run.log(`delivered ${files} files, ${bytes} bytes to ${to}`);
-      else failed.push(`${to}: ${problem}`);
-    }
-    if (failed.length === 0) return;
-    for (const name of await forgetRows(database, snapshot))
-      await this.parts.payloads.remove(run.task.projectId, name).catch(() => {});
-    for (const message of failed) {
-      await run.log(`not delivered to ${message}`);
-      run.report({ code: 'undelivered', message });
-    }
-    throw new ServiceError('channel_undelivered', { details: failed });
-  }
-
   /** @throws channel_rows_left_out, channel_shrunk */
-  private async refuseLoss(channel: Channel, { counts }: BuildOutput): Promise<void> {
+  async function refuseLoss(channel: Channel, { counts: { rows, leftOut } }: BuildOutput): Promise<void> {
     const { maxLeftOutPercent, maxDeletePercent } = channel.definition;
-    const { rows, leftOut } = counts;
     const isNone = rows === 0 && leftOut > 0;
     if (isNone || leftOut * 100 > maxLeftOutPercent * (rows + leftOut)) {
       const share = `${leftOut} of ${rows + leftOut} products lack it, at most ${maxLeftOutPercent} % may`;
       const details = [isNone ? `all ${leftOut} products lack it` : share, 'the report names them'];
       throw new ServiceError('channel_rows_left_out', { details });
     }
-    const before = (await findPublished(this.parts.database.read, channel))?.rows ?? 0;
+    const before = (await findPublished(database.read, channel))?.rows ?? 0;
     if ((before - rows) * 100 <= maxDeletePercent * before) return;
-    const details = [
-      `maxDeletePercent is ${maxDeletePercent}: raise it for a build that is meant to lose more`,
-    ];
-    throw new ServiceError('channel_shrunk', { values: [rows, before], details });
+    const hint = `maxDeletePercent is ${maxDeletePercent}: raise it for a build that is meant to lose more`;
+    throw new ServiceError('channel_shrunk', { values: [rows, before], details: [hint] });
   }
+
+  return {
+    /** @throws channel_building; then what stands `alongside` is not written */
+    start: (
+      { id, projectId, definition }: Channel,
+      project: Pick<ChosenProject, 'id' | 'name'>,
+      { startedBy, alongside }: BuildRequest,
+    ): Promise<Task> =>
+      tasks.accept(buildTask, {
+        ...{
+          project,
+          payload: { channelId: id },
+          origin: 'CHANNEL',
+          lane: String(id),
+          name: definition.name,
+        },
+        async alongside(tx, task) {
+          if (await BUILDS.hasOpen(tx, { projectId, id }))
+            throw new ServiceError('channel_building', {
+              details: ['a build of this channel is going on'],
+              retryAfterSeconds: BUILDING_RETRY_SECONDS,
+            });
+          await BUILDS.insert(tx, task, { ownerId: id, startedBy });
+          await alongside?.(tx, task);
+        },
+      }),
+  };
+}
+
+/** @throws secret_unreadable, channel_undelivered; what is published stays, and a build of changes begins anew */
+async function deliver(
+  { database, payloads, secrets, threads }: ChannelBuildParts,
+  run: TaskRun,
+  channel: Channel,
+): Promise<void> {
+  const { destinations } = openDefinition(CHANNEL_SECRETS, channel, secrets);
+  const snapshots = destinations.length === 0 ? [] : await listSnapshots(database.read, channel);
+  const snapshot = snapshots.find(({ taskNumber }) => taskNumber === run.task.number);
+  if (snapshot === undefined) return;
+  const stale = listStale(channel, snapshot, snapshots);
+  const failed: string[] = [];
+  for (const destination of destinations) {
+    const to = describeDestination(destination);
+    await run.log(`delivering to ${to}`);
+    const { files, bytes, problem } = await threads.deliver({ snapshot, stale, destination }, run.signal);
+    if (problem === undefined) await run.log(`delivered ${files} files, ${bytes} bytes to ${to}`);
+    else failed.push(`${to}: ${problem}`);
+  }
+  if (failed.length === 0) return;
+  for (const name of await forgetRows(database, snapshot))
+    await payloads.remove(channel.projectId, name).catch(() => {});
+  for (const message of failed) {
+    await run.log(`not delivered to ${message}`);
+    run.report({ code: 'undelivered', message });
+  }
+  throw new ServiceError('channel_undelivered', { details: failed });
 }
 
 /** @returns names that a larger build before gave its last files */
@@ -213,12 +204,6 @@ function listStale(
 
 const describeResult = ({ counts, catalogVersion }: BuildOutput) =>
   `${counts.removed === undefined ? '' : `${counts.rows - (counts.unchanged ?? 0)} rows changed, ${counts.removed} are gone: `}published ${counts.rows} of ${counts.products} products of catalog version ${catalogVersion} with ${counts.related} related ones, ${counts.relatedLeftOut} others are not named; ${counts.filtered} were filtered out, ${counts.leftOut} left out; ${counts.files} files, ${counts.bytes} bytes`;
-
-const refuseWhileBuilding = () =>
-  new ServiceError('channel_building', {
-    details: ['a build of this channel is going on'],
-    retryAfterSeconds: BUILDING_RETRY_SECONDS,
-  });
 
 /** What the thread of a build is started with. */
 export interface ChannelThreadData {
@@ -291,12 +276,6 @@ async function takeEvent(
   await run.progress((event.counts.products / Math.max(products, event.counts.products, 1)) * 100);
 }
 
-interface Publication {
-  readonly channel: Channel;
-  readonly task: Task;
-  readonly output: BuildOutput;
-}
-
 /** Beside the one that is served: who reads a file slowly still reads it to its end. */
 const FORMER_SNAPSHOTS = 3;
 
@@ -306,9 +285,15 @@ const FORMER_SNAPSHOTS = 3;
  * @returns snapshots that are served no longer
  * @throws changed_meanwhile for a channel that was changed or deleted since it was built
  */
-function publish(database: Database, { channel, task, output }: Publication): Promise<readonly Snapshot[]> {
+function publish(
+  database: Database,
+  { channel, task, output }: { channel: Channel; task: Task; output: BuildOutput },
+): Promise<readonly Snapshot[]> {
   return database.write(channel.projectId, async (tx) => {
-    if (!(await savePublished(tx, channel, task.number))) throw refuseChanged();
+    if (!(await savePublished(tx, channel, task.number)))
+      throw new ServiceError('changed_meanwhile', {
+        details: ['the channel was changed or deleted while it was built: build it again'],
+      });
     const at = await readNow(tx, database);
     await insertSnapshot(tx, {
       ...{ projectId: channel.projectId, channelId: channel.id, taskNumber: task.number },
@@ -320,14 +305,10 @@ function publish(database: Database, { channel, task, output }: Publication): Pr
     const data = { channelId: channel.id, name: channel.definition.name, rows };
     const event = { type: 'channel.published' as const, at, taskNumber: task.number, data };
     await recordEvents(tx, channel.projectId, [event]);
-    return dropOld(tx, channel);
+    const old = (await listSnapshots(tx, channel)).slice(1 + FORMER_SNAPSHOTS);
+    for (const snapshot of old) await removeSnapshot(tx, snapshot);
+    return old;
   });
-}
-
-async function dropOld(tx: ControlTransaction, channel: Channel): Promise<Snapshot[]> {
-  const old = (await listSnapshots(tx, channel)).slice(1 + FORMER_SNAPSHOTS);
-  for (const snapshot of old) await removeSnapshot(tx, snapshot);
-  return old;
 }
 
 /** Removes what snapshots had; call it when they are gone. */
@@ -336,8 +317,3 @@ export async function dropPieces(payloads: PayloadFiles, snapshots: readonly Sna
     for (const { name } of [...files, published].flatMap((file) => file?.pieces ?? []))
       await payloads.remove(projectId, name);
 }
-
-const refuseChanged = () =>
-  new ServiceError('changed_meanwhile', {
-    details: ['the channel was changed or deleted while it was built: build it again'],
-  });

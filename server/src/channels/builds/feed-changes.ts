@@ -5,7 +5,7 @@ import { createGunzip } from 'node:zlib';
 import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
 import type { ChannelDefinition, PublishedRows } from '../definitions/definitions.ts';
 import { planFiles } from '../formats/formats.ts';
-import { FeedFileWriter, type StorePiece } from './feed-files.ts';
+import { createFileWriter, type StorePiece } from './feed-files.ts';
 import type { FeedRows, ReadRow } from './feed-rows.ts';
 import { HashedTexts } from './hashed-texts.ts';
 import { readPieces } from './served-files.ts';
@@ -46,7 +46,7 @@ export async function openFeedChanges(feed: FeedRows, { before, definition, ...p
   const former = hasColumns ? before : undefined;
   const counts = { unchanged: 0, removed: 0 };
   const present = new HashedTexts();
-  const rows = new FeedFileWriter({
+  const rows = createFileWriter({
     files: planFiles({ type: 'ndjson', compression: 'gzip' }),
     writer: { head: `${JSON.stringify(writer.head)}\n`, write: () => '', tail: '' },
     store: parts.store,

@@ -11,7 +11,7 @@ import {
 } from '../definitions/definitions.ts';
 import { planFiles } from '../formats/formats.ts';
 import { openFeedChanges, type PublishedBefore } from './feed-changes.ts';
-import { FeedFileWriter, type StorePiece } from './feed-files.ts';
+import { createFileWriter, type StorePiece } from './feed-files.ts';
 import type { FeedRows, ReadPage, ReadRow } from './feed-rows.ts';
 
 export interface BuildOrder {
@@ -57,9 +57,9 @@ export async function writeFeed(payloads: PayloadFiles, { order, rows, offer }: 
     return name;
   };
   const begin = async (reported: number) =>
-    new FeedWriting({
+    openWriting({
       ...{ rows, offer, reported },
-      writer: new FeedFileWriter({ files, writer: rows.writer, store }),
+      writer: createFileWriter({ files, writer: rows.writer, store }),
       changes: await openFeedChanges(rows, { ...order, payloads, store }),
     });
   let writing = await begin(0);
@@ -74,105 +74,73 @@ export async function writeFeed(payloads: PayloadFiles, { order, rows, offer }: 
 }
 
 interface WritingParts extends Pick<Writing, 'rows' | 'offer'> {
-  readonly writer: FeedFileWriter;
+  readonly writer: ReturnType<typeof createFileWriter>;
   readonly changes: Awaited<ReturnType<typeof openFeedChanges>>;
   /** Products of which was said what there is to say, before their rows came anew. */
   readonly reported: number;
 }
 
-/** The files of a build, page by page. */
-class FeedWriting {
-  readonly #parts: WritingParts;
-  readonly #tally: BuildTally;
-  #reported: number;
-
-  constructor(parts: WritingParts) {
-    this.#parts = parts;
-    this.#tally = new BuildTally(parts.reported);
-    this.#reported = parts.reported;
-  }
-
-  async take(page: ReadPage): Promise<void> {
-    const { rows, writer, changes } = this.#parts;
-    const tally = this.#tally;
-    const going = tally.take(page);
-    const texts = changes?.take(going) ?? going.map(({ row }) => rows.writer.write(row));
-    await writer.add(await texts);
-    const isMuch =
-      tally.counts.products - this.#reported >= PRODUCTS_PER_EVENT ||
-      tally.report.length >= PRODUCTS_PER_EVENT;
-    if (isMuch) await this.stop();
-  }
-
-  /** @returns the number of products of which all is said */
-  async stop(): Promise<number> {
-    await this.#parts.offer(this.#tally.flush());
-    this.#reported = this.#tally.counts.products;
-    return this.#reported;
-  }
-
-  async end() {
-    const { writer, changes, offer } = this.#parts;
-    const tally = this.#tally;
-    const published = await changes?.end((removed) => writer.add(removed));
-    const written = await writer.end();
-    Object.assign(tally.counts, changes?.counts);
-    tally.reportAbsent();
-    tally.counts.files = written.length;
-    tally.counts.bytes = written.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-    await offer(tally.flush());
-    return { counts: { ...tally.counts }, files: written, ...(published && { published }) };
-  }
-}
-
 /** Examples of related products that are not named. */
 const SHOWN_ABSENT = 10;
 
-/** What a build has counted, and what it has to say of products since it last did. */
-class BuildTally {
-  readonly counts = { ...NO_COUNTS };
-  report: ReportLine[] = [];
-  readonly #reported: number;
-  readonly #absent: string[] = [];
-
-  /** @param reported  products of which a tally before has said what there is to say */
-  constructor(reported: number) {
-    this.#reported = reported;
-  }
+/** Writes the files of a build page by page, and counts what it writes. */
+function openWriting({ rows, offer, writer, changes, reported }: WritingParts) {
+  const counts = { ...NO_COUNTS };
+  const absentShown: string[] = [];
+  /** What there is to say of products since it was last said. */
+  let report: ReportLine[] = [];
+  let productsSaid = reported;
 
   /** @returns the rows that go out */
-  take({ products, rows }: ReadPage): ReadRow[] {
-    const { counts } = this;
+  function count({ products, rows: all }: ReadPage): ReadRow[] {
     counts.products += products;
-    counts.filtered += products - rows.length;
-    if (counts.products > this.#reported)
-      for (const read of rows.filter(({ problems }) => problems.length > 0))
-        this.report.push(...describe(read));
-    const going = rows.filter(({ isLeftOut }) => !isLeftOut);
-    counts.leftOut += rows.length - going.length;
+    counts.filtered += products - all.length;
+    if (counts.products > reported) report.push(...all.flatMap(describe));
+    const going = all.filter(({ isLeftOut }) => !isLeftOut);
+    counts.leftOut += all.length - going.length;
     counts.rows += going.length;
     for (const { identifier, row, absent } of going) {
-      for (const { identifiers } of row.related) counts.related += identifiers.length;
+      counts.related += row.related.reduce((sum, { identifiers }) => sum + identifiers.length, 0);
       counts.relatedLeftOut += absent.length;
-      if (absent.length > 0 && this.#absent.length < SHOWN_ABSENT)
-        this.#absent.push(`${absent[0]} of ${identifier}`);
+      if (absent.length > 0 && absentShown.length < SHOWN_ABSENT)
+        absentShown.push(`${absent[0]} of ${identifier}`);
     }
     return going;
   }
 
-  /** One line stands for all: there may be more than products. */
-  reportAbsent(): void {
-    const { relatedLeftOut: count } = this.counts;
-    if (count === 0) return;
-    const message = `${count} related products are not named, because they do not go out themselves: ${this.#absent.join(', ')}`;
-    this.report.push({ code: 'related_absent', field: 'related', count, message });
+  /** @returns the number of products of which all is said */
+  async function stop(): Promise<number> {
+    await offer({ kind: 'page', counts: { ...counts }, report });
+    report = [];
+    productsSaid = counts.products;
+    return productsSaid;
   }
 
-  flush(): BuildEvent {
-    const { report } = this;
-    this.report = [];
-    return { kind: 'page', counts: { ...this.counts }, report };
-  }
+  return {
+    stop,
+    async take(page: ReadPage): Promise<void> {
+      const going = count(page);
+      const texts = changes?.take(going) ?? going.map(({ row }) => rows.writer.write(row));
+      await writer.add(await texts);
+      const most = Math.max(counts.products - productsSaid, report.length);
+      if (most >= PRODUCTS_PER_EVENT) await stop();
+    },
+    async end() {
+      const published = await changes?.end((removed) => writer.add(removed));
+      const files = await writer.end();
+      Object.assign(counts, changes?.counts);
+      const { relatedLeftOut } = counts;
+      // One line stands for all: there may be more than products.
+      if (relatedLeftOut > 0) {
+        const message = `${relatedLeftOut} related products are not named, because they do not go out themselves: ${absentShown.join(', ')}`;
+        report.push({ code: 'related_absent', field: 'related', count: relatedLeftOut, message });
+      }
+      counts.files = files.length;
+      counts.bytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+      await stop();
+      return { counts, files, ...(published && { published }) };
+    },
+  };
 }
 
 const describe = ({ identifier, problems, isLeftOut }: ReadRow): ReportLine[] =>

@@ -100,9 +100,7 @@ export async function savePublished(
   const saved = await tx
     .updateTable('channel')
     .set({ published: taskNumber })
-    .where('project_id', '=', projectId)
-    .where('id', '=', id)
-    .where('revision', '=', revision)
+    .where((is) => is.and({ project_id: projectId, id, revision }))
     .executeTakeFirst();
   return Number(saved.numUpdatedRows) > 0;
 }
@@ -139,8 +137,7 @@ export async function forgetRows(
     tx
       .updateTable('channel_snapshot')
       .set({ files: JSON.stringify(files) })
-      .where('project_id', '=', projectId)
-      .where('task_number', '=', taskNumber)
+      .where((is) => is.and({ project_id: projectId, task_number: taskNumber }))
       .execute(),
   );
   return published.pieces.map(({ name }) => name);
@@ -173,8 +170,7 @@ export async function findPublished(
   const row = await rows
     .selectFrom('channel_snapshot')
     .selectAll()
-    .where('project_id', '=', projectId)
-    .where('task_number', '=', published)
+    .where((is) => is.and({ project_id: projectId, task_number: published }))
     .executeTakeFirst();
   return row && readSnapshot(row);
 }
@@ -187,8 +183,7 @@ export async function listSnapshots(
   const found = await rows
     .selectFrom('channel_snapshot')
     .selectAll()
-    .where('project_id', '=', projectId)
-    .where('channel_id', '=', id)
+    .where((is) => is.and({ project_id: projectId, channel_id: id }))
     .orderBy('task_number', 'desc')
     .execute();
   return found.map(readSnapshot);
@@ -200,7 +195,6 @@ export async function removeSnapshot(
 ): Promise<void> {
   await tx
     .deleteFrom('channel_snapshot')
-    .where('project_id', '=', projectId)
-    .where('task_number', '=', taskNumber)
+    .where((is) => is.and({ project_id: projectId, task_number: taskNumber }))
     .execute();
 }

@@ -53,23 +53,14 @@ function newMember(marked: string, form = ''): Member {
 }
 
 const PATTERNS: Readonly<Record<string, string>> = {
-  ...{ gln: String.raw`\d{13}`, duns: String.raw`\d{9}`, gtin: String.raw`\d{8,14}` },
-  ...{
-    country: '[A-Z]{2}',
-    language: '[a-z]{2}-[A-Z]{2}',
-    boolean: 'true|false',
-    integer: String.raw`\d{1,15}`,
-  },
-  ...{
-    count: String.raw`[1-9]\d{0,14}`,
-    number: String.raw`-?\d+(?:\.\d+)?`,
-    uri: String.raw`[A-Za-z][\w+.-]*:[\w!#$%&'()*+,./:;=?@[\]~-]+`,
-  },
-  ...{ decimal: String.raw`\d{1,12}(?:\.\d{0,4})?`, signed: String.raw`-?\d{1,12}(?:\.\d{0,4})?` },
-  ...{
-    price: String.raw`\d{1,11}(?:\.\d{0,4})?`,
-    date: String.raw`\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])`,
-  },
+  ...{ gln: '[0-9]{13}', duns: '[0-9]{9}', gtin: '[0-9]{8,14}', integer: '[0-9]{1,15}' },
+  ...{ country: '[A-Z]{2}', language: '[a-z]{2}-[A-Z]{2}', boolean: 'true|false', count: '[1-9][0-9]{0,14}' },
+  uri: String.raw`[A-Za-z][\w+.-]*:[\w!#$%&'()*+,./:;=?@[\]~-]+`,
+  number: String.raw`-?\d+(?:\.\d+)?`,
+  decimal: String.raw`\d{1,12}(?:\.\d{0,4})?`,
+  signed: String.raw`-?\d{1,12}(?:\.\d{0,4})?`,
+  price: String.raw`\d{1,11}(?:\.\d{0,4})?`,
+  date: String.raw`\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])`,
 };
 
 /** @returns what a text of this form matches as a whole */
@@ -490,11 +481,6 @@ export const etimXchange: ChannelFormat = {
   relatedIdentifier: /^.{1,35}$/,
   defaultVariant: 'json',
   variants: {
-    json: {
-      ending: 'json',
-      mediaType: 'application/json; charset=utf-8',
-      compression: 'none',
-      open: openXchange,
-    },
+    json: { ending: 'json', mediaType: 'application/json; charset=utf-8', open: openXchange },
   },
 };

@@ -104,7 +104,8 @@ export interface FormatVariant {
   /** Of the file's name. */
   readonly ending: string;
   readonly mediaType: string;
-  readonly compression: 'gzip' | 'none';
+  /** Default: not packed. */
+  readonly compression?: 'gzip';
   open(options: WriterOptions): RowWriter;
 }
 
@@ -114,6 +115,8 @@ export const text = (name: string, maxLength?: number): Field => ({
 });
 /** A text that means something else when it is cut: a number, a code, a measure. */
 export const code = (name: string, maxLength: number): Field => ({ name, kind: 'identifier', maxLength });
+export const url = (name: string): Field => ({ name, kind: 'url' });
+export const gtin: Field = { name: 'gtin', kind: 'gtin' };
 export const choice = (name: string, ...choices: string[]): Field => ({ name, kind: 'choice', choices });
 export const required = (field: Field): Field => ({ ...field, isRequired: true });
 
@@ -122,18 +125,7 @@ export const freeField = (name: string): Field => ({ name, kind: 'text', most: N
 
 /** A field of a format, and what a value must be to stand in it. Pure. */
 
-export type FieldKind =
-  | 'text'
-  | 'identifier'
-  | 'url'
-  | 'price'
-  | 'choice'
-  | 'boolean'
-  | 'gtin'
-  | 'integer'
-  | 'decimal'
-  | 'country'
-  | 'checked';
+export type FieldKind = keyof typeof READERS;
 
 export interface Field {
   readonly name: string;
@@ -158,7 +150,7 @@ type Reader = (text: string, field: Field) => ReadField;
 const ok = (value: string): ReadField => ({ value });
 const no = (problem: string): ReadField => ({ problem });
 
-const READERS: Readonly<Record<FieldKind, Reader>> = {
+const READERS = {
   text(text, { maxLength = Number.POSITIVE_INFINITY }) {
     if (text.length <= maxLength) return ok(text);
     // Not within a pair of surrogates.
@@ -190,7 +182,7 @@ const READERS: Readonly<Record<FieldKind, Reader>> = {
       : no('is no country code of two letters'),
   checked: (text, { check }) =>
     check?.(text) === false ? no('is not what the format takes there') : ok(text),
-};
+} satisfies Readonly<Record<string, Reader>>;
 
 export const readField = (text: string, field: Field): ReadField => READERS[field.kind](text, field);
 

@@ -1,6 +1,7 @@
 /** Products as schema.org has them, a JSON-LD document a line. Source: schema.org/Product. */
 import {
   type ChannelFormat,
+  choice,
   type FeedRow,
   type Field,
   type RelatedAs,
@@ -25,7 +26,7 @@ const FIELDS: readonly Field[] = [
     kind: 'choice',
     choices: ['in_stock', 'out_of_stock', 'preorder', 'backorder', 'discontinued', 'limited_availability'],
   },
-  { name: 'itemCondition', kind: 'choice', choices: ['new', 'refurbished', 'used', 'damaged'] },
+  choice('itemCondition', 'new', 'refurbished', 'used', 'damaged'),
   text('productGroupID'),
   { name: 'additionalProperty', kind: 'text', most: 2_000, parts: ['name', 'value'] },
 ];
@@ -141,11 +142,6 @@ export const jsonLd: ChannelFormat = {
   reversed: new Set(Object.keys(REVERSED) as RelatedAs[]),
   defaultVariant: 'jsonl',
   variants: {
-    jsonl: {
-      ending: 'jsonl',
-      mediaType: 'application/x-ndjson; charset=utf-8',
-      compression: 'none',
-      open: openJsonLd,
-    },
+    jsonl: { ending: 'jsonl', mediaType: 'application/x-ndjson; charset=utf-8', open: openJsonLd },
   },
 };

@@ -131,6 +131,6 @@ export const openai: ChannelFormat = {
       compression: 'gzip',
       open: openJsonl,
     },
-    csv: { ending: 'csv', mediaType: 'text/csv; charset=utf-8', compression: 'none', open: openCsv },
+    csv: { ending: 'csv', mediaType: 'text/csv; charset=utf-8', open: openCsv },
   },
 };

@@ -45,7 +45,7 @@ export const csv: ChannelFormat = {
   description: 'a line a product with a header line; several values of a field have commas between',
   defaultVariant: 'csv',
   variants: {
-    csv: { ending: 'csv', mediaType: 'text/csv; charset=utf-8', compression: 'none', open: openCsv },
+    csv: { ending: 'csv', mediaType: 'text/csv; charset=utf-8', open: openCsv },
   },
 };
 
@@ -59,7 +59,6 @@ export const ndjson: ChannelFormat = {
     ndjson: {
       ending: 'ndjson',
       mediaType: 'application/x-ndjson; charset=utf-8',
-      compression: 'none',
       open({ columns, as, identifiedBy }) {
         const names = columns.map(({ name }) => `${JSON.stringify(name)}:`);
         return {

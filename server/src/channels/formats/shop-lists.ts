@@ -39,7 +39,7 @@ function defineShopList({
     defaultVariant: 'csv',
     variants: {
       csv: {
-        ...{ ending: 'csv', mediaType: 'text/csv; charset=utf-8', compression: 'none' },
+        ...{ ending: 'csv', mediaType: 'text/csv; charset=utf-8' },
         open: (options) =>
           writeDelimited(options, {
             separator: ',',
