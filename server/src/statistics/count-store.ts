@@ -1,5 +1,11 @@
 import { sql } from 'kysely';
-import { type ControlTransaction, type Database, toCamel, toSnake } from '../storage/storage.ts';
+import {
+  type ControlSchema,
+  type ControlTransaction,
+  type Database,
+  toCamel,
+  toSnake,
+} from '../storage/storage.ts';
 
 export const REQUEST_COUNTS = ['requests', 'refused', 'limited', 'failed', 'slow', 'totalMs'] as const;
 
@@ -27,17 +33,7 @@ export const sumOf = <Name extends string>(
   ) as Record<Name, number>;
 
 /** A request that failed or was slow. */
-export interface NotedRequest {
-  readonly requestId: string;
-  readonly accountId: number;
-  readonly apiKeyId: number;
-  readonly projectId: number | null;
-  readonly at: number;
-  readonly method: string;
-  readonly route: string;
-  readonly status: number;
-  readonly ms: number;
-}
+export type NotedRequest = Readonly<ReturnType<typeof toCamel<ControlSchema['noted_request']>>>;
 
 const AT_ONCE = 200;
 const COUNTED = ['requests', 'refused', 'limited', 'failed', 'slow', 'total_ms'] as const;
@@ -153,16 +149,10 @@ export async function dropRequestCounts(
   tx: ControlTransaction,
   before: { readonly minutes: number; readonly hours: number; readonly noted: number },
 ): Promise<void> {
-  for (const [stepSeconds, limit] of [
-    [60, before.minutes],
-    [3_600, before.hours],
-  ] as const) {
-    await tx
-      .deleteFrom('request_count')
-      .where('step_seconds', '=', stepSeconds)
-      .where('at', '<', limit)
-      .execute();
-  }
+  await tx
+    .deleteFrom('request_count')
+    .where('at', '<', sql<number>`case step_seconds when 60 then ${before.minutes} else ${before.hours} end`)
+    .execute();
   await tx.deleteFrom('noted_request').where('at', '<', before.noted).execute();
 }
 
@@ -220,21 +210,11 @@ export async function listSizesBefore(
   before: number,
 ): Promise<ReadonlyMap<number, number>> {
   if (projectIds.length === 0) return new Map();
-  const rows = await database.read
-    .selectFrom('catalog_count as c')
-    .select(['c.project_id', 'c.products'])
-    .where('c.project_id', 'in', [...projectIds])
-    .where('c.step_seconds', '=', 3_600)
-    .where('c.at', '=', ({ selectFrom }) =>
-      selectFrom('catalog_count as n')
-        .select(({ fn }) => fn.max('n.at').as('at'))
-        .whereRef('n.project_id', '=', 'c.project_id')
-        .where('n.step_seconds', '=', 3_600)
-        .where('n.products', 'is not', null)
-        .where('n.at', '<', before),
-    )
-    .execute();
-  return new Map(rows.map(({ project_id, products }) => [project_id, products ?? 0]));
+  const { rows } = await sql<{ id: number; products: number }>`select c.project_id as id, c.products
+    from catalog_count c where c.project_id in (${sql.join([...projectIds])}) and c.step_seconds = 3600
+      and c.at = (select max(n.at) from catalog_count n where n.project_id = c.project_id
+        and n.step_seconds = 3600 and n.products is not null and n.at < ${before})`.execute(database.read);
+  return new Map(rows.map(({ id, products }) => [id, products]));
 }
 
 /** The last row of each catalog stays, however old: it has its size. */
@@ -247,23 +227,11 @@ export async function dropCatalogCounts(
     .where('step_seconds', '=', 60)
     .where('at', '<', before.minutes)
     .execute();
-  await tx
-    .deleteFrom('catalog_count')
-    .where('step_seconds', '=', 3_600)
-    .where('at', '<', before.hours)
-    .where(({ exists, selectFrom }) =>
-      exists(
-        selectFrom('catalog_count as n')
-          .select('n.at')
-          .whereRef('n.project_id', '=', 'catalog_count.project_id')
-          .whereRef('n.step_seconds', '=', 'catalog_count.step_seconds')
-          .whereRef('n.at', '>', 'catalog_count.at')
-          .where('n.products', 'is not', null),
-      ),
-    )
-    .execute();
+  await sql`delete from catalog_count where step_seconds = 3600 and at < ${before.hours}
+    and exists (select n.at from catalog_count n where n.project_id = catalog_count.project_id
+      and n.step_seconds = catalog_count.step_seconds and n.at > catalog_count.at
+      and n.products is not null)`.execute(tx);
 }
 
-export async function removeCatalogCounts(tx: ControlTransaction, projectId: number): Promise<void> {
-  await tx.deleteFrom('catalog_count').where('project_id', '=', projectId).execute();
-}
+export const removeCatalogCounts = (tx: ControlTransaction, projectId: number) =>
+  tx.deleteFrom('catalog_count').where('project_id', '=', projectId).execute();

@@ -8,7 +8,7 @@ import type { MeasuredRequest, SentRequest } from '../http/server/server.ts';
 import { type Caller, isUser } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { type Actor, actorOf, type Projects } from '../projects/projects.ts';
-import type { Base, ControlTransaction, Database } from '../storage/storage.ts';
+import type { Base } from '../storage/storage.ts';
 import * as countStore from './count-store.ts';
 import {
   CATALOG_COUNTS,
@@ -68,16 +68,15 @@ export function createStatistics({ database, clock, logger, projects, countProdu
     }
     const { counts, noted } = requests.take();
     const changes = catalogs.take();
-    if (counts.length + changes.length > 0) await database.write('rows', (tx) => writeAll(tx));
+    if (counts.length + changes.length > 0)
+      await database.write('rows', async (tx) => {
+        for (const step of [MINUTE_SECONDS, HOUR_SECONDS]) {
+          await countStore.addRequestCounts(tx, step, counts);
+          await countStore.addCatalogCounts(tx, step, changes);
+        }
+        await countStore.addNotedRequests(tx, noted);
+      });
     if (catalogs.isWaiting()) wake();
-
-    async function writeAll(tx: ControlTransaction): Promise<void> {
-      for (const step of [MINUTE_SECONDS, HOUR_SECONDS]) {
-        await countStore.addRequestCounts(tx, step, counts);
-        await countStore.addCatalogCounts(tx, step, changes);
-      }
-      await countStore.addNotedRequests(tx, noted);
-    }
   }
 
   function wake(): void {
@@ -116,43 +115,30 @@ export function createStatistics({ database, clock, logger, projects, countProdu
     /** To be called while catalogs can still be counted. */
     close: () => flush(true),
 
-    ...createReads(database),
-    dropOld: () => dropOld(database, clock.now()),
-  };
-}
-
-function createReads(database: Database) {
-  return {
     /** @param apiKeyIds undefined: the whole account */
     async listRequests(accountId: number, apiKeyIds: readonly number[] | undefined, span: Span) {
-      const rows = await countStore.listRequestCounts(
-        database,
-        { accountId, apiKeyIds: apiKeyIds ?? [WHOLE_ACCOUNT] },
-        span,
-      );
-      return sumRequests(rows, span);
+      const of = { accountId, apiKeyIds: apiKeyIds ?? [WHOLE_ACCOUNT] };
+      return sumRequests(await countStore.listRequestCounts(database, of, span), span);
     },
     listNoted: (accountId: number, apiKeyIds: readonly number[] | undefined, span: Span) =>
       countStore.listNotedRequests(database, { accountId, apiKeyIds }, { ...span, limit: SHOWN_REQUESTS }),
     async listCatalogs(projectIds: readonly number[], span: Span) {
       const before = await countStore.listSizesBefore(database, projectIds, span.from);
       const rows = await countStore.listCatalogCounts(database, projectIds, span);
-      if (rows !== undefined) return sumSizes(before, rows, span);
-      throw new ServiceError(
-        'query_invalid',
-        'too much happened between /from and /to: ask for less, or for a /projectId',
-      );
+      if (rows === undefined)
+        refuse('too much happened between /from and /to: ask for less, or for a /projectId');
+      return sumSizes(before, rows, span);
+    },
+    /** Removes counts beyond their retention. */
+    dropOld() {
+      const now = clock.now();
+      const before = { minutes: now - MINUTES_RETAINED_MS, hours: now - HOURS_RETAINED_MS };
+      return database.write('rows', async (tx) => {
+        await countStore.dropRequestCounts(tx, { ...before, noted: now - NOTED_RETAINED_MS });
+        await countStore.dropCatalogCounts(tx, before);
+      });
     },
   };
-}
-
-/** Removes counts beyond their retention. */
-function dropOld(database: Database, now: number): Promise<void> {
-  const before = { minutes: now - MINUTES_RETAINED_MS, hours: now - HOURS_RETAINED_MS };
-  return database.write('rows', async (tx) => {
-    await countStore.dropRequestCounts(tx, { ...before, noted: now - NOTED_RETAINED_MS });
-    await countStore.dropCatalogCounts(tx, before);
-  });
 }
 
 /** What the server says of an answered request. */
@@ -164,6 +150,7 @@ interface AnsweredRequest extends Omit<NotedRequest, 'at'> {
 /** Source: docs/interface.md §14.7. */
 const SLOW_MS = 1_000;
 const MINUTE_SECONDS = 60;
+const MINUTE_MS = 60_000;
 const HOUR_SECONDS = 3_600;
 /** The row of an account stands for all its keys and sessions. */
 const WHOLE_ACCOUNT = 0;
@@ -173,9 +160,34 @@ const MOST_NOTED = 50;
 /** Limit of unwritten keys and minutes: during a long database outage statistics are dropped. */
 const MOST_COUNTS = 50_000;
 
-/** Counts requests in memory: a write for each would cost more than most requests. */
+type Mutable<Row> = { -readonly [Field in keyof Row]: Row[Field] };
+
+/** Counts of each subject and minute, in memory: a write for each request would cost more than most requests. */
+class MinuteCounts<Count> {
+  private counts = new Map<string, Mutable<Count>>();
+
+  /** @returns those of the minute, with `begun` where there were none */
+  of(subject: string, now: number, begun: (at: number) => Count): Mutable<Count> {
+    const at = now - (now % MINUTE_MS);
+    const place = `${subject} ${at}`;
+    const known = this.counts.get(place);
+    if (known !== undefined) return known;
+    if (this.counts.size >= MOST_COUNTS) this.counts.clear();
+    const added = begun(at);
+    this.counts.set(place, added);
+    return added;
+  }
+
+  /** @returns the counts since the last call */
+  take(): Count[] {
+    const taken = [...this.counts.values()];
+    this.counts = new Map();
+    return taken;
+  }
+}
+
 class RequestTally {
-  private counts = new Map<string, Mutable<RequestCount>>();
+  private readonly counts = new MinuteCounts<RequestCount>();
   private noted: NotedRequest[] = [];
 
   add(request: AnsweredRequest, now: number): void {
@@ -190,14 +202,9 @@ class RequestTally {
     { accountId, apiKeyId }: Pick<RequestCount, 'accountId' | 'apiKeyId'>,
     { status, ms, isSlow, now }: { status: number; ms: number; isSlow: boolean; now: number },
   ): void {
-    const at = now - (now % (MINUTE_SECONDS * 1000));
-    const place = `${accountId} ${apiKeyId} ${at}`;
-    let count = this.counts.get(place);
-    if (count === undefined) {
-      if (this.counts.size >= MOST_COUNTS) this.counts.clear();
-      count = { accountId, apiKeyId, at, ...sumOf(REQUEST_COUNTS, []) };
-      this.counts.set(place, count);
-    }
+    const count = this.counts.of(`${accountId} ${apiKeyId}`, now, (at) => ({
+      ...{ accountId, apiKeyId, at, ...sumOf(REQUEST_COUNTS, []) },
+    }));
     count.requests += 1;
     count.totalMs += ms;
     if (isSlow) count.slow += 1;
@@ -213,16 +220,12 @@ class RequestTally {
     this.noted.splice(this.noted.indexOf(mildest), 1);
   }
 
-  /** @returns the counts since the last call */
-  take(): { readonly counts: readonly RequestCount[]; readonly noted: readonly NotedRequest[] } {
-    const taken = { counts: [...this.counts.values()], noted: this.noted };
-    this.counts = new Map();
+  take() {
+    const taken = { counts: this.counts.take(), noted: this.noted };
     this.noted = [];
     return taken;
   }
 }
-
-type Mutable<Row> = { -readonly [Field in keyof Row]: Row[Field] };
 
 /** A failure weighs more than any time. */
 const weigh = ({ status, ms }: NotedRequest) => (status >= 500 ? 1e9 : 0) + ms;
@@ -234,13 +237,12 @@ interface ProductCounts {
   readonly deleted?: number;
 }
 
-const MINUTE_MS = 60_000;
 /** A catalog of a million products takes 50 ms to count: once a minute is often enough. */
 const COUNTED_EVERY_MS = MINUTE_MS;
 
 /** Counts in memory what happens to catalogs. */
 class CatalogTally {
-  private counts = new Map<string, Mutable<CatalogCount>>();
+  private readonly counts = new MinuteCounts<CatalogCount>();
   /** Catalogs whose size may have changed. */
   private readonly toBeCounted = new Set<number>();
   private readonly countedAt = new Map<number, number>();
@@ -284,20 +286,12 @@ class CatalogTally {
     return this.toBeCounted.size > 0;
   }
 
-  take(): CatalogCount[] {
-    const taken = [...this.counts.values()];
-    this.counts = new Map();
-    return taken;
-  }
+  take = () => this.counts.take();
 
   private at(projectId: number, now: number): Mutable<CatalogCount> {
-    const at = now - (now % MINUTE_MS);
-    const place = `${projectId} ${at}`;
-    const known = this.counts.get(place);
-    if (known !== undefined) return known;
-    const added = { projectId, at, products: null, ...sumOf(CATALOG_COUNTS, []) };
-    this.counts.set(place, added);
-    return added;
+    return this.counts.of(`${projectId}`, now, (at) => ({
+      ...{ projectId, at, products: null, ...sumOf(CATALOG_COUNTS, []) },
+    }));
   }
 }
 
