@@ -9,53 +9,28 @@ import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Base, ControlTransaction, Database } from '../storage/storage.ts';
 import { type AuditLog, createAuditLog } from './audit-store.ts';
-import { commandAuthor, type Project, RESTORABLE_MS, type Reach, reachesProject } from './project.ts';
 import {
-  createGroupManagement,
-  createProjectManagement,
-  type GroupManagement,
-  type ProjectManagement,
-} from './project-management.ts';
+  type Author,
+  commandAuthor,
+  DEFAULT_SETTINGS,
+  type NewProject,
+  type PageRequest,
+  type Project,
+  type ProjectGroup,
+  RESTORABLE_MS,
+  type Reach,
+  reachesGroup,
+  reachesNoGroup,
+  reachesProject,
+} from './project.ts';
 import * as projectStore from './project-store.ts';
-import { findOnlyProject, findProject } from './project-store.ts';
+import { type Beside, createResources } from './resources.ts';
 
 export { type Change, describeChange } from './audit-store.ts';
-export {
-  type Actor,
-  type Author,
-  actorOf,
-  commandAuthor,
-  type ListPage,
-  type NewProject,
-  type PagePlace,
-  type PageRequest,
-  type Reach,
-  readPlace,
-  toPage,
-} from './project.ts';
+export * from './project.ts';
 export type { Account } from './project-store.ts';
-export {
-  areEqual,
-  assign,
-  type Columns,
-  createStore,
-  type Found,
-  inReachTable,
-  insertRow,
-  readScoped,
-  type Store,
-  selectFound,
-  type Table,
-  toScopedColumns,
-} from './resource-store.ts';
-export {
-  auditScoped,
-  type Beside,
-  createResources,
-  type Planned,
-  type ResourceParts,
-  type Writer,
-} from './resources.ts';
+export * from './resource-store.ts';
+export * from './resources.ts';
 export { toWireScope, WireActor, WirePartScope, WireScope } from './scope-schemas.ts';
 
 /** Runs in the transaction in which a project group or a project ceases to exist. */
@@ -73,9 +48,8 @@ export function createProjects({ database, clock }: ProjectsParts) {
   const auditLog = createAuditLog(database, clock);
   const { choose, dropCache, ...choice } = createProjectChoice(database, clock);
   const parts = { database, clock, projects: auditLog };
+  const groups: GroupManagement = createGroupManagement({ ...parts, tellGone });
   const management: ProjectManagement = createProjectManagement({ ...parts, onWritten: dropCache });
-  const onGroupRemoved = (tx: ControlTransaction, id: number) => tellGone(tx, { type: 'project-group', id });
-  const groups: GroupManagement = createGroupManagement({ ...parts, onGroupRemoved });
 
   async function getProject(projectId: number): Promise<Project> {
     const project = await projectStore.findProject(database.read, projectId);
@@ -139,10 +113,8 @@ function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog) 
     if (taken) throw new Error(`There is an account named ${name} already.`);
     const account = await projectStore.insertAccount(tx, { name, createdAt: clock.now() });
     const author = commandAuthor(account.id, command);
-    await auditLog.recordChange(
-      { author, action: 'account.created', subject: { type: 'account', ...account } },
-      tx,
-    );
+    const subject = { type: 'account', ...account };
+    await auditLog.recordChange({ author, action: 'account.created', subject }, tx);
     return account;
   }
 
@@ -162,6 +134,165 @@ function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog) 
   };
 }
 
+interface ProjectChange extends Partial<NewProject> {
+  readonly id: number;
+}
+
+type ProjectManagement = ReturnType<typeof createProjectManagement>;
+type GroupManagement = ReturnType<typeof createGroupManagement>;
+
+interface ManagementParts extends ProjectsParts {
+  readonly projects: AuditLog;
+}
+
+/**
+ * An unknown, deleted or unreached project is not_found alike. The key of a project reads its own and changes
+ * none: scope_refused. Source: docs/interface.md §14.1 and §14.2.
+ */
+function createProjectManagement(parts: ManagementParts & { readonly onWritten: () => void }) {
+  const { clock } = parts;
+  const resources = createResources<Project, projectStore.ProjectPlace>(parts, {
+    store: projectStore.PROJECTS,
+    lockOf: () => 'all',
+    audit: ({ id, name, projectGroupId }) => ({
+      ...{ projectId: id, subject: { type: 'project', id, name, projectGroupId } },
+    }),
+    show: (project) => project,
+  });
+  const deletedIn = (reach: Reach) => ({ ...reach, deletedAfter: clock.now() - RESTORABLE_MS });
+
+  return {
+    /** `deleted` lists those that can be brought back instead. */
+    pageProjects: (reach: Reach, { deleted = false, ...page }: PageRequest & { deleted?: boolean }) =>
+      resources.list(deleted ? deletedIn(reach) : reach, page),
+    /** By its id alone, since calls about a project begin with it: 18 µs of processor in place of 25. @throws not_found */
+    async getProject(reach: Reach, id: number): Promise<Project> {
+      const project = await projectStore.findProject(parts.database.read, id);
+      const isSeen = project?.deletedAt === null && reachesProject(reach, project);
+      if (!isSeen) throw new ServiceError('not_found');
+      return project;
+    },
+    /** @throws scope_refused, also for a group that is unknown or out of reach */
+    async createProject(author: Author, given: NewProject, beside?: Beside<Project>) {
+      refuseWithoutGroup(author);
+      return resources.create({ author, place: author, beside }, async (tx) => {
+        await refuseUnreachedGroup(tx, author, given.projectGroupId);
+        const settings = { ...DEFAULT_SETTINGS, ...given.settings };
+        const added = { tags: [], ...given, settings, createdAt: clock.now(), deletedAt: null };
+        return { after: await projectStore.insertProject(tx, { accountId: author.accountId, ...added }) };
+      });
+    },
+    /** Settings that are left out do not change. @throws not_found, scope_refused */
+    async changeProject(author: Author, { id, ...given }: ProjectChange, beside?: Beside<Project>) {
+      refuseWithoutGroup(author);
+      const writer = { author, place: author, beside };
+      return resources.change(writer, { id, what: 'changed' }, async (tx, before) => {
+        refuseReachedAlone(author, before);
+        if (given.projectGroupId !== undefined) await refuseUnreachedGroup(tx, author, given.projectGroupId);
+        return { after: { ...before, ...given, settings: { ...before.settings, ...given.settings } } };
+      });
+    },
+    /** It can be brought back for 30 days. @throws not_found, scope_refused, confirm_missing */
+    async deleteProject(
+      author: Author,
+      { id, confirm }: { id: number; confirm: string | undefined },
+      beside?: Beside<Project>,
+    ) {
+      refuseWithoutGroup(author);
+      const writer = { author, place: author, beside };
+      return resources.change(writer, { id, what: 'deleted' }, async (_, before) => {
+        refuseReachedAlone(author, before);
+        if (confirm !== before.name) throw new ServiceError('confirm_missing');
+        return { after: { ...before, deletedAt: clock.now() }, details: {} };
+      });
+    },
+    /** @throws not_found when it is not deleted or was deleted more than 30 days ago, scope_refused */
+    async restoreProject(author: Author, id: number, beside?: Beside<Project>) {
+      refuseWithoutGroup(author);
+      const writer = { author, place: deletedIn(author), beside };
+      return resources.change(writer, { id, what: 'restored' }, async (_, before) => {
+        refuseReachedAlone(author, before);
+        return { after: { ...before, deletedAt: null }, details: {} };
+      });
+    },
+  };
+}
+
+/** Of a user with roles for several parts: a project that is one of them by itself. @throws scope_refused */
+function refuseReachedAlone(reach: Reach, { projectGroupId, accountId }: Project): void {
+  if (!reachesGroup(reach, { id: projectGroupId, accountId })) throw new ServiceError('scope_refused');
+}
+
+/**
+ * A group that does not exist and one out of reach answer alike, as projects do. Source: docs/interface.md
+ * §4.10.
+ */
+async function refuseUnreachedGroup(tx: ControlTransaction, reach: Reach, groupId: number): Promise<void> {
+  if ((await projectStore.GROUPS.find(tx, reach, groupId)) !== undefined) return;
+  throw new ServiceError('scope_refused', `/projectGroupId ${groupId} is not within the key's reach`);
+}
+
+/** For the key of a project all is scope_refused. Source: docs/interface.md §14.1 and §14.2. */
+function createGroupManagement({
+  tellGone,
+  ...parts
+}: ManagementParts & { readonly tellGone: GoneListener }) {
+  const resources = createResources<ProjectGroup, Reach>(parts, {
+    store: projectStore.GROUPS,
+    lockOf: () => 'all',
+    audit: ({ id, name }) => ({ subject: { type: 'project-group', id, name, projectGroupId: id } }),
+    show: (group) => group,
+  });
+
+  return {
+    async listGroups(reach: Reach, page: PageRequest) {
+      refuseWithoutGroup(reach);
+      return resources.list(reach, page);
+    },
+    /** @throws not_found for an unknown group and one out of reach alike */
+    async getGroup(reach: Reach, id: number) {
+      refuseWithoutGroup(reach);
+      return resources.get(reach, id);
+    },
+    /** @throws scope_refused, except for account keys */
+    async createGroup(author: Author, { name }: { name: string }, beside?: Beside<ProjectGroup>) {
+      if (author.scope.type !== 'account') throw new ServiceError('scope_refused');
+      return resources.create({ author, place: author, beside }, async (tx) => {
+        const columns = { account_id: author.accountId, name, created_at: parts.clock.now() };
+        return { after: await projectStore.GROUPS.insert(tx, columns) };
+      });
+    },
+    /** @throws as getGroup */
+    async changeGroup(
+      author: Author,
+      { id, ...given }: { id: number; name?: string },
+      beside?: Beside<ProjectGroup>,
+    ) {
+      refuseWithoutGroup(author);
+      const writer = { author, place: author, beside };
+      return resources.change(writer, { id, what: 'changed' }, async (_, before) => ({
+        after: { ...before, ...given },
+      }));
+    },
+    /** @throws as getGroup; group_not_empty while it holds projects, also deleted ones that can be brought back */
+    async deleteGroup(author: Author, id: number, beside?: Beside<ProjectGroup>) {
+      refuseWithoutGroup(author);
+      await resources.remove({ author, place: author, beside }, { id }, async (tx) => {
+        const left = await projectStore.findProjectsOfGroup(tx, id);
+        const details = left.map(({ name, deletedAt }) =>
+          deletedAt === null ? name : `${name}: deleted, can be brought back for 30 days`,
+        );
+        if (left.length > 0) throw new ServiceError('group_not_empty', { details });
+        await tellGone(tx, { type: 'project-group', id });
+      });
+    },
+  };
+}
+
+function refuseWithoutGroup(reach: Pick<Reach, 'scope'>): void {
+  if (reachesNoGroup(reach)) throw new ServiceError('scope_refused');
+}
+
 /** Projects remembered at a time: twice what an installation is planned for, at some 300 bytes each. */
 const REMEMBERED_PROJECTS = 20_000;
 
@@ -173,7 +304,7 @@ function createProjectChoice(database: Database, clock: Clock) {
   /** A project is never of another account. */
   const accounts = new Map<number, number>();
 
-  const recall = (id: number) => projects.get(id, () => findProject(database.read, id));
+  const recall = (id: number) => projects.get(id, () => projectStore.findProject(database.read, id));
 
   async function findInReach(reach: Reach, id: number): Promise<Project | undefined> {
     const project = await recall(id);
@@ -186,7 +317,7 @@ function createProjectChoice(database: Database, clock: Clock) {
     const { accountId, scope } = reach;
     if (scope.type === 'project') return findInReach(reach, scope.id);
     return onlyProjects.get(`${accountId} ${JSON.stringify(scope)}`, () =>
-      findOnlyProject(database.read, reach),
+      projectStore.findOnlyProject(database.read, reach),
     );
   }
 

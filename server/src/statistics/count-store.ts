@@ -151,7 +151,7 @@ export async function dropRequestCounts(
 ): Promise<void> {
   await tx
     .deleteFrom('request_count')
-    .where('at', '<', sql<number>`case step_seconds when 60 then ${before.minutes} else ${before.hours} end`)
+    .where(sql<boolean>`at < ${before.hours} or step_seconds = 60 and at < ${before.minutes}`)
     .execute();
   await tx.deleteFrom('noted_request').where('at', '<', before.noted).execute();
 }
