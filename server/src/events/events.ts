@@ -3,19 +3,4 @@
  * lost and none tells of a change that did not happen. Events of a catalog are in the catalog's file, all others in the
  * control database. Who gets them, and how, is known to webhooks alone.
  */
-export {
-  announce,
-  dropCatalogEvents,
-  dropServiceEvents,
-  EVENT_TYPES,
-  type EventDraft,
-  type EventType,
-  insertEvents,
-  listCatalogEvents,
-  listeningTo,
-  listProjectsWithEvents,
-  listServiceEvents,
-  listSubscribed,
-  type RecordedEvent,
-  recordEvents,
-} from './outbox-store.ts';
+export * from './outbox-store.ts';

@@ -25,17 +25,8 @@ import * as taskStore from './task-store.ts';
 import { createTaskWatch } from './task-watch.ts';
 import { TaskWork } from './task-work.ts';
 
-export { createDueWatch, logTrouble, Moved, Poll } from './poll.ts';
-export {
-  REPORT_LINES,
-  type ReportLine,
-  type Task,
-  type TaskDefinition,
-  type TaskFailure,
-  type TaskRun,
-  toWireTask,
-  type WireTask,
-} from './task.ts';
+export * from './poll.ts';
+export * from './task.ts';
 export { isFree, leaseUntil } from './task-lease-store.ts';
 export { WireTaskSchema } from './task-schemas.ts';
 

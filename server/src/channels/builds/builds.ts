@@ -4,13 +4,6 @@
  */
 
 export { channelThreadOperations } from './build-thread.ts';
-export {
-  type BuildRequest,
-  type BuildThreads,
-  type ChannelThreadData,
-  createBuildThreads,
-  createChannelBuilds,
-  dropPieces,
-} from './channel-builds.ts';
+export * from './channel-builds.ts';
 export { createChangeNotices, createChannelSchedule } from './schedule.ts';
 export { findServedFile, isToken } from './served-files.ts';

@@ -11,19 +11,7 @@ import { csv, ndjson } from './plain-formats.ts';
 import { magentoCsv, shopifyCsv, woocommerceCsv } from './shop-lists.ts';
 import { ucp } from './ucp.ts';
 
-export {
-  type ChannelFormat,
-  type FeedRow,
-  type Field,
-  freeField,
-  RELATED_AS,
-  type ReadField,
-  type RelatedAs,
-  type RelatedProducts,
-  type RowWriter,
-  readField,
-  type SuggestedSource,
-} from './format.ts';
+export * from './format.ts';
 
 /** To add a format is a line here. */
 export const FORMATS: readonly ChannelFormat[] = [
