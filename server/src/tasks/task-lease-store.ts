@@ -1,4 +1,4 @@
-import { sql, type UpdateObject } from 'kysely';
+import { type Selectable, sql, type UpdateObject } from 'kysely';
 import { padToPowerOfTwo } from '../kernel/padded.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
 import type { Lane, LogLine, Task } from './task.ts';
@@ -31,25 +31,12 @@ export async function listClaimable(
   { kinds, limit }: { kinds: readonly RunnableKind[]; limit: number },
 ): Promise<Lane[]> {
   if (kinds.length === 0) return [];
-  const rows = await database.read
-    .with('head', (db) =>
-      db
-        .selectFrom('task')
-        .select(({ fn }) => ['task.project_id', fn.min('task.number').as('number')])
-        .where(isOpen)
-        .where(keepsPlace(kinds))
-        .groupBy(['task.project_id', 'task.lane']),
-    )
-    .selectFrom('head')
-    .innerJoin('task', (join) =>
-      join.onRef('task.project_id', '=', 'head.project_id').onRef('task.number', '=', 'head.number'),
-    )
-    .select(['task.project_id', 'task.lane'])
-    .where(canBegin(database, kinds))
-    .orderBy('task.number')
-    .limit(limit)
-    .execute();
-  return rows.map((row) => ({ projectId: row.project_id, lane: row.lane }));
+  const { rows } = await sql<Lane>`with head as (select task.project_id, min(task.number) as number from task
+      where ${isOpen} and ${keepsPlace(kinds)} group by task.project_id, task.lane)
+    select task.project_id as "projectId", task.lane from head
+      join task on task.project_id = head.project_id and task.number = head.number
+    where ${canBegin(database, kinds)} order by task.number limit ${limit}`.execute(database.read);
+  return rows;
 }
 
 /**
@@ -63,37 +50,18 @@ export async function claimNext(
   { owner, kinds, lane }: { owner: string; kinds: readonly RunnableKind[]; lane: Lane },
 ): Promise<Task | undefined> {
   if (kinds.length === 0) return undefined;
-  const row = await database.write('rows', (tx) =>
-    tx
-      .with('head', (db) =>
-        db
-          .selectFrom('task')
-          .select(['task.project_id', 'task.number'])
-          .where('task.project_id', '=', lane.projectId)
-          .where(isOpen)
-          .where('task.lane', '=', lane.lane)
-          .orderBy('task.number')
-          .limit(1),
-      )
-      .with('claimed', (db) =>
-        db
-          .selectFrom('head')
-          .innerJoin('task', (join) =>
-            join.onRef('task.project_id', '=', 'head.project_id').onRef('task.number', '=', 'head.number'),
-          )
-          .select(['task.project_id as claimed_project', 'task.number as claimed_number'])
-          .where(canBegin(database, kinds))
-          .$if(database.isShared, (query) => query.forUpdate('task').skipLocked()),
-      )
-      .updateTable('task')
-      .from('claimed')
-      .set({ leased_by: owner, lease_until: leaseUntil(database), status: 'RUNNING' })
-      .whereRef('task.project_id', '=', 'claimed.claimed_project')
-      .whereRef('task.number', '=', 'claimed.claimed_number')
-      .returningAll()
-      .executeTakeFirst(),
+  const { rows } = await database.write('rows', (tx) =>
+    sql<Selectable<ControlSchema['task']>>`with head as (select task.project_id, task.number from task
+        where task.project_id = ${lane.projectId} and ${isOpen} and task.lane = ${lane.lane}
+        order by task.number limit 1),
+      claimed as (select task.project_id as claimed_project, task.number as claimed_number from head
+        join task on task.project_id = head.project_id and task.number = head.number
+        where ${canBegin(database, kinds)} ${database.isShared ? sql`for update of task skip locked` : sql``})
+      update task set leased_by = ${owner}, lease_until = ${leaseUntil(database)}, status = 'RUNNING' from claimed
+      where task.project_id = claimed.claimed_project and task.number = claimed.claimed_number
+      returning *`.execute(tx),
   );
-  return row && readTask(row);
+  return rows[0] && readTask(rows[0]);
 }
 
 /** One of these; a text for each length, so the list is padded. */

@@ -165,23 +165,16 @@ export async function findStates(
 ): Promise<ReadonlyMap<string, TaskState>> {
   const rows = await database.read
     .selectFrom('task')
-    .select(['id', 'status', 'progress', 'log_counter'])
+    .select(['id', 'status', 'progress', 'log_counter as logCounter'])
     .where('project_id', '=', sql<number>`any(${[...new Set(tasks.map(({ projectId }) => projectId))]})`)
     .where('id', '=', sql<string>`any(${[...new Set(tasks.map(({ id }) => id))]})`)
     .execute();
-  return new Map(
-    rows.map(({ id, status, progress, log_counter }) => [
-      id,
-      { status: status as TaskStatus, progress, logCounter: log_counter },
-    ]),
-  );
+  return new Map(rows.map(({ id, ...state }) => [id, state as TaskState]));
 }
 
-export interface TaskEnd {
+export interface TaskEnd extends Partial<Pick<Task, 'failure' | 'result'>> {
   readonly status: 'FINISHED' | 'FAILED' | 'CANCELLED';
   readonly finishedAt: number;
-  readonly failure?: TaskFailure | undefined;
-  readonly result?: object | undefined;
 }
 
 /**
@@ -225,20 +218,10 @@ export async function listLogLines(database: Database, { projectId, number }: Ta
 /** Forgets tasks that ended before then, with logs and reports. @returns how many */
 export async function dropTasksBefore(database: Database, before: number): Promise<number> {
   return database.write('rows', async (tx) => {
-    for (const table of ['task_log', 'task_report'] as const) {
-      await tx
-        .deleteFrom(table)
-        .where(({ exists, selectFrom }) =>
-          exists(
-            selectFrom('task')
-              .select('task.number')
-              .whereRef('task.project_id', '=', `${table}.project_id`)
-              .whereRef('task.number', '=', `${table}.task_number`)
-              .where('task.finish_time', '<', before),
-          ),
-        )
-        .execute();
-    }
+    for (const table of ['task_log', 'task_report'])
+      await sql`delete from ${sql.table(table)} where exists (select task.number from task
+        where task.project_id = ${sql.ref(`${table}.project_id`)} and task.number = ${sql.ref(`${table}.task_number`)}
+          and task.finish_time < ${before})`.execute(tx);
     const result = await tx.deleteFrom('task').where('finish_time', '<', before).executeTakeFirst();
     return Number(result.numDeletedRows);
   });

@@ -1,182 +1,225 @@
 import { type EventDraft, recordEvents } from '../events/events.ts';
 import type { ControlTransaction } from '../storage/storage.ts';
-import { isTransient, logTrouble, pause } from './poll.ts';
-import { laneKey, type Task, type TaskDefinition, toWireTask } from './task.ts';
+import { BACK_OFF_MS, isTransient, logTrouble, Poll, pause } from './poll.ts';
+import { type Lane, laneKey, type Task, type TaskDefinition, toWireTask } from './task.ts';
 import * as leaseStore from './task-lease-store.ts';
-import { createTaskClaims, createTaskLeases, type TaskClaims, type TaskLeases } from './task-leases.ts';
+import { createTaskLeases, POLL_MS } from './task-leases.ts';
 import { type ActiveRun, type EndedRun, PAUSE_MS, startRun, type TaskParts } from './task-runner.ts';
 import { findTask, removeHeld, saveReport } from './task-store.ts';
 import type { TaskWatch } from './task-watch.ts';
 
-/** Runs claimed tasks, one of a lane at a time, until each ended or another process has it. */
-export class TaskWork {
-  readonly leases: TaskLeases;
-  readonly claims: TaskClaims;
-  private readonly definitions = new Map<string, TaskDefinition<never>>();
-  private readonly runs = new Map<number, ActiveRun>();
-  private readonly concluding = new Set<Promise<void>>();
-  private readonly stopped = new AbortController();
-  readonly parts: TaskParts;
-  readonly watch: TaskWatch;
+const SLOWEST_POLL_MS = 3_000;
+/** A poll reads all open tasks, 20 ms for 20,000 of them: it may keep the database busy for a twentieth of the time. */
+const REST = 20;
+/** Per process; further tasks wait. Most of a run is waiting for the store. */
+const RUNS_AT_ONCE = 64;
+/**
+ * Where several processes work, each takes only so many more between two polls, so that one that runs fewer gets what
+ * comes.
+ */
+const SHARE = 8;
 
-  constructor(parts: TaskParts, watch: TaskWatch) {
-    const { database, logger } = parts;
-    this.parts = parts;
-    this.watch = watch;
-    this.leases = createTaskLeases({ database, logger });
-    this.claims = createTaskClaims({
-      database,
-      logger,
-      owner: this.leases.owner,
-      listKinds: () => this.listFreeKinds(),
-      countRuns: () => this.runs.size,
-      begin: (task, since) => this.begin(task, since),
-    });
-  }
+export type TaskWork = ReturnType<typeof createTaskWork>;
 
-  define(added: readonly TaskDefinition<never>[]): void {
-    for (const definition of added) this.definitions.set(definition.kind, definition);
-    this.claims.wake();
-  }
-
-  listDefined(): readonly string[] {
-    return [...this.definitions.keys()];
-  }
+/**
+ * Takes tasks out of the database and runs them, one of a lane at a time, until each ended or another process has it. It is
+ * woken for a lane when a task was accepted or ended in it, in this process; where other processes work too, it also polls.
+ */
+export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
+  const { database, logger, clock } = parts;
+  const leases = createTaskLeases({ database, logger });
+  const { owner } = leases;
+  const definitions = new Map<string, TaskDefinition<never>>();
+  const runs = new Map<number, ActiveRun>();
+  const concluding = new Set<Promise<void>>();
+  const stopped = new AbortController();
+  /** Lanes that may have a task to run, by their keys; first come, first served. */
+  const waitingLanes = new Map<string, Lane>();
+  // In an embedded store no other process accepts tasks or loses them.
+  const restMs = database.isShared ? restAfter : Number.POSITIVE_INFINITY;
+  const poll = new Poll({ logger, subject: 'tasks', restMs, round: findLanes });
+  let isClaimingStarted = false;
+  let mayRun = RUNS_AT_ONCE;
+  let isClaiming = false;
+  let claiming: Promise<void> = Promise.resolve();
 
   /** Kinds that run by themselves, not with the task that carries them. */
-  listKinds(): readonly string[] {
-    return [...this.definitions.values()].filter(({ run }) => run !== undefined).map(({ kind }) => kind);
-  }
+  const listKinds = (): readonly string[] =>
+    [...definitions.values()].filter(({ run }) => run !== undefined).map(({ kind }) => kind);
 
   /** The kinds of which this process may run another task. */
-  private listFreeKinds(): readonly leaseStore.RunnableKind[] {
-    return this.listKinds().flatMap((kind) => {
-      const atOnce = this.definitions.get(kind)?.atOnce;
+  const listFreeKinds = (): readonly leaseStore.RunnableKind[] =>
+    listKinds().flatMap((kind) => {
+      const atOnce = definitions.get(kind)?.atOnce;
       if (atOnce === undefined) return { kind };
-      const running = [...this.runs.values()].filter(({ task }) => task.kind === kind);
+      const running = [...runs.values()].filter(({ task }) => task.kind === kind);
       const { inProcess, ...limits } = atOnce;
       const busyProjects = running.map(({ task }) => task.projectId);
       return running.length >= inProcess ? [] : { kind, limits: { ...limits, busyProjects } };
     });
+
+  /** Claims what can run now in a lane, or, without one, in all. */
+  function wake(lane?: Lane): void {
+    if (!isClaimingStarted || stopped.signal.aborted) return;
+    if (lane !== undefined) addLane(lane);
+    // Otherwise it is polled.
+    else if (!database.isShared) poll.wake();
   }
 
-  isCarried({ kind }: Task): boolean {
-    const definition = this.definitions.get(kind);
-    return definition !== undefined && definition.run === undefined;
+  function addLane(lane: Lane): void {
+    waitingLanes.set(laneKey(lane), lane);
+    if (!isClaiming) claiming = claimLanes();
   }
 
-  findRun({ number }: Task): ActiveRun | undefined {
-    return this.runs.get(number);
-  }
-
-  async start(): Promise<void> {
-    const { database, runs = true } = this.parts;
-    // The lock of the data folder shows that the process that held these is dead.
-    if (!database.isShared) await leaseStore.releaseLeases(database);
-    this.leases.start();
-    if (runs) this.claims.start();
-  }
-
-  /** Hands running tasks back and waits until none takes effect any more. */
-  async close(): Promise<void> {
-    this.stopped.abort();
-    await this.claims.close();
-    const active = [...this.runs.values()];
-    for (const run of active) run.handBack();
-    await Promise.all(active.map((run) => run.outcome));
-    await Promise.all([...this.concluding]);
-    await this.leases.close();
-    const { database, logger } = this.parts;
-    // The process must end while the database is away, too.
-    await leaseStore
-      .releaseLeases(database, this.leases.owner)
-      .catch((error: unknown) => logger.warn({ err: error }, 'leases could not be given up, they run out'));
-  }
-
-  /** What comes behind a task that runs here is claimed when that has ended. */
-  accepted(task: Task): void {
-    const key = laneKey(task);
-    if (![...this.runs.values()].some((run) => laneKey(run.task) === key)) this.claims.wake(task);
-  }
-
-  /** Keeps an accepted task from running until it is released or this process dies. */
-  hold(task: Task): void {
-    this.leases.add(task, { onLost: () => this.leases.drop(task), onCancelRequested: () => {} });
-  }
-
-  /**
-   * Lets a held task run.
-   * @returns false when it began before, because this process seemed to be gone
-   */
-  async release(task: Task): Promise<boolean> {
-    this.leases.drop(task);
-    try {
-      if (await this.giveUp(task)) return true;
-    } catch (error) {
-      if (!isTransient(error)) throw error;
-      void this.tryLater(task, () => this.giveUp(task));
-      return true;
+  async function claimLanes(): Promise<void> {
+    isClaiming = true;
+    for (const [key, lane] of waitingLanes) {
+      if (stopped.signal.aborted || !hasRoom()) break;
+      waitingLanes.delete(key);
+      try {
+        await claim(lane);
+      } catch (err) {
+        // Waiting tasks are stored: without a database they wait, and a fault must not end the claiming of all others.
+        logTrouble(logger, 'tasks could not be claimed, it is tried again', { err });
+        await pause(BACK_OFF_MS, stopped.signal);
+        waitingLanes.set(key, lane);
+      }
     }
-    const present = await findTask(this.parts.database, task.id);
-    return present === undefined || present.status === 'CANCELLED';
+    isClaiming = false;
   }
 
-  /** Forgets a held task, because the change that it is about was refused. */
-  async withdraw(task: Task): Promise<void> {
-    const remove = async () => {
-      await this.parts.database.write('rows', (tx) => removeHeld(tx, this.leases.owner, task));
-      this.leases.drop(task);
-    };
+  async function claim(lane: Lane): Promise<void> {
+    const since = performance.now();
+    const task = await leaseStore.claimNext(database, { owner, kinds: listFreeKinds(), lane });
+    if (task !== undefined) begin(task, since);
+  }
+
+  /** Waiting tasks are claimed when a run ends; with polling, the first process to poll claims them. */
+  function hasRoom(): boolean {
+    const isFree = runs.size < mayRun;
+    if (!isFree && database.isShared) waitingLanes.clear();
+    return isFree;
+  }
+
+  async function findLanes(): Promise<void> {
+    if (database.isShared) mayRun = Math.min(RUNS_AT_ONCE, runs.size + SHARE);
+    const limit = database.isShared ? mayRun - runs.size : Number.MAX_SAFE_INTEGER;
+    if (limit === 0) return;
+    for (const lane of await leaseStore.listClaimable(database, { kinds: listFreeKinds(), limit }))
+      addLane(lane);
+  }
+
+  /** @param since  an instant before the claim, by the clock of this process */
+  function begin(task: Task, since: number): void {
+    // This process was suspended and already holds the task; its run continues.
+    if (leases.has(task) || stopped.signal.aborted) return;
+    const definition = definitions.get(task.kind);
+    if (definition?.run === undefined) return;
+    const run = startRun(task, definition, { parts, watch, leases });
+    runs.set(task.number, run);
+    const onCancelRequested = () => cancelRun(run);
+    leases.add(task, { onLost: () => run.handBack(), onCancelRequested }, since);
+    const concluded = conclude(run).finally(() => concluding.delete(concluded));
+    concluding.add(concluded);
+  }
+
+  async function conclude({ task, outcome }: ActiveRun): Promise<void> {
+    const end = await outcome;
+    const ended = end.status === 'handed-back' ? await giveBack(task) : await storeEnd(task, end);
+    leases.drop(task);
+    if (ended !== undefined) await afterEnd(ended);
+    runs.delete(task.number);
+    wake(task);
+    // One of another lane may have waited for this one.
+    if (definitions.get(task.kind)?.atOnce !== undefined) wake();
+  }
+
+  /** Mostly another process has it; otherwise the next may take it at once. */
+  async function giveBack(task: Task): Promise<undefined> {
     try {
-      await remove();
+      await leaseStore.releaseLease(database, owner, task);
     } catch (error) {
-      if (!isTransient(error)) throw error;
-      void this.tryLater(task, remove);
+      // Others take the task over when the lease runs out.
+      logger.warn({ err: error, task: task.id }, 'a lease could not be given up, it runs out');
     }
   }
 
-  /** Ends tasks of one project that others carry or that no process runs, in one transaction. @returns those it ended */
-  async end(work: (tx: ControlTransaction) => Promise<Task[]>): Promise<readonly Task[]> {
-    const ended = await this.parts.database.write('rows', async (tx) => {
-      const done = await work(tx);
-      await this.recordEnds(tx, done);
-      return done;
+  /** Tries until it is stored. @returns undefined when the task is another process's by now, or this one stops */
+  async function storeEnd(task: Task, end: EndedRun): Promise<Task | undefined> {
+    for (;;) {
+      try {
+        return await storeEndOnce(task, end);
+      } catch (error) {
+        // What the task did is done: its end is stored as soon as it can be, however often that fails.
+        logTrouble(logger, 'the end of a task could not be stored', { err: error, task: task.id });
+      }
+      await pause(PAUSE_MS, stopped.signal);
+      if (stopped.signal.aborted) return undefined;
+    }
+  }
+
+  async function storeEndOnce(task: Task, end: EndedRun): Promise<Task | undefined> {
+    const { status, failure, result } = end;
+    if (status === 'FINISHED') await parts.shown?.();
+    return database.write('rows', async (tx) => {
+      if (failure) {
+        const line = [`failed: ${failure.message}`, ...failure.details].join('; ');
+        await leaseStore.addLogLine(tx, task, { owner, at: clock.now(), line });
+      }
+      const stored = { owner, status, failure, result, finishedAt: clock.now() };
+      const ended = await leaseStore.endClaimed(tx, task, stored);
+      if (ended === undefined) return undefined;
+      await saveReport(tx, task, end);
+      await recordEnds(tx, [ended]);
+      return ended;
     });
-    for (const task of ended) await this.afterEnd(task);
-    return ended;
   }
 
-  /** @returns the task once it ended, or as it is after the time */
-  waitUntilEnded(task: Task, waitMs: number): Promise<Task> {
-    return this.watch.waitUntilEnded(() => findTask(this.parts.database, task.id), task, waitMs);
+  function cancelRun(run: ActiveRun): void {
+    if (run.cancel()) return;
+    // The caller who cancels waits for a limited time, and is answered then that the task goes on.
+    leaseStore
+      .saveCancelState(database, run.task, { cancel: 'refused', owner })
+      .catch((error: unknown) =>
+        logger.warn({ err: error, task: run.task.id }, 'a cancel could not be answered'),
+      );
   }
 
   /** Records the events of the ends of tasks of one project, in the transaction that ends them. */
-  private async recordEnds(tx: ControlTransaction, ended: readonly Task[]): Promise<void> {
+  async function recordEnds(tx: ControlTransaction, ended: readonly Task[]): Promise<void> {
     const [first] = ended;
     if (first === undefined) return;
-    const drafts = ended.flatMap((task) => describeEnd(task, this.definitions.get(task.kind)));
+    const drafts = ended.flatMap((task) => describeEnd(task, definitions.get(task.kind)));
     await recordEvents(tx, first.projectId, drafts);
   }
 
   /** What a task leaves behind goes with it. */
-  private async afterEnd(task: Task): Promise<void> {
-    this.watch.changed(task.id);
-    this.parts.onEnded?.(task);
+  async function afterEnd(task: Task): Promise<void> {
+    watch.changed(task.id);
+    parts.onEnded?.(task);
     try {
       // As where it runs: the kind knows its payload.
-      await this.definitions.get(task.kind)?.ended?.(JSON.parse(task.payload) as never, task);
+      await definitions.get(task.kind)?.ended?.(JSON.parse(task.payload) as never, task);
     } catch (error) {
       // The end of the task is stored; what was to be removed goes at a later start.
-      this.parts.logger.error({ err: error, task: task.id }, 'cleaning up after a task failed');
+      logger.error({ err: error, task: task.id }, 'cleaning up after a task failed');
     }
   }
 
-  /** A lease would expire, but an embedded store does not check leases. */
-  private async tryLater(task: Task, work: () => Promise<unknown>): Promise<void> {
-    const { logger } = this.parts;
-    while (!this.stopped.signal.aborted) {
-      await pause(PAUSE_MS, this.stopped.signal);
+  /** Does what lets go of a held task, and goes on trying: a lease would expire, but an embedded store does not check leases. */
+  async function letGo(task: Task, work: () => Promise<boolean>): Promise<boolean> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isTransient(error)) throw error;
+      void tryLater(task, work);
+      return true;
+    }
+  }
+
+  async function tryLater(task: Task, work: () => Promise<boolean>): Promise<void> {
+    while (!stopped.signal.aborted) {
+      await pause(PAUSE_MS, stopped.signal);
       try {
         await work();
         return;
@@ -187,98 +230,101 @@ export class TaskWork {
     }
   }
 
-  private async giveUp(task: Task): Promise<boolean> {
-    const isReleased = await leaseStore.releaseLease(this.parts.database, this.leases.owner, task);
-    this.claims.wake(task);
-    return isReleased;
-  }
+  return {
+    parts,
+    watch,
+    owner,
+    wake,
+    listKinds,
+    /** Resolves when the tasks being claimed have begun. */
+    settle: () => claiming,
+    define(added: readonly TaskDefinition<never>[]): void {
+      for (const definition of added) definitions.set(definition.kind, definition);
+      wake();
+    },
+    listDefined: (): readonly string[] => [...definitions.keys()],
+    isCarried({ kind }: Task): boolean {
+      const definition = definitions.get(kind);
+      return definition !== undefined && definition.run === undefined;
+    },
+    findRun: ({ number }: Task) => runs.get(number),
 
-  private begin(task: Task, since: number): void {
-    // This process was suspended and already holds the task; its run continues.
-    if (this.leases.has(task) || this.stopped.signal.aborted) return;
-    const definition = this.definitions.get(task.kind);
-    if (definition?.run === undefined) return;
-    const run = startRun(task, definition, this);
-    this.runs.set(task.number, run);
-    const onCancelRequested = () => this.cancelRun(run);
-    this.leases.add(task, { onLost: () => run.handBack(), onCancelRequested }, since);
-    const concluded = this.conclude(run).finally(() => this.concluding.delete(concluded));
-    this.concluding.add(concluded);
-  }
+    async start(): Promise<void> {
+      // The lock of the data folder shows that the process that held these is dead.
+      if (!database.isShared) await leaseStore.releaseLeases(database);
+      leases.start();
+      if (parts.runs === false) return;
+      isClaimingStarted = true;
+      poll.start();
+    },
+    /** Hands running tasks back and waits until none takes effect any more. */
+    async close(): Promise<void> {
+      stopped.abort();
+      await Promise.all([claiming, poll.close()]);
+      const active = [...runs.values()];
+      for (const run of active) run.handBack();
+      await Promise.all(active.map((run) => run.outcome));
+      await Promise.all([...concluding]);
+      await leases.close();
+      // The process must end while the database is away, too.
+      await leaseStore
+        .releaseLeases(database, owner)
+        .catch((error: unknown) => logger.warn({ err: error }, 'leases could not be given up, they run out'));
+    },
 
-  private async conclude(run: ActiveRun): Promise<void> {
-    const { task, outcome } = run;
-    const end = await outcome;
-    const ended = end.status === 'handed-back' ? await this.giveBack(task) : await this.storeEnd(task, end);
-    this.leases.drop(task);
-    if (ended !== undefined) await this.afterEnd(ended);
-    this.runs.delete(task.number);
-    this.claims.wake(task);
-    // One of another lane may have waited for this one.
-    if (this.definitions.get(task.kind)?.atOnce !== undefined) this.claims.wake();
-  }
-
-  /** Mostly another process has it; otherwise the next may take it at once. */
-  private async giveBack(task: Task): Promise<undefined> {
-    const { database, logger } = this.parts;
-    try {
-      await leaseStore.releaseLease(database, this.leases.owner, task);
-    } catch (error) {
-      // Others take the task over when the lease runs out.
-      logger.warn({ err: error, task: task.id }, 'a lease could not be given up, it runs out');
-    }
-  }
-
-  /** Tries until it is stored. @returns undefined when the task is another process's by now, or this one stops */
-  private async storeEnd(task: Task, end: EndedRun): Promise<Task | undefined> {
-    const { logger } = this.parts;
-    for (;;) {
-      try {
-        return await this.storeEndOnce(task, end);
-      } catch (error) {
-        // What the task did is done: its end is stored as soon as it can be, however often that fails.
-        logTrouble(logger, 'the end of a task could not be stored', { err: error, task: task.id });
-      }
-      await pause(PAUSE_MS, this.stopped.signal);
-      if (this.stopped.signal.aborted) return undefined;
-    }
-  }
-
-  private async storeEndOnce(task: Task, end: EndedRun): Promise<Task | undefined> {
-    const { database, clock, shown } = this.parts;
-    const { owner } = this.leases;
-    const { status, failure, result } = end;
-    if (status === 'FINISHED') await shown?.();
-    return database.write('rows', async (tx) => {
-      if (failure) {
-        const line = [`failed: ${failure.message}`, ...failure.details].join('; ');
-        await leaseStore.addLogLine(tx, task, { owner, at: clock.now(), line });
-      }
-      const ended = await leaseStore.endClaimed(tx, task, {
-        owner,
-        status,
-        failure,
-        result,
-        finishedAt: clock.now(),
+    /** What comes behind a task that runs here is claimed when that has ended. */
+    accepted(task: Task): void {
+      const key = laneKey(task);
+      if (![...runs.values()].some((run) => laneKey(run.task) === key)) wake(task);
+    },
+    /** Keeps an accepted task from running until it is released or this process dies. */
+    hold(task: Task): void {
+      leases.add(task, { onLost: () => leases.drop(task), onCancelRequested: () => {} });
+    },
+    /**
+     * Lets a held task run.
+     * @returns false when it began before, because this process seemed to be gone
+     */
+    async release(task: Task): Promise<boolean> {
+      leases.drop(task);
+      const isReleased = await letGo(task, async () => {
+        const isFree = await leaseStore.releaseLease(database, owner, task);
+        wake(task);
+        return isFree;
       });
-      if (ended === undefined) return undefined;
-      await saveReport(tx, task, end);
-      await this.recordEnds(tx, [ended]);
-      return ended;
-    });
-  }
+      if (isReleased) return true;
+      const present = await findTask(database, task.id);
+      return present === undefined || present.status === 'CANCELLED';
+    },
+    /** Forgets a held task, because the change that it is about was refused. */
+    async withdraw(task: Task): Promise<void> {
+      await letGo(task, async () => {
+        await database.write('rows', (tx) => removeHeld(tx, owner, task));
+        leases.drop(task);
+        return true;
+      });
+    },
 
-  private cancelRun(run: ActiveRun): void {
-    if (run.cancel()) return;
-    const { database, logger } = this.parts;
-    const { owner } = this.leases;
-    // The caller who cancels waits for a limited time, and is answered then that the task goes on.
-    leaseStore
-      .saveCancelState(database, run.task, { cancel: 'refused', owner })
-      .catch((error: unknown) =>
-        logger.warn({ err: error, task: run.task.id }, 'a cancel could not be answered'),
-      );
-  }
+    /** Ends tasks of one project that others carry or that no process runs, in one transaction. @returns those it ended */
+    async end(work: (tx: ControlTransaction) => Promise<Task[]>): Promise<readonly Task[]> {
+      const ended = await database.write('rows', async (tx) => {
+        const done = await work(tx);
+        await recordEnds(tx, done);
+        return done;
+      });
+      for (const task of ended) await afterEnd(task);
+      return ended;
+    },
+    /** @returns the task once it ended, or as it is after the time */
+    waitUntilEnded: (task: Task, waitMs: number): Promise<Task> =>
+      watch.waitUntilEnded(() => findTask(database, task.id), task, waitMs),
+  };
+}
+
+function restAfter(tookMs: number): number {
+  // Processes that were started together do not poll together.
+  const jitter = 0.75 + Math.random() / 2;
+  return Math.max(POLL_MS, Math.min(SLOWEST_POLL_MS, tookMs * REST)) * jitter;
 }
 
 /** Task lists show the whole and not its parts, and so do events. */

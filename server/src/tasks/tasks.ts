@@ -23,7 +23,7 @@ import * as leaseStore from './task-lease-store.ts';
 import { type ActiveRun, describeRefused, PartCancelled, PartFailed, type TaskParts } from './task-runner.ts';
 import * as taskStore from './task-store.ts';
 import { createTaskWatch } from './task-watch.ts';
-import { TaskWork } from './task-work.ts';
+import { createTaskWork, type TaskWork } from './task-work.ts';
 
 export * from './poll.ts';
 export * from './task.ts';
@@ -37,7 +37,7 @@ export function createTasks(parts: TaskParts) {
   const watch = createTaskWatch(
     database.isShared ? (tasks) => taskStore.findStates(database, tasks) : undefined,
   );
-  const work = new TaskWork(parts, watch);
+  const work = createTaskWork(parts, watch);
 
   return {
     watch,
@@ -52,7 +52,7 @@ export function createTasks(parts: TaskParts) {
     ): Promise<Task> {
       parts.refuseProject?.(request.project.id);
       const { project, isHeld = false, alongside } = request;
-      const lease = isHeld ? leaseStore.heldBy(database, work.leases.owner) : undefined;
+      const lease = isHeld ? leaseStore.heldBy(database, work.owner) : undefined;
       const task = await database.write(project.id, async (tx) => {
         const accepted = await taskStore.insertTask(
           tx,
@@ -248,7 +248,7 @@ async function cancelWhole(work: TaskWork, task: Task, writes: readonly Task[]):
   const [only, ...others] = writes;
   if (only !== undefined && others.length === 0) await cancelTask(work, only);
   else {
-    await work.claims.settle();
+    await work.settle();
     if ((await endFree(work, writes)).length === 0) throw new ServiceError('task_taking_effect');
   }
   return work.waitUntilEnded(task, CANCEL_MS);
@@ -257,7 +257,7 @@ async function cancelWhole(work: TaskWork, task: Task, writes: readonly Task[]):
 /** @returns undefined when another process runs the task, or it has ended. @throws task_taking_effect */
 async function cancelUnlessElsewhere(work: TaskWork, task: Task): Promise<Task | undefined> {
   // A task that is just being claimed here becomes a known run after that.
-  await work.claims.settle();
+  await work.settle();
   const run = work.findRun(task);
   return run === undefined ? (await endFree(work, [task]))[0] : cancelHere(work, run);
 }
@@ -274,7 +274,7 @@ async function endFree(work: TaskWork, tasks: readonly Task[]): Promise<readonly
     return done;
   });
   // It may have been the first of its lane, which is now free.
-  for (const task of ended.slice(0, 1)) work.claims.wake(task);
+  for (const task of ended.slice(0, 1)) work.wake(task);
   return ended;
 }
 
