@@ -100,10 +100,7 @@ export function createChannels(parts: ChannelParts) {
       return { project: found.project, definition: found.resource.definition };
     },
 
-    /**
-     * Makes the first rows, and stores nothing.
-     * @throws request_invalid, rate_limited, not_ready, channel_unfit
-     */
+    /** Makes the first rows, and stores nothing. @throws request_invalid, rate_limited, not_ready, channel_unfit */
     async preview(
       project: ChosenProject,
       sent: TriedChannel | undefined,

@@ -118,10 +118,7 @@ function inReach({ scope }: Reach) {
   };
 }
 
-/**
- * A change of a key, project, ontology, relation or pipeline, or a deletion of products. Never holds a key's
- * value.
- */
+/** A change of a key, project, ontology, relation or pipeline, or a deletion of products. Never holds a key's value. */
 export interface Change {
   readonly author: Author;
   readonly projectId?: number;

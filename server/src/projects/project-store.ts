@@ -21,9 +21,7 @@ export interface ReachedProject extends Project {
   readonly projectGroupName: string;
 }
 
-/**
- * @returns the projects in use and in reach, or the one of that id, with the names of their groups, by id.
- */
+/** @returns the projects in use and in reach, or the one of that id, with the names of their groups, by id. */
 export async function findReachedProjects(
   rows: Rows,
   reach: Reach,

@@ -223,10 +223,7 @@ function refuseReachedAlone(reach: Reach, { projectGroupId, accountId }: Project
   if (!reachesGroup(reach, { id: projectGroupId, accountId })) throw new ServiceError('scope_refused');
 }
 
-/**
- * A group that does not exist and one out of reach answer alike, as projects do. Source: docs/interface.md
- * §4.10.
- */
+/** A group that does not exist and one out of reach answer alike, as projects do. Source: docs/interface.md §4.10. */
 async function refuseUnreachedGroup(tx: ControlTransaction, reach: Reach, groupId: number): Promise<void> {
   if ((await projectStore.GROUPS.find(tx, reach, groupId)) !== undefined) return;
   throw new ServiceError('scope_refused', `/projectGroupId ${groupId} is not within the key's reach`);
@@ -356,9 +353,7 @@ function createProjectChoice(database: Database, clock: Clock) {
   };
 }
 
-/**
- * Another process may have changed a row: what this one remembers of it is trusted this long and no longer.
- */
+/** Another process may have changed a row: what this one remembers of it is trusted this long and no longer. */
 const MAX_AGE_MS = 1_000;
 
 /** Rows that every request needs, remembered for at most a second and dropped by the writes of this process. */

@@ -281,10 +281,7 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
     hold(task: Task): void {
       leases.add(task, { onLost: () => leases.drop(task), onCancelRequested: () => {} });
     },
-    /**
-     * Lets a held task run.
-     * @returns false when it began before, because this process seemed to be gone
-     */
+    /** Lets a held task run. @returns false when it began before, because this process seemed to be gone */
     async release(task: Task): Promise<boolean> {
       leases.drop(task);
       const isReleased = await letGo(task, async () => {

@@ -1,5 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import {
+  ComparisonProblem,
+  checkFilter,
+  compileFilter,
+  type Filter,
+  listConditions,
+  type ProductTest,
+  toCompared,
+} from '../../catalog/filters/filters.ts';
+import { type Attribute, indexByKey } from '../../catalog/ontology/ontology.ts';
+import {
+  checkSchedule,
   type DefinitionKind,
   findNextRun,
   type SecretPart,
@@ -7,29 +18,40 @@ import {
 } from '../../definitions/definitions.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { TextChecks } from '../../pipelines/mapping/expressions/expressions.ts';
+import { NO_PATTERNS } from '../../pipelines/mapping/mapping.ts';
+import type { Relation } from '../../relations/definitions/definitions.ts';
 import type { Base } from '../../storage/storage.ts';
+import * as destinations from '../destinations/destinations.ts';
+import { type ChannelFormat, getFormat } from '../formats/formats.ts';
 import {
-  fillMasked,
-  hasMasked,
-  maskDestinations,
-  secretsOf,
-  withSecrets,
-} from '../destinations/destinations.ts';
-import { type CheckedCatalog, checkChannel } from './channel-check.ts';
-import type { ChannelDefinition, ChannelState, SentChannel, Snapshot } from './channel-schemas.ts';
+  type ChannelMapping,
+  type FieldSource,
+  findIdentifying,
+  listNames,
+  OWN_FIELDS,
+  readTemplate,
+} from '../mapping/mapping.ts';
+import type {
+  ChannelDefinition,
+  ChannelRelation,
+  ChannelState,
+  SentChannel,
+  Snapshot,
+  Trigger,
+} from './channel-schemas.ts';
 import { BUILDS, CHANNELS, findPublished, listSnapshots, removeSnapshot } from './channel-store.ts';
 
 /** Of a definition: its destinations. */
 export const CHANNEL_SECRETS: SecretPart<ChannelDefinition> = {
   column: sealedColumnOf('channel'),
-  mask: (definition) => ({ ...definition, destinations: maskDestinations(definition.destinations) }),
-  pick: ({ destinations }) => secretsOf(destinations),
+  mask: (sent) => ({ ...sent, destinations: destinations.maskDestinations(sent.destinations) }),
+  pick: (sent) => destinations.secretsOf(sent.destinations),
   restore: (masked, picked: (object | null)[]) => ({
-    ...{ ...masked, destinations: withSecrets(masked.destinations, picked) },
+    ...{ ...masked, destinations: destinations.withSecrets(masked.destinations, picked) },
   }),
-  hasMasked: ({ destinations }) => hasMasked(destinations),
+  hasMasked: (sent) => destinations.hasMasked(sent.destinations),
   fill(sent, stored) {
-    const { filled, problems } = fillMasked(sent.destinations, stored?.destinations ?? []);
+    const { filled, problems } = destinations.fillMasked(sent.destinations, stored?.destinations ?? []);
     if (problems.length > 0) throw new ServiceError('request_invalid', { details: problems });
     return { ...sent, destinations: filled };
   },
@@ -39,7 +61,7 @@ export const CHANNEL_SECRETS: SecretPart<ChannelDefinition> = {
 const TOKEN_BYTES = 24;
 export const makeToken = () => randomBytes(TOKEN_BYTES).toString('base64url');
 
-export interface ChannelKindParts extends Pick<Base, 'clock' | 'database'> {
+interface ChannelKindParts extends Pick<Base, 'clock' | 'database'> {
   readonly textChecks: TextChecks;
   readCatalog(projectId: number): Promise<CheckedCatalog>;
   dropSnapshots(snapshots: readonly Snapshot[]): Promise<void>;
@@ -84,3 +106,212 @@ export const channelKind = ({
     return () => parts.dropSnapshots(snapshots);
   },
 });
+
+/** Checks of a definition that a schema cannot express. Source: docs/interface.md §16.1. */
+
+const DEFAULT_DELETE_PERCENT = 30;
+const DEFAULT_LEFT_OUT_PERCENT = 100;
+const DEFAULT_LIMIT = 10;
+const DEFAULT_MIN_SECONDS = 300;
+const EVERY_PRODUCT: Filter = { all: [] };
+/** A refusal lists at most so many mistakes. */
+const SHOWN = 20;
+
+/** What a definition is checked against. */
+interface CheckedCatalog {
+  readonly attributes: readonly Attribute[];
+  readonly relations: readonly Relation[];
+}
+
+interface ChannelChecks extends CheckedCatalog {
+  /** For the schedule. */
+  readonly now: number;
+  readonly checkTexts: ReturnType<TextChecks>;
+}
+
+/**
+ * @returns the definition with its defaults; masked secrets of its destinations are not filled in yet
+ * @throws request_invalid that names every mistake with its path
+ */
+export async function checkChannel(sent: SentChannel, checks: ChannelChecks): Promise<ChannelDefinition> {
+  const definition = withDefaults(sent);
+  const { mapping, relations } = definition;
+  const format = getFormat(sent.format.type);
+  const problems = [
+    ...checkFormat(sent.format, format),
+    ...checkChannelFilter(sent.filter, checks),
+    ...checkFields(mapping, format),
+    ...(await checkMapping(mapping ?? {}, checks)),
+    ...checkRelations(relations, checks),
+    ...checkIdentity(mapping, relations, format),
+    ...checkTrigger(sent.trigger, checks.now),
+    ...checkServed(definition, format),
+    ...checkChanges(definition, format),
+    ...destinations.checkDestinations(definition.destinations),
+  ];
+  if (problems.length === 0) return definition;
+  throw new ServiceError('request_invalid', { details: problems.slice(0, SHOWN) });
+}
+
+function withDefaults(sent: SentChannel): ChannelDefinition {
+  const { name, format, filter = EVERY_PRODUCT, relations = [] } = sent;
+  const mapping = sent.mapping as ChannelMapping | undefined;
+  return {
+    ...{ name, format, filter, ...(mapping !== undefined && { mapping }) },
+    relations: relations.map((one) => ({ ...one, limit: one.limit ?? DEFAULT_LIMIT }) as ChannelRelation),
+    trigger: readTrigger(sent.trigger),
+    destinations: sent.destinations ?? [],
+    ...(sent.changes && { changes: true }),
+    maxDeletePercent: sent.maxDeletePercent ?? DEFAULT_DELETE_PERCENT,
+    maxLeftOutPercent: sent.maxLeftOutPercent ?? DEFAULT_LEFT_OUT_PERCENT,
+  };
+}
+
+function readTrigger({ type, ...rest }: NonNullable<SentChannel['trigger']> = { type: 'manual' }): Trigger {
+  const { cron = '', timeZone = '', minSecondsBetween = DEFAULT_MIN_SECONDS } = rest;
+  if (type === 'change') return { type, minSecondsBetween };
+  return type === 'schedule' ? { type, cron, timeZone } : { type: 'manual' };
+}
+
+/** What is served has no builds, and answers too soon for expressions, which a process of their own evaluates. */
+function checkServed(
+  { mapping = {}, trigger, destinations }: ChannelDefinition,
+  { type, servedAs }: ChannelFormat,
+): string[] {
+  if (servedAs === undefined) return [];
+  const why = `${type} is served and not built`;
+  return [
+    ...(trigger.type === 'manual' ? [] : [`/trigger: ${why}`]),
+    ...(destinations.length === 0 ? [] : [`/destinations: ${why}`]),
+    ...Object.entries(mapping).flatMap(([field, source]) =>
+      'expression' in source ? [`/mapping/${field}/expression: ${why}: use a template`] : [],
+    ),
+  ];
+}
+
+function checkChanges(
+  { changes, mapping }: ChannelDefinition,
+  { type, wholeBecause, identifiedBy }: ChannelFormat,
+): string[] {
+  if (!changes) return [];
+  if (wholeBecause !== undefined) return [`/changes: a file of ${type} has all products: ${wholeBecause}`];
+  const isNamed = mapping === undefined || findIdentifying(mapping, identifiedBy) !== undefined;
+  return isNamed ? [] : ['/changes: a field of the mapping must be {"field":"identifier"}'];
+}
+
+const TRIGGER_NEEDS = { manual: [], schedule: ['cron', 'timeZone'], change: [] } as const;
+const TRIGGER_TAKES = { ...TRIGGER_NEEDS, change: ['minSecondsBetween'] } as const;
+
+function checkTrigger(sent: SentChannel['trigger'], now: number): string[] {
+  if (sent === undefined) return [];
+  const { type, ...rest } = sent;
+  const takes: readonly string[] = TRIGGER_TAKES[type as Trigger['type']];
+  const needs: readonly string[] = TRIGGER_NEEDS[type as Trigger['type']];
+  const foreign = Object.keys(rest).filter((name) => !takes.includes(name));
+  const missing = needs.filter((name) => !Object.hasOwn(rest, name));
+  const problems = [
+    ...foreign.map((name) => `/trigger/${name}: is not of a ${type} trigger`),
+    ...missing.map((name) => `/trigger/${name}: is needed for a ${type}`),
+  ];
+  const trigger = readTrigger(sent);
+  return problems.length === 0 && trigger.type === 'schedule' ? checkSchedule(trigger, now) : problems;
+}
+
+function checkFormat({ variant }: SentChannel['format'], { type, variants }: ChannelFormat): string[] {
+  if (variant === undefined || Object.hasOwn(variants, variant)) return [];
+  return [`/format/variant: of ${type} must be one of ${Object.keys(variants).join(', ')}`];
+}
+
+function checkChannelFilter(filter: Filter | undefined, { attributes }: CheckedCatalog): string[] {
+  if (filter === undefined) return [];
+  const errors = checkFilter('/filter', filter);
+  if (errors.length > 0) return errors;
+  const known = indexByKey(attributes);
+  const unknown = listConditions(filter).flatMap((one) =>
+    'attribute' in one && !known.has(one.attribute) ? [one.attribute] : [],
+  );
+  if (unknown.length > 0) return [...new Set(unknown)].map((name) => `/filter: ${describeUnknown(name)}`);
+  try {
+    compileChannelFilter(filter, attributes);
+    return [];
+  } catch (error) {
+    if (error instanceof ComparisonProblem) return [`/filter: ${error.message}`];
+    throw error;
+  }
+}
+
+/** @throws ComparisonProblem for what does not work with these attributes */
+export function compileChannelFilter(filter: Filter, attributes: readonly Attribute[]): ProductTest {
+  const known = indexByKey(attributes);
+  return compileFilter(filter, (name) => {
+    const attribute = known.get(name);
+    if (attribute === undefined) throw new ComparisonProblem(describeUnknown(name));
+    return toCompared(attribute, [attribute.name, ...(attribute.synonyms ?? [])]);
+  });
+}
+
+const describeUnknown = (name: string) => `the ontology has no attribute ${JSON.stringify(name)}`;
+
+function checkFields(
+  mapping: ChannelMapping | undefined,
+  { type, fields, takesOthers, fieldNamed }: ChannelFormat,
+): string[] {
+  if (mapping === undefined || fields === undefined || takesOthers) return [];
+  const known = new Set(fields.map(({ name }) => name));
+  return Object.keys(mapping)
+    .filter((name) => !known.has(name) && fieldNamed?.(name) === undefined)
+    .map((name) => `/mapping/${name}: ${type} has no such field`);
+}
+
+async function checkMapping(
+  mapping: ChannelMapping,
+  { attributes, checkTexts }: Pick<ChannelChecks, 'attributes' | 'checkTexts'>,
+): Promise<string[]> {
+  const known = indexByKey(attributes);
+  const problems = Object.entries(mapping).flatMap(([field, source]) =>
+    listProblems(source, known).map((problem) => `/mapping/${field}/${problem}`),
+  );
+  const expressions = Object.values(mapping).flatMap((one) => ('expression' in one ? [one.expression] : []));
+  if (problems.length > 0 || expressions.length === 0) return problems;
+  const wrong = (await checkTexts({ expressions: [...new Set(expressions)], patterns: NO_PATTERNS }))
+    .expressions;
+  return Object.entries(mapping).flatMap(([field, source]) => {
+    const problem = 'expression' in source ? wrong.get(source.expression) : undefined;
+    return problem === undefined ? [] : [`/mapping/${field}/expression: ${problem}`];
+  });
+}
+
+function listProblems(source: FieldSource, known: ReadonlyMap<string, Attribute>): string[] {
+  if ('template' in source && readTemplate(source.template) === undefined)
+    return ['template: has a brace that stands alone; write {{ or }} for a brace'];
+  const [kind = ''] = Object.keys(source);
+  return [...listNames(source)]
+    .filter(({ name, mayBeOwn }) => !known.has(name) && !(mayBeOwn && Object.hasOwn(OWN_FIELDS, name)))
+    .map(({ name }) => `${kind}: ${describeUnknown(name)}`);
+}
+
+function checkRelations(relations: readonly ChannelRelation[], known: CheckedCatalog): string[] {
+  return relations.flatMap(({ tag, id }, at) => {
+    if ((tag === undefined) === (id === undefined)) return [`/relations/${at}: name either a tag or an id`];
+    if (tag !== undefined && !known.relations.some(({ definition }) => definition.tag === tag))
+      return [`/relations/${at}/tag: no relation has the tag ${JSON.stringify(tag)}`];
+    if (id !== undefined && !known.relations.some((one) => one.id === id))
+      return [`/relations/${at}/id: there is no relation ${id}`];
+    return [];
+  });
+}
+
+/** Related products go out by identifier, and would point nowhere. */
+function checkIdentity(
+  mapping: ChannelMapping | undefined,
+  relations: readonly ChannelRelation[],
+  { identifiedBy, identity: field, type }: ChannelFormat,
+): string[] {
+  if (relations.length === 0 || mapping === undefined || identifiedBy === undefined) return [];
+  const identity = field ?? 'identifier';
+  const source = mapping[identifiedBy];
+  if (source === undefined || ('field' in source && source.field === identity)) return [];
+  return [
+    `/mapping/${identifiedBy}: must be {"field":"${identity}"} where relations go out: ${type} names related products by it`,
+  ];
+}

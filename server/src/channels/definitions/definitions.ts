@@ -2,7 +2,6 @@
  * The door of definitions: the record of channels, their checks, their answers and their rows, and what they have published. Never
  * reads a product.
  */
-export { checkChannel, compileChannelFilter } from './channel-check.ts';
-export { CHANNEL_SECRETS, channelKind, makeToken } from './channel-kind.ts';
+export * from './channel-kind.ts';
 export * from './channel-schemas.ts';
 export * from './channel-store.ts';

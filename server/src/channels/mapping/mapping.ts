@@ -17,9 +17,7 @@ import {
   type SuggestedSource,
 } from '../formats/formats.ts';
 
-/**
- * The door of mapping: from a product of the catalog to the fields of a format, and what is wrong with them. Pure.
- */
+/** The door of mapping: from a product of the catalog to the fields of a format, and what is wrong with them. Pure. */
 
 /** What is wrong with a field of a product, in words. */
 export interface FieldProblem {
