@@ -52,7 +52,7 @@ const DEFAULT_PORT = 22;
  * Connects, checks the key of the host and signs in; the caller closes the session.
  * @throws OutboundProblem address, connection, timeout, refused
  */
-export async function openSftp(server: SftpServer, via: Outbound): Promise<Sftp> {
+export async function openSftp(server: SftpServer, via: Outbound) {
   // Loaded when it is needed: most processes never speak SSH.
   const { default: ssh2 } = await import('ssh2');
   const { host, port = DEFAULT_PORT } = server;
@@ -91,7 +91,9 @@ export async function openSftp(server: SftpServer, via: Outbound): Promise<Sftp>
     });
     // As with `ready`: the answer may time out first.
     opened.catch(() => {});
-    return new Sftp(await via.timeouts.wait('answer', opened), { host, via, close: end });
+    const session = createSession(await via.timeouts.wait('answer', opened), host, via);
+    /** Ends the session. */
+    return { ...session, close: end };
   } catch (error) {
     end();
     via.signal?.throwIfAborted();
@@ -152,10 +154,7 @@ export interface SftpName extends SftpFile {
 }
 
 const toName = (name: string, stats: Stats): SftpName => ({
-  name,
-  kind: kindOf(stats),
-  sizeBytes: stats.size,
-  modifiedAt: stats.mtime,
+  ...{ name, kind: kindOf(stats), sizeBytes: stats.size, modifiedAt: stats.mtime },
 });
 
 function kindOf(stats: Stats): SftpName['kind'] {
@@ -165,11 +164,8 @@ function kindOf(stats: Stats): SftpName['kind'] {
 }
 
 /** The status that a server answered with, also within a problem. */
-function statusOf(error: unknown): unknown {
-  return (
-    error instanceof OutboundProblem ? (error.cause as { code?: unknown }) : (error as { code?: unknown })
-  )?.code;
-}
+const statusOf = (error: unknown): unknown =>
+  ((error instanceof OutboundProblem ? error.cause : error) as { code?: unknown })?.code;
 
 const isEnd = (error: unknown) => statusOf(error) === STATUS.endOfFile;
 const isMissing = (error: unknown) => statusOf(error) === STATUS.noSuchFile;
@@ -205,70 +201,61 @@ function send<Result>(call: (done: Done<Result>) => void): Promise<Result> {
   return answered;
 }
 
+export type Sftp = Awaited<ReturnType<typeof openSftp>>;
+
 /** One session, with waiting limited and failures in words. */
-export class Sftp {
-  /** Ends the session. */
-  readonly close: () => void;
-  readonly #sftp: SFTPWrapper;
-  readonly #host: string;
-  readonly #via: Outbound;
-
-  constructor(sftp: SFTPWrapper, { host, via, close }: { host: string; via: Outbound; close(): void }) {
-    this.#sftp = sftp;
-    this.#host = host;
-    this.#via = via;
-    this.close = close;
-  }
-
+function createSession(sftp: SFTPWrapper, host: string, via: Outbound) {
   /** Follows links. @throws OutboundProblem no_file */
-  async stat(path: string): Promise<SftpName> {
-    return toName(path, await this.#ask<Stats>(path, (done) => this.#sftp.stat(path, done)));
+  async function stat(path: string): Promise<SftpName> {
+    return toName(path, await ask<Stats>(path, (done) => sftp.stat(path, done)));
   }
 
   /** Names of a folder a page at a time, links not followed, in no order. */
-  async *list(folder: string): AsyncGenerator<SftpName, undefined> {
-    const handle = await this.#ask<Buffer>(folder, (done) => this.#sftp.opendir(folder, done));
+  async function* list(folder: string): AsyncGenerator<SftpName, undefined> {
+    const handle = await ask<Buffer>(folder, (done) => sftp.opendir(folder, done));
     try {
       for (;;) {
-        const page = await this.#ask<FileEntryWithStats[]>(folder, (done) =>
-          this.#sftp.readdir(handle as unknown as string, done),
+        const page = await ask<FileEntryWithStats[]>(folder, (done) =>
+          sftp.readdir(handle as unknown as string, done),
         ).catch(orNothing);
         if (page === undefined) return;
         for (const { filename, attrs } of page) yield toName(filename, attrs as Stats);
       }
     } finally {
-      this.#letGo(handle);
+      sftp.close(handle, () => {});
     }
   }
 
   /** @throws OutboundProblem changed, when the file is not the one that was listed, also while it is read */
-  async *read(path: string, known: SftpFile): AsyncGenerator<Uint8Array, undefined> {
-    const handle = await this.#ask<Buffer>(path, (done) => this.#sftp.open(path, 'r', done));
+  async function* read(path: string, known: SftpFile): AsyncGenerator<Uint8Array, undefined> {
+    const handle = await ask<Buffer>(path, (done) => sftp.open(path, 'r', done));
     const check = async () => {
-      const stats = await this.#ask<Stats>(path, (done) => this.#sftp.fstat(handle, done));
+      const stats = await ask<Stats>(path, (done) => sftp.fstat(handle, done));
       if (stats.size !== known.sizeBytes || stats.mtime !== known.modifiedAt) throw changed(path);
     };
     try {
       await check();
-      yield* this.#readAhead(handle, path, known.sizeBytes);
+      yield* readAhead(handle, path, known.sizeBytes);
       await check();
     } finally {
-      this.#letGo(handle);
+      sftp.close(handle, () => {});
     }
   }
 
-  async *#readAhead(handle: Buffer, path: string, sizeBytes: number): AsyncGenerator<Uint8Array> {
+  async function* readAhead(handle: Buffer, path: string, sizeBytes: number): AsyncGenerator<Uint8Array> {
     const ahead: Promise<Uint8Array>[] = [];
     let requested = 0;
     let total = 0;
-    while (ahead.length > 0 || requested < sizeBytes) {
+    const fill = () => {
       for (; ahead.length < PIECES_AHEAD && requested < sizeBytes; requested += PIECE_BYTES) {
-        const piece = this.#readAt(handle, requested);
+        const piece = readAt(handle, requested);
         // It is awaited in its turn; an earlier piece may end the file before.
         piece.catch(() => {});
         ahead.push(piece);
       }
-      const piece = await this.#wait(path, ahead.shift() as Promise<Uint8Array>);
+    };
+    for (fill(); ahead.length > 0; fill()) {
+      const piece = await wait(path, ahead.shift() as Promise<Uint8Array>);
       total += piece.length;
       if (piece.length > 0) yield piece;
     }
@@ -276,12 +263,12 @@ export class Sftp {
   }
 
   /** A server may answer with less than was requested. @returns fewer bytes only at the end of the file */
-  async #readAt(handle: Buffer, at: number): Promise<Uint8Array> {
+  async function readAt(handle: Buffer, at: number): Promise<Uint8Array> {
     const piece = Buffer.allocUnsafe(PIECE_BYTES);
     let have = 0;
     while (have < PIECE_BYTES) {
       const read = await send<number>((done) =>
-        this.#sftp.read(handle, piece, have, PIECE_BYTES - have, at + have, done),
+        sftp.read(handle, piece, have, PIECE_BYTES - have, at + have, done),
       ).catch(orNothing);
       if (!read) break;
       have += read;
@@ -294,118 +281,120 @@ export class Sftp {
    * server does not take OpenSSH's rename there is a moment without a file.
    * @returns the size of the file
    */
-  async write(path: string, bytes: AsyncIterable<Uint8Array>): Promise<number> {
+  async function write(path: string, bytes: AsyncIterable<Uint8Array>): Promise<number> {
     const draft = `${hide(path)}.part`;
-    const handle = await this.#ask<Buffer>(draft, (done) => this.#sftp.open(draft, 'w', done));
+    const handle = await ask<Buffer>(draft, (done) => sftp.open(draft, 'w', done));
     try {
-      const total = await this.#writeAhead(handle, draft, bytes);
-      await this.#ask<void>(draft, (done) => this.#sftp.close(handle, done));
-      await this.#replace(draft, path);
+      const total = await writeAhead(handle, draft, bytes);
+      await ask<void>(draft, (done) => sftp.close(handle, done));
+      await replace(draft, path);
       return total;
     } catch (error) {
-      this.#letGo(handle);
-      this.#sftp.unlink(draft, () => {});
+      sftp.close(handle, () => {});
+      sftp.unlink(draft, () => {});
       throw error;
     }
   }
 
-  async #writeAhead(handle: Buffer, draft: string, bytes: AsyncIterable<Uint8Array>): Promise<number> {
+  async function writeAhead(
+    handle: Buffer,
+    draft: string,
+    bytes: AsyncIterable<Uint8Array>,
+  ): Promise<number> {
     const ahead: Promise<void>[] = [];
     let total = 0;
     for await (const piece of bytes) {
       if (piece.length === 0) continue;
       const at = total;
       // Its own copy: the writer may use its buffer again before the server has answered.
-      ahead.push(send((done) => this.#sftp.write(handle, Buffer.from(piece), 0, piece.length, at, done)));
+      ahead.push(send((done) => sftp.write(handle, Buffer.from(piece), 0, piece.length, at, done)));
       total += piece.length;
-      if (ahead.length >= WRITES_AHEAD) await this.#wait(draft, ahead.shift() as Promise<void>);
+      if (ahead.length >= WRITES_AHEAD) await wait(draft, ahead.shift() as Promise<void>);
     }
-    for (const written of ahead) await this.#wait(draft, written);
+    for (const written of ahead) await wait(draft, written);
     return total;
   }
 
   /** In one step where the server takes OpenSSH's extension; SFTP 3 alone renames over no file that is there. */
-  async #replace(draft: string, path: string): Promise<void> {
-    if (await this.#renameOver(draft, path)) return;
+  async function replace(draft: string, path: string): Promise<void> {
+    if (await renameOver(draft, path)) return;
     const aside = `${hide(path)}.old`;
-    await this.#moveAside(path, aside);
+    await moveAside(path, aside);
     try {
-      await this.#rename(path, draft, path);
+      await rename(path, draft, path);
     } catch (error) {
       // Also what a delivery that was broken off moved aside.
-      await this.#rename(path, aside, path)
+      const isBack = await rename(path, aside, path)
         .catch(ignoreMissing)
-        .catch(() => {
-          throw describeAside(error, aside);
-        });
-      throw error;
+        .then(
+          () => true,
+          () => false,
+        );
+      if (isBack || !(error instanceof OutboundProblem)) throw error;
+      const message = `${error.message}, the file that was there is ${aside} now`;
+      throw new OutboundProblem(error.reason, message, { cause: error.cause });
     }
     // The new file is there, whatever becomes of the old one.
-    await this.remove(aside).catch(() => {});
+    await remove(aside).catch(() => {});
   }
 
   /** @returns false where the server does not know how, or refuses. @throws OutboundProblem where it did not answer */
-  async #renameOver(draft: string, path: string): Promise<boolean> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    // Of a call without a waiting caller.
-    promise.catch(() => {});
+  async function renameOver(draft: string, path: string): Promise<boolean> {
+    let isSent = false;
     try {
-      this.#sftp.ext_openssh_rename(draft, path, (error) => (error ? reject(error) : resolve()));
-    } catch {
-      // Nothing is sent to a server that did not announce the extension.
-      return false;
-    }
-    try {
-      await this.#wait(path, promise);
+      await ask<void>(path, (done) => {
+        sftp.ext_openssh_rename(draft, path, done);
+        isSent = true;
+      });
       return true;
     } catch (error) {
+      // Nothing is sent to a server that did not announce the extension.
+      if (!isSent) return false;
       // Some announce it, and replace no file that is there.
       if (isAnswer(error)) return false;
       throw error;
     }
   }
 
-  async #moveAside(path: string, aside: string): Promise<void> {
+  async function moveAside(path: string, aside: string): Promise<void> {
     try {
-      await this.stat(path);
+      await stat(path);
     } catch (error) {
       // What a delivery moved aside that was broken off then is the only copy: it stays until the new file is there.
       return ignoreMissing(error);
     }
-    await this.remove(aside);
-    await this.#rename(path, path, aside);
+    await remove(aside);
+    await rename(path, path, aside);
   }
 
   /** @param path in the words of a failure */
-  #rename(path: string, from: string, to: string): Promise<void> {
-    return this.#ask<void>(path, (done) => this.#sftp.rename(from, to, done));
+  function rename(path: string, from: string, to: string): Promise<void> {
+    return ask<void>(path, (done) => sftp.rename(from, to, done));
   }
 
   /** A missing file is removed already. */
-  async remove(path: string): Promise<void> {
-    await this.#ask<void>(path, (done) => this.#sftp.unlink(path, done)).catch(ignoreMissing);
+  async function remove(path: string): Promise<void> {
+    await ask<void>(path, (done) => sftp.unlink(path, done)).catch(ignoreMissing);
   }
 
   /** Sends a call and waits for its answer. @throws OutboundProblem */
-  #ask<Result>(path: string, call: (done: Done<Result>) => void): Promise<Result> {
-    return this.#wait(path, send(call));
+  function ask<Result>(path: string, call: (done: Done<Result>) => void): Promise<Result> {
+    return wait(path, send(call));
   }
 
   /** Waiting is timed only while the service waits: a slow reader is not the fault of the server. @throws OutboundProblem */
-  async #wait<Result>(path: string, answered: Promise<Result>): Promise<Result> {
-    const { signal, timeouts } = this.#via;
+  async function wait<Result>(path: string, answered: Promise<Result>): Promise<Result> {
+    const { signal, timeouts } = via;
     try {
       signal?.throwIfAborted();
       return await timeouts.wait('piece', answered);
     } catch (error) {
       signal?.throwIfAborted();
-      throw describeFile(error, this.#host, path);
+      throw describeFile(error, host, path);
     }
   }
 
-  #letGo(handle: Buffer): void {
-    this.#sftp.close(handle, () => {});
-  }
+  return { stat, list, read, write, remove };
 }
 
 function orNothing(error: unknown): undefined {
@@ -417,12 +406,6 @@ const changed = (path: string) =>
     'changed',
     `${path} changed while it was read; write under another name and rename at the end`,
   );
-
-function describeAside(error: unknown, aside: string): unknown {
-  if (!(error instanceof OutboundProblem)) return error;
-  const message = `${error.message}, the file that was there is ${aside} now`;
-  return new OutboundProblem(error.reason, message, { cause: error.cause });
-}
 
 function ignoreMissing(error: unknown): void {
   if (!isMissing(error)) throw error;
