@@ -157,6 +157,4 @@ export function checkHttpUrl(text: string): string | undefined {
 }
 
 /** The host as sockets take it: IPv6 without brackets. */
-export function hostOf(url: URL): string {
-  return url.hostname.replace(/^\[|\]$/g, '');
-}
+export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');

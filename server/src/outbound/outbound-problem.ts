@@ -93,11 +93,12 @@ export function createTimeouts({ connectMs, idleMs, wholeMs }: WaitLimits, who: 
       const began = performance.now();
       let timer: NodeJS.Timeout | undefined;
       const expired = new Promise<never>((_, reject) => {
-        const problem = ownMs < leftMs ? `${WAITS[what]} for ${inSeconds(ownMs)}` : tooLong(wholeMs);
-        timer = setTimeout(
-          () => reject(new OutboundProblem('timeout', `${who} ${problem}`)),
-          Math.min(ownMs, leftMs),
-        );
+        const problem =
+          ownMs < leftMs
+            ? `${WAITS[what]} for ${ownMs / 1000} s`
+            : `took longer than ${wholeMs / 1000} s in all`;
+        const expire = () => reject(new OutboundProblem('timeout', `${who} ${problem}`));
+        timer = setTimeout(expire, Math.min(ownMs, leftMs));
       });
       try {
         return await Promise.race([work, expired]);
@@ -108,6 +109,3 @@ export function createTimeouts({ connectMs, idleMs, wholeMs }: WaitLimits, who: 
     },
   };
 }
-
-const inSeconds = (ms: number) => `${ms / 1000} s`;
-const tooLong = (ms: number) => `took longer than ${inSeconds(ms)} in all`;

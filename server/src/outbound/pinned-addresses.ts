@@ -23,10 +23,7 @@ export interface Outbound {
 }
 
 /** One that was checked. */
-interface PinnedAddress {
-  readonly address: string;
-  readonly family: number;
-}
+type PinnedAddress = { readonly address: string; readonly family: number };
 
 /** More addresses than any host has; each costs a check and perhaps an attempt to connect. */
 const ADDRESSES = 32;
@@ -61,13 +58,12 @@ async function lookUp(host: string, resolve: Resolve, timeouts: Timeouts) {
 }
 
 /** The socket asks for one address or for all, to try the next when one does not answer. */
-export function answerWith(addresses: readonly PinnedAddress[]): LookupFunction {
-  return (_host, options, callback) => {
-    const [first] = addresses;
+export const answerWith =
+  (addresses: readonly PinnedAddress[]): LookupFunction =>
+  (_host, options, callback) => {
     if (options.all) callback(null, [...addresses]);
-    else callback(null, first?.address ?? '', first?.family);
+    else callback(null, addresses[0]?.address ?? '', addresses[0]?.family);
   };
-}
 
 interface PinnedRequest extends Outbound {
   /** Default: a POST with a body, a GET without one. */
@@ -99,8 +95,10 @@ export async function sendPinned(url: URL, request: PinnedRequest): Promise<Inco
     // A connection of its own: one that is kept open was checked for another request. Such an agent knows no proxy.
     agent: isSecure ? new HttpsAgent({ keepAlive: false }) : new HttpAgent({ keepAlive: false }),
   };
+  // An address has no name for a server to choose a certificate by.
+  const servername = isIP(hostOf(url)) === 0 ? url.hostname : '';
   const sent = isSecure
-    ? requestHttps({ ...options, ...secure(url), rejectUnauthorized: true, minVersion: 'TLSv1.2' })
+    ? requestHttps({ ...options, servername, rejectUnauthorized: true, minVersion: 'TLSv1.2' })
     : requestHttp(options);
   const stop = () => sent.destroy();
   request.signal?.addEventListener('abort', stop, { once: true });
@@ -123,9 +121,6 @@ export async function sendPinned(url: URL, request: PinnedRequest): Promise<Inco
     request.signal?.removeEventListener('abort', stop);
   }
 }
-
-/** An address has no name for a server to choose a certificate by. */
-const secure = (url: URL) => ({ servername: isIP(hostOf(url)) === 0 ? url.hostname : '' });
 
 function hasConnected(sent: ReturnType<typeof requestHttp>, isSecure: boolean): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -157,14 +152,10 @@ export async function connectPinned(host: string, port: number, via: Outbound): 
   }
 }
 
-interface Reading extends Pick<Outbound, 'timeouts' | 'signal'> {
-  readonly url: URL;
-}
-
 /** Waiting is timed only while the service waits: a slow reader is not the fault of the source. */
 export async function* readResponse(
   response: IncomingMessage,
-  { url, timeouts, signal }: Reading,
+  { url, timeouts, signal }: Pick<Outbound, 'timeouts' | 'signal'> & { readonly url: URL },
 ): AsyncGenerator<Uint8Array, undefined> {
   const stop = () => response.destroy();
   signal?.addEventListener('abort', stop, { once: true });

@@ -12,7 +12,6 @@ import {
   pageOf,
 } from '../http/answers/answers.ts';
 import { answerAs, inReach, type Routes, type RouteTools, serve, serveKind } from '../http/server/server.ts';
-import type { AuditEntry } from './audit-store.ts';
 import { type Project, type ProjectGroup, type Reach, splitLocale } from './project.ts';
 import type { ReachedProject } from './project-store.ts';
 import type { Projects } from './projects.ts';
@@ -41,16 +40,16 @@ export const projectRoutes =
 
     const groups = serveKind<ProjectGroup, Reach>(server, {
       ...{ ...inReach, path: '/management/project-groups', tags, answerOnce },
-      answer: answerAs(WireProjectGroup, toWireGroup),
+      answer: answerAs(WireProjectGroup, ({ id, name, createdAt }) => ({ id, name, createdAt })),
     });
     groups.list({ summary: 'List project groups', list: projects.listGroups });
     groups.create({
-      ...{ summary: 'Create a project group', body: NewProjectGroup },
+      ...{ summary: 'Create a project group', body: SentProjectGroup },
       create: ({ author, beside }, sent) => projects.createGroup(author, sent, beside),
     });
     groups.read({ summary: 'Read a project group', get: projects.getGroup });
     groups.change({
-      ...{ method: 'PATCH', summary: 'Rename a project group', body: ProjectGroupChange },
+      ...{ method: 'PATCH', summary: 'Rename a project group', body: Type.Partial(SentProjectGroup) },
       change: ({ author, beside }, { id }, sent) => projects.changeGroup(author, { ...sent, id }, beside),
     });
     groups.remove({
@@ -94,7 +93,7 @@ export const projectRoutes =
       ...{ summary: 'Read who changed what, newest first', query: AuditQuery, answer: { 200: AuditPage } },
       async handle({ caller, query }) {
         const { items, nextCursor } = await projects.listChanges(caller, query);
-        return { items: items.map(toWireEntry), nextCursor };
+        return { items: items.map((entry) => ({ ...entry, subject: { ...entry.subject } })), nextCursor };
       },
     });
   };
@@ -142,12 +141,7 @@ const WireProjectGroup = Type.Object(
   { id: Type.Integer(), name: Type.String(), createdAt: Instant },
   { title: 'ProjectGroup' },
 );
-
-const toWireGroup = ({ id, name, createdAt }: ProjectGroup) => ({ id, name, createdAt });
-
-const NewProjectGroup = Type.Object({ name: Name }, { additionalProperties: false });
-
-const ProjectGroupChange = Type.Object({ name: Type.Optional(Name) }, { additionalProperties: false });
+const SentProjectGroup = Type.Object({ name: Name }, { additionalProperties: false });
 
 const settings = {
   maxDeletePercent: Type.Number({ minimum: 0, maximum: 100, description: 'delete guard of full updates' }),
@@ -202,10 +196,6 @@ function toManagedProject(project: Project) {
   };
 }
 
-const ManagedProjectFilter = Type.Object({
-  deleted: Type.Optional(Type.Boolean({ description: 'true: those that can be brought back' })),
-});
-
 const projectFields = {
   name: Name,
   projectGroupId: Id,
@@ -246,8 +236,9 @@ const AuditPage = pageOf(
   'newest first',
 );
 
-const toWireEntry = (entry: AuditEntry) => ({ ...entry, subject: { ...entry.subject } });
-
 const ProjectListQuery = Type.Object({ ...ProjectQuery.properties, ...PageQuery.properties });
 const AuditQuery = Type.Object({ ...ListQuery.properties, ...AuditFilter.properties });
-const ManagedProjectQuery = Type.Object({ ...ListQuery.properties, ...ManagedProjectFilter.properties });
+const ManagedProjectQuery = Type.Object({
+  ...ListQuery.properties,
+  deleted: Type.Optional(Type.Boolean({ description: 'true: those that can be brought back' })),
+});

@@ -134,10 +134,6 @@ function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog) 
   };
 }
 
-interface ProjectChange extends Partial<NewProject> {
-  readonly id: number;
-}
-
 type ProjectManagement = ReturnType<typeof createProjectManagement>;
 type GroupManagement = ReturnType<typeof createGroupManagement>;
 
@@ -183,7 +179,11 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
       });
     },
     /** Settings that are left out do not change. @throws not_found, scope_refused */
-    async changeProject(author: Author, { id, ...given }: ProjectChange, beside?: Beside<Project>) {
+    async changeProject(
+      author: Author,
+      { id, ...given }: Partial<NewProject> & { id: number },
+      beside?: Beside<Project>,
+    ) {
       refuseWithoutGroup(author);
       const writer = { author, place: author, beside };
       return resources.change(writer, { id, what: 'changed' }, async (tx, before) => {

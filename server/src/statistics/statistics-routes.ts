@@ -6,8 +6,7 @@ import type { Caller } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type Projects, WireActor } from '../projects/projects.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { Statistics } from './statistics.ts';
-import { planSpan, type Span } from './statistics.ts';
+import { planSpan, type Span, type Statistics } from './statistics.ts';
 
 export interface StatisticsRouteParts {
   readonly statistics: Statistics;
@@ -37,8 +36,8 @@ export const statisticsRoutes =
           ...describeSpan(span),
           requests: await statistics.listRequests(caller.accountId, keys, span),
           catalogs: await statistics.listCatalogs(ids, span),
-          noted: noted.map(({ accountId: _, apiKeyId: key, ...rest }) => ({
-            apiKeyId: key || null,
+          noted: noted.map(({ accountId: _, apiKeyId, ...rest }) => ({
+            apiKeyId: apiKeyId || null,
             ...rest,
           })),
         };
@@ -48,7 +47,7 @@ export const statisticsRoutes =
     serve(server, 'GET /management/api-keys/:id/statistics', {
       ...about,
       summary: 'Requests of an API key over time, and those that were over its limit',
-      ...{ params: KeyStatisticsParams, query: KeyStatisticsQuery, answer: { 200: KeyStatistics } },
+      ...{ params: Type.Object({ id: Id }), query: Type.Object(span), answer: { 200: KeyStatistics } },
       async handle({ caller, params, query }) {
         const { id } = await access.getKey(caller, params.id);
         const span = planSpan(query, clock.now());
@@ -62,7 +61,11 @@ export const statisticsRoutes =
       // Bodies are what others sent: a viewer of the project does not see them.
       ...{ ...about, config: { ...config, role: 'editor' } },
       summary: 'The last requests of a project that failed or were slow, with the beginning of their bodies',
-      ...{ params: ProjectParams, query: RecentRequestQuery, answer: { 200: RecentRequestList } },
+      ...{
+        params: ProjectParams,
+        query: Type.Object({ kind: Type.Optional(Kind) }),
+        answer: { 200: RecentRequestList },
+      },
       handle: async ({ project, query }) => ({
         ...statistics.listRecent(project.id, query.kind),
         isWhole: storage.place.kind === 'embedded',
@@ -95,12 +98,8 @@ const span = {
     }),
   ),
 };
-const StatisticsQuery = Type.Object({
-  ...span,
-  projectId: projectIdOf('the catalog of this project alone'),
-});
-const KeyStatisticsQuery = Type.Object(span);
-const KeyStatisticsParams = Type.Object({ id: Id });
+const projectId = projectIdOf('the catalog of this project alone');
+const StatisticsQuery = Type.Object({ ...span, projectId });
 
 const answeredSpan = {
   from: Type.Integer({ description: 'epoch milliseconds, a whole step' }),
@@ -163,8 +162,6 @@ const KeyStatistics = Type.Object({ ...answeredSpan, requests: Requests }, { tit
 
 const Kind = Type.Union([Type.Literal('failed'), Type.Literal('slow')]);
 const TextOrNull = orNull(Type.String());
-
-const RecentRequestQuery = Type.Object({ kind: Type.Optional(Kind) });
 
 /** Source: docs/interface.md §14.9. */
 const RecentRequestList = Type.Object(

@@ -5,7 +5,7 @@
  * are counted by access. What a process has counted since its last write is lost when it dies.
  */
 import type { MeasuredRequest, SentRequest } from '../http/server/server.ts';
-import { type Caller, isUser } from '../kernel/caller.ts';
+import { isUser } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { type Actor, actorOf, type Projects } from '../projects/projects.ts';
 import type { Base } from '../storage/storage.ts';
@@ -322,7 +322,9 @@ class RecentRequests {
   /** Requests of which no project is known are left out. */
   add(request: MeasuredRequest, describe: () => SentRequest, at: number): void {
     const { caller, method, status, requestId } = request;
-    const projectId = request.projectId ?? projectOf(caller);
+    // A key of one project is refused for its rate before the project is found.
+    const ownProject = caller?.scope.type === 'project' ? caller.scope.id : undefined;
+    const projectId = request.projectId ?? ownProject;
     if (caller === undefined || projectId === undefined || NEVER_NOTED.test(request.route)) return;
     const kind = status >= 400 ? 'failed' : 'slow';
     const noted = this.byProject.get(projectId) ?? { failed: [], slow: [] };
@@ -352,17 +354,7 @@ class RecentRequests {
   }
 }
 
-/** A key of one project is refused for its rate before the project is found. */
-const projectOf = (caller: Caller | undefined) =>
-  caller?.scope.type === 'project' ? caller.scope.id : undefined;
-
 /** Query and result of statistics. Source: docs/interface.md §14.7. */
-
-interface RequestedSpan {
-  readonly from?: number;
-  readonly to?: number;
-  readonly step?: number;
-}
 
 export interface Span {
   /** Whole steps of UTC. */
@@ -380,7 +372,10 @@ const MINUTES_SHOWN_MS = 6 * HOUR_SECONDS * 1000;
 const MOST_STEPS = 2_000;
 
 /** @throws query_invalid */
-export function planSpan({ to, from, step }: RequestedSpan, now: number): Span {
+export function planSpan(
+  { to, from, step }: { from?: number; to?: number; step?: number },
+  now: number,
+): Span {
   const end = to ?? now + 1;
   const begin = from ?? end - DAY_MS;
   if (begin >= end) refuse('/from must be before /to');

@@ -35,12 +35,6 @@ export type EndedRun = {
 /** `handed-back` leaves the task for another process to run. */
 type RunOutcome = EndedRun | { readonly status: 'handed-back' };
 
-export interface RunContext {
-  readonly parts: TaskParts;
-  readonly watch: TaskWatch;
-  readonly leases: TaskLeases;
-}
-
 /** A task under way. */
 export interface ActiveRun {
   readonly task: Task;
@@ -60,17 +54,13 @@ const PROGRESS_EVERY_MS = 500;
 const CANCELLED: EndedRun = { status: 'CANCELLED', report: [], unreported: 0 };
 
 /** What a run reports beside its end. */
-interface RunNotes {
-  report: string[];
-  unreported: number;
-  result: object | undefined;
-}
+type RunNotes = { report: string[]; unreported: number; result: object | undefined };
 
 /** Runs one claimed task to its end. */
 export function startRun(
   task: Task,
   definition: TaskDefinition<never>,
-  { parts, watch, leases }: RunContext,
+  { parts, watch, leases }: { parts: TaskParts; watch: TaskWatch; leases: TaskLeases },
 ): ActiveRun {
   const { clock, database, logger } = parts;
   const { owner } = leases;
@@ -80,6 +70,9 @@ export function startRun(
   let isCancelled = false;
   let progressSavedAt = clock.now();
   let notes: RunNotes = { report: [], unreported: 0, result: undefined };
+  const { kind, id, projectId } = task;
+  const attributes = { 'relata.task.kind': kind, 'relata.task.id': id, 'relata.project.id': projectId };
+  const span = { name: `task ${kind}`, attributes };
 
   const run: TaskRun = {
     task,
@@ -127,13 +120,16 @@ export function startRun(
     },
   };
 
+  const noteTrouble = (error: unknown) =>
+    parts.onTrouble?.(task, error instanceof ServiceError ? error.code : 'unexpected');
+
   async function execute(): Promise<RunOutcome> {
     for (;;) {
       notes = { report: [], unreported: 0, result: undefined };
       try {
         // A payload is what a task of this kind was accepted with, which no type says.
         const payload = JSON.parse(task.payload) as never;
-        await tracedApart(task.traceparent, describeSpan(task), async () => definition.run?.(payload, run));
+        await tracedApart(task.traceparent, span, async () => definition.run?.(payload, run));
         return { status: 'FINISHED', ...notes };
       } catch (error) {
         // Every failure of a task is its outcome, stored with its reason; `judge` logs what is a fault of the service.
@@ -145,7 +141,7 @@ export function startRun(
 
   async function judge(thrown: unknown): Promise<RunOutcome | 'again'> {
     const error = translateSqliteError(thrown, task.projectId);
-    noteTrouble(parts, task, error);
+    noteTrouble(error);
     if (!signal.aborted) {
       if (!isTransient(error)) return endWith(error);
       logger.warn({ task: task.id, code: error.code, err: error }, 'the task cannot go on now, it waits');
@@ -175,14 +171,6 @@ export function startRun(
     },
   };
 }
-
-const noteTrouble = ({ onTrouble }: TaskParts, task: Task, error: unknown) =>
-  onTrouble?.(task, error instanceof ServiceError ? error.code : 'unexpected');
-
-const describeSpan = ({ kind, id, projectId }: Task) => ({
-  name: `task ${kind}`,
-  attributes: { 'relata.task.kind': kind, 'relata.task.id': id, 'relata.project.id': projectId },
-});
 
 function describeFailure(error: unknown, task: Task, parts: TaskParts): TaskFailure {
   if (error instanceof PartFailed) return error.failure;

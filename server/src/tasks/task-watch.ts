@@ -6,10 +6,7 @@ import type { TaskState } from './task-store.ts';
 const POLL_MS = 200;
 
 /** A caller that waits for a change of a task, which it has seen in this state. */
-interface Waiter {
-  readonly task: Task;
-  readonly end: (isChanged: boolean) => void;
-}
+type Waiter = { readonly task: Task; readonly end: (isChanged: boolean) => void };
 
 export type TaskWatch = ReturnType<typeof createTaskWatch>;
 

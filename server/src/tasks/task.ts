@@ -78,20 +78,13 @@ export function hasEnded({ status }: Pick<Task, 'status'>): boolean {
   return status !== 'PENDING' && status !== 'RUNNING';
 }
 
-/** What its code counted has a list of sentences where people must know more than figures. */
-function notesOf({ result }: Task): TaskNotes {
-  const { warnings, counts } = (result ?? {}) as TaskNotes;
-  return { ...(warnings && { warnings }), ...(counts && { counts }) };
-}
-
-interface TaskNotes {
-  readonly warnings?: string[];
-  /** By name, where its kind shows them on the task. */
-  readonly counts?: Record<string, number>;
-}
-
 /** @returns the task as docs/interface.md §2.4 shows it; `error` only on a failed one. */
 export function toWireTask(task: Task) {
+  // What its code counted has sentences where people must know more than figures, and figures where its kind shows them.
+  const { warnings, counts } = (task.result ?? {}) as {
+    warnings?: string[];
+    counts?: Record<string, number>;
+  };
   return {
     id: task.id,
     projectId: task.projectId,
@@ -107,7 +100,8 @@ export function toWireTask(task: Task) {
     progress: task.progress,
     logCounter: task.logCounter,
     ...(task.failure && { error: task.failure }),
-    ...notesOf(task),
+    ...(warnings && { warnings }),
+    ...(counts && { counts }),
   };
 }
 

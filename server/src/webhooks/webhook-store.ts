@@ -185,8 +185,6 @@ const selectDeliveries = (rows: Rows, endpointId: number) =>
     .select(['number', 'message.id as messageId', 'project_id as projectId', 'type', 'at', 'body'])
     .where('endpoint_id', '=', endpointId);
 
-type DeliveryRow = Awaited<ReturnType<ReturnType<typeof selectDeliveries>['execute']>>[number];
-
 /** One event for one endpoint. Source: docs/interface.md §6.4. */
 export type Delivery = ReturnType<typeof toDelivery>;
 /** What is sent of an event; its id is the webhook-id. */
@@ -195,7 +193,7 @@ export type DeliveryStatus = Delivery['status'];
 /** A delivery with the instant at which it is tried again, if it is. */
 export type ShownDelivery = Delivery & { readonly dueAt: number | undefined };
 
-function toDelivery(row: DeliveryRow) {
+function toDelivery(row: Awaited<ReturnType<ReturnType<typeof selectDeliveries>['execute']>>[number]) {
   const { number, messageId, projectId, type, at, body, lastAttempt, ...delivery } = row;
   return {
     ...delivery,

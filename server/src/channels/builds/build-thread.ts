@@ -18,16 +18,17 @@ import { type FeedRows, openFeedRows, type ReadRow } from './feed-rows.ts';
 import { type BuildEvent, type BuildOrder, writeFeed } from './feed-writing.ts';
 import { listServedFiles } from './served-files.ts';
 
-export interface BuildThreadParts extends DeliveryParts {
+export interface BuildThreadParts {
   readonly passes: CatalogPasses;
+  readonly payloads: PayloadFiles;
+  /** `RELATA_FETCH_ALLOW`. */
+  readonly allow: readonly string[];
 }
 
-interface Building {
-  take(): Promise<BuildEvent | undefined>;
-}
+type Building = ReturnType<typeof buildFeed>;
 
 /** The build goes on when an event is taken. */
-export function buildFeed(parts: BuildThreadParts, order: BuildOrder): Building {
+function buildFeed(parts: BuildThreadParts, order: BuildOrder) {
   const { readable, writable } = new TransformStream<BuildEvent>({}, {}, { highWaterMark: 0 });
   const events = readable.getReader();
   const writer = writable.getWriter();
@@ -89,19 +90,6 @@ export interface Delivery {
   readonly problem?: string;
 }
 
-interface DeliveryParts {
-  readonly payloads: PayloadFiles;
-  /** `RELATA_FETCH_ALLOW`. */
-  readonly allow: readonly string[];
-}
-
-interface DeliveryPatience {
-  /** Before each further attempt. */
-  readonly retryMs?: readonly number[];
-  /** Of all attempts together. */
-  readonly limits?: WaitLimits;
-}
-
 const LIMITS: WaitLimits = { connectMs: 15_000, idleMs: 120_000, wholeMs: 3_600_000 };
 /** Before the second and the third attempt. */
 const RETRY_MS: readonly number[] = [5_000, 30_000];
@@ -110,9 +98,9 @@ const PASSING: ReadonlySet<string> = new Set(['connection', 'timeout', 'broken_o
 
 /** Tries again what may pass, within the time for all attempts. */
 export async function deliver(
-  { payloads, allow }: DeliveryParts,
+  { payloads, allow }: Pick<BuildThreadParts, 'payloads' | 'allow'>,
   order: DeliveryOrder,
-  { retryMs = RETRY_MS, limits = LIMITS }: DeliveryPatience = {},
+  { retryMs = RETRY_MS, limits = LIMITS }: { retryMs?: readonly number[]; limits?: WaitLimits } = {},
 ): Promise<Delivery> {
   const timeouts = createTimeouts(limits, 'The destination');
   const via = { allows: allowAddresses(allow), resolve: undefined, timeouts, signal: undefined };
@@ -121,7 +109,8 @@ export async function deliver(
     if (!(done instanceof OutboundProblem)) return done;
     const mayPass = PASSING.has(done.reason) && !timeouts.areUsedUp();
     const wait = mayPass ? retryMs[attempt] : undefined;
-    if (wait === undefined) return { files: 0, bytes: 0, problem: describeFailure(done, attempt + 1) };
+    const attempts = attempt === 0 ? '' : ` (${attempt + 1} attempts)`;
+    if (wait === undefined) return { files: 0, bytes: 0, problem: `${done.message}${attempts}` };
     await delay(wait);
   }
 }
@@ -130,9 +119,6 @@ function toProblem(error: unknown): OutboundProblem {
   if (error instanceof OutboundProblem) return error;
   throw error;
 }
-
-const describeFailure = ({ message }: Error, attempts: number) =>
-  attempts === 1 ? message : `${message} (${attempts} attempts)`;
 
 async function deliverOnce(
   payloads: PayloadFiles,

@@ -54,10 +54,10 @@ export async function openFeedChanges(feed: FeedRows, { before, definition, ...p
 
   async function writeRemoved(write: WriteTexts): Promise<void> {
     if (former === undefined) return;
-    for await (const [name, , removal] of readRows(former, parts)) {
-      if (present.has(name)) continue;
+    for await (const line of readLines(former, parts)) {
+      if (typeof line === 'string' || present.has(line[0])) continue;
       counts.removed += 1;
-      await write([removal]);
+      await write([line[2]]);
     }
   }
 
@@ -101,13 +101,6 @@ async function readVersions(
     else if (line !== head) return false;
   }
   return true;
-}
-
-async function* readRows(
-  before: PublishedBefore,
-  parts: Pick<ChangeParts, 'projectId' | 'payloads'>,
-): AsyncGenerator<PublishedRow> {
-  for await (const line of readLines(before, parts)) if (typeof line !== 'string') yield line;
 }
 
 /** The head of the file, then its rows. */

@@ -13,8 +13,6 @@ export interface ServedFile {
   read(from: number, to: number): AsyncGenerator<Uint8Array>;
 }
 
-type ServedParts = Pick<Base, 'database' | 'payloads'>;
-
 const INDEX = 'index.json';
 /** 192 bits, which no two files share. */
 const ETAG_DIGITS = 48;
@@ -24,7 +22,7 @@ export const isToken = (text: string): boolean => /^[\w-]{1,64}$/.test(text);
 
 /** @returns a file of the snapshot that the channel with this token serves now */
 export async function findServedFile(
-  { database, payloads }: ServedParts,
+  { database, payloads }: Pick<Base, 'database' | 'payloads'>,
   token: string,
   fileName: string,
 ): Promise<ServedFile | undefined> {

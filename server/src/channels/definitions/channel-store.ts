@@ -110,21 +110,18 @@ const ROWS_NAME = '.rows';
 type StoredFile = FeedFile & PublishedRows;
 
 function readSnapshot(row: Selectable<ControlSchema['channel_snapshot']>): Snapshot {
-  const [rows, files] = partition(JSON.parse(row.files) as StoredFile[]);
+  const stored = JSON.parse(row.files) as StoredFile[];
+  const published = stored.find(({ name }) => name === ROWS_NAME);
   return {
     projectId: row.project_id,
     channelId: row.channel_id,
     taskNumber: row.task_number,
     catalogVersion: row.catalog_version,
     rows: row.row_count,
-    files,
-    ...(rows && { published: rows }),
+    files: stored.filter((file) => file !== published),
+    ...(published && { published }),
     createdAt: row.created_at,
   };
-}
-
-function partition(stored: readonly StoredFile[]): [PublishedRows | undefined, StoredFile[]] {
-  return [stored.find(({ name }) => name === ROWS_NAME), stored.filter(({ name }) => name !== ROWS_NAME)];
 }
 
 /** The next build of the channel has all rows. @returns the payloads that nothing needs any more */

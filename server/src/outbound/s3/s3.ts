@@ -17,11 +17,6 @@ const PART_BYTES = 16 * 1024 * 1024;
 const XML_BYTES = 8 * 1024 * 1024;
 const CLEARING = { connectMs: 15_000, idleMs: 15_000, wholeMs: 30_000 };
 
-interface S3Writing {
-  readonly contentType?: string | undefined;
-  readonly isNew?: boolean;
-}
-
 /** A bucket. Nothing is sent before a method is called; keys go over the line only as signatures. */
 export class S3 {
   readonly #place: S3Place;
@@ -79,7 +74,10 @@ export class S3 {
   async write(
     key: string,
     bytes: AsyncIterable<Uint8Array>,
-    { contentType = 'application/octet-stream', isNew = false }: S3Writing = {},
+    {
+      contentType = 'application/octet-stream',
+      isNew = false,
+    }: { contentType?: string | undefined; isNew?: boolean } = {},
   ): Promise<number> {
     const headers = { 'content-type': contentType, ...(isNew && { 'if-none-match': '*' }) };
     const parts = cutPieces(bytes, PART_BYTES);
@@ -233,10 +231,7 @@ interface S3Request {
   readonly body?: Uint8Array;
 }
 
-interface S3Answer {
-  readonly response: IncomingMessage;
-  readonly url: URL;
-}
+type S3Answer = { readonly response: IncomingMessage; readonly url: URL };
 
 function addressOf(
   { endpoint, bucket, forcePathStyle }: S3Place,
