@@ -10,7 +10,6 @@ import {
   type Database,
   type Rows,
   toCamel,
-  toSnake,
 } from '../storage/storage.ts';
 import {
   type Actor,
@@ -45,22 +44,6 @@ export interface AuditSubject {
   readonly id?: number | string;
   readonly name?: string;
   readonly projectGroupId?: number;
-}
-
-export async function insertEntry(
-  tx: ControlTransaction,
-  entry: Omit<AuditEntry, 'id'> & { accountId: number },
-): Promise<void> {
-  await tx
-    .insertInto('audit_log')
-    .values({
-      ...toSnake(entry),
-      project_group_id: entry.subject.projectGroupId ?? null,
-      actor: JSON.stringify(entry.actor),
-      subject: JSON.stringify(entry.subject),
-      details: JSON.stringify(entry.details),
-    })
-    .execute();
 }
 
 /** @returns the entries in reach, newest first. Runs along audit_log_by_account. */
@@ -138,32 +121,27 @@ export function createAuditLog(database: Database, clock: Clock) {
       { author, projectId, action, subject, details = {} }: Change,
       tx?: ControlTransaction,
     ): Promise<void> {
-      const entry = {
-        accountId: author.accountId,
-        projectId: projectId ?? null,
-        at: clock.now(),
-        actor: actorOf(author),
-        action,
-        subject,
-        details,
+      const row = {
+        ...{ account_id: author.accountId, project_id: projectId ?? null, at: clock.now(), action },
+        project_group_id: subject.projectGroupId ?? null,
+        actor: JSON.stringify(actorOf(author)),
+        subject: JSON.stringify(subject),
+        details: JSON.stringify(details),
       };
-      if (tx !== undefined) await insertEntry(tx, entry);
-      else await database.write('rows', (own) => insertEntry(own, entry));
+      const insert = (rows: ControlTransaction) => rows.insertInto('audit_log').values(row).execute();
+      await (tx === undefined ? database.write('rows', insert) : insert(tx));
     },
     /** Newest first. @throws scope_refused for a project out of reach */
     async listChanges(reach: Reach, filter: PageRequest & AuditFilter): Promise<ListPage<AuditEntry>> {
       const { projectId } = filter;
-      if (projectId !== undefined) await refuseUnreached(projectId, reach);
+      // A deleted project still has its log.
+      const project = projectId === undefined ? undefined : await findProject(database.read, projectId);
+      if (projectId !== undefined && !(project && reachesProject(reach, project)))
+        throw new ServiceError('scope_refused');
       const place = readPlace(filter);
       return toPage(await listEntries(database.read, reach, { ...filter, place }), place);
     },
   };
-
-  /** A deleted project still has its log. */
-  async function refuseUnreached(projectId: number, reach: Reach): Promise<void> {
-    const project = await findProject(database.read, projectId);
-    if (project === undefined || !reachesProject(reach, project)) throw new ServiceError('scope_refused');
-  }
 }
 
 /** @returns the old and new value of each field that differs. */

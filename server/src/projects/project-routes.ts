@@ -49,7 +49,11 @@ export const projectRoutes =
     });
     groups.read({ summary: 'Read a project group', get: projects.getGroup });
     groups.change({
-      ...{ method: 'PATCH', summary: 'Rename a project group', body: Type.Partial(SentProjectGroup) },
+      ...{
+        method: 'PATCH',
+        summary: 'Rename a project group',
+        body: Type.Partial(SentProjectGroup, { additionalProperties: false }),
+      },
       change: ({ author, beside }, { id }, sent) => projects.changeGroup(author, { ...sent, id }, beside),
     });
     groups.remove({

@@ -1,6 +1,6 @@
 /** From one state of a catalog to the rows of a channel. Runs in a thread of its own. */
 
-import { ComparisonProblem, type ProductTest, viewUpload } from '../../catalog/filters/filters.ts';
+import { ComparisonProblem, viewUpload } from '../../catalog/filters/filters.ts';
 import { StoredUpload, type UploadedProduct } from '../../catalog/products/products.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
@@ -60,9 +60,7 @@ export type FeedRows = ReturnType<typeof openFeedRows>;
 const PAGE = 200;
 
 /** Kind and relation of the identifiers at one place of an answer. */
-interface RelatedPlace extends RelatedSearch {
-  readonly as: RelatedAs;
-}
+type RelatedPlace = RelatedSearch & { readonly as: RelatedAs };
 
 /** @throws channel_unfit for a filter that does not fit the ontology any more */
 export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
@@ -247,13 +245,9 @@ class GroupNames {
 }
 
 function openFilter(pass: CatalogPass, { filter }: ChannelDefinition): (product: UploadedProduct) => boolean {
-  const test: ProductTest = refuseUnfit(() => compileChannelFilter(filter, pass.attributes));
-  return (product) => isForEverybody(product) && test(viewUpload(product));
-}
-
-function refuseUnfit<Result>(work: () => Result): Result {
   try {
-    return work();
+    const test = compileChannelFilter(filter, pass.attributes);
+    return (product) => isForEverybody(product) && test(viewUpload(product));
   } catch (error) {
     if (!(error instanceof ComparisonProblem)) throw error;
     throw new ServiceError('channel_unfit', { details: [`filter: ${error.message}`] });

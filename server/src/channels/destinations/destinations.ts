@@ -46,11 +46,9 @@ interface DestinationKind<Sent> {
   accountOf(sent: Sent): string;
 }
 
-const FOLDER_LENGTH = 255;
-
 /** Of both kinds; what `checkFolder` and `pathIn` are for. */
 const folderOption = (description: string) =>
-  Type.Optional(Type.String({ maxLength: FOLDER_LENGTH, 'x-label': 'Folder', description }));
+  Type.Optional(Type.String({ maxLength: 255, 'x-label': 'Folder', description }));
 
 /** @returns what is wrong with a folder, once what it may begin with is gone */
 function checkFolder(folder: string): string | undefined {
@@ -152,15 +150,11 @@ const DESTINATIONS = [sftp, s3] as const;
 export const DestinationSchema = Type.Union(DESTINATIONS.map(({ schema }) => schema));
 export type Destination = Static<(typeof DESTINATIONS)[number]['schema']>;
 
-const kinds: ReadonlyMap<string, DestinationKind<Destination>> = new Map(
-  DESTINATIONS.map((kind) => [kind.type, kind]),
-);
-
 /** @throws Error for a type that is none: what is stored was checked */
 function getKind({ type }: Destination): DestinationKind<Destination> {
-  const kind = kinds.get(type);
+  const kind = DESTINATIONS.find((one) => one.type === type);
   if (kind === undefined) throw new Error(`There is no destination ${type}`);
-  return kind;
+  return kind as DestinationKind<Destination>;
 }
 
 /** @returns where it is, for people; nothing of it is secret */

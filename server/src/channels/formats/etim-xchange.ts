@@ -191,75 +191,74 @@ interface Opening {
 }
 
 /** Puts a product together. Values without a row count in every row, as everywhere. */
-class ProductBuilder {
-  readonly #product: Record<string, unknown> = {};
-  readonly #leftOut: string[] = [];
-  readonly #notes: Notes;
+function openProduct(notes: Notes) {
+  const product: Record<string, unknown> = {};
+  const leftOut: string[] = [];
 
-  constructor(notes: Notes) {
-    this.#notes = notes;
-  }
-
-  add({ target, value, row }: Cell): void {
+  function add({ target, value, row }: Cell): void {
     const read = readValue(target, value);
     if (read.text === '') return;
     const innermost = target.steps.findLastIndex(({ member, key }) => member.isList && key === undefined);
-    let objects = [this.#product];
+    let objects = [product];
     for (const [at, step] of target.steps.entries())
       objects = objects.flatMap((object) =>
-        this.#open(object, step, { row, isOwn: at === innermost, leaf: read.leaf, value: read.text }),
+        open(object, step, { row, isOwn: at === innermost, leaf: read.leaf, value: read.text }),
       );
-    for (const object of objects) this.#set(object, target, read);
+    for (const object of objects) set(object, target, read);
   }
 
-  #open(object: Record<string, unknown>, step: Step, opening: Opening): Record<string, unknown>[] {
-    const { name, member, key } = step;
-    object[name] ??= member.isList ? [] : {};
-    if (!member.isList) return [object[name] as Record<string, unknown>];
-    const elements = object[name] as Element[];
-    const { row, isOwn, leaf, value } = opening;
-    const found = key === undefined ? findByRow(elements, row, isOwn) : findByKey(elements, key);
-    const isAlone = isOwn && row === undefined;
-    if (isAlone && found.some((one) => one.object[leaf] === value)) return [];
-    // A name that comes again, or several values of one member, are elements of their own.
-    const isShared = key === undefined && !isAlone;
-    const free = isShared ? found : found.filter((one) => isFree(one, leaf, member));
-    if (free.length > 0) return free.map((one) => one.object);
-    return [addElement(elements, row ?? 0, key)];
-  }
-
-  #set(object: Record<string, unknown>, target: Target, read: Read): void {
+  function set(object: Record<string, unknown>, target: Target, read: Read): void {
     const { leaf, text } = read;
-    const problem = this.#setUnit(object, read);
+    const problem = setUnit(notes, object, read);
     if (problem !== undefined) {
-      this.#leftOut.push(`${leaf} was left out: ${problem}`);
+      leftOut.push(`${leaf} was left out: ${problem}`);
       return;
     }
     const member = membersOf(target).get(leaf);
     const value = toJson(text, member?.form ?? '');
     if (member?.isList) object[leaf] = [...new Set([...((object[leaf] as unknown[]) ?? []), value])];
     else object[leaf] ??= value;
-    if (/Language$/.test(leaf)) this.#notes.languages.add(text);
+    if (/Language$/.test(leaf)) notes.languages.add(text);
   }
 
-  /** @returns why the value cannot stand there: its unit, or the currency of the whole file, is another one */
-  #setUnit(object: Record<string, unknown>, { leaf, unit: word }: Read): string | undefined {
-    if (word === '') return undefined;
-    if (isAmount(leaf)) {
-      this.#notes.currency ||= word;
-      return word === this.#notes.currency ? undefined : `the file is in ${this.#notes.currency}`;
-    }
-    const unit = findUnitMember(leaf) ?? '';
-    const code = unit === 'ClassificationFeatureUnit' ? word : (codeOf(word) ?? word);
-    object[unit] ??= code;
-    return object[unit] === code ? undefined : `${unit} is ${object[unit]}`;
-  }
+  return {
+    add,
+    /** @returns the product in the order of the standard, and what was left out and why */
+    finish: () => ({ product: complete(product, PRODUCT, { path: '', leftOut }) ?? {}, leftOut }),
+  };
+}
 
-  /** @returns the product in the order of the standard, and what was left out and why */
-  finish(): { product: object; leftOut: readonly string[] } {
-    const product = complete(this.#product, PRODUCT, { path: '', leftOut: this.#leftOut }) ?? {};
-    return { product, leftOut: this.#leftOut };
+function open(object: Record<string, unknown>, step: Step, opening: Opening): Record<string, unknown>[] {
+  const { name, member, key } = step;
+  object[name] ??= member.isList ? [] : {};
+  if (!member.isList) return [object[name] as Record<string, unknown>];
+  const elements = object[name] as Element[];
+  const { row, isOwn, leaf, value } = opening;
+  const found = key === undefined ? findByRow(elements, row, isOwn) : findByKey(elements, key);
+  const isAlone = isOwn && row === undefined;
+  if (isAlone && found.some((one) => one.object[leaf] === value)) return [];
+  // A name that comes again, or several values of one member, are elements of their own.
+  const isShared = key === undefined && !isAlone;
+  const free = isShared ? found : found.filter((one) => isFree(one, leaf, member));
+  if (free.length > 0) return free.map((one) => one.object);
+  return [addElement(elements, row ?? 0, key)];
+}
+
+/** @returns why the value cannot stand there: its unit, or the currency of the whole file, is another one */
+function setUnit(
+  notes: Notes,
+  object: Record<string, unknown>,
+  { leaf, unit: word }: Read,
+): string | undefined {
+  if (word === '') return undefined;
+  if (isAmount(leaf)) {
+    notes.currency ||= word;
+    return word === notes.currency ? undefined : `the file is in ${notes.currency}`;
   }
+  const unit = findUnitMember(leaf) ?? '';
+  const code = unit === 'ClassificationFeatureUnit' ? word : (codeOf(word) ?? word);
+  object[unit] ??= code;
+  return object[unit] === code ? undefined : `${unit} is ${object[unit]}`;
 }
 
 const membersOf = ({ steps }: Target) => (steps.at(-1)?.member ?? PRODUCT).members;
@@ -375,7 +374,7 @@ function openXchange({ columns, channelName, day }: WriterOptions): RowWriter {
   }
 
   function build(row: FeedRow) {
-    const builder = new ProductBuilder(notes);
+    const builder = openProduct(notes);
     const cells = listCells(row);
     notes.supplier ||= row.values[placeOf.get('SupplierName') ?? -1]?.[0] ?? '';
     const inRows = cells.filter((cell) => cell.row !== undefined);

@@ -1,5 +1,4 @@
-import type { Attribute } from '../../catalog/ontology/ontology.ts';
-import { indexByKey, readMeasure } from '../../catalog/ontology/ontology.ts';
+import { type Attribute, indexByKey, readMeasure } from '../../catalog/ontology/ontology.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import type { ChannelDefinition } from '../definitions/definitions.ts';
 import { getFormat, readField } from '../formats/formats.ts';
@@ -13,10 +12,7 @@ export interface UcpPrice {
   readonly currency: string;
 }
 
-export interface UcpOption {
-  readonly name: string;
-  readonly label: string;
-}
+export type UcpOption = { readonly name: string; readonly label: string };
 
 export const CATEGORY_LEVEL = ' > ';
 /** Of a product that are answered. */
@@ -34,7 +30,12 @@ export function openVariants(
   const { columns, make } = createRowMaker(format, chosen, attributes);
   const known = new Set(format.fields?.map(({ name }) => name));
   const optionNames = columns.map(({ name }) => name).filter((name) => !known.has(name));
-  const unitOf = openUnits(chosen, attributes);
+  const byKey = indexByKey(attributes);
+  /** The attribute that a price comes from: `99.00` of one in EUR is a price. */
+  const unitOf = (field: string) => {
+    const source = chosen[field];
+    return source !== undefined && 'attribute' in source ? byKey.get(source.attribute) : undefined;
+  };
   return (product: UploadedProduct) => {
     const { values, isLeftOut } = make(product);
     if (isLeftOut) return undefined;
@@ -87,18 +88,6 @@ const listed = <Name extends string, One>(name: Name, list: readonly One[]) =>
 /** As RFC 3986 wants them: letters beyond ASCII are percent-encoded. */
 const toUris = (texts: readonly string[]): string[] =>
   texts.flatMap((text) => (URL.canParse(text) ? [new URL(text).href.replaceAll('|', '%7C')] : []));
-
-/** Units of the attributes that prices come from: `99.00` of an attribute in EUR is a price. */
-function openUnits(
-  mapping: NonNullable<ChannelDefinition['mapping']>,
-  attributes: readonly Attribute[],
-): (field: string) => Attribute | undefined {
-  const byKey = indexByKey(attributes);
-  return (field) => {
-    const source = mapping[field];
-    return source !== undefined && 'attribute' in source ? byKey.get(source.attribute) : undefined;
-  };
-}
 
 const SIGNS: Readonly<Record<string, string>> = { '€': 'EUR', $: 'USD', '£': 'GBP', '¥': 'JPY' };
 const CURRENCY = /^[A-Z]{3}$/;
@@ -171,17 +160,14 @@ const hasAll = ({ options = [] }: UcpVariant, selected: readonly UcpOption[]): b
 export function toDetail(
   id: string,
   variants: readonly UcpVariant[],
-  {
-    selected,
-    preferences,
-    variant,
-  }: {
+  choice: {
     readonly selected: readonly UcpOption[];
     readonly preferences: readonly string[];
     /** The one that was requested; its options are the selection. */
     readonly variant: UcpVariant | undefined;
   },
 ) {
+  const { selected, preferences, variant } = choice;
   const product = toUcpProduct(id, variants);
   const effective = relax(variants, variant?.options ?? selected, preferences);
   const matching = variants.filter((one) => hasAll(one, effective));

@@ -5,7 +5,6 @@
 import { type Static, Type } from 'typebox';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { viewUpload } from '../../catalog/filters/filters.ts';
-import type { Attribute } from '../../catalog/ontology/ontology.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { readAnswer } from '../../relations/answers/answers.ts';
@@ -56,12 +55,13 @@ const ROUNDS = 10;
 /** Of a group that are looked at. */
 const MEMBERS = 100;
 
-export type Ucp = ReturnType<typeof createUcp>;
-
 export function createUcp({ catalog, relations }: UcpParts) {
   async function open({ project, definition }: UcpChannel, signal: AbortSignal) {
     const { attributes } = await catalog.store.getOntology(project.id);
-    const make = openMaker(definition, attributes);
+    const test = compileChannelFilter(definition.filter, attributes);
+    const toVariant = openVariants(definition, attributes);
+    const make = (product: UploadedProduct): UcpVariant | undefined =>
+      isForEverybody(product) && test(viewUpload(product)) ? toVariant(product) : undefined;
     const find = async ({ query = '', categories = [], named }: FoundBy, range: PageRange) => {
       const values = categories.map((one) => one.replaceAll(CATEGORY_LEVEL, '#'));
       const filters = values.length === 0 ? [] : [{ name: 'category', values }];
@@ -209,9 +209,7 @@ export function createUcp({ catalog, relations }: UcpParts) {
   async function judge(channel: UcpChannel, ids: readonly string[], signal: AbortSignal): Promise<object> {
     const { products } = await resolve(channel, ids, signal);
     const items = ids.flatMap((id) => {
-      const product = products.find(
-        (one) => one.id === id || one.variants.some((variant) => variant.id === id),
-      );
+      const product = products.find((one) => isNamed(one, id));
       const variant = product?.variants.find((one) => one.id === id) ?? product?.variants[0];
       return variant === undefined ? [] : [{ identifier: variant.id, quantity: 1 }];
     });
@@ -231,11 +229,6 @@ export function createUcp({ catalog, relations }: UcpParts) {
   }
 }
 
-type Find = (
-  question: FoundBy,
-  range: PageRange,
-) => Promise<{ readonly groups: readonly (readonly UploadedProduct[])[]; readonly isPartial: boolean }>;
-
 /** Groups from an offset on, each with the offset behind it; undefined behind the last one. */
 async function* listGroups(find: Find, { query, filters, offset }: UcpSearch) {
   const { categories = [] } = filters;
@@ -250,16 +243,18 @@ async function* listGroups(find: Find, { query, filters, offset }: UcpSearch) {
   }
 }
 
-interface PageRange {
-  readonly offset: number;
-  readonly limit: number;
-}
+type PageRange = { readonly offset: number; readonly limit: number };
 
 interface FoundBy {
   readonly query?: string;
   readonly categories?: readonly string[];
   readonly named?: readonly string[];
 }
+
+type Find = (
+  question: FoundBy,
+  range: PageRange,
+) => Promise<{ readonly groups: readonly (readonly UploadedProduct[])[]; readonly isPartial: boolean }>;
 
 const isNamed = ({ id, variants }: { id: string; variants: readonly UcpVariant[] }, named: string) =>
   id === named || variants.some((one) => one.id === named);
@@ -269,13 +264,6 @@ const describeRelated = (id: string, { id: variant, title, url, price, media }: 
   ...(url !== undefined && { url }),
   ...(media && { media: media.slice(0, 1) }),
 });
-
-function openMaker(definition: ChannelDefinition, attributes: readonly Attribute[]) {
-  const test = compileChannelFilter(definition.filter, attributes);
-  const make = openVariants(definition, attributes);
-  return (product: UploadedProduct): UcpVariant | undefined =>
-    isForEverybody(product) && test(viewUpload(product)) ? make(product) : undefined;
-}
 
 const isPriced =
   ({ price: { min = 0, max = Number.POSITIVE_INFINITY } = {} }: UcpFilters) =>
