@@ -38,11 +38,7 @@ export const listeningTo = (rows: Rows, projectId: number) =>
     );
 
 /** Records events in the transaction that makes the change, if an endpoint wants them. */
-export async function recordEvents(
-  tx: ControlTransaction,
-  projectId: number,
-  drafts: readonly EventDraft[],
-): Promise<void> {
+export async function recordEvents(tx: ControlTransaction, projectId: number, drafts: readonly EventDraft[]) {
   if (drafts.length === 0) return;
   const subscribed = readSubscribed(await listeningTo(tx, projectId).execute());
   const values = drafts.filter(({ type }) => subscribed.has(type)).map(toRow);

@@ -33,10 +33,7 @@ export const ATTEMPT_MS = 2_500;
 const resolveBySystem: Resolve = (host) => lookup(host, { all: true, order: 'verbatim' });
 
 /** @throws OutboundProblem address when only one of them must not be fetched from: no host needs such company */
-export async function findAddresses(
-  host: string,
-  { allows, resolve = resolveBySystem, timeouts }: Outbound,
-): Promise<readonly PinnedAddress[]> {
+export async function findAddresses(host: string, { allows, resolve = resolveBySystem, timeouts }: Outbound) {
   const found = isIP(host) === 0 ? await lookUp(host, resolve, timeouts) : [{ address: host }];
   if (found.length === 0) throw describeConnection({ code: 'ENOTFOUND' }, { host });
   for (const { address } of found) {

@@ -15,10 +15,7 @@ type Members = Readonly<Record<string, Value | undefined>>;
 
 const asMembers = (place: object) => place as Members;
 
-export function maskMembers<Place extends object>(
-  place: Place,
-  secrets: SecretMembers<never> | undefined,
-): Place {
+export function maskMembers<Place extends object>(place: Place, secrets: SecretMembers<never> | undefined) {
   const masked = presentMembers(place, secrets).map(([name, value]) => [name, mapValue(value, () => MASK)]);
   return { ...place, ...Object.fromEntries(masked) };
 }
@@ -59,10 +56,7 @@ export function fillMembers<Place extends object>(
 export const describeMasked = (path: string): string =>
   `${path}: ${MASK} stands for a value that is stored for the same address; there is none, send the value itself`;
 
-function presentMembers(
-  place: object,
-  secrets: SecretMembers<never> | undefined,
-): (readonly [string, Value])[] {
+function presentMembers(place: object, secrets: SecretMembers<never> | undefined) {
   return (secrets?.members ?? []).flatMap((name) => {
     const value = asMembers(place)[name];
     return value === undefined ? [] : [[name, value] as const];

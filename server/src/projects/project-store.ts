@@ -22,11 +22,7 @@ export interface ReachedProject extends Project {
 }
 
 /** @returns the projects in use and in reach, or the one of that id, with the names of their groups, by id. */
-export async function findReachedProjects(
-  rows: Rows,
-  reach: Reach,
-  projectId: number | undefined,
-): Promise<ReachedProject[]> {
+export async function findReachedProjects(rows: Rows, reach: Reach, projectId: number | undefined) {
   const found = await rows
     .selectFrom('project')
     .innerJoin('project_group', 'project_group.id', 'project.project_group_id')
@@ -131,10 +127,7 @@ export const GROUPS = createStore<ProjectGroup, Reach>({
 });
 
 /** @returns the projects of a group, deleted ones that can still be brought back too. */
-export async function findProjectsOfGroup(
-  tx: ControlTransaction,
-  groupId: number,
-): Promise<{ name: string; deletedAt: number | null }[]> {
+export async function findProjectsOfGroup(tx: ControlTransaction, groupId: number) {
   return tx
     .selectFrom('project')
     .select(['name', 'deleted_at as deletedAt'])
@@ -158,10 +151,7 @@ export async function findAccount(rows: Rows, id: number): Promise<Account | und
   return rows.selectFrom('account').select(['id', 'name']).where('id', '=', id).executeTakeFirst();
 }
 
-export async function insertAccount(
-  tx: ControlTransaction,
-  account: { name: string; createdAt: number },
-): Promise<Account> {
+export async function insertAccount(tx: ControlTransaction, account: { name: string; createdAt: number }) {
   return tx
     .insertInto('account')
     .values({ name: account.name, created_at: account.createdAt })

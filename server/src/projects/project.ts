@@ -29,10 +29,7 @@ export function readPlace({ limit = 100, cursor }: PageRequest): PagePlace {
   return { after: cursor === undefined ? undefined : Number(cursor), count: limit + 1 };
 }
 
-export function toPage<Element extends { readonly id: number }>(
-  found: readonly Element[],
-  place: PagePlace,
-): ListPage<Element> {
+export function toPage<Element extends { readonly id: number }>(found: readonly Element[], place: PagePlace) {
   const items = found.slice(0, place.count - 1);
   const last = items.at(-1);
   return { items, nextCursor: found.length === place.count && last !== undefined ? String(last.id) : null };
@@ -98,10 +95,7 @@ export interface NewProject {
 export type Reach = Pick<Caller, 'accountId' | 'scope'>;
 
 /** Source: docs/interface.md §5.2 rule 1. */
-export function reachesProject(
-  reach: Reach,
-  project: Pick<Project, 'id' | 'accountId' | 'projectGroupId'>,
-): boolean {
+export function reachesProject(reach: Reach, project: Pick<Project, 'id' | 'accountId' | 'projectGroupId'>) {
   if (project.accountId !== reach.accountId) return false;
   const parts = listParts(reach.scope);
   return (

@@ -104,11 +104,7 @@ export function createProjects({ database, clock }: ProjectsParts) {
 /** Source: docs/interface.md §10.2 rule 3. */
 function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog) {
   /** The same within a transaction that also creates other rows. */
-  async function addAccount(
-    tx: ControlTransaction,
-    name: string,
-    command: string,
-  ): Promise<projectStore.Account> {
+  async function addAccount(tx: ControlTransaction, name: string, command: string) {
     const taken = (await projectStore.findAccounts(tx)).some((account) => account.name === name);
     if (taken) throw new Error(`There is an account named ${name} already.`);
     const account = await projectStore.insertAccount(tx, { name, createdAt: clock.now() });

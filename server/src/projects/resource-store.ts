@@ -82,11 +82,7 @@ function isScopeInReach({ accountId, scope }: Reach): Expression<SqlBool> {
 }
 
 /** @returns the row as it is stored */
-export async function insertRow(
-  tx: ControlTransaction,
-  name: keyof ControlSchema,
-  columns: Columns,
-): Promise<unknown> {
+export async function insertRow(tx: ControlTransaction, name: keyof ControlSchema, columns: Columns) {
   const names = sql.join(Object.keys(columns).map((column) => sql.ref(column)));
   const values = sql.join(Object.values(columns).map((value) => value ?? null));
   const insert = sql`insert into ${sql.table(name)} (${names}) values (${values}) returning *`;

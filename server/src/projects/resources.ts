@@ -68,10 +68,7 @@ export function createResources<Resource extends { readonly id: number }, Place>
 ) {
   const { store } = kind;
 
-  async function write<Result>(
-    place: Place,
-    work: (tx: ControlTransaction) => Promise<Result>,
-  ): Promise<Result> {
+  async function write<Result>(place: Place, work: (tx: ControlTransaction) => Promise<Result>) {
     const written = await database.write(kind.lockOf(place), work);
     onWritten?.();
     return written;
@@ -85,11 +82,7 @@ export function createResources<Resource extends { readonly id: number }, Place>
   }
 
   /** @throws not_found, changed_meanwhile */
-  async function getExpected(
-    tx: ControlTransaction,
-    place: Place,
-    { id, expected }: Chosen,
-  ): Promise<Resource> {
+  async function getExpected(tx: ControlTransaction, place: Place, { id, expected }: Chosen) {
     const resource = await get(tx, place, id);
     if (kind.markOf) refuseOtherState(expected, kind.markOf(resource));
     return resource;

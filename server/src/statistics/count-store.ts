@@ -113,10 +113,7 @@ export async function listRequestCounts(
   }));
 }
 
-export async function addNotedRequests(
-  tx: ControlTransaction,
-  noted: readonly NotedRequest[],
-): Promise<void> {
+export async function addNotedRequests(tx: ControlTransaction, noted: readonly NotedRequest[]) {
   if (noted.length === 0) return;
   await tx
     .insertInto('noted_request')
@@ -204,11 +201,7 @@ export async function listCatalogCounts(
 }
 
 /** @returns how many products each catalog had when it was last counted before then, and when it never was */
-export async function listSizesBefore(
-  database: Database,
-  projectIds: readonly number[],
-  before: number,
-): Promise<ReadonlyMap<number, number>> {
+export async function listSizesBefore(database: Database, projectIds: readonly number[], before: number) {
   if (projectIds.length === 0) return new Map();
   const { rows } = await sql<{ id: number; products: number }>`select c.project_id as id, c.products
     from catalog_count c where c.project_id in (${sql.join([...projectIds])}) and c.step_seconds = 3600

@@ -247,11 +247,7 @@ class CatalogTally {
   private readonly toBeCounted = new Set<number>();
   private readonly countedAt = new Map<number, number>();
 
-  addProducts(
-    projectId: number,
-    { created = 0, changed = 0, deleted = 0 }: ProductCounts,
-    now: number,
-  ): void {
+  addProducts(projectId: number, { created = 0, changed = 0, deleted = 0 }: ProductCounts, now: number) {
     const count = this.at(projectId, now);
     count.created += created;
     count.changed += changed;
@@ -372,10 +368,7 @@ const MINUTES_SHOWN_MS = 6 * HOUR_SECONDS * 1000;
 const MOST_STEPS = 2_000;
 
 /** @throws query_invalid */
-export function planSpan(
-  { to, from, step }: { from?: number; to?: number; step?: number },
-  now: number,
-): Span {
+export function planSpan({ to, from, step }: { from?: number; to?: number; step?: number }, now: number) {
   const end = to ?? now + 1;
   const begin = from ?? end - DAY_MS;
   if (begin >= end) refuse('/from must be before /to');

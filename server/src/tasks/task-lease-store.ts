@@ -73,11 +73,7 @@ function isOneOf(tasks: readonly TaskKey[]) {
 }
 
 /** @returns the numbers of those that the owner still holds; another process has taken over the others, or they ended */
-export async function renewLeases(
-  database: Database,
-  owner: string,
-  tasks: readonly TaskKey[],
-): Promise<ReadonlySet<number>> {
+export async function renewLeases(database: Database, owner: string, tasks: readonly TaskKey[]) {
   const set = { lease_until: leaseUntil(database) };
   return new Set(await updateOpen(database, tasks, { set, owner }));
 }
@@ -160,10 +156,7 @@ export async function countUnclaimed(database: Database, kinds: readonly string[
 }
 
 /** @returns for each of these kinds when the oldest open task was accepted */
-export async function findOldest(
-  database: Database,
-  kinds: readonly string[],
-): Promise<Record<string, number | undefined>> {
+export async function findOldest(database: Database, kinds: readonly string[]) {
   const found = await database.read
     .selectFrom('task')
     .select(({ fn }) => ['kind', fn.min<number>('request_time').as('at')])
@@ -190,10 +183,7 @@ export const endUnclaimed = (
   endTask(tx, task, { ...end, guard: sql<boolean>`(${isFree(database)} or task.status = 'PENDING')` });
 
 /** @returns which process holds each of these tasks, and whether it is to cancel it */
-export async function findClaims(
-  database: Database,
-  tasks: readonly TaskKey[],
-): Promise<(TaskKey & { readonly owner: string | undefined; readonly cancel: CancelState })[]> {
+export async function findClaims(database: Database, tasks: readonly TaskKey[]) {
   if (tasks.length === 0) return [];
   const rows = await database.read
     .selectFrom('task')

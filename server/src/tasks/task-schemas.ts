@@ -1,20 +1,14 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { ListQuery, orNull } from '../http/answers/answers.ts';
 
-const Status = Type.Union([
-  Type.Literal('PENDING'),
-  Type.Literal('RUNNING'),
-  Type.Literal('FINISHED'),
-  Type.Literal('FAILED'),
-  Type.Literal('CANCELLED'),
-]);
+const wordOf = <const Words extends readonly string[]>(...words: Words) =>
+  Type.Unsafe<Words[number]>(Type.Union(words.map((word) => Type.Literal(word))));
 
-const Origin = Type.Union([
-  Type.Literal('LIVE-API'),
-  Type.Literal('CONSOLE'),
-  Type.Literal('PIPELINE'),
-  Type.Literal('CHANNEL'),
-]);
+/** Source: docs/interface.md §3.2. */
+const Status = wordOf('PENDING', 'RUNNING', 'FINISHED', 'FAILED', 'CANCELLED');
+export type TaskStatus = Static<typeof Status>;
+const Origin = wordOf('LIVE-API', 'CONSOLE', 'PIPELINE', 'CHANNEL');
+export type TaskOrigin = Static<typeof Origin>;
 
 /** Source: docs/interface.md §2.4. */
 export const WireTaskSchema = Type.Object(
@@ -25,7 +19,7 @@ export const WireTaskSchema = Type.Object(
     origin: Origin,
     taskStatus: Status,
     name: Type.String({ description: 'empty for an upload' }),
-    taskIncrementType: Type.Union([Type.Literal('STEP_BASED'), Type.Literal('ITEM_BASED')]),
+    taskIncrementType: wordOf('STEP_BASED', 'ITEM_BASED'),
     failure: Type.Boolean(),
     requestTime: Type.Integer({ description: 'epoch milliseconds' }),
     startTime: Type.Integer({ description: 'epoch milliseconds' }),

@@ -1,7 +1,8 @@
 import { type InsertObject, type RawBuilder, type Selectable, sql } from 'kysely';
 import { isStorableText } from '../kernel/storable-text.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
-import type { LogLine, NewTask, Task, TaskFailure, TaskIncrement, TaskOrigin, TaskStatus } from './task.ts';
+import type { LogLine, NewTask, Task, TaskFailure, TaskIncrement } from './task.ts';
+import type { TaskOrigin, TaskStatus } from './task-schemas.ts';
 
 type Rows = Pick<ControlTransaction, 'selectFrom'>;
 
@@ -112,11 +113,7 @@ export async function listTasks({ read }: Database, filter: TaskFilter): Promise
 }
 
 /** @returns the tasks of a project that have these numbers, in no order; those that are forgotten are left out */
-export async function listNumberedTasks(
-  { read }: Database,
-  projectId: number,
-  numbers: readonly number[],
-): Promise<Task[]> {
+export async function listNumberedTasks({ read }: Database, projectId: number, numbers: readonly number[]) {
   if (numbers.length === 0) return [];
   return (await selectTasks(read, projectId).where('number', 'in', numbers).execute()).map(readTask);
 }
@@ -159,10 +156,7 @@ export async function hasOpenOrdered(database: Database, projectId: number): Pro
 export type TaskState = Pick<Task, 'status' | 'progress' | 'logCounter'>;
 
 /** @returns the states of tasks by their ids, in one statement; only on PostgreSQL, where others change them */
-export async function findStates(
-  database: Database,
-  tasks: readonly Pick<Task, 'projectId' | 'id'>[],
-): Promise<ReadonlyMap<string, TaskState>> {
+export async function findStates(database: Database, tasks: readonly Pick<Task, 'projectId' | 'id'>[]) {
   const rows = await database.read
     .selectFrom('task')
     .select(['id', 'status', 'progress', 'log_counter as logCounter'])
@@ -255,11 +249,7 @@ export async function saveReport(
 }
 
 /** @returns one part of the report as NDJSON; undefined after the last. */
-export async function findReportPart(
-  database: Database,
-  { projectId, number }: TaskKey,
-  part: number,
-): Promise<string | undefined> {
+export async function findReportPart(database: Database, { projectId, number }: TaskKey, part: number) {
   const row = await database.read
     .selectFrom('task_report')
     .select('lines')

@@ -3,10 +3,8 @@ import type { EventType } from '../events/events.ts';
 import type { ChosenProject } from '../kernel/caller.ts';
 import { currentTraceparent } from '../kernel/trace.ts';
 import type { ControlTransaction } from '../storage/storage.ts';
+import type { TaskOrigin, TaskStatus } from './task-schemas.ts';
 
-/** Source: docs/interface.md §3.2. */
-export type TaskStatus = 'PENDING' | 'RUNNING' | 'FINISHED' | 'FAILED' | 'CANCELLED';
-export type TaskOrigin = 'LIVE-API' | 'CONSOLE' | 'PIPELINE' | 'CHANNEL';
 export type TaskIncrement = 'STEP_BASED' | 'ITEM_BASED';
 
 /** Why a task failed: the same code, text and details that a refusal would have had. */

@@ -82,21 +82,20 @@ function describeStatus(status: number): Pick<Attempt, 'error'> {
 /** A status is an answer, whatever becomes of the rest. @returns what came of it */
 async function readStart(response: IncomingMessage, timeouts: outbound.Timeouts): Promise<string> {
   const pieces: Buffer[] = [];
+  const collect = async () => {
+    let length = 0;
+    for await (const piece of response) {
+      pieces.push(piece as Buffer);
+      length += (piece as Buffer).length;
+      if (length >= READ_BYTES) break;
+    }
+  };
   try {
-    await timeouts.wait('piece', collect(response, pieces));
+    await timeouts.wait('piece', collect());
   } catch {
     // Broken off, or never ended.
   } finally {
     response.destroy();
   }
   return Buffer.concat(pieces).toString().slice(0, SHOWN_CHARACTERS).toWellFormed();
-}
-
-async function collect(response: IncomingMessage, pieces: Buffer[]): Promise<void> {
-  let length = 0;
-  for await (const piece of response) {
-    pieces.push(piece as Buffer);
-    length += (piece as Buffer).length;
-    if (length >= READ_BYTES) break;
-  }
 }

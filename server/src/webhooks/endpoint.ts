@@ -57,25 +57,12 @@ export interface Attempt {
 export const writeBody = (type: string, at: number, data: object): string =>
   JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
 
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-
+const HOUR = 3_600_000;
 /** An endpoint that fails for so long is switched off. Source: docs/interface.md §6.3. */
 export const GIVE_UP_MS = 72 * HOUR;
 
 /** After the first failed attempt, the second, and so on; the last ends 72 hours after the first. */
-const DELAYS_MS = [
-  5 * SECOND,
-  MINUTE,
-  10 * MINUTE,
-  30 * MINUTE,
-  2 * HOUR,
-  5 * HOUR,
-  10 * HOUR,
-  14 * HOUR,
-  18 * HOUR,
-];
+const DELAYS_MS = [5_000, 60_000, 600_000, 1_800_000, ...[2, 5, 10, 14, 18].map((hours) => hours * HOUR)];
 
 /** @returns when to try again after `tries` failed attempts; undefined: never */
 export function planRetry(now: number, tries: number, firstAttemptAt: number): number | undefined {

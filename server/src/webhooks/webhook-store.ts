@@ -115,10 +115,7 @@ export interface Lane {
 }
 
 /** @returns the messages that are new, with their numbers: an event may come again after a crash */
-export async function insertMessages(
-  tx: ControlTransaction,
-  messages: readonly Omit<Message, 'number'>[],
-): Promise<readonly Pick<Message, 'number' | 'id'>[]> {
+export async function insertMessages(tx: ControlTransaction, messages: readonly Omit<Message, 'number'>[]) {
   return tx
     .insertInto('webhook_message')
     .values(messages.map(({ projectId, ...message }) => ({ ...message, project_id: projectId })))
@@ -163,11 +160,7 @@ export async function insertDeliveries(
 }
 
 /** @returns how many deliveries of an endpoint are pending, counted up to a limit */
-export async function countPending(
-  tx: ControlTransaction,
-  endpointId: number,
-  limit: number,
-): Promise<number> {
+export async function countPending(tx: ControlTransaction, endpointId: number, limit: number) {
   const { rows } = await sql<{ count: number }>`select count(*) as count from (select id
     from webhook_delivery where endpoint_id = ${endpointId} and status = 'pending' limit ${limit}) pending`.execute(
     tx,
@@ -212,10 +205,7 @@ export async function findNext(rows: Rows, { endpointId, lane }: Lane): Promise<
   return row && toDelivery(row);
 }
 
-export async function findDelivery(
-  rows: Rows,
-  { endpointId, id }: Pick<Delivery, 'endpointId' | 'id'>,
-): Promise<Delivery | undefined> {
+export async function findDelivery(rows: Rows, { endpointId, id }: Pick<Delivery, 'endpointId' | 'id'>) {
   const row = await selectDeliveries(rows, endpointId).where('delivery.id', '=', id).executeTakeFirst();
   return row && toDelivery(row);
 }
@@ -342,10 +332,7 @@ export async function saveLane(
 }
 
 /** Removes a lane that has no deliveries. @returns false when it has some by now */
-export async function closeLane(
-  database: Database,
-  { owner, endpointId, lane }: Lane & { owner: string },
-): Promise<boolean> {
+export async function closeLane(database: Database, { owner, endpointId, lane }: Lane & { owner: string }) {
   return database.write('rows', async (tx) => {
     // Before its deliveries are read: those that are added meanwhile wait for this lock.
     const held = await tx
@@ -385,11 +372,7 @@ export async function releaseLanes(database: Database, owner?: string): Promise<
 }
 
 /** @returns the ids of tasks by their numbers */
-export async function findTaskIds(
-  tx: ControlTransaction,
-  projectId: number,
-  numbers: readonly number[],
-): Promise<ReadonlyMap<number, string>> {
+export async function findTaskIds(tx: ControlTransaction, projectId: number, numbers: readonly number[]) {
   if (numbers.length === 0) return new Map();
   const found = await tx
     .selectFrom('task')

@@ -182,10 +182,7 @@ async function readFirst(rows: FeedRows, fileName: string): Promise<FeedPreview>
   };
 }
 
-function showRow(
-  { identifier, row, problems, isLeftOut, absent }: ReadRow,
-  columns: readonly string[],
-): FeedPreview['rows'][number] {
+function showRow({ identifier, row, problems, isLeftOut, absent }: ReadRow, columns: readonly string[]) {
   const values = columns.flatMap((name, at) => {
     const found = row.values[at] ?? [];
     return found.length === 0 ? [] : [[name, found]];

@@ -192,11 +192,7 @@ async function deliver(
 }
 
 /** @returns names that a larger build before gave its last files */
-function listStale(
-  { definition: { format } }: Channel,
-  { files }: Snapshot,
-  former: readonly Snapshot[],
-): string[] {
+function listStale({ definition: { format } }: Channel, { files }: Snapshot, former: readonly Snapshot[]) {
   const most = Math.max(...former.map((one) => one.files.length));
   const { nameOf } = planFiles(format);
   return Array.from({ length: most - files.length }, (_, at) => nameOf(files.length + 1 + at));

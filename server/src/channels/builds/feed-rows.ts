@@ -199,10 +199,7 @@ function noteAbsent(absent: HashedTexts, products: readonly ReadProduct[], made:
 }
 
 /** @returns lists with those that go out, and all others */
-function partRelated(
-  lists: readonly (readonly string[])[],
-  absent: HashedTexts,
-): { present: readonly (readonly string[])[]; absent: readonly string[] } {
+function partRelated(lists: readonly (readonly string[])[], absent: HashedTexts) {
   if (absent.size === 0) return { present: lists, absent: [] };
   const isAbsent = (identifier: string) => absent.has(identifier);
   return {

@@ -106,10 +106,7 @@ async function startChanged(parts: ChannelScheduleParts, found: Found<Channel>):
 }
 
 /** The version is read again where notices of the project wait: a change is seen by this, or its notice sees that the channel waits. */
-async function waitForChange(
-  { database, readVersion }: ChannelScheduleParts,
-  channel: Channel,
-): Promise<void> {
+async function waitForChange({ database, readVersion }: ChannelScheduleParts, channel: Channel) {
   const { projectId, state } = channel;
   await database.write(projectId, async (tx) => {
     if ((await readVersion(projectId)) === state.builtVersion)
@@ -134,10 +131,7 @@ const startBuild = (
     builds.start(resource, project, { startedBy, alongside }),
   );
 
-async function planNext(
-  { database }: ChannelScheduleParts,
-  { definition: { trigger } }: Channel,
-): Promise<number | undefined> {
+async function planNext({ database }: ChannelScheduleParts, { definition: { trigger } }: Channel) {
   const now = await readNow(database.read, database);
   if (trigger.type === 'change') return now + trigger.minSecondsBetween * 1_000;
   return trigger.type === 'schedule' ? findNextRun(trigger, now) : undefined;

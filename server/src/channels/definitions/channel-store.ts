@@ -78,10 +78,7 @@ export async function listUnnoticed({ read, isShared }: Database): Promise<numbe
 }
 
 /** A statement of its own: a distributed database joins none of the service's tables with those of catalogs. */
-async function readVersions(
-  read: Rows,
-  projects: readonly { project_id: number }[],
-): Promise<Map<number, number>> {
+async function readVersions(read: Rows, projects: readonly { project_id: number }[]) {
   const ids = [...new Set(projects.map(({ project_id: id }) => id))];
   const { rows } = await sql<{
     id: number;
@@ -173,10 +170,7 @@ export async function findPublished(
 }
 
 /** @returns the snapshots of a channel, newest first */
-export async function listSnapshots(
-  rows: Rows,
-  { projectId, id }: Pick<Channel, 'projectId' | 'id'>,
-): Promise<Snapshot[]> {
+export async function listSnapshots(rows: Rows, { projectId, id }: Pick<Channel, 'projectId' | 'id'>) {
   const found = await rows
     .selectFrom('channel_snapshot')
     .selectAll()

@@ -197,10 +197,7 @@ export const hasMasked = (list: readonly Destination[]): boolean =>
   list.some((one) => listMasked(one, getKind(one).secrets).length > 0);
 
 /** @returns destinations with the values that were masked, or what is wrong, for the details of a refusal */
-export function fillMasked(
-  sent: readonly Destination[],
-  stored: readonly Destination[],
-): { readonly filled: readonly Destination[]; readonly problems: readonly string[] } {
+export function fillMasked(sent: readonly Destination[], stored: readonly Destination[]) {
   const problems: string[] = [];
   const filled = sent.map((one, at) => {
     const { secrets } = getKind(one);
@@ -216,11 +213,7 @@ export function fillMasked(
 }
 
 /** Destinations have no name: first comes one of the same account, then one at the same place of the list. */
-function rankStored(
-  sent: Destination,
-  place: number,
-  stored: readonly Destination[],
-): readonly (Destination | undefined)[] {
+function rankStored(sent: Destination, place: number, stored: readonly Destination[]) {
   const account = getKind(sent).accountOf(sent);
   const ranked = stored
     .map((one, at) => ({ one, at }))

@@ -112,11 +112,7 @@ function walk(names: readonly string[], object: Member, steps: readonly Step[]):
   return rest.length === 0 ? { steps, leaf: name } : undefined;
 }
 
-function walkNamed(
-  names: readonly string[],
-  { name, member }: Step,
-  steps: readonly Step[],
-): Target | undefined {
+function walkNamed(names: readonly string[], { name, member }: Step, steps: readonly Step[]) {
   const list = NAMED_LISTS[name] as NamedList;
   const others = splitName(name, names);
   const value = names.slice(0, names.length - others.length).join('.');
@@ -245,11 +241,7 @@ function open(object: Record<string, unknown>, step: Step, opening: Opening): Re
 }
 
 /** @returns why the value cannot stand there: its unit, or the currency of the whole file, is another one */
-function setUnit(
-  notes: Notes,
-  object: Record<string, unknown>,
-  { leaf, unit: word }: Read,
-): string | undefined {
+function setUnit(notes: Notes, object: Record<string, unknown>, { leaf, unit: word }: Read) {
   if (word === '') return undefined;
   if (isAmount(leaf)) {
     notes.currency ||= word;
@@ -295,11 +287,7 @@ interface Completing {
 }
 
 /** @returns undefined for an object that may not stand there as it is */
-function complete(
-  object: Record<string, unknown>,
-  { members }: Member,
-  { path, leftOut }: Completing,
-): Record<string, unknown> | undefined {
+function complete(object: Record<string, unknown>, { members }: Member, { path, leftOut }: Completing) {
   const done: Record<string, unknown> = {};
   for (const [name, member] of members) {
     const within = { path: path === '' ? name : `${path}.${name}`, leftOut };

@@ -85,11 +85,7 @@ class Slots {
   }
 
   /** @returns of each field that an attribute fills the rows of its values, unless one of them was left out */
-  readRows(
-    { attributes }: UploadedProduct,
-    mapping: ChannelMapping,
-    values: FeedRow['values'],
-  ): FeedRow['rows'] {
+  readRows({ attributes }: UploadedProduct, mapping: ChannelMapping, values: FeedRow['values']) {
     const slots = Map.groupBy(
       attributes.filter(({ key, userGroups }) => userGroups === undefined && this.#places.has(key)),
       ({ key }) => this.#places.get(key),

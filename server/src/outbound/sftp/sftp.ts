@@ -296,11 +296,7 @@ function createSession(sftp: SFTPWrapper, host: string, via: Outbound) {
     }
   }
 
-  async function writeAhead(
-    handle: Buffer,
-    draft: string,
-    bytes: AsyncIterable<Uint8Array>,
-  ): Promise<number> {
+  async function writeAhead(handle: Buffer, draft: string, bytes: AsyncIterable<Uint8Array>) {
     const ahead: Promise<void>[] = [];
     let total = 0;
     for await (const piece of bytes) {
