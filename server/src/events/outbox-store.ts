@@ -84,7 +84,6 @@ export function* announce(drafts: readonly EventDraft[]): Program<void> {
   yield* insertEvents(drafts.filter(({ type }) => subscribed.has(type)));
 }
 
-/** @returns the oldest events of a catalog */
 export const listCatalogEvents = (limit: number): Program<RecordedEvent[]> =>
   rows(
     sql`select number, id, type, at, data from catalog_event where ${own()} order by number limit ${limit}`,
@@ -163,7 +162,6 @@ export interface RecordedEvent {
   readonly data: string;
 }
 
-/** @returns the columns of a new event */
 const toRow = ({ type, at, taskNumber, data }: EventDraft) => ({
   id: `msg_${randomBytes(16).toString('hex')}`,
   type,

@@ -13,7 +13,6 @@ import { describeConnection, OutboundProblem, type Timeouts } from './outbound-p
 
 export type Resolve = (host: string) => Promise<readonly { readonly address: string }[]>;
 
-/** What a connection to an address from outside is made with. */
 export interface Outbound {
   readonly allows: AllowedAddresses;
   /** Looks a name up; without it the system does. */
@@ -22,7 +21,6 @@ export interface Outbound {
   readonly signal: AbortSignal | undefined;
 }
 
-/** One that was checked. */
 type PinnedAddress = { readonly address: string; readonly family: number };
 
 /** More addresses than any host has; each costs a check and perhaps an attempt to connect. */
@@ -187,7 +185,6 @@ function brokenOff(response: IncomingMessage, { host }: URL, total: number): Out
   return new OutboundProblem('broken_off', `The connection to ${host} broke off after ${total}${of} bytes`);
 }
 
-/** @returns the length that the answer announced */
 export function announcedSize(response: IncomingMessage): number | undefined {
   const length = response.headers['content-length'];
   return length === undefined ? undefined : Number(length);

@@ -144,7 +144,6 @@ export function createAuditLog(database: Database, clock: Clock) {
   };
 }
 
-/** @returns the old and new value of each field that differs. */
 export function describeChange<Subject extends object>(before: Subject, after: Subject) {
   const fields = Object.keys({ ...before, ...after }) as (keyof Subject & string)[];
   return Object.fromEntries(

@@ -1,11 +1,9 @@
 import { Type } from 'typebox';
 import {
   cutPage,
-  Id,
   Instant,
   ListQuery,
   Name,
-  oneOf,
   orNull,
   PageQuery,
   ProjectQuery,
@@ -15,7 +13,7 @@ import { answerAs, inReach, type Routes, type RouteTools, serve, serveKind } fro
 import { type Project, type ProjectGroup, type Reach, splitLocale } from './project.ts';
 import type { ReachedProject } from './project-store.ts';
 import type { Projects } from './projects.ts';
-import { AuditFilter, WireActor } from './scope-schemas.ts';
+import { AuditFilter, NewManagedProject, projectFields, SentSettings, WireActor } from './scope-schemas.ts';
 
 const tags = ['Management'];
 
@@ -147,30 +145,6 @@ const WireProjectGroup = Type.Object(
 );
 const SentProjectGroup = Type.Object({ name: Name }, { additionalProperties: false });
 
-const settings = {
-  maxDeletePercent: Type.Number({ minimum: 0, maximum: 100, description: 'delete guard of full updates' }),
-  keptCommits: Type.Integer({
-    minimum: 0,
-    maximum: 30,
-    description: 'commits and deletes that can be undone',
-  }),
-  keptDays: orNull(
-    Type.Integer({ minimum: 1, maximum: 3_650 }),
-    'days for which commits and deletes can be undone; null: whatever their age',
-  ),
-  brandAttribute: Type.String({
-    minLength: 1,
-    maxLength: 255,
-    description: 'the attribute that is the brand',
-  }),
-  priceAttribute: Type.String({
-    minLength: 1,
-    maxLength: 255,
-    description: 'the attribute that is the price',
-  }),
-  onInvalid: oneOf(['refuse', 'skip'], 'what becomes of a request with products that are not valid'),
-};
-
 /** Source: docs/interface.md §14.2 rule 3. */
 const ManagedProject = Type.Object(
   {
@@ -179,7 +153,7 @@ const ManagedProject = Type.Object(
     projectGroupId: Type.Integer(),
     locale: Type.String(),
     tags: Type.Array(Type.String()),
-    settings: Type.Object(settings),
+    settings: SentSettings,
     createdAt: Instant,
     deletedAt: Type.Optional(Type.Integer({ description: 'only in the list of deleted projects' })),
   },
@@ -199,23 +173,6 @@ function toManagedProject(project: Project) {
     ...(deletedAt !== null && { deletedAt }),
   };
 }
-
-const projectFields = {
-  name: Name,
-  projectGroupId: Id,
-  locale: Type.String({ pattern: '^[a-z]{2,3}-[A-Z]{2}$', description: 'language and country, as de-DE' }),
-  tags: Type.Array(Name, { maxItems: 100 }),
-  settings: Type.Partial(Type.Object(settings), { additionalProperties: false }),
-};
-
-const NewManagedProject = Type.Object(
-  {
-    ...projectFields,
-    tags: Type.Optional(projectFields.tags),
-    settings: Type.Optional(projectFields.settings),
-  },
-  { additionalProperties: false },
-);
 
 const ManagedProjectChange = Type.Partial(Type.Object(projectFields), { additionalProperties: false });
 

@@ -11,7 +11,6 @@ import {
 } from './project.ts';
 import { createStore, type Table } from './resource-store.ts';
 
-/** @returns the project, deleted or not. */
 export async function findProject(rows: Rows, id: number): Promise<Project | undefined> {
   const row = await rows.selectFrom('project').selectAll().where('id', '=', id).executeTakeFirst();
   return row && toProject(row);

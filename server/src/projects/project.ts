@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { type Caller, isUser, listParts } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import type { WireActor } from './scope-schemas.ts';
+import type { NewManagedProject, SentSettings, WireActor } from './scope-schemas.ts';
 
 /** What a caller asks of a list. Source: docs/interface.md §4 rule 3. */
 export interface PageRequest {
@@ -35,20 +35,7 @@ export function toPage<Element extends { readonly id: number }>(found: readonly 
   return { items, nextCursor: found.length === place.count && last !== undefined ? String(last.id) : null };
 }
 
-export interface ProjectSettings {
-  /** The delete guard, in percent of the products present; 100 is off. Source: docs/interface.md §4.4. */
-  readonly maxDeletePercent: number;
-  /** How many commits and deletes can be undone. Source: docs/interface.md §4.5. */
-  readonly keptCommits: number;
-  /** How many days they can be undone; null: whatever their age. Source: docs/interface.md §4.5. */
-  readonly keptDays: number | null;
-  /** The attribute that `brand` is taken from. Source: docs/interface.md §12.5. */
-  readonly brandAttribute: string;
-  /** The attribute by which alternatives are near in price. Source: docs/interface.md §12.10. */
-  readonly priceAttribute: string;
-  /** What becomes of a request with products that are not valid. Source: docs/interface.md §4.12. */
-  readonly onInvalid: 'refuse' | 'skip';
-}
+export type ProjectSettings = Readonly<Static<typeof SentSettings>>;
 
 /** Source: docs/interface.md §14.2 rule 3. */
 export const DEFAULT_SETTINGS: ProjectSettings = {
@@ -83,15 +70,8 @@ export interface Project {
   readonly deletedAt: number | null;
 }
 
-export interface NewProject {
-  readonly name: string;
-  readonly projectGroupId: number;
-  readonly locale: string;
-  readonly tags?: readonly string[];
-  readonly settings?: Partial<ProjectSettings>;
-}
+export type NewProject = Readonly<Static<typeof NewManagedProject>>;
 
-/** What decides how far a caller reaches. */
 export type Reach = Pick<Caller, 'accountId' | 'scope'>;
 
 /** Source: docs/interface.md §5.2 rule 1. */

@@ -314,7 +314,6 @@ function createProjectChoice(database: Database, clock: Clock) {
     );
   }
 
-  /** @returns what a request about this project carries */
   function choose({ id, name, accountId }: Project, caller: Caller): ChosenProject {
     if (accounts.size >= REMEMBERED_PROJECTS) accounts.clear();
     accounts.set(id, accountId);

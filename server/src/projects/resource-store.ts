@@ -13,7 +13,6 @@ import type { Actor, PagePlace, Reach } from './project.ts';
 
 export type Columns = Readonly<Record<string, string | number | null | undefined>>;
 
-/** How a kind is stored: a row for each resource. */
 export interface Table<Resource, Place> {
   readonly name: keyof ControlSchema;
   /** The columns of the key with their values; of what belongs to a project `project_id` comes first, by which rows are distributed. */
@@ -91,7 +90,6 @@ export async function insertRow(tx: ControlTransaction, name: keyof ControlSchem
 
 export type Store<Resource, Place> = ReturnType<typeof createStore<Resource, Place>>;
 
-/** The statements of a kind. */
 export function createStore<Resource, Place>(kind: Table<Resource, Place>) {
   const { name, keyOf, within, read, toColumns } = kind;
   const table = sql.table(name);

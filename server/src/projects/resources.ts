@@ -37,7 +37,6 @@ export const auditScoped = (
     ? { projectId: scope.id, subject }
     : { subject: scope.type === 'account' ? subject : { ...subject, projectGroupId: scope.id } };
 
-/** Who changes something, and where. */
 export interface Writer<Resource, Place> {
   readonly author: Author;
   readonly place: Place;
@@ -45,7 +44,6 @@ export interface Writer<Resource, Place> {
   readonly beside?: Beside<Resource> | undefined;
 }
 
-/** What a change makes of a resource. */
 export interface Planned<Resource> {
   readonly after: Resource;
   /** For the audit log; default: what differs. */

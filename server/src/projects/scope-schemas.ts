@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { byType, Id, orNull } from '../http/answers/answers.ts';
+import { byType, Id, Name, oneOf, orNull } from '../http/answers/answers.ts';
 import type { Scope } from '../kernel/caller.ts';
 
 /** The caller or command that made a change. */
@@ -23,7 +23,48 @@ export function toWireScope(scope: Scope) {
   return scope.type === 'account' ? { type: scope.type } : { type: scope.type, id: scope.id };
 }
 
-/** Which entries of the log. */
+/** Source: docs/interface.md §4.4, §4.5, §4.12, §12.5, §12.10 and §14.2 rule 3. */
+export const SentSettings = Type.Object({
+  maxDeletePercent: Type.Number({ minimum: 0, maximum: 100, description: 'delete guard of full updates' }),
+  keptCommits: Type.Integer({
+    minimum: 0,
+    maximum: 30,
+    description: 'commits and deletes that can be undone',
+  }),
+  keptDays: orNull(
+    Type.Integer({ minimum: 1, maximum: 3_650 }),
+    'days for which commits and deletes can be undone; null: whatever their age',
+  ),
+  brandAttribute: Type.String({
+    minLength: 1,
+    maxLength: 255,
+    description: 'the attribute that is the brand',
+  }),
+  priceAttribute: Type.String({
+    minLength: 1,
+    maxLength: 255,
+    description: 'the attribute that is the price',
+  }),
+  onInvalid: oneOf(['refuse', 'skip'], 'what becomes of a request with products that are not valid'),
+});
+
+export const projectFields = {
+  name: Name,
+  projectGroupId: Id,
+  locale: Type.String({ pattern: '^[a-z]{2,3}-[A-Z]{2}$', description: 'language and country, as de-DE' }),
+  tags: Type.Array(Name, { maxItems: 100 }),
+  settings: Type.Partial(SentSettings, { additionalProperties: false }),
+};
+
+export const NewManagedProject = Type.Object(
+  {
+    ...projectFields,
+    tags: Type.Optional(projectFields.tags),
+    settings: Type.Optional(projectFields.settings),
+  },
+  { additionalProperties: false },
+);
+
 export const AuditFilter = Type.Object({
   projectId: Type.Optional(Id),
   action: Type.Optional(

@@ -32,7 +32,6 @@ export const sumOf = <Name extends string>(
     names.map((name) => [name, counts.reduce((sum, count) => sum + Number(count[name]), 0)]),
   ) as Record<Name, number>;
 
-/** A request that failed or was slow. */
 export type NotedRequest = Readonly<ReturnType<typeof toCamel<ControlSchema['noted_request']>>>;
 
 const AT_ONCE = 200;
@@ -141,7 +140,6 @@ export async function listNotedRequests(
   return rows.map(toCamel);
 }
 
-/** Removes counts beyond their retention. */
 export async function dropRequestCounts(
   tx: ControlTransaction,
   before: { readonly minutes: number; readonly hours: number; readonly noted: number },

@@ -129,7 +129,6 @@ export function createStatistics({ database, clock, logger, projects, countProdu
         refuse('too much happened between /from and /to: ask for less, or for a /projectId');
       return sumSizes(before, rows, span);
     },
-    /** Removes counts beyond their retention. */
     dropOld() {
       const now = clock.now();
       const before = { minutes: now - MINUTES_RETAINED_MS, hours: now - HOURS_RETAINED_MS };
@@ -141,7 +140,6 @@ export function createStatistics({ database, clock, logger, projects, countProdu
   };
 }
 
-/** What the server says of an answered request. */
 interface AnsweredRequest extends Omit<NotedRequest, 'at'> {
   /** Whether the request is of a kind that takes long. */
   readonly isPatient: boolean;
@@ -178,7 +176,6 @@ class MinuteCounts<Count> {
     return added;
   }
 
-  /** @returns the counts since the last call */
   take(): Count[] {
     const taken = [...this.counts.values()];
     this.counts = new Map();
@@ -230,7 +227,6 @@ class RequestTally {
 /** A failure weighs more than any time. */
 const weigh = ({ status, ms }: NotedRequest) => (status >= 500 ? 1e9 : 0) + ms;
 
-/** Products that a task created, changed and deleted. */
 interface ProductCounts {
   readonly created?: number;
   readonly changed?: number;
@@ -240,7 +236,6 @@ interface ProductCounts {
 /** A catalog of a million products takes 50 ms to count: once a minute is often enough. */
 const COUNTED_EVERY_MS = MINUTE_MS;
 
-/** Counts in memory what happens to catalogs. */
 class CatalogTally {
   private readonly counts = new MinuteCounts<CatalogCount>();
   /** Catalogs whose size may have changed. */

@@ -224,7 +224,6 @@ export async function addLogLine(
     .execute();
 }
 
-/** What a process can run beside the tasks that it runs. */
 export interface RunnableKind {
   readonly kind: string;
   readonly limits?: {

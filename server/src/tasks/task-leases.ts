@@ -9,7 +9,6 @@ const RENEW_MS = 3_000;
 /** How soon a process finds what others accepted or lost, and that a run of its own is to be cancelled or taken over. */
 export const POLL_MS = 500;
 
-/** What becomes of a task that this process holds. */
 interface LeaseEvents {
   /** Another process has it by now. */
   onLost(): void;

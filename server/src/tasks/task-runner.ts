@@ -2,9 +2,10 @@ import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import { traced, tracedApart } from '../kernel/trace.ts';
 import { type Base, mayBeStored, translateSqliteError } from '../storage/storage.ts';
 import { isTransient, pause } from './poll.ts';
-import { REPORT_LINES, type Task, type TaskDefinition, type TaskFailure, type TaskRun } from './task.ts';
+import { REPORT_LINES, type Task, type TaskDefinition, type TaskRun } from './task.ts';
 import { addLogLine, saveProgress } from './task-lease-store.ts';
 import type { TaskLeases } from './task-leases.ts';
+import type { TaskFailure } from './task-schemas.ts';
 import type { TaskWatch } from './task-watch.ts';
 
 export interface TaskParts extends Pick<Base, 'clock' | 'database' | 'logger'> {
@@ -35,7 +36,6 @@ export type EndedRun = {
 /** `handed-back` leaves the task for another process to run. */
 type RunOutcome = EndedRun | { readonly status: 'handed-back' };
 
-/** A task under way. */
 export interface ActiveRun {
   readonly task: Task;
   /** Ends when the run ended; never rejects. */
@@ -53,10 +53,8 @@ const PROGRESS_EVERY_MS = 500;
 
 const CANCELLED: EndedRun = { status: 'CANCELLED', report: [], unreported: 0 };
 
-/** What a run reports beside its end. */
 type RunNotes = { report: string[]; unreported: number; result: object | undefined };
 
-/** Runs one claimed task to its end. */
 export function startRun(
   task: Task,
   definition: TaskDefinition<never>,

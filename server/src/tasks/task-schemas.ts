@@ -10,6 +10,13 @@ export type TaskStatus = Static<typeof Status>;
 const Origin = wordOf('LIVE-API', 'CONSOLE', 'PIPELINE', 'CHANNEL');
 export type TaskOrigin = Static<typeof Origin>;
 
+const Failure = Type.Object(
+  { code: Type.String(), message: Type.String(), details: Type.Array(Type.String()) },
+  { description: 'only on a failed task' },
+);
+/** Why a task failed: the same code, text and details that a refusal would have had. */
+export type TaskFailure = Readonly<Static<typeof Failure>>;
+
 /** Source: docs/interface.md §2.4. */
 export const WireTaskSchema = Type.Object(
   {
@@ -26,12 +33,7 @@ export const WireTaskSchema = Type.Object(
     finishTime: orNull(Type.Integer(), 'null while unfinished'),
     progress: Type.Integer({ minimum: 0, maximum: 100 }),
     logCounter: Type.Integer(),
-    error: Type.Optional(
-      Type.Object(
-        { code: Type.String(), message: Type.String(), details: Type.Array(Type.String()) },
-        { description: 'only on a failed task' },
-      ),
-    ),
+    error: Type.Optional(Failure),
     warnings: Type.Optional(
       Type.Array(Type.String(), {
         description: 'what readers of the task should know, a sentence each',

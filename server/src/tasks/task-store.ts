@@ -1,8 +1,8 @@
 import { type InsertObject, type RawBuilder, type Selectable, sql } from 'kysely';
 import { isStorableText } from '../kernel/storable-text.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
-import type { LogLine, NewTask, Task, TaskFailure, TaskIncrement } from './task.ts';
-import type { TaskOrigin, TaskStatus } from './task-schemas.ts';
+import type { LogLine, NewTask, Task, TaskIncrement } from './task.ts';
+import type { TaskFailure, TaskOrigin, TaskStatus } from './task-schemas.ts';
 
 type Rows = Pick<ControlTransaction, 'selectFrom'>;
 
@@ -139,7 +139,6 @@ export async function listParts(rows: Rows, { projectId, number }: TaskKey): Pro
   return parts.map(readTask);
 }
 
-/** Whether a project has ordered tasks that have not ended. */
 export async function hasOpenOrdered(database: Database, projectId: number): Promise<boolean> {
   const row = await database.read
     .selectFrom('task')

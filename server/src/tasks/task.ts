@@ -3,16 +3,9 @@ import type { EventType } from '../events/events.ts';
 import type { ChosenProject } from '../kernel/caller.ts';
 import { currentTraceparent } from '../kernel/trace.ts';
 import type { ControlTransaction } from '../storage/storage.ts';
-import type { TaskOrigin, TaskStatus } from './task-schemas.ts';
+import type { TaskFailure, TaskOrigin, TaskStatus } from './task-schemas.ts';
 
 export type TaskIncrement = 'STEP_BASED' | 'ITEM_BASED';
-
-/** Why a task failed: the same code, text and details that a refusal would have had. */
-export interface TaskFailure {
-  readonly code: string;
-  readonly message: string;
-  readonly details: string[];
-}
 
 export interface Task {
   /** The order of acceptance, over all projects. */
@@ -69,7 +62,6 @@ export const REPORT_LINES = 100_000;
 
 export type Lane = Pick<Task, 'projectId' | 'lane'>;
 
-/** @returns the same for tasks of one lane */
 export const laneKey = ({ projectId, lane }: Lane) => `${projectId} ${lane}`;
 
 export function hasEnded({ status }: Pick<Task, 'status'>): boolean {
@@ -105,7 +97,6 @@ export function toWireTask(task: Task) {
 
 export type WireTask = ReturnType<typeof toWireTask>;
 
-/** What a running task may do besides its work. */
 export interface TaskRun {
   readonly task: Task;
   /** In percent; shown while the task runs. */
@@ -172,16 +163,13 @@ export interface NewTaskRequest<Payload extends object> {
   readonly isHeld?: boolean;
   /** Of those that are not ordered: others of their kind with another lane run beside it. */
   readonly lane?: string;
-  /** The task that this one is a part of. */
   readonly parent?: Task;
   /** Written in the transaction that accepts the task. */
   readonly alongside?: (tx: ControlTransaction, task: Task) => Promise<void>;
 }
 
-/** A task at its acceptance. */
 export type NewTask = Omit<Task, 'number' | 'finishedAt' | 'progress' | 'logCounter' | 'failure' | 'result'>;
 
-/** @returns the row of a task that is accepted now */
 export function describeTask<Payload extends object>(
   definition: TaskDefinition<Payload>,
   { project, name, origin, payload, isHeld, parent, lane }: NewTaskRequest<Payload>,

@@ -28,7 +28,7 @@ import { createTaskWork, type TaskWork } from './task-work.ts';
 export * from './poll.ts';
 export * from './task.ts';
 export { isFree, leaseUntil } from './task-lease-store.ts';
-export { WireTaskSchema } from './task-schemas.ts';
+export { type TaskFailure, WireTaskSchema } from './task-schemas.ts';
 
 export type Tasks = ReturnType<typeof createTasks>;
 
@@ -42,7 +42,6 @@ export function createTasks(parts: TaskParts) {
   return {
     watch,
     define: (added: readonly TaskDefinition<never>[]) => work.define(added),
-    /** All kinds that are defined. */
     listKinds: () => work.listDefined(),
 
     /** Stores a task and, once that is durable, lets it run, here or in another process. */
@@ -114,7 +113,6 @@ export function createTasks(parts: TaskParts) {
     },
     /** @returns the task once it ended, or as it is after the time. */
     waitUntilEnded: (task: Task, waitMs: number) => work.waitUntilEnded(task, waitMs),
-    /** Whether a project has ordered tasks that have not ended. */
     hasOpenOrdered: (projectId: number) => taskStore.hasOpenOrdered(database, projectId),
     /** Tasks that wait for their turn, of all processes. */
     countWaiting: () => leaseStore.countUnclaimed(database, work.listKinds()),
@@ -124,7 +122,6 @@ export function createTasks(parts: TaskParts) {
   };
 }
 
-/** A write to be accepted as a part of a task. */
 export interface PartRequest {
   readonly definition: TaskDefinition<never>;
   readonly payload: object;

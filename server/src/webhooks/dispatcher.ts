@@ -47,7 +47,6 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
   const owner = randomBytes(8).toString('hex');
   /** Projects whose catalogs were written; on a shared database their events are found by a query. */
   const woken = new Set<number>();
-  /** Projects whose failure is logged. */
   const failing = new Set<number>();
   const running = new Map<string, { readonly endpointId: number; readonly ended: Promise<void> }>();
   const poll = new Poll({ logger, subject: 'webhooks', restMs: POLL_MS, round });
@@ -206,7 +205,6 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
   };
 }
 
-/** What becomes of the delivery and its lane. */
 function planNext(
   { lane, delivery, attempt }: Outcome,
   now: number,
@@ -228,7 +226,6 @@ function whyOff({ lane, endpoint, attempt }: Outcome, now: number): string | und
   return now - endpoint.failingSince >= GIVE_UP_MS ? 'every attempt failed for 3 days' : undefined;
 }
 
-/** Where events of catalogs are. */
 export interface CatalogEvents {
   listEvents(projectId: number, limit: number): Promise<readonly RecordedEvent[]>;
   dropEvents(projectId: number, ids: readonly string[]): Promise<void>;

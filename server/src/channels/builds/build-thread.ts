@@ -138,8 +138,6 @@ async function deliverOnce(
   }
 }
 
-/** The first rows of a channel, and what products lack; nothing is stored. Runs in the thread of a build. */
-
 export interface PreviewOrder {
   readonly projectId: number;
   readonly definition: ChannelDefinition;

@@ -201,7 +201,6 @@ function listStale({ definition: { format } }: Channel, { files }: Snapshot, for
 const describeResult = ({ counts, catalogVersion }: BuildOutput) =>
   `${counts.removed === undefined ? '' : `${counts.rows - (counts.unchanged ?? 0)} rows changed, ${counts.removed} are gone: `}published ${counts.rows} of ${counts.products} products of catalog version ${catalogVersion} with ${counts.related} related ones, ${counts.relatedLeftOut} others are not named; ${counts.filtered} were filtered out, ${counts.leftOut} left out; ${counts.files} files, ${counts.bytes} bytes`;
 
-/** What the thread of a build is started with. */
 export interface ChannelThreadData {
   readonly place: ThreadPlace;
   /** CIDR ranges that are delivered to although they are not public. */
@@ -236,10 +235,8 @@ export function createBuildThreads(entry: URL, data: ChannelThreadData) {
           await takeEvent(event, parts);
         }
       }),
-    /** @param signal  ends it wherever it is */
     deliver: (order: DeliveryOrder, signal: AbortSignal) =>
       builds.use(signal, (thread) => thread.run<Delivery>('deliver', order, { key: 0 })),
-    /** @param signal  ends it with its reason */
     async preview(order: PreviewOrder, signal?: AbortSignal) {
       const timeUp = AbortSignal.timeout(PREVIEW_MS);
       const either = signal === undefined ? timeUp : AbortSignal.any([signal, timeUp]);

@@ -10,7 +10,6 @@ import type { FeedRows, ReadRow } from './feed-rows.ts';
 import { HashedTexts } from './hashed-texts.ts';
 import { readPieces } from './served-files.ts';
 
-/** The rows of the build before, and when that was. */
 export interface PublishedBefore {
   readonly rows: PublishedRows;
   readonly since: number;
@@ -63,7 +62,6 @@ export async function openFeedChanges(feed: FeedRows, { before, definition, ...p
 
   return {
     counts,
-    /** @returns the texts of rows that changed */
     async take(going: readonly ReadRow[]): Promise<string[]> {
       const made = going.map((read) => {
         const [name, text] = [feed.nameOf(read), writer.write(read.row)];

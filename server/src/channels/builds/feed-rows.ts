@@ -29,7 +29,6 @@ import {
 } from '../mapping/mapping.ts';
 import { HashedTexts } from './hashed-texts.ts';
 
-/** A product that the filter takes. */
 export interface ReadRow {
   readonly identifier: string;
   readonly row: FeedRow;
@@ -46,14 +45,12 @@ interface ReadProduct {
 }
 
 export interface ReadPage {
-  /** Of the catalog. */
   readonly products: number;
   readonly rows: readonly ReadRow[];
   /** Rows before may name what turned out not to go out: all of them come once more, from the first on. */
   readonly isAnew?: boolean;
 }
 
-/** What a channel makes of one state of a catalog. */
 export type FeedRows = ReturnType<typeof openFeedRows>;
 
 /** Related products are read in one statement each on PostgreSQL; a page of large products is some MB. */
@@ -152,7 +149,6 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
     get writer() {
       return writer;
     },
-    /** What does not stop a build, in words. */
     warnings,
     columns: maker.columns.map(({ name }) => name),
     /** What a reader knows the product of a row by. */
@@ -176,7 +172,6 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
   };
 }
 
-/** What the filter takes. */
 interface MadeRow {
   readonly productId: number;
   readonly identifier: string;
@@ -198,7 +193,6 @@ function noteAbsent(absent: HashedTexts, products: readonly ReadProduct[], made:
   for (const { identifier, made: row } of made) if (row.isLeftOut) absent.add(identifier);
 }
 
-/** @returns lists with those that go out, and all others */
 function partRelated(lists: readonly (readonly string[])[], absent: HashedTexts) {
   if (absent.size === 0) return { present: lists, absent: [] };
   const isAbsent = (identifier: string) => absent.has(identifier);

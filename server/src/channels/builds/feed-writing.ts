@@ -80,7 +80,6 @@ interface WritingParts extends Pick<Writing, 'rows' | 'offer'> {
   readonly reported: number;
 }
 
-/** Examples of related products that are not named. */
 const SHOWN_ABSENT = 10;
 
 /** Writes the files of a build page by page, and counts what it writes. */
@@ -91,7 +90,6 @@ function openWriting({ rows, offer, writer, changes, reported }: WritingParts) {
   let report: ReportLine[] = [];
   let productsSaid = reported;
 
-  /** @returns the rows that go out */
   function count({ products, rows: all }: ReadPage): ReadRow[] {
     counts.products += products;
     counts.filtered += products - all.length;

@@ -41,7 +41,6 @@ import type {
 } from './channel-schemas.ts';
 import { BUILDS, CHANNELS, findPublished, listSnapshots, removeSnapshot } from './channel-store.ts';
 
-/** Of a definition: its destinations. */
 export const CHANNEL_SECRETS: SecretPart<ChannelDefinition> = {
   column: sealedColumnOf('channel'),
   mask: (sent) => ({ ...sent, destinations: destinations.maskDestinations(sent.destinations) }),
@@ -117,14 +116,12 @@ const EVERY_PRODUCT: Filter = { all: [] };
 /** A refusal lists at most so many mistakes. */
 const SHOWN = 20;
 
-/** What a definition is checked against. */
 interface CheckedCatalog {
   readonly attributes: readonly Attribute[];
   readonly relations: readonly Relation[];
 }
 
 interface ChannelChecks extends CheckedCatalog {
-  /** For the schedule. */
   readonly now: number;
   readonly checkTexts: ReturnType<TextChecks>;
 }

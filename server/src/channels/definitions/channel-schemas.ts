@@ -303,7 +303,6 @@ export type ChannelDefinition = Sent<Pick<SentChannel, 'name' | 'format'>> &
     readonly changes?: true | undefined;
   };
 
-/** What the service notes of a channel. */
 export interface ChannelState {
   /** Part of the published address. */
   readonly token: string;
@@ -315,14 +314,11 @@ export interface ChannelState {
 
 export type Channel = Defined<ChannelDefinition, ChannelState>;
 
-/** A part of a file. */
 export interface FilePiece {
-  /** Of the payload. */
   readonly name: string;
   readonly sizeBytes: number;
 }
 
-/** A file that is served as it is. */
 export interface FeedFile {
   readonly name: string;
   readonly mediaType: string;

@@ -155,7 +155,6 @@ export async function insertSnapshot(tx: ControlTransaction, snapshot: Snapshot)
     .execute();
 }
 
-/** @returns the snapshot that is served */
 export async function findPublished(
   rows: Rows,
   { projectId, state: { published } }: Pick<Channel, 'projectId' | 'state'>,

@@ -23,7 +23,6 @@ import {
   sftpSecrets,
 } from '../../outbound/sftp/sftp.ts';
 
-/** Where files are put, while it is connected. */
 interface OpenedDestination {
   /** A reader sees the file that was there or the new one, never a part; some servers show none for a moment. @throws OutboundProblem */
   write(name: string, bytes: AsyncIterable<Uint8Array>, mediaType: string): Promise<number>;
@@ -157,7 +156,6 @@ function getKind({ type }: Destination): DestinationKind<Destination> {
   return kind as DestinationKind<Destination>;
 }
 
-/** @returns where it is, for people; nothing of it is secret */
 export const describeDestination = (one: Destination): string => getKind(one).describe(one);
 
 /** @returns what the schema cannot say is wrong, for the details of a refusal */
@@ -187,7 +185,6 @@ export function secretsOf(list: readonly Destination[]): readonly (object | null
   return secrets.some((one) => one !== null) ? secrets : undefined;
 }
 
-/** @returns masked destinations with their secrets */
 export const withSecrets = (
   masked: readonly Destination[],
   secrets: readonly (object | null)[],

@@ -10,7 +10,6 @@ import {
 import { ETIM_FIELDS, ETIM_FORMS } from './etim-fields.ts';
 import type { ChannelFormat, FeedRow, Field, RelatedAs, RowWriter, WriterOptions } from './format.ts';
 
-/** A member of an object: a value with a form, or an object. */
 interface Member {
   readonly isList: boolean;
   readonly isRequired: boolean;
@@ -63,7 +62,6 @@ const PATTERNS: Readonly<Record<string, string>> = {
   date: String.raw`\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])`,
 };
 
-/** @returns what a text of this form matches as a whole */
 function patternOf(form: string): string {
   const known = PATTERNS[form];
   if (known !== undefined) return known;
@@ -85,7 +83,6 @@ function matches(text: string, form: string): boolean {
 interface Step {
   readonly name: string;
   readonly member: Member;
-  /** The element of a list that is called so. */
   readonly key?: { readonly name: string; readonly value: string };
 }
 
@@ -177,7 +174,6 @@ interface Element {
   readonly object: Record<string, unknown>;
 }
 
-/** The value that the elements of a list are opened for. */
 interface Opening {
   readonly row: number | undefined;
   /** Whether its row is one of this list, and not of one within. */
@@ -407,7 +403,6 @@ function openXchange({ columns, channelName, day }: WriterOptions): RowWriter {
   };
 }
 
-/** A value on its way into a product. */
 interface Cell {
   readonly target: Target;
   readonly value: string;
@@ -433,7 +428,6 @@ const attach = (cell: Cell, place: number): Cell[] => [
   { ...cell, row: place + 1 },
 ];
 
-/** Columns whose values do not stand as they are. */
 const FORMED: Readonly<Record<string, (cell: Cell, place: number) => Cell[]>> = {
   images: attach,
   name: (cell) => [{ ...cell, value: cell.value.slice(0, NAME_LENGTH) }],

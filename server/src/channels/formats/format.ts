@@ -27,9 +27,7 @@ export interface FeedRow {
   readonly rows?: readonly (readonly (string | number | undefined)[] | undefined)[];
 }
 
-/** Writes rows as the format has them. Pure. */
 export interface RowWriter {
-  /** What a file begins with. */
   readonly head: string;
   write(row: FeedRow): string;
   readonly tail: string;
@@ -41,14 +39,11 @@ export interface RowWriter {
 
 export interface WriterOptions {
   readonly columns: readonly Field[];
-  /** Kinds of related products that the channel has. */
   readonly as: readonly RelatedAs[];
   readonly channelName: string;
   /** Of the build: 2026-11-25. */
   readonly day: string;
-  /** The field that readers know a product by. */
   readonly identifiedBy: string | undefined;
-  /** Whether a file has only what changed since the one before. */
   readonly changes: boolean;
 }
 
@@ -67,7 +62,6 @@ export interface ChannelFormat {
   readonly fields: readonly Field[] | undefined;
   /** Fields that are required where another one has one of these values. */
   readonly conditions?: readonly FieldCondition[];
-  /** Whether a mapping may have others than `fields`. */
   readonly takesOthers?: true;
   /** A field beside `fields`, for a format that takes those of a standard, with the rows of attributes. */
   fieldNamed?(name: string): Field | undefined;
@@ -101,7 +95,6 @@ export interface FieldCondition {
 }
 
 export interface FormatVariant {
-  /** Of the file's name. */
   readonly ending: string;
   readonly mediaType: string;
   /** Default: not packed. */
@@ -120,10 +113,7 @@ export const gtin: Field = { name: 'gtin', kind: 'gtin' };
 export const choice = (name: string, ...choices: string[]): Field => ({ name, kind: 'choice', choices });
 export const required = (field: Field): Field => ({ ...field, isRequired: true });
 
-/** A field that every value may stand in. */
 export const freeField = (name: string): Field => ({ name, kind: 'text', most: Number.POSITIVE_INFINITY });
-
-/** A field of a format, and what a value must be to stand in it. Pure. */
 
 export type FieldKind = keyof typeof READERS;
 
@@ -134,7 +124,6 @@ export interface Field {
   /** A longer text is cut, a longer identifier refused. */
   readonly maxLength?: number;
   readonly choices?: readonly string[];
-  /** Of a checked field. */
   check?(text: string): boolean;
   /** How many values it takes; default 1. */
   readonly most?: number;

@@ -13,13 +13,11 @@ import { ucp } from './ucp.ts';
 
 export * from './format.ts';
 
-/** To add a format is a line here. */
 export const FORMATS: readonly ChannelFormat[] = [
   ...[googleMerchant, openai, shopifyCsv, woocommerceCsv, magentoCsv],
   ...[csv, ndjson, jsonLd, etimXchange, ucp],
 ];
 
-/** A format as a definition names it. */
 export interface ChosenFormat {
   readonly type: string;
   readonly variant?: string | undefined;
@@ -40,7 +38,6 @@ const describeField = ({ name, isRequired, choices }: Field) => ({
   ...(choices && { choices }),
 });
 
-/** How the files of a channel are written. */
 export type FeedFiles = ReturnType<typeof planFiles>;
 
 export function getFormat(type: string): ChannelFormat {

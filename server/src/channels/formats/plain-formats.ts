@@ -23,7 +23,6 @@ export function relatedBy(row: FeedRow, as: RelatedAs): string[] {
   return [...new Set(found.flatMap(({ identifiers }) => identifiers))];
 }
 
-/** The column of a product that is gone. */
 const REMOVED = 'removed';
 
 const openCsv = (options: WriterOptions) =>
@@ -84,21 +83,16 @@ export const ndjson: ChannelFormat = {
   },
 };
 
-/** Text with commas or tabs. Pure. */
-
 interface Dialect {
-  /** A cell of several values. */
   join(values: readonly string[]): string;
   cell(text: string): string;
   readonly separator: string;
-  /** Cells of related products with the names of their columns. */
   readonly related: RelatedColumns;
 }
 
 interface RelatedColumns {
   readonly names: readonly string[];
   cells(row: FeedRow): readonly string[];
-  /** Of a product that is gone. */
   readonly removed?: readonly string[];
 }
 

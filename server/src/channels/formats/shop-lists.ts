@@ -3,7 +3,6 @@ import { csvCell, relatedBy, writeDelimited } from './plain-formats.ts';
 
 /** Files that shops import by themselves, with the lists of products that they show beside a product. */
 
-/** A column of a shop, and what the products in it are. */
 interface ShopList {
   readonly column: string;
   readonly as: readonly RelatedAs[];

@@ -19,7 +19,6 @@ import {
 
 /** The door of mapping: from a product of the catalog to the fields of a format, and what is wrong with them. Pure. */
 
-/** What is wrong with a field of a product, in words. */
 export interface FieldProblem {
   readonly field: string;
   /** `field_missing` and `value_invalid` of a required field leave the product out. */
@@ -201,7 +200,6 @@ function openReader(field: Field) {
   };
 }
 
-/** Checks the fields of one product. */
 class RowCheck {
   readonly problems: FieldProblem[] = [];
   isLeftOut = false;
@@ -211,7 +209,6 @@ class RowCheck {
     this.#format = format;
   }
 
-  /** @returns the values as the format writes them */
   take(reader: FieldReader, found: ReturnType<Getter>): readonly string[] {
     const { field } = reader;
     if ('problem' in found) {
@@ -320,7 +317,6 @@ export const OWN_FIELDS = {
 
 type OwnField = keyof typeof OWN_FIELDS;
 
-/** @returns the field that readers know a product by */
 export const findIdentifying = (
   mapping: ChannelMapping,
   identifiedBy: string | undefined,

@@ -182,7 +182,6 @@ interface UcpRequest {
   readonly body: unknown;
 }
 
-/** @throws UcpRefusal */
 function refuseInvalid(schema: TSchema, body: unknown): void {
   const [first] = Value.Errors(schema, body);
   if (first !== undefined)

@@ -27,7 +27,6 @@ export interface UcpParts {
   readonly relations: Pick<Relations, 'answer' | 'judgeFit'>;
 }
 
-/** A channel with the project that it publishes. */
 export interface UcpChannel {
   readonly project: ChosenProject;
   readonly definition: ChannelDefinition;
@@ -169,7 +168,6 @@ export function createUcp({ catalog, relations }: UcpParts) {
     },
   };
 
-  /** @returns what goes with a product, by relation */
   async function relate(channel: UcpChannel, identifier: string, signal: AbortSignal) {
     const { project, definition } = channel;
     if (definition.relations.length === 0) return [];

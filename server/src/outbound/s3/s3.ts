@@ -317,7 +317,6 @@ interface XmlElement {
   text: string;
 }
 
-/** @returns the text of a child, empty without one */
 const textOf = ({ children }: XmlElement, name: string): string =>
   children.find((child) => child.name === name)?.text ?? '';
 

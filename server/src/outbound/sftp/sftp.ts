@@ -203,7 +203,6 @@ function send<Result>(call: (done: Done<Result>) => void): Promise<Result> {
 
 export type Sftp = Awaited<ReturnType<typeof openSftp>>;
 
-/** One session, with waiting limited and failures in words. */
 function createSession(sftp: SFTPWrapper, host: string, via: Outbound) {
   /** Follows links. @throws OutboundProblem no_file */
   async function stat(path: string): Promise<SftpName> {
