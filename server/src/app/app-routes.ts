@@ -10,9 +10,8 @@ import { searchRoutes } from '../catalog/search/search-routes.ts';
 import { shopRoutes } from '../catalog/search/shop-routes.ts';
 import { commitRoutes } from '../catalog/updates/commit-routes.ts';
 import { contentRoutes, updateRoutes } from '../catalog/updates/update-routes.ts';
-import { channelBuildRoutes } from '../channels/builds/build-routes.ts';
+import { channelRoutes } from '../channels/builds/channel-routes.ts';
 import { feedRoutes } from '../channels/builds/feed-routes.ts';
-import { channelRoutes } from '../channels/definitions/channel-routes.ts';
 import { ucpRoutes } from '../channels/ucp/ucp-routes.ts';
 import type { Config } from '../config.ts';
 import { createAnswerOnce } from '../http/answers/answers.ts';
@@ -63,7 +62,6 @@ const ROUTES = [
   webhookEndpointRoutes,
   agentRoutes,
   channelRoutes,
-  channelBuildRoutes,
   feedRoutes,
   ucpRoutes,
 ];

@@ -12,7 +12,6 @@ import {
   toCamel,
 } from '../storage/storage.ts';
 import {
-  type Actor,
   type Author,
   actorOf,
   type ListPage,
@@ -24,19 +23,7 @@ import {
   toPage,
 } from './project.ts';
 import { findProject } from './project-store.ts';
-import type { AuditFilter } from './scope-schemas.ts';
-
-/** One line of the audit log. Source: docs/interface.md §14.4. */
-export interface AuditEntry {
-  readonly id: number;
-  readonly at: number;
-  readonly actor: Actor;
-  readonly projectId: number | null;
-  /** Subject and what happened to it, e.g. `api-key.created`. */
-  readonly action: string;
-  readonly subject: AuditSubject;
-  readonly details: Readonly<Record<string, unknown>>;
-}
+import type { AuditEntry, AuditFilter } from './scope-schemas.ts';
 
 /** The changed object. `projectGroupId` lets the group's keys see entries that belong to no project. */
 export interface AuditSubject {

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { byType, Id, Name, oneOf, orNull } from '../http/answers/answers.ts';
+import { byType, Id, Instant, Name, oneOf, orNull } from '../http/answers/answers.ts';
 import type { Scope } from '../kernel/caller.ts';
 
 /** The caller or command that made a change. */
@@ -84,3 +84,18 @@ export const AuditFilter = Type.Object({
   to: Type.Optional(Type.Integer({ minimum: 0, description: 'epoch milliseconds, excluded' })),
 });
 export type AuditFilter = Readonly<Static<typeof AuditFilter>>;
+
+/** One line of the audit log. Source: docs/interface.md §14.4. */
+export const AuditEntry = Type.Object(
+  {
+    id: Type.Integer(),
+    at: Instant,
+    actor: WireActor,
+    projectId: orNull(Type.Integer()),
+    action: Type.String({ description: 'subject and what happened to it, as api-key.created' }),
+    subject: Type.Record(Type.String(), Type.Unknown(), { description: 'what was changed' }),
+    details: Type.Record(Type.String(), Type.Unknown(), { description: 'how it was changed' }),
+  },
+  { title: 'AuditEntry' },
+);
+export type AuditEntry = Static<typeof AuditEntry>;
