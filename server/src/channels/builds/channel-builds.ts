@@ -32,8 +32,7 @@ import {
 import { describeDestination } from '../destinations/destinations.ts';
 import { planFiles } from '../formats/formats.ts';
 import type { Delivery, DeliveryOrder, PreviewOrder } from './build-thread.ts';
-import type { PublishedBefore } from './feed-changes.ts';
-import type { BuildEvent, BuildOrder, BuildOutput } from './feed-writing.ts';
+import type { BuildEvent, BuildOrder, BuildOutput, PublishedBefore } from './feed-writing.ts';
 
 export interface BuildRequest {
   readonly startedBy: BuildStart;
