@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { sql as kyselySql } from 'kysely';
+import { sql as kyselySql, type Selectable } from 'kysely';
 import {
   among,
+  type ControlSchema,
   type ControlTransaction,
   controlRows,
   type Database,
@@ -151,16 +152,11 @@ export interface EventDraft {
   readonly data: object;
 }
 
-/** An event that is recorded and not yet with its deliveries. */
-export interface RecordedEvent {
-  readonly number: number;
-  /** The webhook-id. */
-  readonly id: string;
-  readonly type: string;
-  readonly at: number;
-  /** JSON */
-  readonly data: string;
-}
+/** An event that is recorded and not yet with its deliveries; its id is the webhook-id, its data JSON. */
+export type RecordedEvent = Pick<
+  Selectable<ControlSchema['service_event']>,
+  'number' | 'id' | 'type' | 'at' | 'data'
+>;
 
 const toRow = ({ type, at, taskNumber, data }: EventDraft) => ({
   id: `msg_${randomBytes(16).toString('hex')}`,

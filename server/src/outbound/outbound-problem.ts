@@ -43,10 +43,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'has a certificate of an unknown authority',
 };
 
-/**
- * Says in words why a connection failed. Errors of Node are not passed on as they are: some hold what was sent.
- * @returns OutboundProblem, or what was given when it is no failure of a connection
- */
+/** In words: some errors of Node hold what was sent. @returns what was given when it is no failure of a connection */
 export function describeConnection(error: unknown, { host }: { readonly host: string }): unknown {
   const code = (error as { code?: unknown }).code;
   if (error instanceof OutboundProblem || typeof code !== 'string') return error;

@@ -13,13 +13,7 @@ import { answerAs, inReach, type Routes, type RouteTools, serve, serveKind } fro
 import { type Project, type ProjectGroup, type Reach, splitLocale } from './project.ts';
 import type { ReachedProject } from './project-store.ts';
 import type { Projects } from './projects.ts';
-import {
-  AuditEntry,
-  AuditFilter,
-  NewManagedProject,
-  projectFields,
-  SentSettings,
-} from './scope-schemas.ts';
+import { AuditEntry, AuditFilter, NewManagedProject, projectFields, SentSettings } from './scope-schemas.ts';
 
 const tags = ['Management'];
 

@@ -65,10 +65,7 @@ export function createProjects({ database, clock }: ProjectsParts) {
     ...management,
     /** What others keep for a group or a project can go with it. */
     whenGone: (listener: GoneListener) => void listeners.push(listener),
-    /**
-     * Every project in reach by id, or the requested one. Source: docs/interface.md §4.1.
-     * @throws scope_refused when that one is out of reach
-     */
+    /** Those in reach by id, or the requested one. Source: docs/interface.md §4.1. @throws scope_refused */
     async listProjects(caller: Caller, projectId?: number) {
       const found = await projectStore.findReachedProjects(database.read, caller, projectId);
       if (projectId !== undefined && found.length === 0) throw new ServiceError('scope_refused');

@@ -58,10 +58,7 @@ export const toScopedColumns = ({ accountId, scope, createdAt, createdBy }: Omit
   created_by: JSON.stringify(createdBy),
 });
 
-/**
- * Keys and endpoints have a scope: they are in reach of the same scope and of those above. Source: docs/interface.md §5.2 rule 6
- * and §6.1.
- */
+/** In reach of the same scope and of those above. Source: docs/interface.md §5.2 rule 6 and §6.1. */
 function isScopeInReach({ accountId, scope }: Reach): Expression<SqlBool> {
   const eb = expressionBuilder<ControlSchema, 'api_key' | 'webhook_endpoint'>();
   const ofAccount = eb('account_id', '=', accountId);

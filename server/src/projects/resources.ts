@@ -129,11 +129,7 @@ export function createResources<Resource extends { readonly id: number }, Place>
         return resource;
       }),
 
-    /**
-     * @param what the action for the audit log, as `changed`
-     * @param plan may write other rows
-     * @throws not_found, changed_meanwhile
-     */
+    /** @param plan may write other rows @throws not_found, changed_meanwhile */
     change: (
       { author, place, beside }: Writer<Resource, Place>,
       { what, ...chosen }: Chosen & { readonly what: string },

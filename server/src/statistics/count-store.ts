@@ -7,21 +7,15 @@ import {
   toSnake,
 } from '../storage/storage.ts';
 
-export const REQUEST_COUNTS = ['requests', 'refused', 'limited', 'failed', 'slow', 'totalMs'] as const;
-
-/** Requests of an account or of one of its keys within a step, which begins at `at`. */
-export type RequestCount = Readonly<
-  Record<'accountId' | 'apiKeyId' | 'at' | (typeof REQUEST_COUNTS)[number], number>
+type Counted<Table extends keyof ControlSchema> = Readonly<
+  Omit<ReturnType<typeof toCamel<ControlSchema[Table]>>, 'stepSeconds'>
 >;
-
+/** Requests of an account or of one of its keys within a step, which begins at `at`. */
+export type RequestCount = Counted<'request_count'>;
+export const REQUEST_COUNTS = ['requests', 'refused', 'limited', 'failed', 'slow', 'totalMs'] as const;
+/** What happened to a catalog within a step; its products when they were last counted within it, null: they were not. */
+export type CatalogCount = Counted<'catalog_count'>;
 export const CATALOG_COUNTS = ['created', 'changed', 'deleted', 'tasks', 'failedTasks'] as const;
-
-/** What happened to a catalog within a step. */
-export interface CatalogCount
-  extends Readonly<Record<'projectId' | 'at' | (typeof CATALOG_COUNTS)[number], number>> {
-  /** In the catalog, when it was last counted within the step; null: it was not. */
-  readonly products: number | null;
-}
 
 /** @returns the sum of each of these counts, which PostgreSQL may give as text */
 export const sumOf = <Name extends string>(

@@ -394,10 +394,7 @@ function sumRequests(rows: readonly RequestCount[], { stepMs }: Span) {
   });
 }
 
-/**
- * @param before sizes at the beginning
- * @returns a point for the beginning, and one for each step in which something happened
- */
+/** @returns a point for the beginning, with the sizes `before`, and one for each step in which something happened */
 function sumSizes(
   before: ReadonlyMap<number, number>,
   rows: readonly CatalogCount[],

@@ -97,10 +97,7 @@ export async function saveProgress(
 const CANCEL_STATES = ['none', 'requested', 'refused'] as const;
 type CancelState = (typeof CANCEL_STATES)[number];
 
-/**
- * Requests of the process that runs a task to cancel it, or answers for it: then `owner` must hold it.
- * @returns false when it has ended, or `owner` does not hold it
- */
+/** Requests a cancel, or answers it as the `owner` that runs the task. @returns false when it ended, or the owner lost it */
 export async function saveCancelState(
   database: Database,
   task: TaskKey,

@@ -170,10 +170,7 @@ export interface TaskEnd extends Partial<Pick<Task, 'failure' | 'result'>> {
   readonly finishedAt: number;
 }
 
-/**
- * Ends a task that has not ended; `guard` is a condition on its row.
- * @returns the ended task; undefined when it had ended before, or `guard` does not hold
- */
+/** Ends an open task whose row fits `guard`. @returns undefined when it had ended, or does not fit */
 export async function endTask(
   tx: ControlTransaction,
   { projectId, number }: TaskKey,
@@ -223,10 +220,7 @@ export async function dropTasksBefore(database: Database, before: number): Promi
 /** Lines of a report in a row of its table; rows are read one at a time. */
 const PART_LINES = 2_000;
 
-/**
- * Stores the report of a run as NDJSON, with the count of omitted lines as its last line. It replaces the one before: a task
- * that runs again after a crash reports again.
- */
+/** As NDJSON, the count of omitted lines last; it replaces that of a run before a crash. */
 export async function saveReport(
   tx: ControlTransaction,
   { projectId, number }: TaskKey,

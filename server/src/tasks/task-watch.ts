@@ -10,11 +10,7 @@ type Waiter = { readonly task: Task; readonly end: (isChanged: boolean) => void 
 
 export type TaskWatch = ReturnType<typeof createTaskWatch>;
 
-/**
- * Notifies callers that wait of changes of tasks, without a query for each of them.
- * @param findStates  reads the states of tasks by their ids, in one statement; where other processes change tasks too, they
- * are polled by it while a caller waits
- */
+/** Notifies callers that wait, without a query for each; where other processes change tasks too, polled by `findStates`. */
 export function createTaskWatch(
   findStates?: (tasks: readonly Task[]) => Promise<ReadonlyMap<string, TaskState>>,
 ) {

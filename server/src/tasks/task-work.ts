@@ -13,10 +13,7 @@ const SLOWEST_POLL_MS = 3_000;
 const REST = 20;
 /** Per process; further tasks wait. Most of a run is waiting for the store. */
 const RUNS_AT_ONCE = 64;
-/**
- * Where several processes work, each takes only so many more between two polls, so that one that runs fewer gets what
- * comes.
- */
+/** Of several processes each takes only so many more between two polls: one that runs fewer gets what comes. */
 const SHARE = 8;
 
 export type TaskWork = ReturnType<typeof createTaskWork>;

@@ -8,7 +8,7 @@
  */
 
 import { ServiceError } from '../kernel/errors.ts';
-import type { ControlTransaction } from '../storage/storage.ts';
+import type { ControlTransaction, Database } from '../storage/storage.ts';
 import { pause } from './poll.ts';
 import {
   describeTask,
@@ -41,8 +41,8 @@ export function createTasks(parts: TaskParts) {
 
   return {
     watch,
-    define: (added: readonly TaskDefinition<never>[]) => work.define(added),
-    listKinds: () => work.listDefined(),
+    define: work.define,
+    listKinds: work.listDefined,
 
     /** Stores a task and, once that is durable, lets it run, here or in another process. */
     async accept<Payload extends object>(
@@ -66,13 +66,10 @@ export function createTasks(parts: TaskParts) {
       return task;
     },
     parts: createTaskParts(work),
-    /** Lets a held task run. @returns false when it already began elsewhere, because this process seemed dead */
-    release: (task: Task): Promise<boolean> => work.release(task),
-    /** Forgets a held task, because the change that it is about was refused. */
-    withdraw: (task: Task): Promise<void> => work.withdraw(task),
-
+    release: work.release,
+    withdraw: work.withdraw,
     /** Begins to run open tasks; called once, when all kinds are defined. */
-    start: () => work.start(),
+    start: work.start,
     async close(): Promise<void> {
       watch.close();
       await work.close();
@@ -89,10 +86,7 @@ export function createTasks(parts: TaskParts) {
     listNumbered: (projectId: number, numbers: readonly number[]) =>
       taskStore.listNumberedTasks(database, projectId, numbers),
     listOpen: (projectId?: number) => taskStore.listOpenTasks(database, projectId),
-    /**
-     * Ends a task before it takes effect: at once while no process runs it, else by the process that does.
-     * @throws task_uploading, task_ended, task_taking_effect
-     */
+    /** At once while no process runs it, else by the one that does. @throws task_uploading, task_ended, task_taking_effect */
     cancel: (task: Task) => cancelTask(work, task),
     /** Ends tasks that others carry. */
     endTasks: (tasks: readonly Task[], status: 'FINISHED' | 'CANCELLED'): Promise<readonly Task[]> => {
@@ -104,15 +98,8 @@ export function createTasks(parts: TaskParts) {
       });
     },
     readLog: (task: Task): Promise<LogLine[]> => taskStore.listLogLines(database, task),
-    async *readReport(task: Task): AsyncGenerator<string> {
-      for (let part = 0; ; part += 1) {
-        const lines = await taskStore.findReportPart(database, task, part);
-        if (lines === undefined) return;
-        yield lines;
-      }
-    },
-    /** @returns the task once it ended, or as it is after the time. */
-    waitUntilEnded: (task: Task, waitMs: number) => work.waitUntilEnded(task, waitMs),
+    readReport: (task: Task) => readReport(database, task),
+    waitUntilEnded: work.waitUntilEnded,
     hasOpenOrdered: (projectId: number) => taskStore.hasOpenOrdered(database, projectId),
     /** Tasks that wait for their turn, of all processes. */
     countWaiting: () => leaseStore.countUnclaimed(database, work.listKinds()),
@@ -141,10 +128,7 @@ function createTaskParts(work: TaskWork) {
     /** @returns parts accepted before, also by a process that has died since */
     list: (task: Task): Promise<Task[]> => taskStore.listParts(database.read, task),
 
-    /**
-     * Accepts all or none, once for a task; `note` is written in the same transaction.
-     * @returns them, or those that were accepted before
-     */
+    /** All or none, once for a task; `note` is written with them. @returns them, or those that were accepted before */
     async accept(
       task: Task,
       requests: readonly PartRequest[],
@@ -168,10 +152,7 @@ function createTaskParts(work: TaskWork) {
       return parts;
     },
 
-    /**
-     * Waits until all have ended.
-     * @returns them as they ended @throws PartFailed, PartCancelled; AbortError when the run is to stop
-     */
+    /** @returns them as they ended @throws PartFailed, PartCancelled; AbortError when the run is to stop */
     async waitFor(run: TaskRun, parts: readonly Task[]): Promise<Task[]> {
       const ended: Task[] = [];
       for (const part of parts) {
@@ -187,13 +168,17 @@ function createTaskParts(work: TaskWork) {
     /** Passes on what a part logged and reported. */
     async tell(run: TaskRun, part: Task, passOn: (lines: string) => Promise<void>): Promise<void> {
       for (const { line } of await taskStore.listLogLines(database, part)) await run.log(line);
-      for (let at = 0; ; at += 1) {
-        const lines = await taskStore.findReportPart(database, part, at);
-        if (lines === undefined) return;
-        await passOn(lines);
-      }
+      for await (const lines of readReport(database, part)) await passOn(lines);
     },
   };
+}
+
+async function* readReport(database: Database, task: Task): AsyncGenerator<string> {
+  for (let part = 0; ; part += 1) {
+    const lines = await taskStore.findReportPart(database, task, part);
+    if (lines === undefined) return;
+    yield lines;
+  }
 }
 
 async function waitForPart(work: TaskWork, part: Task, signal: AbortSignal): Promise<Task> {

@@ -118,10 +118,7 @@ export function overlapEnd(secrets: readonly EndpointSecret[], now: number): num
   return ends.length === 0 ? null : Math.max(...ends);
 }
 
-/**
- * @param open makes a secret of what is stored
- * @returns the header webhook-signature: one signature for each secret that is valid
- */
+/** @returns the header webhook-signature: a signature for each valid secret, which `open` makes of what is stored */
 export function sign(
   secrets: readonly EndpointSecret[],
   { id, timestamp, body, now }: { id: string; timestamp: number; body: string; now: number },

@@ -254,10 +254,7 @@ function checkUrl(url: string): void {
   if (problem !== undefined) throw new ServiceError('request_invalid', `/url: ${problem}`);
 }
 
-/**
- * Seals with the present key what no key or an earlier one sealed.
- * @returns how many endpoints, and of how many no key opens the secrets
- */
+/** Seals with the present key what no key or an earlier one sealed. @returns how many, and of how many no key opens it */
 async function sealEndpoints(database: Database, keys: Secrets) {
   const counts = { resealed: 0, unreadable: 0 };
   for (const { id, secrets: stored } of await store.listEndpoints(database.read)) {

@@ -271,12 +271,7 @@ async function takeEvent(
 /** Beside the one that is served: who reads a file slowly still reads it to its end. */
 const FORMER_SNAPSHOTS = 3;
 
-/**
- * Replaces what a channel serves, in one transaction. What reports it or sends it on begins here, in the same
- * transaction.
- * @returns snapshots that are served no longer
- * @throws changed_meanwhile for a channel that was changed or deleted since it was built
- */
+/** Replaces what a channel serves in one transaction. @returns snapshots served no longer @throws changed_meanwhile */
 function publish(
   database: Database,
   { channel, task, output }: { channel: Channel; task: Task; output: BuildOutput },

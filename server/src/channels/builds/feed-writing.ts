@@ -211,11 +211,7 @@ async function openFeedChanges(feed: FeedRows, { before, definition, ...parts }:
       counts.unchanged += made.length - changed.length;
       return changed.map(({ text }) => text);
     },
-    /**
-     * To be called when all rows were taken.
-     * @param write  takes the rows of products that are gone
-     * @returns what the next build is compared with
-     */
+    /** When all rows were taken; `write` takes those of products that are gone. @returns what the next build compares */
     async end(write: WriteTexts): Promise<PublishedRows> {
       await writeRemoved(write);
       const [file] = await rows.end();

@@ -126,10 +126,7 @@ interface ChannelChecks extends CheckedCatalog {
   readonly checkTexts: ReturnType<TextChecks>;
 }
 
-/**
- * @returns the definition with its defaults; masked secrets of its destinations are not filled in yet
- * @throws request_invalid that names every mistake with its path
- */
+/** Fills in defaults, but not masked secrets of destinations. @throws request_invalid with every mistake and its path */
 export async function checkChannel(sent: SentChannel, checks: ChannelChecks): Promise<ChannelDefinition> {
   const definition = withDefaults(sent);
   const { mapping, relations } = definition;

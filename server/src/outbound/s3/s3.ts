@@ -40,10 +40,7 @@ export class S3 {
     }
   }
 
-  /**
-   * @param match `ifNoneMatch`: an ETag that is known already; `ifMatch`: the only one to be read
-   * @returns undefined when it is the known one. @throws OutboundProblem no_file, changed
-   */
+  /** Unless it has the ETag `ifNoneMatch`, and only if it has `ifMatch`. @throws OutboundProblem no_file, changed */
   async read(
     key: string,
     { ifMatch, ifNoneMatch }: { ifMatch?: string; ifNoneMatch?: string | undefined } = {},
@@ -66,11 +63,7 @@ export class S3 {
     return undefined;
   }
 
-  /**
-   * Writes an object as a whole or not at all, in memory a part at a time: one PUT for up to 16 MiB, parts for more.
-   * @param options `isNew`: it must not be there, of one up to 16 MiB
-   * @returns its size. @throws OutboundProblem changed: there is one
-   */
+  /** As a whole or not at all: one PUT for up to 16 MiB, parts for more. @throws OutboundProblem changed: there is a new one */
   async write(
     key: string,
     bytes: AsyncIterable<Uint8Array>,

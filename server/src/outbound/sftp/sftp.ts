@@ -48,10 +48,7 @@ export type SftpServer = Readonly<Static<TObject<typeof sftpOptions>>>;
 
 const DEFAULT_PORT = 22;
 
-/**
- * Connects, checks the key of the host and signs in; the caller closes the session.
- * @throws OutboundProblem address, connection, timeout, refused
- */
+/** Checks the key and signs in; the caller closes it. @throws OutboundProblem address, connection, timeout, refused */
 export async function openSftp(server: SftpServer, via: Outbound) {
   // Loaded when it is needed: most processes never speak SSH.
   const { default: ssh2 } = await import('ssh2');
