@@ -84,7 +84,7 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
 
   /** Products that no row names: they do not go out themselves. */
   const absent = new HashedTexts();
-  const named = format.identity === undefined ? undefined : new GroupNames(pass);
+  const named = format.identity === undefined ? undefined : openGroupNames(pass);
 
   async function makeRows(products: readonly ReadProduct[]): Promise<MadeRow[]> {
     const taken = products.filter(({ upload }) => isTaken(upload));
@@ -203,36 +203,25 @@ function partRelated(lists: readonly (readonly string[])[], absent: HashedTexts)
 }
 
 /** Products by their groups, for a format that knows only these. */
-class GroupNames {
-  readonly #pass: CatalogPass;
-  readonly #taken = new Set<string>();
-  #groups = new Map<string, string>();
-
-  constructor(pass: CatalogPass) {
-    this.#pass = pass;
-  }
-
-  /** @returns the first product of each group that did not come before */
-  takeFirst(products: readonly ReadProduct[]): ReadProduct[] {
-    return products.filter(({ upload: { groupIdentifier } }) => {
-      const isNew = !this.#taken.has(groupIdentifier);
-      this.#taken.add(groupIdentifier);
-      return isNew;
-    });
-  }
-
-  async read(identifiers: readonly string[]): Promise<void> {
-    const all = [...new Set(identifiers)];
-    this.#groups = new Map();
-    for (let at = 0; at < all.length; at += PAGE)
-      for (const { raw } of await this.#pass.findUploads(all.slice(at, at + PAGE))) {
-        const { identifier, groupIdentifier } = new StoredUpload(raw);
-        this.#groups.set(identifier, groupIdentifier);
-      }
-  }
-
-  nameAll = (lists: readonly (readonly string[])[]): string[][] =>
-    lists.map((list) => [...new Set(list.map((one) => this.#groups.get(one) ?? one))]);
+function openGroupNames(pass: CatalogPass) {
+  const taken = new Set<string>();
+  let groups = new Map<string, string>();
+  return {
+    /** @returns the first product of each group that did not come before */
+    takeFirst: (products: readonly ReadProduct[]) =>
+      products.filter(({ upload: { groupIdentifier } }) => taken.size < taken.add(groupIdentifier).size),
+    async read(identifiers: readonly string[]): Promise<void> {
+      const all = [...new Set(identifiers)];
+      groups = new Map();
+      for (let at = 0; at < all.length; at += PAGE)
+        for (const { raw } of await pass.findUploads(all.slice(at, at + PAGE))) {
+          const { identifier, groupIdentifier } = new StoredUpload(raw);
+          groups.set(identifier, groupIdentifier);
+        }
+    },
+    nameAll: (lists: readonly (readonly string[])[]): string[][] =>
+      lists.map((list) => [...new Set(list.map((one) => groups.get(one) ?? one))]),
+  };
 }
 
 function openFilter(pass: CatalogPass, { filter }: ChannelDefinition): (product: UploadedProduct) => boolean {

@@ -4,23 +4,11 @@
  * A channel that follows its catalog has the time before which it is not built again. When that has come and the catalog is as it
  * was, the channel waits without a time, and is read no more. The write of a catalog gives the channels that wait for it a time.
  */
-import {
-  createSchedule,
-  findNextRun,
-  moveDue,
-  type NextDue,
-  startOnce,
-} from '../../definitions/definitions.ts';
+import { createSchedule, findNextRun, moveDue, startOnce } from '../../definitions/definitions.ts';
 import type { Found } from '../../projects/projects.ts';
 import { type Base, readNow } from '../../storage/storage.ts';
 import { createDueWatch } from '../../tasks/tasks.ts';
-import {
-  type BuildStart,
-  CHANNELS,
-  type Channel,
-  listFollowing,
-  listUnnoticed,
-} from '../definitions/definitions.ts';
+import { CHANNELS, type Channel, listFollowing, listUnnoticed } from '../definitions/definitions.ts';
 import type { ChannelBuilds } from './channel-builds.ts';
 
 export interface ChannelScheduleParts extends Pick<Base, 'database' | 'logger'> {
@@ -36,10 +24,7 @@ export function createChannelSchedule(parts: ChannelScheduleParts) {
   const { database, logger } = parts;
   return createSchedule({
     ...{ database, logger, table: CHANNELS, subject: 'channels' },
-    startDue: (found) =>
-      found.resource.definition.trigger.type === 'change'
-        ? startChanged(parts, found)
-        : startPlanned(parts, found),
+    startDue: (found) => startDue(parts, found),
   });
 }
 
@@ -96,13 +81,21 @@ async function wakeFollowing(
   });
 }
 
-async function startChanged(parts: ChannelScheduleParts, found: Found<Channel>): Promise<void> {
-  const { resource: channel } = found;
-  const version = await parts.readVersion(channel.projectId);
-  if (version === channel.state.builtVersion) return waitForChange(parts, channel);
-  const next = { dueAt: await planNext(parts, channel), columns: { built_version: version } };
-  // While it is being built nothing moves: the change is still one afterwards.
-  await startBuild(parts, found, { startedBy: 'change', next });
+async function startDue(parts: ChannelScheduleParts, { resource, project }: Found<Channel>): Promise<void> {
+  const { database, builds, readVersion } = parts;
+  const { projectId, state, definition } = resource;
+  const isChange = definition.trigger.type === 'change';
+  const version = isChange ? await readVersion(projectId) : undefined;
+  if (isChange && version === state.builtVersion) return waitForChange(parts, resource);
+  const dueAt = planNext(definition, await readNow(database.read, database));
+  const next = { dueAt, ...(isChange && { columns: { built_version: version } }) };
+  const startedBy = isChange ? 'change' : 'schedule';
+  const isStarted = await startOnce(CHANNELS, { resource, next, busy: 'channel_building' }, (alongside) =>
+    builds.start(resource, project, { startedBy, alongside }),
+  );
+  // While it is being built a change does not move: it is still one afterwards.
+  if (!isStarted && !isChange)
+    await database.write(projectId, (tx) => moveDue(tx, CHANNELS, { resource, next }));
 }
 
 /** The version is read again where notices of the project wait: a change is seen by this, or its notice sees that the channel waits. */
@@ -114,25 +107,7 @@ async function waitForChange({ database, readVersion }: ChannelScheduleParts, ch
   });
 }
 
-async function startPlanned(parts: ChannelScheduleParts, found: Found<Channel>): Promise<void> {
-  const { resource: channel } = found;
-  const next = { dueAt: await planNext(parts, channel) };
-  if (await startBuild(parts, found, { startedBy: 'schedule', next })) return;
-  await parts.database.write(channel.projectId, (tx) => moveDue(tx, CHANNELS, { resource: channel, next }));
-}
-
-/** @returns false while a build is going on */
-const startBuild = (
-  { builds }: ChannelScheduleParts,
-  { resource, project }: Found<Channel>,
-  { startedBy, next }: { readonly startedBy: BuildStart; readonly next: NextDue },
-): Promise<boolean> =>
-  startOnce(CHANNELS, { resource, next, busy: 'channel_building' }, (alongside) =>
-    builds.start(resource, project, { startedBy, alongside }),
-  );
-
-async function planNext({ database }: ChannelScheduleParts, { definition: { trigger } }: Channel) {
-  const now = await readNow(database.read, database);
+function planNext({ trigger }: Channel['definition'], now: number): number | undefined {
   if (trigger.type === 'change') return now + trigger.minSecondsBetween * 1_000;
   return trigger.type === 'schedule' ? findNextRun(trigger, now) : undefined;
 }
