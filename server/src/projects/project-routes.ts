@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import {
+  closed,
   cutPage,
   Instant,
   ListQuery,
@@ -8,6 +9,7 @@ import {
   PageQuery,
   ProjectQuery,
   pageOf,
+  titled,
 } from '../http/answers/answers.ts';
 import { answerAs, inReach, type Routes, type RouteTools, serve, serveKind } from '../http/server/server.ts';
 import { type Project, type ProjectGroup, type Reach, splitLocale } from './project.ts';
@@ -98,31 +100,28 @@ export const projectRoutes =
   };
 
 /** Source: docs/interface.md §2.1. */
-const ProjectList = Type.Object(
-  {
-    status: Type.Literal('success'),
-    data: Type.Object({
-      projects: Type.Array(
-        Type.Object(
-          {
-            id: Type.Integer(),
-            name: Type.String(),
-            'project-group-id': Type.Integer(),
-            'project-group-name': Type.String(),
-            locale: Type.String({ description: 'language and country, as de-DE' }),
-            language: Type.String(),
-            country: Type.String(),
-            tags: Type.Array(Type.String()),
-          },
-          { title: 'Project' },
-        ),
-        { description: 'by id' },
+const ProjectList = titled('ProjectList', {
+  status: Type.Literal('success'),
+  data: Type.Object({
+    projects: Type.Array(
+      Type.Object(
+        {
+          id: Type.Integer(),
+          name: Type.String(),
+          'project-group-id': Type.Integer(),
+          'project-group-name': Type.String(),
+          locale: Type.String({ description: 'language and country, as de-DE' }),
+          language: Type.String(),
+          country: Type.String(),
+          tags: Type.Array(Type.String()),
+        },
+        { title: 'Project' },
       ),
-    }),
-    nextCursor: Type.Optional(orNull(Type.String(), 'of a page')),
-  },
-  { title: 'ProjectList' },
-);
+      { description: 'by id' },
+    ),
+  }),
+  nextCursor: Type.Optional(orNull(Type.String(), 'of a page')),
+});
 
 function toListedProject(project: ReachedProject) {
   return {
@@ -136,26 +135,24 @@ function toListedProject(project: ReachedProject) {
   };
 }
 
-const WireProjectGroup = Type.Object(
-  { id: Type.Integer(), name: Type.String(), createdAt: Instant },
-  { title: 'ProjectGroup' },
-);
-const SentProjectGroup = Type.Object({ name: Name }, { additionalProperties: false });
+const WireProjectGroup = titled('ProjectGroup', {
+  id: Type.Integer(),
+  name: Type.String(),
+  createdAt: Instant,
+});
+const SentProjectGroup = closed({ name: Name });
 
 /** Source: docs/interface.md §14.2 rule 3. */
-const ManagedProject = Type.Object(
-  {
-    id: Type.Integer(),
-    name: Type.String(),
-    projectGroupId: Type.Integer(),
-    locale: Type.String(),
-    tags: Type.Array(Type.String()),
-    settings: SentSettings,
-    createdAt: Instant,
-    deletedAt: Type.Optional(Type.Integer({ description: 'only in the list of deleted projects' })),
-  },
-  { title: 'ManagedProject' },
-);
+const ManagedProject = titled('ManagedProject', {
+  id: Type.Integer(),
+  name: Type.String(),
+  projectGroupId: Type.Integer(),
+  locale: Type.String(),
+  tags: Type.Array(Type.String()),
+  settings: SentSettings,
+  createdAt: Instant,
+  deletedAt: Type.Optional(Type.Integer({ description: 'only in the list of deleted projects' })),
+});
 
 function toManagedProject(project: Project) {
   const { id, name, projectGroupId, locale, tags, createdAt, deletedAt } = project;

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { byType, Id, Instant, Name, oneOf, orNull } from '../http/answers/answers.ts';
+import { byType, closed, Id, Instant, Name, oneOf, orNull, titled } from '../http/answers/answers.ts';
 import type { Scope } from '../kernel/caller.ts';
 
 /** The caller or command that made a change. */
@@ -9,13 +9,11 @@ export const WireActor = Type.Object({
   name: Type.String(),
 });
 
-const strict = { additionalProperties: false } as const;
-
-export const WirePartScope = Type.Object({ type: Type.Enum(['project-group', 'project']), id: Id }, strict);
+export const WirePartScope = closed({ type: Type.Enum(['project-group', 'project']), id: Id });
 
 /** Of a key or a webhook endpoint. Source: docs/interface.md §5.2. */
 export const WireScope = byType<Scope>(
-  Type.Union([Type.Object({ type: Type.Literal('account') }, strict), WirePartScope]),
+  Type.Union([closed({ type: Type.Literal('account') }), WirePartScope]),
   'Scope',
 );
 
@@ -56,14 +54,11 @@ export const projectFields = {
   settings: Type.Partial(SentSettings, { additionalProperties: false }),
 };
 
-export const NewManagedProject = Type.Object(
-  {
-    ...projectFields,
-    tags: Type.Optional(projectFields.tags),
-    settings: Type.Optional(projectFields.settings),
-  },
-  { additionalProperties: false },
-);
+export const NewManagedProject = closed({
+  ...projectFields,
+  tags: Type.Optional(projectFields.tags),
+  settings: Type.Optional(projectFields.settings),
+});
 
 export const AuditFilter = Type.Object({
   projectId: Type.Optional(Id),
@@ -86,16 +81,13 @@ export const AuditFilter = Type.Object({
 export type AuditFilter = Readonly<Static<typeof AuditFilter>>;
 
 /** One line of the audit log. Source: docs/interface.md §14.4. */
-export const AuditEntry = Type.Object(
-  {
-    id: Type.Integer(),
-    at: Instant,
-    actor: WireActor,
-    projectId: orNull(Type.Integer()),
-    action: Type.String({ description: 'subject and what happened to it, as api-key.created' }),
-    subject: Type.Record(Type.String(), Type.Unknown(), { description: 'what was changed' }),
-    details: Type.Record(Type.String(), Type.Unknown(), { description: 'how it was changed' }),
-  },
-  { title: 'AuditEntry' },
-);
+export const AuditEntry = titled('AuditEntry', {
+  id: Type.Integer(),
+  at: Instant,
+  actor: WireActor,
+  projectId: orNull(Type.Integer()),
+  action: Type.String({ description: 'subject and what happened to it, as api-key.created' }),
+  subject: Type.Record(Type.String(), Type.Unknown(), { description: 'what was changed' }),
+  details: Type.Record(Type.String(), Type.Unknown(), { description: 'how it was changed' }),
+});
 export type AuditEntry = Static<typeof AuditEntry>;

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Access } from '../access/access.ts';
-import { Id, orNull, ProjectParams, projectIdOf } from '../http/answers/answers.ts';
+import { Id, orNull, ProjectParams, projectIdOf, titled } from '../http/answers/answers.ts';
 import { type Routes, serve } from '../http/server/server.ts';
 import type { Caller } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -108,91 +108,81 @@ const answeredSpan = {
 };
 const at = Type.Integer({ description: 'when the step begins, epoch milliseconds' });
 const Requests = Type.Array(
-  Type.Object(
-    {
-      at,
-      requests: Type.Integer(),
-      refused: Type.Integer({ description: 'answered 4xx, but for 429' }),
-      limited: Type.Integer({ description: 'answered 429' }),
-      failed: Type.Integer({ description: 'answered 5xx' }),
-      slow: Type.Integer({ description: 'took a second or more' }),
-      meanMs: Type.Number(),
-    },
-    { title: 'RequestPoint' },
-  ),
+  titled('RequestPoint', {
+    at,
+    requests: Type.Integer(),
+    refused: Type.Integer({ description: 'answered 4xx, but for 429' }),
+    limited: Type.Integer({ description: 'answered 429' }),
+    failed: Type.Integer({ description: 'answered 5xx' }),
+    slow: Type.Integer({ description: 'took a second or more' }),
+    meanMs: Type.Number(),
+  }),
   { description: 'a point for each step with requests' },
 );
 const Catalogs = Type.Array(
-  Type.Object(
-    {
-      at,
-      products: Type.Integer({ description: 'in all catalogs together, at the end of the step' }),
-      created: Type.Integer(),
-      changed: Type.Integer(),
-      deleted: Type.Integer(),
-      tasks: Type.Integer({ description: 'that ended' }),
-      failedTasks: Type.Integer(),
-    },
-    { title: 'CatalogPoint' },
-  ),
+  titled('CatalogPoint', {
+    at,
+    products: Type.Integer({ description: 'in all catalogs together, at the end of the step' }),
+    created: Type.Integer(),
+    changed: Type.Integer(),
+    deleted: Type.Integer(),
+    tasks: Type.Integer({ description: 'that ended' }),
+    failedTasks: Type.Integer(),
+  }),
   { description: 'one for the beginning, and one for each step in which something happened' },
 );
 const Noted = Type.Array(
-  Type.Object(
-    {
-      at: Type.Integer({ description: 'epoch milliseconds' }),
-      requestId: Type.String(),
-      projectId: orNull(Type.Integer()),
-      apiKeyId: orNull(Type.Integer()),
-      method: Type.String(),
-      route: Type.String({ description: 'the pattern of the path' }),
-      status: Type.Integer(),
-      ms: Type.Integer(),
-    },
-    { title: 'NotedRequest' },
-  ),
+  titled('NotedRequest', {
+    at: Type.Integer({ description: 'epoch milliseconds' }),
+    requestId: Type.String(),
+    projectId: orNull(Type.Integer()),
+    apiKeyId: orNull(Type.Integer()),
+    method: Type.String(),
+    route: Type.String({ description: 'the pattern of the path' }),
+    status: Type.Integer(),
+    ms: Type.Integer(),
+  }),
   { maxItems: 100, description: 'requests that failed or were slow, newest first' },
 );
 
-const StatisticsAnswer = Type.Object(
-  { ...answeredSpan, requests: Requests, catalogs: Catalogs, noted: Noted },
-  { title: 'Statistics' },
-);
-const KeyStatistics = Type.Object({ ...answeredSpan, requests: Requests }, { title: 'KeyStatistics' });
+const StatisticsAnswer = titled('Statistics', {
+  ...answeredSpan,
+  requests: Requests,
+  catalogs: Catalogs,
+  noted: Noted,
+});
+const KeyStatistics = titled('KeyStatistics', { ...answeredSpan, requests: Requests });
 
 const Kind = Type.Union([Type.Literal('failed'), Type.Literal('slow')]);
 const TextOrNull = orNull(Type.String());
 
 /** Source: docs/interface.md §14.9. */
-const RecentRequestList = Type.Object(
-  {
-    items: Type.Array(
-      Type.Object(
-        {
-          requestId: Type.String(),
-          kind: Kind,
-          at: Type.Integer({ description: 'when it was answered, epoch milliseconds' }),
-          method: Type.String(),
-          url: Type.String({ description: 'path and query; secrets are masked' }),
-          status: Type.Integer(),
-          reason: TextOrNull,
-          message: TextOrNull,
-          details: Type.Array(Type.String(), { maxItems: 5 }),
-          ms: Type.Integer(),
-          by: WireActor,
-          body: orNull(
-            Type.String(),
-            'its first 1,024 characters; secrets are masked. null: no body, a file, or not readable',
-          ),
-          bodyBytes: Type.Integer({ description: 'of the body as it was sent' }),
-          isBodyWhole: Type.Boolean(),
-        },
-        { title: 'KeptRequest' },
-      ),
-      { maxItems: 100, description: 'newest first' },
+const RecentRequestList = titled('KeptRequests', {
+  items: Type.Array(
+    Type.Object(
+      {
+        requestId: Type.String(),
+        kind: Kind,
+        at: Type.Integer({ description: 'when it was answered, epoch milliseconds' }),
+        method: Type.String(),
+        url: Type.String({ description: 'path and query; secrets are masked' }),
+        status: Type.Integer(),
+        reason: TextOrNull,
+        message: TextOrNull,
+        details: Type.Array(Type.String(), { maxItems: 5 }),
+        ms: Type.Integer(),
+        by: WireActor,
+        body: orNull(
+          Type.String(),
+          'its first 1,024 characters; secrets are masked. null: no body, a file, or not readable',
+        ),
+        bodyBytes: Type.Integer({ description: 'of the body as it was sent' }),
+        isBodyWhole: Type.Boolean(),
+      },
+      { title: 'KeptRequest' },
     ),
-    since: Type.Integer({ description: 'when this process began to keep requests, epoch milliseconds' }),
-    isWhole: Type.Boolean({ description: 'false: other processes may have answered others' }),
-  },
-  { title: 'KeptRequests' },
-);
+    { maxItems: 100, description: 'newest first' },
+  ),
+  since: Type.Integer({ description: 'when this process began to keep requests, epoch milliseconds' }),
+  isWhole: Type.Boolean({ description: 'false: other processes may have answered others' }),
+});

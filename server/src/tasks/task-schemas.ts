@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ListQuery, orNull } from '../http/answers/answers.ts';
+import { ListQuery, orNull, titled } from '../http/answers/answers.ts';
 
 const wordOf = <const Words extends readonly string[]>(...words: Words) =>
   Type.Unsafe<Words[number]>(Type.Union(words.map((word) => Type.Literal(word))));
@@ -18,35 +18,32 @@ const Failure = Type.Object(
 export type TaskFailure = Readonly<Static<typeof Failure>>;
 
 /** Source: docs/interface.md §2.4. */
-export const WireTaskSchema = Type.Object(
-  {
-    id: Type.String({ description: '24 lower-case hex digits' }),
-    projectId: Type.Integer(),
-    projectName: orNull(Type.String()),
-    origin: Origin,
-    taskStatus: Status,
-    name: Type.String({ description: 'empty for an upload' }),
-    taskIncrementType: wordOf('STEP_BASED', 'ITEM_BASED'),
-    failure: Type.Boolean(),
-    requestTime: Type.Integer({ description: 'epoch milliseconds' }),
-    startTime: Type.Integer({ description: 'epoch milliseconds' }),
-    finishTime: orNull(Type.Integer(), 'null while unfinished'),
-    progress: Type.Integer({ minimum: 0, maximum: 100 }),
-    logCounter: Type.Integer(),
-    error: Type.Optional(Failure),
-    warnings: Type.Optional(
-      Type.Array(Type.String(), {
-        description: 'what readers of the task should know, a sentence each',
-      }),
-    ),
-    counts: Type.Optional(
-      Type.Record(Type.String(), Type.Integer(), {
-        description: 'of the build of a channel: what it counted',
-      }),
-    ),
-  },
-  { title: 'Task' },
-);
+export const WireTaskSchema = titled('Task', {
+  id: Type.String({ description: '24 lower-case hex digits' }),
+  projectId: Type.Integer(),
+  projectName: orNull(Type.String()),
+  origin: Origin,
+  taskStatus: Status,
+  name: Type.String({ description: 'empty for an upload' }),
+  taskIncrementType: wordOf('STEP_BASED', 'ITEM_BASED'),
+  failure: Type.Boolean(),
+  requestTime: Type.Integer({ description: 'epoch milliseconds' }),
+  startTime: Type.Integer({ description: 'epoch milliseconds' }),
+  finishTime: orNull(Type.Integer(), 'null while unfinished'),
+  progress: Type.Integer({ minimum: 0, maximum: 100 }),
+  logCounter: Type.Integer(),
+  error: Type.Optional(Failure),
+  warnings: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'what readers of the task should know, a sentence each',
+    }),
+  ),
+  counts: Type.Optional(
+    Type.Record(Type.String(), Type.Integer(), {
+      description: 'of the build of a channel: what it counted',
+    }),
+  ),
+});
 
 export const TaskParams = Type.Object({ id: Type.String() });
 

@@ -1,14 +1,12 @@
 import { Type } from 'typebox';
 import { EVENT_TYPES, type EventType } from '../events/events.ts';
-import { Id, Instant, optional, orNull, pageOf } from '../http/answers/answers.ts';
+import { closed, Id, Instant, optional, orNull, pageOf, titled } from '../http/answers/answers.ts';
 import { URL_LENGTH } from '../outbound/outbound.ts';
 import { toWireScope, WireActor, WireScope } from '../projects/projects.ts';
 import { type Endpoint, type MadeEndpoint, overlapEnd } from './endpoint.ts';
 import type { ShownDelivery } from './webhook-store.ts';
 
 const OptionalInstant = (description: string) => Type.Union([Instant, Type.Null()], { description });
-const strict = { additionalProperties: false } as const;
-
 const Url = Type.String({
   minLength: 1,
   maxLength: URL_LENGTH,
@@ -37,38 +35,29 @@ const endpointFields = {
 };
 
 /** Source: docs/interface.md §6.1. */
-export const WireEndpoint = Type.Object(endpointFields, { title: 'WebhookEndpoint' });
+export const WireEndpoint = titled('WebhookEndpoint', endpointFields);
 
-export const WireMadeEndpoint = Type.Object(
-  {
-    ...endpointFields,
-    secret: optional.text({ description: 'shown once, so a repetition by Idempotency-Key has none' }),
-  },
-  { title: 'NewWebhookEndpoint' },
-);
+export const WireMadeEndpoint = titled('NewWebhookEndpoint', {
+  ...endpointFields,
+  secret: optional.text({ description: 'shown once, so a repetition by Idempotency-Key has none' }),
+});
 
-export const SentEndpoint = Type.Object({ url: Url, events: Events, scope: WireScope }, strict);
+export const SentEndpoint = closed({ url: Url, events: Events, scope: WireScope });
 
-export const SentEndpointChange = Type.Object(
-  {
-    url: Type.Optional(Url),
-    events: Type.Optional(Events),
-    enabled: optional.flag({ description: 'true also switches on what the service switched off' }),
-  },
-  strict,
-);
+export const SentEndpointChange = closed({
+  url: Type.Optional(Url),
+  events: Type.Optional(Events),
+  enabled: optional.flag({ description: 'true also switches on what the service switched off' }),
+});
 
-export const SecretRotation = Type.Object(
-  {
-    overlapSeconds: optional.integer({
-      minimum: 0,
-      maximum: 604_800,
-      default: 0,
-      description: 'for so long the former secret signs too',
-    }),
-  },
-  strict,
-);
+export const SecretRotation = closed({
+  overlapSeconds: optional.integer({
+    minimum: 0,
+    maximum: 604_800,
+    default: 0,
+    description: 'for so long the former secret signs too',
+  }),
+});
 
 export const EndpointParams = Type.Object({ id: Id });
 export const DeliveryParams = Type.Object({ id: Id, deliveryId: Id });
@@ -82,33 +71,30 @@ export const DeliveryQuery = Type.Object({
 });
 
 /** Source: docs/interface.md §6.4. */
-export const WireDelivery = Type.Object(
-  {
-    id: Type.Integer(),
-    webhookId: Type.String({ description: 'the header webhook-id: the same for each attempt and replay' }),
-    type: Type.String(),
-    projectId: orNull(Type.Integer()),
-    kind: Type.Union([Type.Literal('event'), Type.Literal('replay'), Type.Literal('test')]),
-    status: Status,
-    attempts: Type.Integer(),
-    createdAt: Instant,
-    lastAttemptAt: OptionalInstant('null before the first attempt'),
-    nextAttemptAt: OptionalInstant('null unless it is pending; one behind another waits for that'),
-    finishedAt: OptionalInstant('null while it is pending'),
-    durationMs: orNull(Type.Integer(), 'of the last attempt'),
-    request: Type.Object({
-      url: Type.String(),
-      headers: Type.Record(Type.String(), Type.String(), { description: 'without the signature' }),
-      body: Type.String(),
-    }),
-    answer: orNull(
-      Type.Object({ status: Type.Integer(), body: Type.String() }),
-      'to the last attempt, the first 1,000 characters; null when there was none',
-    ),
-    error: orNull(Type.String(), 'why the last attempt failed'),
-  },
-  { title: 'WebhookDelivery' },
-);
+export const WireDelivery = titled('WebhookDelivery', {
+  id: Type.Integer(),
+  webhookId: Type.String({ description: 'the header webhook-id: the same for each attempt and replay' }),
+  type: Type.String(),
+  projectId: orNull(Type.Integer()),
+  kind: Type.Union([Type.Literal('event'), Type.Literal('replay'), Type.Literal('test')]),
+  status: Status,
+  attempts: Type.Integer(),
+  createdAt: Instant,
+  lastAttemptAt: OptionalInstant('null before the first attempt'),
+  nextAttemptAt: OptionalInstant('null unless it is pending; one behind another waits for that'),
+  finishedAt: OptionalInstant('null while it is pending'),
+  durationMs: orNull(Type.Integer(), 'of the last attempt'),
+  request: Type.Object({
+    url: Type.String(),
+    headers: Type.Record(Type.String(), Type.String(), { description: 'without the signature' }),
+    body: Type.String(),
+  }),
+  answer: orNull(
+    Type.Object({ status: Type.Integer(), body: Type.String() }),
+    'to the last attempt, the first 1,000 characters; null when there was none',
+  ),
+  error: orNull(Type.String(), 'why the last attempt failed'),
+});
 
 export const DeliveryPage = pageOf(WireDelivery);
 

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import type { Filter } from '../../catalog/filters/filters.ts';
 import type { Defined, Run, Shown } from '../../definitions/definitions.ts';
-import { byType, Id, Instant, Name, optional, orNull, pageOf } from '../../http/answers/answers.ts';
+import { byType, Id, Instant, Name, optional, orNull, pageOf, titled } from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
 import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Destination, DestinationSchema, maskDestinations } from '../destinations/destinations.ts';
@@ -136,88 +136,74 @@ export type SentChannel = Static<typeof SentChannel>;
 
 const counted = (description: string) => Type.Integer({ description });
 
-const Counts = Type.Object(
-  {
-    products: counted('products of the catalog'),
-    filtered: counted('products that the filter left out, or that are for some groups of customers only'),
-    rows: counted('products that go out'),
-    leftOut: counted('products that lack what the format requires'),
-    related: counted('related products, of all rows'),
-    relatedLeftOut: counted(
-      'related products, of all rows, that were not named: they do not go out themselves',
-    ),
-    files: counted('files of rows'),
-    bytes: counted('bytes of these files'),
-    unchanged: Type.Optional(counted('with changes: rows that did not change, and are not in the files')),
-    removed: Type.Optional(counted('with changes: rows of products that are gone')),
-  },
-  { title: 'BuildCounts' },
-);
+const Counts = titled('BuildCounts', {
+  products: counted('products of the catalog'),
+  filtered: counted('products that the filter left out, or that are for some groups of customers only'),
+  rows: counted('products that go out'),
+  leftOut: counted('products that lack what the format requires'),
+  related: counted('related products, of all rows'),
+  relatedLeftOut: counted(
+    'related products, of all rows, that were not named: they do not go out themselves',
+  ),
+  files: counted('files of rows'),
+  bytes: counted('bytes of these files'),
+  unchanged: Type.Optional(counted('with changes: rows that did not change, and are not in the files')),
+  removed: Type.Optional(counted('with changes: rows of products that are gone')),
+});
 const WireCounts = orNull(Counts, 'null until the build has counted');
 export type BuildCounts = Static<typeof Counts>;
 const StartedBy = Type.Enum(['manual', 'schedule', 'change']);
 export type BuildStart = Static<typeof StartedBy>;
 
-const LastBuild = Type.Object(
-  {
-    taskId: Type.String(),
-    taskStatus: WireTaskSchema.properties.taskStatus,
-    startedBy: StartedBy,
-    startTime: Instant,
-    finishTime: orNull(Instant),
-    warnings: Type.Optional(WireTaskSchema.properties.warnings),
-    error: Type.Optional(WireTaskSchema.properties.error),
-    counts: WireCounts,
-  },
-  { title: 'LastBuild' },
-);
+const LastBuild = titled('LastBuild', {
+  taskId: Type.String(),
+  taskStatus: WireTaskSchema.properties.taskStatus,
+  startedBy: StartedBy,
+  startTime: Instant,
+  finishTime: orNull(Instant),
+  warnings: Type.Optional(WireTaskSchema.properties.warnings),
+  error: Type.Optional(WireTaskSchema.properties.error),
+  counts: WireCounts,
+});
 
-const Published = Type.Object(
-  {
-    builtAt: Instant,
-    catalogVersion: Type.Integer(),
-    rows: Type.Integer(),
-    files: Type.Array(
-      Type.Object({
-        name: Type.String(),
-        url: Type.String(),
-        rows: Type.Integer(),
-        sizeBytes: Type.Integer(),
-        sha256: Type.String(),
-      }),
-    ),
-  },
-  { title: 'PublishedFeed' },
-);
+const Published = titled('PublishedFeed', {
+  builtAt: Instant,
+  catalogVersion: Type.Integer(),
+  rows: Type.Integer(),
+  files: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      url: Type.String(),
+      rows: Type.Integer(),
+      sizeBytes: Type.Integer(),
+      sha256: Type.String(),
+    }),
+  ),
+});
 
-export const WireChannel = Type.Object(
-  {
-    id: Type.Integer(),
-    ...definition,
-    filter: WireFilter,
-    relations: Type.Array(Relation),
-    trigger: SentTrigger,
-    destinations: Type.Array(ChannelDestination),
-    url: Type.String({ description: 'the published address; who has it can read it without a key' }),
-    createdAt: Instant,
-    updatedAt: Instant,
-    nextBuildAt: optional.integer({ description: 'of a schedule: when it is due, epoch milliseconds' }),
-    published: orNull(Published, 'null until the first build'),
-    lastBuild: orNull(LastBuild),
-  },
-  { title: 'Channel' },
-);
+export const WireChannel = titled('Channel', {
+  id: Type.Integer(),
+  ...definition,
+  filter: WireFilter,
+  relations: Type.Array(Relation),
+  trigger: SentTrigger,
+  destinations: Type.Array(ChannelDestination),
+  url: Type.String({ description: 'the published address; who has it can read it without a key' }),
+  createdAt: Instant,
+  updatedAt: Instant,
+  nextBuildAt: optional.integer({ description: 'of a schedule: when it is due, epoch milliseconds' }),
+  published: orNull(Published, 'null until the first build'),
+  lastBuild: orNull(LastBuild),
+});
 
-const WireBuild = Type.Object(
-  { task: WireTaskSchema, startedBy: StartedBy, counts: WireCounts },
-  { title: 'ChannelBuild' },
-);
+const WireBuild = titled('ChannelBuild', { task: WireTaskSchema, startedBy: StartedBy, counts: WireCounts });
 export const BuildPage = pageOf(WireBuild, 'newest first');
 
-export const BuildAnswer = Type.Object(
-  { status: Type.Literal('success'), message: Type.Literal('Channel build started'), task: WireTaskSchema },
-  { title: 'StartedBuild' },
-);
+export const BuildAnswer = titled('StartedBuild', {
+  status: Type.Literal('success'),
+  message: Type.Literal('Channel build started'),
+  task: WireTaskSchema,
+});
 
 /** Of a stored channel it may be left out: then that is previewed. */
 export const SentPreview = Type.Object(
@@ -239,45 +225,44 @@ export const SentPreview = Type.Object(
 );
 export type SentPreview = Static<typeof SentPreview>;
 
-const Problem = Type.Object(
-  { field: Type.String(), code: Type.String(), value: optional.text(), message: Type.String() },
-  { title: 'FieldProblem' },
-);
+const Problem = titled('FieldProblem', {
+  field: Type.String(),
+  code: Type.String(),
+  value: optional.text(),
+  message: Type.String(),
+});
 
 /** Source: docs/interface.md §16.5. */
-export const WirePreview = Type.Object(
-  {
-    fileName: Type.String(),
-    columns: Type.Array(Type.String()),
-    mapping: Type.Record(Type.String(), Source, { description: 'as sent, else the one suggested' }),
-    rows: Type.Array(
-      Type.Object({
-        identifier: Type.String(),
-        values: Type.Record(Type.String(), Type.Array(Type.String())),
-        related: Type.Array(Type.Object({ as: Type.String(), identifiers: Type.Array(Type.String()) })),
-        problems: Type.Array(Problem),
-        isLeftOut: Type.Boolean({ description: 'the product lacks what the format requires' }),
-      }),
-      { description: 'the first products that the filter takes' },
-    ),
-    missing: Type.Array(
-      Type.Object({
-        field: Type.String(),
-        products: Type.Integer({ description: 'of those looked at' }),
-        identifiers: Type.Array(Type.String(), { description: 'the first of them' }),
-        message: Type.String(),
-      }),
-      { description: 'fields that are required and that products lack' },
-    ),
-    looked: Type.Object({
-      products: Type.Integer(),
-      taken: Type.Integer({ description: 'by the filter' }),
-      leftOut: Type.Integer(),
+export const WirePreview = titled('ChannelPreview', {
+  fileName: Type.String(),
+  columns: Type.Array(Type.String()),
+  mapping: Type.Record(Type.String(), Source, { description: 'as sent, else the one suggested' }),
+  rows: Type.Array(
+    Type.Object({
+      identifier: Type.String(),
+      values: Type.Record(Type.String(), Type.Array(Type.String())),
+      related: Type.Array(Type.Object({ as: Type.String(), identifiers: Type.Array(Type.String()) })),
+      problems: Type.Array(Problem),
+      isLeftOut: Type.Boolean({ description: 'the product lacks what the format requires' }),
     }),
-    text: Type.String({ description: 'how the file begins' }),
-  },
-  { title: 'ChannelPreview' },
-);
+    { description: 'the first products that the filter takes' },
+  ),
+  missing: Type.Array(
+    Type.Object({
+      field: Type.String(),
+      products: Type.Integer({ description: 'of those looked at' }),
+      identifiers: Type.Array(Type.String(), { description: 'the first of them' }),
+      message: Type.String(),
+    }),
+    { description: 'fields that are required and that products lack' },
+  ),
+  looked: Type.Object({
+    products: Type.Integer(),
+    taken: Type.Integer({ description: 'by the filter' }),
+    leftOut: Type.Integer(),
+  }),
+  text: Type.String({ description: 'how the file begins' }),
+});
 export type FeedPreview = Sent<Static<typeof WirePreview>>;
 
 /** Source: docs/interface.md §16.4. */
