@@ -5,6 +5,7 @@ import {
   Instant,
   ListQuery,
   Name,
+  optional,
   orNull,
   PageQuery,
   ProjectQuery,
@@ -151,7 +152,7 @@ const ManagedProject = titled('ManagedProject', {
   tags: Type.Array(Type.String()),
   settings: SentSettings,
   createdAt: Instant,
-  deletedAt: Type.Optional(Type.Integer({ description: 'only in the list of deleted projects' })),
+  deletedAt: optional.integer({ description: 'only in the list of deleted projects' }),
 });
 
 function toManagedProject(project: Project) {
@@ -171,7 +172,7 @@ function toManagedProject(project: Project) {
 const ManagedProjectChange = Type.Partial(Type.Object(projectFields), { additionalProperties: false });
 
 const ProjectDeletionQuery = Type.Object({
-  confirm: Type.Optional(Type.String({ description: 'the exact name of the project' })),
+  confirm: optional.text({ description: 'the exact name of the project' }),
 });
 
 const AuditPage = pageOf(AuditEntry, 'newest first');
@@ -180,5 +181,5 @@ const ProjectListQuery = Type.Object({ ...ProjectQuery.properties, ...PageQuery.
 const AuditQuery = Type.Object({ ...ListQuery.properties, ...AuditFilter.properties });
 const ManagedProjectQuery = Type.Object({
   ...ListQuery.properties,
-  deleted: Type.Optional(Type.Boolean({ description: 'true: those that can be brought back' })),
+  deleted: optional.flag({ description: 'true: those that can be brought back' }),
 });

@@ -29,10 +29,7 @@ interface Kind<Resource, Place> {
 }
 
 /** Of a resource with a scope: keys of its project or group see the entry. */
-export const auditScoped = (
-  subject: Change['subject'],
-  scope: Scope,
-): Pick<Change, 'projectId' | 'subject'> =>
+export const auditScoped = (subject: Change['subject'], scope: Scope) =>
   scope.type === 'project'
     ? { projectId: scope.id, subject }
     : { subject: scope.type === 'account' ? subject : { ...subject, projectGroupId: scope.id } };

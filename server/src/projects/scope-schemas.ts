@@ -1,5 +1,15 @@
 import { type Static, Type } from 'typebox';
-import { byType, closed, Id, Instant, Name, oneOf, orNull, titled } from '../http/answers/answers.ts';
+import {
+  byType,
+  closed,
+  Id,
+  Instant,
+  Name,
+  oneOf,
+  optional,
+  orNull,
+  titled,
+} from '../http/answers/answers.ts';
 import type { Scope } from '../kernel/caller.ts';
 
 /** The caller or command that made a change. */
@@ -62,21 +72,17 @@ export const NewManagedProject = closed({
 
 export const AuditFilter = Type.Object({
   projectId: Type.Optional(Id),
-  action: Type.Optional(
-    Type.String({
-      pattern: '^[a-z-]+(\\.[a-z-]+)?$',
-      maxLength: 100,
-      description: 'an action, as api-key.created, or all of a subject, as api-key',
-    }),
-  ),
-  actor: Type.Optional(
-    Type.String({
-      pattern: '^(key|user|command)(:\\d{1,15})?$',
-      description: 'all keys, users or commands, or one of them, as key:12',
-    }),
-  ),
-  from: Type.Optional(Type.Integer({ minimum: 0, description: 'epoch milliseconds, included' })),
-  to: Type.Optional(Type.Integer({ minimum: 0, description: 'epoch milliseconds, excluded' })),
+  action: optional.text({
+    pattern: '^[a-z-]+(\\.[a-z-]+)?$',
+    maxLength: 100,
+    description: 'an action, as api-key.created, or all of a subject, as api-key',
+  }),
+  actor: optional.text({
+    pattern: '^(key|user|command)(:\\d{1,15})?$',
+    description: 'all keys, users or commands, or one of them, as key:12',
+  }),
+  from: optional.integer({ minimum: 0, description: 'epoch milliseconds, included' }),
+  to: optional.integer({ minimum: 0, description: 'epoch milliseconds, excluded' }),
 });
 export type AuditFilter = Readonly<Static<typeof AuditFilter>>;
 

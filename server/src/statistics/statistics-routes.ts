@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Access } from '../access/access.ts';
-import { Id, orNull, ProjectParams, projectIdOf, titled } from '../http/answers/answers.ts';
+import { Id, optional, orNull, ProjectParams, projectIdOf, titled } from '../http/answers/answers.ts';
 import { type Routes, serve } from '../http/server/server.ts';
 import type { Caller } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -84,7 +84,7 @@ async function listKeys(access: Pick<Access, 'listKeys'>, caller: Caller): Promi
   return items.map(({ id }) => id);
 }
 
-const instant = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }));
+const instant = (description: string) => optional.integer({ minimum: 0, description });
 
 /** Source: docs/interface.md §14.7. */
 const span = {

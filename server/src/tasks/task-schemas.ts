@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ListQuery, orNull, titled } from '../http/answers/answers.ts';
+import { ListQuery, optional, orNull, titled } from '../http/answers/answers.ts';
 
 const wordOf = <const Words extends readonly string[]>(...words: Words) =>
   Type.Unsafe<Words[number]>(Type.Union(words.map((word) => Type.Literal(word))));
@@ -48,17 +48,15 @@ export const WireTaskSchema = titled('Task', {
 export const TaskParams = Type.Object({ id: Type.String() });
 
 export const WaitQuery = Type.Object({
-  wait: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 60, description: 'seconds to wait for the end of the task' }),
-  ),
+  wait: optional.integer({ minimum: 0, maximum: 60, description: 'seconds to wait for the end of the task' }),
 });
 
 export const TaskListQuery = Type.Object({
-  projectId: Type.Optional(Type.Integer()),
+  projectId: optional.integer(),
   status: Type.Optional(Status),
   origin: Type.Optional(Origin),
-  from: Type.Optional(Type.Integer({ minimum: 0, description: 'of requestTime, included' })),
-  to: Type.Optional(Type.Integer({ minimum: 0, description: 'of requestTime, excluded' })),
+  from: optional.integer({ minimum: 0, description: 'of requestTime, included' }),
+  to: optional.integer({ minimum: 0, description: 'of requestTime, excluded' }),
   ...ListQuery.properties,
 });
 

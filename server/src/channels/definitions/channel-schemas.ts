@@ -105,12 +105,10 @@ const definition = {
       description: 'servers and buckets that every build is delivered to, beside its address; default none',
     }),
   ),
-  changes: Type.Optional(
-    Type.Boolean({
-      description:
-        'a build has only rows that changed since the one before, and those of products that are gone; default false',
-    }),
-  ),
+  changes: optional.flag({
+    description:
+      'a build has only rows that changed since the one before, and those of products that are gone; default false',
+  }),
   maxDeletePercent: Percent('a build that loses more of the published rows fails; default 30'),
   maxLeftOutPercent: Percent(
     'a build fails that leaves out more of the products that the filter takes, because they lack what the format requires; default 100',

@@ -317,10 +317,7 @@ export const OWN_FIELDS = {
 
 type OwnField = keyof typeof OWN_FIELDS;
 
-export const findIdentifying = (
-  mapping: ChannelMapping,
-  identifiedBy: string | undefined,
-): string | undefined =>
+export const findIdentifying = (mapping: ChannelMapping, identifiedBy: string | undefined) =>
   identifiedBy ??
   Object.keys(mapping).find((name) => {
     const source = mapping[name];

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { describeRefusal, ErrorAnswer } from '../../http/answers/answers.ts';
+import { describeRefusal, ErrorAnswer, optional } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
 import {
   type RawAnswer,
@@ -29,12 +29,12 @@ const Token = Type.Object({ token: Type.String({ maxLength: 64 }) });
 
 const Text = Type.String({ maxLength: 1_000 });
 const SearchRequest = Type.Object({
-  query: Type.Optional(Type.String({ maxLength: 500 })),
+  query: optional.text({ maxLength: 500 }),
   filters: Type.Optional(UcpFilters),
   pagination: Type.Optional(
     Type.Object({
       cursor: Type.Optional(Type.String({ pattern: '^[0-9]{1,9}$' })),
-      limit: Type.Optional(Type.Integer({ minimum: 1 })),
+      limit: optional.integer({ minimum: 1 }),
     }),
   ),
 });
