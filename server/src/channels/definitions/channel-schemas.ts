@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import { type Static, type TProperties, Type } from 'typebox';
 import type { Filter } from '../../catalog/filters/filters.ts';
 import type { Defined, Run, Shown } from '../../definitions/definitions.ts';
 import { byType, Id, Instant, Name, optional, orNull, pageOf, titled } from '../../http/answers/answers.ts';
@@ -8,7 +8,8 @@ import { type Destination, DestinationSchema, maskDestinations } from '../destin
 import { describeFormat, FORMATS, planFiles, RELATED_AS, type RelatedAs } from '../formats/formats.ts';
 import { type ChannelMapping, OWN_FIELDS } from '../mapping/mapping.ts';
 
-const closed = { additionalProperties: false } as const;
+const closed = <Members extends TProperties>(title: string, members: Members) =>
+  Type.Object(members, { additionalProperties: false, title });
 const Percent = (description: string) => optional.number({ minimum: 0, maximum: 100, description });
 
 export const ChannelParams = Type.Object({ id: Id, channelId: Id });
@@ -24,7 +25,7 @@ const Format = Type.Object(
       Type.Enum(['gzip', 'none'], { description: 'default none; gzip for openai as jsonl' }),
     ),
   },
-  { ...closed, title: 'ChannelFormat', 'x-formats': FORMATS.map(describeFormat) },
+  { additionalProperties: false, title: 'ChannelFormat', 'x-formats': FORMATS.map(describeFormat) },
 );
 
 /** `checkChannel` checks it: it is recursive. */
@@ -51,40 +52,40 @@ const Source = Type.Object(
       description: 'a JSONata expression that sees the product and nothing else; bounded in time and memory',
     }),
   },
-  { ...closed, minProperties: 1, maxProperties: 1, title: 'ChannelSource', description: 'one of these' },
+  {
+    additionalProperties: false,
+    minProperties: 1,
+    maxProperties: 1,
+    title: 'ChannelSource',
+    description: 'one of these',
+  },
 );
 
-const Relation = Type.Object(
-  {
-    tag: optional.text({ minLength: 1, maxLength: 255, description: 'of relations; or id' }),
-    id: Type.Optional({ ...Id, description: 'of one relation; or tag' }),
-    as: Type.Enum([...RELATED_AS], { description: 'what they are to the product' }),
-    limit: optional.integer({
-      minimum: 1,
-      maximum: 100,
-      description: 'of each relation, for each product; default 10',
-    }),
-  },
-  { ...closed, title: 'ChannelRelation' },
-);
+const Relation = closed('ChannelRelation', {
+  tag: optional.text({ minLength: 1, maxLength: 255, description: 'of relations; or id' }),
+  id: Type.Optional({ ...Id, description: 'of one relation; or tag' }),
+  as: Type.Enum([...RELATED_AS], { description: 'what they are to the product' }),
+  limit: optional.integer({
+    minimum: 1,
+    maximum: 100,
+    description: 'of each relation, for each product; default 10',
+  }),
+});
 
 const ChannelDestination = byType<Destination>(DestinationSchema, 'ChannelDestination');
 
 const YEAR_SECONDS = 31_536_000;
 
-const SentTrigger = Type.Object(
-  {
-    type: Type.Enum(['manual', 'schedule', 'change']),
-    cron: optional.text({ minLength: 1, maxLength: 255, description: 'schedule: as that of a pipeline' }),
-    timeZone: optional.text({ minLength: 1, maxLength: 64, description: 'schedule: as Europe/Berlin' }),
-    minSecondsBetween: optional.integer({
-      minimum: 0,
-      maximum: YEAR_SECONDS,
-      description: 'change: between two builds; default 300',
-    }),
-  },
-  { ...closed, title: 'ChannelTrigger' },
-);
+const SentTrigger = closed('ChannelTrigger', {
+  type: Type.Enum(['manual', 'schedule', 'change']),
+  cron: optional.text({ minLength: 1, maxLength: 255, description: 'schedule: as that of a pipeline' }),
+  timeZone: optional.text({ minLength: 1, maxLength: 64, description: 'schedule: as Europe/Berlin' }),
+  minSecondsBetween: optional.integer({
+    minimum: 0,
+    maximum: YEAR_SECONDS,
+    description: 'change: between two builds; default 300',
+  }),
+});
 
 /** Source: docs/interface.md §16.1. */
 const definition = {
@@ -126,10 +127,7 @@ const answered = {
 };
 
 /** The answer of GET can be sent back: fields that the service adds are ignored. */
-export const SentChannel = Type.Object(
-  { ...definition, ...answered },
-  { ...closed, title: 'ChannelDefinition' },
-);
+export const SentChannel = closed('ChannelDefinition', { ...definition, ...answered });
 export type SentChannel = Static<typeof SentChannel>;
 
 const counted = (description: string) => Type.Integer({ description });
@@ -204,23 +202,20 @@ export const BuildAnswer = titled('StartedBuild', {
 });
 
 /** Of a stored channel it may be left out: then that is previewed. */
-export const SentPreview = Type.Object(
-  {
-    format: Type.Optional(Format),
-    filter: definition.filter,
-    mapping: definition.mapping,
-    relations: definition.relations,
-    ...{ name: Type.Optional(Name), trigger: definition.trigger },
-    destinations: Type.Optional({ ...definition.destinations, description: 'a preview delivers nothing' }),
-    ...{
-      changes: definition.changes,
-      maxDeletePercent: definition.maxDeletePercent,
-      maxLeftOutPercent: definition.maxLeftOutPercent,
-    },
-    ...answered,
+export const SentPreview = closed('ChannelToTry', {
+  format: Type.Optional(Format),
+  filter: definition.filter,
+  mapping: definition.mapping,
+  relations: definition.relations,
+  ...{ name: Type.Optional(Name), trigger: definition.trigger },
+  destinations: Type.Optional({ ...definition.destinations, description: 'a preview delivers nothing' }),
+  ...{
+    changes: definition.changes,
+    maxDeletePercent: definition.maxDeletePercent,
+    maxLeftOutPercent: definition.maxLeftOutPercent,
   },
-  { ...closed, title: 'ChannelToTry' },
-);
+  ...answered,
+});
 export type SentPreview = Static<typeof SentPreview>;
 
 const Problem = titled('FieldProblem', {
