@@ -90,7 +90,8 @@ test('a definition names what is wrong with its destinations (§16.8 rule 8)', a
     const refused = await project.manage('POST', '', { body: { ...NDJSON, destinations } });
     assertRefused(refused, 400);
     assert.match(refused.body.details.join(), text);
-    assert.doesNotMatch(JSON.stringify(refused.body), /4711/);
+    // The id of a request may have any four digits.
+    assert.doesNotMatch(JSON.stringify({ ...refused.body, requestId: '' }), /4711/);
   }
 });
 
