@@ -11,21 +11,17 @@ import './styles/sentence.css';
 import './styles/products.css';
 import './styles/product.css';
 import { CSPProvider } from '@base-ui/react/csp-provider';
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
 import { Toasts } from './parts/toasts.tsx';
+import { queries } from './state/done.ts';
 import { applyStoredLanguage, useLanguage } from './state/language.ts';
 import { SessionProvider } from './state/session.tsx';
 import { applyStoredTheme } from './state/theme.ts';
 
 applyStoredTheme();
-
-/** The client repeats what may succeed a moment later; what it throws is worth showing. */
-const queries = new QueryClient({
-  defaultOptions: { queries: { retry: false, staleTime: 5_000 } },
-});
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('the page has no #root');

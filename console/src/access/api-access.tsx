@@ -1,5 +1,4 @@
 import type { ApiKey } from '@relata/client';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
@@ -13,7 +12,8 @@ import { reaches, Scope, ScopeField, toScope } from '../parts/scope.tsx';
 import { Ago } from '../parts/show.tsx';
 import { formatCount } from '../rules/format.ts';
 import { nameAccess } from '../rules/roles.ts';
-import { useProject } from '../state/project.ts';
+import { reread } from '../state/done.ts';
+import { useAllKeys, useAsked, useCalls, useProject } from '../state/project.ts';
 import { listSteps, spread, sum } from '../state/series.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { KeptRequests } from './kept-requests.tsx';
@@ -21,15 +21,10 @@ import { KeptRequests } from './kept-requests.tsx';
 /** The keys that reach this project: its own, those of its group and of the account. */
 export function ApiAccess() {
   const project = useProject();
-  const relata = useRelata();
   const { canChange, canManageAccountKeys } = useRights();
   const [isCreating, setCreating] = useState(false);
   const [shown, setShown] = useState<ShownKey>();
-  const keys = useQuery({
-    queryKey: ['api-keys'],
-    queryFn: async ({ signal }) => (await relata.apiKeys.list({ limit: 1000, signal })).items,
-    select: (all) => all.filter(({ scope }) => reaches(scope, project)),
-  });
+  const keys = useAllKeys((all) => all.filter(({ scope }) => reaches(scope, project)));
   const create = canChange && (
     <Button icon="plus" look="primary" onClick={() => setCreating(true)}>
       {t('New key')}
@@ -106,17 +101,15 @@ function UrlUse({ at }: { at: number | null }) {
 
 function KeyMenu({ apiKey, onRotated }: { apiKey: ApiKey; onRotated(shown: ShownKey): void }) {
   const relata = useRelata();
-  const queries = useQueryClient();
   const [open, setOpen] = useState<'rotate' | 'delete'>();
-  const reread = () => queries.invalidateQueries({ queryKey: ['api-keys'] });
   const rotate = async (overlap: number) => {
     const { key, name } = await relata.apiKeys.rotate(apiKey.id, overlap);
     onRotated({ key, name });
-    await reread();
+    await reread('api-keys');
   };
   const remove = async () => {
     await relata.apiKeys.delete(apiKey.id);
-    await reread();
+    await reread('api-keys');
   };
   return (
     <>
@@ -159,12 +152,11 @@ const HEIGHT = 22;
 
 /** Requests of a key over the last day, and how many of them were over its limit. */
 export function KeyTraffic({ keyId, name }: { keyId: number; name: string }) {
-  const relata = useRelata();
-  const { data } = useQuery({
-    queryKey: ['key-traffic', keyId],
-    queryFn: ({ signal }) => relata.apiKeys.statistics(keyId, { signal }),
-    staleTime: 60_000,
-  });
+  const { data } = useAsked(
+    ['key-traffic', keyId],
+    ({ relata, signal }) => relata.apiKeys.statistics(keyId, { signal }),
+    { staleTime: 60_000 },
+  );
   if (!data) return <span className="soft">–</span>;
   const steps = listSteps(data);
   const requests = spread(steps, data.requests, 'requests');
@@ -247,16 +239,14 @@ interface Form {
 }
 
 export function NewKey({ isOpen, onClose, onMade }: Form) {
-  const relata = useRelata();
-  const project = useProject();
-  const queries = useQueryClient();
+  const { relata, project } = useCalls();
   const [name, setName] = useState('');
   const [draft, setDraft] = useState<Draft>({ scope: 'project', access: 'write' });
   const submit = async () => {
     const { key } = await relata.apiKeys.create({ name, ...toProperties(draft, project) });
     onMade({ name, key });
     setName('');
-    await queries.invalidateQueries({ queryKey: ['api-keys'] });
+    await reread('api-keys');
   };
   return (
     <FormDialog

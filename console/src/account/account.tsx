@@ -1,5 +1,4 @@
 import type { NewInvitation, PartRole, Role, User } from '@relata/client';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
@@ -10,9 +9,10 @@ import { Answer, Card, ErrorNote, Page } from '../parts/page.tsx';
 import { useScopeName } from '../parts/scope.tsx';
 import { Ago, Code, Removable } from '../parts/show.tsx';
 import { Table } from '../parts/table.tsx';
-import { useTell } from '../parts/toasts.tsx';
 import { nameRole } from '../rules/roles.ts';
 import { useSubmit } from '../state/act.ts';
+import { afterwards, reread, tell } from '../state/done.ts';
+import { useAsked } from '../state/project.ts';
 import { useRelata, useRights, useSession } from '../state/session.tsx';
 import { PartRoles } from './part-roles.tsx';
 import { Passkeys } from './passkeys.tsx';
@@ -53,18 +53,15 @@ export function Account() {
 
 function Users({ self }: { self: number }) {
   const relata = useRelata();
-  const queries = useQueryClient();
-  const tell = useTell();
-  const users = useQuery({ queryKey: ['users'], queryFn: ({ signal }) => relata.users.list({ signal }) });
+  const users = useAsked(['users'], ({ signal }) => relata.users.list({ signal }));
   const [removed, setRemoved] = useState<User>();
-  const reread = () => queries.invalidateQueries({ queryKey: ['users'] });
   const [changed, setChanged] = useState<User>();
   const nameOf = useScopeName();
   // A user without any role cannot be saved: parts are chosen first.
   const setRole = (user: User, role: string) =>
     role === 'none' && user.roles.length === 0
       ? setChanged({ ...user, role })
-      : void relata.users.change(user.id, { role: role as Role }).then(reread, tell.bad);
+      : afterwards(relata.users.change(user.id, { role: role as Role }), 'users');
   return (
     <Card title={t('Users')} isBare>
       <Answer of={users}>
@@ -110,7 +107,7 @@ function Users({ self }: { self: number }) {
                     user={user}
                     isSelf={user.id === self}
                     onRoles={() => setChanged(user)}
-                    onPasskeys={() => void relata.users.removePasskeys(user.id).then(reread, tell.bad)}
+                    onPasskeys={() => afterwards(relata.users.removePasskeys(user.id), 'users')}
                     onRemove={() => setRemoved(user)}
                   />
                 ),
@@ -128,7 +125,7 @@ function Users({ self }: { self: number }) {
         onClose={() => setRemoved(undefined)}
         onSubmit={async () => {
           if (removed) await relata.users.delete(removed.id);
-          await reread();
+          await reread('users');
         }}
       >
         <p>{t('They are signed out everywhere at once. What they created stays.')}</p>
@@ -140,7 +137,7 @@ function Users({ self }: { self: number }) {
         onClose={() => setChanged(undefined)}
         onSubmit={async () => {
           if (changed) await relata.users.change(changed.id, { role: changed.role, roles: changed.roles });
-          await reread();
+          await reread('users');
         }}
       >
         {changed && (
@@ -153,22 +150,16 @@ function Users({ self }: { self: number }) {
 
 function Invitations() {
   const relata = useRelata();
-  const queries = useQueryClient();
-  const tell = useTell();
   const [made, setMade] = useState<NewInvitation>();
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<string>('editor');
   const [roles, setRoles] = useState<PartRole[]>([]);
-  const invitations = useQuery({
-    queryKey: ['invitations'],
-    queryFn: ({ signal }) => relata.users.listInvitations({ signal }),
-  });
-  const reread = () => queries.invalidateQueries({ queryKey: ['invitations'] });
+  const invitations = useAsked(['invitations'], ({ signal }) => relata.users.listInvitations({ signal }));
   const invite = async () => {
     setMade(await relata.users.invite(email, role as Role, { roles: role === 'owner' ? [] : roles }));
     setEmail('');
     setRoles([]);
-    await reread();
+    await reread('invitations');
   };
   return (
     <Card
@@ -197,7 +188,7 @@ function Invitations() {
             <Removable
               list={items}
               label={({ email: of }) => t('Withdraw the invitation of {email}', { email: of })}
-              onRemove={({ id }) => void relata.users.withdrawInvitation(id).then(reread, tell.bad)}
+              onRemove={({ id }) => afterwards(relata.users.withdrawInvitation(id), 'invitations')}
             >
               {(one) =>
                 rich('{email} <quiet>as {role}, ends</quiet> {when}', {
@@ -233,7 +224,6 @@ function MadeLink({ made }: { made: NewInvitation }) {
 
 function Password() {
   const relata = useRelata();
-  const tell = useTell();
   const { onSubmit, error } = useSubmit(async (typed, form) => {
     await relata.session.changePassword(typed.current ?? '', typed.new ?? '');
     form.reset();

@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
+import { useAsked } from '../state/project.ts';
 import { useRelata, useSession } from '../state/session.tsx';
 
 /**
@@ -26,7 +26,7 @@ export function CompanyAccount({ onError }: Shape) {
   const relata = useRelata();
   const { accept } = useSession();
   const [isBusy, setBusy] = useState(returned !== undefined);
-  const ways = useQuery({ queryKey: ['ways'], queryFn: ({ signal }) => relata.session.findWays({ signal }) });
+  const ways = useAsked(['ways'], ({ signal }) => relata.session.findWays({ signal }));
   const fail = (error: unknown) => {
     onError(error);
     setBusy(false);

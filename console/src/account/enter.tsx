@@ -1,5 +1,4 @@
 import { type Relata, RelataError, type SignedIn } from '@relata/client';
-import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
@@ -9,6 +8,7 @@ import { Card, ErrorNote, Note } from '../parts/page.tsx';
 import { Code } from '../parts/show.tsx';
 import { nameRole } from '../rules/roles.ts';
 import { useSubmit } from '../state/act.ts';
+import { useAsked } from '../state/project.ts';
 import { linkTo, replaceWith } from '../state/route.ts';
 import { useSession } from '../state/session.tsx';
 import { Door } from './door.tsx';
@@ -59,14 +59,15 @@ interface Shape {
 }
 
 function EnterForm({ type, token, title, action, about, hasEmail, enter }: Shape) {
-  const { accept, relata } = useSession();
+  const { accept } = useSession();
   // No form is shown for a link that has ended.
-  const link = useQuery({
-    queryKey: ['link', token],
-    queryFn: ({ signal }) => relata.session.checkLink(token, { signal }),
-    refetchOnWindowFocus: false,
-    gcTime: 0,
-  });
+  const link = useAsked(
+    ['link', token],
+    ({ relata, signal }) => relata.session.checkLink(token, { signal }),
+    {
+      ...{ refetchOnWindowFocus: false, gcTime: 0 },
+    },
+  );
   const isEnded = link.error instanceof RelataError && link.error.status === 400;
   const { onSubmit, error, isBusy } = useSubmit(async (typed) => {
     await accept((client) => enter(client, typed as Given));

@@ -1,4 +1,3 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
@@ -6,25 +5,20 @@ import { DialogButton } from '../parts/dialog.tsx';
 import { TextField } from '../parts/forms/field.tsx';
 import { Answer, Card } from '../parts/page.tsx';
 import { Ago, Removable } from '../parts/show.tsx';
-import { useTell } from '../parts/toasts.tsx';
 import { makePasskey } from '../state/authenticator.ts';
+import { afterwards, reread } from '../state/done.ts';
+import { useAsked } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 
 /** The second factor of one's own sign-in. */
 export function Passkeys() {
   const relata = useRelata();
-  const queries = useQueryClient();
-  const tell = useTell();
   const [name, setName] = useState('');
-  const passkeys = useQuery({
-    queryKey: ['passkeys'],
-    queryFn: ({ signal }) => relata.session.listPasskeys({ signal }),
-  });
-  const reread = () => queries.invalidateQueries({ queryKey: ['passkeys'] });
+  const passkeys = useAsked(['passkeys'], ({ signal }) => relata.session.listPasskeys({ signal }));
   const add = async () => {
     await relata.session.addPasskey(name, makePasskey);
     setName('');
-    await reread();
+    await reread('passkeys');
   };
   return (
     <Card
@@ -62,7 +56,7 @@ export function Passkeys() {
             <Removable
               list={items}
               label={(one) => t('Remove the passkey {name}', { name: one.name })}
-              onRemove={({ id }) => void relata.session.removePasskey(id).then(reread, tell.bad)}
+              onRemove={({ id }) => afterwards(relata.session.removePasskey(id), 'passkeys')}
             >
               {(one) => (
                 <>

@@ -1,25 +1,19 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Answer, Card } from '../parts/page.tsx';
 import { Ago } from '../parts/show.tsx';
 import { Table } from '../parts/table.tsx';
-import { useTell } from '../parts/toasts.tsx';
 import { describeBrowser } from '../rules/format.ts';
+import { afterwards, tell } from '../state/done.ts';
+import { useAsked } from '../state/project.ts';
 import { useRelata, useSession } from '../state/session.tsx';
 
 /** Where one is signed in, and how to end that. */
 export function Sessions() {
   const { signOut } = useSession();
   const relata = useRelata();
-  const queries = useQueryClient();
-  const tell = useTell();
-  const sessions = useQuery({
-    queryKey: ['sessions'],
-    queryFn: ({ signal }) => relata.session.list({ signal }),
-  });
-  const end = (ending: Promise<unknown>) =>
-    void ending.then(() => queries.invalidateQueries({ queryKey: ['sessions'] }), tell.bad);
+  const sessions = useAsked(['sessions'], ({ signal }) => relata.session.list({ signal }));
+  const end = (ending: Promise<unknown>) => afterwards(ending, 'sessions');
   const actions = (
     <>
       {sessions.data && sessions.data.items.length > 1 && (

@@ -6,7 +6,7 @@ import type {
   ChannelToTry,
   FeedField,
 } from '@relata/client';
-import { type UseQueryResult, useQuery } from '@tanstack/react-query';
+import type { UseQueryResult } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button, IconButton } from '../parts/button.tsx';
@@ -18,8 +18,7 @@ import { Code, Pairs, useMore } from '../parts/show.tsx';
 import { formatCount } from '../rules/format.ts';
 import { useAttributes } from '../state/definitions.ts';
 import { useMistake } from '../state/mistakes.ts';
-import { useProject } from '../state/project.ts';
-import { useRelata } from '../state/session.tsx';
+import { useOfProject, WHILE_TYPING } from '../state/project.ts';
 import { useSettled } from '../state/settled.ts';
 import {
   type ChannelMapping,
@@ -271,26 +270,20 @@ interface Tried {
 
 /** The first rows, at every change of what goes out. */
 export function useChannelPreview(draft: ChannelDefinition): Tried {
-  const relata = useRelata();
-  const project = useProject();
   const present = JSON.stringify(toTried(draft));
   const settled = useSettled(present);
   const [found, setFound] = useState<{ type: string | undefined; mapping: ChannelMapping }>();
-  const preview = useQuery({
-    queryKey: ['channel-preview', project.id, settled],
-    queryFn: async ({ signal }) => {
+  const preview = useOfProject(
+    ['channel-preview', settled],
+    async ({ relata, projectId, signal }) => {
       const tried = JSON.parse(settled) as ChannelToTry;
-      const answer = await relata.channels.preview(project.id, tried, { signal });
+      const answer = await relata.channels.preview(projectId, tried, { signal });
       // It stays known while the user writes a mapping that is refused.
       if (tried.mapping === undefined) setFound({ type: tried.format?.type, mapping: answer.mapping });
       return answer;
     },
-    placeholderData: (before) => before,
-    refetchOnWindowFocus: false,
-    staleTime: 60_000,
-    gcTime: 0,
-    retry: false,
-  });
+    WHILE_TYPING,
+  );
   const isSettled = settled === present && !preview.isFetching;
   return { preview, isSettled, suggested: found?.type === draft.format.type ? found.mapping : undefined };
 }

@@ -1,7 +1,7 @@
 import type { Channel, ChannelBuild, PublishedFeed } from '@relata/client';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
-import { DefinitionView, useRefresh, useStart } from '../parts/definitions.tsx';
+import { DefinitionView, useStart } from '../parts/definitions.tsx';
 import { Card, Note } from '../parts/page.tsx';
 import { Ago, MappingJson, OutLink, Pairs } from '../parts/show.tsx';
 import { TaskHistory } from '../parts/task-history.tsx';
@@ -9,9 +9,9 @@ import { UrlCard } from '../parts/url-card.tsx';
 import { sayOf } from '../rules/choices.ts';
 import { describeFilter } from '../rules/filters.ts';
 import { formatCount, formatMoment, formatSize } from '../rules/format.ts';
-import { useProject } from '../state/project.ts';
+import { reread } from '../state/done.ts';
+import { useCalls } from '../state/project.ts';
 import { projectLink } from '../state/route.ts';
-import { useRelata } from '../state/session.tsx';
 import {
   CHANNEL,
   describeCounts,
@@ -46,9 +46,8 @@ export function ChannelView() {
 }
 
 function BuildNow({ channel }: { channel: Channel }) {
-  const project = useProject();
-  const relata = useRelata();
-  const place = { projectId: project.id, channelId: channel.id };
+  const { relata, projectId } = useCalls();
+  const place = { projectId, channelId: channel.id };
   const { begin, isBusy } = useStart(t('The build has started'), () => relata.channels.build(place), PARTS);
   return (
     <Button look="primary" busy={isBusy} disabled={isBuilding(channel)} onClick={() => void begin()}>
@@ -75,12 +74,10 @@ function Outcome({ channel }: { channel: Channel }) {
 }
 
 function Published({ channel }: { channel: Channel }) {
-  const relata = useRelata();
-  const project = useProject();
-  const refresh = useRefresh(...PARTS);
+  const { relata, projectId } = useCalls();
   const renew = async () => {
-    await relata.channels.rotateUrl({ projectId: project.id, channelId: channel.id });
-    await refresh();
+    await relata.channels.rotateUrl({ projectId, channelId: channel.id });
+    await reread(...PARTS);
   };
   return (
     <UrlCard
@@ -133,8 +130,7 @@ const nameStarters = (): Readonly<Record<ChannelBuild['startedBy'], string>> => 
 });
 
 function Builds({ channel }: { channel: Channel }) {
-  const project = useProject();
-  const relata = useRelata();
+  const { relata, projectId } = useCalls();
   const newest = channel.lastBuild;
   return (
     <TaskHistory<ChannelBuild>
@@ -142,7 +138,7 @@ function Builds({ channel }: { channel: Channel }) {
       noun="build"
       queryKey={['channel-builds', channel.id, newest?.taskId, newest?.taskStatus]}
       isBusy={isBuilding(channel)}
-      read={(page) => relata.channels.builds({ projectId: project.id, channelId: channel.id }, page)}
+      read={(page) => relata.channels.builds({ projectId, channelId: channel.id }, page)}
       startedBy={nameStarters()}
       describe={({ counts }) => describeCounts(counts)}
       never={t('None yet. Build it now to publish it.')}

@@ -1,5 +1,4 @@
 import type { EventType, WebhookEndpoint } from '@relata/client';
-import { useQueryClient } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
@@ -10,9 +9,9 @@ import { Menu } from '../parts/menu.tsx';
 import { OnceShown, RotateDialog } from '../parts/once-shown.tsx';
 import { ScopeField, toScope } from '../parts/scope.tsx';
 import { Ago } from '../parts/show.tsx';
-import { useTell } from '../parts/toasts.tsx';
 import type { PartNames } from '../rules/changes.ts';
-import { useProject } from '../state/project.ts';
+import { reread, tell } from '../state/done.ts';
+import { useCalls } from '../state/project.ts';
 import { goFromHere, projectLink } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 
@@ -65,9 +64,7 @@ const EMPTY: EndpointDraft = { url: '', events: ['products.changed'] };
 const nameParts = (): PartNames<EndpointDraft> => ({ url: t('URL'), events: t('Events') });
 
 export function EndpointForm({ endpoint, isOpen, onClose, onMade }: Form) {
-  const relata = useRelata();
-  const project = useProject();
-  const queries = useQueryClient();
+  const { relata, project } = useCalls();
   const stored = useMemo(() => endpoint && { value: toDraft(endpoint), etag: undefined }, [endpoint]);
   const edited = useDraft<EndpointDraft>(stored, EMPTY, nameParts());
   const { draft, change } = edited;
@@ -83,7 +80,7 @@ export function EndpointForm({ endpoint, isOpen, onClose, onMade }: Form) {
       await relata.webhookEndpoints.change(endpoint.id, merged);
       edited.adopt(merged);
     }
-    await queries.invalidateQueries({ queryKey: ['webhook-endpoints'] });
+    await reread('webhook-endpoints');
   };
   return (
     <FormDialog
@@ -172,22 +169,21 @@ export function EndpointMenu({
   onRotated(secret: string | undefined): void;
 }) {
   const relata = useRelata();
-  const queries = useQueryClient();
-  const tell = useTell();
   const [open, setOpen] = useState<'change' | 'rotate' | 'delete'>();
-  const reread = () => queries.invalidateQueries({ queryKey: ['webhook-endpoints'] });
   const close = () => setOpen(undefined);
   const turn = () =>
-    relata.webhookEndpoints.change(endpoint.id, { enabled: !endpoint.enabled }).then(reread, tell.bad);
+    relata.webhookEndpoints
+      .change(endpoint.id, { enabled: !endpoint.enabled })
+      .then(() => reread('webhook-endpoints'), tell.bad);
   const rotate = async (overlap: number) => {
     onRotated((await relata.webhookEndpoints.rotateSecret(endpoint.id, overlap)).secret);
-    await reread();
+    await reread('webhook-endpoints');
   };
   const remove = async () => {
     const go = goFromHere();
     await relata.webhookEndpoints.delete(endpoint.id);
     go(projectLink('events'));
-    await reread();
+    await reread('webhook-endpoints');
   };
   return (
     <>

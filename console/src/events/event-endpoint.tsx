@@ -1,5 +1,4 @@
 import type { WebhookDelivery, WebhookEndpoint } from '@relata/client';
-import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
@@ -9,7 +8,8 @@ import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { Scope } from '../parts/scope.tsx';
 import { Ago, Code, Pairs } from '../parts/show.tsx';
 import { Older, Table } from '../parts/table.tsx';
-import { useTell } from '../parts/toasts.tsx';
+import { reread, tell } from '../state/done.ts';
+import { useAsked, usePages } from '../state/project.ts';
 import { projectLink, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { EndpointMenu, EndpointState, NewSecret } from './endpoint-form.tsx';
@@ -18,15 +18,14 @@ const LOOK_MS = 2_000;
 
 /** One endpoint with what was sent to it. */
 export function EventEndpoint() {
-  const relata = useRelata();
   const { canChange } = useRights();
   const id = Number(useRoute().parts[3]);
   const [secret, setSecret] = useState<string>();
-  const endpoint = useQuery({
-    queryKey: ['webhook-endpoints', id],
-    queryFn: ({ signal }) => relata.webhookEndpoints.get(id, { signal }),
-    refetchInterval: LOOK_MS,
-  });
+  const endpoint = useAsked(
+    ['webhook-endpoints', id],
+    ({ relata, signal }) => relata.webhookEndpoints.get(id, { signal }),
+    { refetchInterval: LOOK_MS },
+  );
   return (
     <Page
       title={t('Endpoint')}
@@ -69,12 +68,10 @@ function About({ endpoint }: { endpoint: WebhookEndpoint }) {
 
 function TestButton({ id }: { id: number }) {
   const relata = useRelata();
-  const queries = useQueryClient();
-  const tell = useTell();
   const send = async () => {
     await relata.webhookEndpoints.test(id);
     tell.good(t('A test event is sent'), t('The deliveries show what came of it.'));
-    await queries.invalidateQueries({ queryKey: ['deliveries', id] });
+    await reread('deliveries');
   };
   return <Button onClick={() => void send().catch(tell.bad)}>{t('Send a test event')}</Button>;
 }
@@ -87,16 +84,12 @@ const listLooks = () =>
   }) as const;
 
 function Deliveries({ id }: { id: number }) {
-  const relata = useRelata();
   const [shown, setShown] = useState<WebhookDelivery>();
-  const deliveries = useInfiniteQuery({
-    queryKey: ['deliveries', id],
-    queryFn: ({ pageParam, signal }) =>
-      relata.webhookEndpoints.deliveries(id, { limit: 50, signal, ...(pageParam && { cursor: pageParam }) }),
-    initialPageParam: '',
-    getNextPageParam: (page) => page.nextCursor,
-    refetchInterval: LOOK_MS,
-  });
+  const deliveries = usePages(
+    ['deliveries', id],
+    ({ relata, cursor, signal }) => relata.webhookEndpoints.deliveries(id, { limit: 50, cursor, signal }),
+    { refetchInterval: LOOK_MS },
+  );
   return (
     <Answer of={deliveries}>
       {({ pages }) => {
@@ -178,8 +171,6 @@ function ShownDelivery({
   onClose(): void;
 }) {
   const relata = useRelata();
-  const queries = useQueryClient();
-  const tell = useTell();
   const { canChange } = useRights();
   if (delivery === undefined) return null;
   const { request, answer, error } = delivery;
@@ -187,7 +178,7 @@ function ShownDelivery({
     await relata.webhookEndpoints.replay(endpointId, delivery.id);
     tell.good(t('The event is sent again'), t('With the same webhook-id.'));
     onClose();
-    await queries.invalidateQueries({ queryKey: ['deliveries', endpointId] });
+    await reread('deliveries');
   };
   const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`);
   return (

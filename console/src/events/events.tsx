@@ -1,12 +1,11 @@
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { ListPage } from '../parts/list-page.tsx';
 import { reaches, Scope } from '../parts/scope.tsx';
-import { useProject } from '../state/project.ts';
+import { useAsked, useProject } from '../state/project.ts';
 import { projectLink } from '../state/route.ts';
-import { useRelata, useRights } from '../state/session.tsx';
+import { useRights } from '../state/session.tsx';
 import { EndpointForm, EndpointState, NewSecret } from './endpoint-form.tsx';
 
 const LOOK_MS = 10_000;
@@ -14,16 +13,17 @@ const LOOK_MS = 10_000;
 /** The endpoints that hear of this project: its own, those of its group and of the account. */
 export function Events() {
   const project = useProject();
-  const relata = useRelata();
   const { canChange } = useRights();
   const [isCreating, setCreating] = useState(false);
   const [secret, setSecret] = useState<string>();
-  const endpoints = useQuery({
-    queryKey: ['webhook-endpoints'],
-    queryFn: async ({ signal }) => (await relata.webhookEndpoints.list({ limit: 1000, signal })).items,
-    select: (all) => all.filter(({ scope }) => reaches(scope, project)),
-    refetchInterval: LOOK_MS,
-  });
+  const endpoints = useAsked(
+    ['webhook-endpoints'],
+    async ({ relata, signal }) => (await relata.webhookEndpoints.list({ limit: 1000, signal })).items,
+    {
+      select: (all) => all.filter(({ scope }) => reaches(scope, project)),
+      refetchInterval: LOOK_MS,
+    },
+  );
   const create = canChange && (
     <Button icon="plus" look="primary" onClick={() => setCreating(true)}>
       {t('New endpoint')}

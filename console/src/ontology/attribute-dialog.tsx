@@ -24,11 +24,11 @@ import {
 import { ErrorNote, Loading } from '../parts/page.tsx';
 import { ProductLink } from '../parts/product-chip.tsx';
 import { Bars, Figure, Joined } from '../parts/show.tsx';
-import { useTell } from '../parts/toasts.tsx';
 import type { PartNames } from '../rules/changes.ts';
 import { listAttributes } from '../rules/filters.ts';
 import { formatCount, listTypes } from '../rules/format.ts';
 import { useRelations } from '../state/definitions.ts';
+import { tell } from '../state/done.ts';
 import { useOfProject } from '../state/project.ts';
 import { projectLink } from '../state/route.ts';
 import { useRights } from '../state/session.tsx';
@@ -65,7 +65,6 @@ interface Shape {
 /** One attribute: its type and unit to change, its values to look at. */
 export function AttributeDialog({ opened, ontology, coverage, onClose, onSave }: Shape) {
   const { canChange } = useRights();
-  const tell = useTell();
   const stored = useMemo(() => {
     const found = opened && findAttribute(ontology.value, opened);
     return found && { value: toDraft(found), etag: ontology.etag };

@@ -8,7 +8,6 @@ import {
   type SentOntology,
   type Tagged,
 } from '@relata/client';
-import { useQueryClient } from '@tanstack/react-query';
 import { useDeferredValue, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
@@ -17,15 +16,15 @@ import { SelectField, TextField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, ErrorNote, Loading, Page } from '../parts/page.tsx';
 import { Bars, Meter } from '../parts/show.tsx';
 import { Table } from '../parts/table.tsx';
-import { useTell } from '../parts/toasts.tsx';
 import { type CoveredAttribute, listWorstFirst } from '../rules/category-coverage.ts';
 import { readPath } from '../rules/category-path.ts';
 import { formatAll, formatCount, formatPercent, formatType } from '../rules/format.ts';
 import { type Coverage, undoOntology, useCoverage, useOntology } from '../state/definitions.ts';
+import { reread, tell } from '../state/done.ts';
 import { renameInBrowser } from '../state/kept-views.ts';
-import { useProject } from '../state/project.ts';
+import { useCalls } from '../state/project.ts';
 import { linkWith, projectLink, useFilters } from '../state/route.ts';
-import { useRelata, useRights } from '../state/session.tsx';
+import { useRights } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
 import { AttributeDialog, type ChangeOntology, countProblems } from './attribute-dialog.tsx';
 import { UnknownVerdicts } from './unknown-verdicts.tsx';
@@ -51,17 +50,15 @@ const MOST_TRIES = 3;
 
 /** @returns what changes the ontology as it is stored by now: whatever others have changed in between stays */
 function useSave() {
-  const relata = useRelata();
-  const project = useProject();
-  const queries = useQueryClient();
-  const tell = useTell();
-  const reread = () => queries.invalidateQueries({ queryKey: ['ontology', project.id] });
+  const { relata, projectId } = useCalls();
+
+  const rereadAll = () => void reread('ontology');
 
   async function write(change: ChangeOntology, tries = MOST_TRIES) {
-    const { value: former, etag } = await relata.ontology.get(project.id);
+    const { value: former, etag } = await relata.ontology.get(projectId);
     const sent = change(former);
     try {
-      await relata.ontology.put(project.id, sent, etag ? { ifMatch: etag } : {});
+      await relata.ontology.put(projectId, sent, etag ? { ifMatch: etag } : {});
       return { former, sent };
     } catch (error) {
       if (!(error instanceof RelataError && error.status === 412) || tries === 1) throw error;
@@ -70,16 +67,16 @@ function useSave() {
   }
 
   return async (change: ChangeOntology) => {
-    const { former, sent } = await write(change).finally(reread);
+    const { former, sent } = await write(change).finally(rereadAll);
     const renames = listRenames(sent);
-    const undo = await undoOntology(relata, project.id, toFormer(former, renames));
-    for (const { name, renameTo } of renames) renameInBrowser(project.id, name, renameTo);
+    const undo = await undoOntology(relata, projectId, toFormer(former, renames));
+    for (const { name, renameTo } of renames) renameInBrowser(projectId, name, renameTo);
     tell.undoable(
       t('The attributes are saved'),
       async () => {
         await undo();
-        for (const { name, renameTo } of renames) renameInBrowser(project.id, renameTo, name);
-        await reread();
+        for (const { name, renameTo } of renames) renameInBrowser(projectId, renameTo, name);
+        rereadAll();
         recount();
       },
       t('Shops see it at once; a task reports values that cannot be used.'),
@@ -88,10 +85,10 @@ function useSave() {
   };
   // No view waits for this: the coverage is counted anew when the facts are.
   function recount(): void {
-    void untilDone(relata, project.id)
+    void untilDone(relata, projectId)
       // A task that cannot be followed ends all the same; the count anew is right whenever it comes.
       .catch(() => undefined)
-      .then(() => queries.invalidateQueries({ queryKey: ['coverage', project.id] }));
+      .then(() => reread('coverage'));
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Task } from '@relata/client';
-import { useQueries, useQuery } from '@tanstack/react-query';
+import { useQueries } from '@tanstack/react-query';
 import { t } from '../languages/text.ts';
 import { LinkButton } from '../parts/button.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
@@ -7,7 +7,7 @@ import { Ago, Figure, TaskStatus } from '../parts/show.tsx';
 import { Table } from '../parts/table.tsx';
 import { nameAction } from '../rules/audit.ts';
 import { formatCount, nameTask } from '../rules/format.ts';
-import { useProjects } from '../state/project.ts';
+import { useAllKeys, useAsked, useProjects } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 import { Statistics } from './statistics.tsx';
@@ -27,13 +27,9 @@ export function Operations() {
 }
 
 function Account() {
-  const relata = useRelata();
   const projects = useProjects().data ?? [];
   const { tasks, isReady } = useLatestTasks();
-  const keys = useQuery({
-    queryKey: ['api-keys'],
-    queryFn: async ({ signal }) => (await relata.apiKeys.list({ limit: 1000, signal })).items,
-  });
+  const keys = useAllKeys();
   const running = tasks.filter((task) => task.finishTime === null).length;
   const failed = tasks.filter((task) => task.failure).length;
   return (
@@ -110,11 +106,10 @@ function LatestTasks({ tasks }: { tasks: readonly Task[] }) {
 }
 
 function LatestChanges() {
-  const relata = useRelata();
-  const log = useQuery({
-    queryKey: ['audit-log', 'latest'],
-    queryFn: async ({ signal }) => (await relata.projects.auditLog({ limit: SHOWN_TASKS, signal })).items,
-  });
+  const log = useAsked(
+    ['audit-log', 'latest'],
+    async ({ relata, signal }) => (await relata.projects.auditLog({ limit: SHOWN_TASKS, signal })).items,
+  );
   return (
     <Card
       title={t('Latest changes')}

@@ -1,5 +1,5 @@
 import type { NotedRequest, Statistics as StatisticsAnswer } from '@relata/client';
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData } from '@tanstack/react-query';
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { SelectField } from '../parts/forms/field.tsx';
@@ -8,9 +8,9 @@ import { Ago } from '../parts/show.tsx';
 import { Table } from '../parts/table.tsx';
 import { listTicks, markTimes, sayStep } from '../rules/axis.ts';
 import { formatAll, formatCount, formatDuration, formatPercent, formatShort } from '../rules/format.ts';
+import { useAsked } from '../state/project.ts';
 import { linkTo, useFilters } from '../state/route.ts';
 import { listSteps, spread, sum } from '../state/series.ts';
-import { useRelata } from '../state/session.tsx';
 
 const SHOWN_REQUESTS = 8;
 
@@ -33,18 +33,16 @@ interface Shown {
 
 /** Of the account: what came in, what went wrong, how the catalogs grew. */
 export function Statistics() {
-  const relata = useRelata();
   const [{ range: name }, change] = useFilters(['range']);
   const ranges = listRanges();
   const range = ranges.find((one) => one.name === name) ?? ranges[0];
   const { days, step } = range;
-  const statistics = useQuery({
-    queryKey: ['statistics', days],
-    queryFn: ({ signal }) =>
+  const statistics = useAsked(
+    ['statistics', days],
+    ({ relata, signal }) =>
       relata.installation.statistics({ from: Date.now() - days * DAY_MS, step, signal }),
-    refetchInterval: 60_000,
-    placeholderData: (before) => before,
-  });
+    { refetchInterval: 60_000, placeholderData: keepPreviousData },
+  );
   if (statistics.error) return <ErrorNote error={statistics.error} />;
   if (!statistics.data) return null;
   const shown = { statistics: statistics.data, range };

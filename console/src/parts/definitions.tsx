@@ -1,13 +1,13 @@
 import type { Relata, Tagged } from '@relata/client';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Fragment, type ReactNode, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { listChanged, type PartNames } from '../rules/changes.ts';
+import { reread, tell } from '../state/done.ts';
 import { MistakesContext, readMistakes } from '../state/mistakes.ts';
-import { useProject } from '../state/project.ts';
+import { useCalls, useOfProject } from '../state/project.ts';
 import { ask, type Question } from '../state/question.ts';
 import { goFromHere, projectLink, useRoute } from '../state/route.ts';
-import { useRelata, useRights } from '../state/session.tsx';
+import { useRights } from '../state/session.tsx';
 import { Button, LinkButton } from './button.tsx';
 import { DialogButton } from './dialog.tsx';
 import { type Draft, Meanwhile, saveMerged, useDraft } from './forms/draft.tsx';
@@ -15,7 +15,6 @@ import type { IconName } from './icon.tsx';
 import { ListPage } from './list-page.tsx';
 import { Answer, ErrorNote, Page } from './page.tsx';
 import type { Column } from './table.tsx';
-import { useTell } from './toasts.tsx';
 
 const BUSY_MS = 1_500;
 const IDLE_MS = 15_000;
@@ -64,26 +63,17 @@ export const nameList = (what: Defined): string =>
 
 const listOf = (what: Defined) => projectLink(`${what}s`);
 
-/** @returns what has a thing, its list and what it did read anew, after something was done with it */
-export function useRefresh(...names: readonly string[]) {
-  const project = useProject();
-  const queries = useQueryClient();
-  return () => Promise.all(names.map((name) => queries.invalidateQueries({ queryKey: [name, project.id] })));
-}
-
 /** @returns what starts a task and tells of it, and whether it is being done */
 export function useStart<Given>(
   told: string,
   start: (given?: Given) => Promise<unknown>,
   names: readonly string[],
 ) {
-  const tell = useTell();
-  const refresh = useRefresh(...names);
   const [isBusy, setBusy] = useState(false);
   const begin = async (given?: Given) => {
     setBusy(true);
     await start(given).then(() => tell.good(told), tell.bad);
-    await refresh();
+    await reread(...names);
     setBusy(false);
   };
   return { begin, isBusy };
@@ -105,12 +95,8 @@ interface ListShape<Value extends Named> {
 /** What a project has of a kind, each with the state that it is in. */
 export function DefinitionList<Value extends Named>({ kind, describe, ...shape }: ListShape<Value>) {
   const { what } = kind;
-  const { id: projectId } = useProject();
-  const relata = useRelata();
   const { canChange } = useRights();
-  const listed = useQuery({
-    queryKey: [`${what}s`, projectId],
-    queryFn: ({ signal }) => kind.list({ relata, projectId }, signal),
+  const listed = useOfProject([`${what}s`], ({ signal, ...at }) => kind.list(at, signal), {
     refetchInterval: ({ state }) => (state.data?.some(kind.isBusy) ? BUSY_MS : IDLE_MS),
   });
   const list = listOf(what);
@@ -158,13 +144,11 @@ export function DeleteButton<Value extends Named>({
   /** What that does. */
   children: ReactNode;
 }) {
-  const { id: projectId } = useProject();
-  const relata = useRelata();
-  const refresh = useRefresh(`${what}s`);
+  const { relata, projectId } = useCalls();
   const submit = async () => {
     const go = goFromHere();
     await kind.delete({ relata, projectId, id });
-    await refresh();
+    await reread(`${what}s`);
     setTimeout(() => go(listOf(what)));
   };
   return (
@@ -194,15 +178,13 @@ interface ViewShape<Value extends Named> {
 export function DefinitionView<Value extends Named>({ kind, deleting, actions, children }: ViewShape<Value>) {
   const { what } = kind;
   const { parts } = useRoute();
-  const { id: projectId } = useProject();
-  const relata = useRelata();
   const { canChange } = useRights();
   const id = Number(parts[3]);
-  const read = useQuery({
-    queryKey: [what, projectId, id],
-    queryFn: async ({ signal }) => (await kind.get({ relata, projectId, id }, signal)).value,
-    refetchInterval: ({ state }) => (state.data && kind.isBusy(state.data) ? BUSY_MS : IDLE_MS),
-  });
+  const read = useOfProject(
+    [what, id],
+    async ({ signal, ...at }) => (await kind.get({ ...at, id }, signal)).value,
+    { refetchInterval: ({ state }) => (state.data && kind.isBusy(state.data) ? BUSY_MS : IDLE_MS) },
+  );
   const value = read.data;
   const list = listOf(what);
   return (
@@ -235,20 +217,19 @@ export function Stored<Value extends Named>({
   kind: Pick<Kind<Value, Value>, 'what' | 'get' | 'isBusy'>;
   children(stored: Tagged<Value> | undefined): ReactNode;
 }) {
-  const { parts } = useRoute();
-  const { id: projectId } = useProject();
-  const relata = useRelata();
-  const id = parts[3] ?? '';
+  const id = useRoute().parts[3] ?? '';
   const isNew = id === 'new';
-  const stored = useQuery({
-    queryKey: [`${kind.what}-to-change`, projectId, id],
-    queryFn: ({ signal }) => kind.get({ relata, projectId, id: Number(id) }, signal),
-    enabled: !isNew,
-    // A user who comes back sees at once what others have changed.
-    refetchOnWindowFocus: 'always',
-    refetchInterval: ({ state }) => (state.data && kind.isBusy(state.data.value) ? BUSY_MS : false),
-    gcTime: 0,
-  });
+  const stored = useOfProject(
+    [`${kind.what}-to-change`, id],
+    ({ signal, ...at }) => kind.get({ ...at, id: Number(id) }, signal),
+    {
+      enabled: !isNew,
+      // A user who comes back sees at once what others have changed.
+      refetchOnWindowFocus: 'always',
+      refetchInterval: ({ state }) => (state.data && kind.isBusy(state.data.value) ? BUSY_MS : false),
+      gcTime: 0,
+    },
+  );
   if (isNew) return <Fragment key="new">{children(undefined)}</Fragment>;
   return <Answer of={stored}>{(read) => <Fragment key={id}>{children(read)}</Fragment>}</Answer>;
 }
@@ -261,11 +242,9 @@ export function useEditor<Value extends Definition & Named, Definition extends o
 ) {
   const { what } = kind;
   const { parts } = useRoute();
-  const { id: projectId } = useProject();
-  const relata = useRelata();
+  const { relata, projectId } = useCalls();
   const edited = useDraft<Definition>(stored, empty, kind.nameParts());
-  const refresh = useRefresh(`${what}s`, what, `${what}-to-change`);
-  const tell = useTell();
+  const refresh = () => reread(`${what}s`, what, `${what}-to-change`);
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
 
@@ -281,7 +260,7 @@ export function useEditor<Value extends Definition & Named, Definition extends o
       read: () => kind.get(at),
       write: (definition, options) => kind.put(at, definition, options),
     });
-    tellSaved(answer, kind.canUndo && (() => undo(answer, former).finally(refresh)));
+    tellSaved(answer, kind.canUndo && (() => undo(answer, former).finally(() => void refresh())));
     return answer;
   }
 

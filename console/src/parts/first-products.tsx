@@ -1,23 +1,21 @@
-import { useQueryClient } from '@tanstack/react-query';
 import { type DragEvent, type ReactNode, useEffect, useId, useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
+import { reread, tell } from '../state/done.ts';
 import { droppedFile } from '../state/handover.ts';
-import { useOfProject, useProject } from '../state/project.ts';
+import { useCalls, useOfProject, useProject } from '../state/project.ts';
 import { goTo, projectLink } from '../state/route.ts';
-import { useRelata, useRights, useSession } from '../state/session.tsx';
+import { useRights, useSession } from '../state/session.tsx';
 import { Button, LinkButton } from './button.tsx';
 import { Empty, ErrorNote } from './page.tsx';
 import { Code } from './show.tsx';
-import { useTell } from './toasts.tsx';
 
 const WATCH_MS = 2_000;
 
 /** An empty project asks for a file, and turns into the table when products arrive by whatever way. */
 export function FirstProducts() {
-  const project = useProject();
   const { canChange } = useRights();
-  useArrival(project.id);
+  useArrival();
   const open = (file: File) => {
     droppedFile.give(file);
     goTo(projectLink('import'));
@@ -54,37 +52,31 @@ export function FirstProducts() {
 }
 
 /** Looks every two seconds whether there are products, and has every view read anew when there are. */
-function useArrival(projectId: number) {
-  const queries = useQueryClient();
+function useArrival() {
   const { data: arrived } = useOfProject(
     ['arrival'],
-    async ({ relata, signal }) =>
+    async ({ relata, projectId, signal }) =>
       (await relata.products.listTable(projectId, { limit: 1, signal })).items.length > 0,
     { refetchInterval: WATCH_MS, gcTime: 0 },
   );
   useEffect(() => {
-    if (!arrived) return;
-    for (const kind of ['products', 'product-count', 'tasks', 'ontology'])
-      void queries.invalidateQueries({ queryKey: [kind, projectId] });
-  }, [arrived, projectId, queries]);
+    if (arrived) void reread('products', 'product-count', 'tasks', 'ontology');
+  }, [arrived]);
 }
 
 function ExampleButton() {
-  const relata = useRelata();
-  const project = useProject();
-  const queries = useQueryClient();
-  const tell = useTell();
+  const { relata, projectId } = useCalls();
   const [isBusy, setBusy] = useState(false);
   const load = async () => {
     setBusy(true);
     const { loadExample } = await import('../state/example.ts');
-    await loadExample(relata, project.id).then(
+    await loadExample(relata, projectId).then(
       () =>
         tell.good(t('The example products are in'), t('A relation “Bits for this drill” came with them.')),
       tell.bad,
     );
     setBusy(false);
-    await queries.invalidateQueries();
+    await reread();
   };
   return (
     <Button busy={isBusy} onClick={() => void load()}>

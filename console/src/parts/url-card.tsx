@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react';
 import { t } from '../languages/text.ts';
+import { tell } from '../state/done.ts';
 import { useRights } from '../state/session.tsx';
 import { DialogButton } from './dialog.tsx';
 import { Card } from './page.tsx';
 import { Code } from './show.tsx';
-import { useTell } from './toasts.tsx';
 
 interface UrlShape {
   title: string;
@@ -20,7 +20,6 @@ interface UrlShape {
 /** An address that is enough by itself; another one can take its place. */
 export function UrlCard({ title, of, url, warning, renew, children }: UrlShape) {
   const { canChange } = useRights();
-  const tell = useTell();
   const submit = async () => {
     await renew();
     tell.good(t('The {of} has a new URL', { of }));

@@ -1,5 +1,4 @@
 import type { PipelineDefinition, PipelinePreview, PreviewCatalog, Task } from '@relata/client';
-import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
@@ -8,13 +7,12 @@ import { Card, ErrorNote, Loading, Page, Renewed } from '../parts/page.tsx';
 import { ProductChip } from '../parts/product-chip.tsx';
 import { Figure, Meter } from '../parts/show.tsx';
 import { Table } from '../parts/table.tsx';
-import { useTell } from '../parts/toasts.tsx';
 import { formatCount, formatPercent, formatTypeIn } from '../rules/format.ts';
 import { useAct } from '../state/act.ts';
+import { reread, tell } from '../state/done.ts';
 import { droppedFile } from '../state/handover.ts';
-import { useProject } from '../state/project.ts';
+import { useCalls } from '../state/project.ts';
 import { goFromHere, projectLink } from '../state/route.ts';
-import { useRelata } from '../state/session.tsx';
 import { EMPTY_PIPELINE, guessFormat } from './pipeline-draft.ts';
 import { MappingCard } from './pipeline-mapping.tsx';
 import { usePipelinePreview, Warnings } from './pipeline-preview.tsx';
@@ -137,23 +135,20 @@ export function ImportButton({ file, definition, catalog, isSettled }: ImportSha
 }
 
 function useImport(file: File, definition: PipelineDefinition) {
-  const relata = useRelata();
-  const project = useProject();
-  const queries = useQueryClient();
-  const tell = useTell();
+  const { relata, projectId } = useCalls();
   const made = useRef<number>(undefined);
   const [task, setTask] = useState<Task>();
 
   /** A second try changes the pipeline of the first. */
   async function store(): Promise<number> {
-    if (made.current === undefined) made.current = (await relata.pipelines.create(project.id, definition)).id;
-    else await relata.pipelines.put({ projectId: project.id, pipelineId: made.current }, definition);
+    if (made.current === undefined) made.current = (await relata.pipelines.create(projectId, definition)).id;
+    else await relata.pipelines.put({ projectId, pipelineId: made.current }, definition);
     return made.current;
   }
 
   async function run() {
     const go = goFromHere();
-    const place = { projectId: project.id, pipelineId: await store() };
+    const place = { projectId, pipelineId: await store() };
     const accepted = await relata.pipelines.upload(place, file, { name: file.name });
     let seen = accepted;
     for await (const next of relata.tasks.follow(accepted.id)) {
@@ -162,7 +157,7 @@ function useImport(file: File, definition: PipelineDefinition) {
     }
     if (seen.taskStatus !== 'FINISHED')
       throw new Error(seen.error?.message ?? t('The import did not finish.'));
-    await queries.invalidateQueries();
+    await reread();
     tell.good(
       t('The products are in'),
       t('“{name}” is a pipeline now: send the next file there.', { name: definition.name }),

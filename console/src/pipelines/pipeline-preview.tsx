@@ -1,13 +1,13 @@
 import type { Mapping, PipelineDefinition, PipelinePreview } from '@relata/client';
-import { type UseQueryResult, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Card, Empty, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
 import { Pairs } from '../parts/show.tsx';
-import { useProject } from '../state/project.ts';
-import { useRelata } from '../state/session.tsx';
+import { queries } from '../state/done.ts';
+import { useCalls, WHILE_TYPING } from '../state/project.ts';
 import { useSettled } from '../state/settled.ts';
 import { makesProducts, needOfMapping } from './pipeline-draft.ts';
 import type { SentFile } from './sent-file.ts';
@@ -43,8 +43,7 @@ export function usePipelinePreview(
   draft: PipelineDefinition,
   { pipelineId, hasCatalog = false, onChange }: Editing,
 ): Tried {
-  const relata = useRelata();
-  const project = useProject();
+  const { relata, projectId } = useCalls();
   // What is stored was read before; a file that was sent in is gone.
   const isStored = pipelineId !== undefined && draft.source.type !== 'upload';
   const [reading, setReading] = useState<Reading | undefined>(
@@ -53,8 +52,7 @@ export function usePipelinePreview(
   const { format, mapping, mode } = draft;
   const present = JSON.stringify({ format, mapping, mode });
   const settled = useSettled(present);
-  const queries = useQueryClient();
-  const keyOf = (tried: string) => ['pipeline-preview', project.id, pipelineId, reading?.number, tried];
+  const keyOf = (tried: string) => ['pipeline-preview', projectId, pipelineId, reading?.number, tried];
   const preview = useQuery({
     queryKey: keyOf(settled),
     queryFn: ({ signal }) => {
@@ -67,14 +65,10 @@ export function usePipelinePreview(
         ...(pipelineId && { pipelineId }),
         ...(hasCatalog && { catalog: true }),
       };
-      return relata.pipelines.preview(project.id, tried, { signal });
+      return relata.pipelines.preview(projectId, tried, { signal });
     },
     enabled: reading !== undefined,
-    placeholderData: (before) => before,
-    refetchOnWindowFocus: false,
-    staleTime: 60_000,
-    gcTime: 0,
-    retry: false,
+    ...WHILE_TYPING,
   });
   // One that was made for another mode lacks what this one needs, and would be refused from then on.
   const isCurrent = present === settled && !preview.isPlaceholderData;

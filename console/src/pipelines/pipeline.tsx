@@ -3,14 +3,14 @@ import { useRef } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
-import { DefinitionView, useRefresh, useStart } from '../parts/definitions.tsx';
+import { DefinitionView, useStart } from '../parts/definitions.tsx';
 import { Card } from '../parts/page.tsx';
 import { MappingJson, Pairs } from '../parts/show.tsx';
 import { TaskHistory } from '../parts/task-history.tsx';
 import { UrlCard } from '../parts/url-card.tsx';
 import { formatMoment, formatPercent } from '../rules/format.ts';
-import { useProject } from '../state/project.ts';
-import { useRelata } from '../state/session.tsx';
+import { reread } from '../state/done.ts';
+import { useCalls } from '../state/project.ts';
 import {
   describeCounts,
   describeSource,
@@ -56,15 +56,11 @@ function Starts({ pipeline }: { pipeline: Pipeline }) {
 
 /** `isForced`: although the source is what it was, say because the ontology changed since. */
 function RunNow({ pipeline, isForced = false }: { pipeline: Pipeline; isForced?: boolean }) {
-  const relata = useRelata();
-  const project = useProject();
+  const { relata, projectId } = useCalls();
   const { begin, isBusy } = useStart(
     t('The run has started'),
     () =>
-      relata.pipelines.run(
-        { projectId: project.id, pipelineId: pipeline.id },
-        isForced ? { force: true } : undefined,
-      ),
+      relata.pipelines.run({ projectId, pipelineId: pipeline.id }, isForced ? { force: true } : undefined),
     PARTS,
   );
   return (
@@ -80,14 +76,13 @@ function RunNow({ pipeline, isForced = false }: { pipeline: Pipeline; isForced?:
 }
 
 function SendFile({ pipeline }: { pipeline: Pipeline }) {
-  const relata = useRelata();
-  const project = useProject();
+  const { relata, projectId } = useCalls();
   const input = useRef<HTMLInputElement>(null);
   const { begin, isBusy } = useStart(
     t('The run has started'),
     async (file?: File) => {
       if (file === undefined) return;
-      const place = { projectId: project.id, pipelineId: pipeline.id };
+      const place = { projectId, pipelineId: pipeline.id };
       await relata.pipelines.upload(place, file, { name: file.name });
     },
     PARTS,
@@ -119,12 +114,10 @@ function SendFile({ pipeline }: { pipeline: Pipeline }) {
 }
 
 function Webhook({ pipeline, trigger }: { pipeline: Pipeline; trigger: WebhookTrigger }) {
-  const relata = useRelata();
-  const project = useProject();
-  const refresh = useRefresh(...PARTS);
+  const { relata, projectId } = useCalls();
   const renew = async () => {
-    await relata.pipelines.renewTriggerId({ projectId: project.id, pipelineId: pipeline.id });
-    await refresh();
+    await relata.pipelines.renewTriggerId({ projectId, pipelineId: pipeline.id });
+    await reread(...PARTS);
   };
   return (
     <UrlCard
@@ -180,8 +173,7 @@ const nameStarters = (): Readonly<Record<PipelineRun['startedBy'], string>> => (
 
 /** The history of a pipeline. */
 export function PipelineRuns({ pipeline }: { pipeline: Pipeline }) {
-  const project = useProject();
-  const relata = useRelata();
+  const { relata, projectId } = useCalls();
   const newest = pipeline.lastRun;
   return (
     <TaskHistory<PipelineRun>
@@ -189,7 +181,7 @@ export function PipelineRuns({ pipeline }: { pipeline: Pipeline }) {
       noun="run"
       queryKey={['pipeline-runs', pipeline.id, newest?.taskId, newest?.taskStatus]}
       isBusy={isRunning(pipeline)}
-      read={(page) => relata.pipelines.runs({ projectId: project.id, pipelineId: pipeline.id }, page)}
+      read={(page) => relata.pipelines.runs({ projectId, pipelineId: pipeline.id }, page)}
       startedBy={nameStarters()}
       describe={({ counts }) => describeCounts(counts)}
       never={

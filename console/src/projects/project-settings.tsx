@@ -1,5 +1,4 @@
 import type { ManagedProject } from '@relata/client';
-import { useQueryClient } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
@@ -15,9 +14,9 @@ import {
   useBinding,
 } from '../parts/forms/field.tsx';
 import { Card, ErrorNote, Page } from '../parts/page.tsx';
-import { useTell } from '../parts/toasts.tsx';
 import { isSame, type PartNames } from '../rules/changes.ts';
 import { useSubmit } from '../state/act.ts';
+import { reread, tell } from '../state/done.ts';
 import { useGroups, useProject } from '../state/project.ts';
 import { goFromHere, linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
@@ -54,12 +53,11 @@ interface FieldsShape {
 
 function SettingsForm({ project, canChange }: { project: ManagedProject; canChange: boolean }) {
   const relata = useRelata();
-  const queries = useQueryClient();
-  const tell = useTell();
   const stored = useMemo(() => ({ value: toSettings(project), etag: undefined }), [project]);
   const edited = useDraft<Settings>(stored, stored.value, nameParts());
   const { draft, change, round } = edited;
-  const reread = () => queries.invalidateQueries({ queryKey: ['projects'] });
+
+  const rereadAll = () => void reread('projects');
 
   /** Sends what differs, and nothing that others may have changed. */
   async function write(from: Settings, to: Settings): Promise<void> {
@@ -74,10 +72,10 @@ function SettingsForm({ project, canChange }: { project: ManagedProject; canChan
     const saved = mergeOver(edited, now, 'project');
     await write(now, saved);
     edited.adopt(saved);
-    tell.undoable(t('The settings are saved'), () => write(saved, now).finally(reread));
+    tell.undoable(t('The settings are saved'), () => write(saved, now).finally(rereadAll));
   }
 
-  const { onSubmit, error, isBusy } = useSubmit(() => save().finally(reread));
+  const { onSubmit, error, isBusy } = useSubmit(() => save().finally(rereadAll));
   return (
     <form className="stack wide" onSubmit={onSubmit}>
       <Meanwhile what="project" of={edited} />
@@ -187,17 +185,15 @@ function CatalogFields({ draft, change }: FieldsShape) {
 
 function DeleteProject({ project }: { project: ManagedProject }) {
   const relata = useRelata();
-  const queries = useQueryClient();
-  const tell = useTell();
   const [name, setName] = useState('');
   const remove = async () => {
     const go = goFromHere();
     await relata.projects.delete(project.id, name);
     go(linkTo('projects'));
-    await queries.invalidateQueries();
+    await reread();
     tell.undoable(t('{name} is deleted', { name: project.name }), async () => {
       await relata.projects.restore(project.id);
-      await queries.invalidateQueries();
+      await reread();
       tell.good(t('{name} is restored', { name: project.name }));
     });
   };

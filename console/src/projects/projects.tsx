@@ -1,4 +1,3 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
@@ -9,8 +8,8 @@ import { ListPage } from '../parts/list-page.tsx';
 import { Card } from '../parts/page.tsx';
 import { Ago } from '../parts/show.tsx';
 import { Table } from '../parts/table.tsx';
-import { useTell } from '../parts/toasts.tsx';
-import { useGroups, useProjects } from '../state/project.ts';
+import { reread, tell } from '../state/done.ts';
+import { useAsked, useGroups, useProjects } from '../state/project.ts';
 import { goTo, linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 
@@ -78,7 +77,6 @@ function NewProject({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
   const relata = useRelata();
   const groups = useGroups();
   const { canChangeGroup, canChangeAll } = useRights();
-  const queries = useQueryClient();
   const [name, setName] = useState('');
   const [locale, setLocale] = useState(guessLocale);
   const [chosen, setChosen] = useState<string>();
@@ -94,10 +92,7 @@ function NewProject({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
     const projectGroupId =
       group === NEW_GROUP ? (await relata.projects.createGroup(groupName || name)).id : Number(group);
     const project = await relata.projects.create({ name, locale, projectGroupId });
-    await Promise.all([
-      queries.invalidateQueries({ queryKey: ['projects'] }),
-      queries.invalidateQueries({ queryKey: ['groups'] }),
-    ]);
+    await Promise.all([reread('projects'), reread('groups')]);
     setName('');
     // After the dialog has closed, which itself goes back to the list.
     setTimeout(() => goTo(linkTo('projects', project.id)));
@@ -138,17 +133,15 @@ function NewProject({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
 /** Those that can be brought back; nothing when there are none. */
 function DeletedProjects() {
   const relata = useRelata();
-  const queries = useQueryClient();
-  const tell = useTell();
   const { canChangeGroup } = useRights();
-  const deleted = useQuery({
-    queryKey: ['deleted-projects'],
-    queryFn: async ({ signal }) => (await relata.projects.list({ deleted: true, limit: 1000, signal })).items,
-  });
+  const deleted = useAsked(
+    ['deleted-projects'],
+    async ({ signal }) => (await relata.projects.list({ deleted: true, limit: 1000, signal })).items,
+  );
   if (!deleted.data?.length) return null;
   const restore = async (id: number, name: string) => {
     await relata.projects.restore(id);
-    await queries.invalidateQueries();
+    await reread();
     tell.good(t('{name} is restored', { name }));
   };
   return (

@@ -1,4 +1,3 @@
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
@@ -8,10 +7,10 @@ import { ProductField } from '../parts/forms/product-field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { ProductLinks } from '../parts/product-chip.tsx';
 import { saveFile } from '../parts/save-file.ts';
-import { useTell } from '../parts/toasts.tsx';
 import { useSubmit } from '../state/act.ts';
-import { useProject } from '../state/project.ts';
-import { useRelata, useRights } from '../state/session.tsx';
+import { reread, tell } from '../state/done.ts';
+import { useCalls } from '../state/project.ts';
+import { useRights } from '../state/session.tsx';
 
 /** The links of a relation: from a file, to a file, and those of one product. Source: docs/interface.md §12.8. */
 export function RelationLinks({ relationId }: { relationId: number }) {
@@ -32,33 +31,28 @@ export function RelationLinks({ relationId }: { relationId: number }) {
 }
 
 function ExportLinks({ relationId }: { relationId: number }) {
-  const relata = useRelata();
-  const project = useProject();
-  const tell = useTell();
+  const { relata, projectId } = useCalls();
   const save = async () => {
-    const lines = await relata.relations.links({ projectId: project.id, relationId });
+    const lines = await relata.relations.links({ projectId, relationId });
     saveFile(`links-${relationId}.ndjson`, [lines], 'application/x-ndjson');
   };
   return <Button onClick={() => void save().catch(tell.bad)}>{t('Export links')}</Button>;
 }
 
 function UploadLinks({ relationId }: { relationId: number }) {
-  const relata = useRelata();
-  const project = useProject();
-  const queries = useQueryClient();
-  const tell = useTell();
+  const { relata, projectId } = useCalls();
   const [file, setFile] = useState<File>();
   const [replaces, setReplaces] = useState(true);
   const [allowed, setAllowed] = useState('');
   const submit = async () => {
     if (file === undefined) return;
-    const place = { projectId: project.id, relationId };
+    const place = { projectId, relationId };
     const task = replaces
       ? await relata.relations.putLinks(place, file, allowed === '' ? {} : { allowDeletes: Number(allowed) })
       : await relata.relations.patchLinks(place, file);
     const ended = await relata.tasks.wait(task.id);
     if (ended.failure) throw new Error(ended.error?.message ?? t('The links were not stored.'));
-    await queries.invalidateQueries({ queryKey: ['relation-preview', project.id] });
+    await reread('relation-preview');
     tell.good(t('The links were stored'));
   };
   return (
@@ -104,13 +98,12 @@ interface Found {
 }
 
 function FindSource({ relationId }: { relationId: number }) {
-  const relata = useRelata();
-  const project = useProject();
+  const { relata, projectId } = useCalls();
   const [text, setText] = useState('');
   const [found, setFound] = useState<Found>();
   const { onSubmit, error } = useSubmit(async () => {
     const source = text.trim();
-    const line = await relata.relations.links({ projectId: project.id, relationId }, { source });
+    const line = await relata.relations.links({ projectId, relationId }, { source });
     setFound(line === '' ? { source, targets: [] } : (JSON.parse(line) as Found));
   });
   return (

@@ -1,5 +1,5 @@
 import type { RelationDefinition, RelationSurvey, SurveyCard } from '@relata/client';
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData } from '@tanstack/react-query';
 import { useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
@@ -10,8 +10,7 @@ import { ProductChip, ProductLink, ProductLinks } from '../parts/product-chip.ts
 import { Bars, Figure, Joined, Meter } from '../parts/show.tsx';
 import { EVERY_PRODUCT, isEveryPair, isWholeMatch, isWholeTotal, pruneFilter } from '../rules/filters.ts';
 import { formatCount, formatPercent } from '../rules/format.ts';
-import { useProject } from '../state/project.ts';
-import { useRelata } from '../state/session.tsx';
+import { useOfProject } from '../state/project.ts';
 import { useSettled } from '../state/settled.ts';
 
 /** The first preview reads every product, which the service keeps: when one took longer, the next is made on demand. */
@@ -49,34 +48,24 @@ export function RelationSurveyCard({ draft }: { draft: RelationDefinition }) {
 }
 
 function usePreview(draft: RelationDefinition) {
-  const relata = useRelata();
-  const project = useProject();
   const definition = useSettled(JSON.stringify(complete(draft)), REST_MS);
   const [surveyed, setSurveyed] = useState(definition);
   const [tookMs, setTookMs] = useState(0);
   const isLive = tookMs < LIVE_MS;
   const isEmpty = isEmptyRule(draft);
   const definitionText = isLive ? definition : surveyed;
-  const survey = useQuery({
-    queryKey: ['relation-preview', project.id, definitionText],
-    queryFn: async ({ signal }) => {
+  const asked = JSON.parse(definitionText) as RelationDefinition;
+  const survey = useOfProject(
+    ['relation-preview', definitionText],
+    async ({ relata, projectId, signal }) => {
       const begun = performance.now();
-      const found = await relata.relations.preview(
-        project.id,
-        JSON.parse(definitionText) as RelationDefinition,
-        {
-          cards: true,
-          signal,
-        },
-      );
+      const found = await relata.relations.preview(projectId, asked, { cards: true, signal });
       setTookMs(performance.now() - begun);
       return found;
     },
     // To count every pair takes the longest and tells nothing.
-    enabled: !isEmptyRule(JSON.parse(definitionText) as RelationDefinition),
-    placeholderData: (before) => before,
-    staleTime: 30_000,
-  });
+    { enabled: !isEmptyRule(asked), placeholderData: keepPreviousData, staleTime: 30_000 },
+  );
   return { survey, isStale: definitionText !== definition, isEmpty, ask: () => setSurveyed(definition) };
 }
 

@@ -13,9 +13,9 @@ import { countUnfinished } from '../rules/filters.ts';
 import type { Pair } from '../rules/verdicts.ts';
 import { useSubmit } from '../state/act.ts';
 import { draftedRelation } from '../state/handover.ts';
-import { useProject } from '../state/project.ts';
+import { useCalls } from '../state/project.ts';
 import { linkWith, projectLink, useFilters } from '../state/route.ts';
-import { useRelata, useRights } from '../state/session.tsx';
+import { useRights } from '../state/session.tsx';
 import { KindField, RelationDetails, RelationRule, SidesForm } from './relation-form.tsx';
 import { EMPTY, proposeName, RELATION } from './relation-kind.ts';
 import { RelationLinks } from './relation-links.tsx';
@@ -152,14 +152,13 @@ function Marks({ relation }: { relation: Relation }) {
 
 /** Why one product is a result of another, or is not. */
 export function RelationExplain({ relationId }: { relationId: number }) {
-  const relata = useRelata();
-  const project = useProject();
+  const { relata, projectId } = useCalls();
   const [pair, setPair] = useState<Pair>({ source: '', target: '' });
   const [found, setFound] = useState<{ explanation: RelationExplanation; pair: Pair }>();
   const { onSubmit, error, isBusy } = useSubmit(async () => {
     const trimmed = { source: pair.source.trim(), target: pair.target.trim() };
     setFound(undefined);
-    const explanation = await relata.relations.explain({ projectId: project.id, relationId }, trimmed);
+    const explanation = await relata.relations.explain({ projectId, relationId }, trimmed);
     setFound({ explanation, pair: trimmed });
   });
   return (

@@ -1,5 +1,4 @@
 import type { Relation } from '@relata/client';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button, CopyButton } from '../parts/button.tsx';
@@ -9,11 +8,11 @@ import { FileField } from '../parts/forms/field.tsx';
 import { ErrorNote } from '../parts/page.tsx';
 import { saveFile } from '../parts/save-file.ts';
 import { Ago } from '../parts/show.tsx';
-import { useTell } from '../parts/toasts.tsx';
 import { describeFilter } from '../rules/filters.ts';
 import { formatCount } from '../rules/format.ts';
-import { useProject } from '../state/project.ts';
-import { useRelata, useRights } from '../state/session.tsx';
+import { reread, tell } from '../state/done.ts';
+import { useCalls } from '../state/project.ts';
+import { useRights } from '../state/session.tsx';
 import { foreseeImport, type ImportEffect, readImport } from './relation-import.ts';
 import { RELATION } from './relation-kind.ts';
 import { RelationState } from './relation-state.tsx';
@@ -84,12 +83,10 @@ const NAMED = 5;
 
 /** All relations as a file, to keep or to take to another project. */
 export function ExportRelations() {
-  const relata = useRelata();
-  const project = useProject();
-  const tell = useTell();
+  const { relata, projectId } = useCalls();
   const save = async () => {
-    const document = await relata.relations.export(project.id);
-    saveFile(`relations-${project.id}.json`, [JSON.stringify(document, null, 2)], 'application/json');
+    const document = await relata.relations.export(projectId);
+    saveFile(`relations-${projectId}.json`, [JSON.stringify(document, null, 2)], 'application/json');
   };
   return <Button onClick={() => void save().catch(tell.bad)}>{t('Export')}</Button>;
 }
@@ -101,10 +98,7 @@ interface Chosen {
 
 /** Makes a file the whole list; says before what that changes and deletes. */
 export function ImportRelations({ present }: { present: readonly Relation[] }) {
-  const relata = useRelata();
-  const project = useProject();
-  const queries = useQueryClient();
-  const tell = useTell();
+  const { relata, projectId } = useCalls();
   const [chosen, setChosen] = useState<Chosen>();
   const [error, setError] = useState<unknown>();
   const choose = async (file: File | undefined) => {
@@ -116,8 +110,8 @@ export function ImportRelations({ present }: { present: readonly Relation[] }) {
   };
   const submit = async () => {
     if (chosen === undefined) return;
-    await relata.relations.import(project.id, chosen.relations);
-    await queries.invalidateQueries({ queryKey: ['relations', project.id] });
+    await relata.relations.import(projectId, chosen.relations);
+    await reread('relations');
     tell.good(
       t('imported {count, plural, one {# relation} other {# relations}}', { count: chosen.relations.length }),
     );

@@ -1,10 +1,9 @@
 import type { Relata } from '@relata/client';
-import type { QueryClient } from '@tanstack/react-query';
 import { t } from '../languages/text.ts';
+import { reread } from './done.ts';
 
 interface Deletion {
   readonly relata: Relata;
-  readonly queries: QueryClient;
   readonly projectId: number;
   /** One for each time a person confirms: behind a cut network the same deletion is sent again. */
   readonly idempotencyKey: string;
@@ -16,11 +15,11 @@ interface Deletion {
  */
 export async function deleteProducts(
   identifiers: readonly string[],
-  { relata, queries, projectId, idempotencyKey }: Deletion,
+  { relata, projectId, idempotencyKey }: Deletion,
 ): Promise<() => Promise<void>> {
   const wait = async (taskId: string) => {
     await relata.tasks.wait(taskId);
-    await queries.invalidateQueries({ queryKey: ['products', projectId] });
+    await reread('products');
   };
   const { task: deletion } = await relata.products.delete(identifiers, { projectId, idempotencyKey });
   await wait(deletion.id);

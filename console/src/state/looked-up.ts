@@ -1,7 +1,5 @@
 import type { Product, Relata } from '@relata/client';
-import { useQuery } from '@tanstack/react-query';
-import { useProject } from './project.ts';
-import { useRelata } from './session.tsx';
+import { useOfProject } from './project.ts';
 
 /** What comes into sight together is asked for in one call. */
 const GATHER_MS = 40;
@@ -18,17 +16,11 @@ export function useLookedUp(
   identifier: string,
   { version = 0, isEnabled = true }: LookUp = {},
 ): Product | null | undefined {
-  const relata = useRelata();
-  const { id } = useProject();
-  const { data } = useQuery({
-    queryKey: ['looked-up', id, identifier, version],
-    queryFn: ({ signal }) => gather(relata, id).read(identifier, signal),
-    enabled: isEnabled,
-    refetchOnWindowFocus: false,
-    staleTime: 60_000,
-    gcTime: 60_000,
-  });
-  return data;
+  return useOfProject(
+    ['looked-up', identifier, version],
+    ({ relata, projectId, signal }) => gather(relata, projectId).read(identifier, signal),
+    { enabled: isEnabled, refetchOnWindowFocus: false, staleTime: 60_000, gcTime: 60_000 },
+  ).data;
 }
 
 type Gatherer = ReturnType<typeof createGatherer>;

@@ -1,6 +1,7 @@
-import type { ManagedProject, Relata } from '@relata/client';
+import type { ApiKey, ManagedProject, Relata } from '@relata/client';
 import {
   type InfiniteData,
+  keepPreviousData,
   type UseInfiniteQueryOptions,
   type UseQueryOptions,
   useInfiniteQuery,
@@ -19,28 +20,47 @@ export function useProject(): ManagedProject {
   return project;
 }
 
+/** What a call of the view takes. */
+export function useCalls() {
+  const project = useProject();
+  return { relata: useRelata(), project, projectId: project.id };
+}
+
 interface Asking {
   readonly relata: Relata;
-  readonly projectId: number;
   readonly signal: AbortSignal;
 }
 
+interface AskingOfProject extends Asking {
+  readonly projectId: number;
+}
+
 export type Key = readonly [name: string, ...of: unknown[]];
+/** Of a preview, which is made anew as one types: until it has come, the one before. */
+export const WHILE_TYPING = {
+  ...{ placeholderData: keepPreviousData, refetchOnWindowFocus: false, staleTime: 60_000, gcTime: 0 },
+} as const;
+
 type Options<Value> = Omit<UseQueryOptions<Value>, 'queryKey' | 'queryFn'>;
 
-/** What the service says of the project of the view; its key is the name, the project, and what else it is of. */
-export function useOfProject<Value>(
-  [name, ...of]: Key,
+/** What the service says, by a name and what else it is of. */
+export function useAsked<Value>(
+  key: Key,
   ask: (asking: Asking) => Promise<Value>,
   options: Options<Value> = {},
 ) {
   const relata = useRelata();
+  return useQuery({ queryKey: key, queryFn: ({ signal }) => ask({ relata, signal }), ...options });
+}
+
+/** The same of the project of the view, which follows the name in the key. */
+export function useOfProject<Value>(
+  [name, ...of]: Key,
+  ask: (asking: AskingOfProject) => Promise<Value>,
+  options?: Options<Value>,
+) {
   const { id: projectId } = useProject();
-  return useQuery({
-    queryKey: [name, projectId, ...of],
-    queryFn: ({ signal }) => ask({ relata, projectId, signal }),
-    ...options,
-  });
+  return useAsked([name, projectId, ...of], (asking) => ask({ ...asking, projectId }), options);
 }
 
 interface Page {
@@ -55,11 +75,10 @@ type PageOptions<One> = Omit<
 /** The same page by page, as one asks for more. */
 export function usePages<One extends Page>(
   [name, ...of]: Key,
-  ask: (asking: Asking & { readonly cursor: string | undefined }) => Promise<One>,
+  ask: (asking: AskingOfProject & { readonly cursor: string | undefined }) => Promise<One>,
   options?: PageOptions<One>,
 ) {
-  const relata = useRelata();
-  const { id: projectId } = useProject();
+  const { relata, projectId } = useCalls();
   return useInfiniteQuery<One, Error, InfiniteData<One>, readonly unknown[], string | undefined>({
     queryKey: [name, projectId, ...of],
     queryFn: ({ pageParam, signal }) => ask({ relata, projectId, signal, cursor: pageParam }),
@@ -70,20 +89,21 @@ export function usePages<One extends Page>(
 }
 
 /** All projects in reach: up to 1,000, as many as a page of the list holds. */
-export function useProjects() {
-  const relata = useRelata();
-  return useQuery({
-    queryKey: ['projects'],
-    queryFn: async ({ signal }) => (await relata.projects.list({ limit: 1000, signal })).items,
-  });
-}
+export const useProjects = () =>
+  useAsked(
+    ['projects'],
+    async ({ relata, signal }) => (await relata.projects.list({ limit: 1000, signal })).items,
+  );
 
-export function useGroups() {
-  const relata = useRelata();
-  return useQuery({
-    queryKey: ['groups'],
-    queryFn: async ({ signal }) => (await relata.projects.listGroups({ limit: 1000, signal })).items,
-    // A project's key reaches no groups.
-    retry: false,
-  });
-}
+export const useAllKeys = (select?: (all: ApiKey[]) => ApiKey[]) =>
+  useAsked(
+    ['api-keys'],
+    async ({ relata, signal }) => (await relata.apiKeys.list({ limit: 1000, signal })).items,
+    { ...(select && { select }) },
+  );
+
+export const useGroups = () =>
+  useAsked(
+    ['groups'],
+    async ({ relata, signal }) => (await relata.projects.listGroups({ limit: 1000, signal })).items,
+  );

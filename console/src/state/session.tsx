@@ -1,5 +1,4 @@
 import { type ClientOptions, createRelata, type Relata, RelataError, type SignedIn } from '@relata/client';
-import { useQueryClient } from '@tanstack/react-query';
 import {
   createContext,
   type ReactNode,
@@ -11,6 +10,7 @@ import {
   useState,
 } from 'react';
 import { changesGroup, changesProject, changesSome } from '../rules/roles.ts';
+import { queries, reread } from './done.ts';
 import { ProjectContext } from './project-context.ts';
 import { hasUnsaved } from './route.ts';
 
@@ -68,17 +68,13 @@ export function SessionProvider({ children }: { children: ReactNode }) {
   const [isOver, setOver] = useState(false);
   const [refused, connect] = useConnect();
   const [relata, setRelata] = useState(connect);
-  const queries = useQueryClient();
 
-  const enter = useCallback(
-    (next: Who | null, client: Relata) => {
-      queries.clear();
-      setRelata(client);
-      setWho(next);
-      setOver(false);
-    },
-    [queries],
-  );
+  const enter = useCallback((next: Who | null, client: Relata) => {
+    queries.clear();
+    setRelata(client);
+    setWho(next);
+    setOver(false);
+  }, []);
 
   useEffect(() => {
     const aborted = new AbortController();
@@ -112,7 +108,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
         const isSame = who?.kind === 'user' && who.session.user.id === session.user.id;
         if (!isSame) return enter({ kind: 'user', session }, relata);
         setOver(false);
-        await queries.invalidateQueries();
+        await reread();
       },
       leave: () => enter(null, connect()),
       async signIn(email, password) {
@@ -134,7 +130,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
         if (elsewhere !== undefined) location.assign(elsewhere);
       },
     }),
-    [relata, who, isOver, enter, connect, queries],
+    [relata, who, isOver, enter, connect],
   );
   return <Context value={state}>{children}</Context>;
 }

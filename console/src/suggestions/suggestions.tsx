@@ -12,12 +12,10 @@ import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Effect } from '../ontology/attribute-dialog.tsx';
 import { Button, LinkButton } from '../parts/button.tsx';
-import { useRefresh } from '../parts/definitions.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { SwitchField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { FoundChip, ProductLink, ProductLinks } from '../parts/product-chip.tsx';
-import { useTell } from '../parts/toasts.tsx';
 import { listMatches, nameMatched, sayMatched } from '../rules/filters.ts';
 import {
   formatAll,
@@ -28,10 +26,11 @@ import {
   formatTypeIn,
 } from '../rules/format.ts';
 import { undoOntology, useSuggestions } from '../state/definitions.ts';
+import { reread, tell } from '../state/done.ts';
 import { draftedRelation } from '../state/handover.ts';
-import { useOfProject, useProject } from '../state/project.ts';
+import { useCalls, useOfProject } from '../state/project.ts';
 import { projectLink, useFilters } from '../state/route.ts';
-import { useRelata, useRights } from '../state/session.tsx';
+import { useRights } from '../state/session.tsx';
 
 const FILTERS = ['dismissed'] as const;
 
@@ -119,19 +118,17 @@ export function SuggestionCard({ item, title, accept, children }: CardShape) {
 }
 
 function Dismissal({ item: { id, dismissed } }: { item: Suggestion }) {
-  const relata = useRelata();
-  const project = useProject();
-  const refresh = useRefresh('suggestions');
-  const tell = useTell();
+  const { relata, projectId } = useCalls();
+  const refresh = () => reread('suggestions');
   const [isBusy, setBusy] = useState(false);
   const { dismiss, restore } = relata.suggestions;
   const undo = async () => {
-    await restore(project.id, id);
+    await restore(projectId, id);
     await refresh();
   };
   const change = async () => {
     setBusy(true);
-    await (dismissed ? restore : dismiss)(project.id, id).then(
+    await (dismissed ? restore : dismiss)(projectId, id).then(
       () => dismissed || tell.undoable(t('The suggestion is dismissed'), undo),
       tell.bad,
     );
@@ -239,17 +236,15 @@ interface EffectShape {
 }
 
 function EffectDialog({ title, draft, onClose }: EffectShape) {
-  const relata = useRelata();
-  const project = useProject();
-  const refresh = useRefresh('suggestions', 'ontology', 'coverage');
-  const tell = useTell();
+  const { relata, projectId } = useCalls();
+  const refresh = () => reread('suggestions', 'ontology', 'coverage');
   const effect = useOfProject(['attribute-effect', JSON.stringify(draft)], ({ projectId, signal }) =>
     relata.ontology.preview(projectId, draft.attribute, { deleted: draft.deleted ?? [], signal }),
   );
   const store = async () => {
-    const { value, etag } = await relata.ontology.get(project.id);
-    await relata.ontology.put(project.id, withDraft(value, draft), etag ? { ifMatch: etag } : {});
-    const undo = await undoOntology(relata, project.id, value);
+    const { value, etag } = await relata.ontology.get(projectId);
+    await relata.ontology.put(projectId, withDraft(value, draft), etag ? { ifMatch: etag } : {});
+    const undo = await undoOntology(relata, projectId, value);
     tell.undoable(t('The attributes are saved'), () => undo().then(refresh));
     await refresh();
   };

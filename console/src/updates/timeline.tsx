@@ -1,5 +1,4 @@
 import type { Commit, CommitChange, RestoreEffect } from '@relata/client';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
@@ -18,9 +17,10 @@ import {
 import { Ago } from '../parts/show.tsx';
 import { placeMarks } from '../rules/axis.ts';
 import { formatAgo, formatMoment } from '../rules/format.ts';
-import { useOfProject, usePages, useProject } from '../state/project.ts';
+import { reread } from '../state/done.ts';
+import { useCalls, useOfProject, usePages } from '../state/project.ts';
 import { goFromHere, projectLink, useFilters } from '../state/route.ts';
-import { useRelata, useRights } from '../state/session.tsx';
+import { useRights } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
 
 const REFETCH_MS = 10_000;
@@ -286,9 +286,7 @@ interface Shape {
 
 /** Undoes a commit and all after it, once it is seen what exactly that does. */
 export function TakeBack({ title, commitId, isOpen, onClose }: Shape) {
-  const relata = useRelata();
-  const project = useProject();
-  const queries = useQueryClient();
+  const { relata, projectId } = useCalls();
   const preview = useOfProject(
     ['commits', 'preview', commitId],
     ({ projectId, signal }) =>
@@ -300,11 +298,11 @@ export function TakeBack({ title, commitId, isOpen, onClose }: Shape) {
     const last = preview.data?.last;
     const go = goFromHere();
     const { task } = await relata.products.restore({
-      projectId: project.id,
+      projectId,
       ...(commitId !== undefined && { commit: commitId }),
       ...(last !== undefined && { ifLast: last }),
     });
-    await queries.invalidateQueries({ queryKey: ['tasks', project.id] });
+    await reread('tasks');
     setTimeout(() => go(projectLink('updates', task.id)));
   };
   return (

@@ -1,5 +1,5 @@
 import type { ReportLine, Task } from '@relata/client';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { keepPreviousData } from '@tanstack/react-query';
 import { Fragment, useEffect, useState } from 'react';
 import { presentLanguage, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
@@ -8,10 +8,11 @@ import { ProductLink } from '../parts/product-chip.tsx';
 import { saveTable } from '../parts/save-file.ts';
 import { Ago, Meter, Pairs, TaskStatus } from '../parts/show.tsx';
 import { Table } from '../parts/table.tsx';
-import { useTell } from '../parts/toasts.tsx';
 import { separatorOf, toCsvLine } from '../rules/csv.ts';
 import { formatClock, formatCount, formatDuration, formatMoment, nameTask } from '../rules/format.ts';
 import { useAct } from '../state/act.ts';
+import { reread, tell } from '../state/done.ts';
+import { useAsked } from '../state/project.ts';
 import { projectLink, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { nameOrigins } from './updates.tsx';
@@ -92,12 +93,11 @@ function Summary({ task }: { task: Task }) {
 }
 
 function TaskLog({ task }: { task: Task }) {
-  const relata = useRelata();
-  const log = useQuery({
-    queryKey: ['task-log', task.id, task.logCounter],
-    queryFn: ({ signal }) => relata.tasks.log(task.id, { signal }),
-    placeholderData: (before) => before,
-  });
+  const log = useAsked(
+    ['task-log', task.id, task.logCounter],
+    ({ relata, signal }) => relata.tasks.log(task.id, { signal }),
+    { placeholderData: keepPreviousData },
+  );
   return (
     <Card title={t('Log')}>
       <Answer of={log}>
@@ -124,12 +124,10 @@ function TaskLog({ task }: { task: Task }) {
 
 function CancelButton({ task }: { task: Task }) {
   const relata = useRelata();
-  const queries = useQueryClient();
-  const tell = useTell();
   const { run, error } = useAct(async () => {
     await relata.tasks.cancel(task.id);
     tell.good(t('The task was cancelled; nothing was changed'));
-    await queries.invalidateQueries({ queryKey: ['tasks', task.projectId] });
+    await reread('tasks');
   });
   if (task.finishTime !== null || task.taskIncrementType === 'ITEM_BASED') return null;
   return (
@@ -155,17 +153,13 @@ const aboutOf = ({ attribute, field }: ReportLine) => attribute ?? field;
 
 /** What the task has to say about single products and values. */
 export function TaskReport({ task }: { task: Task }) {
-  const relata = useRelata();
-  const report = useQuery({
-    queryKey: ['task-report', task.id, task.taskStatus],
-    queryFn: async ({ signal }) => {
-      const lines: ReportLine[] = [];
-      for await (const line of relata.tasks.report(task.id, { signal })) {
-        if (lines.length === SHOWN_LINES) return { lines, hasMore: true };
-        lines.push(line);
-      }
-      return { lines, hasMore: false };
-    },
+  const report = useAsked(['task-report', task.id, task.taskStatus], async ({ relata, signal }) => {
+    const lines: ReportLine[] = [];
+    for await (const line of relata.tasks.report(task.id, { signal })) {
+      if (lines.length === SHOWN_LINES) return { lines, hasMore: true };
+      lines.push(line);
+    }
+    return { lines, hasMore: false };
   });
   const hasLines = (report.data?.lines.length ?? 0) > 0;
   return (
@@ -233,7 +227,6 @@ function toCsv(lines: readonly ReportLine[], separator: string): string[] {
 
 function Download({ taskId }: { taskId: string }) {
   const relata = useRelata();
-  const tell = useTell();
   const save = async () => {
     const lines: ReportLine[] = [];
     for await (const line of relata.tasks.report(taskId)) lines.push(line);

@@ -1,5 +1,4 @@
 import type { FullUpdatePreview, Task } from '@relata/client';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button, CopyButton } from '../parts/button.tsx';
@@ -9,9 +8,10 @@ import { Answer, Card, Empty, ErrorNote, Page } from '../parts/page.tsx';
 import { Ago, Figure, Meter, TaskStatus } from '../parts/show.tsx';
 import { Older, Table } from '../parts/table.tsx';
 import { formatCount, formatDuration, formatTenths, nameTask } from '../rules/format.ts';
-import { useOfProject, usePages, useProject } from '../state/project.ts';
+import { reread } from '../state/done.ts';
+import { useCalls, useOfProject, usePages } from '../state/project.ts';
 import { goFromHere, projectLink, useFilters } from '../state/route.ts';
-import { useRelata, useRights } from '../state/session.tsx';
+import { useRights } from '../state/session.tsx';
 import { TakeBack, Timeline, useCommits } from './timeline.tsx';
 
 const BUSY_MS = 1_500;
@@ -297,9 +297,7 @@ function Counts({ preview }: { preview: FullUpdatePreview }) {
 }
 
 function CommitDialog({ shown, isOpen, onClose }: { shown: Shown; isOpen: boolean; onClose(): void }) {
-  const relata = useRelata();
-  const project = useProject();
-  const queries = useQueryClient();
+  const { relata, project } = useCalls();
   const limit = project.settings.maxDeletePercent;
   const { session, accepted, preview } = shown;
   const deletes = preview.deleted.count;
@@ -307,7 +305,7 @@ function CommitDialog({ shown, isOpen, onClose }: { shown: Shown; isOpen: boolea
     const go = goFromHere();
     // What was shown is what may happen: another session, more batches and any other number are refused.
     const { data } = await relata.products.start({ ...session, ...accepted, allowDeletes: deletes });
-    await queries.invalidateQueries({ queryKey: ['full-update', project.id] });
+    await reread('full-update');
     setTimeout(() => go(projectLink('updates', data.task.id)));
   };
   return (

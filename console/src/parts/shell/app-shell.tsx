@@ -2,6 +2,7 @@ import { Dialog } from '@base-ui/react/dialog';
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
 import { t } from '../../languages/text.ts';
 import mark from '../../mark.svg';
+import { tell } from '../../state/done.ts';
 import { useLanguageChoice } from '../../state/language.ts';
 import { useProjects } from '../../state/project.ts';
 import { linkTo, useRoute } from '../../state/route.ts';
@@ -10,7 +11,6 @@ import { type Theme, useTheme } from '../../state/theme.ts';
 import { Button, IconButton } from '../button.tsx';
 import { Icon } from '../icon.tsx';
 import { Menu } from '../menu.tsx';
-import { useTell } from '../toasts.tsx';
 import { Finder } from './finder.tsx';
 import { keepFocus } from './keep-focus.ts';
 import { listLanguages } from './language-field.tsx';
@@ -169,7 +169,6 @@ function Foot() {
   const { who, signOut } = useSession();
   const [theme, setTheme] = useTheme();
   const [language, choose] = useLanguageChoice();
-  const tell = useTell();
   const name = who?.kind === 'user' ? who.session.user.name : t('Signed in by key');
   return (
     <div className="side-foot">

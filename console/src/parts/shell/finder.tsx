@@ -1,13 +1,12 @@
-import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, useEffect, useId, useState } from 'react';
 import { t } from '../../languages/text.ts';
 import { useFoundProducts } from '../../state/catalog.ts';
-import { useProjects } from '../../state/project.ts';
+import { useAsked, useProjects } from '../../state/project.ts';
 import { goTo, linkTo, useRoute } from '../../state/route.ts';
-import { useRelata, useRights } from '../../state/session.tsx';
+import { useRights } from '../../state/session.tsx';
 import { Dialog } from '../dialog.tsx';
 import { Icon, type IconName } from '../icon.tsx';
-import { listAccountPlaces, listActions, listProjectPlaces, listQuestions, type Place } from './places.ts';
+import { listAccountPlaces, listActions, listProjectPlaces, type Place } from './places.ts';
 
 interface Found {
   readonly icon: IconName;
@@ -107,52 +106,39 @@ function useFound(words: string): readonly Found[] {
   const id =
     parts[0] === 'projects' && projects.some((one) => String(one.id) === parts[1]) ? parts[1] : undefined;
   const inProject = useInProject(id, words);
-  const named = projects.map(({ id: projectId, name }) => ({
-    ...{ icon: 'projects' as const, words: name, about: t('Project') },
-    href: linkTo('projects', projectId),
-  }));
-  const toFound =
-    (about: string) =>
-    ([icon, name, ...place]: Place): Found => ({ icon, words: name, about, href: linkTo(...place) });
   const here = projects.find((one) => String(one.id) === id)?.name ?? '';
   const listed = [
-    ...(id === undefined ? [] : listProjectPlaces(id).map(toFound(here))),
-    ...(id === undefined ? [] : listQuestions(id).map(toFound(here))),
-    ...(id === undefined || !canChange ? [] : listActions(id).map(toFound(here))),
+    ...(id === undefined ? [] : listProjectPlaces(id)).map(toFound(here)),
+    ...(id === undefined ? [] : listActions(id, canChange)).map(toFound(here)),
     ...inProject.relations,
     ...listAccountPlaces().map(toFound('')),
-    ...named,
+    ...projects.map(({ id: one, name }) => toFound(t('Project'))(['projects', name, 'projects', one])),
   ];
   const typed = words.toLowerCase().split(/\s+/);
   const fitting = listed.filter((one) => typed.every((word) => one.words.toLowerCase().includes(word)));
   return [...fitting.slice(0, MOST), ...inProject.products];
 }
 
-function useInProject(
-  id: string | undefined,
-  words: string,
-): Record<'relations' | 'products', readonly Found[]> {
-  const relata = useRelata();
+const toFound =
+  (about: string) =>
+  ([icon, words, ...place]: Place): Found => ({ icon, words, about, href: linkTo(...place) });
+
+function useInProject(id: string | undefined, words: string) {
   const projectId = Number(id);
-  const { data: relations = [] } = useQuery({
-    queryKey: ['relations', projectId],
-    queryFn: ({ signal }) => relata.relations.list(projectId, { signal }),
-    enabled: id !== undefined,
-  });
-  const found = useFoundProducts(projectId, {
-    words,
-    limit: PRODUCTS,
-    isEnabled: id !== undefined && words.trim() !== '',
-  });
+  const { data: relations = [] } = useAsked(
+    ['relations', projectId],
+    ({ relata, signal }) => relata.relations.list(projectId, { signal }),
+    { enabled: id !== undefined },
+  );
+  const isEnabled = id !== undefined && words.trim() !== '';
+  const found = useFoundProducts(projectId, { words, limit: PRODUCTS, isEnabled });
   const products = found.isPlaceholderData ? [] : (found.data ?? []);
   return {
-    relations: relations.map(({ id: relationId, name }) => ({
-      ...{ icon: 'relations' as const, words: name, about: t('Relation') },
-      href: linkTo('projects', projectId, 'relations', relationId),
-    })),
-    products: products.map(({ identifier, name }) => ({
-      ...{ icon: 'products' as const, words: name, about: identifier },
-      href: linkTo('projects', projectId, 'products', identifier),
-    })),
+    relations: relations.map(({ id: relationId, name }) =>
+      toFound(t('Relation'))(['relations', name, 'projects', projectId, 'relations', relationId]),
+    ),
+    products: products.map(({ identifier, name }) =>
+      toFound(identifier)(['products', name, 'projects', projectId, 'products', identifier]),
+    ),
   };
 }

@@ -1,7 +1,7 @@
 import { LANGUAGES, t } from '../../languages/text.ts';
+import { tell } from '../../state/done.ts';
 import { type LanguageChoice, useLanguageChoice } from '../../state/language.ts';
 import { SelectField } from '../forms/field.tsx';
-import { useTell } from '../toasts.tsx';
 
 /** Each by its own name. */
 export const listLanguages = () =>
@@ -13,7 +13,6 @@ export const listLanguages = () =>
 /** The language of the console, which this browser keeps. */
 export function LanguageField() {
   const [choice, choose] = useLanguageChoice();
-  const tell = useTell();
   return (
     <SelectField
       label={t('Language')}

@@ -25,14 +25,14 @@ export const listProjectPlaces = (id: string): readonly Place[] => [
   ['settings', t('Settings'), 'projects', id, 'settings'],
 ];
 
-/** What can be asked from anywhere in a project. */
-export const listQuestions = (id: string): readonly Place[] => [
-  ['relations', t('Why, or why not?'), 'projects', id, 'why'],
-];
-
-/** What can be begun from anywhere in a project. */
-export const listActions = (id: string): readonly Place[] => [
-  ['plus', t('New relation'), 'projects', id, 'relations', 'new'],
-  ['plus', t('New pipeline'), 'projects', id, 'pipelines', 'new'],
-  ['plus', t('Import a file'), 'projects', id, 'import'],
-];
+/** What can be asked and begun from anywhere in a project. */
+export const listActions = (id: string, canChange: boolean): readonly Place[] => {
+  const asked: Place = ['relations', t('Why, or why not?'), 'projects', id, 'why'];
+  if (!canChange) return [asked];
+  return [
+    asked,
+    ['plus', t('New relation'), 'projects', id, 'relations', 'new'],
+    ['plus', t('New pipeline'), 'projects', id, 'pipelines', 'new'],
+    ['plus', t('Import a file'), 'projects', id, 'import'],
+  ];
+};

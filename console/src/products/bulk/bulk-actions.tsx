@@ -1,5 +1,4 @@
 import type { Relata } from '@relata/client';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { t } from '../../languages/text.ts';
 import { Button } from '../../parts/button.tsx';
@@ -7,11 +6,10 @@ import { FormDialog } from '../../parts/dialog.tsx';
 import { Menu } from '../../parts/menu.tsx';
 import { Answer } from '../../parts/page.tsx';
 import { ProductLinks } from '../../parts/product-chip.tsx';
-import { useTell } from '../../parts/toasts.tsx';
 import { deleteProducts, makeIdempotencyKey } from '../../state/delete-products.ts';
-import { useOfProject, useProject } from '../../state/project.ts';
+import { tell } from '../../state/done.ts';
+import { useCalls, useOfProject } from '../../state/project.ts';
 import { goFromHere, projectLink } from '../../state/route.ts';
-import { useRelata } from '../../state/session.tsx';
 import type { ProductFilters } from '../finding/product-filters.ts';
 import { MOST_CHOSEN, useChosen, useSelection } from '../grid/selection.ts';
 import { type ExportScope, listRows } from './export-button.tsx';
@@ -107,11 +105,8 @@ async function collect(scope: ExportScope): Promise<readonly string[]> {
 
 /** @returns what sends the products, waits until it is done, and tells of it */
 function useStart({ act }: Bulk) {
-  const relata = useRelata();
-  const { id: projectId } = useProject();
-  const queries = useQueryClient();
+  const { relata, projectId } = useCalls();
   const selection = useSelection();
-  const tell = useTell();
   const [idempotencyKey] = useState(makeIdempotencyKey);
   return async (identifiers: readonly string[]) => {
     const count = identifiers.length;
@@ -124,7 +119,7 @@ function useStart({ act }: Bulk) {
       setTimeout(() => go(projectLink('updates', task.id)));
       return;
     }
-    const undo = await deleteProducts(identifiers, { relata, queries, projectId, idempotencyKey });
+    const undo = await deleteProducts(identifiers, { relata, projectId, idempotencyKey });
     selection?.clear();
     tell.undoable(
       t('{count, plural, one {# product is deleted} other {# products are deleted}}', { count }),

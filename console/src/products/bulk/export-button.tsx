@@ -5,10 +5,9 @@ import { Button } from '../../parts/button.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { SelectField } from '../../parts/forms/field.tsx';
 import { saveFile, saveTable } from '../../parts/save-file.ts';
-import { useTell } from '../../parts/toasts.tsx';
 import { separatorOf, toCsvLine } from '../../rules/csv.ts';
-import { useProject } from '../../state/project.ts';
-import { useRelata } from '../../state/session.tsx';
+import { tell } from '../../state/done.ts';
+import { useCalls } from '../../state/project.ts';
 import type { ProductFilters } from '../finding/product-filters.ts';
 import { toListing, toQuestion } from '../finding/product-filters.ts';
 import { attributeOf, type Column, nameColumn } from '../grid/columns.ts';
@@ -22,10 +21,12 @@ type Format = 'csv' | 'ndjson';
 
 /** The products that are seen as a file: of the table, or whole. */
 export function ExportButton({ filters }: { filters: ProductFilters }) {
-  const relata = useRelata();
-  const { id: projectId, name } = useProject();
+  const {
+    relata,
+    project: { name },
+    projectId,
+  } = useCalls();
   const columns = useColumns();
-  const tell = useTell();
   const running = useRef<AbortController>(undefined);
   const [isOpen, setOpen] = useState(false);
   const [format, setFormat] = useState<Format>('csv');

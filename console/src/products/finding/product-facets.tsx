@@ -16,9 +16,8 @@ import {
 } from '../../rules/chosen-facets.ts';
 import { formatCount } from '../../rules/format.ts';
 import { sayValue } from '../../rules/measures.ts';
-import { useProject } from '../../state/project.ts';
+import { useCalls } from '../../state/project.ts';
 import { linkWith, projectLink } from '../../state/route.ts';
-import { useRelata } from '../../state/session.tsx';
 import type { ProductFilters } from './product-filters.ts';
 import { type Facets, facetsQuery, useFacets } from './product-search.ts';
 
@@ -81,8 +80,7 @@ export function ProductFacets({ filters, onChange }: Shape) {
 
 /** The values of an attribute of which some are chosen, as they would be without: another one can be added. */
 function useOwnFacets(filters: ProductFilters, chosen: readonly ChosenFacet[]): ReadonlyMap<string, Own> {
-  const relata = useRelata();
-  const { id } = useProject();
+  const { relata, projectId: id } = useCalls();
   const names = chosen.flatMap((one) => ('in' in one ? [one.attribute] : []));
   const answers = useQueries({
     queries: names.map((attribute) =>

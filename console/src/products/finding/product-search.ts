@@ -8,8 +8,7 @@ import {
 } from '@tanstack/react-query';
 import { useCallback, useMemo } from 'react';
 import { againWhile, UNTIL_INDEXED } from '../../state/catalog.ts';
-import { useProject } from '../../state/project.ts';
-import { useRelata } from '../../state/session.tsx';
+import { useCalls } from '../../state/project.ts';
 import { bindPages, toRow } from '../grid/product-rows.ts';
 import { isSearch, type ProductFilters, toQuestion } from './product-filters.ts';
 
@@ -59,8 +58,7 @@ const hitsQuery = (relata: Relata, projectId: number, filters: ProductFilters) =
 
 /** Those of a search come with its first page; of a list they are asked for when they are shown. */
 export function useFacets(filters: ProductFilters, isShown = true) {
-  const relata = useRelata();
-  const { id } = useProject();
+  const { relata, projectId: id } = useCalls();
   const isFound = isSearch(filters);
   const listed = useQuery({
     ...facetsQuery(relata, id, filters),
@@ -79,8 +77,7 @@ export function useFacets(filters: ProductFilters, isShown = true) {
 
 /** The hits of a search, page by page as one scrolls. */
 export function useHits(filters: ProductFilters) {
-  const relata = useRelata();
-  const { id } = useProject();
+  const { relata, projectId: id } = useCalls();
   const { data, error, failureReason, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } =
     useInfiniteQuery(hitsQuery(relata, id, filters));
   const pages = data?.pages;

@@ -6,8 +6,7 @@ import { FirstProducts } from '../../parts/first-products.tsx';
 import { Empty, ErrorNote, Loading } from '../../parts/page.tsx';
 import { formatCount } from '../../rules/format.ts';
 import { useTotal } from '../../state/catalog.ts';
-import { useProject } from '../../state/project.ts';
-import { useRelata } from '../../state/session.tsx';
+import { useCalls } from '../../state/project.ts';
 import { ProductGrid } from '../grid/product-grid.tsx';
 import { bindPages, toRow } from '../grid/product-rows.ts';
 
@@ -114,13 +113,12 @@ function NoProducts({ isFiltered }: { isFiltered: boolean }) {
 }
 
 function useProductPages(prefix: string, { cursor }: Part) {
-  const relata = useRelata();
-  const project = useProject();
+  const { relata, projectId } = useCalls();
   const { data, error, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } =
     useInfiniteQuery({
-      queryKey: ['products', project.id, 'list', prefix, cursor],
+      queryKey: ['products', projectId, 'list', prefix, cursor],
       queryFn: async ({ pageParam, signal }) => {
-        const { items, nextCursor } = await relata.products.listTable(project.id, {
+        const { items, nextCursor } = await relata.products.listTable(projectId, {
           limit: PAGE_ROWS,
           cursor: pageParam,
           identifierPrefix: prefix || undefined,

@@ -1,16 +1,15 @@
 import type { ProductRelation } from '@relata/client';
-import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { listWays } from '../../rules/related.ts';
-import { useProject } from '../../state/project.ts';
-import { useRelata } from '../../state/session.tsx';
+import { queries } from '../../state/done.ts';
+import { useCalls, useProject } from '../../state/project.ts';
 
 /** Groups for each relation and direction: as many as are looked at first, and as the service gives. */
 export const FIRST_GROUPS = 12;
 export const MOST_GROUPS = 100;
 
 function useQuestions() {
-  const { id } = useProject();
-  const relata = useRelata();
+  const { relata, projectId: id } = useCalls();
   return {
     product: (identifier: string) =>
       queryOptions({
@@ -39,7 +38,6 @@ export const useRelated = (identifier: string, limit: number) =>
 /** A product and what is around it; until it has come, the one before. */
 export function useAround(identifier: string) {
   const { id } = useProject();
-  const queries = useQueryClient();
   const { product, related } = useQuestions();
   return useQuery({
     // Below what is forgotten when a product changes.

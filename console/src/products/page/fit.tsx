@@ -1,5 +1,5 @@
 import type { FitAnswer, Product } from '@relata/client';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { keepPreviousData } from '@tanstack/react-query';
 import { useState } from 'react';
 import { rich } from '../../languages/rich.tsx';
 import { t } from '../../languages/text.ts';
@@ -20,9 +20,8 @@ import {
   sayWord,
   writeSet,
 } from '../../rules/fit.ts';
-import { useProject } from '../../state/project.ts';
+import { useOfProject } from '../../state/project.ts';
 import { linkWith, projectLink, useFilters } from '../../state/route.ts';
-import { useRelata } from '../../state/session.tsx';
 import { findMainImage } from '../grid/product-rows.ts';
 
 /** In place of each product that does not fit. */
@@ -53,15 +52,11 @@ function useFit(
   set: readonly SetItem[],
   { alternatives = 0, isOn }: { alternatives?: number; isOn: boolean },
 ) {
-  const project = useProject();
-  const relata = useRelata();
-  return useQuery({
-    queryKey: ['related', project.id, 'fit', writeSet(set), alternatives],
-    queryFn: ({ signal }) =>
-      relata.relations.fit({ items: [...set], alternatives }, { projectId: project.id, signal }),
-    enabled: isOn,
-    ...(alternatives === 0 && { placeholderData: keepPreviousData }),
-  });
+  return useOfProject(
+    ['related', 'fit', writeSet(set), alternatives],
+    ({ relata, ...asking }) => relata.relations.fit({ items: [...set], alternatives }, asking),
+    { enabled: isOn, ...(alternatives === 0 && { placeholderData: keepPreviousData }) },
+  );
 }
 
 function FitCards({ set, change }: Shape) {
@@ -118,15 +113,12 @@ type Products = ReadonlyMap<string, Product>;
 
 /** Those of the set that are there, by identifier. */
 function useProducts(set: readonly SetItem[]): Products {
-  const project = useProject();
-  const relata = useRelata();
   const identifiers = set.map(({ identifier }) => identifier);
-  const { data = [] } = useQuery({
-    queryKey: ['products', project.id, 'looked-up', identifiers],
-    queryFn: ({ signal }) => relata.products.lookUp(identifiers, { projectId: project.id, signal }),
-    enabled: identifiers.length > 0,
-    placeholderData: keepPreviousData,
-  });
+  const { data = [] } = useOfProject(
+    ['products', 'looked-up', identifiers],
+    ({ relata, ...asking }) => relata.products.lookUp(identifiers, asking),
+    { enabled: identifiers.length > 0, placeholderData: keepPreviousData },
+  );
   return new Map(data.map((product) => [product.identifier, product]));
 }
 

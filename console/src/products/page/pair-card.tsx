@@ -8,8 +8,7 @@ import { ProductField } from '../../parts/forms/product-field.tsx';
 import { Answer, Card, ErrorNote, Loading } from '../../parts/page.tsx';
 import { listMissing, type Pair } from '../../rules/verdicts.ts';
 import { useRelations } from '../../state/definitions.ts';
-import { useProject } from '../../state/project.ts';
-import { useRelata } from '../../state/session.tsx';
+import { useCalls } from '../../state/project.ts';
 
 /** How this product and another one stand in every relation: what leads from one to the other, and what it lacks. */
 export function PairCard({ identifier }: { identifier: string }) {
@@ -58,14 +57,13 @@ interface Explained {
 }
 
 function Explained({ relations, pair }: { relations: readonly Relation[]; pair: Pair }) {
-  const project = useProject();
-  const relata = useRelata();
+  const { relata, projectId } = useCalls();
   const judged = relations.filter(({ state }) => state === 'ready').slice(0, MOST);
   const answers = useQueries({
     queries: judged.map(({ id }) => ({
-      queryKey: ['related', project.id, 'explained', id, pair.source, pair.target],
+      queryKey: ['related', projectId, 'explained', id, pair.source, pair.target],
       queryFn: ({ signal }: { signal: AbortSignal }) =>
-        relata.relations.explain({ projectId: project.id, relationId: id }, pair, { signal }),
+        relata.relations.explain({ projectId, relationId: id }, pair, { signal }),
       retry: false,
       refetchOnWindowFocus: false,
     })),

@@ -1,5 +1,4 @@
 import type { Attribute, ProductPage } from '@relata/client';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { t } from '../../languages/text.ts';
 import { Button } from '../../parts/button.tsx';
@@ -9,11 +8,10 @@ import { TextField } from '../../parts/forms/field.tsx';
 import { type Row, Rows } from '../../parts/forms/rows.tsx';
 import { SuggestField } from '../../parts/forms/suggest-field.tsx';
 import { ProductDifference } from '../../parts/product-difference.tsx';
-import { useTell } from '../../parts/toasts.tsx';
 import { formatType } from '../../rules/format.ts';
 import { useAttributes } from '../../state/definitions.ts';
-import { useProject } from '../../state/project.ts';
-import { useRelata } from '../../state/session.tsx';
+import { reread, tell } from '../../state/done.ts';
+import { useCalls } from '../../state/project.ts';
 import {
   cleanEntries,
   type Entry,
@@ -98,17 +96,14 @@ const withEntries = ({ upload }: ProductPage, entries: readonly Entry[]) => ({
 
 /** @returns what reads the product as it is now, and what sends the change, waits for it and tells of it */
 function useSend(identifier: string) {
-  const relata = useRelata();
-  const { id: projectId } = useProject();
-  const queries = useQueryClient();
-  const tell = useTell();
+  const { relata, projectId } = useCalls();
   return {
     read: async () => readEntries((await relata.products.open(projectId, identifier)).upload),
     write: async (now: readonly Entry[], merged: readonly Entry[]) => {
       const { task } = await relata.products.change([toPartial(identifier, now, merged)], { projectId });
       await relata.tasks.wait(task.id);
       const keys = ['product', 'products', 'related'];
-      await Promise.all(keys.map((key) => queries.invalidateQueries({ queryKey: [key, projectId] })));
+      await reread(...keys);
       tell.good(t('{identifier} is changed', { identifier }));
     },
   };

@@ -1,5 +1,4 @@
 import type { ExtractedValue, ProductPage } from '@relata/client';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { rich } from '../../languages/rich.tsx';
 import { t } from '../../languages/text.ts';
@@ -14,14 +13,14 @@ import {
   sayReach,
 } from '../../parts/product-difference.tsx';
 import { Ago, OutLink, Pairs, Thumb } from '../../parts/show.tsx';
-import { useTell } from '../../parts/toasts.tsx';
 import { writeSet } from '../../rules/fit.ts';
 import { formatMoment, formatType, nameTask, safeUrl } from '../../rules/format.ts';
 import { readingOf, sayValue } from '../../rules/measures.ts';
 import { deleteProducts, makeIdempotencyKey } from '../../state/delete-products.ts';
-import { useOfProject, useProject } from '../../state/project.ts';
+import { tell } from '../../state/done.ts';
+import { useCalls, useOfProject } from '../../state/project.ts';
 import { goFromHere, linkWith, projectLink, useRoute } from '../../state/route.ts';
-import { useRelata, useRights } from '../../state/session.tsx';
+import { useRights } from '../../state/session.tsx';
 import { findMainImage } from '../grid/product-rows.ts';
 import { useProduct } from './around.ts';
 import { PairCard } from './pair-card.tsx';
@@ -154,14 +153,11 @@ function LastChange({ at, task }: { at: number; task: ProductPage['lastChange'][
 }
 
 function DeleteProduct({ identifier }: { identifier: string }) {
-  const relata = useRelata();
-  const project = useProject();
-  const queries = useQueryClient();
-  const tell = useTell();
+  const { relata, projectId } = useCalls();
   const [idempotencyKey, setKey] = useState<string>();
   const remove = async () => {
     if (idempotencyKey === undefined) return;
-    const deletion = { relata, queries, projectId: project.id, idempotencyKey };
+    const deletion = { relata, projectId, idempotencyKey };
     const go = goFromHere();
     const undo = await deleteProducts([identifier], deletion);
     setTimeout(() => go(projectLink('products')));
