@@ -1,7 +1,6 @@
 import type { NewInvitation, PartRole, Role, User } from '@relata/client';
 import { useState } from 'react';
-import { rich } from '../languages/rich.tsx';
-import { t } from '../languages/text.ts';
+import { rich, t } from '../languages/text.ts';
 import { Button, IconButton } from '../parts/button.tsx';
 import { DialogButton, FormDialog } from '../parts/dialog.tsx';
 import { type Choice, SelectField, TextField } from '../parts/forms/field.tsx';

@@ -1,7 +1,6 @@
 import { type Relata, RelataError, type SignedIn } from '@relata/client';
 import { type ReactNode, useEffect } from 'react';
-import { rich } from '../languages/rich.tsx';
-import { t } from '../languages/text.ts';
+import { rich, t } from '../languages/text.ts';
 import { Button, LinkButton } from '../parts/button.tsx';
 import { TextField } from '../parts/forms/field.tsx';
 import { Card, ErrorNote, Note } from '../parts/page.tsx';
@@ -139,9 +138,7 @@ function EndedLink({ type }: { type: LinkType }) {
       />
       <Code label={t('Make another owner link')} text="relata owner-link" />
       <p className="soft small">
-        {rich('With Docker: <code>docker compose exec relata relata owner-link</code>', {
-          code: (words) => <code>{words}</code>,
-        })}
+        {rich('With Docker: <code>docker compose exec relata relata owner-link</code>')}
       </p>
     </>
   );

@@ -1,6 +1,5 @@
 import { useState } from 'react';
-import { rich } from '../languages/rich.tsx';
-import { t } from '../languages/text.ts';
+import { rich, t } from '../languages/text.ts';
 import { DialogButton } from '../parts/dialog.tsx';
 import { TextField } from '../parts/forms/field.tsx';
 import { Answer, Card } from '../parts/page.tsx';

@@ -1,7 +1,6 @@
 import { RelataError } from '@relata/client';
 import { useEffect, useState } from 'react';
-import { rich } from '../languages/rich.tsx';
-import { t } from '../languages/text.ts';
+import { rich, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { TextField } from '../parts/forms/field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
@@ -76,7 +75,6 @@ export function SignIn() {
       <p className="soft small">
         {rich(
           'No users yet? The service logs an owner link at its start; <code>relata owner-link</code> creates another.',
-          { code: (words) => <code>{words}</code> },
         )}
       </p>
     </Door>

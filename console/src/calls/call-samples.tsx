@@ -1,6 +1,5 @@
 import { type KeyboardEvent, useId, useState } from 'react';
-import { rich } from '../languages/rich.tsx';
-import { t } from '../languages/text.ts';
+import { rich, t } from '../languages/text.ts';
 import { SelectField } from '../parts/forms/field.tsx';
 import { Answer } from '../parts/page.tsx';
 import { Code } from '../parts/show.tsx';
@@ -38,10 +37,7 @@ export function CallSamples() {
             <p className="soft small">
               {rich(
                 'It takes the address of the service in <code>RELATA_URL</code> and a key in <code>RELATA_API_KEY</code>: <link>API access</link>.',
-                {
-                  code: (name) => <code>{name}</code>,
-                  link: (words) => <a href={projectLink('api-access')}>{words}</a>,
-                },
+                { link: projectLink('api-access') },
               )}
             </p>
           </div>

@@ -7,8 +7,7 @@ import {
   type Relation,
   type Tagged,
 } from '@relata/client';
-import { rich } from '../languages/rich.tsx';
-import { t } from '../languages/text.ts';
+import { rich, t } from '../languages/text.ts';
 import { EditorPage, Stored, useEditor } from '../parts/definitions.tsx';
 import {
   type Choice,
@@ -258,7 +257,7 @@ function NoRelation() {
   return (
     <p className="soft small">
       {rich('This project has no relation yet. <link>Create one</link> first.', {
-        link: (words) => <a href={projectLink('relations')}>{words}</a>,
+        link: projectLink('relations'),
       })}
     </p>
   );

@@ -1,7 +1,6 @@
 import type { EventType, WebhookEndpoint } from '@relata/client';
 import { useMemo, useState } from 'react';
-import { rich } from '../languages/rich.tsx';
-import { t } from '../languages/text.ts';
+import { rich, t } from '../languages/text.ts';
 import { FormDialog } from '../parts/dialog.tsx';
 import { Meanwhile, mergeOver, useDraft } from '../parts/forms/draft.tsx';
 import { TextField } from '../parts/forms/field.tsx';

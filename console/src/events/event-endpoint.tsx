@@ -1,7 +1,6 @@
 import type { WebhookDelivery, WebhookEndpoint } from '@relata/client';
 import { useState } from 'react';
-import { rich } from '../languages/rich.tsx';
-import { t } from '../languages/text.ts';
+import { rich, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';

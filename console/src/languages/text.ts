@@ -1,4 +1,5 @@
 import { setupI18n } from '@lingui/core';
+import { createElement, Fragment, type ReactNode } from 'react';
 import { compileMessage } from './messages.ts';
 
 /** Each by its own name. English is what the source says; another one is a file of data, of which translators need no code. */
@@ -33,6 +34,51 @@ export function t(text: string, values: Values = {}): string {
 
 const keepBackslash = (value: string | number) =>
   typeof value === 'string' ? value.replaceAll('\\', '\\x5c') : value;
+
+type Frame = (words: ReactNode) => ReactNode;
+
+/** What tags stand for everywhere; `link` is given its address. */
+const FRAMES: Readonly<Record<string, Frame>> = {
+  b: (words) => createElement('b', null, words),
+  code: (words) => createElement('code', null, words),
+};
+
+/** A text with elements in it, or around a part of it: `Listed by {name}`, `Go to the <link>overview</link>`. */
+export function rich(text: string, parts: Readonly<Record<string, ReactNode | Frame>> = {}): ReactNode {
+  const nodes: ReactNode[] = [];
+  const values: Record<string, string | number> = {};
+  for (const [name, part] of Object.entries(parts)) {
+    if (typeof part === 'function') continue;
+    // Numbers and names choose the form of a text; whatever else is put in is not read for tags.
+    const isPlain = typeof part === 'number' || (typeof part === 'string' && /^\w*$/.test(part));
+    values[name] = isPlain ? part : `\0${nodes.push(part) - 1}\0`;
+  }
+  return draw(t(text, values), { parts, nodes });
+}
+
+const MARKED = /<(\w+)>(.*?)<\/\1>|\0(\d+)\0/gs;
+
+interface Given {
+  readonly parts: Readonly<Record<string, ReactNode | Frame>>;
+  readonly nodes: readonly ReactNode[];
+}
+
+function draw(text: string, given: Given): ReactNode[] {
+  const drawn: ReactNode[] = [];
+  let last = 0;
+  for (const { 0: all, 1: tag, 2: inner = '', 3: at, index } of text.matchAll(MARKED)) {
+    const node = tag === undefined ? given.nodes[Number(at)] : frame(tag, draw(inner, given), given);
+    drawn.push(text.slice(last, index), node);
+    last = index + all.length;
+  }
+  drawn.push(text.slice(last));
+  return drawn.map((node, at) => createElement(Fragment, { key: at }, node));
+}
+
+function frame(tag: string, words: ReactNode, { parts }: Given): ReactNode {
+  const part = parts[tag] ?? FRAMES[tag];
+  return typeof part === 'function' ? part(words) : createElement('a', { href: part as string }, words);
+}
 
 export const presentLanguage = (): Language => i18n.locale as Language;
 

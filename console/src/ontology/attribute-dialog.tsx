@@ -8,8 +8,7 @@ import type {
   Tagged,
 } from '@relata/client';
 import { useMemo, useState } from 'react';
-import { rich } from '../languages/rich.tsx';
-import { t } from '../languages/text.ts';
+import { rich, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { type Draft, Meanwhile, mergeOver, useDraft } from '../parts/forms/draft.tsx';

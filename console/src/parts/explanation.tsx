@@ -1,7 +1,6 @@
 import type { RelatedReason, RelationExplanation } from '@relata/client';
 import type { ReactNode } from 'react';
-import { rich } from '../languages/rich.tsx';
-import { t } from '../languages/text.ts';
+import { rich, t } from '../languages/text.ts';
 import { sayComparison, sayMatched } from '../rules/filters.ts';
 import {
   type Lack,

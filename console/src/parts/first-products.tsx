@@ -1,6 +1,5 @@
 import { type DragEvent, type ReactNode, useEffect, useId, useState } from 'react';
-import { rich } from '../languages/rich.tsx';
-import { t } from '../languages/text.ts';
+import { rich, t } from '../languages/text.ts';
 import { reread, tell } from '../state/done.ts';
 import { droppedFile } from '../state/handover.ts';
 import { useCalls, useOfProject, useProject } from '../state/project.ts';
@@ -40,10 +39,7 @@ export function FirstProducts() {
         <p className="small">
           {rich(
             '<code>npm run demo</code> starts a second service with a complete demo catalog. Example programs are in <code>examples/</code>, and a <link>pipeline</link> fetches a file by itself.',
-            {
-              code: (words) => <code>{words}</code>,
-              link: (words) => <a href={projectLink('pipelines')}>{words}</a>,
-            },
+            { link: projectLink('pipelines') },
           )}
         </p>
       </details>

@@ -6,8 +6,7 @@ import type {
   PipelinePreview,
 } from '@relata/client';
 import { useState } from 'react';
-import { rich } from '../languages/rich.tsx';
-import { t } from '../languages/text.ts';
+import { rich, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { AreaField, TextField } from '../parts/forms/field.tsx';
 import { Card } from '../parts/page.tsx';

@@ -1,8 +1,7 @@
 import type { Mapping, PipelineDefinition, PipelinePreview } from '@relata/client';
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
-import { rich } from '../languages/rich.tsx';
-import { t } from '../languages/text.ts';
+import { rich, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Card, Empty, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
 import { Pairs } from '../parts/show.tsx';

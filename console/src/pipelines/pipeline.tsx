@@ -1,7 +1,6 @@
 import type { Pipeline, PipelineRun, PipelineTrigger } from '@relata/client';
 import { useRef } from 'react';
-import { rich } from '../languages/rich.tsx';
-import { t } from '../languages/text.ts';
+import { rich, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { DefinitionView, useStart } from '../parts/definitions.tsx';
 import { Card } from '../parts/page.tsx';
@@ -132,7 +131,7 @@ function Webhook({ pipeline, trigger }: { pipeline: Pipeline; trigger: WebhookTr
       <p className="soft">
         {rich(
           'A POST to this URL starts a run. It needs an account key that may write, as <code>Authorization: Bearer …</code>, and works at most once every {seconds, plural, one {# second} other {# seconds}}.',
-          { code: (words) => <code>{words}</code>, seconds: trigger.minSecondsBetween ?? 0 },
+          { seconds: trigger.minSecondsBetween ?? 0 },
         )}
       </p>
     </UrlCard>

@@ -1,6 +1,5 @@
 import { useState } from 'react';
-import { rich } from '../languages/rich.tsx';
-import { t } from '../languages/text.ts';
+import { rich, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { type Choice, LocaleField, SelectField, TextField } from '../parts/forms/field.tsx';

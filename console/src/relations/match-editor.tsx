@@ -1,7 +1,6 @@
 import type { Match, MatchedValue, RelationDefinition } from '@relata/client';
 import type { ReactNode } from 'react';
-import { rich } from '../languages/rich.tsx';
-import { t } from '../languages/text.ts';
+import { rich, t } from '../languages/text.ts';
 import { Button, IconButton } from '../parts/button.tsx';
 import { NumberField, SelectField, SwitchField, TextField } from '../parts/forms/field.tsx';
 import { AttributeField } from '../parts/forms/suggest-field.tsx';
@@ -187,8 +186,6 @@ const readPlus = (text: string): Term['plus'] => {
   return /^[+-]?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text;
 };
 
-const bold = (words: ReactNode) => <b>{words}</b>;
-
 /** An element in the sentence: `Wattage is at least 1.2 times its TDP plus 100 W, or unknown`. */
 export function sayElement(element: MatchElement): ReactNode {
   const parts = listMatches([element]).map((match, at) => <span key={at}>{sayMatch(match)}</span>);
@@ -201,7 +198,7 @@ export function sayElement(element: MatchElement): ReactNode {
 function sayMatch(match: Match): ReactNode {
   const words = sayCompared(match);
   const held = match.table
-    ? rich('{words}, or one from the table <b>{table}</b>', { words, table: match.table, b: bold })
+    ? rich('{words}, or one from the table <b>{table}</b>', { words, table: match.table })
     : words;
   return match.missing === 'passes' ? rich('{words}, or unknown', { words: held }) : held;
 }
@@ -214,7 +211,7 @@ function sayCompared({ target: left, operator = 'equals', source: right }: Match
     const its = sayTerm(t('its {attribute}', { attribute: source }), ofSource);
     return <b>{sayComparison(sayTerm(target, ofTarget), operator, its)}</b>;
   }
-  const parts = { b: bold, target, source };
+  const parts = { target, source };
   if (operator === 'equals' && target === source && target !== '…')
     return rich('<b>{target}</b> is the same', parts);
   return rich(

@@ -1,7 +1,6 @@
 import type { Attribute, RelationDefinition } from '@relata/client';
 import { type ReactNode, useRef, useState } from 'react';
-import { rich } from '../languages/rich.tsx';
-import { t } from '../languages/text.ts';
+import { rich, t } from '../languages/text.ts';
 import { SelectField } from '../parts/forms/field.tsx';
 import { AttributeField } from '../parts/forms/suggest-field.tsx';
 import { countUnfinished, isWholeMatch, listDirections, OWN_FIELDS } from '../rules/filters.ts';
@@ -91,8 +90,6 @@ function Matches({
   );
 }
 
-const bold = (words: ReactNode) => <b>{words}</b>;
-
 function Order({ sort, attributes, onChange }: ListShape<Sort> & { sort: readonly Sort[] }) {
   const chips = sort.map((one, at) => {
     const change = (changed: Partial<Sort>) => onChange(sort.with(at, { ...one, ...changed }));
@@ -139,7 +136,7 @@ function Order({ sort, attributes, onChange }: ListShape<Sort> & { sort: readonl
 }
 
 function saySort({ attribute, direction }: Sort): ReactNode {
-  const parts = { b: bold, attribute: attribute || '…' };
+  const parts = { attribute: attribute || '…' };
   return direction === 'desc'
     ? rich('largest <b>{attribute}</b> first', parts)
     : rich('smallest <b>{attribute}</b> first', parts);

@@ -1,8 +1,7 @@
 import type { RelationDefinition, RelationSurvey, SurveyCard } from '@relata/client';
 import { keepPreviousData } from '@tanstack/react-query';
 import { useState } from 'react';
-import { rich } from '../languages/rich.tsx';
-import { t } from '../languages/text.ts';
+import { rich, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Reason } from '../parts/explanation.tsx';
 import { Card, ErrorNote, Loading, Note, Renewed } from '../parts/page.tsx';

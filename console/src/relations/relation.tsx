@@ -1,7 +1,6 @@
 import type { Relation, RelationDefinition, RelationExplanation, Tagged } from '@relata/client';
 import { useState } from 'react';
-import { rich } from '../languages/rich.tsx';
-import { t } from '../languages/text.ts';
+import { rich, t } from '../languages/text.ts';
 import { Button, CopyButton } from '../parts/button.tsx';
 import { DeleteButton, EditorPage, Stored, useEditor } from '../parts/definitions.tsx';
 import { Explanation } from '../parts/explanation.tsx';

@@ -1,7 +1,6 @@
 import type { Attribute, Filter, RelationDefinition } from '@relata/client';
 import type { ReactNode } from 'react';
-import { rich } from '../languages/rich.tsx';
-import { t } from '../languages/text.ts';
+import { rich, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { SelectField } from '../parts/forms/field.tsx';
 import { ConditionFields, PathField } from '../parts/forms/filter-editor.tsx';

@@ -1,7 +1,6 @@
 import type { Attribute, RelationDefinition } from '@relata/client';
 import { useRef, useState } from 'react';
-import { rich } from '../languages/rich.tsx';
-import { t } from '../languages/text.ts';
+import { rich, t } from '../languages/text.ts';
 import { SelectField, SwitchField } from '../parts/forms/field.tsx';
 import { AttributeField } from '../parts/forms/suggest-field.tsx';
 import { isWholeTotal, listMatchOperators, sayComparison } from '../rules/filters.ts';

@@ -8,8 +8,7 @@ import type {
   Suggestion,
 } from '@relata/client';
 import { type ReactNode, useState } from 'react';
-import { rich } from '../languages/rich.tsx';
-import { t } from '../languages/text.ts';
+import { rich, t } from '../languages/text.ts';
 import { Effect } from '../ontology/attribute-dialog.tsx';
 import { Button, LinkButton } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';

@@ -1,7 +1,6 @@
 import type { Commit, CommitChange, RestoreEffect } from '@relata/client';
 import { useState } from 'react';
-import { rich } from '../languages/rich.tsx';
-import { t } from '../languages/text.ts';
+import { rich, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { SelectField } from '../parts/forms/field.tsx';

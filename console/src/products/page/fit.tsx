@@ -1,8 +1,7 @@
 import type { FitAnswer, Product } from '@relata/client';
 import { keepPreviousData } from '@tanstack/react-query';
 import { useState } from 'react';
-import { rich } from '../../languages/rich.tsx';
-import { t } from '../../languages/text.ts';
+import { rich, t } from '../../languages/text.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { ProductField } from '../../parts/forms/product-field.tsx';
 import { Answer, Card, Empty, Page } from '../../parts/page.tsx';
@@ -317,7 +316,7 @@ function Missing({ list, products }: { list: FitAnswer['pairs'][number]['missing
       {rich('<link>{attribute}</link> of {name} is missing.', {
         attribute,
         name: products.get(identifier)?.name ?? identifier,
-        link: (words) => <a href={linkWith(ontology, { contains: attribute })}>{words}</a>,
+        link: linkWith(ontology, { contains: attribute }),
       })}
     </p>
   ));

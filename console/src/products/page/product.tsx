@@ -1,7 +1,6 @@
 import type { ExtractedValue, ProductPage } from '@relata/client';
 import { useState } from 'react';
-import { rich } from '../../languages/rich.tsx';
-import { t } from '../../languages/text.ts';
+import { rich, t } from '../../languages/text.ts';
 import { Button, CopyButton, LinkButton } from '../../parts/button.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { Answer, Card, Page } from '../../parts/page.tsx';

@@ -1,7 +1,6 @@
 import type { ProductRelation } from '@relata/client';
-import { type ReactNode, useState } from 'react';
-import { rich } from '../../languages/rich.tsx';
-import { t } from '../../languages/text.ts';
+import { useState } from 'react';
+import { rich, t } from '../../languages/text.ts';
 import { Button } from '../../parts/button.tsx';
 import { Reason } from '../../parts/explanation.tsx';
 import { Answer, Card } from '../../parts/page.tsx';
@@ -132,16 +131,12 @@ interface Shape {
 
 /** The relations that find nothing for a product, each with the reason and what can be done. */
 function IdleRelations({ identifier, relations }: Shape) {
-  const link = (...place: string[]) =>
-    function Link(words: ReactNode) {
-      return <a href={projectLink(...place)}>{words}</a>;
-    };
   if (relations.length === 0)
     return (
       <p className="soft">
         {rich(
           'This project has no relations yet. <relations>Make one</relations>, or see what the data <suggestions>suggests</suggestions>.',
-          { relations: link('relations'), suggestions: link('suggestions') },
+          { relations: projectLink('relations'), suggestions: projectLink('suggestions') },
         )}
       </p>
     );
@@ -193,7 +188,7 @@ function IdleList({ identifier, relations }: Shape) {
       </ul>
       <p>
         {rich('<link>Why not?</link> Choose a product that should go with it, and see what is missing.', {
-          link: (words) => <a href={why}>{words}</a>,
+          link: why,
         })}
       </p>
     </div>
