@@ -1,7 +1,6 @@
 import { useEffect, useRef } from 'react';
 import { Invitation, Welcome } from './account/enter.tsx';
-import { SignIn } from './account/sign-in.tsx';
-import { SignInAgain } from './account/sign-in-again.tsx';
+import { SignIn, SignInAgain } from './account/sign-in.tsx';
 import { Safe } from './parts/safe.tsx';
 import { AppShell } from './parts/shell/app-shell.tsx';
 import { findScreen, ProjectScreen } from './screens.tsx';

@@ -15,7 +15,7 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
-import { Toasts } from './parts/toasts.tsx';
+import { Toasts } from './parts/shell/app-shell.tsx';
 import { queries } from './state/done.ts';
 import { applyStoredLanguage, useLanguage } from './state/language.ts';
 import { SessionProvider } from './state/session.tsx';

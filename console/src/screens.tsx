@@ -3,8 +3,7 @@ import { PageCallButton } from './calls/page-call-button.tsx';
 import { t } from './languages/text.ts';
 import { Answer, Card, Empty, Loading, Page, PageExtra } from './parts/page.tsx';
 import { loadFile } from './parts/safe.tsx';
-import { Home } from './projects/home.tsx';
-import { Projects } from './projects/projects.tsx';
+import { Home, Projects } from './projects/projects.tsx';
 import { ProjectContext, useProjects } from './state/project.ts';
 import { linkTo } from './state/route.ts';
 
@@ -52,16 +51,16 @@ const PROJECT_VIEWS: Readonly<Record<string, ComponentType>> = {
   relation: load(() => import('./relations/relation.tsx'), 'RelationView'),
   suggestions: load(() => import('./suggestions/suggestions.tsx'), 'Suggestions'),
   import: load(() => import('./pipelines/import.tsx'), 'Import'),
-  pipelines: load(() => import('./pipelines/pipelines.tsx'), 'Pipelines'),
+  pipelines: load(() => import('./pipelines/pipeline.tsx'), 'Pipelines'),
   pipeline: load(() => import('./pipelines/pipeline.tsx'), 'PipelineView'),
   'pipeline-editor': load(() => import('./pipelines/pipeline-editor.tsx'), 'PipelineEditor'),
-  channels: load(() => import('./channels/channels.tsx'), 'Channels'),
+  channels: load(() => import('./channels/channel.tsx'), 'Channels'),
   channel: load(() => import('./channels/channel.tsx'), 'ChannelView'),
   'channel-editor': load(() => import('./channels/channel-editor.tsx'), 'ChannelEditor'),
   updates: load(() => import('./updates/updates.tsx'), 'Updates'),
   update: load(() => import('./updates/update.tsx'), 'Update'),
   events: load(() => import('./events/events.tsx'), 'Events'),
-  endpoint: load(() => import('./events/event-endpoint.tsx'), 'EventEndpoint'),
+  endpoint: load(() => import('./events/events.tsx'), 'EventEndpoint'),
   'api-access': load(() => import('./access/api-access.tsx'), 'ApiAccess'),
   settings: load(() => import('./projects/project-settings.tsx'), 'ProjectSettings'),
 };

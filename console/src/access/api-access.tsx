@@ -1,19 +1,18 @@
 import type { ApiKey } from '@relata/client';
 import { useState } from 'react';
 import { rich, t } from '../languages/text.ts';
-import { Button } from '../parts/button.tsx';
+import { Button, Menu } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { NumberField, SelectField, TextField, useBinding } from '../parts/forms/field.tsx';
-import { ListPage } from '../parts/list-page.tsx';
-import { Menu } from '../parts/menu.tsx';
-import { OnceShown, RotateDialog } from '../parts/once-shown.tsx';
+import { ListPage } from '../parts/page.tsx';
 import { reaches, Scope, ScopeField, toScope } from '../parts/scope.tsx';
+import { OnceShown, RotateDialog } from '../parts/secrets.tsx';
 import { Ago } from '../parts/show.tsx';
+import { listSteps, spread, sum } from '../rules/axis.ts';
 import { formatCount } from '../rules/format.ts';
 import { nameAccess } from '../rules/roles.ts';
 import { reread } from '../state/done.ts';
 import { useAllKeys, useAsked, useCalls, useProject } from '../state/project.ts';
-import { listSteps, spread, sum } from '../state/series.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { KeptRequests } from './kept-requests.tsx';
 
@@ -39,7 +38,18 @@ export function ApiAccess() {
       empty={t('No key can access this project')}
       hint={t('Create one for each shop or program, so that you can rotate or delete it separately.')}
       create={create}
-      above={<NewValue shown={shown} onDone={() => setShown(undefined)} />}
+      above={
+        shown && (
+          <OnceShown
+            title={t('The value of “{name}”', { name: shown.name })}
+            about={t('It is shown only now. Store it where the program reads its secrets.')}
+            label={t('Value of the key')}
+            value={shown.key}
+            lost={t('The key was created, but its value was lost in transfer. Delete it and create another.')}
+            onDone={() => setShown(undefined)}
+          />
+        )
+      }
       columns={[
         [
           t('Key'),
@@ -57,7 +67,17 @@ export function ApiAccess() {
           (key) => (
             <>
               <Ago at={key.lastUsedAt} />
-              <UrlUse at={key.usedInUrlAt} />
+              {/* In addresses a key is written to logs of proxies and browsers: worth a warning. */}
+              {key.usedInUrlAt !== null && (
+                <div>
+                  <span
+                    className="badge warn"
+                    title={t('Send the key in the header: Authorization: Bearer …')}
+                  >
+                    {rich('as ?apiKey= {when}', { when: <Ago at={key.usedInUrlAt} /> })}
+                  </span>
+                </div>
+              )}
             </>
           ),
         ],
@@ -83,18 +103,6 @@ export function ApiAccess() {
       {canChange && <KeptRequests />}
       <NewKey isOpen={isCreating} onClose={() => setCreating(false)} onMade={setShown} />
     </ListPage>
-  );
-}
-
-/** In addresses a key is written to logs of proxies and browsers: worth a warning. */
-function UrlUse({ at }: { at: number | null }) {
-  if (at === null) return null;
-  return (
-    <div>
-      <span className="badge warn" title={t('Send the key in the header: Authorization: Bearer …')}>
-        {rich('as ?apiKey= {when}', { when: <Ago at={at} /> })}
-      </span>
-    </div>
   );
 }
 
@@ -150,7 +158,7 @@ const WIDTH = 96;
 const HEIGHT = 22;
 
 /** Requests of a key over the last day, and how many of them were over its limit. */
-export function KeyTraffic({ keyId, name }: { keyId: number; name: string }) {
+function KeyTraffic({ keyId, name }: { keyId: number; name: string }) {
   const { data } = useAsked(
     ['key-traffic', keyId],
     ({ relata, signal }) => relata.apiKeys.statistics(keyId, { signal }),
@@ -160,6 +168,7 @@ export function KeyTraffic({ keyId, name }: { keyId: number; name: string }) {
   const steps = listSteps(data);
   const requests = spread(steps, data.requests, 'requests');
   const limited = spread(steps, data.requests, 'limited');
+  const drawn = [['var(--accent)', requests] as const, ['var(--bad)', limited] as const];
   const words = t('{requests} in a day', { requests: formatCount(sum(requests)) });
   const top = Math.max(1, ...requests.map((value) => value ?? 0));
   const width = WIDTH / steps.length;
@@ -175,20 +184,16 @@ export function KeyTraffic({ keyId, name }: { keyId: number; name: string }) {
         <line x1={0} x2={WIDTH} y1={HEIGHT - 0.5} y2={HEIGHT - 0.5} stroke="var(--line)" />
         {steps.map((step, at) => (
           <g key={step}>
-            <rect
-              x={at * width}
-              y={HEIGHT - height(requests[at])}
-              width={Math.max(1, width - 0.5)}
-              height={height(requests[at])}
-              fill="var(--accent)"
-            />
-            <rect
-              x={at * width}
-              y={HEIGHT - height(limited[at])}
-              width={Math.max(1, width - 0.5)}
-              height={height(limited[at])}
-              fill="var(--bad)"
-            />
+            {drawn.map(([color, values]) => (
+              <rect
+                key={color}
+                x={at * width}
+                y={HEIGHT - height(values[at])}
+                width={Math.max(1, width - 0.5)}
+                height={height(values[at])}
+                fill={color}
+              />
+            ))}
           </g>
         ))}
       </svg>
@@ -200,25 +205,10 @@ export function KeyTraffic({ keyId, name }: { keyId: number; name: string }) {
   );
 }
 
-export interface ShownKey {
+interface ShownKey {
   readonly name: string;
   /** Missing in a repeated answer: the service keeps no value. */
   readonly key: string | undefined;
-}
-
-/** The value of a key, this once. */
-export function NewValue({ shown, onDone }: { shown: ShownKey | undefined; onDone(): void }) {
-  if (shown === undefined) return null;
-  return (
-    <OnceShown
-      title={t('The value of “{name}”', { name: shown.name })}
-      about={t('It is shown only now. Store it where the program reads its secrets.')}
-      label={t('Value of the key')}
-      value={shown.key}
-      lost={t('The key was created, but its value was lost in transfer. Delete it and create another.')}
-      onDone={onDone}
-    />
-  );
 }
 
 const listAccesses = () =>
@@ -231,18 +221,33 @@ const listAccesses = () =>
 
 const DAY_MS = 86_400_000;
 
+interface Draft {
+  readonly scope: string;
+  readonly access: ApiKey['access'] | 'page';
+  readonly limit?: number | undefined;
+  readonly days?: number | undefined;
+}
+
 interface Form {
   readonly isOpen: boolean;
   onClose(): void;
   onMade(shown: ShownKey): void;
 }
 
-export function NewKey({ isOpen, onClose, onMade }: Form) {
+function NewKey({ isOpen, onClose, onMade }: Form) {
   const { relata, project } = useCalls();
   const [name, setName] = useState('');
   const [draft, setDraft] = useState<Draft>({ scope: 'project', access: 'write' });
+  const bind = useBinding(draft, (changed) => setDraft({ ...draft, ...changed }));
   const submit = async () => {
-    const { key } = await relata.apiKeys.create({ name, ...toProperties(draft, project) });
+    const { scope, access, limit, days } = draft;
+    const { key } = await relata.apiKeys.create({
+      name,
+      scope: toScope(scope, project),
+      ...(access === 'page' ? { page: true } : { access }),
+      ...(limit !== undefined && { rateLimit: { requestsPerMinute: limit } }),
+      ...(days !== undefined && { expiresAt: Date.now() + days * DAY_MS }),
+    });
     onMade({ name, key });
     setName('');
     await reread('api-keys');
@@ -266,52 +271,26 @@ export function NewKey({ isOpen, onClose, onMade }: Form) {
         hint={t('Who will use it')}
         onChange={setName}
       />
-      <KeyFields draft={draft} onChange={(changed) => setDraft({ ...draft, ...changed })} />
+      <div className="fields">
+        <ScopeField label={t('Reaches')} {...bind('scope')} />
+        <SelectField label={t('Access')} choices={listAccesses()} {...bind('access')} />
+        <NumberField
+          label={t('Requests a minute')}
+          min={1}
+          max={1_000_000}
+          step={1}
+          placeholder={t('no limit')}
+          {...bind('limit')}
+        />
+        <NumberField
+          label={t('Ends after (days)')}
+          min={1}
+          max={36_500}
+          step={1}
+          placeholder={t('never')}
+          {...bind('days')}
+        />
+      </div>
     </FormDialog>
   );
-}
-
-interface Draft {
-  readonly scope: string;
-  readonly access: ApiKey['access'] | 'page';
-  readonly limit?: number | undefined;
-  readonly days?: number | undefined;
-}
-
-function KeyFields({ draft, onChange }: { draft: Draft; onChange(changed: Partial<Draft>): void }) {
-  const bind = useBinding(draft, onChange);
-  return (
-    <div className="fields">
-      <ScopeField label={t('Reaches')} {...bind('scope')} />
-      <SelectField label={t('Access')} choices={listAccesses()} {...bind('access')} />
-      <NumberField
-        label={t('Requests a minute')}
-        min={1}
-        max={1_000_000}
-        step={1}
-        placeholder={t('no limit')}
-        {...bind('limit')}
-      />
-      <NumberField
-        label={t('Ends after (days)')}
-        min={1}
-        max={36_500}
-        step={1}
-        placeholder={t('never')}
-        {...bind('days')}
-      />
-    </div>
-  );
-}
-
-function toProperties(
-  { scope, access, limit, days }: Draft,
-  project: { id: number; projectGroupId: number },
-) {
-  return {
-    scope: toScope(scope, project),
-    ...(access === 'page' ? { page: true } : { access }),
-    ...(limit !== undefined && { rateLimit: { requestsPerMinute: limit } }),
-    ...(days !== undefined && { expiresAt: Date.now() + days * DAY_MS }),
-  };
 }

@@ -5,8 +5,7 @@ import { t } from '../languages/text.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { SelectField } from '../parts/forms/field.tsx';
 import { Answer, Card } from '../parts/page.tsx';
-import { Ago, Code, Pairs, useMore } from '../parts/show.tsx';
-import { Table } from '../parts/table.tsx';
+import { Ago, Code, Pairs, Table, useMore } from '../parts/show.tsx';
 import { toCurl } from '../rules/curl.ts';
 import { formatDuration, formatMoment, formatSize } from '../rules/format.ts';
 import { useOfProject } from '../state/project.ts';
@@ -58,7 +57,9 @@ export function KeptRequests() {
           </>
         )}
       </Answer>
-      <OneRequest request={open} onClose={() => setOpen(undefined)} />
+      <Dialog title={t('Request')} isWide isOpen={open !== undefined} onClose={() => setOpen(undefined)}>
+        {open && <RequestDetails request={open} />}
+      </Dialog>
     </Card>
   );
 }
@@ -111,36 +112,18 @@ function RequestStatus({ request: { kind, status } }: { request: KeptRequest }) 
   return <span className={`badge ${status >= 500 ? 'bad' : ''}`}>{status}</span>;
 }
 
-function OneRequest({ request, onClose }: { request: KeptRequest | undefined; onClose(): void }) {
-  return (
-    <Dialog title={t('Request')} isWide isOpen={request !== undefined} onClose={onClose}>
-      {request && <RequestDetails request={request} />}
-    </Dialog>
-  );
-}
-
 function RequestDetails({ request }: { request: KeptRequest }) {
   const { at, method, url, by, ms, status, reason, message, details, requestId } = request;
   return (
     <div className="stack">
       <Pairs
         pairs={[
-          [
-            t('Request'),
-            <span key="url" className="mono">
-              {method} {url}
-            </span>,
-          ],
+          [t('Request'), `${method} ${url}`, 'mono break'],
           [t('When'), formatMoment(at)],
           [t('Who'), by.type === 'key' ? t('{name} (API key)', { name: by.name }) : by.name],
           [t('Took'), formatDuration(ms)],
           [t('Answer'), [status, reason].filter(Boolean).join(' ')],
-          [
-            t('Request id'),
-            <span key="id" className="mono">
-              {requestId}
-            </span>,
-          ],
+          [t('Request id'), requestId, 'mono break'],
         ]}
       />
       {message && (

@@ -6,16 +6,13 @@ import { DialogButton, FormDialog } from '../parts/dialog.tsx';
 import { type Choice, SelectField, TextField } from '../parts/forms/field.tsx';
 import { Answer, Card, ErrorNote, Page } from '../parts/page.tsx';
 import { useScopeName } from '../parts/scope.tsx';
-import { Ago, Code, Removable } from '../parts/show.tsx';
-import { Table } from '../parts/table.tsx';
+import { Ago, Code, Removable, Table } from '../parts/show.tsx';
 import { nameRole } from '../rules/roles.ts';
 import { useSubmit } from '../state/act.ts';
 import { afterwards, reread, tell } from '../state/done.ts';
-import { useAsked } from '../state/project.ts';
+import { useAsked, useGroups, useProjects } from '../state/project.ts';
 import { useRelata, useRights, useSession } from '../state/session.tsx';
-import { PartRoles } from './part-roles.tsx';
-import { Passkeys } from './passkeys.tsx';
-import { Sessions } from './sessions.tsx';
+import { Passkeys, Sessions } from './sessions.tsx';
 
 const listRoles = (): readonly Choice[] => [
   ['none', t('none: only parts of the account')],
@@ -282,5 +279,65 @@ export function UserActions({
       )}
       {!isSelf && <IconButton icon="cross" label={t('Remove {name}', { name })} onClick={onRemove} />}
     </>
+  );
+}
+
+const listPartRoles = () =>
+  [
+    ['viewer', t('viewer')],
+    ['editor', t('editor')],
+  ] as const;
+
+const nameScope = ({ type, id }: PartRole['scope']) => `${type} ${id}`;
+
+/** Which groups and projects a user has a role in. */
+export function PartRoles({
+  roles,
+  onChange,
+}: {
+  roles: readonly PartRole[];
+  onChange(roles: PartRole[]): void;
+}) {
+  const groups = useGroups();
+  const projects = useProjects();
+  const nameOf = useScopeName();
+  const taken = new Set(roles.map(({ scope }) => nameScope(scope)));
+  const open = [
+    ...(groups.data ?? []).map(({ id }) => ({ type: 'project-group', id }) as const),
+    ...(projects.data ?? []).map(({ id }) => ({ type: 'project', id }) as const),
+  ].filter((scope) => !taken.has(nameScope(scope)));
+  const add = (name: string) => {
+    const scope = open.find((one) => nameScope(one) === name);
+    if (scope) onChange([...roles, { scope, role: 'editor' }]);
+  };
+  return (
+    <div className="stack">
+      {roles.map((one, at) => (
+        <div key={nameScope(one.scope)} className="row spread">
+          <span>{nameOf(one.scope)}</span>
+          <span className="row">
+            <SelectField
+              label={t('Role in {scope}', { scope: nameOf(one.scope) })}
+              isQuiet
+              choices={listPartRoles()}
+              value={one.role}
+              onChange={(role) => onChange(roles.with(at, { ...one, role }))}
+            />
+            <IconButton
+              icon="cross"
+              label={t('Remove the role in {scope}', { scope: nameOf(one.scope) })}
+              onClick={() => onChange(roles.toSpliced(at, 1))}
+            />
+          </span>
+        </div>
+      ))}
+      <SelectField
+        label={t('Add a project group or project')}
+        hint={t('A role there counts where it is higher than that for the whole account.')}
+        choices={[['', t('Choose …')], ...open.map((scope): Choice => [nameScope(scope), nameOf(scope)])]}
+        value=""
+        onChange={add}
+      />
+    </div>
   );
 }

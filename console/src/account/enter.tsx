@@ -10,7 +10,7 @@ import { useSubmit } from '../state/act.ts';
 import { useAsked } from '../state/project.ts';
 import { linkTo, replaceWith } from '../state/route.ts';
 import { useSession } from '../state/session.tsx';
-import { Door } from './door.tsx';
+import { Door } from './sign-in.tsx';
 
 /** As the service asks. Source: docs/interface.md §5.6 rule 4. */
 const PASSWORD_LENGTH = 12;

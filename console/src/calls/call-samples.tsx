@@ -3,7 +3,7 @@ import { rich, t } from '../languages/text.ts';
 import { SelectField } from '../parts/forms/field.tsx';
 import { Answer } from '../parts/page.tsx';
 import { Code } from '../parts/show.tsx';
-import { useRelations } from '../state/definitions.ts';
+import { useRelations } from '../state/catalog.ts';
 import { projectLink, useRoute } from '../state/route.ts';
 import { listPageCalls, type PageCall, SAMPLES, type SampleLanguage } from './page-calls.ts';
 import { needsRelations } from './paged.ts';

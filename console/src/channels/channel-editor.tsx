@@ -13,20 +13,20 @@ import {
   type Choice,
   Fields,
   NumberField,
+  type Row,
+  Rows,
   SelectField,
   SwitchField,
   TextField,
   useBinding,
 } from '../parts/forms/field.tsx';
 import { FilterEditor } from '../parts/forms/filter-editor.tsx';
-import { OptionFields } from '../parts/forms/option-field.tsx';
-import { type Row, Rows } from '../parts/forms/rows.tsx';
-import { startSchedule, TriggerFields } from '../parts/forms/schedule-fields.tsx';
+import { OptionFields, startSchedule, TriggerFields } from '../parts/forms/option-field.tsx';
 import { Card } from '../parts/page.tsx';
 import { hintOf, labelOf, sayOf, startTyped } from '../rules/choices.ts';
 import { EVERY_PRODUCT } from '../rules/filters.ts';
 import { capital } from '../rules/format.ts';
-import { useAttributes, useRelations } from '../state/definitions.ts';
+import { useAttributes, useRelations } from '../state/catalog.ts';
 import { readMistakes, useMistake, useMistakeOf } from '../state/mistakes.ts';
 import { projectLink } from '../state/route.ts';
 import {

@@ -13,13 +13,12 @@ import { Button, IconButton } from '../parts/button.tsx';
 import { NameField, SelectField, TextField } from '../parts/forms/field.tsx';
 import { SuggestField } from '../parts/forms/suggest-field.tsx';
 import { Card, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
-import { ProductLink, ProductLinks } from '../parts/product-chip.tsx';
-import { Code, Pairs, useMore } from '../parts/show.tsx';
+import { Code, Pairs, ProductLink, ProductLinks, useMore } from '../parts/show.tsx';
 import { formatCount } from '../rules/format.ts';
-import { useAttributes } from '../state/definitions.ts';
+import { useSettled } from '../state/act.ts';
+import { useAttributes } from '../state/catalog.ts';
 import { useMistake } from '../state/mistakes.ts';
 import { useOfProject, WHILE_TYPING } from '../state/project.ts';
-import { useSettled } from '../state/settled.ts';
 import {
   type ChannelMapping,
   type ChannelShape,

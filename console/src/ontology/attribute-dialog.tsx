@@ -21,17 +21,16 @@ import {
   useBinding,
 } from '../parts/forms/field.tsx';
 import { ErrorNote, Loading } from '../parts/page.tsx';
-import { ProductLink } from '../parts/product-chip.tsx';
-import { Bars, Figure, Joined } from '../parts/show.tsx';
+import { Bars, Figure, Joined, ProductLink } from '../parts/show.tsx';
 import type { PartNames } from '../rules/changes.ts';
 import { listAttributes } from '../rules/filters.ts';
 import { formatCount, listTypes } from '../rules/format.ts';
-import { useRelations } from '../state/definitions.ts';
+import { useSettled } from '../state/act.ts';
+import { useRelations } from '../state/catalog.ts';
 import { tell } from '../state/done.ts';
 import { useOfProject } from '../state/project.ts';
 import { projectLink } from '../state/route.ts';
 import { useRights } from '../state/session.tsx';
-import { useSettled } from '../state/settled.ts';
 
 const SHOWN_VALUES = 12;
 export type ChangeOntology = (ontology: Ontology) => SentOntology;

@@ -11,23 +11,20 @@ import {
 import { useDeferredValue, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
-import { CategoryField } from '../parts/forms/category-field.tsx';
 import { SelectField, TextField } from '../parts/forms/field.tsx';
+import { CategoryField } from '../parts/forms/suggest-field.tsx';
 import { Answer, Card, Empty, ErrorNote, Loading, Page } from '../parts/page.tsx';
-import { Bars, Meter } from '../parts/show.tsx';
-import { Table } from '../parts/table.tsx';
-import { type CoveredAttribute, listWorstFirst } from '../rules/category-coverage.ts';
-import { readPath } from '../rules/category-path.ts';
+import { Bars, Meter, Table } from '../parts/show.tsx';
+import { type CoveredAttribute, listWorstFirst, readPath } from '../rules/category-path.ts';
 import { formatAll, formatCount, formatPercent, formatType } from '../rules/format.ts';
-import { type Coverage, undoOntology, useCoverage, useOntology } from '../state/definitions.ts';
+import { useSettled } from '../state/act.ts';
+import { type Coverage, undoOntology, useCoverage, useOntology, useRelations } from '../state/catalog.ts';
 import { reread, tell } from '../state/done.ts';
 import { renameInBrowser } from '../state/kept-views.ts';
-import { useCalls } from '../state/project.ts';
+import { useCalls, useOfProject } from '../state/project.ts';
 import { linkWith, projectLink, useFilters } from '../state/route.ts';
 import { useRights } from '../state/session.tsx';
-import { useSettled } from '../state/settled.ts';
 import { AttributeDialog, type ChangeOntology, countProblems } from './attribute-dialog.tsx';
-import { UnknownVerdicts } from './unknown-verdicts.tsx';
 
 /** So many rows a person reads; more are found by the filter. */
 const SHOWN_ATTRIBUTES = 300;
@@ -398,5 +395,60 @@ export function UnknownKeys({ coverage: { answer } }: { coverage: Coverage }) {
         }))}
       />
     </Card>
+  );
+}
+
+const SHOWN_MISSING = 10;
+
+/** Which missing values leave most verdicts unknown, counted on demand, as the service reads every product. */
+export function UnknownVerdicts() {
+  const relations = useRelations();
+  const [isAsked, setAsked] = useState(false);
+  if (!relations.data?.some(({ constraint, kind }) => constraint || kind === 'total')) return null;
+  return (
+    <Card title={t('What leaves verdicts unknown')}>
+      {isAsked ? (
+        <Counted />
+      ) : (
+        <div className="row">
+          <p className="soft">{t('Products that a constraint is about and that lack a value it needs.')}</p>
+          <Button onClick={() => setAsked(true)}>{t('Count missing values')}</Button>
+        </div>
+      )}
+    </Card>
+  );
+}
+
+function Counted() {
+  const ontology = projectLink('ontology');
+  const counted = useOfProject(
+    ['coverage', 'unknown'],
+    ({ relata, projectId, signal }) => relata.relations.missingValues(projectId, { signal }),
+    { refetchOnWindowFocus: false },
+  );
+  return (
+    <Answer of={counted}>
+      {({ items }) =>
+        items.length === 0 ? (
+          <p>{t('Nothing: every product has what the constraints need.')}</p>
+        ) : (
+          <ol>
+            {items.slice(0, SHOWN_MISSING).map(({ attribute, products, verdicts }) => (
+              <li key={attribute}>
+                <a href={linkWith(ontology, { contains: attribute })}>{attribute}</a>
+                {': '}
+                {t(
+                  '{products, plural, one {# product} other {# products}}, up to {verdicts, plural, one {# verdict} other {# verdicts}}',
+                  {
+                    products,
+                    verdicts,
+                  },
+                )}
+              </li>
+            ))}
+          </ol>
+        )
+      }
+    </Answer>
   );
 }

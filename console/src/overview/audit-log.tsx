@@ -1,9 +1,8 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { t } from '../languages/text.ts';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
-import { Ago } from '../parts/show.tsx';
-import { Older, Table } from '../parts/table.tsx';
-import { nameAction, nameActor } from '../rules/audit.ts';
+import { Ago, Older, Table } from '../parts/show.tsx';
+import { nameAction, nameActor } from '../rules/roles.ts';
 import { useProjects } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 

@@ -4,13 +4,11 @@ import { type KeyboardEvent, type PointerEvent, type ReactNode, useState } from 
 import { t } from '../languages/text.ts';
 import { SelectField } from '../parts/forms/field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
-import { Ago } from '../parts/show.tsx';
-import { Table } from '../parts/table.tsx';
-import { listTicks, markTimes, sayStep } from '../rules/axis.ts';
+import { Ago, Table } from '../parts/show.tsx';
+import { listSteps, listTicks, markTimes, sayStep, spread, sum } from '../rules/axis.ts';
 import { formatAll, formatCount, formatDuration, formatPercent, formatShort } from '../rules/format.ts';
 import { useAsked } from '../state/project.ts';
 import { linkTo, useFilters } from '../state/route.ts';
-import { listSteps, spread, sum } from '../state/series.ts';
 
 const SHOWN_REQUESTS = 8;
 

@@ -8,13 +8,11 @@ import { useCalls, useOfProject } from '../state/project.ts';
 import { ask, type Question } from '../state/question.ts';
 import { goFromHere, projectLink, useRoute } from '../state/route.ts';
 import { useRights } from '../state/session.tsx';
-import { Button, LinkButton } from './button.tsx';
+import { Button, type IconName, LinkButton } from './button.tsx';
 import { DialogButton } from './dialog.tsx';
 import { type Draft, Meanwhile, saveMerged, useDraft } from './forms/draft.tsx';
-import type { IconName } from './icon.tsx';
-import { ListPage } from './list-page.tsx';
-import { Answer, ErrorNote, Page } from './page.tsx';
-import type { Column } from './table.tsx';
+import { Answer, ErrorNote, ListPage, Page } from './page.tsx';
+import type { Column } from './show.tsx';
 
 const BUSY_MS = 1_500;
 const IDLE_MS = 15_000;

@@ -1,8 +1,7 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { type FormEvent, type ReactNode, useRef, useState } from 'react';
 import { t } from '../languages/text.ts';
-import { Button, IconButton, type Look } from './button.tsx';
-import type { IconName } from './icon.tsx';
+import { Button, IconButton, type IconName, type Look } from './button.tsx';
 import { ErrorNote } from './page.tsx';
 
 interface DialogShape {

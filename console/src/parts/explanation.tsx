@@ -10,7 +10,7 @@ import {
   readSide,
   type Verdict,
 } from '../rules/verdicts.ts';
-import { Icon } from './icon.tsx';
+import { Icon } from './button.tsx';
 
 /** How a pair of products stands in one relation, condition by condition. */
 export function Explanation({ found, pair }: { found: RelationExplanation; pair: Pair }) {

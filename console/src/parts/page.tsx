@@ -1,11 +1,12 @@
-import { RelataError } from '@relata/client';
+import { RelataError, type Task } from '@relata/client';
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { readDetail, sayRefusal } from '../state/mistakes.ts';
 import { ProjectContext } from '../state/project-context.ts';
 import { projectLink } from '../state/route.ts';
 import { useSession } from '../state/session.tsx';
-import { Icon, type IconName } from './icon.tsx';
+import { Icon, type IconName } from './button.tsx';
+import { Ago, type Column, Table, TaskStatus } from './show.tsx';
 
 /** What stands in the head of every page, after its own actions. */
 export const PageExtra = createContext<ReactNode>(undefined);
@@ -195,5 +196,87 @@ export function Renewed({ isOld, children }: { isOld: boolean; children: ReactNo
       {children}
       {isOld && <p className="soft small">{t('Updating …')}</p>}
     </div>
+  );
+}
+
+interface ListPageShape<One extends { readonly id: number }> {
+  title: string;
+  about: string;
+  icon: IconName;
+  list: Answered<readonly One[]>;
+  columns: readonly Column<One>[];
+  /** Said of an empty list, and what to do first. */
+  empty: string;
+  hint: string;
+  /** The button that makes one, for those who may. */
+  create: ReactNode;
+  /** What else can be done with the list. */
+  actions?: ReactNode;
+  above?: ReactNode;
+  children?: ReactNode;
+}
+
+/** A page of all things of a kind: a table, or what to do first where there are none. */
+export function ListPage<One extends { readonly id: number }>({
+  icon,
+  list,
+  columns,
+  empty,
+  hint,
+  create,
+  actions,
+  above,
+  children,
+  ...page
+}: ListPageShape<One>) {
+  return (
+    <Page
+      {...page}
+      actions={
+        <>
+          {actions}
+          {create}
+        </>
+      }
+    >
+      {above}
+      <Answer of={list}>
+        {(all) => (
+          <Card isBare>
+            {all.length === 0 ? (
+              <Empty icon={icon} title={empty}>
+                <p>{hint}</p>
+                {create}
+              </Empty>
+            ) : (
+              <Table rows={all} keyOf={({ id }) => id} columns={columns} />
+            )}
+          </Card>
+        )}
+      </Answer>
+      {children}
+    </Page>
+  );
+}
+
+interface LastTask {
+  readonly taskStatus: Task['taskStatus'];
+  readonly startTime: number;
+  readonly finishTime: number | null;
+}
+
+/** What became of the last run of a definition. */
+export function LastTaskNote({ task, children }: { task: LastTask | null; children: ReactNode }) {
+  if (task === null) return <span className="soft">{t('never')}</span>;
+  return (
+    <>
+      <span className="row">
+        <TaskStatus task={task} />
+        <span className="soft small">
+          <Ago at={task.finishTime ?? task.startTime} />
+        </span>
+      </span>
+      <span className="small soft">{children}</span>
+    </>
   );
 }

@@ -2,7 +2,7 @@ import type { Commit, CommitChange } from '@relata/client';
 import { t } from '../languages/text.ts';
 import { type ComparedProduct, type Difference, listDifferences } from '../rules/differences.ts';
 import { formatAll } from '../rules/format.ts';
-import { Table } from './table.tsx';
+import { Table } from './show.tsx';
 
 const nameField = ({ field, isAttribute }: Difference): string => {
   const own: Readonly<Record<string, string>> = {

@@ -2,6 +2,8 @@ import type { Task } from '@relata/client';
 import { type ReactNode, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { formatAgo, formatMoment, formatPercent, safeUrl } from '../rules/format.ts';
+import { useLookedUp } from '../state/catalog.ts';
+import { projectLink } from '../state/route.ts';
 import { Button, CopyButton, IconButton } from './button.tsx';
 
 /** An instant as people say it; the exact one on pointing. */
@@ -200,4 +202,201 @@ export function Figure({ label, value, more }: { label: string; value: string; m
       </dd>
     </div>
   );
+}
+
+/** What stands above a column, what it shows of a row, and the classes of its cells; false for a column that is not there. */
+export type Column<Row> =
+  | readonly [title: ReactNode, cell: (row: Row, at: number) => ReactNode, className?: string]
+  | false
+  | undefined;
+
+interface TableShape<Row> {
+  rows: readonly Row[];
+  keyOf(row: Row, at: number): string | number;
+  columns: readonly Column<Row>[];
+  isSmall?: boolean;
+  /** Of a table without a link or button that takes the keyboard there: it is named, and takes it itself. */
+  label?: string;
+  /** Not higher than a part of the screen. */
+  isShort?: boolean;
+  /** What stands below the rows. */
+  children?: ReactNode;
+}
+
+/** Rows of a kind. A table in which no column has a title has no head. */
+export function Table<Row>({
+  rows,
+  keyOf,
+  columns,
+  isSmall = false,
+  label,
+  isShort = false,
+  children,
+}: TableShape<Row>) {
+  const shown = columns.filter((column) => column !== false && column !== undefined);
+  return (
+    <Box {...{ label, isShort }}>
+      <table className={isSmall ? 'table small' : 'table'}>
+        {shown.some(([title]) => title) && (
+          <thead>
+            <tr>
+              {shown.map(([title, , className], at) => (
+                <th key={at} className={className?.match(/wide-only|number/g)?.join(' ')}>
+                  {title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+        )}
+        <tbody>
+          {rows.map((row, at) => (
+            <tr key={keyOf(row, at)}>
+              {shown.map(([, cell, className], column) => (
+                <td key={column} className={className}>
+                  {cell(row, at)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {children}
+    </Box>
+  );
+}
+
+function Box({
+  label,
+  isShort,
+  children,
+}: {
+  label?: string | undefined;
+  isShort: boolean;
+  children: ReactNode;
+}) {
+  if (label === undefined) return <div className="table-box">{children}</div>;
+  return (
+    <TableBox label={label} isShort={isShort}>
+      {children}
+    </TableBox>
+  );
+}
+
+/** A table that scrolls, and may have no link or button that takes the keyboard there. */
+export function TableBox({
+  label,
+  isShort,
+  children,
+}: {
+  label: string;
+  isShort?: boolean;
+  children: ReactNode;
+}) {
+  return (
+    <section className={isShort ? 'table-box short' : 'table-box'} tabIndex={0} aria-label={label}>
+      {children}
+    </section>
+  );
+}
+
+interface Paged {
+  readonly hasNextPage: boolean;
+  readonly isFetchingNextPage: boolean;
+  fetchNextPage(): Promise<unknown>;
+}
+
+/** Below a list that comes page by page, the newest first. */
+export function Older({ of }: { of: Paged }) {
+  if (!of.hasNextPage) return null;
+  return (
+    <div className="grid-foot">
+      <Button busy={of.isFetchingNextPage} onClick={() => void of.fetchNextPage()}>
+        {t('Show older ones')}
+      </Button>
+    </div>
+  );
+}
+
+interface ChipShape {
+  product: { readonly identifier: string; readonly name?: string; readonly thumbnail?: string };
+  /** Behind the identifier. */
+  note?: string;
+  /** There is no page of it yet. */
+  isPlanned?: boolean;
+  /** Why it is here. */
+  children?: ReactNode;
+}
+
+/** A product as people know it: picture, name, identifier. It leads to its page. */
+export function ProductChip({
+  product: { identifier, name, thumbnail },
+  note,
+  isPlanned,
+  children,
+}: ChipShape) {
+  const content = (
+    <>
+      <Thumb url={thumbnail} />
+      <span>
+        <span className="cut block">{name}</span>
+        <span className="mono soft">
+          {identifier}
+          {note}
+        </span>
+        {children}
+      </span>
+    </>
+  );
+  if (isPlanned) return <div className="product-chip">{content}</div>;
+  return (
+    <a className="product-chip" href={projectLink('products', identifier)}>
+      {content}
+    </a>
+  );
+}
+
+/** A product of which only the identifier is known yet. */
+export function FoundChip({ identifier }: { identifier: string }) {
+  const product = useLookedUp(identifier);
+  const images = product?.images ?? [];
+  const thumbnail = (images.find(({ type }) => type === 'SMALL' || type === 'THUMB') ?? images[0])?.url;
+  const name = product?.name ?? '';
+  return <ProductChip product={{ identifier, name, ...(thumbnail && { thumbnail }) }} />;
+}
+
+/** A product by its name; its identifier stands behind, in grey. */
+export function ProductLink({ identifier }: { identifier: string }) {
+  const name = useLookedUp(identifier)?.name;
+  return (
+    <a href={projectLink('products', identifier)}>
+      {name && `${name} `}
+      <span className={name ? 'mono soft small' : 'mono'}>{identifier}</span>
+    </a>
+  );
+}
+
+/** Some products, and whether there are more. */
+export function ProductLinks({ identifiers, hasMore }: { identifiers: readonly string[]; hasMore: boolean }) {
+  return (
+    <>
+      <Joined list={identifiers}>{(identifier) => <ProductLink identifier={identifier} />}</Joined>
+      {hasMore && ' …'}
+    </>
+  );
+}
+
+/** Without a byte order mark, Excel does not read a file as UTF-8. */
+const MARK = '\ufeff';
+
+export const saveTable = (name: string, lines: readonly BlobPart[]): void =>
+  saveFile(name, [MARK, ...lines], 'text/csv');
+
+/** Offers a file for saving; its content is never opened as a page. */
+export function saveFile(name: string, parts: readonly BlobPart[], type: string): void {
+  const address = URL.createObjectURL(new Blob([...parts], { type: `${type};charset=utf-8` }));
+  const link = document.createElement('a');
+  link.href = address;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }

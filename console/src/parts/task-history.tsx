@@ -5,8 +5,7 @@ import { formatDuration } from '../rules/format.ts';
 import { type Key, usePages } from '../state/project.ts';
 import { projectLink } from '../state/route.ts';
 import { Answer, Card } from './page.tsx';
-import { Ago, Meter, TaskStatus } from './show.tsx';
-import { Older, Table } from './table.tsx';
+import { Ago, Meter, Older, Table, TaskStatus } from './show.tsx';
 
 const BUSY_MS = 1_000;
 const PAGE = 20;

@@ -4,9 +4,7 @@ import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FileDrop } from '../parts/first-products.tsx';
 import { Card, ErrorNote, Loading, Page, Renewed } from '../parts/page.tsx';
-import { ProductChip } from '../parts/product-chip.tsx';
-import { Figure, Meter } from '../parts/show.tsx';
-import { Table } from '../parts/table.tsx';
+import { Figure, Meter, ProductChip, Table } from '../parts/show.tsx';
 import { formatCount, formatPercent, formatTypeIn } from '../rules/format.ts';
 import { useAct } from '../state/act.ts';
 import { reread, tell } from '../state/done.ts';
@@ -15,8 +13,7 @@ import { useCalls } from '../state/project.ts';
 import { goFromHere, projectLink } from '../state/route.ts';
 import { EMPTY_PIPELINE, guessFormat } from './pipeline-draft.ts';
 import { MappingCard } from './pipeline-mapping.tsx';
-import { usePipelinePreview, Warnings } from './pipeline-preview.tsx';
-import { readFile } from './sent-file.ts';
+import { readFile, usePipelinePreview, Warnings } from './pipeline-preview.tsx';
 
 /** A file becomes the catalog: looked at first, and imported with one button. */
 export function Import() {

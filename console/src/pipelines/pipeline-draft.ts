@@ -13,8 +13,7 @@ import {
 import { t } from '../languages/text.ts';
 import type { Kind as DefinedKind } from '../parts/definitions.tsx';
 import type { PartNames } from '../rules/changes.ts';
-import type { Typed } from '../rules/choices.ts';
-import { findChoice, labelOf, toChoice } from '../rules/choices.ts';
+import { findChoice, labelOf, type Typed, toChoice } from '../rules/choices.ts';
 import { formatCount } from '../rules/format.ts';
 import { describeSchedule } from '../rules/schedule.ts';
 

@@ -7,15 +7,30 @@ import type {
 } from '@relata/client';
 import { useState } from 'react';
 import { rich, t } from '../languages/text.ts';
-import { Button } from '../parts/button.tsx';
-import { AreaField, TextField } from '../parts/forms/field.tsx';
+import { Button, IconButton } from '../parts/button.tsx';
+import {
+  AreaField,
+  type Choice,
+  NameField,
+  SelectField,
+  SwitchField,
+  TextField,
+} from '../parts/forms/field.tsx';
 import { Card } from '../parts/page.tsx';
+import { useRelations } from '../state/catalog.ts';
 import { useMistake, useMistakeOf } from '../state/mistakes.ts';
-import { MappedAttributesFields } from './pipeline-attributes.tsx';
-import { ColumnField, ColumnsField } from './pipeline-column.tsx';
-import { nameFormat, needOfMapping, splitList, withField } from './pipeline-draft.ts';
-import type { PipelineShape } from './pipeline-form.tsx';
-import { LinkFields, TableFields } from './pipeline-links.tsx';
+import {
+  columnOf,
+  type MappedAttributes,
+  nameFormat,
+  needOfMapping,
+  readAttributes,
+  splitList,
+  withColumn,
+  withField,
+  writeAttributes,
+} from './pipeline-draft.ts';
+import type { PipelineShape } from './pipeline-editor.tsx';
 
 /** As an identifier is needed, a mapping that has none yet is one too while it is being made. */
 const NO_MAPPING = {} as Mapping;
@@ -236,5 +251,203 @@ function MappingText({ mapping, onChange }: Omit<FieldsShape, 'columns'>) {
         onBlur={() => mistake === undefined && setText(undefined)}
       />
     </details>
+  );
+}
+
+type Chosen = MappedAttributes[string];
+
+/** All the rest, or those that are chosen, or both: the chosen ones have names of their own. */
+export function MappedAttributesFields({ mapping, columns, onChange }: FieldsShape) {
+  const { chosen, hasRest } = readAttributes(mapping);
+  const entries = Object.entries(chosen);
+  const put = (next: readonly (readonly [string, Chosen])[], rest = hasRest) =>
+    onChange(withField(mapping, 'attributes', writeAttributes(Object.fromEntries(next), rest)));
+  const rename = (at: number, key: string) => {
+    if (key !== '' && key !== '*' && !(key in chosen))
+      put(entries.map((entry, place) => (place === at ? [key, entry[1]] : entry)));
+  };
+  const choose = (at: number, spec: MappedColumn | undefined) =>
+    put(
+      entries.flatMap((entry, place) => {
+        if (place !== at) return [entry];
+        return spec === undefined ? [] : [[entry[0], spec as Chosen] as const];
+      }),
+    );
+  const free = columns.filter((column) => !(column in chosen));
+  return (
+    <fieldset className="stack">
+      <legend className="label">{t('Attributes')}</legend>
+      <SwitchField
+        label={t('All other columns')}
+        hint={t('Each under its own name.')}
+        value={hasRest}
+        onChange={(isOn) => put(entries, isOn)}
+      />
+      {entries.map(([key, spec], at) => (
+        <div key={key} className="filter-row named-value">
+          <NameField
+            label={t('Name of the attribute {key}', { key })}
+            value={key}
+            onChange={(next) => rename(at, next)}
+          />
+          <ColumnField
+            label={t('Column of {key}', { key })}
+            isQuiet
+            columns={columns}
+            // A list of columns is shown as what only the JSON says.
+            spec={Array.isArray(spec) ? {} : (spec as MappedColumn)}
+            onChange={(next) => choose(at, next)}
+          />
+          <IconButton icon="cross" label={t('Remove {key}', { key })} onClick={() => choose(at, undefined)} />
+        </div>
+      ))}
+      <ColumnField
+        label={t('Another attribute, from the column')}
+        columns={free}
+        spec={undefined}
+        onChange={(spec) => {
+          if (typeof spec === 'string') put([...entries, [spec, spec]]);
+        }}
+      />
+    </fieldset>
+  );
+}
+
+/** A constant, an expression, several columns: what a list of columns cannot say. */
+const NOT_SIMPLE = '…';
+
+/** @returns the found columns, and the present one where it is none of them */
+function listChoices(columns: readonly string[], present: string | undefined): Choice[] {
+  const all = !present || columns.includes(present) ? columns : [present, ...columns];
+  return [['', '—'], ...all.map((column) => [column, column] as const)];
+}
+
+interface ColumnShape {
+  label: string;
+  isQuiet?: boolean;
+  columns: readonly string[];
+  spec: MappedColumn | undefined;
+  mistake?: string | undefined;
+  onChange(spec: MappedColumn | undefined): void;
+}
+
+/** Where a part of a product comes from. */
+export function ColumnField({ columns, spec, onChange, ...rest }: ColumnShape) {
+  const present = columnOf(spec);
+  const choices = listChoices(columns, present);
+  const isMore = typeof spec === 'object' && present !== undefined;
+  return (
+    <SelectField
+      {...rest}
+      hint={isMore ? t('changed on the way: {changes}', { changes: describeChange(spec) }) : undefined}
+      choices={present === undefined ? [...choices, [NOT_SIMPLE, t('as the JSON says')]] : choices}
+      value={present ?? NOT_SIMPLE}
+      onChange={(column) => column !== NOT_SIMPLE && onChange(withColumn(spec, column))}
+    />
+  );
+}
+
+interface ColumnsShape extends Omit<ColumnShape, 'spec' | 'onChange' | 'isQuiet'> {
+  specs: MappedColumn | readonly MappedColumn[] | undefined;
+  onChange(specs: MappedColumn | MappedColumn[] | undefined): void;
+}
+
+/** Each chosen column, and an empty field for the next one. */
+export function ColumnsField({ label, columns, specs = [], mistake, onChange }: ColumnsShape) {
+  const chosen = [specs].flat() as MappedColumn[];
+  const put = (at: number, spec: MappedColumn | undefined) => {
+    const next = chosen.toSpliced(at, 1, ...(spec === undefined ? [] : [spec]));
+    onChange(next.length > 1 ? next : next[0]);
+  };
+  return (
+    <div className="fields">
+      {[...chosen, undefined].map((spec, at) => (
+        <ColumnField
+          key={at}
+          label={at === 0 ? label : `${label} ${at + 1}`}
+          columns={columns}
+          spec={spec}
+          mistake={at === 0 ? mistake : undefined}
+          onChange={(next) => put(at, next)}
+        />
+      ))}
+    </div>
+  );
+}
+
+const describeChange = (spec: object) =>
+  Object.keys(spec)
+    .filter((name) => name !== 'column')
+    .join(', ');
+
+/** Whose links a pipeline of the mode links replaces. Source: docs/interface.md §13.9. */
+export function LinkedRelationField({ draft, onChange }: PipelineShape) {
+  const mistake = useMistake();
+  const relations = useRelations();
+  const listed = relations.data?.filter(({ kind }) => kind === 'links') ?? [];
+  return (
+    <SelectField
+      label={t('Relation')}
+      hint={
+        relations.data && listed.length === 0
+          ? t('There is no relation of the kind links yet. Create one first.')
+          : t('A run replaces all of its links.')
+      }
+      choices={[['', '—'], ...listed.map(({ id, name }) => [String(id), name] as const)]}
+      value={String(draft.relationId ?? '')}
+      mistake={mistake('/relationId')}
+      onChange={(id) => onChange({ relationId: id === '' ? undefined : Number(id) })}
+    />
+  );
+}
+
+/** Which columns have the values that go together. */
+export function TableFields({ mapping, columns, onChange }: FieldsShape) {
+  const mistake = useMistake();
+  return (
+    <div className="fields">
+      {(['source', 'target'] as const).map((side) => (
+        <ColumnField
+          key={side}
+          label={side === 'source' ? t('Value of the source') : t('Value of the target')}
+          columns={columns}
+          spec={mapping[side]}
+          mistake={mistake(`/mapping/${side}`)}
+          onChange={(spec) => onChange(withField(mapping, side, spec))}
+        />
+      ))}
+    </div>
+  );
+}
+
+/** Which columns list what goes with what. */
+export function LinkFields({ mapping, columns, onChange }: FieldsShape) {
+  const mistake = useMistake();
+  return (
+    <>
+      <div className="fields">
+        <ColumnField
+          label={t('Source: the product that lists others')}
+          columns={columns}
+          spec={mapping.source}
+          mistake={mistake('/mapping/source')}
+          onChange={(source) => onChange(withField(mapping, 'source', source))}
+        />
+        <TextField
+          label={t('Separator of targets')}
+          hint={t('Between several identifiers in one cell.')}
+          value={mapping.separator ?? ''}
+          mistake={mistake('/mapping/separator')}
+          onChange={(value) => onChange(withField(mapping, 'separator', value || undefined))}
+        />
+      </div>
+      <ColumnsField
+        label={t('Targets')}
+        columns={columns}
+        specs={mapping.targets as MappedColumn | MappedColumn[] | undefined}
+        mistake={mistake('/mapping/targets')}
+        onChange={(targets) => onChange(withField(mapping, 'targets', targets as Mapping['targets']))}
+      />
+    </>
   );
 }

@@ -5,11 +5,10 @@ import { rich, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Card, Empty, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
 import { Pairs } from '../parts/show.tsx';
+import { useSettled } from '../state/act.ts';
 import { queries } from '../state/done.ts';
 import { useCalls, WHILE_TYPING } from '../state/project.ts';
-import { useSettled } from '../state/settled.ts';
 import { makesProducts, needOfMapping } from './pipeline-draft.ts';
-import type { SentFile } from './sent-file.ts';
 
 /** So many rows are shown besides those with problems. */
 const FIRST_ROWS = 3;
@@ -282,4 +281,36 @@ function showValue(value: unknown): string {
 function listParts({ attributes, ...members }: Readonly<Record<string, unknown>>): readonly Pair[] {
   const facts = Array.isArray(attributes) ? (attributes as { key: string; value: unknown }[]) : [];
   return [...Object.entries(members), ...facts.map(({ key, value }) => [key, value] as const)];
+}
+
+/** What a preview takes. Source: docs/interface.md §13.5 rule 2. */
+const MOST_BYTES = 8 * 1024 * 1024;
+/** Their directory stands at the end: of a part of them nothing can be read. */
+const WHOLE_ONLY = /\.(?:xlsx|zip)$/i;
+
+/** A file as a preview takes it. */
+export interface SentFile {
+  readonly name: string;
+  readonly base64: string;
+  readonly isBeginning?: true;
+}
+
+/** @returns the file, of a large one its beginning @throws Error that says what to do instead */
+export async function readFile(file: File): Promise<SentFile> {
+  const { name } = file;
+  if (file.size <= MOST_BYTES) return { name, base64: await readBase64(file) };
+  if (WHOLE_ONLY.test(name))
+    throw new Error(
+      t('A preview takes up to 8 MiB of such a file. Save it as CSV, or make a pipeline with a part of it.'),
+    );
+  return { name, base64: await readBase64(file.slice(0, MOST_BYTES)), isBeginning: true };
+}
+
+function readBase64(part: Blob): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result).replace(/^[^,]*,?/, ''));
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(part);
+  });
 }

@@ -2,11 +2,11 @@ import type { Pipeline, PipelineRun, PipelineTrigger } from '@relata/client';
 import { useRef } from 'react';
 import { rich, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
-import { DefinitionView, useStart } from '../parts/definitions.tsx';
-import { Card } from '../parts/page.tsx';
+import { DefinitionList, DefinitionView, useStart } from '../parts/definitions.tsx';
+import { Card, LastTaskNote } from '../parts/page.tsx';
+import { UrlCard } from '../parts/secrets.tsx';
 import { MappingJson, Pairs } from '../parts/show.tsx';
 import { TaskHistory } from '../parts/task-history.tsx';
-import { UrlCard } from '../parts/url-card.tsx';
 import { formatMoment, formatPercent } from '../rules/format.ts';
 import { reread } from '../state/done.ts';
 import { useCalls } from '../state/project.ts';
@@ -17,6 +17,7 @@ import {
   isRunning,
   listModes,
   nameFormat,
+  nameMode,
   PIPELINE,
 } from './pipeline-draft.ts';
 
@@ -191,3 +192,34 @@ export function PipelineRuns({ pipeline }: { pipeline: Pipeline }) {
     />
   );
 }
+
+/** What feeds the catalog by itself. */
+export function Pipelines() {
+  return (
+    <DefinitionList
+      kind={PIPELINE}
+      icon="pipelines"
+      about={t(
+        'A pipeline reads a file, maps its columns, and updates the catalog: by hand, by schedule or by webhook.',
+      )}
+      hint={t(
+        'Use the file that your shop or ERP exports. The console reads its columns, suggests a mapping and previews the first rows.',
+      )}
+      describe={(pipeline) => `${nameFormat(pipeline.format)}, ${describeSource(pipeline)}`}
+      columns={[
+        [t('Last run'), ({ lastRun }) => <LastRunNote run={lastRun} />],
+        [t('Mode'), ({ mode }) => nameMode(mode), 'wide-only soft'],
+        [t('Trigger'), describeTrigger, 'wide-only soft'],
+        [
+          t('Next run'),
+          ({ nextRunAt }) => nextRunAt !== undefined && formatMoment(nextRunAt),
+          'wide-only soft nowrap',
+        ],
+      ]}
+    />
+  );
+}
+
+const LastRunNote = ({ run }: { run: Pipeline['lastRun'] }) => (
+  <LastTaskNote task={run}>{describeCounts(run?.counts ?? null)}</LastTaskNote>
+);

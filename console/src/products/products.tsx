@@ -1,16 +1,15 @@
 import { useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
-import { CategoryField } from '../parts/forms/category-field.tsx';
+import { CategoryField } from '../parts/forms/suggest-field.tsx';
 import { Card, Page } from '../parts/page.tsx';
+import { useSettled } from '../state/act.ts';
 import { useProject } from '../state/project.ts';
 import { useFilters } from '../state/route.ts';
 import { useRights } from '../state/session.tsx';
-import { useSettled } from '../state/settled.ts';
 import { BulkActions } from './bulk/bulk-actions.tsx';
 import { ExportButton } from './bulk/export-button.tsx';
-import { FilterChips } from './finding/filter-chips.tsx';
-import { ProductFacets } from './finding/product-facets.tsx';
+import { FilterChips, ProductFacets } from './finding/product-facets.tsx';
 import {
   EARLIER_FILTERS,
   isSearch,
@@ -22,13 +21,11 @@ import {
   withFilters,
 } from './finding/product-filters.ts';
 import { ProductFinder } from './finding/product-finder.tsx';
-import { ProductHits } from './finding/product-hits.tsx';
-import { ProductTable } from './finding/product-table.tsx';
+import { ProductHits, ProductTable } from './finding/product-table.tsx';
 import { ViewList } from './finding/view-list.tsx';
-import { ColumnChooser } from './grid/column-chooser.tsx';
+import { ColumnChooser, storeColumns } from './grid/column-chooser.tsx';
 import type { Column } from './grid/columns.ts';
-import { storeColumns } from './grid/kept-columns.ts';
-import { createSelection, SelectionContext } from './grid/selection.ts';
+import { createSelection, SelectionContext } from './grid/product-grid.tsx';
 
 const REST_MS = 150;
 

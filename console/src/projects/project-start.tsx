@@ -3,17 +3,23 @@ import { type ReactNode, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button, LinkButton } from '../parts/button.tsx';
 import { FirstProducts } from '../parts/first-products.tsx';
-import { ProductField } from '../parts/forms/product-field.tsx';
+import { ProductField } from '../parts/forms/suggest-field.tsx';
 import { Answer, Card, Loading, Page } from '../parts/page.tsx';
 import { Figure } from '../parts/show.tsx';
 import { RelatedCard } from '../products/page/related-card.tsx';
 import { Walk } from '../products/page/related-graph.tsx';
 import { formatCount, nameTask } from '../rules/format.ts';
-import { UNTIL_INDEXED, useTotal } from '../state/catalog.ts';
-import { useAttributes, useCoverage, useRelations, useSuggestions } from '../state/definitions.ts';
+import { useIsLate } from '../state/act.ts';
+import {
+  UNTIL_INDEXED,
+  useAttributes,
+  useCoverage,
+  useRelations,
+  useSuggestions,
+  useTotal,
+} from '../state/catalog.ts';
 import { useOfProject, useProject } from '../state/project.ts';
 import { linkTo, linkWith, projectLink, useFilters } from '../state/route.ts';
-import { useIsLate } from '../state/settled.ts';
 import { useTasks } from '../updates/updates.tsx';
 
 /** A project at a glance: what goes with what, how much of it there is, what needs attention; or how to begin. */

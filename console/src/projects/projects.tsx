@@ -1,15 +1,13 @@
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { rich, t } from '../languages/text.ts';
-import { Button } from '../parts/button.tsx';
+import { Button, LinkButton } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { type Choice, LocaleField, SelectField, TextField } from '../parts/forms/field.tsx';
-import { ListPage } from '../parts/list-page.tsx';
-import { Card } from '../parts/page.tsx';
-import { Ago } from '../parts/show.tsx';
-import { Table } from '../parts/table.tsx';
+import { Answer, Card, Empty, ListPage, Page } from '../parts/page.tsx';
+import { Ago, Table } from '../parts/show.tsx';
 import { reread, tell } from '../state/done.ts';
 import { useAsked, useGroups, useProjects } from '../state/project.ts';
-import { goTo, linkTo, useRoute } from '../state/route.ts';
+import { goTo, linkTo, replaceWith, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 
 export function Projects() {
@@ -166,5 +164,47 @@ function DeletedProjects() {
         ]}
       />
     </Card>
+  );
+}
+
+/** Where one comes in: the project, if there is one; else all of them, or how to begin. */
+export function Home() {
+  return (
+    <Answer of={useProjects()}>
+      {([first, ...others]) => {
+        if (first === undefined) return <Welcome />;
+        return others.length > 0 ? <Projects /> : <GoTo projectId={first.id} />;
+      }}
+    </Answer>
+  );
+}
+
+function GoTo({ projectId }: { projectId: number }) {
+  useEffect(() => {
+    // Not if the user has gone on by then.
+    if (/^#?\/?$/.test(location.hash)) replaceWith(linkTo('projects', projectId));
+  }, [projectId]);
+  return null;
+}
+
+function Welcome() {
+  const { canChange } = useRights();
+  return (
+    <Page title={t('Welcome to Relata')}>
+      <Card isBare>
+        <Empty icon="projects" title={t('Begin with a project')}>
+          <p>
+            {t(
+              'Begin with a project: one catalog in one language and country. Then import products, and define relations to get related products.',
+            )}
+          </p>
+          {canChange && (
+            <LinkButton icon="plus" look="primary" href={linkTo('projects', 'new')}>
+              {t('Create the first project')}
+            </LinkButton>
+          )}
+        </Empty>
+      </Card>
+    </Page>
   );
 }

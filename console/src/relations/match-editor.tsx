@@ -3,11 +3,10 @@ import type { ReactNode } from 'react';
 import { rich, t } from '../languages/text.ts';
 import { Button, IconButton } from '../parts/button.tsx';
 import { NumberField, SelectField, SwitchField, TextField } from '../parts/forms/field.tsx';
-import { AttributeField } from '../parts/forms/suggest-field.tsx';
-import { TableField } from '../parts/forms/table-field.tsx';
+import { AttributeField, TableField } from '../parts/forms/suggest-field.tsx';
 import { listMatches, listMatchOperators, nameMatched, sayComparison } from '../rules/filters.ts';
 import { sayTerm, type Term } from '../rules/fit.ts';
-import { joinList } from './sentence-lists.tsx';
+import { joinList } from './sentence-chip.tsx';
 
 export type MatchElement = NonNullable<RelationDefinition['match']>[number];
 

@@ -1,15 +1,21 @@
 import type { RelationDefinition } from '@relata/client';
 import { t } from '../languages/text.ts';
-import { AreaField, Fields, SelectField, SwitchField, TextField, useBinding } from '../parts/forms/field.tsx';
+import {
+  AreaField,
+  Fields,
+  Rows,
+  SelectField,
+  SwitchField,
+  TextField,
+  useBinding,
+} from '../parts/forms/field.tsx';
 import { FilterEditor } from '../parts/forms/filter-editor.tsx';
-import { Rows } from '../parts/forms/rows.tsx';
 import { Card } from '../parts/page.tsx';
 import { EVERY_PRODUCT } from '../rules/filters.ts';
-import { useAttributes } from '../state/definitions.ts';
+import { useAttributes } from '../state/catalog.ts';
 import { useMistake } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
-import { RelationSentence } from './relation-sentence.tsx';
-import { TotalSentence } from './total-sentence.tsx';
+import { RelationSentence, TotalSentence } from './relation-sentence.tsx';
 
 interface Shape {
   draft: RelationDefinition;

@@ -1,13 +1,29 @@
-import type { Attribute, RelationDefinition } from '@relata/client';
+import type { Attribute, Filter, RelationDefinition } from '@relata/client';
 import { type ReactNode, useRef, useState } from 'react';
 import { rich, t } from '../languages/text.ts';
-import { SelectField } from '../parts/forms/field.tsx';
-import { AttributeField } from '../parts/forms/suggest-field.tsx';
-import { countUnfinished, isWholeMatch, listDirections, OWN_FIELDS } from '../rules/filters.ts';
-import { BLANK_MATCH, MatchEditor, type MatchElement, sayElement } from './match-editor.tsx';
-import { AddChip, OpenChipContext, SentenceChip } from './sentence-chip.tsx';
-import { joinList } from './sentence-lists.tsx';
-import { saySides } from './sentence-side.tsx';
+import { Button } from '../parts/button.tsx';
+import { SelectField, SwitchField } from '../parts/forms/field.tsx';
+import { ConditionFields, PathField } from '../parts/forms/filter-editor.tsx';
+import { AttributeField, ProductsField } from '../parts/forms/suggest-field.tsx';
+import {
+  asGroup,
+  countUnfinished,
+  describeFilter,
+  EVERY_PRODUCT,
+  isCondition,
+  isWhole,
+  isWholeMatch,
+  isWholeTotal,
+  listDirections,
+  listMatchOperators,
+  OWN_FIELDS,
+  readGroup,
+  sayComparison,
+  writeGroup,
+} from '../rules/filters.ts';
+import { sayTerm } from '../rules/fit.ts';
+import { BLANK_MATCH, MatchEditor, type MatchElement, sayElement, TermFields } from './match-editor.tsx';
+import { AddChip, joinList, OpenChipContext, SentenceChip } from './sentence-chip.tsx';
 
 type Sort = NonNullable<RelationDefinition['sort']>[number];
 
@@ -20,33 +36,45 @@ interface Shape {
 
 /** A rule as one says it; every part is edited where it stands. */
 export function RelationSentence({ draft, attributes, onChange, onOpenForm }: Shape) {
-  const [place, open] = useState<string>();
-  const box = useRef<HTMLParagraphElement>(null);
   const { match = [], sort = [] } = draft;
   const unfinished = countUnfinished(draft);
   return (
+    <Sentence
+      warning={
+        unfinished > 0 &&
+        t(
+          '{count, plural, one {A part of the sentence is unfinished and left out: finish it or remove it.} other {# parts of the sentence are unfinished and left out: finish them or remove them.}}',
+          { count: unfinished },
+        )
+      }
+    >
+      {rich(
+        '{hasMatch, select, yes {For {source}, show {target} whose {match}, {order}.} other {For {source}, show {target} {match}, {order}.}}',
+        {
+          hasMatch: match.length > 0 ? 'yes' : 'no',
+          ...saySides({ draft, attributes, onOpenForm, onChange }),
+          match: (
+            <Matches match={match} attributes={attributes} onChange={(next) => onChange({ match: next })} />
+          ),
+          order: <Order sort={sort} attributes={attributes} onChange={(next) => onChange({ sort: next })} />,
+        },
+      )}
+    </Sentence>
+  );
+}
+
+/** Of its chips one is open at a time. */
+function Sentence({ warning, children }: { warning: string | false; children: ReactNode }) {
+  const [place, open] = useState<string>();
+  const box = useRef<HTMLParagraphElement>(null);
+  return (
     <OpenChipContext value={{ place, box, open }}>
       <p ref={box} className="sentence">
-        {rich(
-          '{hasMatch, select, yes {For {source}, show {target} whose {match}, {order}.} other {For {source}, show {target} {match}, {order}.}}',
-          {
-            hasMatch: match.length > 0 ? 'yes' : 'no',
-            ...saySides({ draft, attributes, onOpenForm, onChange }),
-            match: (
-              <Matches match={match} attributes={attributes} onChange={(next) => onChange({ match: next })} />
-            ),
-            order: (
-              <Order sort={sort} attributes={attributes} onChange={(next) => onChange({ sort: next })} />
-            ),
-          },
-        )}
+        {children}
       </p>
-      {unfinished > 0 && (
+      {warning && (
         <p className="note warn" role="status">
-          {t(
-            '{count, plural, one {A part of the sentence is unfinished and left out: finish it or remove it.} other {# parts of the sentence are unfinished and left out: finish them or remove them.}}',
-            { count: unfinished },
-          )}
+          {warning}
         </p>
       )}
     </OpenChipContext>
@@ -140,4 +168,266 @@ function saySort({ attribute, direction }: Sort): ReactNode {
   return direction === 'desc'
     ? rich('largest <b>{attribute}</b> first', parts)
     : rich('smallest <b>{attribute}</b> first', parts);
+}
+
+const NO_SUM: NonNullable<RelationDefinition['total']> = { attribute: '' };
+
+/** A total as one says it: `For Backpacks, the sum of Weight of Camping is at most its Maximum load.` */
+export function TotalSentence({ draft, attributes, onChange, onOpenForm }: Shape) {
+  const { total = NO_SUM, limit = NO_SUM } = draft;
+  const { operator = 'lessOrEqual' } = draft;
+  const names = attributes.filter(({ type }) => type === 'NUMERIC_ATTRIBUTE').map(({ name }) => name);
+  const sum = t('the sum of {attribute}', { attribute: total.attribute || '…' });
+  const its = t('its {attribute}', { attribute: limit.attribute || '…' });
+  const { missing, ...summed } = total;
+  return (
+    <Sentence warning={!isWholeTotal(draft) && t('Choose what is added up, and the limit.')}>
+      {rich('For {source}, {total} of {target} {limit}.', {
+        ...saySides({ draft, attributes, onOpenForm, onChange }),
+        total: (
+          <SentenceChip
+            place="total"
+            label={t('What is added up')}
+            words={<b>{sayTerm(sum, total)}</b>}
+            isUnfinished={total.attribute === ''}
+          >
+            <AttributeField
+              label={t('Attribute to add up')}
+              value={total.attribute}
+              choices={names}
+              onChange={(attribute) => onChange({ total: { ...total, attribute } })}
+            />
+            <TermFields
+              label={t('Attribute to add up')}
+              term={summed}
+              onChange={(term) =>
+                onChange({
+                  total: {
+                    attribute: total.attribute,
+                    ...term,
+                    ...(missing && { missing }),
+                  } as typeof total,
+                })
+              }
+            />
+            <SwitchField
+              label={t('Count a missing value as nothing')}
+              value={missing === 'passes'}
+              onChange={(passes) => onChange({ total: { ...summed, ...(passes && { missing: 'passes' }) } })}
+            />
+          </SentenceChip>
+        ),
+        limit: (
+          <SentenceChip
+            place="limit"
+            label={t('The limit')}
+            words={<b>{sayComparison('', operator, sayTerm(its, limit))}</b>}
+            isUnfinished={limit.attribute === ''}
+          >
+            <SelectField
+              label={t('Comparison')}
+              choices={listMatchOperators().slice(2)}
+              value={operator}
+              onChange={(next) => onChange({ operator: next as 'lessOrEqual' })}
+            />
+            <AttributeField
+              label={t('Attribute of the limit')}
+              value={limit.attribute}
+              choices={names}
+              onChange={(attribute) => onChange({ limit: { ...limit, attribute } })}
+            />
+            <TermFields
+              label={t('Attribute of the limit')}
+              term={limit}
+              onChange={(term) =>
+                onChange({ limit: { attribute: limit.attribute, ...term } as typeof limit })
+              }
+            />
+          </SentenceChip>
+        ),
+      })}
+    </Sentence>
+  );
+}
+
+export type SideName = 'source' | 'target';
+
+interface Side {
+  side: SideName;
+  filter: Filter;
+  attributes: readonly Attribute[];
+  onChange(filter: Filter): void;
+  /** Where everything can be said. */
+  onOpenForm(): void;
+}
+
+const NO_CONDITION: Filter = { attribute: '', operator: 'equals', value: '' };
+
+/** The products of a side as part of the sentence: `Memory where Price is at most 100`. */
+function saySide({ side, filter, attributes, onChange, onOpenForm }: Side): ReactNode {
+  const labels = {
+    source: {
+      every: t('any product'),
+      edit: t('Condition of the requested product'),
+      add: t('Add a condition of the requested product'),
+    },
+    target: {
+      every: t('all products'),
+      edit: t('Condition of the results'),
+      add: t('Add a condition of the results'),
+    },
+  }[side];
+  const group = asGroup(filter);
+  const write = (filters: readonly Filter[]) => onChange(writeGroup({ ...group, filters }));
+  if (group.kind === 'none' || group.filters.some((one) => readGroup(one) !== undefined)) {
+    return (
+      <SentenceChip place={side} label={labels.edit} words={<b>{describeFilter(filter)}</b>}>
+        <p>{t('These conditions stand in groups. The form below shows and changes them.')}</p>
+        <Button onClick={onOpenForm}>{t('Open the form')}</Button>
+      </SentenceChip>
+    );
+  }
+  const chipOf = (one: Filter, at: number) => (
+    <SentenceChip
+      key={at}
+      place={`${side} ${at}`}
+      label={labels.edit}
+      words={sayCondition(one, at === head)}
+      title={describeFilter(one)}
+      isBlank={isBlank(one)}
+      isUnfinished={!isWhole(one)}
+      onRemove={() => write(group.filters.toSpliced(at, 1))}
+    >
+      <ConditionEditor
+        condition={one}
+        attributes={attributes}
+        onChange={(next) => write(group.filters.with(at, next))}
+      />
+    </SentenceChip>
+  );
+  // `Memory where …` reads better than `products where category is Memory and …`.
+  const head = group.kind === 'all' ? group.filters.findIndex((one) => 'category' in one) : -1;
+  const others = [...group.filters.entries()].filter(([at]) => at !== head);
+  const what = head < 0 ? labels.every : chipOf(group.filters[head] as Filter, head);
+  const conditions = joinList(
+    others.map(([at, one]) => chipOf(one, at)),
+    group.kind === 'any' ? 'disjunction' : 'conjunction',
+  );
+  const isEvery = group.filters.length === 0;
+  return (
+    <>
+      {others.length > 0
+        ? rich('{what} where {conditions}', {
+            what: <span>{what}</span>,
+            conditions: <span>{conditions}</span>,
+          })
+        : !isEvery && what}
+      <AddChip
+        place={`${side} ${group.filters.length}`}
+        label={labels.add}
+        words={isEvery ? labels.every : undefined}
+        onAdd={() => write([...group.filters, isEvery ? { category: [] } : NO_CONDITION])}
+      />
+    </>
+  );
+}
+
+function isBlank(filter: Filter): boolean {
+  if ('category' in filter) return filter.category.length === 0;
+  if ('identifiers' in filter) return filter.identifiers.length === 0;
+  return isCondition(filter) && filter.attribute === '';
+}
+
+/** Of a list. */
+const SAID = 3;
+
+/** `isHead`: what the products are, of which the last part of the path says enough. */
+function sayCondition(filter: Filter, isHead: boolean): ReactNode {
+  if (isBlank(filter)) return '…';
+  if ('category' in filter)
+    return isHead ? (
+      <b>{filter.category.at(-1)}</b>
+    ) : (
+      t('the category is {path}', { path: filter.category.join(' › ') })
+    );
+  if ('identifiers' in filter) {
+    const { identifiers } = filter;
+    const more = identifiers.length > SAID ? ', …' : '';
+    return t('the product is one of {identifiers}', {
+      identifiers: identifiers.slice(0, SAID).join(', ') + more,
+    });
+  }
+  return describeFilter(filter);
+}
+
+const kindOf = (filter: Filter) => {
+  if ('category' in filter) return 'category';
+  return 'identifiers' in filter ? 'products' : 'attribute';
+};
+
+const EMPTY_OF: Readonly<Record<string, Filter>> = {
+  attribute: NO_CONDITION,
+  category: { category: [] },
+  products: { identifiers: [] },
+};
+
+function ConditionEditor({
+  condition,
+  attributes,
+  onChange,
+}: {
+  condition: Filter;
+  attributes: readonly Attribute[];
+  onChange(filter: Filter): void;
+}) {
+  return (
+    <>
+      <SelectField
+        label={t('Condition')}
+        choices={[
+          ['category', t('Category')],
+          ['attribute', t('Attribute')],
+          ['products', t('Products')],
+        ]}
+        value={kindOf(condition)}
+        onChange={(value) => onChange(EMPTY_OF[value] ?? NO_CONDITION)}
+      />
+      {'category' in condition && (
+        <PathField path={condition.category} onChange={(category) => onChange({ category })} />
+      )}
+      {'identifiers' in condition && (
+        <ProductsField
+          identifiers={condition.identifiers}
+          onChange={(identifiers) => onChange({ identifiers })}
+        />
+      )}
+      {isCondition(condition) && (
+        <ConditionFields condition={condition} attributes={attributes} onChange={onChange} />
+      )}
+    </>
+  );
+}
+
+interface BothSides extends Pick<Side, 'attributes' | 'onOpenForm'> {
+  draft: RelationDefinition;
+  onChange(changed: Partial<RelationDefinition>): void;
+}
+
+/** @returns the chips of both sides, as the sentences of all kinds name them */
+export function saySides({ draft, onChange, ...side }: BothSides) {
+  const { source = EVERY_PRODUCT, target = EVERY_PRODUCT } = draft;
+  return {
+    source: saySide({
+      ...side,
+      side: 'source',
+      filter: source,
+      onChange: (next) => onChange({ source: next }),
+    }),
+    target: saySide({
+      ...side,
+      side: 'target',
+      filter: target,
+      onChange: (next) => onChange({ target: next }),
+    }),
+  };
 }

@@ -5,12 +5,11 @@ import { rich, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Reason } from '../parts/explanation.tsx';
 import { Card, ErrorNote, Loading, Note, Renewed } from '../parts/page.tsx';
-import { ProductChip, ProductLink, ProductLinks } from '../parts/product-chip.tsx';
-import { Bars, Figure, Joined, Meter } from '../parts/show.tsx';
+import { Bars, Figure, Joined, Meter, ProductChip, ProductLink, ProductLinks } from '../parts/show.tsx';
 import { EVERY_PRODUCT, isEveryPair, isWholeMatch, isWholeTotal, pruneFilter } from '../rules/filters.ts';
 import { formatCount, formatPercent } from '../rules/format.ts';
+import { useSettled } from '../state/act.ts';
 import { useOfProject } from '../state/project.ts';
-import { useSettled } from '../state/settled.ts';
 
 /** The first preview reads every product, which the service keeps: when one took longer, the next is made on demand. */
 const LIVE_MS = 5_000;

@@ -6,16 +6,14 @@ import { DefinitionList } from '../parts/definitions.tsx';
 import { DialogButton } from '../parts/dialog.tsx';
 import { FileField } from '../parts/forms/field.tsx';
 import { ErrorNote } from '../parts/page.tsx';
-import { saveFile } from '../parts/save-file.ts';
-import { Ago } from '../parts/show.tsx';
+import { Ago, saveFile } from '../parts/show.tsx';
 import { describeFilter } from '../rules/filters.ts';
 import { formatCount } from '../rules/format.ts';
 import { reread, tell } from '../state/done.ts';
 import { useCalls } from '../state/project.ts';
 import { useRights } from '../state/session.tsx';
 import { foreseeImport, type ImportEffect, readImport } from './relation-import.ts';
-import { RELATION } from './relation-kind.ts';
-import { RelationState } from './relation-state.tsx';
+import { RELATION, RelationState } from './relation-state.tsx';
 
 /** What goes with what, by which rule. */
 export function Relations() {

@@ -1,9 +1,16 @@
 import { Popover } from '@base-ui/react/popover';
-import { createContext, type FormEvent, type ReactNode, type RefObject, useContext, useRef } from 'react';
-import { t } from '../languages/text.ts';
-import { Button } from '../parts/button.tsx';
+import {
+  createContext,
+  type FormEvent,
+  Fragment,
+  type ReactNode,
+  type RefObject,
+  useContext,
+  useRef,
+} from 'react';
+import { presentLanguage, t } from '../languages/text.ts';
+import { Button, Icon } from '../parts/button.tsx';
 import { useLocked } from '../parts/forms/field.tsx';
-import { Icon } from '../parts/icon.tsx';
 
 /** Which chip of a sentence is open, by its place: `match 0`. */
 export interface OpenChip {
@@ -163,4 +170,13 @@ export function AddChip({
       </button>
     </Stays>
   );
+}
+
+/** @returns the parts as a language lists them: `A, B and C`, `A, B oder C` */
+export function joinList(parts: readonly ReactNode[], type: 'conjunction' | 'disjunction'): ReactNode {
+  const places = parts.map((_, at) => String(at));
+  const list = new Intl.ListFormat(presentLanguage(), { type }).formatToParts(places);
+  return list.map(({ type: kind, value }, at) => (
+    <Fragment key={at}>{kind === 'element' ? parts[Number(value)] : value}</Fragment>
+  ));
 }

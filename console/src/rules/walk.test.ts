@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ProductRelation } from '@relata/client';
-import { listIdle, listWays } from './related.ts';
-import { findNext, placeBranches, walkTo } from './walk.ts';
+import { findNext, listIdle, listWays, placeBranches, walkTo } from './walk.ts';
 
 const side = (...results: (readonly [identifier: string, groupId: string])[]) => ({
   stands: true,

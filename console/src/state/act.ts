@@ -1,4 +1,4 @@
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useEffect, useState } from 'react';
 
 /** @returns what does something, once at a time; whether it is being done, and why it failed */
 export function useAct<Given = void>(act: (given: Given) => Promise<unknown>) {
@@ -25,4 +25,27 @@ export function useSubmit(act: (typed: Typed, form: HTMLFormElement) => Promise<
     void run(event.currentTarget);
   };
   return { ...state, onSubmit };
+}
+
+/** After the last change, before the service is asked. */
+const REST_MS = 600;
+
+/** @returns whether so much time has passed since it was first drawn */
+export function useIsLate(ms: number): boolean {
+  const [isLate, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), ms);
+    return () => clearTimeout(timer);
+  }, [ms]);
+  return isLate;
+}
+
+/** @returns the value once it has not changed for a moment */
+export function useSettled(value: string, restMs = REST_MS): string {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), restMs);
+    return () => clearTimeout(timer);
+  }, [value, restMs]);
+  return settled;
 }

@@ -1,9 +1,16 @@
-import type { Relata } from '@relata/client';
+import type {
+  Attribute,
+  AttributeCoverage,
+  Coverage as CoverageAnswer,
+  Product,
+  Relata,
+  SentOntology,
+} from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { writePath } from '../rules/category-path.ts';
+import { useSettled } from './act.ts';
 import { useOfProject } from './project.ts';
 import { useRelata } from './session.tsx';
-import { useSettled } from './settled.ts';
 
 /** More than one chooses from; beyond it a path is typed. */
 const MOST = 5_000;
@@ -90,4 +97,139 @@ export function useFoundProducts(projectId: number, { words, limit, isEnabled }:
     refetchOnWindowFocus: false,
     staleTime: 60_000,
   });
+}
+
+/** The attributes of the project's ontology, to choose from. */
+export function useAttributes(): readonly Attribute[] {
+  return useOntology().data?.value.attributes ?? [];
+}
+
+/** The whole of it, with the ETag that it came with. */
+export const useOntology = () =>
+  useOfProject(['ontology'], ({ relata, projectId, signal }) => relata.ontology.get(projectId, { signal }));
+
+/** The relations of the project, as they are defined. */
+export const useRelations = (isEnabled = true) =>
+  useOfProject(
+    ['relations'],
+    ({ relata, projectId, signal }) => relata.relations.list(projectId, { signal }),
+    { enabled: isEnabled },
+  );
+
+/**
+ * Called right after a change of the ontology.
+ * @returns what puts the former one back; it is refused with 412 once something else has changed the ontology
+ */
+export async function undoOntology(relata: Relata, projectId: number, former: SentOntology) {
+  const { etag } = await relata.ontology.get(projectId);
+  return () => relata.ontology.put(projectId, former, etag ? { ifMatch: etag } : {});
+}
+
+/** The names of the tables of the project, once one is about to be chosen: each comes with all of its pairs. */
+export function useTableNames(isNeeded: boolean): readonly string[] {
+  const { data = [] } = useOfProject(
+    ['relations', 'tables'],
+    async ({ relata, projectId, signal }) =>
+      (await relata.relations.tables.list(projectId, { signal })).items.map(({ name }) => name),
+    { enabled: isNeeded },
+  );
+  return data;
+}
+/** What takes seconds to count in a large catalog holds for a while. */
+const COUNTED_MS = 60_000;
+
+export interface Coverage {
+  readonly answer: CoverageAnswer;
+  readonly byName: ReadonlyMap<string, AttributeCoverage>;
+}
+
+/** Of all products, or of those of a category. Counting takes some seconds in a large catalog. */
+export function useCoverage(category: readonly string[] = [], isEnabled = true) {
+  const { data, isLoading, error } = useOfProject(
+    ['coverage', category],
+    async ({ relata, projectId, signal }): Promise<Coverage> => {
+      const answer = await relata.ontology.coverage(projectId, { category, signal });
+      return { answer, byName: new Map(answer.attributes.map((one) => [one.name, one])) };
+    },
+    { enabled: isEnabled, staleTime: COUNTED_MS },
+  );
+  return { coverage: data, isCounting: isLoading, error };
+}
+
+/** What the data alone shows; the service keeps it until the catalog changes. */
+export const useSuggestions = (isDismissed: boolean, isEnabled = true) =>
+  useOfProject(
+    ['suggestions', isDismissed],
+    ({ relata, projectId, signal }) => relata.suggestions.list(projectId, { dismissed: isDismissed, signal }),
+    { enabled: isEnabled, staleTime: COUNTED_MS },
+  );
+
+/** What comes into sight together is asked for in one call. */
+const GATHER_MS = 40;
+const MOST_AT_ONCE = 200;
+
+interface LookUp {
+  /** Another one when the product may have changed. */
+  readonly version?: number;
+  readonly isEnabled?: boolean;
+}
+
+/** @returns a product as it is answered, null where there is none; undefined until it has come */
+export function useLookedUp(
+  identifier: string,
+  { version = 0, isEnabled = true }: LookUp = {},
+): Product | null | undefined {
+  return useOfProject(
+    ['looked-up', identifier, version],
+    ({ relata, projectId, signal }) => gather(relata, projectId).read(identifier, signal),
+    { enabled: isEnabled, refetchOnWindowFocus: false, staleTime: 60_000, gcTime: 60_000 },
+  ).data;
+}
+
+type Gatherer = ReturnType<typeof createGatherer>;
+const gatherers = new WeakMap<Relata, Map<number, Gatherer>>();
+
+function gather(relata: Relata, projectId: number): Gatherer {
+  const known = gatherers.get(relata) ?? new Map<number, Gatherer>();
+  const found = known.get(projectId) ?? createGatherer(relata, projectId);
+  gatherers.set(relata, known.set(projectId, found));
+  return found;
+}
+
+interface Waiting {
+  resolve(product: Product | null): void;
+  reject(reason: unknown): void;
+}
+
+function createGatherer(relata: Relata, projectId: number) {
+  let waiting = new Map<string, Waiting>();
+
+  async function send(batch: ReadonlyMap<string, Waiting>): Promise<void> {
+    const products = await relata.products.lookUp([...batch.keys()], { projectId });
+    const found = new Map(products.map((product) => [product.identifier, product]));
+    for (const [identifier, { resolve }] of batch) resolve(found.get(identifier) ?? null);
+  }
+
+  function flush(): void {
+    const all = [...waiting];
+    waiting = new Map();
+    for (let at = 0; at < all.length; at += MOST_AT_ONCE) {
+      const batch = new Map(all.slice(at, at + MOST_AT_ONCE));
+      send(batch).catch((reason: unknown) => {
+        for (const { reject } of batch.values()) reject(reason);
+      });
+    }
+  }
+
+  return {
+    /** A row that leaves the sight before it was asked for is not. */
+    read: (identifier: string, signal: AbortSignal): Promise<Product | null> =>
+      new Promise((resolve, reject) => {
+        if (waiting.size === 0) setTimeout(flush, GATHER_MS);
+        waiting.set(identifier, { resolve, reject });
+        signal.addEventListener('abort', () => {
+          if (waiting.delete(identifier)) reject(signal.reason);
+        });
+      }),
+  };
 }

@@ -1,5 +1,13 @@
 import { useSyncExternalStore } from 'react';
-import { isLanguage, type Language, presentLanguage, speak, watchLanguage } from '../languages/text.ts';
+import {
+  isLanguage,
+  LANGUAGES,
+  type Language,
+  presentLanguage,
+  speak,
+  t,
+  watchLanguage,
+} from '../languages/text.ts';
 
 export type LanguageChoice = Language | 'auto';
 
@@ -38,3 +46,10 @@ async function choose(next: LanguageChoice): Promise<void> {
 
 /** @returns the same in the navigation and in the drawer, whichever it was chosen in */
 export const useLanguageChoice = () => [useSyncExternalStore(watchLanguage, stored), choose] as const;
+
+/** Each by its own name. */
+export const listLanguages = () =>
+  [['auto', t('Language of the browser')], ...Object.entries(LANGUAGES)] as (readonly [
+    LanguageChoice,
+    string,
+  ])[];

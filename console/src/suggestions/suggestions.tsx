@@ -14,7 +14,7 @@ import { Button, LinkButton } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { SwitchField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
-import { FoundChip, ProductLink, ProductLinks } from '../parts/product-chip.tsx';
+import { FoundChip, ProductLink, ProductLinks } from '../parts/show.tsx';
 import { listMatches, nameMatched, sayMatched } from '../rules/filters.ts';
 import {
   formatAll,
@@ -24,7 +24,7 @@ import {
   formatType,
   formatTypeIn,
 } from '../rules/format.ts';
-import { undoOntology, useSuggestions } from '../state/definitions.ts';
+import { undoOntology, useSuggestions } from '../state/catalog.ts';
 import { reread, tell } from '../state/done.ts';
 import { draftedRelation } from '../state/handover.ts';
 import { useCalls, useOfProject } from '../state/project.ts';

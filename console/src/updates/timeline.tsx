@@ -16,11 +16,11 @@ import {
 import { Ago } from '../parts/show.tsx';
 import { placeMarks } from '../rules/axis.ts';
 import { formatAgo, formatMoment } from '../rules/format.ts';
+import { useSettled } from '../state/act.ts';
 import { reread } from '../state/done.ts';
 import { useCalls, useOfProject, usePages } from '../state/project.ts';
 import { goFromHere, projectLink, useFilters } from '../state/route.ts';
 import { useRights } from '../state/session.tsx';
-import { useSettled } from '../state/settled.ts';
 
 const REFETCH_MS = 10_000;
 

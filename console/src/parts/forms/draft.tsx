@@ -4,7 +4,7 @@ import { t } from '../../languages/text.ts';
 import { describePart, isSame, listChanged, mergeChanges, type PartNames } from '../../rules/changes.ts';
 import { guardLeaving } from '../../state/route.ts';
 import { Button } from '../button.tsx';
-import { Table } from '../table.tsx';
+import { Table } from '../show.tsx';
 
 /** What the user types, with what it was made from. */
 export interface Draft<Definition> {

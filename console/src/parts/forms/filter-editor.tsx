@@ -11,11 +11,8 @@ import {
   showValue,
   writeGroup,
 } from '../../rules/filters.ts';
-import { CategoryField } from './category-field.tsx';
-import { SelectField, TextField } from './field.tsx';
-import { ProductsField } from './product-field.tsx';
-import { Rows } from './rows.tsx';
-import { AttributeField } from './suggest-field.tsx';
+import { Rows, SelectField, TextField } from './field.tsx';
+import { AttributeField, CategoryField, ProductsField } from './suggest-field.tsx';
 
 const listKinds = () =>
   [

@@ -1,21 +1,19 @@
-import { Dialog } from '@base-ui/react/dialog';
+import { Dialog as Drawer } from '@base-ui/react/dialog';
+import { Toast } from '@base-ui/react/toast';
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
 import { t } from '../../languages/text.ts';
 import mark from '../../mark.svg';
-import { tell } from '../../state/done.ts';
-import { useLanguageChoice } from '../../state/language.ts';
+import { notices, tell } from '../../state/done.ts';
+import { listLanguages, useLanguageChoice } from '../../state/language.ts';
 import { useProjects } from '../../state/project.ts';
+import { useQuestion } from '../../state/question.ts';
 import { linkTo, useRoute } from '../../state/route.ts';
 import { useSession } from '../../state/session.tsx';
 import { type Theme, useTheme } from '../../state/theme.ts';
-import { Button, IconButton } from '../button.tsx';
-import { Icon } from '../icon.tsx';
-import { Menu } from '../menu.tsx';
-import { Finder } from './finder.tsx';
+import { Button, Icon, IconButton, Menu } from '../button.tsx';
+import { Dialog } from '../dialog.tsx';
+import { Finder, listAccountPlaces, listProjectPlaces, type Place } from './finder.tsx';
 import { keepFocus } from './keep-focus.ts';
-import { listLanguages } from './language-field.tsx';
-import { listAccountPlaces, listProjectPlaces, type Place } from './places.ts';
-import { QuestionDialog } from './question.tsx';
 
 /** Navigation and content; the same for every view of a signed-in user. */
 export function AppShell({ children }: { children: ReactNode }) {
@@ -42,10 +40,10 @@ export function AppShell({ children }: { children: ReactNode }) {
           {children}
         </main>
       </div>
-      <Dialog.Root open={isOpen} onOpenChange={setOpen}>
-        <Dialog.Portal>
-          <Dialog.Backdrop className="backdrop" />
-          <Dialog.Popup className="drawer" aria-label={t('Navigation')}>
+      <Drawer.Root open={isOpen} onOpenChange={setOpen}>
+        <Drawer.Portal>
+          <Drawer.Backdrop className="backdrop" />
+          <Drawer.Popup className="drawer" aria-label={t('Navigation')}>
             <Side
               onLeave={() => setOpen(false)}
               onFind={() => {
@@ -53,9 +51,9 @@ export function AppShell({ children }: { children: ReactNode }) {
                 find();
               }}
             />
-          </Dialog.Popup>
-        </Dialog.Portal>
-      </Dialog.Root>
+          </Drawer.Popup>
+        </Drawer.Portal>
+      </Drawer.Root>
       <QuestionDialog />
       <Finder isOpen={isFinding} onOpen={find} onClose={() => setFinding(false)} />
     </>
@@ -193,4 +191,50 @@ function Foot() {
       />
     </div>
   );
+}
+
+/** What is asked over any view, as `ask` of state/question.ts asks it. */
+export function QuestionDialog() {
+  const question = useQuestion();
+  if (question === undefined) return null;
+  const { title, words, action, answer } = question;
+  return (
+    <Dialog title={title} isOpen onClose={() => answer(false)}>
+      <p>{words}</p>
+      <div className="dialog-foot">
+        <Button onClick={() => answer(false)}>{t('Stay here')}</Button>
+        <Button look="danger" onClick={() => answer(true)}>
+          {action}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+/** Notices that come and go in a corner. */
+export function Toasts({ children }: { children: ReactNode }) {
+  return (
+    <Toast.Provider timeout={6000} toastManager={notices}>
+      {children}
+      <Toast.Portal>
+        <Toast.Viewport className="toasts">
+          <ToastList />
+        </Toast.Viewport>
+      </Toast.Portal>
+    </Toast.Provider>
+  );
+}
+
+function ToastList() {
+  const { toasts } = Toast.useToastManager();
+  return toasts.map((toast) => (
+    <Toast.Root key={toast.id} toast={toast} className="toast">
+      <div>
+        <Toast.Title className="toast-title" render={<p />} />
+        <Toast.Description className="soft small" render={<p />} />
+        {toast.actionProps && <Toast.Action className="button" />}
+      </div>
+      <Toast.Close render={<IconButton icon="cross" label={t('Dismiss')} />} />
+    </Toast.Root>
+  ));
 }

@@ -1,17 +1,16 @@
 import type { Relata } from '@relata/client';
 import { useState } from 'react';
 import { t } from '../../languages/text.ts';
-import { Button } from '../../parts/button.tsx';
+import { Button, Menu } from '../../parts/button.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
-import { Menu } from '../../parts/menu.tsx';
 import { Answer } from '../../parts/page.tsx';
-import { ProductLinks } from '../../parts/product-chip.tsx';
+import { ProductLinks } from '../../parts/show.tsx';
 import { deleteProducts, makeIdempotencyKey } from '../../state/delete-products.ts';
 import { tell } from '../../state/done.ts';
 import { useCalls, useOfProject } from '../../state/project.ts';
 import { goFromHere, projectLink } from '../../state/route.ts';
 import type { ProductFilters } from '../finding/product-filters.ts';
-import { MOST_CHOSEN, useChosen, useSelection } from '../grid/selection.ts';
+import { MOST_CHOSEN, useChosen, useSelection } from '../grid/product-grid.tsx';
 import { type ExportScope, listRows } from './export-button.tsx';
 
 /** What can be done with the products that are ticked, or with all that the filters find. */

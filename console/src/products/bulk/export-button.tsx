@@ -4,14 +4,13 @@ import { presentLanguage, t } from '../../languages/text.ts';
 import { Button } from '../../parts/button.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { SelectField } from '../../parts/forms/field.tsx';
-import { saveFile, saveTable } from '../../parts/save-file.ts';
+import { saveFile, saveTable } from '../../parts/show.tsx';
 import { separatorOf, toCsvLine } from '../../rules/csv.ts';
 import { tell } from '../../state/done.ts';
 import { useCalls } from '../../state/project.ts';
-import type { ProductFilters } from '../finding/product-filters.ts';
-import { toListing, toQuestion } from '../finding/product-filters.ts';
+import { type ProductFilters, toListing, toQuestion } from '../finding/product-filters.ts';
+import { useColumns } from '../grid/column-chooser.tsx';
 import { attributeOf, type Column, nameColumn } from '../grid/columns.ts';
-import { useColumns } from '../grid/kept-columns.ts';
 import { type ProductRow, toRow, toValues, type Values } from '../grid/product-rows.ts';
 
 /** A file of more is no table any more: `relata pull` and the API have the whole catalog. */

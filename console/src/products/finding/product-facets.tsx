@@ -2,24 +2,27 @@ import type { Facet } from '@relata/client';
 import { useQueries } from '@tanstack/react-query';
 import { type FocusEvent, type FormEvent, useId } from 'react';
 import { t } from '../../languages/text.ts';
+import { Icon } from '../../parts/button.tsx';
 import { ErrorNote, Loading } from '../../parts/page.tsx';
+import { readPath } from '../../rules/category-path.ts';
 import {
   type ChosenFacet,
   findRange,
   findValues,
   listUseful,
   readChosen,
+  sayChosen,
   toggle,
   without,
   withRange,
   writeChosen,
 } from '../../rules/chosen-facets.ts';
-import { formatCount } from '../../rules/format.ts';
-import { sayValue } from '../../rules/measures.ts';
+import { formatCount, sayValue } from '../../rules/format.ts';
+import { useAttributes } from '../../state/catalog.ts';
 import { useCalls } from '../../state/project.ts';
 import { linkWith, projectLink } from '../../state/route.ts';
 import type { ProductFilters } from './product-filters.ts';
-import { type Facets, facetsQuery, useFacets } from './product-search.ts';
+import { type Facets, facetsQuery, useFacets } from './product-table.tsx';
 
 /** So many are open at first: more is a wall. */
 const OPEN_FACETS = 6;
@@ -206,4 +209,41 @@ function RangeEnd({ label, name, value, empty }: End) {
       />
     </>
   );
+}
+
+type Changed = Partial<ProductFilters>;
+
+/** What the products are narrowed by beside words; each can be taken off. */
+export function FilterChips({
+  filters: { where, category, prefix },
+  onChange,
+}: {
+  filters: ProductFilters;
+  onChange(changed: Changed): void;
+}) {
+  const attributes = useAttributes();
+  const chosen = readChosen(where);
+  const chips: (readonly [words: string, off: Changed])[] = chosen.map((one) => {
+    const { type = 'TEXT_ATTRIBUTE', unitName } = attributes.find(({ name }) => name === one.attribute) ?? {};
+    const said =
+      'in' in one ? { ...one, in: one.in.map((value) => sayValue({ value, fact: { type } })) } : one;
+    return [
+      sayChosen(said, 'between' in one ? unitName : ''),
+      { where: writeChosen(without(chosen, one.attribute)) },
+    ];
+  });
+  if (category) chips.unshift([`${t('Category')}: ${readPath(category).join(' › ')}`, { category: '' }]);
+  if (prefix) chips.unshift([`${t('Identifier begins with')}: ${prefix}`, { prefix: '' }]);
+  return chips.map(([words, off]) => (
+    <button
+      key={words}
+      type="button"
+      className="facet-chip"
+      aria-label={t('Remove {words}', { words })}
+      onClick={() => onChange(off)}
+    >
+      {words}
+      <Icon name="cross" size={12} />
+    </button>
+  ));
 }

@@ -4,12 +4,12 @@ import { t } from '../../languages/text.ts';
 import { FieldFrame } from '../../parts/forms/field.tsx';
 import { Suggestions } from '../../parts/forms/suggest-field.tsx';
 import { findValues, readChosen, toggle, writeChosen } from '../../rules/chosen-facets.ts';
+import { useSettled } from '../../state/act.ts';
 import { useCategories, useFoundProducts } from '../../state/catalog.ts';
 import { useProject } from '../../state/project.ts';
 import { linkWith, projectLink } from '../../state/route.ts';
-import { useSettled } from '../../state/settled.ts';
 import { type ProductFilters, withFilters } from './product-filters.ts';
-import { useFacets } from './product-search.ts';
+import { useFacets } from './product-table.tsx';
 
 const REST_MS = 200;
 const MOST_PRODUCTS = 6;

@@ -7,8 +7,8 @@ import { readViews, type SavedView, withoutView, withView } from '../../rules/sa
 import { viewsOf } from '../../state/kept-views.ts';
 import { useProject } from '../../state/project.ts';
 import { linkWith, projectLink } from '../../state/route.ts';
+import { useColumns } from '../grid/column-chooser.tsx';
 import { writeColumns } from '../grid/columns.ts';
-import { useColumns } from '../grid/kept-columns.ts';
 import type { ProductFilters } from './product-filters.ts';
 
 /** Views by name, kept by this browser, and the link that shows the present one to others. */

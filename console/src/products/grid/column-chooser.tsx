@@ -1,11 +1,22 @@
-import { useState } from 'react';
+import { useMemo, useState, useSyncExternalStore } from 'react';
 import { t } from '../../languages/text.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { SelectField, TextField } from '../../parts/forms/field.tsx';
-import { useAttributes } from '../../state/definitions.ts';
-import { attributeOf, type Column, columnOf, listOwn, MOST_COLUMNS, nameColumn } from './columns.ts';
-import { useColumns } from './kept-columns.ts';
+import { useAttributes } from '../../state/catalog.ts';
+import { columnsOf } from '../../state/kept-views.ts';
+import { useProject } from '../../state/project.ts';
+import { useRoute } from '../../state/route.ts';
+import {
+  attributeOf,
+  type Column,
+  columnOf,
+  listOwn,
+  MOST_COLUMNS,
+  nameColumn,
+  readColumns,
+  writeColumns,
+} from './columns.ts';
 
 /** So many can be looked through; more are found by the filter. */
 const SHOWN = 16;
@@ -126,4 +137,25 @@ function Others({ onChange }: Pick<Shape, 'onChange'>) {
       </div>
     </fieldset>
   );
+}
+
+const watchers = new Set<() => void>();
+const watch = (changed: () => void) => {
+  watchers.add(changed);
+  return () => void watchers.delete(changed);
+};
+
+/** Kept by this browser, for each project. */
+export function storeColumns(projectId: number, columns: readonly Column[]): void {
+  localStorage.setItem(columnsOf(projectId), writeColumns(columns));
+  for (const changed of watchers) changed();
+}
+
+/** Those of the address, as a saved view has them, or those that were chosen last. */
+export function useColumns(): readonly Column[] {
+  const { query } = useRoute();
+  const { id } = useProject();
+  const stored = useSyncExternalStore(watch, () => localStorage.getItem(columnsOf(id)) ?? '');
+  const text = query.get('columns') ?? stored;
+  return useMemo(() => readColumns(text), [text]);
 }

@@ -1,16 +1,14 @@
-import { type ReactNode, useCallback, useMemo } from 'react';
+import { createContext, type ReactNode, useCallback, useContext, useMemo, useSyncExternalStore } from 'react';
 import { t } from '../../languages/text.ts';
 import { Ago, Thumb } from '../../parts/show.tsx';
 import { VirtualGrid } from '../../parts/virtual-grid.tsx';
+import { useLookedUp } from '../../state/catalog.ts';
 import { useLanguage } from '../../state/language.ts';
-import { useLookedUp } from '../../state/looked-up.ts';
 import { useProject } from '../../state/project.ts';
 import { goTo, projectLink } from '../../state/route.ts';
+import { useColumns } from './column-chooser.tsx';
 import { attributeOf, type Column, nameColumn } from './columns.ts';
-import { useColumns } from './kept-columns.ts';
-import type { ProductRow, Values } from './product-rows.ts';
-import { toValues } from './product-rows.ts';
-import { useIsChosen, useSelection } from './selection.ts';
+import { type ProductRow, toValues, type Values } from './product-rows.ts';
 
 const WIDTHS: Readonly<Record<Column, string>> = {
   category: 'minmax(0, 1.6fr)',
@@ -157,4 +155,50 @@ const NONE = toValues({ facts: [] });
 export function useValues({ identifier, lastUpdateTs }: ProductRow, isEnabled: boolean): Values | undefined {
   const product = useLookedUp(identifier, { version: lastUpdateTs, isEnabled });
   return useMemo(() => (product === null ? NONE : product && toValues(product)), [product]);
+}
+
+/** So many are deleted by one commit, which can be undone (docs/interface.md §4.6). */
+export const MOST_CHOSEN = 10_000;
+
+/** The ticked products, by identifier, whether their rows are in sight or not. */
+export type Selection = ReturnType<typeof createSelection>;
+
+export function createSelection() {
+  let chosen: ReadonlySet<string> = new Set();
+  const watchers = new Set<() => void>();
+  const change = (next: ReadonlySet<string>) => {
+    chosen = next;
+    for (const changed of watchers) changed();
+  };
+  return {
+    has: (identifier: string) => chosen.has(identifier),
+    read: () => chosen,
+    clear: () => change(new Set()),
+    toggle(identifier: string) {
+      const next = new Set(chosen);
+      if (!next.delete(identifier) && next.size < MOST_CHOSEN) next.add(identifier);
+      change(next);
+    },
+    watch(changed: () => void) {
+      watchers.add(changed);
+      return () => void watchers.delete(changed);
+    },
+  };
+}
+
+const NOTHING = createSelection();
+
+/** Undefined where nothing can be done with the products of a table. */
+export const SelectionContext = createContext<Selection | undefined>(undefined);
+
+export const useSelection = (): Selection | undefined => useContext(SelectionContext);
+
+export function useIsChosen(identifier: string): boolean {
+  const selection = useSelection() ?? NOTHING;
+  return useSyncExternalStore(selection.watch, () => selection.has(identifier));
+}
+
+export function useChosen(): ReadonlySet<string> {
+  const selection = useSelection() ?? NOTHING;
+  return useSyncExternalStore(selection.watch, selection.read);
 }

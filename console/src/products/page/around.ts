@@ -1,6 +1,6 @@
 import type { ProductRelation } from '@relata/client';
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { listWays } from '../../rules/related.ts';
+import { listWays } from '../../rules/walk.ts';
 import { queries } from '../../state/done.ts';
 import { useCalls, useProject } from '../../state/project.ts';
 

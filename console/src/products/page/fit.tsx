@@ -3,10 +3,9 @@ import { keepPreviousData } from '@tanstack/react-query';
 import { useState } from 'react';
 import { rich, t } from '../../languages/text.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
-import { ProductField } from '../../parts/forms/product-field.tsx';
+import { ProductField } from '../../parts/forms/suggest-field.tsx';
 import { Answer, Card, Empty, Page } from '../../parts/page.tsx';
-import { ProductChip } from '../../parts/product-chip.tsx';
-import { Thumb } from '../../parts/show.tsx';
+import { ProductChip, Thumb } from '../../parts/show.tsx';
 import {
   type FitReason,
   listReasons,

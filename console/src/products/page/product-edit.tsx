@@ -4,12 +4,11 @@ import { t } from '../../languages/text.ts';
 import { Button } from '../../parts/button.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { useUnsaved } from '../../parts/forms/draft.tsx';
-import { TextField } from '../../parts/forms/field.tsx';
-import { type Row, Rows } from '../../parts/forms/rows.tsx';
+import { type Row, Rows, TextField } from '../../parts/forms/field.tsx';
 import { SuggestField } from '../../parts/forms/suggest-field.tsx';
 import { ProductDifference } from '../../parts/product-difference.tsx';
 import { formatType } from '../../rules/format.ts';
-import { useAttributes } from '../../state/definitions.ts';
+import { useAttributes } from '../../state/catalog.ts';
 import { reread, tell } from '../../state/done.ts';
 import { useCalls } from '../../state/project.ts';
 import {

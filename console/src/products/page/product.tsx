@@ -13,8 +13,7 @@ import {
 } from '../../parts/product-difference.tsx';
 import { Ago, OutLink, Pairs, Thumb } from '../../parts/show.tsx';
 import { writeSet } from '../../rules/fit.ts';
-import { formatMoment, formatType, nameTask, safeUrl } from '../../rules/format.ts';
-import { readingOf, sayValue } from '../../rules/measures.ts';
+import { formatMoment, formatType, nameTask, readingOf, safeUrl, sayValue } from '../../rules/format.ts';
 import { deleteProducts, makeIdempotencyKey } from '../../state/delete-products.ts';
 import { tell } from '../../state/done.ts';
 import { useCalls, useOfProject } from '../../state/project.ts';
@@ -22,10 +21,10 @@ import { goFromHere, linkWith, projectLink, useRoute } from '../../state/route.t
 import { useRights } from '../../state/session.tsx';
 import { findMainImage } from '../grid/product-rows.ts';
 import { useProduct } from './around.ts';
-import { PairCard } from './pair-card.tsx';
 import { ProductEdit } from './product-edit.tsx';
 import { RelatedCard } from './related-card.tsx';
 import { RelatedGraph } from './related-graph.tsx';
+import { PairCard } from './why.tsx';
 
 /** One product: as it was sent, as it is answered, what goes with it. */
 export function ProductView() {

@@ -4,11 +4,10 @@ import { rich, t } from '../../languages/text.ts';
 import { Button } from '../../parts/button.tsx';
 import { Reason } from '../../parts/explanation.tsx';
 import { Answer, Card } from '../../parts/page.tsx';
-import { ProductChip } from '../../parts/product-chip.tsx';
-import { Joined } from '../../parts/show.tsx';
+import { Joined, ProductChip } from '../../parts/show.tsx';
 import { formatCount } from '../../rules/format.ts';
-import { listIdle, listWays, type Variants, type Way } from '../../rules/related.ts';
-import { useRelations } from '../../state/definitions.ts';
+import { listIdle, listWays, type Variants, type Way } from '../../rules/walk.ts';
+import { useRelations } from '../../state/catalog.ts';
 import { linkWith, projectLink } from '../../state/route.ts';
 import { FIRST_GROUPS, MOST_GROUPS, useRelated } from './around.ts';
 

@@ -1,14 +1,18 @@
+import type { Relation, RelationExplanation } from '@relata/client';
+import { useQueries } from '@tanstack/react-query';
 import { useState } from 'react';
 import { t } from '../../languages/text.ts';
 import { Button } from '../../parts/button.tsx';
-import { ProductField } from '../../parts/forms/product-field.tsx';
-import { Card, Page } from '../../parts/page.tsx';
-import { ProductChip } from '../../parts/product-chip.tsx';
-import type { Pair } from '../../rules/verdicts.ts';
+import { Explanation } from '../../parts/explanation.tsx';
+import { ProductField } from '../../parts/forms/suggest-field.tsx';
+import { Answer, Card, ErrorNote, Loading, Page } from '../../parts/page.tsx';
+import { ProductChip } from '../../parts/show.tsx';
+import { listMissing, type Pair } from '../../rules/verdicts.ts';
+import { useRelations } from '../../state/catalog.ts';
+import { useCalls } from '../../state/project.ts';
 import { goTo, linkWith, projectLink, useRoute } from '../../state/route.ts';
 import { findMainImage } from '../grid/product-rows.ts';
 import { useProduct } from './around.ts';
-import { PairVerdicts } from './pair-card.tsx';
 
 /** How any two products stand in every relation. The two are in the address, so that an answer can be sent. */
 export function WhyView() {
@@ -86,4 +90,110 @@ function Chip({ identifier }: { identifier: string }) {
   if (data === undefined) return <span className="mono">{identifier}</span>;
   const { name, images } = data.product;
   return <ProductChip product={{ identifier, name, thumbnail: findMainImage(images) ?? '' }} />;
+}
+
+/** How this product and another one stand in every relation: what leads from one to the other, and what it lacks. */
+export function PairCard({ identifier }: { identifier: string }) {
+  const [other, setOther] = useState('');
+  const [pair, setPair] = useState<Pair>();
+  const isThere = other.trim() !== '';
+  return (
+    <Card title={t('Why, or why not?')}>
+      <p className="soft">{t('Choose another product to see what relates the two, and what is missing.')}</p>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setPair({ source: identifier, target: other.trim() });
+        }}
+      >
+        <ProductField label={t('Other product')} value={other} onChange={setOther} />
+        <div className="row">
+          <Button type="submit" disabled={!isThere}>
+            {t('Does this product lead to it?')}
+          </Button>
+          <Button disabled={!isThere} onClick={() => setPair({ source: other.trim(), target: identifier })}>
+            {t('Does it lead here?')}
+          </Button>
+        </div>
+      </form>
+      {pair && <PairVerdicts key={`${pair.source} ${pair.target}`} pair={pair} />}
+    </Card>
+  );
+}
+
+/** So many relations are asked; each is a call. */
+const MOST = 50;
+
+/** What each relation says of two products; what relates them, or is nearest to it, first. */
+export function PairVerdicts({ pair }: { pair: Pair }) {
+  const relations = useRelations();
+  return <Answer of={relations}>{(list) => <Explained relations={list} pair={pair} />}</Answer>;
+}
+
+interface Explained {
+  readonly relation: Relation;
+  readonly found: RelationExplanation;
+  /** What is missing; 0 for those that relate the two. */
+  readonly missing: number;
+}
+
+function Explained({ relations, pair }: { relations: readonly Relation[]; pair: Pair }) {
+  const { relata, projectId } = useCalls();
+  const judged = relations.filter(({ state }) => state === 'ready').slice(0, MOST);
+  const answers = useQueries({
+    queries: judged.map(({ id }) => ({
+      queryKey: ['related', projectId, 'explained', id, pair.source, pair.target],
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
+        relata.relations.explain({ projectId, relationId: id }, pair, { signal }),
+      retry: false,
+      refetchOnWindowFocus: false,
+    })),
+  });
+  if (relations.length === 0) return <p className="soft">{t('This project has no relations yet.')}</p>;
+  const error = answers.find((answer) => answer.error !== null)?.error;
+  if (error) return <ErrorNote error={error} />;
+  if (answers.some(({ isPending }) => isPending)) return <Loading />;
+  const list = judged.flatMap((relation, at) => readAnswer(relation, answers[at]?.data, pair));
+  // What relates the two, then what is nearest to it.
+  list.sort((one, next) => one.missing - next.missing);
+  const related = list.filter(({ found }) => found.related).length;
+  return (
+    <div className="stack" aria-live="polite">
+      <p className={related > 0 ? 'note good' : 'note warn'}>
+        <strong>
+          {t(
+            '{related, plural, =0 {None} other {#}} of {count, plural, one {# relation} other {# relations}} leads from {source} to {target}',
+            { related, count: list.length, source: pair.source, target: pair.target },
+          )}
+        </strong>
+      </p>
+      {relations.length > list.length && (
+        <p className="soft small">
+          {t(
+            '{count, plural, one {# relation} other {# relations}} not looked at: still being built, or more than {most}.',
+            { count: relations.length - list.length, most: MOST },
+          )}
+        </p>
+      )}
+      {list.map(({ relation, found, missing }, at) => (
+        <details key={relation.id} open={at === 0}>
+          <summary>
+            {relation.name}:{' '}
+            {found.related
+              ? t('related')
+              : t('{count, plural, one {# thing} other {# things}} missing', { count: missing })}
+          </summary>
+          <Explanation found={found} pair={pair} />
+        </details>
+      ))}
+    </div>
+  );
+}
+
+function readAnswer(relation: Relation, found: RelationExplanation | undefined, pair: Pair): Explained[] {
+  if (found === undefined) return [];
+  // One that is left out as a variant, or is not listed, lacks something that no condition names.
+  const missing = found.related ? 0 : Math.max(1, listMissing(found, pair).length);
+  return [{ relation, found, missing }];
 }
