@@ -211,14 +211,6 @@ interface ShownKey {
   readonly key: string | undefined;
 }
 
-const listAccesses = () =>
-  [
-    ['page', t('page: related products and fit, for a page whose visitors can see the key')],
-    ['read', t('read: projects, products, relations and tasks')],
-    ['write', t('write: also updates and cancelling tasks')],
-    ['manage', t('manage: everything it reaches')],
-  ] as const;
-
 const DAY_MS = 86_400_000;
 
 interface Draft {
@@ -273,7 +265,16 @@ function NewKey({ isOpen, onClose, onMade }: Form) {
       />
       <div className="fields">
         <ScopeField label={t('Reaches')} {...bind('scope')} />
-        <SelectField label={t('Access')} choices={listAccesses()} {...bind('access')} />
+        <SelectField
+          label={t('Access')}
+          choices={[
+            ['page', t('page: related products and fit, for a page whose visitors can see the key')],
+            ['read', t('read: projects, products, relations and tasks')],
+            ['write', t('write: also updates and cancelling tasks')],
+            ['manage', t('manage: everything it reaches')],
+          ]}
+          {...bind('access')}
+        />
         <NumberField
           label={t('Requests a minute')}
           min={1}

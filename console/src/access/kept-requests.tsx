@@ -11,13 +11,6 @@ import { formatDuration, formatMoment, formatSize } from '../rules/format.ts';
 import { useOfProject } from '../state/project.ts';
 import { useFilters } from '../state/route.ts';
 
-const listKinds = () =>
-  [
-    ['', t('Failed and slow')],
-    ['failed', t('Failed')],
-    ['slow', t('Slow')],
-  ] as const;
-
 const REREAD_MS = 10_000;
 /** A table of a hundred would be longer than all else on the page. */
 const SHOWN = 15;
@@ -43,7 +36,11 @@ export function KeptRequests() {
         <SelectField
           label={t('Requests to show')}
           isQuiet
-          choices={listKinds()}
+          choices={[
+            ['', t('Failed and slow')],
+            ['failed', t('Failed')],
+            ['slow', t('Slow')],
+          ]}
           value={kind}
           onChange={(requests) => change({ requests })}
         />

@@ -282,12 +282,6 @@ export function UserActions({
   );
 }
 
-const listPartRoles = () =>
-  [
-    ['viewer', t('viewer')],
-    ['editor', t('editor')],
-  ] as const;
-
 const nameScope = ({ type, id }: PartRole['scope']) => `${type} ${id}`;
 
 /** Which groups and projects a user has a role in. */
@@ -319,7 +313,10 @@ export function PartRoles({
             <SelectField
               label={t('Role in {scope}', { scope: nameOf(one.scope) })}
               isQuiet
-              choices={listPartRoles()}
+              choices={[
+                ['viewer', t('viewer')],
+                ['editor', t('editor')],
+              ]}
               value={one.role}
               onChange={(role) => onChange(roles.with(at, { ...one, role }))}
             />

@@ -77,13 +77,6 @@ function Editor({ stored }: { stored: Tagged<Channel> | undefined }) {
 
 type Format = ChannelDefinition['format'];
 
-const listPackings = () =>
-  [
-    ['', t('As usual for the format')],
-    ['none', t('Not packed')],
-    ['gzip', t('Packed with gzip')],
-  ] as const;
-
 export function BasicsCard({ draft, onChange }: ChannelShape) {
   const { format } = draft;
   const mistake = useMistake();
@@ -117,7 +110,11 @@ export function BasicsCard({ draft, onChange }: ChannelShape) {
         )}
         <SelectField
           label={t('Compression')}
-          choices={listPackings()}
+          choices={[
+            ['', t('As usual for the format')],
+            ['none', t('Not packed')],
+            ['gzip', t('Packed with gzip')],
+          ]}
           value={format.compression ?? ''}
           mistake={mistake('/format/compression')}
           onChange={(value) => setPacking(format, value)}
@@ -154,13 +151,6 @@ export function FilterCard({ draft, onChange }: ChannelShape) {
 
 type Trigger = NonNullable<ChannelDefinition['trigger']>;
 
-const listTriggers = () =>
-  [
-    ['manual', t('By hand')],
-    ['schedule', t('By schedule')],
-    ['change', t('After changes of the catalog')],
-  ] as const;
-
 const DEFAULT_SECONDS = 300;
 
 function startTrigger(type: Trigger['type']): Trigger {
@@ -174,7 +164,11 @@ export function TriggerCard({ draft, onChange }: ChannelShape) {
     <Card title={t('Trigger')}>
       <TriggerFields<Trigger, Trigger['type']>
         label={t('Builds start')}
-        choices={listTriggers()}
+        choices={[
+          ['manual', t('By hand')],
+          ['schedule', t('By schedule')],
+          ['change', t('After changes of the catalog')],
+        ]}
         trigger={trigger}
         start={startTrigger}
         pause={[t('Seconds between two builds'), t('Changes in between go out together.')]}

@@ -28,8 +28,6 @@ import { AttributeDialog, type ChangeOntology, countProblems } from './attribute
 
 /** So many rows a person reads; more are found by the filter. */
 const SHOWN_ATTRIBUTES = 300;
-const FILTERS = ['contains', 'category'] as const;
-
 /** The attributes with their types and units. */
 export function OntologyView() {
   const ontology = useOntology();
@@ -113,7 +111,7 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
   const { canChange } = useRights();
   const save = useSave();
   const { coverage, isCounting, error: uncounted } = useCoverage();
-  const [{ contains: filter, category }, filterBy] = useFilters(FILTERS);
+  const [{ contains: filter, category }, filterBy] = useFilters(['contains', 'category']);
   const [opened, setOpened] = useState<Attribute | 'new'>();
   const [error, setError] = useState<unknown>();
   const typed = useDeferredValue(filter.toLowerCase());

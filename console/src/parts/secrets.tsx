@@ -30,15 +30,6 @@ export function OnceShown({ title, about, label, value, lost, onDone }: OnceShap
 
 const HOUR_S = 3_600;
 
-/** As long as the old value may work beside the new one. Source: docs/interface.md §6.1 rule 5, §14.2 rule 14. */
-const listOverlaps = () =>
-  [
-    ['0', t('Ends at once')],
-    [String(HOUR_S), t('Works for another hour')],
-    [String(24 * HOUR_S), t('Works for another day')],
-    [String(7 * 24 * HOUR_S), t('Works for another 7 days')],
-  ] as const;
-
 interface RotateShape {
   title: string;
   /** What gets another value. */
@@ -49,12 +40,23 @@ interface RotateShape {
   children?: ReactNode;
 }
 
+/** How long the old value may work beside the new one. Source: docs/interface.md §6.1 rule 5, §14.2 rule 14. */
 export function RotateDialog({ label, onRotate, children, ...dialog }: RotateShape) {
   const [overlap, setOverlap] = useState<string>(String(24 * HOUR_S));
   return (
     <FormDialog {...dialog} action={t('Rotate')} onSubmit={() => onRotate(Number(overlap))}>
       {children}
-      <SelectField label={label} choices={listOverlaps()} value={overlap} onChange={setOverlap} />
+      <SelectField
+        label={label}
+        choices={[
+          ['0', t('Ends at once')],
+          [String(HOUR_S), t('Works for another hour')],
+          [String(24 * HOUR_S), t('Works for another day')],
+          [String(7 * 24 * HOUR_S), t('Works for another 7 days')],
+        ]}
+        value={overlap}
+        onChange={setOverlap}
+      />
     </FormDialog>
   );
 }

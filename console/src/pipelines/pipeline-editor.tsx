@@ -150,13 +150,6 @@ export function TriggerCard({ draft, onChange }: PipelineShape) {
   );
 }
 
-const listRejected = () =>
-  [
-    ['stop', t('The first rejected row ends the run')],
-    ['continue', t('Leave them out')],
-    ['share', t('Leave them out, up to a share')],
-  ] as const;
-
 const DEFAULT_SHARE = 0.05;
 
 export function GuardsCard({ draft, onChange }: PipelineShape) {
@@ -171,7 +164,11 @@ export function GuardsCard({ draft, onChange }: PipelineShape) {
       <div className="fields">
         <SelectField
           label={t('Rows that make no product')}
-          choices={listRejected()}
+          choices={[
+            ['stop', t('The first rejected row ends the run')],
+            ['continue', t('Leave them out')],
+            ['share', t('Leave them out, up to a share')],
+          ]}
           value={isShare ? 'share' : onRejectedRow}
           mistake={isShare ? undefined : mistake('/onRejectedRow')}
           onChange={setRejected}

@@ -141,14 +141,6 @@ interface FieldsShape {
   onChange(mapping: Mapping): void;
 }
 
-const listSimple = () =>
-  [
-    ['identifier', t('Identifier')],
-    ['name', t('Name')],
-    ['groupIdentifier', t('Group of variants')],
-    ['productUrl', t('URL of the product')],
-  ] as const;
-
 function Fields({
   mode,
   columns = [],
@@ -168,7 +160,14 @@ function ProductFields({ mapping, columns, onChange }: FieldsShape) {
   return (
     <>
       <div className="fields">
-        {listSimple().map(([field, label]) => (
+        {(
+          [
+            ['identifier', t('Identifier')],
+            ['name', t('Name')],
+            ['groupIdentifier', t('Group of variants')],
+            ['productUrl', t('URL of the product')],
+          ] as const
+        ).map(([field, label]) => (
           <ColumnField
             key={field}
             label={label}

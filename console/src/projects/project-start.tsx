@@ -53,14 +53,13 @@ export function ProjectStart() {
 
 /** Before any product is shown in place of a fitting one. */
 const PATIENCE_MS = 300;
-const PARTS = ['product'] as const;
 const EXAMPLES = 3;
 
 const finds = ({ state, kind }: Relation) => state === 'ready' && kind !== 'links';
 
 /** The question that the service is there for, asked of a product of the catalog; which one stands in the address. */
 function Question({ any }: { any: string }) {
-  const [{ product }, , step] = useFilters(PARTS);
+  const [{ product }, , step] = useFilters(['product']);
   const { data: relations, isPending } = useRelations();
   const ready = relations?.filter(finds).slice(0, EXAMPLES) ?? [];
   const standing = useStanding(product === '' ? ready[0] : undefined);

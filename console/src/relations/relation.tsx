@@ -31,7 +31,7 @@ function Builder({ stored }: { stored: Tagged<Relation> | undefined }) {
   const editor = useEditor(RELATION, stored, empty);
   const { draft, change } = editor.edited;
   const { canChange } = useRights();
-  const [{ step }, , goToStep] = useFilters(STEP);
+  const [{ step }, , goToStep] = useFilters(['step']);
   const isDetails = step === 'details';
   const isWhole = countUnfinished(draft) === 0;
   const relation = stored?.value;
@@ -77,8 +77,6 @@ function Builder({ stored }: { stored: Tagged<Relation> | undefined }) {
     </EditorPage>
   );
 }
-
-const STEP = ['step'] as const;
 
 function Problem({ relation }: { relation: Relation | undefined }) {
   if (!relation?.problem) return null;

@@ -31,11 +31,9 @@ import { useCalls, useOfProject } from '../state/project.ts';
 import { projectLink, useFilters } from '../state/route.ts';
 import { useRights } from '../state/session.tsx';
 
-const FILTERS = ['dismissed'] as const;
-
 /** What the data alone shows. Nothing of it is applied before the user has looked at it. */
 export function Suggestions() {
-  const [{ dismissed }, filterBy] = useFilters(FILTERS);
+  const [{ dismissed }, filterBy] = useFilters(['dismissed']);
   const isDismissed = dismissed !== '';
   const found = useSuggestions(isDismissed);
   return (

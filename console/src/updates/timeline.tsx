@@ -25,13 +25,10 @@ import { useRights } from '../state/session.tsx';
 const REFETCH_MS = 10_000;
 
 /** The commits and deletes that can be undone, the last one first. */
-export function useCommits() {
-  return useOfProject(
-    ['commits'],
-    ({ relata, projectId, signal }) => relata.commits.list(projectId, { signal }),
-    { refetchInterval: REFETCH_MS },
-  );
-}
+export const useCommits = () =>
+  useOfProject(['commits'], ({ relata, projectId, signal }) => relata.commits.list(projectId, { signal }), {
+    refetchInterval: REFETCH_MS,
+  });
 
 /** Kept commits on an axis of time; pointed at, one shows what it changed, and chosen, all of it. */
 export function Timeline() {
@@ -53,14 +50,13 @@ export function Timeline() {
   );
 }
 
-const CHOSEN = ['commit'] as const;
 /** So that neighbours can be told apart and touched. */
 const GAP = 0.07;
 /** A pointer that only passes over a mark asks nothing. */
 const REST_MS = 200;
 
 function Axis({ commits }: { commits: readonly Commit[] }) {
-  const [{ commit: chosenId }, change] = useFilters(CHOSEN);
+  const [{ commit: chosenId }, change] = useFilters(['commit']);
   const [pointed, setPointed] = useState<Commit>();
   const settled = useSettled(String(pointed?.id ?? ''), REST_MS);
   const inOrder = [...commits].reverse();
@@ -110,6 +106,7 @@ interface MarkShape {
 }
 
 function Mark({ commit, isChosen, onPoint, onChoose }: MarkShape) {
+  const [point, leave] = [() => onPoint(commit), () => onPoint(undefined)];
   const words = { what: nameCommit(commit), ago: formatAgo(commit.at), who: sayAuthor(commit) };
   return (
     <button
@@ -117,11 +114,7 @@ function Mark({ commit, isChosen, onPoint, onChoose }: MarkShape) {
       className={`mark ${commit.kind}`}
       aria-pressed={isChosen}
       aria-label={t('{what}, {ago}, by {who}: {counts}', { ...words, counts: sayCounts(commit) })}
-      onMouseEnter={() => onPoint(commit)}
-      onMouseLeave={() => onPoint(undefined)}
-      onFocus={() => onPoint(commit)}
-      onBlur={() => onPoint(undefined)}
-      onClick={onChoose}
+      {...{ onMouseEnter: point, onMouseLeave: leave, onFocus: point, onBlur: leave, onClick: onChoose }}
     >
       <span style={{ width: `${sizeOf(commit)}rem`, height: `${sizeOf(commit)}rem` }} />
     </button>
@@ -169,6 +162,7 @@ function Glance({ commit, isSettled }: { commit: Commit; isSettled: boolean }) {
 function Chosen({ commit }: { commit: Commit }) {
   const { canChange } = useRights();
   const [isOpen, setOpen] = useState(false);
+  const dialog = { isOpen, onClose: () => setOpen(false) };
   return (
     <div className="stack wide">
       <div className="row spread">
@@ -180,23 +174,10 @@ function Chosen({ commit }: { commit: Commit }) {
         )}
       </div>
       <CommitChanges commit={commit} />
-      <TakeBack
-        title={t('Take back down to here')}
-        commitId={commit.id}
-        isOpen={isOpen}
-        onClose={() => setOpen(false)}
-      />
+      <TakeBack title={t('Take back down to here')} commitId={commit.id} {...dialog} />
     </div>
   );
 }
-
-const listKinds = () =>
-  [
-    ['', t('All')],
-    ['created', t('Created')],
-    ['changed', t('Changed')],
-    ['deleted', t('Deleted')],
-  ] as const;
 
 type Kind = CommitChange['kind'];
 
@@ -207,7 +188,17 @@ function CommitChanges({ commit }: { commit: Commit }) {
   return (
     <div className="stack">
       <div className="filters">
-        <SelectField label={t('Show')} choices={listKinds()} value={kind} onChange={setKind} />
+        <SelectField
+          label={t('Show')}
+          choices={[
+            ['', t('All')],
+            ['created', t('Created')],
+            ['changed', t('Changed')],
+            ['deleted', t('Deleted')],
+          ]}
+          value={kind}
+          onChange={setKind}
+        />
       </div>
       <Answer of={changes}>
         {({ pages }) => (
@@ -325,7 +316,16 @@ export function TakeBack({ title, commitId, isOpen, onClose }: Shape) {
 
 function Effect({ effect }: { effect: RestoreEffect }) {
   const { commits, created, changed, deleted, changedSince } = effect;
-  const isNothing = created + changed + deleted === 0;
+  const lines = [
+    created > 0 &&
+      t('{count, plural, one {# product comes back} other {# products come back}}', { count: created }),
+    changed > 0 &&
+      t('{count, plural, one {# product is again as it was} other {# products are again as they were}}', {
+        count: changed,
+      }),
+    deleted > 0 &&
+      t('{count, plural, one {# product is removed} other {# products are removed}}', { count: deleted }),
+  ].filter((line) => line !== false);
   return (
     <>
       <p>
@@ -335,31 +335,10 @@ function Effect({ effect }: { effect: RestoreEffect }) {
         )}
       </p>
       <ul className="bulleted">
-        {created > 0 && (
-          <li>
-            {t('{count, plural, one {# product comes back} other {# products come back}}', {
-              count: created,
-            })}
-          </li>
-        )}
-        {changed > 0 && (
-          <li>
-            {t(
-              '{count, plural, one {# product is again as it was} other {# products are again as they were}}',
-              {
-                count: changed,
-              },
-            )}
-          </li>
-        )}
-        {deleted > 0 && (
-          <li>
-            {t('{count, plural, one {# product is removed} other {# products are removed}}', {
-              count: deleted,
-            })}
-          </li>
-        )}
-        {isNothing && <li>{t('No product changes.')}</li>}
+        {lines.map((words) => (
+          <li key={words}>{words}</li>
+        ))}
+        {lines.length === 0 && <li>{t('No product changes.')}</li>}
       </ul>
       {changedSince > 0 && (
         <p className="note warn">

@@ -16,24 +16,12 @@ import { TakeBack, Timeline, useCommits } from './timeline.tsx';
 const BUSY_MS = 1_500;
 const IDLE_MS = 10_000;
 
-const listStatuses = () =>
-  [
-    ['', t('All')],
-    ['RUNNING', t('Running')],
-    ['PENDING', t('Waiting')],
-    ['FINISHED', t('Finished')],
-    ['FAILED', t('Failed')],
-    ['CANCELLED', t('Cancelled')],
-  ] as const;
-
-const FILTERS = ['status'] as const;
-
 type Status = Task['taskStatus'];
 
 /** Everything that changed the catalog or is about to. */
 export function Updates() {
   const { canChange } = useRights();
-  const [{ status }, change] = useFilters(FILTERS);
+  const [{ status }, change] = useFilters(['status']);
   const tasks = useTasks(status as Status | '');
   return (
     <Page
@@ -48,7 +36,14 @@ export function Updates() {
       <div className="filters">
         <SelectField
           label={t('Status')}
-          choices={listStatuses()}
+          choices={[
+            ['', t('All')],
+            ['RUNNING', t('Running')],
+            ['PENDING', t('Waiting')],
+            ['FINISHED', t('Finished')],
+            ['FAILED', t('Failed')],
+            ['CANCELLED', t('Cancelled')],
+          ]}
           value={status}
           onChange={(next) => change({ status: next })}
         />
@@ -58,22 +53,23 @@ export function Updates() {
           const list = pages.flatMap((page) => page.tasks);
           return (
             <Card isBare>
-              {list.length === 0 ? <NoTask isFiltered={status !== ''} /> : <TaskTable tasks={list} />}
+              {list.length > 0 && <TaskTable tasks={list} />}
+              {list.length === 0 && status !== '' && (
+                <Empty icon="search" title={t('No task with this status')} />
+              )}
+              {list.length === 0 && status === '' && (
+                <Empty icon="updates" title={t('No task yet')}>
+                  <p>
+                    {t('The first update of this project appears here, with its progress, log and report.')}
+                  </p>
+                </Empty>
+              )}
               <Older of={tasks} />
             </Card>
           );
         }}
       </Answer>
     </Page>
-  );
-}
-
-function NoTask({ isFiltered }: { isFiltered: boolean }) {
-  if (isFiltered) return <Empty icon="search" title={t('No task with this status')} />;
-  return (
-    <Empty icon="updates" title={t('No task yet')}>
-      <p>{t('The first update of this project appears here, with its progress, log and report.')}</p>
-    </Empty>
   );
 }
 
@@ -157,15 +153,10 @@ function RestoreButton() {
 
 const LOOK_MS = 15_000;
 
-/** The session that was open when its figures were asked for: a connector may begin another at any time. */
-interface ShownSession {
-  readonly projectId: number;
-  readonly fullUpdateId: number;
-}
-
 /** One look at the open full update. */
 interface Shown {
-  readonly session: ShownSession;
+  /** That was open when its figures were asked for: a connector may begin another at any time. */
+  readonly session: { readonly projectId: number; readonly fullUpdateId: number };
   /** Counts only ever grow: while they are the same, the session holds what was compared. */
   readonly accepted: { readonly batches: number; readonly products: number };
   readonly isInDoubt: boolean;
@@ -174,7 +165,20 @@ interface Shown {
 
 /** What the commit of the open full update would do: above all, what it would delete. Nothing when none is open. */
 export function OpenFullUpdate() {
-  const { data: shown, error } = useOpenFullUpdate();
+  const { data: shown, error } = useOfProject(
+    ['full-update'],
+    // To compare takes a while, and where none is open it would be refused.
+    async ({ relata, projectId, signal }): Promise<Shown | null> => {
+      // Counted before it is compared: a batch in between makes the commit refused, not other than shown.
+      const open = await relata.products.findFullUpdate(projectId, { signal });
+      if (open === undefined) return null;
+      const { fullUpdateId, batches, products, lastBatch } = open;
+      const session = { projectId, fullUpdateId };
+      const preview = await relata.products.preview({ ...session, signal });
+      return { session, accepted: { batches, products }, isInDoubt: lastBatch === 'in doubt', preview };
+    },
+    { refetchInterval: LOOK_MS },
+  );
   const [isOpen, setOpen] = useState(false);
   // Looks go on under the open dialog: what it showed first is what is confirmed.
   const [confirmed, setConfirmed] = useState<Shown>();
@@ -191,27 +195,10 @@ export function OpenFullUpdate() {
   );
 }
 
-function useOpenFullUpdate() {
-  return useOfProject(
-    ['full-update'],
-    // To compare takes a while, and where none is open it would be refused.
-    async ({ relata, projectId, signal }): Promise<Shown | null> => {
-      // Counted before it is compared: a batch in between makes the commit refused, not other than shown.
-      const open = await relata.products.findFullUpdate(projectId, { signal });
-      if (open === undefined) return null;
-      const { fullUpdateId, batches, products, lastBatch } = open;
-      const session = { projectId, fullUpdateId };
-      const preview = await relata.products.preview({ ...session, signal });
-      return { session, accepted: { batches, products }, isInDoubt: lastBatch === 'in doubt', preview };
-    },
-    { refetchInterval: LOOK_MS },
-  );
-}
-
 function OpenCard({ shown, onCommit }: { shown: Shown; onCommit(): void }) {
   const { canChange } = useRights();
   const { session, preview, isInDoubt } = shown;
-  const { count, identifiers } = preview.deleted;
+  const { created, changed, unchanged, deleted, deletePercent } = preview;
   return (
     <Card
       title={t('A full update is open')}
@@ -231,22 +218,24 @@ function OpenCard({ shown, onCommit }: { shown: Shown; onCommit(): void }) {
           )}
         </p>
       )}
-      <Counts preview={preview} />
-      {count > 0 && <ToBeDeleted session={session} count={count} first={identifiers} />}
+      <dl className="figures">
+        <Figure label={t('Created')} value={formatCount(created.count)} />
+        <Figure label={t('Changed')} value={formatCount(changed.count)} />
+        <Figure label={t('Unchanged')} value={formatCount(unchanged.count)} />
+        <Figure
+          label={t('Deleted')}
+          value={formatCount(deleted.count)}
+          more={t('{percent} % of the catalog', { percent: formatTenths(deletePercent) })}
+        />
+      </dl>
+      {deleted.count > 0 && <ToBeDeleted session={session} preview={preview} />}
     </Card>
   );
 }
 
 /** The first hundred with the preview; all of them page by page. */
-function ToBeDeleted({
-  session,
-  count,
-  first,
-}: {
-  session: ShownSession;
-  count: number;
-  first: readonly string[];
-}) {
+function ToBeDeleted({ session, preview }: Pick<Shown, 'session' | 'preview'>) {
+  const { count, identifiers: first } = preview.deleted;
   const [isOpen, setOpen] = useState(false);
   const all = usePages(
     ['to-be-deleted', session, count],
@@ -276,22 +265,6 @@ function ToBeDeleted({
         </div>
       )}
     </div>
-  );
-}
-
-function Counts({ preview }: { preview: FullUpdatePreview }) {
-  const { created, changed, unchanged, deleted, deletePercent } = preview;
-  return (
-    <dl className="figures">
-      <Figure label={t('Created')} value={formatCount(created.count)} />
-      <Figure label={t('Changed')} value={formatCount(changed.count)} />
-      <Figure label={t('Unchanged')} value={formatCount(unchanged.count)} />
-      <Figure
-        label={t('Deleted')}
-        value={formatCount(deleted.count)}
-        more={t('{percent} % of the catalog', { percent: formatTenths(deletePercent) })}
-      />
-    </dl>
   );
 }
 

@@ -14,13 +14,6 @@ import {
 import { Rows, SelectField, TextField } from './field.tsx';
 import { AttributeField, CategoryField, ProductsField } from './suggest-field.tsx';
 
-const listKinds = () =>
-  [
-    ['all', t('All of these match')],
-    ['any', t('At least one matches')],
-    ['none', t('None of these match')],
-  ] as const;
-
 const listConditions = (): Readonly<Record<string, Filter>> => ({
   [t('Attribute')]: { attribute: '', operator: 'equals', value: '' },
   [t('Category')]: { category: [] },
@@ -44,7 +37,11 @@ export function FilterEditor({ filter, attributes, onChange }: Editor) {
         <SelectField
           label={t('How the conditions are combined')}
           isQuiet
-          choices={listKinds()}
+          choices={[
+            ['all', t('All of these match')],
+            ['any', t('At least one matches')],
+            ['none', t('None of these match')],
+          ]}
           value={group.kind}
           onChange={(kind) => onChange(writeGroup({ ...group, kind }))}
         />

@@ -63,20 +63,17 @@ export function OptionFields<Part extends Typed>({ kind, part, place, onChange }
   );
 }
 
-const listBucketPlaces = () =>
-  [
-    ['', t('chosen by the endpoint')],
-    ['true', t('in the path')],
-    ['false', t('in the host name')],
-  ] as const;
-
 function BucketPlace<Part extends Typed>({ part, onChange }: Pick<OptionsShape<Part>, 'part' | 'onChange'>) {
   const change = (value: string) =>
     onChange(withOption(part, 'forcePathStyle', value === '' ? undefined : value === 'true'));
   return (
     <SelectField
       label={t('Bucket in the address')}
-      choices={listBucketPlaces()}
+      choices={[
+        ['', t('chosen by the endpoint')],
+        ['true', t('in the path')],
+        ['false', t('in the host name')],
+      ]}
       value={textOf(part, 'forcePathStyle')}
       onChange={change}
     />
