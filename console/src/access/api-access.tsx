@@ -1,7 +1,7 @@
 import type { ApiKey } from '@relata/client';
 import { useState } from 'react';
 import { rich, t } from '../languages/text.ts';
-import { Button, Menu } from '../parts/button.tsx';
+import { Menu } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { NumberField, SelectField, TextField, useBinding } from '../parts/forms/field.tsx';
 import { ListPage } from '../parts/page.tsx';
@@ -23,11 +23,6 @@ export function ApiAccess() {
   const [isCreating, setCreating] = useState(false);
   const [shown, setShown] = useState<ShownKey>();
   const keys = useAllKeys((all) => all.filter(({ scope }) => reaches(scope, project)));
-  const create = canChange && (
-    <Button icon="plus" look="primary" onClick={() => setCreating(true)}>
-      {t('New key')}
-    </Button>
-  );
   const canTouch = ({ scope }: ApiKey) => (scope.type === 'account' ? canManageAccountKeys : canChange);
   return (
     <ListPage
@@ -37,7 +32,7 @@ export function ApiAccess() {
       list={keys}
       empty={t('No key can access this project')}
       hint={t('Create one for each shop or program, so that you can rotate or delete it separately.')}
-      create={create}
+      create={[t('New key'), () => setCreating(true)]}
       above={
         shown && (
           <OnceShown
@@ -157,7 +152,6 @@ function KeyMenu({ apiKey, onRotated }: { apiKey: ApiKey; onRotated(shown: Shown
 const WIDTH = 96;
 const HEIGHT = 22;
 
-/** Requests of a key over the last day, and how many of them were over its limit. */
 function KeyTraffic({ keyId, name }: { keyId: number; name: string }) {
   const { data } = useAsked(
     ['key-traffic', keyId],

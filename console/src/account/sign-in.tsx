@@ -17,7 +17,9 @@ export function SignIn() {
   const session = useSession();
   const [isByKey, setByKey] = useState(false);
   const { onSubmit, error, setError, isBusy } = useSubmit(async ({ key = '', email = '', password = '' }) => {
-    const entering = isByKey ? session.useKey(key.trim()) : session.signIn(email, password);
+    const entering = isByKey
+      ? session.useKey(key.trim())
+      : session.accept((relata) => relata.session.signIn(email, password, askDevice));
     await entering.catch((reason: unknown) => {
       throw inWords(reason, isByKey);
     });

@@ -20,7 +20,6 @@ const LOOK_MS = 10_000;
 /** The endpoints that hear of this project: its own, those of its group and of the account. */
 export function Events() {
   const project = useProject();
-  const { canChange } = useRights();
   const [isCreating, setCreating] = useState(false);
   const [secret, setSecret] = useState<string>();
   const endpoints = useAsked(
@@ -30,11 +29,6 @@ export function Events() {
       select: (all) => all.filter(({ scope }) => reaches(scope, project)),
       refetchInterval: LOOK_MS,
     },
-  );
-  const create = canChange && (
-    <Button icon="plus" look="primary" onClick={() => setCreating(true)}>
-      {t('New endpoint')}
-    </Button>
   );
   return (
     <ListPage
@@ -46,7 +40,7 @@ export function Events() {
       list={endpoints}
       empty={t('No system is told what happens yet')}
       hint={t('Create an endpoint for each system that should hear of changes.')}
-      create={create}
+      create={[t('New endpoint'), () => setCreating(true)]}
       above={<NewSecret secret={secret} onDone={() => setSecret(undefined)} />}
       columns={[
         [t('Endpoint'), (endpoint) => <a href={projectLink('events', endpoint.id)}>{endpoint.url}</a>],

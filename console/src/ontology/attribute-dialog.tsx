@@ -85,7 +85,6 @@ export function AttributeDialog({ opened, ontology, coverage, onClose, onSave }:
       title={opened?.name ?? t('New attribute')}
       action={t('Save')}
       isWide
-      isOpen
       onClose={onClose}
       onSubmit={save}
       canSubmit={draft.name !== ''}

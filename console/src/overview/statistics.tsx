@@ -27,6 +27,7 @@ type Range = ReturnType<typeof listRanges>[number];
 interface Shown {
   readonly statistics: StatisticsAnswer;
   readonly range: Range;
+  readonly steps: readonly number[];
 }
 
 /** Of the account: what came in, what went wrong, how the catalogs grew. */
@@ -43,7 +44,7 @@ export function Statistics() {
   );
   if (statistics.error) return <ErrorNote error={statistics.error} />;
   if (!statistics.data) return null;
-  const shown = { statistics: statistics.data, range };
+  const shown = { statistics: statistics.data, range, steps: listSteps(statistics.data) };
   return (
     <>
       <div className="row spread">
@@ -65,8 +66,7 @@ export function Statistics() {
   );
 }
 
-function RequestChart({ statistics, range }: Shown) {
-  const steps = listSteps(statistics);
+function RequestChart({ statistics, range, steps }: Shown) {
   const of = (field: 'requests' | 'refused' | 'limited' | 'failed') =>
     spread(steps, statistics.requests, field);
   const [all, refused, limited, failed] = [of('requests'), of('refused'), of('limited'), of('failed')];
@@ -97,21 +97,15 @@ function RequestChart({ statistics, range }: Shown) {
   );
 }
 
-function CatalogChart({ statistics, range }: Shown) {
-  const steps = listSteps(statistics);
-  const { catalogs } = statistics;
-  const created = spread(steps, catalogs, 'created');
-  const changed = spread(steps, catalogs, 'changed');
-  const deleted = spread(steps, catalogs, 'deleted');
+function CatalogChart({ statistics: { catalogs }, range, steps }: Shown) {
+  const of = (field: 'created' | 'changed' | 'deleted' | 'products') => spread(steps, catalogs, field);
+  const [created, changed, deleted] = [of('created'), of('changed'), of('deleted')];
   const products = catalogs.at(-1)?.products ?? 0;
   const words = t(
     '{count, plural, one {# product} other {# products}}; {span} {created} created, {changed} changed, {deleted} deleted',
     {
-      count: products,
-      span: range.words,
-      created: formatCount(sum(created)),
-      changed: formatCount(sum(changed)),
-      deleted: formatCount(sum(deleted)),
+      ...{ count: products, span: range.words, created: formatCount(sum(created)) },
+      ...{ changed: formatCount(sum(changed)), deleted: formatCount(sum(deleted)) },
     },
   );
   return (
@@ -132,9 +126,7 @@ function CatalogChart({ statistics, range }: Shown) {
         steps={steps}
         kind="line"
         height={70}
-        series={[
-          { name: t('products'), color: 'var(--accent)', values: spread(steps, catalogs, 'products') },
-        ]}
+        series={[{ name: t('products'), color: 'var(--accent)', values: of('products') }]}
       />
     </Card>
   );
@@ -205,13 +197,12 @@ function Chart({ label, steps, series: given, kind, height = 110 }: Shape) {
   const largest = Math.max(0, ...steps.map((_, at) => heightOf(series, at, kind)));
   const ticks = listTicks(largest);
   const top = ticks.at(-1) ?? 1;
-  const [at, setAt] = useState<number>();
   const drawn = { steps, series, height, scale: (value: number) => (value / top) * height };
   return (
     <figure className="stack">
       <div className="chart">
         <Values ticks={ticks} height={height} />
-        <Plot {...{ label, steps, series, at, setAt }}>
+        <Plot {...{ label, steps, series }}>
           <svg
             viewBox={`0 0 ${WIDTH} ${height}`}
             height={height}
@@ -229,11 +220,8 @@ function Chart({ label, steps, series: given, kind, height = 110 }: Shape) {
                 vectorEffect="non-scaling-stroke"
               />
             ))}
-            {kind === 'bars' ? (
-              <Bars {...drawn} />
-            ) : (
-              series.map((one) => <Line key={one.name} one={one} {...drawn} />)
-            )}
+            {kind === 'bars' && <Bars {...drawn} />}
+            {kind === 'line' && series.map((one) => <Line key={one.name} one={one} {...drawn} />)}
           </svg>
         </Plot>
         <Times steps={steps} />
@@ -309,13 +297,12 @@ function Times({ steps }: { steps: readonly number[] }) {
 }
 
 interface PlotShape extends Pick<Shape, 'label' | 'steps' | 'series'> {
-  at: number | undefined;
-  setAt(at: number | undefined): void;
   children: ReactNode;
 }
 
 /** What is pointed at, or chosen with the arrow keys as on a slider, is told with its time. */
-function Plot({ label, steps, series, at, setAt, children }: PlotShape) {
+function Plot({ label, steps, series, children }: PlotShape) {
+  const [at, setAt] = useState<number>();
   const last = steps.length - 1;
   const follow = ({ clientX, currentTarget }: PointerEvent) => {
     const { left, width } = currentTarget.getBoundingClientRect();
@@ -421,16 +408,8 @@ function Bars({ steps, series, scale, height }: Drawn) {
         {series.map(({ name, color, values }) => {
           const size = scale(values[at] ?? 0);
           y -= size;
-          return (
-            <rect
-              key={name}
-              x={at * width + width * 0.1}
-              y={y}
-              width={width * 0.8}
-              height={size}
-              fill={color}
-            />
-          );
+          const place = { x: (at + 0.1) * width, y, width: width * 0.8, height: size };
+          return <rect key={name} {...place} fill={color} />;
         })}
       </g>
     );

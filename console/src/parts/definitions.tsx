@@ -25,7 +25,6 @@ interface Named {
   readonly name: string;
 }
 
-/** Where a call goes. */
 interface At {
   readonly relata: Relata;
   readonly projectId: number;
@@ -43,7 +42,6 @@ export interface Kind<Value extends Definition & Named, Definition extends objec
   delete(at: AtOne): Promise<unknown>;
   /** The parts in which it can be changed. */
   nameParts(): PartNames<Definition>;
-  /** Whether it does something now. */
   isBusy(value: Value): boolean;
   /** Whether a save can be taken back: not where it holds secrets, which are never read back. */
   readonly canUndo?: true;
@@ -81,19 +79,16 @@ interface ListShape<Value extends Named> {
   kind: Pick<Kind<Value, Value>, 'what' | 'list' | 'isBusy'>;
   icon: IconName;
   about: string;
-  /** What to do first. */
   hint: string;
   /** Below its name. */
   describe(one: Value): ReactNode;
   columns: readonly Column<Value>[];
-  /** What else can be done with the list. */
   actions?: (list: readonly Value[]) => ReactNode;
 }
 
 /** What a project has of a kind, each with the state that it is in. */
 export function DefinitionList<Value extends Named>({ kind, describe, ...shape }: ListShape<Value>) {
   const { what } = kind;
-  const { canChange } = useRights();
   const listed = useOfProject([`${what}s`], ({ signal, ...at }) => kind.list(at, signal), {
     refetchInterval: ({ state }) => (state.data?.some(kind.isBusy) ? BUSY_MS : IDLE_MS),
   });
@@ -105,13 +100,7 @@ export function DefinitionList<Value extends Named>({ kind, describe, ...shape }
       list={listed}
       title={nameList(what)}
       empty={t('No {what} yet', { what })}
-      create={
-        canChange && (
-          <LinkButton icon="plus" look="primary" href={`${list}/new`}>
-            {t('New {what}', { what })}
-          </LinkButton>
-        )
-      }
+      create={[t('New {what}', { what }), `${list}/new`]}
       actions={listed.data && actions?.(listed.data)}
       columns={[
         [
@@ -139,7 +128,6 @@ export function DeleteButton<Value extends Named>({
 }: {
   kind: Pick<Kind<Value, Value>, 'what' | 'delete'>;
   value: Value;
-  /** What that does. */
   children: ReactNode;
 }) {
   const { relata, projectId } = useCalls();
@@ -165,9 +153,7 @@ export function DeleteButton<Value extends Named>({
 
 interface ViewShape<Value extends Named> {
   kind: Pick<Kind<Value, Value>, 'what' | 'get' | 'isBusy' | 'delete'>;
-  /** What a deletion does. */
   deleting: string;
-  /** What it can be made to do. */
   actions(value: Value): ReactNode;
   children(value: Value): ReactNode;
 }
@@ -309,7 +295,6 @@ interface EditorShape<Definition> {
   /** What is stored is read in a view of its own. */
   hasView?: boolean;
   about?: ReactNode;
-  /** Beside what saves it. */
   actions?: ReactNode;
   /** In place of what saves it, while there is something to be done before. */
   instead?: ReactNode;

@@ -46,7 +46,9 @@ function findStart(popup: HTMLElement | null): HTMLElement | null {
   return find(FIELDS) ?? find(LEAST_HARM) ?? popup;
 }
 
-interface FormShape extends Omit<DialogShape, 'children'> {
+interface FormShape extends Omit<DialogShape, 'children' | 'isOpen'> {
+  /** As long as it is drawn, where nothing else is said. */
+  isOpen?: boolean;
   action: string;
   isDanger?: boolean;
   canSubmit?: boolean;
@@ -93,6 +95,7 @@ export function FormDialog({
   isUnsaved = false,
   onSubmit,
   children,
+  isOpen = true,
   ...dialog
 }: FormShape) {
   const [isBusy, setBusy] = useState(false);
@@ -117,7 +120,7 @@ export function FormDialog({
     setBusy(false);
   };
   return (
-    <Dialog {...dialog} onClose={leave}>
+    <Dialog {...dialog} isOpen={isOpen} onClose={leave}>
       <form className="stack" onSubmit={(event) => void submit(event)}>
         {children}
         <ErrorNote error={error} />

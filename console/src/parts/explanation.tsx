@@ -47,18 +47,14 @@ function Outcome({ found: { related, rank, excluded, matchType } }: { found: Rel
   return (
     <p className={related ? 'note good' : 'note warn'}>
       <strong>
-        {describeResult(related, rank)}
+        {!related && t('It is not a result')}
+        {related && (rank ? t('It is a result, number {rank}', { rank }) : t('It is a result'))}
         {matchType === 'SECOND_WAY' && t(', the other way round')}
         {excluded === 'same product' && t(': it is the same product')}
         {excluded === 'same group' && t(': it is the same group')}
       </strong>
     </p>
   );
-}
-
-function describeResult(isRelated: boolean, rank: number | null): string {
-  if (!isRelated) return t('It is not a result');
-  return rank ? t('It is a result, number {rank}', { rank }) : t('It is a result');
 }
 
 function Missing({ missing }: { missing: readonly Lack[] }) {
@@ -108,10 +104,7 @@ function VerdictList({ list }: { list: readonly Verdict[] }) {
     <ul className="verdicts small">
       {list.map(({ words, holds, values, inner }, at) => (
         <li key={at}>
-          <span className={holds ? 'holds' : 'fails'}>
-            <Icon name={holds ? 'check' : 'cross'} />
-            <span className="hidden">{holds ? t('holds') : t('does not hold')}</span>
-          </span>
+          <Holds of={holds} />
           <div>
             {words}
             {inner ? (
@@ -125,6 +118,13 @@ function VerdictList({ list }: { list: readonly Verdict[] }) {
     </ul>
   );
 }
+
+const Holds = ({ of: holds }: { of: boolean }) => (
+  <span className={holds ? 'holds' : 'fails'}>
+    <Icon name={holds ? 'check' : 'cross'} />
+    <span className="hidden">{holds ? t('holds') : t('does not hold')}</span>
+  </span>
+);
 
 /** Why a product is a result, match by match: `Module size 16 GB is at most Maximum memory 192 GB`. */
 export function Reason({ reason }: { reason: Pick<RelatedReason, 'match'> }) {
@@ -140,10 +140,7 @@ export function Reason({ reason }: { reason: Pick<RelatedReason, 'match'> }) {
             : sayComparison(`${target} ${left}`, operator, `${source} ${right}`);
         return (
           <span key={`${target} ${operator} ${source}`} className="reason small" title={words}>
-            <span className={holds ? 'holds' : 'fails'}>
-              <Icon name={holds ? 'check' : 'cross'} />
-              <span className="hidden">{holds ? t('holds') : t('does not hold')}</span>
-            </span>
+            <Holds of={holds} />
             <span className="soft">{words}</span>
           </span>
         );

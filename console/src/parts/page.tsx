@@ -4,8 +4,8 @@ import { t } from '../languages/text.ts';
 import { readDetail, sayRefusal } from '../state/mistakes.ts';
 import { ProjectContext } from '../state/project-context.ts';
 import { projectLink } from '../state/route.ts';
-import { useSession } from '../state/session.tsx';
-import { Icon, type IconName } from './button.tsx';
+import { useRights, useSession } from '../state/session.tsx';
+import { Button, Icon, type IconName, LinkButton } from './button.tsx';
 import { Ago, type Column, Table, TaskStatus } from './show.tsx';
 
 /** What stands in the head of every page, after its own actions. */
@@ -208,8 +208,8 @@ interface ListPageShape<One extends { readonly id: number }> {
   /** Said of an empty list, and what to do first. */
   empty: string;
   hint: string;
-  /** The button that makes one, for those who may. */
-  create: ReactNode;
+  /** The words of the button that makes one, for those who may, and where or how. */
+  create: readonly [words: string, how: string | (() => void)];
   /** What else can be done with the list. */
   actions?: ReactNode;
   above?: ReactNode;
@@ -223,12 +223,17 @@ export function ListPage<One extends { readonly id: number }>({
   columns,
   empty,
   hint,
-  create,
+  create: [words, how],
   actions,
   above,
   children,
   ...page
 }: ListPageShape<One>) {
+  const { canChange } = useRights();
+  const shared = { icon: 'plus', look: 'primary', children: words } as const;
+  const button =
+    typeof how === 'string' ? <LinkButton {...shared} href={how} /> : <Button {...shared} onClick={how} />;
+  const create = canChange && button;
   return (
     <Page
       {...page}

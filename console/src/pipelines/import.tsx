@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FileDrop } from '../parts/first-products.tsx';
-import { Card, ErrorNote, Loading, Page, Renewed } from '../parts/page.tsx';
+import { Card, ErrorNote, Loading, Note, Page, Renewed } from '../parts/page.tsx';
 import { Figure, Meter, ProductChip, Table } from '../parts/show.tsx';
 import { formatCount, formatPercent, formatTypeIn } from '../rules/format.ts';
 import { useAct } from '../state/act.ts';
@@ -113,14 +113,14 @@ interface ImportShape {
 
 /** Makes a pipeline of the definition, sends the file in, and goes to the products when they are there. */
 export function ImportButton({ file, definition, catalog, isSettled }: ImportShape) {
-  const { begin, task, error, isBusy } = useImport(file, definition);
+  const { run, task, error, isBusy } = useImport(file, definition);
   const canImport = isSettled && catalog.products > 0;
   return (
     <div className="stack">
       <ErrorNote error={error} />
       {task && <Meter share={task.progress / 100} label={t('Imported')} />}
       <div className="row">
-        <Button look="primary" busy={isBusy} disabled={!canImport} onClick={() => void begin()}>
+        <Button look="primary" busy={isBusy} disabled={!canImport} onClick={() => void run()}>
           {catalog.isWhole
             ? t('Import {count, plural, one {# product} other {# products}}', { count: catalog.products })
             : t('Import the file')}
@@ -162,8 +162,7 @@ function useImport(file: File, definition: PipelineDefinition) {
     go(projectLink('products'));
   }
 
-  const { run: begin, error, isBusy } = useAct(() => run().finally(() => setTask(undefined)));
-  return { begin, task, error, isBusy };
+  return { ...useAct(() => run().finally(() => setTask(undefined))), task };
 }
 
 /** As many as one looks at before a click. */
@@ -176,13 +175,24 @@ export function ImportCatalog({
   rows,
   children,
 }: { catalog: PreviewCatalog; children: ReactNode } & Pick<PipelinePreview, 'rows'>) {
-  const { rejected, isWhole } = catalog;
+  const { rejected, isWhole, categories, hasMoreCategories, attributes, hasMoreAttributes } = catalog;
+  const atLeast = ({ length }: readonly unknown[], hasMore: boolean) =>
+    `${formatCount(length)}${hasMore ? '+' : ''}`;
   const examples = rejected.examples
     .map(({ row, reason }) => t('Row {row}: {reason}.', { row, reason }))
     .join(' ');
   return (
     <>
-      <Figures catalog={catalog} />
+      <dl className="figures">
+        <Figure
+          label={t('Products')}
+          value={formatCount(catalog.products)}
+          more={catalog.isWhole ? '' : t('so far')}
+        />
+        <Figure label={t('Categories')} value={atLeast(categories, hasMoreCategories)} />
+        <Figure label={t('Attributes')} value={atLeast(attributes, hasMoreAttributes)} />
+        <Figure label={t('Rows left out')} value={formatCount(rejected.count + catalog.filtered)} />
+      </dl>
       {!isWhole && (
         <p className="note">
           {t(
@@ -192,14 +202,15 @@ export function ImportCatalog({
         </p>
       )}
       {rejected.count > 0 && (
-        <div className="note warn">
-          <span>
-            {t(
+        <Note
+          look="warn"
+          lines={[
+            t(
               '{count, plural, one {# row makes} other {# rows make}} no product and would be left out. {examples}',
               { count: rejected.count, examples },
-            )}
-          </span>
-        </div>
+            ),
+          ]}
+        />
       )}
       {children}
       <FirstProducts rows={rows} />
@@ -208,20 +219,6 @@ export function ImportCatalog({
         <Attributes catalog={catalog} />
       </div>
     </>
-  );
-}
-
-function Figures({ catalog }: { catalog: PreviewCatalog }) {
-  const { products, categories, hasMoreCategories, attributes, hasMoreAttributes, rejected, filtered } =
-    catalog;
-  const atLeast = (count: number, hasMore: boolean) => `${formatCount(count)}${hasMore ? '+' : ''}`;
-  return (
-    <dl className="figures">
-      <Figure label={t('Products')} value={formatCount(products)} more={catalog.isWhole ? '' : t('so far')} />
-      <Figure label={t('Categories')} value={atLeast(categories.length, hasMoreCategories)} />
-      <Figure label={t('Attributes')} value={atLeast(attributes.length, hasMoreAttributes)} />
-      <Figure label={t('Rows left out')} value={formatCount(rejected.count + filtered)} />
-    </dl>
   );
 }
 

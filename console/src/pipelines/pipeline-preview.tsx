@@ -114,15 +114,11 @@ function useSuggestion(draft: PipelineDefinition, { suggested, isNew, onChange }
 
 type PreviewRow = PipelinePreview['rows'][number];
 
-export function PreviewCard({
-  tried: { preview, isRead },
-  mode,
-  onRejectedRow = 'stop',
-}: {
+interface PreviewShape extends Pick<PipelineDefinition, 'mode' | 'onRejectedRow'> {
   tried: Tried;
-  mode: PipelineDefinition['mode'];
-  onRejectedRow: PipelineDefinition['onRejectedRow'];
-}) {
+}
+
+export function PreviewCard({ tried: { preview, isRead }, mode, onRejectedRow = 'stop' }: PreviewShape) {
   const wouldEnd =
     onRejectedRow === 'stop' && preview.data?.rows.some(({ product }) => product === undefined);
   return (
@@ -141,13 +137,15 @@ export function PreviewCard({
           )}
         </p>
       )}
-      {preview.data && !preview.error && <Warnings warnings={preview.data.warnings} />}
       {preview.data && !preview.error && (
-        <Rows
-          rows={preview.data.rows}
-          isOld={preview.isPlaceholderData}
-          made={makesProducts(mode) ? 'product' : 'list'}
-        />
+        <>
+          <Warnings warnings={preview.data.warnings} />
+          <Rows
+            rows={preview.data.rows}
+            isOld={preview.isPlaceholderData}
+            made={makesProducts(mode) ? 'product' : 'list'}
+          />
+        </>
       )}
     </Card>
   );
@@ -190,7 +188,6 @@ function describeRows(rows: readonly PreviewRow[], made: Made): string {
 
 const hasProblems = ({ problems = [] }: PreviewRow) => problems.length > 0;
 
-/** @param props.made what a row makes */
 function Rows({ rows, isOld, made }: { rows: readonly PreviewRow[]; isOld: boolean; made: Made }) {
   const [isAll, setAll] = useState(false);
   const shown = rows.filter((row, at) => isAll || at < FIRST_ROWS || hasProblems(row));

@@ -18,11 +18,6 @@ export function Projects() {
   const isCreating = parts[1] === 'new';
   const nameGroup = (id: number) =>
     groups.data?.find((group) => group.id === id)?.name ?? t('Group {id}', { id });
-  const create = canChange && (
-    <Button icon="plus" look="primary" onClick={() => goTo(linkTo('projects', 'new'))}>
-      {t('New project')}
-    </Button>
-  );
   return (
     <ListPage
       title={t('Projects')}
@@ -31,7 +26,7 @@ export function Projects() {
       list={projects}
       empty={t('No project yet')}
       hint={t('Create the first one with a name and a locale. Then add products.')}
-      create={create}
+      create={[t('New project'), linkTo('projects', 'new')]}
       columns={[
         [
           t('Project'),

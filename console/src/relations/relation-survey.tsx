@@ -105,31 +105,15 @@ function Survey({ survey, isTotal, isOld }: { survey: RelationSurvey; isTotal: b
             )}
           </p>
         )}
-        {isTotal ? <TotalCards cards={survey.cards ?? []} /> : <Results survey={survey} />}
+        {isTotal && <p className="soft small">{t('With one of these alone; in a set they are added up.')}</p>}
+        {isTotal ? <RelationCards cards={survey.cards ?? []} /> : <Results survey={survey} />}
       </Renewed>
     </div>
   );
 }
 
-function TotalCards({ cards }: { cards: readonly SurveyCard[] }) {
-  return (
-    <>
-      <p className="soft small">{t('With one of these alone; in a set they are added up.')}</p>
-      <RelationCards cards={cards} />
-    </>
-  );
-}
-
 function Results({ survey }: { survey: RelationSurvey }) {
-  const {
-    withResults = 0,
-    withoutResults,
-    share = 0,
-    mostReturned = [],
-    examples = [],
-    resultCounts,
-    cards = [],
-  } = survey;
+  const { share = 0, examples = [], resultCounts, cards = [] } = survey;
   return (
     <>
       <div className="stack">
@@ -141,8 +125,8 @@ function Results({ survey }: { survey: RelationSurvey }) {
       </div>
       {cards.length > 0 ? <RelationCards cards={cards} /> : <Examples examples={examples} />}
       {resultCounts && <ResultCounts counts={resultCounts} />}
-      <MostReturned list={mostReturned} sources={withResults} />
-      <WithoutResults count={withoutResults?.count ?? 0} identifiers={withoutResults?.identifiers ?? []} />
+      <MostReturned {...survey} />
+      <WithoutResults {...survey} />
     </>
   );
 }
@@ -188,13 +172,7 @@ function Examples({ examples }: { examples: NonNullable<RelationSurvey['examples
   );
 }
 
-function MostReturned({
-  list,
-  sources,
-}: {
-  list: NonNullable<RelationSurvey['mostReturned']>;
-  sources: number;
-}) {
+function MostReturned({ mostReturned: list = [], withResults = 0 }: RelationSurvey) {
   if (list.length === 0) return null;
   return (
     <div className="stack">
@@ -203,7 +181,7 @@ function MostReturned({
         list={list.slice(0, SHOWN).map(({ identifier, count }) => ({
           key: identifier,
           words: <ProductLink identifier={identifier} />,
-          ...{ count: formatCount(count), share: count / Math.max(1, sources) },
+          ...{ count: formatCount(count), share: count / Math.max(1, withResults) },
           label: t('{identifier}: share of the products', { identifier }),
         }))}
       />
@@ -211,7 +189,9 @@ function MostReturned({
   );
 }
 
-function WithoutResults({ count, identifiers }: { count: number; identifiers: readonly string[] }) {
+function WithoutResults({
+  withoutResults: { count, identifiers } = { count: 0, identifiers: [] },
+}: RelationSurvey) {
   if (count === 0) return null;
   return (
     <div className="stack">
@@ -223,10 +203,15 @@ function WithoutResults({ count, identifiers }: { count: number; identifiers: re
   );
 }
 
-const noteVariants = ({ variants }: SurveyCard['results'][number]) =>
-  variants > 0
-    ? t(' and {count, plural, one {# variant} other {# variants}}', { count: variants })
-    : undefined;
+function ResultChip({ product }: { product: SurveyCard['results'][number] }) {
+  const { variants: count, explain } = product;
+  const note = count > 0 ? t(' and {count, plural, one {# variant} other {# variants}}', { count }) : '';
+  return (
+    <ProductChip product={product} note={note}>
+      <Reason reason={explain} />
+    </ProductChip>
+  );
+}
 
 /** Products of the relation as one looks at them: what leads to what and why; and what would be nearest where nothing fits. */
 function RelationCards({ cards }: { cards: readonly SurveyCard[] }) {
@@ -238,18 +223,14 @@ function RelationCards({ cards }: { cards: readonly SurveyCard[] }) {
           <ul className="stack">
             {results.map((product) => (
               <li key={product.identifier}>
-                <ProductChip product={product} note={noteVariants(product)}>
-                  <Reason reason={product.explain} />
-                </ProductChip>
+                <ResultChip product={product} />
               </li>
             ))}
             {results.length === 0 && <li className="soft small">{t('Leads to nothing.')}</li>}
             {nearest && (
               <li>
                 <span className="soft small">{t('Nearest, and what it lacks:')}</span>
-                <ProductChip product={nearest} note={noteVariants(nearest)}>
-                  <Reason reason={nearest.explain} />
-                </ProductChip>
+                <ResultChip product={nearest} />
               </li>
             )}
           </ul>

@@ -1,5 +1,6 @@
 import type { Facet, Filter } from '@relata/client';
 import { t } from '../languages/text.ts';
+import { readList } from './stored-list.ts';
 
 type Bound = number | null;
 
@@ -10,15 +11,7 @@ export type ChosenFacet =
   | { readonly attribute: string; readonly lacks: true };
 
 /** @returns what stands in an address; what does not is left out */
-export function readChosen(text: string): readonly ChosenFacet[] {
-  try {
-    const list: unknown = JSON.parse(text || '[]');
-    return Array.isArray(list) ? list.filter(isChosen) : [];
-  } catch {
-    // An address that was cut short: the products are shown without facets.
-    return [];
-  }
-}
+export const readChosen = (text: string): readonly ChosenFacet[] => readList(text)?.filter(isChosen) ?? [];
 
 function isChosen(one: unknown): one is ChosenFacet {
   if (typeof one !== 'object' || one === null) return false;

@@ -1,6 +1,7 @@
 import type { FitAnswer } from '@relata/client';
 import { t } from '../languages/text.ts';
 import { sayComparison } from './filters.ts';
+import { readList } from './stored-list.ts';
 import { mirror, sayNeed } from './verdicts.ts';
 
 /** Products that are put together, and what is said of them. Source: docs/interface.md §12.10. */
@@ -20,22 +21,13 @@ export const MOST_ITEMS = 100;
 /** Reads the address; what was cut short or written by hand is left out. */
 export function readSet(text: string): SetItem[] {
   const quantities = new Map<string, number>();
-  for (const one of parse(text)) {
+  for (const one of readList(text) ?? []) {
     const [identifier, quantity = 1] = Array.isArray(one) ? one : [one];
     if (typeof identifier !== 'string' || identifier === '' || !Number.isInteger(quantity) || quantity < 1)
       continue;
     quantities.set(identifier, (quantities.get(identifier) ?? 0) + quantity);
   }
   return [...quantities].slice(0, MOST_ITEMS).map(([identifier, quantity]) => ({ identifier, quantity }));
-}
-
-function parse(text: string): unknown[] {
-  try {
-    const read: unknown = JSON.parse(text);
-    return Array.isArray(read) ? read : [];
-  } catch {
-    return [];
-  }
 }
 
 /** @returns the text for the address; empty for no products */

@@ -1,3 +1,4 @@
+import { readList } from './stored-list.ts';
 /** A list of products with its filters, columns and order, by a name. */
 export interface SavedView {
   readonly name: string;
@@ -9,15 +10,7 @@ export interface SavedView {
 const MOST = 50;
 
 /** @returns what a browser has kept, as far as it can be read */
-export function readViews(text: string | null): readonly SavedView[] {
-  try {
-    const list: unknown = JSON.parse(text ?? '[]');
-    return Array.isArray(list) ? list.filter(isView) : [];
-  } catch {
-    // What an earlier version or a person wrote into the browser: better no views than no page.
-    return [];
-  }
-}
+export const readViews = (text: string | null): readonly SavedView[] => readList(text)?.filter(isView) ?? [];
 
 function isView(one: unknown): one is SavedView {
   if (typeof one !== 'object' || one === null) return false;

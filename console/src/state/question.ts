@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react';
+import { createShared } from './shared.ts';
 
 /** Asked before something is lost or done that people seldom mean. */
 export interface Question {
@@ -12,28 +12,18 @@ interface Open extends Question {
   answer(isMeant: boolean): void;
 }
 
-let open: Open | undefined;
-const watchers = new Set<() => void>();
-const set = (next: Open | undefined) => {
-  open = next;
-  for (const changed of watchers) changed();
-};
+const open = createShared<Open | undefined>(undefined);
 
 /** @returns whether it is meant; an earlier question that is still open is not */
 export function ask(question: Question): Promise<boolean> {
-  open?.answer(false);
+  open.get()?.answer(false);
   return new Promise((resolve) => {
     const answer = (isMeant: boolean) => {
-      set(undefined);
+      open.set(undefined);
       resolve(isMeant);
     };
-    set({ ...question, answer });
+    open.set({ ...question, answer });
   });
 }
 
-const watch = (changed: () => void) => {
-  watchers.add(changed);
-  return () => void watchers.delete(changed);
-};
-
-export const useQuestion = (): Open | undefined => useSyncExternalStore(watch, () => open);
+export const useQuestion = (): Open | undefined => open.useRead((question) => question);

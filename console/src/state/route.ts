@@ -1,5 +1,6 @@
-import { useMemo, useSyncExternalStore } from 'react';
+import { useMemo } from 'react';
 import { ask, type Question } from './question.ts';
+import { createShared } from './shared.ts';
 import { noteStep, startStep } from './steps.ts';
 
 /**
@@ -11,7 +12,7 @@ export interface Route {
   readonly query: URLSearchParams;
 }
 
-let current = read();
+const current = createShared(read());
 
 function read(): Route {
   const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?', 2);
@@ -54,7 +55,7 @@ export const hasUnsaved = (): boolean => asksToLeave?.() !== undefined;
 
 /** @returns whether the view stays until it is meant to be left */
 function stays(next: Route): boolean {
-  const question = next.parts.join('/') === current.parts.join('/') ? undefined : asksToLeave?.();
+  const question = next.parts.join('/') === current.get().parts.join('/') ? undefined : asksToLeave?.();
   if (question === undefined) return false;
   const target = location.hash;
   void ask(question).then((isMeant) => {
@@ -66,23 +67,16 @@ function stays(next: Route): boolean {
 }
 
 let address = location.hash;
-const watchers = new Set<() => void>();
 
 addEventListener('hashchange', () => {
   const next = read();
   if (stays(next)) return startStep(address);
   noteStep();
   address = location.hash;
-  current = next;
-  for (const changed of watchers) changed();
+  current.set(next);
 });
 
-function subscribe(changed: () => void): () => void {
-  watchers.add(changed);
-  return () => watchers.delete(changed);
-}
-
-export const useRoute = (): Route => useSyncExternalStore(subscribe, () => current);
+export const useRoute = (): Route => current.useRead((route) => route);
 
 type Part = string | number;
 
@@ -91,7 +85,8 @@ export const linkTo = (...parts: Part[]): string =>
   `#/${parts.map((part) => encodeURIComponent(part)).join('/')}`;
 
 /** @returns the address of a view of the project that is shown: `projectLink('products')` */
-export const projectLink = (...parts: Part[]): string => linkTo('projects', current.parts[1] ?? '', ...parts);
+export const projectLink = (...parts: Part[]): string =>
+  linkTo('projects', current.get().parts[1] ?? '', ...parts);
 
 /** @returns the same with a query; empty values are left out */
 export function linkWith(link: string, query: Readonly<Record<string, string | undefined>>): string {
@@ -105,9 +100,9 @@ export function goTo(link: string): void {
 
 /** @returns what goes on from the present view; a user who has left it by then stays there */
 export function goFromHere(): (link: string) => void {
-  const here = current.parts.join('/');
+  const here = current.get().parts.join('/');
   return (link) => {
-    if (current.parts.join('/') === here) goTo(link);
+    if (current.get().parts.join('/') === here) goTo(link);
   };
 }
 
@@ -142,9 +137,9 @@ export function useFilters<Name extends string>(names: readonly Name[]) {
     texts,
   );
   const linkFor = (changed: Partial<Record<Name, string>>) =>
-    linkWith(linkTo(...current.parts), { ...filters, ...changed });
+    linkWith(linkTo(...current.get().parts), { ...filters, ...changed });
   const change = (changed: Partial<Record<Name, string>>) => {
-    const view = linkTo(...current.parts);
+    const view = linkTo(...current.get().parts);
     const isTyping = typed.in === view && Date.now() - typed.at < TYPING_MS;
     typed = { in: view, at: Date.now() };
     if (isTyping) return replaceWith(linkFor(changed));

@@ -26,7 +26,6 @@ interface SessionState {
   readonly who: Who | null | undefined;
   /** The session has ended while something is not saved: the page stays until its user is back. */
   readonly isOver: boolean;
-  signIn(email: string, password: string): Promise<void>;
   /** @throws RelataError when the key reaches nothing */
   useKey(key: string): Promise<void>;
   /** The same user again, over the page as it is. */
@@ -51,22 +50,20 @@ const tell =
     return response;
   };
 
-function useConnect() {
+const hasEnded = (relata: Relata): Promise<boolean> =>
+  relata.session.get().then(
+    () => false,
+    (error: unknown) => error instanceof RelataError && error.status === 401,
+  );
+
+export function SessionProvider({ children }: { children: ReactNode }) {
+  const [who, setWho] = useState<Who | null | undefined>(undefined);
+  const [isOver, setOver] = useState(false);
   const refused = useRef<() => Promise<void>>(undefined);
   const connect = useCallback(
     (options: ClientOptions = {}) => createRelata({ ...options, fetch: tell(refused) }),
     [],
   );
-  return [refused, connect] as const;
-}
-
-const isRefused = (error: unknown) => error instanceof RelataError && error.status === 401;
-const hasEnded = (relata: Relata): Promise<boolean> => relata.session.get().then(() => false, isRefused);
-
-export function SessionProvider({ children }: { children: ReactNode }) {
-  const [who, setWho] = useState<Who | null | undefined>(undefined);
-  const [isOver, setOver] = useState(false);
-  const [refused, connect] = useConnect();
   const [relata, setRelata] = useState(connect);
 
   const enter = useCallback((next: Who | null, client: Relata) => {
@@ -111,10 +108,6 @@ export function SessionProvider({ children }: { children: ReactNode }) {
         await reread();
       },
       leave: () => enter(null, connect()),
-      async signIn(email, password) {
-        const client = connect();
-        enter({ kind: 'user', session: await client.session.signIn(email, password, askDevice) }, client);
-      },
       async useKey(key) {
         const client = connect({ key });
         await client.projects.list({ limit: 1 });

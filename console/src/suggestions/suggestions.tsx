@@ -250,7 +250,6 @@ function EffectDialog({ title, draft, onClose }: EffectShape) {
       title={title}
       action={t('Save')}
       isWide
-      isOpen
       onClose={onClose}
       onSubmit={store}
       canSubmit={effect.data !== undefined}

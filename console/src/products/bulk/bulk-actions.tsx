@@ -71,7 +71,6 @@ function BulkDialog({ bulk, filters, onClose }: Shape) {
       title={act === 'delete' ? t('Delete products') : t('Reprocess products')}
       action={act === 'delete' ? t('Delete') : t('Reprocess')}
       isDanger={act === 'delete'}
-      isOpen
       canSubmit={fits}
       onClose={onClose}
       onSubmit={() => start(identifiers)}

@@ -113,37 +113,28 @@ export interface ExportScope {
 
 /** @yields the rows of everything that the filters find, page by page, in the order of the table */
 export async function* listRows(scope: ExportScope): AsyncGenerator<readonly ProductRow[]> {
-  if (scope.filters.sort !== '') yield* findRows(scope);
-  else for await (const items of list(scope, 'listTable')) yield items.map(toRow);
+  const { relata, projectId, filters, signal } = scope;
+  const question = { ...toQuestion(filters), limit: FOUND };
+  const listing = { ...toListing(filters), limit: LISTED, signal };
+  const pages = readPages((cursor) =>
+    filters.sort === ''
+      ? relata.products.listTable(projectId, { ...listing, cursor })
+      : relata.products.findManaged(projectId, { ...question, ...(cursor && { cursor }) }, { signal }),
+  );
+  for await (const items of pages) yield items.map(toRow);
 }
 
-async function* findRows({
-  relata,
-  projectId,
-  filters,
-  signal,
-}: ExportScope): AsyncGenerator<readonly ProductRow[]> {
-  const question = toQuestion(filters);
-  for (let cursor: string | null | undefined; cursor !== null; ) {
-    const query = { ...question, limit: FOUND, ...(cursor && { cursor }) };
-    const page = await relata.products.findManaged(projectId, query, { signal });
-    yield page.items.map(toRow);
-    cursor = page.nextCursor;
-  }
+interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly nextCursor?: string | null | undefined;
 }
 
-type Listing = Relata['products'];
-type Item<Way extends 'list' | 'listTable'> = Awaited<ReturnType<Listing[Way]>>['items'][number];
-
-async function* list<Way extends 'list' | 'listTable'>(
-  { relata, projectId, filters, signal }: ExportScope,
-  way: Way,
-): AsyncGenerator<readonly Item<Way>[]> {
-  const query = { ...toListing(filters), limit: LISTED, signal };
-  for (let cursor: string | null | undefined; cursor !== null; ) {
-    const page = await relata.products[way](projectId, { ...query, cursor });
-    yield page.items as readonly Item<Way>[];
-    cursor = page.nextCursor;
+async function* readPages<Item>(read: (cursor: string | undefined) => Promise<Page<Item>>) {
+  for (let cursor: string | undefined, isLast = false; !isLast; ) {
+    const page = await read(cursor);
+    yield page.items;
+    cursor = page.nextCursor ?? undefined;
+    isLast = cursor === undefined;
   }
 }
 
@@ -184,11 +175,11 @@ function toCells(row: ProductRow, columns: readonly Column[], values: Values): u
 }
 
 /** @yields whole products, a line each, as an upload takes them back */
-async function* writeProducts(scope: ExportScope): AsyncGenerator<Piece> {
-  for await (const products of list(scope, 'list')) {
-    const text = products.map((product) => `${JSON.stringify(toUpload(product))}\n`).join('');
+async function* writeProducts({ relata, projectId, filters, signal }: ExportScope): AsyncGenerator<Piece> {
+  const listing = { ...toListing(filters), limit: LISTED, signal };
+  for await (const items of readPages((cursor) => relata.products.list(projectId, { ...listing, cursor }))) {
+    const products = items.map(({ id: _, lastUpdateTs: __, ...product }): UploadProduct => product);
+    const text = products.map((product) => `${JSON.stringify(product)}\n`).join('');
     yield { text, count: products.length };
   }
 }
-
-const toUpload = ({ id: _, lastUpdateTs: __, ...product }: Item<'list'>): UploadProduct => product;

@@ -1,8 +1,10 @@
 import type { Facet, Relata } from '@relata/client';
 import {
+  type InfiniteData,
   infiniteQueryOptions,
   keepPreviousData,
   queryOptions,
+  type UseInfiniteQueryResult,
   useInfiniteQuery,
   useQuery,
 } from '@tanstack/react-query';
@@ -15,7 +17,7 @@ import { formatCount } from '../../rules/format.ts';
 import { againWhile, UNTIL_INDEXED, useTotal } from '../../state/catalog.ts';
 import { useCalls } from '../../state/project.ts';
 import { ProductGrid } from '../grid/product-grid.tsx';
-import { bindPages, toRow } from '../grid/product-rows.ts';
+import { bindPages, type ProductRow, toRow } from '../grid/product-rows.ts';
 import { isSearch, type ProductFilters, toQuestion } from './product-filters.ts';
 
 /** Small enough to be read in a few milliseconds, large enough that scrolling seldom waits. */
@@ -27,9 +29,11 @@ const PART_ROWS = 500_000;
 export function ProductTable({ prefix }: { prefix: string }) {
   const { parts, setParts } = useParts(prefix);
   const part = parts.at(-1) ?? FIRST_PART;
-  const { error, isReady, count, next, getRow, onNearEnd } = useProductPages(prefix, part);
-  if (!isReady) return error ? <ErrorNote error={error} /> : <Loading />;
-  if (count === 0) return <NoProducts isFiltered={prefix !== ''} />;
+  const { pages, error, count, getRow, onNearEnd } = useScrolled(useProductPages(prefix, part));
+  const next = pages?.at(-1)?.nextCursor ?? undefined;
+  if (pages === undefined) return error ? <ErrorNote error={error} /> : <Loading />;
+  if (count === 0 && prefix === '') return <FirstProducts />;
+  if (count === 0) return <Empty icon="search" title={t('No product with this identifier')} />;
   const loaded = part.before + count;
   return (
     <>
@@ -42,33 +46,18 @@ export function ProductTable({ prefix }: { prefix: string }) {
       />
       <div className="grid-foot" role="status">
         <Length {...{ prefix, before: part.before, loaded, isWhole: next === undefined }} />
-        <PartButtons
-          back={parts.length > 1 ? () => setParts(parts.slice(0, -1)) : undefined}
-          onward={
-            next !== undefined && count >= PART_ROWS
-              ? () => setParts([...parts, { before: loaded, cursor: next }])
-              : undefined
-          }
-        />
+        {parts.length > 1 && (
+          <Button look="quiet" onClick={() => setParts(parts.slice(0, -1))}>
+            {t('Show previous')}
+          </Button>
+        )}
+        {next !== undefined && count >= PART_ROWS && (
+          <Button look="quiet" onClick={() => setParts([...parts, { before: loaded, cursor: next }])}>
+            {t('Show next')}
+          </Button>
+        )}
         <ErrorNote error={error} />
       </div>
-    </>
-  );
-}
-
-function PartButtons({ back, onward }: Readonly<Record<'back' | 'onward', (() => void) | undefined>>) {
-  return (
-    <>
-      {back && (
-        <Button look="quiet" onClick={back}>
-          {t('Show previous')}
-        </Button>
-      )}
-      {onward && (
-        <Button look="quiet" onClick={onward}>
-          {t('Show next')}
-        </Button>
-      )}
     </>
   );
 }
@@ -115,58 +104,54 @@ function useParts(filter: string) {
   };
 }
 
-function NoProducts({ isFiltered }: { isFiltered: boolean }) {
-  if (!isFiltered) return <FirstProducts />;
-  return <Empty icon="search" title={t('No product with this identifier')} />;
-}
-
 function useProductPages(prefix: string, { cursor }: Part) {
   const { relata, projectId } = useCalls();
-  const { data, error, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } =
-    useInfiniteQuery({
-      queryKey: ['products', projectId, 'list', prefix, cursor],
-      queryFn: async ({ pageParam, signal }) => {
-        const { items, nextCursor } = await relata.products.listTable(projectId, {
-          limit: PAGE_ROWS,
-          cursor: pageParam,
-          identifierPrefix: prefix || undefined,
-          signal,
-        });
-        return { rows: items.map(toRow), nextCursor };
-      },
-      initialPageParam: cursor,
-      getNextPageParam: (page) => page.nextCursor ?? undefined,
-      // While one types; another part is no picture of this one.
-      placeholderData: cursor === undefined ? keepPreviousData : undefined,
-      // Comparing or reading a long list anew, page after page, would cost more than it tells.
-      structuralSharing: false,
-      refetchOnWindowFocus: false,
-      staleTime: 30_000,
-    });
+  return useInfiniteQuery({
+    queryKey: ['products', projectId, 'list', prefix, cursor],
+    queryFn: async ({ pageParam, signal }) => {
+      const query = { limit: PAGE_ROWS, cursor: pageParam, identifierPrefix: prefix || undefined, signal };
+      const { items, nextCursor } = await relata.products.listTable(projectId, query);
+      return { rows: items.map(toRow), nextCursor };
+    },
+    initialPageParam: cursor,
+    getNextPageParam: (page) => page.nextCursor ?? undefined,
+    // While one types; another part is no picture of this one.
+    placeholderData: cursor === undefined ? keepPreviousData : undefined,
+    // Comparing or reading a long list anew, page after page, would cost more than it tells.
+    structuralSharing: false,
+    refetchOnWindowFocus: false,
+    staleTime: 30_000,
+  });
+}
+
+type Pages<Page> = Pick<
+  UseInfiniteQueryResult<InfiniteData<Page>, unknown>,
+  'data' | 'error' | 'hasNextPage' | 'isFetchingNextPage' | 'isFetchNextPageError' | 'fetchNextPage'
+>;
+
+/** @returns the rows of a list page by page, as far as a browser can draw them, and what asks for more */
+function useScrolled<Page extends { rows: readonly ProductRow[] }>({ data, error, ...read }: Pages<Page>) {
   const pages = data?.pages;
   const { count, getRow } = useMemo(() => bindPages(pages ?? []), [pages]);
-  const canGoOn = hasNextPage && !isFetchingNextPage && !isFetchNextPageError && count < PART_ROWS;
+  const { fetchNextPage } = read;
+  const canGoOn =
+    read.hasNextPage && !read.isFetchingNextPage && !read.isFetchNextPageError && count < PART_ROWS;
   const onNearEnd = useCallback(() => {
     if (canGoOn) void fetchNextPage();
   }, [canGoOn, fetchNextPage]);
-  return {
-    error,
-    isReady: pages !== undefined,
-    count,
-    next: pages?.at(-1)?.nextCursor ?? undefined,
-    getRow,
-    onNearEnd,
-  };
+  return { pages, error, count, getRow, onNearEnd };
 }
 
 /** What the search finds by words and facets, best hits first. */
 export function ProductHits({ filters }: { filters: ProductFilters }) {
-  const { first, error, failureReason, count, getRow, onNearEnd } = useHits(filters);
+  const { relata, projectId } = useCalls();
+  const hits = useInfiniteQuery(hitsQuery(relata, projectId, filters));
+  const { pages: [first] = [], error, count, getRow, onNearEnd } = useScrolled(hits);
   if (first === undefined) {
     if (error) return <ErrorNote error={error} />;
     return (
       <div className="card-body">
-        <Loading words={failureReason ? t('The search is being made ready …') : t('Searching …')} />
+        <Loading words={hits.failureReason ? t('The search is being made ready …') : t('Searching …')} />
       </div>
     );
   }
@@ -258,18 +243,4 @@ export function useFacets(filters: ProductFilters, isShown = true) {
   const { error } = isFound ? found : listed;
   // From the list to a search, what is shown stays until its answer is there, and with it the keyboard.
   return { data: isFound ? (found.data ?? listed.data) : (listed.data ?? found.data), error };
-}
-
-/** The hits of a search, page by page as one scrolls. */
-export function useHits(filters: ProductFilters) {
-  const { relata, projectId: id } = useCalls();
-  const { data, error, failureReason, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } =
-    useInfiniteQuery(hitsQuery(relata, id, filters));
-  const pages = data?.pages;
-  const { count, getRow } = useMemo(() => bindPages(pages ?? []), [pages]);
-  const canGoOn = hasNextPage && !isFetchingNextPage && !isFetchNextPageError;
-  const onNearEnd = useCallback(() => {
-    if (canGoOn) void fetchNextPage();
-  }, [canGoOn, fetchNextPage]);
-  return { first: pages?.[0], error, failureReason, count, getRow, onNearEnd };
 }

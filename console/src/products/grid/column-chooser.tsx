@@ -1,4 +1,4 @@
-import { useMemo, useState, useSyncExternalStore } from 'react';
+import { useMemo, useState } from 'react';
 import { t } from '../../languages/text.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -7,6 +7,7 @@ import { useAttributes } from '../../state/catalog.ts';
 import { columnsOf } from '../../state/kept-views.ts';
 import { useProject } from '../../state/project.ts';
 import { useRoute } from '../../state/route.ts';
+import { createShared } from '../../state/shared.ts';
 import {
   attributeOf,
   type Column,
@@ -139,23 +140,19 @@ function Others({ onChange }: Pick<Shape, 'onChange'>) {
   );
 }
 
-const watchers = new Set<() => void>();
-const watch = (changed: () => void) => {
-  watchers.add(changed);
-  return () => void watchers.delete(changed);
-};
+const kept = createShared((projectId: number) => localStorage.getItem(columnsOf(projectId)) ?? '');
 
 /** Kept by this browser, for each project. */
 export function storeColumns(projectId: number, columns: readonly Column[]): void {
   localStorage.setItem(columnsOf(projectId), writeColumns(columns));
-  for (const changed of watchers) changed();
+  kept.set(kept.get());
 }
 
 /** Those of the address, as a saved view has them, or those that were chosen last. */
 export function useColumns(): readonly Column[] {
   const { query } = useRoute();
   const { id } = useProject();
-  const stored = useSyncExternalStore(watch, () => localStorage.getItem(columnsOf(id)) ?? '');
+  const stored = kept.useRead((read) => read(id));
   const text = query.get('columns') ?? stored;
   return useMemo(() => readColumns(text), [text]);
 }

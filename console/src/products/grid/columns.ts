@@ -1,4 +1,5 @@
 import { t } from '../../languages/text.ts';
+import { readList } from '../../rules/stored-list.ts';
 
 /** What every product has beside identifier and name; a column of an attribute begins with a colon. */
 const OWN = ['category', 'group', 'changed'] as const;
@@ -23,13 +24,8 @@ export const listOwn = (): readonly Column[] => OWN;
 
 /** @returns what stands in an address or was kept; the usual ones where nothing of it can be read */
 export function readColumns(text: string): readonly Column[] {
-  try {
-    const list: unknown = JSON.parse(text);
-    if (Array.isArray(list)) return [...new Set(list.filter(isColumn))].slice(0, MOST_COLUMNS);
-  } catch {
-    // Cut short, or never chosen.
-  }
-  return OWN;
+  const list = readList(text);
+  return list ? [...new Set(list.filter(isColumn))].slice(0, MOST_COLUMNS) : OWN;
 }
 
 const isColumn = (one: unknown): one is Column =>

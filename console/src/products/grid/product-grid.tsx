@@ -1,4 +1,4 @@
-import { createContext, type ReactNode, useCallback, useContext, useMemo, useSyncExternalStore } from 'react';
+import { createContext, type ReactNode, useCallback, useContext, useMemo } from 'react';
 import { t } from '../../languages/text.ts';
 import { Ago, Thumb } from '../../parts/show.tsx';
 import { VirtualGrid } from '../../parts/virtual-grid.tsx';
@@ -6,6 +6,7 @@ import { useLookedUp } from '../../state/catalog.ts';
 import { useLanguage } from '../../state/language.ts';
 import { useProject } from '../../state/project.ts';
 import { goTo, projectLink } from '../../state/route.ts';
+import { createShared } from '../../state/shared.ts';
 import { useColumns } from './column-chooser.tsx';
 import { attributeOf, type Column, nameColumn } from './columns.ts';
 import { type ProductRow, toValues, type Values } from './product-rows.ts';
@@ -164,24 +165,14 @@ export const MOST_CHOSEN = 10_000;
 export type Selection = ReturnType<typeof createSelection>;
 
 export function createSelection() {
-  let chosen: ReadonlySet<string> = new Set();
-  const watchers = new Set<() => void>();
-  const change = (next: ReadonlySet<string>) => {
-    chosen = next;
-    for (const changed of watchers) changed();
-  };
+  const chosen = createShared<ReadonlySet<string>>(new Set());
   return {
-    has: (identifier: string) => chosen.has(identifier),
-    read: () => chosen,
-    clear: () => change(new Set()),
+    useRead: chosen.useRead,
+    clear: () => chosen.set(new Set()),
     toggle(identifier: string) {
-      const next = new Set(chosen);
+      const next = new Set(chosen.get());
       if (!next.delete(identifier) && next.size < MOST_CHOSEN) next.add(identifier);
-      change(next);
-    },
-    watch(changed: () => void) {
-      watchers.add(changed);
-      return () => void watchers.delete(changed);
+      chosen.set(next);
     },
   };
 }
@@ -193,12 +184,7 @@ export const SelectionContext = createContext<Selection | undefined>(undefined);
 
 export const useSelection = (): Selection | undefined => useContext(SelectionContext);
 
-export function useIsChosen(identifier: string): boolean {
-  const selection = useSelection() ?? NOTHING;
-  return useSyncExternalStore(selection.watch, () => selection.has(identifier));
-}
+const useIsChosen = (identifier: string): boolean =>
+  (useSelection() ?? NOTHING).useRead((chosen) => chosen.has(identifier));
 
-export function useChosen(): ReadonlySet<string> {
-  const selection = useSelection() ?? NOTHING;
-  return useSyncExternalStore(selection.watch, selection.read);
-}
+export const useChosen = (): ReadonlySet<string> => (useSelection() ?? NOTHING).useRead((chosen) => chosen);

@@ -155,7 +155,11 @@ function SetProduct({ item, product, set, change }: Shape & { item: SetItem; pro
   const name = product?.name ?? identifier;
   return (
     <li>
-      <Picture identifier={identifier} product={product} />
+      {product ? (
+        <ProductChip product={{ identifier, name, thumbnail: findMainImage(product.images) ?? '' }} />
+      ) : (
+        <ProductChip isPlanned product={{ identifier, name: t('not in the catalog') }} />
+      )}
       <label className="row small">
         <span className="hidden">{t('Quantity of {name}', { name })}</span>
         <span aria-hidden="true">×</span>
@@ -177,17 +181,6 @@ function SetProduct({ item, product, set, change }: Shape & { item: SetItem; pro
         onClick={() => change(set.filter((one) => one !== item))}
       />
     </li>
-  );
-}
-
-function Picture({ identifier, product }: { identifier: string; product: Product | undefined }) {
-  if (product === undefined) {
-    return <ProductChip isPlanned product={{ identifier, name: t('not in the catalog') }} />;
-  }
-  return (
-    <ProductChip
-      product={{ identifier, name: product.name, thumbnail: findMainImage(product.images) ?? '' }}
-    />
   );
 }
 
@@ -258,12 +251,15 @@ function Judged({ answer: { pairs, totals }, products }: { answer: FitAnswer; pr
         {judged.map(({ relation, verdict, source, others, reasons, missing }) => (
           <li key={JSON.stringify([relation.id, source, others])}>
             <div className="row">
-              <Verdict of={verdict} />
-              <RelationLink relation={relation} />
+              <span className={`badge ${sayWord(verdict)[0]}`}>{sayWord(verdict)[1]}</span>
+              <a href={projectLink('relations', relation.id)}>{relation.name}</a>
             </div>
             <div className="row">
               {[source, ...others].map((identifier) => (
-                <Small key={identifier} identifier={identifier} product={products.get(identifier)} />
+                <span key={identifier} className="row small">
+                  <Thumb url={findMainImage(products.get(identifier)?.images ?? [])} />
+                  {products.get(identifier)?.name ?? identifier}
+                </span>
               ))}
             </div>
             <Reasons list={reasons} />
@@ -272,24 +268,6 @@ function Judged({ answer: { pairs, totals }, products }: { answer: FitAnswer; pr
         ))}
       </ul>
     </Card>
-  );
-}
-
-function Verdict({ of }: { of: FitReason['verdict'] }) {
-  const [look, words] = sayWord(of);
-  return <span className={`badge ${look}`}>{words}</span>;
-}
-
-function RelationLink({ relation: { id, name } }: { relation: { id: number; name: string } }) {
-  return <a href={projectLink('relations', id)}>{name}</a>;
-}
-
-function Small({ identifier, product }: { identifier: string; product: Product | undefined }) {
-  return (
-    <span className="row small">
-      <Thumb url={product && findMainImage(product.images)} />
-      {product?.name ?? identifier}
-    </span>
   );
 }
 

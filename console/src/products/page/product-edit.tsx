@@ -62,7 +62,6 @@ function EditDialog({ page, onClose }: { page: ProductPage; onClose(): void }) {
       title={t('Attributes of {identifier}', { identifier })}
       action={t('Send')}
       isWide
-      isOpen
       canSubmit={isChanged}
       isUnsaved={isChanged}
       onClose={onClose}
