@@ -1,6 +1,5 @@
 import { useEffect, useRef } from 'react';
-import { Invitation, Welcome } from './account/enter.tsx';
-import { SignIn, SignInAgain } from './account/sign-in.tsx';
+import { Invitation, SignIn, SignInAgain, Welcome } from './account/sign-in.tsx';
 import { Safe } from './parts/safe.tsx';
 import { AppShell } from './parts/shell/app-shell.tsx';
 import { findScreen, ProjectScreen } from './screens.tsx';

@@ -17,9 +17,8 @@ import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
 import { Toasts } from './parts/shell/app-shell.tsx';
 import { queries } from './state/done.ts';
-import { applyStoredLanguage, useLanguage } from './state/language.ts';
+import { applyStoredLanguage, applyStoredTheme, useLanguage } from './state/language.ts';
 import { SessionProvider } from './state/session.tsx';
-import { applyStoredTheme } from './state/theme.ts';
 
 applyStoredTheme();
 

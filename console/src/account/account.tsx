@@ -5,7 +5,7 @@ import { Button, IconButton } from '../parts/button.tsx';
 import { DialogButton, FormDialog } from '../parts/dialog.tsx';
 import { type Choice, SelectField, TextField } from '../parts/forms/field.tsx';
 import { Answer, Card, ErrorNote, Page } from '../parts/page.tsx';
-import { useScopeName } from '../parts/scope.tsx';
+import { useScopeName } from '../parts/secrets.tsx';
 import { Ago, Code, Removable, Table } from '../parts/show.tsx';
 import { nameRole } from '../rules/roles.ts';
 import { useSubmit } from '../state/act.ts';

@@ -1,11 +1,10 @@
 import type { Channel, ChannelBuild, PublishedFeed } from '@relata/client';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
-import { DefinitionList, DefinitionView, useStart } from '../parts/definitions.tsx';
+import { DefinitionList, DefinitionView, TaskHistory, useStart } from '../parts/definitions.tsx';
 import { Card, LastTaskNote, Note } from '../parts/page.tsx';
 import { UrlCard } from '../parts/secrets.tsx';
 import { Ago, MappingJson, OutLink, Pairs } from '../parts/show.tsx';
-import { TaskHistory } from '../parts/task-history.tsx';
 import { sayOf } from '../rules/choices.ts';
 import { describeFilter } from '../rules/filters.ts';
 import { formatCount, formatMoment, formatSize } from '../rules/format.ts';

@@ -20,7 +20,7 @@ import { formatAll, formatCount, formatPercent, formatType } from '../rules/form
 import { useSettled } from '../state/act.ts';
 import { type Coverage, undoOntology, useCoverage, useOntology, useRelations } from '../state/catalog.ts';
 import { reread, tell } from '../state/done.ts';
-import { renameInBrowser } from '../state/kept-views.ts';
+import { renameInBrowser } from '../state/language.ts';
 import { useCalls, useOfProject } from '../state/project.ts';
 import { linkWith, projectLink, useFilters } from '../state/route.ts';
 import { useRights } from '../state/session.tsx';

@@ -1,18 +1,19 @@
-import type { Relata, Tagged } from '@relata/client';
+import type { Relata, Tagged, Task } from '@relata/client';
 import { Fragment, type ReactNode, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { listChanged, type PartNames } from '../rules/changes.ts';
+import { formatDuration } from '../rules/format.ts';
 import { reread, tell } from '../state/done.ts';
 import { MistakesContext, readMistakes } from '../state/mistakes.ts';
-import { useCalls, useOfProject } from '../state/project.ts';
+import { type Key, useCalls, useOfProject, usePages } from '../state/project.ts';
 import { ask, type Question } from '../state/question.ts';
 import { goFromHere, projectLink, useRoute } from '../state/route.ts';
 import { useRights } from '../state/session.tsx';
 import { Button, type IconName, LinkButton } from './button.tsx';
 import { DialogButton } from './dialog.tsx';
 import { type Draft, Meanwhile, saveMerged, useDraft } from './forms/draft.tsx';
-import { Answer, ErrorNote, ListPage, Page } from './page.tsx';
-import type { Column } from './show.tsx';
+import { Answer, Card, ErrorNote, ListPage, Page } from './page.tsx';
+import { Ago, type Column, Meter, Older, Table, TaskStatus } from './show.tsx';
 
 const BUSY_MS = 1_500;
 const IDLE_MS = 15_000;
@@ -360,4 +361,110 @@ export function EditorPage<Definition extends object>({
 function nameEditor(what: Defined, name: string | undefined, isChange: boolean): string {
   if (name === undefined) return t('New {what}', { what });
   return isChange ? t('Change {name}', { name }) : name;
+}
+
+const BUSY_HISTORY_MS = 1_000;
+const PAGE = 20;
+
+/** One time that a definition was run. */
+interface Ran {
+  readonly task: Task;
+  readonly startedBy: string;
+}
+
+interface HistoryPage {
+  limit: number;
+  cursor: string | undefined;
+  signal: AbortSignal;
+}
+
+interface HistoryShape<Run extends Ran> {
+  title: string;
+  /** What one of them is called. */
+  noun: 'run' | 'build';
+  /** Names the definition and the last one: when it has another, or that has ended, so has its history. */
+  queryKey: Key;
+  isBusy: boolean;
+  read(page: HistoryPage): Promise<{ items: Run[]; nextCursor: string | null }>;
+  startedBy: Readonly<Record<Run['startedBy'], string>>;
+  describe(run: Run): ReactNode;
+  /** Before the first one. */
+  never: string;
+}
+
+/** What a definition did, newest first; live while it does something. */
+export function TaskHistory<Run extends Ran>({ title, queryKey, isBusy, read, ...shape }: HistoryShape<Run>) {
+  const runs = usePages(queryKey, ({ cursor, signal }) => read({ limit: PAGE, cursor, signal }), {
+    placeholderData: (before) => before,
+    refetchInterval: isBusy ? BUSY_HISTORY_MS : false,
+  });
+  return (
+    <Answer of={runs}>
+      {({ pages }) => {
+        const list = pages.flatMap(({ items }) => items);
+        const isEmpty = list.length === 0;
+        return (
+          <Card title={title} isBare={!isEmpty}>
+            {isEmpty ? <p className="soft">{shape.never}</p> : <HistoryTable runs={list} {...shape} />}
+            <Older of={runs} />
+          </Card>
+        );
+      }}
+    </Answer>
+  );
+}
+
+type TableShape<Run extends Ran> = { runs: readonly Run[] } & Pick<
+  HistoryShape<Run>,
+  'noun' | 'startedBy' | 'describe'
+>;
+
+function HistoryTable<Run extends Ran>({ runs, noun, startedBy, describe }: TableShape<Run>) {
+  return (
+    <Table
+      rows={runs}
+      keyOf={(run) => run.task.id}
+      columns={[
+        [
+          t('{noun, select, run {Run} other {Build}}', { noun }),
+          (run) => (
+            <a className="strong" href={projectLink('updates', run.task.id)}>
+              <Ago at={run.task.requestTime} />
+            </a>
+          ),
+        ],
+        [
+          t('Status'),
+          (run) => (
+            <>
+              <TaskStatus task={run.task} />
+              {run.task.finishTime === null && (
+                <Meter share={run.task.progress / 100} label={t('Progress of the {noun}', { noun })} />
+              )}
+            </>
+          ),
+        ],
+        [
+          t('Counts'),
+          (run) => (
+            <>
+              {describe(run)}
+              {run.task.error && <div className="small soft">{run.task.error.message}</div>}
+              {run.task.warnings?.map((warning) => (
+                <div key={warning} className="small soft">
+                  {warning}
+                </div>
+              ))}
+            </>
+          ),
+        ],
+        [t('Started'), (run) => startedBy[run.startedBy as Run['startedBy']], 'wide-only soft'],
+        [
+          t('Took'),
+          (run) => run.task.finishTime !== null && formatDuration(run.task.finishTime - run.task.requestTime),
+          'wide-only soft number nowrap',
+        ],
+      ]}
+    />
+  );
 }

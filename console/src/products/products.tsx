@@ -7,9 +7,8 @@ import { useSettled } from '../state/act.ts';
 import { useProject } from '../state/project.ts';
 import { useFilters } from '../state/route.ts';
 import { useRights } from '../state/session.tsx';
-import { BulkActions } from './bulk/bulk-actions.tsx';
-import { ExportButton } from './bulk/export-button.tsx';
-import { FilterChips, ProductFacets } from './finding/product-facets.tsx';
+import { BulkActions, ExportButton } from './bulk/bulk-actions.tsx';
+import { FilterChips, ProductFacets, ProductFinder } from './finding/product-facets.tsx';
 import {
   EARLIER_FILTERS,
   isSearch,
@@ -20,7 +19,6 @@ import {
   VIEW_PARTS,
   withFilters,
 } from './finding/product-filters.ts';
-import { ProductFinder } from './finding/product-finder.tsx';
 import { ProductHits, ProductTable } from './finding/product-table.tsx';
 import { ViewList } from './finding/view-list.tsx';
 import { ColumnChooser, storeColumns } from './grid/column-chooser.tsx';

@@ -6,8 +6,7 @@ import { FirstProducts } from '../parts/first-products.tsx';
 import { ProductField } from '../parts/forms/suggest-field.tsx';
 import { Answer, Card, Loading, Page } from '../parts/page.tsx';
 import { Figure } from '../parts/show.tsx';
-import { RelatedCard } from '../products/page/related-card.tsx';
-import { Walk } from '../products/page/related-graph.tsx';
+import { RelatedCard, Walk } from '../products/page/related-graph.tsx';
 import { formatCount, nameTask } from '../rules/format.ts';
 import { useIsLate } from '../state/act.ts';
 import {

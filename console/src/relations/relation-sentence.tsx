@@ -22,8 +22,17 @@ import {
   writeGroup,
 } from '../rules/filters.ts';
 import { sayTerm } from '../rules/fit.ts';
-import { BLANK_MATCH, MatchEditor, type MatchElement, sayElement, TermFields } from './match-editor.tsx';
-import { AddChip, joinList, OpenChipContext, SentenceChip } from './sentence-chip.tsx';
+import {
+  AddChip,
+  BLANK_MATCH,
+  joinList,
+  MatchEditor,
+  type MatchElement,
+  OpenChipContext,
+  SentenceChip,
+  sayElement,
+  TermFields,
+} from './sentence-chip.tsx';
 
 type Sort = NonNullable<RelationDefinition['sort']>[number];
 

@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react';
+import { useState, useSyncExternalStore } from 'react';
 import {
   isLanguage,
   LANGUAGES,
@@ -8,6 +8,7 @@ import {
   t,
   watchLanguage,
 } from '../languages/text.ts';
+import { readViews, renameColumns, withRenamed } from '../rules/saved-views.ts';
 
 export type LanguageChoice = Language | 'auto';
 
@@ -53,3 +54,44 @@ export const listLanguages = () =>
     LanguageChoice,
     string,
   ])[];
+
+export type Theme = 'system' | 'light' | 'dark';
+
+const THEME_PLACE = 'relata-theme';
+
+const storedTheme = (): Theme => {
+  const value = localStorage.getItem(THEME_PLACE);
+  return value === 'light' || value === 'dark' ? value : 'system';
+};
+
+function applyTheme(theme: Theme): void {
+  if (theme === 'system') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}
+
+/** Before the first picture, so that nothing flashes. */
+export const applyStoredTheme = (): void => applyTheme(storedTheme());
+
+export function useTheme(): readonly [Theme, (theme: Theme) => void] {
+  const [theme, setTheme] = useState(storedTheme);
+  return [
+    theme,
+    (next) => {
+      localStorage.setItem(THEME_PLACE, next);
+      applyTheme(next);
+      setTheme(next);
+    },
+  ];
+}
+
+/** Where a browser keeps the views and the columns of a project. */
+export const viewsOf = (projectId: number) => `relata-views-${projectId}`;
+export const columnsOf = (projectId: number) => `relata-columns-${projectId}`;
+
+/** Views and columns that this browser keeps of a project follow the new name of an attribute. */
+export function renameInBrowser(projectId: number, from: string, to: string): void {
+  const views = readViews(localStorage.getItem(viewsOf(projectId)));
+  localStorage.setItem(viewsOf(projectId), JSON.stringify(withRenamed(views, from, to)));
+  const columns = localStorage.getItem(columnsOf(projectId));
+  if (columns) localStorage.setItem(columnsOf(projectId), renameColumns(columns, from, to));
+}

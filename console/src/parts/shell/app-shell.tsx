@@ -4,12 +4,11 @@ import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
 import { t } from '../../languages/text.ts';
 import mark from '../../mark.svg';
 import { notices, tell } from '../../state/done.ts';
-import { listLanguages, useLanguageChoice } from '../../state/language.ts';
+import { listLanguages, type Theme, useLanguageChoice, useTheme } from '../../state/language.ts';
 import { useProjects } from '../../state/project.ts';
 import { useQuestion } from '../../state/question.ts';
 import { linkTo, useRoute } from '../../state/route.ts';
 import { useSession } from '../../state/session.tsx';
-import { type Theme, useTheme } from '../../state/theme.ts';
 import { Button, Icon, IconButton, Menu } from '../button.tsx';
 import { Dialog } from '../dialog.tsx';
 import { Finder, listAccountPlaces, listProjectPlaces, type Place } from './finder.tsx';

@@ -4,7 +4,7 @@ import { Button, CopyButton, IconButton } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/forms/field.tsx';
 import { readViews, type SavedView, withoutView, withView } from '../../rules/saved-views.ts';
-import { viewsOf } from '../../state/kept-views.ts';
+import { viewsOf } from '../../state/language.ts';
 import { useProject } from '../../state/project.ts';
 import { linkWith, projectLink } from '../../state/route.ts';
 import { useColumns } from '../grid/column-chooser.tsx';

@@ -4,7 +4,7 @@ import { Button, IconButton } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { SelectField, TextField } from '../../parts/forms/field.tsx';
 import { useAttributes } from '../../state/catalog.ts';
-import { columnsOf } from '../../state/kept-views.ts';
+import { columnsOf } from '../../state/language.ts';
 import { useProject } from '../../state/project.ts';
 import { useRoute } from '../../state/route.ts';
 import { createShared } from '../../state/shared.ts';
