@@ -67,13 +67,12 @@ function sayReach(since: number, isWhole: boolean): string {
   return t('Kept by the process that answered, since {moment}. Other processes have their own.', { moment });
 }
 
-function RequestTable({
-  items,
-  onOpen,
-}: {
+interface TableShape {
   items: readonly KeptRequest[];
   onOpen(request: KeptRequest): void;
-}) {
+}
+
+function RequestTable({ items, onOpen }: TableShape) {
   const [shown, more] = useMore(items, SHOWN, (count) => t('Show all {count}', { count }));
   if (items.length === 0) return <p className="card-body soft">{t('No request has failed or was slow.')}</p>;
   return (

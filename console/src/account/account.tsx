@@ -254,20 +254,12 @@ function Password() {
   );
 }
 
-/** What an owner does with a user, where it makes sense. */
-export function UserActions({
-  user,
-  isSelf,
-  onRoles,
-  onPasskeys,
-  onRemove,
-}: {
+interface ActionsShape extends Readonly<Record<'onRoles' | 'onPasskeys' | 'onRemove', () => void>> {
   user: User;
   isSelf: boolean;
-  onRoles(): void;
-  onPasskeys(): void;
-  onRemove(): void;
-}) {
+}
+
+function UserActions({ user, isSelf, onRoles, onPasskeys, onRemove }: ActionsShape) {
   const { name, role, signsInWith, passkeys } = user;
   return (
     <>
@@ -284,14 +276,13 @@ export function UserActions({
 
 const nameScope = ({ type, id }: PartRole['scope']) => `${type} ${id}`;
 
-/** Which groups and projects a user has a role in. */
-export function PartRoles({
-  roles,
-  onChange,
-}: {
+interface PartShape {
   roles: readonly PartRole[];
   onChange(roles: PartRole[]): void;
-}) {
+}
+
+/** Which groups and projects a user has a role in. */
+function PartRoles({ roles, onChange }: PartShape) {
   const groups = useGroups();
   const projects = useProjects();
   const nameOf = useScopeName();

@@ -47,9 +47,9 @@ export function ChannelView() {
 function BuildNow({ channel }: { channel: Channel }) {
   const { relata, projectId } = useCalls();
   const place = { projectId, channelId: channel.id };
-  const { begin, isBusy } = useStart(t('The build has started'), () => relata.channels.build(place), PARTS);
+  const { run, isBusy } = useStart(t('The build has started'), () => relata.channels.build(place), PARTS);
   return (
-    <Button look="primary" busy={isBusy} disabled={isBuilding(channel)} onClick={() => void begin()}>
+    <Button look="primary" busy={isBusy} disabled={isBuilding(channel)} onClick={() => void run()}>
       {t('Build now')}
     </Button>
   );

@@ -149,13 +149,12 @@ function Deliveries({ id }: { id: number }) {
   );
 }
 
-function DeliveryTable({
-  deliveries,
-  onShow,
-}: {
+interface DeliveryTableShape {
   deliveries: readonly WebhookDelivery[];
   onShow(delivery: WebhookDelivery): void;
-}) {
+}
+
+function DeliveryTable({ deliveries, onShow }: DeliveryTableShape) {
   return (
     <Table
       rows={deliveries}
@@ -200,15 +199,13 @@ function describeAnswer({ answer, error, durationMs }: WebhookDelivery): string 
   return error ?? '';
 }
 
-function ShownDelivery({
-  endpointId,
-  delivery,
-  onClose,
-}: {
+interface ShownDeliveryShape {
   endpointId: number;
   delivery: WebhookDelivery | undefined;
   onClose(): void;
-}) {
+}
+
+function ShownDelivery({ endpointId, delivery, onClose }: ShownDeliveryShape) {
   const relata = useRelata();
   const { canChange } = useRights();
   if (delivery === undefined) return null;
@@ -334,13 +331,12 @@ export function EndpointForm({ endpoint, isOpen, onClose, onMade }: Form) {
   );
 }
 
-function EventChoices({
-  chosen,
-  onChange,
-}: {
+interface EventChoicesShape {
   chosen: readonly EventType[];
   onChange(chosen: EventType[]): void;
-}) {
+}
+
+function EventChoices({ chosen, onChange }: EventChoicesShape) {
   const toggle = (toggled: EventType, isOn: boolean) =>
     onChange(
       listEvents()
@@ -386,13 +382,12 @@ export function EndpointState({ endpoint }: { endpoint: WebhookEndpoint }) {
   );
 }
 
-export function EndpointMenu({
-  endpoint,
-  onRotated,
-}: {
+interface EndpointMenuShape {
   endpoint: WebhookEndpoint;
   onRotated(secret: string | undefined): void;
-}) {
+}
+
+export function EndpointMenu({ endpoint, onRotated }: EndpointMenuShape) {
   const relata = useRelata();
   const [open, setOpen] = useState<'change' | 'rotate' | 'delete'>();
   const close = () => setOpen(undefined);

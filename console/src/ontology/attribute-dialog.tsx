@@ -7,7 +7,7 @@ import type {
   SentOntology,
   Tagged,
 } from '@relata/client';
-import { useMemo, useState } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { rich, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
@@ -153,12 +153,7 @@ function toAttribute(stored: Attribute | undefined, draft: AttributeDraft): Attr
   };
 }
 
-interface FieldsShape {
-  draft: AttributeDraft;
-  change(changed: Partial<AttributeDraft>): void;
-}
-
-function AttributeFields({ draft, change }: FieldsShape) {
+function AttributeFields({ draft, change }: Pick<Draft<AttributeDraft>, 'draft' | 'change'>) {
   const bind = useBinding(draft, change);
   return (
     <Fields>
@@ -307,13 +302,26 @@ export function Effect({ effect }: { effect: EffectAnswer }) {
         <Figure label={t('Become usable')} value={formatCount(gained.count)} />
         <Figure label={t('No longer usable')} value={formatCount(lost.count)} />
       </dl>
-      <Uses title={t('Follow the new name')} list={uses.filter(({ isRenamed }) => isRenamed)} />
-      <Uses
+      <Listed title={t('Follow the new name')} list={uses.filter(({ isRenamed }) => isRenamed)}>
+        {linkUse}
+      </Listed>
+      <Listed
         title={t('Go on with the former name, as a synonym')}
         list={uses.filter(({ isRenamed }) => !isRenamed)}
-      />
-      <Examples title={t('Become usable')} list={gained.examples} />
-      <Examples title={t('No longer usable')} list={lost.examples} />
+      >
+        {linkUse}
+      </Listed>
+      {[[t('Become usable'), gained.examples] as const, [t('No longer usable'), lost.examples] as const].map(
+        ([title, examples]) => (
+          <Listed key={title} title={title} list={examples.slice(0, SHOWN)}>
+            {({ identifier, value }) => (
+              <>
+                <span className="mono">{value}</span> <ProductLink identifier={identifier} />
+              </>
+            )}
+          </Listed>
+        ),
+      )}
     </div>
   );
 }
@@ -321,40 +329,23 @@ export function Effect({ effect }: { effect: EffectAnswer }) {
 type Use = NonNullable<EffectAnswer['uses']>[number];
 
 /** Relations, channels, pipelines and the settings of the project, each with its page. */
-function Uses({ title, list }: { title: string; list: readonly Use[] }) {
-  if (list.length === 0) return null;
-  const linkOf = ({ kind, id }: Use) =>
-    kind === 'project' ? projectLink('settings') : projectLink(`${kind}s`, id);
-  return (
-    <p className="small">
-      <span className="soft">{title}: </span>
-      <Joined list={list}>
-        {(one) => (
-          <a href={linkOf(one)}>{one.kind === 'project' ? t('the settings of the project') : one.name}</a>
-        )}
-      </Joined>
-    </p>
-  );
+function linkUse({ kind, id, name }: Use): ReactNode {
+  if (kind === 'project') return <a href={projectLink('settings')}>{t('the settings of the project')}</a>;
+  return <a href={projectLink(`${kind}s`, id)}>{name}</a>;
 }
 
-function Examples({
-  title,
-  list,
-}: {
+interface ListedShape<One> {
   title: string;
-  list: readonly { identifier: string; value: string }[];
-}) {
+  list: readonly One[];
+  children(one: One): ReactNode;
+}
+
+function Listed<One>({ title, list, children }: ListedShape<One>) {
   if (list.length === 0) return null;
   return (
     <p className="small">
       <span className="soft">{title}: </span>
-      <Joined list={list.slice(0, SHOWN)}>
-        {({ identifier, value }) => (
-          <>
-            <span className="mono">{value}</span> <ProductLink identifier={identifier} />
-          </>
-        )}
-      </Joined>
+      <Joined list={list}>{children}</Joined>
     </p>
   );
 }

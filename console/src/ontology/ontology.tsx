@@ -16,6 +16,7 @@ import { CategoryField } from '../parts/forms/suggest-field.tsx';
 import { Answer, Card, Empty, ErrorNote, Loading, Page } from '../parts/page.tsx';
 import { Bars, Meter, Table } from '../parts/show.tsx';
 import { type CoveredAttribute, listWorstFirst, readPath } from '../rules/category-path.ts';
+import { writeChosen } from '../rules/chosen-facets.ts';
 import { formatAll, formatCount, formatPercent, formatType } from '../rules/format.ts';
 import { useSettled } from '../state/act.ts';
 import { type Coverage, undoOntology, useCoverage, useOntology, useRelations } from '../state/catalog.ts';
@@ -137,7 +138,16 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
           value={category}
           onChange={(next) => filterBy({ category: next })}
         />
-        <ModeField mode={mode} onChange={setMode} />
+        <SelectField
+          label={t('New attributes in a full update')}
+          value={mode}
+          disabled={!canChange}
+          choices={[
+            ['automatic', t('are created by themselves')],
+            ['own', t('are ignored: I create attributes myself')],
+          ]}
+          onChange={setMode}
+        />
       </div>
       <ErrorNote error={error ?? uncounted} />
       <CategoryCoverage category={category} />
@@ -191,31 +201,13 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
   );
 }
 
-function ModeField({ mode, onChange }: { mode: string; onChange(mode: string): void }) {
-  const { canChange } = useRights();
-  return (
-    <SelectField
-      label={t('New attributes in a full update')}
-      value={mode}
-      disabled={!canChange}
-      choices={[
-        ['automatic', t('are created by themselves')],
-        ['own', t('are ignored: I create attributes myself')],
-      ]}
-      onChange={onChange}
-    />
-  );
-}
-
-function AttributeTable({
-  attributes,
-  coverage,
-  onOpen,
-}: {
+interface AttributeTableShape {
   attributes: readonly Attribute[];
   coverage: Coverage | undefined;
   onOpen(attribute: Attribute): void;
-}) {
+}
+
+function AttributeTable({ attributes, coverage, onOpen }: AttributeTableShape) {
   return (
     <Table
       rows={attributes}
@@ -268,12 +260,11 @@ export function CategoryCoverage({ category }: { category: string }) {
   const settled = useSettled(category);
   const { coverage, error } = useCoverage(readPath(settled));
   if (readPath(category).length === 0) return null;
-  const name = readPath(settled).at(-1) ?? '';
   const { sampled = false, sampledProducts = 0, attributes = [] } = coverage?.answer ?? {};
   return (
     <Card
       isBare
-      title={t('Coverage of {category}', { category: name })}
+      title={t('Coverage of {category}', { category: readPath(settled).at(-1) ?? '' })}
       actions={
         coverage && (
           <span className="soft small">
@@ -292,20 +283,13 @@ export function CategoryCoverage({ category }: { category: string }) {
           <Loading words={t('Counting …')} />
         </div>
       )}
-      {coverage && (
-        <Covered list={listWorstFirst(attributes, sampledProducts)} category={settled} name={name} />
-      )}
+      {coverage && <Covered list={listWorstFirst(attributes, sampledProducts)} category={settled} />}
     </Card>
   );
 }
 
-interface Shape {
-  list: readonly CoveredAttribute[];
-  category: string;
-  name: string;
-}
-
-function Covered({ list, category, name }: Shape) {
+function Covered({ list, category }: { list: readonly CoveredAttribute[]; category: string }) {
+  const name = readPath(category).at(-1) ?? '';
   if (list.length === 0)
     return <p className="card-body soft">{t('No product of this category has an attribute.')}</p>;
   const products = projectLink('products');
@@ -334,10 +318,7 @@ function Covered({ list, category, name }: Shape) {
               t('Without it'),
               ({ name: attribute, lacking }) => (
                 <a
-                  href={linkWith(products, {
-                    category,
-                    where: JSON.stringify([{ attribute, lacks: true }]),
-                  })}
+                  href={linkWith(products, { category, where: writeChosen([{ attribute, lacks: true }]) })}
                   aria-label={t(
                     '{count, plural, one {# product} other {# products}} of {category} without {attribute}',
                     { count: lacking, category: name, attribute },
@@ -437,10 +418,7 @@ function Counted() {
                 {': '}
                 {t(
                   '{products, plural, one {# product} other {# products}}, up to {verdicts, plural, one {# verdict} other {# verdicts}}',
-                  {
-                    products,
-                    verdicts,
-                  },
+                  { products, verdicts },
                 )}
               </li>
             ))}

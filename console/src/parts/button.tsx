@@ -176,16 +176,14 @@ export interface MenuEntry {
   readonly onSelect?: () => void;
 }
 
-/** What can be done with one thing, behind one button. */
-export function Menu({
-  label,
-  entries,
-  trigger,
-}: {
+interface MenuShape {
   label: string;
   entries: readonly MenuEntry[];
   trigger?: ReactElement;
-}) {
+}
+
+/** What can be done with one thing, behind one button. */
+export function Menu({ label, entries, trigger }: MenuShape) {
   return (
     <Base.Root>
       <Base.Trigger render={trigger ?? <IconButton icon="more" label={label} />} />

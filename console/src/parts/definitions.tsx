@@ -3,6 +3,7 @@ import { Fragment, type ReactNode, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { listChanged, type PartNames } from '../rules/changes.ts';
 import { formatDuration } from '../rules/format.ts';
+import { useAct } from '../state/act.ts';
 import { reread, tell } from '../state/done.ts';
 import { MistakesContext, readMistakes } from '../state/mistakes.ts';
 import { type Key, useCalls, useOfProject, usePages } from '../state/project.ts';
@@ -61,19 +62,15 @@ export const nameList = (what: Defined): string =>
 const listOf = (what: Defined) => projectLink(`${what}s`);
 
 /** @returns what starts a task and tells of it, and whether it is being done */
-export function useStart<Given>(
+export function useStart<Given = void>(
   told: string,
-  start: (given?: Given) => Promise<unknown>,
+  start: (given: Given) => Promise<unknown>,
   names: readonly string[],
 ) {
-  const [isBusy, setBusy] = useState(false);
-  const begin = async (given?: Given) => {
-    setBusy(true);
+  return useAct(async (given: Given) => {
     await start(given).then(() => tell.good(told), tell.bad);
     await reread(...names);
-    setBusy(false);
-  };
-  return { begin, isBusy };
+  });
 }
 
 interface ListShape<Value extends Named> {
@@ -194,14 +191,13 @@ export function DefinitionView<Value extends Named>({ kind, deleting, actions, c
   );
 }
 
-/** What is to be changed, as it is stored by now; undefined for a new one. */
-export function Stored<Value extends Named>({
-  kind,
-  children,
-}: {
+interface StoredShape<Value extends Named> {
   kind: Pick<Kind<Value, Value>, 'what' | 'get' | 'isBusy'>;
   children(stored: Tagged<Value> | undefined): ReactNode;
-}) {
+}
+
+/** What is to be changed, as it is stored by now; undefined for a new one. */
+export function Stored<Value extends Named>({ kind, children }: StoredShape<Value>) {
   const id = useRoute().parts[3] ?? '';
   const isNew = id === 'new';
   const stored = useOfProject(

@@ -1,5 +1,6 @@
 import { type DragEvent, type ReactNode, useEffect, useId, useState } from 'react';
 import { rich, t } from '../languages/text.ts';
+import { useAct } from '../state/act.ts';
 import { reread, tell } from '../state/done.ts';
 import { droppedFile } from '../state/handover.ts';
 import { useCalls, useOfProject, useProject } from '../state/project.ts';
@@ -62,20 +63,17 @@ function useArrival() {
 
 function ExampleButton() {
   const { relata, projectId } = useCalls();
-  const [isBusy, setBusy] = useState(false);
-  const load = async () => {
-    setBusy(true);
+  const { run, isBusy } = useAct(async () => {
     const { loadExample } = await import('../state/example.ts');
     await loadExample(relata, projectId).then(
       () =>
         tell.good(t('The example products are in'), t('A relation “Bits for this drill” came with them.')),
       tell.bad,
     );
-    setBusy(false);
-    await reread();
-  };
+    void reread();
+  });
   return (
-    <Button busy={isBusy} onClick={() => void load()}>
+    <Button busy={isBusy} onClick={() => void run()}>
       {t('Load example products')}
     </Button>
   );

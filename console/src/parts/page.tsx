@@ -13,16 +13,7 @@ export const PageExtra = createContext<ReactNode>(undefined);
 
 export type Crumb = readonly [words: string, href: string];
 
-/** A view: where one is, its title, what can be done, its content. */
-export function Page({
-  title,
-  under = [],
-  crumbs,
-  actions,
-  about,
-  isNarrow,
-  children,
-}: {
+interface PageShape {
   title: string;
   /** What it belongs to within the project. */
   under?: readonly Crumb[];
@@ -32,7 +23,10 @@ export function Page({
   about?: ReactNode;
   isNarrow?: boolean;
   children: ReactNode;
-}) {
+}
+
+/** A view: where one is, its title, what can be done, its content. */
+export function Page({ title, under = [], crumbs, actions, about, isNarrow, children }: PageShape) {
   const extra = useContext(PageExtra);
   const project = useContext(ProjectContext);
   const way = crumbs ?? (project ? [[project.name, projectLink()] as const, ...under] : []);
@@ -72,18 +66,15 @@ function Crumbs({ crumbs }: { crumbs: readonly Crumb[] }) {
   );
 }
 
-export function Card({
-  title,
-  actions,
-  isBare,
-  children,
-}: {
+interface CardShape {
   title?: ReactNode;
   actions?: ReactNode;
   /** Without space around the content, for tables. */
   isBare?: boolean;
   children: ReactNode;
-}) {
+}
+
+export function Card({ title, actions, isBare, children }: CardShape) {
   return (
     <section className="card">
       {(title || actions) && (
@@ -177,14 +168,13 @@ export interface Answered<Value> {
   readonly error: unknown;
 }
 
-/** What a question to the service has brought: its answer, why there is none, or that it is under way. */
-export function Answer<Value>({
-  of: { data, error },
-  children,
-}: {
+interface AnswerShape<Value> {
   of: Answered<Value>;
   children(value: Value): ReactNode;
-}) {
+}
+
+/** What a question to the service has brought: its answer, why there is none, or that it is under way. */
+export function Answer<Value>({ of: { data, error }, children }: AnswerShape<Value>) {
   if (data !== undefined) return children(data);
   return error ? <ErrorNote error={error} /> : <Loading />;
 }

@@ -16,12 +16,12 @@ const nameField = ({ field, isAttribute }: Difference): string => {
   return isAttribute ? field : (own[field] ?? field);
 };
 
-/** A product old and new, side by side: what differs. */
-export function ProductDifference({
-  change,
-}: {
+interface ProductDifferenceShape {
   change: Pick<CommitChange, 'before' | 'after' | 'changedSince'>;
-}) {
+}
+
+/** A product old and new, side by side: what differs. */
+export function ProductDifference({ change }: ProductDifferenceShape) {
   const { before, after, changedSince } = change;
   const differences = listDifferences(before as ComparedProduct | null, after as ComparedProduct | null);
   if (differences.length === 0)
@@ -91,14 +91,13 @@ export function sayCounts({
 export const sayAuthor = ({ author }: Pick<Commit, 'author'>): string =>
   author === null ? t('unknown') : author.name;
 
-/** How far the undo log reaches. */
-export function sayReach({
-  keptCommits,
-  keptDays,
-}: {
+interface SayReachShape {
   keptCommits: number;
   keptDays: number | null;
-}): string {
+}
+
+/** How far the undo log reaches. */
+export function sayReach({ keptCommits, keptDays }: SayReachShape): string {
   if (keptCommits === 0) return t('Nothing can be undone: the settings keep no change.');
   const count = keptCommits;
   if (keptDays === null)

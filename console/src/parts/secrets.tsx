@@ -145,16 +145,14 @@ export function reaches(scope: ScopeShape, project: Place): boolean {
   return scope.id === (scope.type === 'project' ? project.id : project.projectGroupId);
 }
 
-/** The scopes that have the present project in them. */
-export function ScopeField({
-  label,
-  value,
-  onChange,
-}: {
+interface ScopeFieldShape {
   label: string;
   value: string;
   onChange(type: string): void;
-}) {
+}
+
+/** The scopes that have the present project in them. */
+export function ScopeField({ label, value, onChange }: ScopeFieldShape) {
   const project = useProject();
   const groups = useGroups();
   const { canManageAccountKeys, canChangeGroup } = useRights();

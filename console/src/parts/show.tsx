@@ -108,16 +108,14 @@ export function Joined<One>({ list, children }: { list: readonly One[]; children
 
 export type Pair = readonly [name: string, value: ReactNode, look?: string];
 
-/** Names with their values; false: not there. */
-export function Pairs({
-  pairs,
-  label,
-  look = '',
-}: {
+interface PairsShape {
   pairs: readonly (Pair | false)[];
   label?: string;
   look?: string;
-}) {
+}
+
+/** Names with their values; false: not there. */
+export function Pairs({ pairs, label, look = '' }: PairsShape) {
   const there = pairs.filter((pair) => pair !== false);
   return (
     <dl className={`pairs ${look}`} aria-label={label}>
@@ -265,15 +263,13 @@ export function Table<Row>({
   );
 }
 
-function Box({
-  label,
-  isShort,
-  children,
-}: {
+interface BoxShape {
   label?: string | undefined;
   isShort: boolean;
   children: ReactNode;
-}) {
+}
+
+function Box({ label, isShort, children }: BoxShape) {
   if (label === undefined) return <div className="table-box">{children}</div>;
   return (
     <TableBox label={label} isShort={isShort}>
@@ -282,16 +278,14 @@ function Box({
   );
 }
 
-/** A table that scrolls, and may have no link or button that takes the keyboard there. */
-export function TableBox({
-  label,
-  isShort,
-  children,
-}: {
+interface TableBoxShape {
   label: string;
   isShort?: boolean;
   children: ReactNode;
-}) {
+}
+
+/** A table that scrolls, and may have no link or button that takes the keyboard there. */
+export function TableBox({ label, isShort, children }: TableBoxShape) {
   return (
     <section className={isShort ? 'table-box short' : 'table-box'} tabIndex={0} aria-label={label}>
       {children}

@@ -56,7 +56,7 @@ function Starts({ pipeline }: { pipeline: Pipeline }) {
 /** `isForced`: although the source is what it was, say because the ontology changed since. */
 function RunNow({ pipeline, isForced = false }: { pipeline: Pipeline; isForced?: boolean }) {
   const { relata, projectId } = useCalls();
-  const { begin, isBusy } = useStart(
+  const { run, isBusy } = useStart(
     t('The run has started'),
     () =>
       relata.pipelines.run({ projectId, pipelineId: pipeline.id }, isForced ? { force: true } : undefined),
@@ -67,7 +67,7 @@ function RunNow({ pipeline, isForced = false }: { pipeline: Pipeline; isForced?:
       look={isForced ? 'plain' : 'primary'}
       busy={isBusy}
       disabled={isRunning(pipeline)}
-      onClick={() => void begin()}
+      onClick={() => void run()}
     >
       {isForced ? t('Read it again') : t('Run now')}
     </Button>
@@ -77,10 +77,9 @@ function RunNow({ pipeline, isForced = false }: { pipeline: Pipeline; isForced?:
 function SendFile({ pipeline }: { pipeline: Pipeline }) {
   const { relata, projectId } = useCalls();
   const input = useRef<HTMLInputElement>(null);
-  const { begin, isBusy } = useStart(
+  const { run, isBusy } = useStart(
     t('The run has started'),
-    async (file?: File) => {
-      if (file === undefined) return;
+    async (file: File) => {
       const place = { projectId, pipelineId: pipeline.id };
       await relata.pipelines.upload(place, file, { name: file.name });
     },
@@ -95,7 +94,7 @@ function SendFile({ pipeline }: { pipeline: Pipeline }) {
         aria-label={t('File to upload')}
         onChange={({ target }) => {
           const [file] = target.files ?? [];
-          if (file) void begin(file);
+          if (file) void run(file);
           // The same file may be sent again.
           target.value = '';
         }}

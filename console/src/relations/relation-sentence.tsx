@@ -380,15 +380,13 @@ const EMPTY_OF: Readonly<Record<string, Filter>> = {
   products: { identifiers: [] },
 };
 
-function ConditionEditor({
-  condition,
-  attributes,
-  onChange,
-}: {
+interface ConditionEditorShape {
   condition: Filter;
   attributes: readonly Attribute[];
   onChange(filter: Filter): void;
-}) {
+}
+
+function ConditionEditor({ condition, attributes, onChange }: ConditionEditorShape) {
   return (
     <>
       <SelectField

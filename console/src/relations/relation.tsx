@@ -85,13 +85,12 @@ function Problem({ relation }: { relation: Relation | undefined }) {
   );
 }
 
-function Rule({
-  edited: { draft, change },
-  relation,
-}: {
+interface RuleShape {
   edited: Draft<RelationDefinition>;
   relation: Relation | undefined;
-}) {
+}
+
+function Rule({ edited: { draft, change }, relation }: RuleShape) {
   const [isOpen, setOpen] = useState(false);
   const isLinks = draft.kind === 'links';
   const [said, setSaid] = useState(0);

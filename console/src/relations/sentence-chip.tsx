@@ -141,18 +141,15 @@ function boundOf(box: HTMLElement | null) {
   return { collisionBoundary: { x, y: 0, width, height: innerHeight } };
 }
 
-/** Adds a part, and opens it. @param props.place  of the part that comes @param props.words  what holds as long as there is none */
-export function AddChip({
-  place,
-  label,
-  words,
-  onAdd,
-}: {
+interface AddChipShape {
   place: string;
   label: string;
   words?: string | undefined;
   onAdd(): void;
-}) {
+}
+
+/** Adds a part, and opens it. @param props.place  of the part that comes @param props.words  what holds as long as there is none */
+export function AddChip({ place, label, words, onAdd }: AddChipShape) {
   const { open } = useContext(OpenChipContext);
   if (useLocked()) return words ?? null;
   const add = () => {
@@ -237,15 +234,13 @@ export function MatchEditor({ element, names, onChange }: MatchShape) {
 
 const MOST = { any: 8, together: 6 } as const;
 
-function MatchFields({
-  match,
-  names,
-  onChange,
-}: {
+interface MatchFieldsShape {
   match: Match;
   names: readonly string[];
   onChange(match: Match): void;
-}) {
+}
+
+function MatchFields({ match, names, onChange }: MatchFieldsShape) {
   const { missing, table, ...compared } = match;
   const isAny = missing === 'passes' || table !== undefined;
   return (
@@ -327,16 +322,14 @@ const writeTerm = ({ times, plus }: Term) => ({
   ...(plus !== undefined && { plus }),
 });
 
-/** @param label of what is reckoned with */
-export function TermFields({
-  label,
-  term: { times, plus },
-  onChange,
-}: {
+interface TermFieldsShape {
   label: string;
   term: Term;
   onChange(term: Term): void;
-}) {
+}
+
+/** @param label of what is reckoned with */
+export function TermFields({ label, term: { times, plus }, onChange }: TermFieldsShape) {
   return (
     <details open={times !== undefined || plus !== undefined}>
       <summary>{t('Calculate with: {label}', { label })}</summary>

@@ -24,6 +24,7 @@ import {
   formatType,
   formatTypeIn,
 } from '../rules/format.ts';
+import { useAct } from '../state/act.ts';
 import { undoOntology, useSuggestions } from '../state/catalog.ts';
 import { reread, tell } from '../state/done.ts';
 import { draftedRelation } from '../state/handover.ts';
@@ -51,7 +52,20 @@ export function Suggestions() {
       <Answer of={found}>
         {({ items, sampled, sampledProducts }) => (
           <>
-            {items.length === 0 && <None isDismissed={isDismissed} />}
+            {items.length === 0 && (
+              <Card>
+                <Empty
+                  icon="search"
+                  title={isDismissed ? t('Nothing was dismissed') : t('Nothing to suggest')}
+                >
+                  {!isDismissed && (
+                    <p>
+                      {t('Relations, types and duplicates are looked for anew when the catalog changes.')}
+                    </p>
+                  )}
+                </Empty>
+              </Card>
+            )}
             {sampled && items.length > 0 && (
               <p className="soft small">
                 {t('Counted in a sample of {count, plural, one {# product} other {# products}}.', {
@@ -66,18 +80,6 @@ export function Suggestions() {
         )}
       </Answer>
     </Page>
-  );
-}
-
-function None({ isDismissed }: { isDismissed: boolean }) {
-  return (
-    <Card>
-      <Empty icon="search" title={isDismissed ? t('Nothing was dismissed') : t('Nothing to suggest')}>
-        {!isDismissed && (
-          <p>{t('Relations, types and duplicates are looked for anew when the catalog changes.')}</p>
-        )}
-      </Empty>
-    </Card>
   );
 }
 
@@ -117,23 +119,20 @@ export function SuggestionCard({ item, title, accept, children }: CardShape) {
 function Dismissal({ item: { id, dismissed } }: { item: Suggestion }) {
   const { relata, projectId } = useCalls();
   const refresh = () => reread('suggestions');
-  const [isBusy, setBusy] = useState(false);
   const { dismiss, restore } = relata.suggestions;
   const undo = async () => {
     await restore(projectId, id);
     await refresh();
   };
-  const change = async () => {
-    setBusy(true);
+  const { run, isBusy } = useAct(async () => {
     await (dismissed ? restore : dismiss)(projectId, id).then(
       () => dismissed || tell.undoable(t('The suggestion is dismissed'), undo),
       tell.bad,
     );
     await refresh();
-    setBusy(false);
-  };
+  });
   return (
-    <Button look="quiet" busy={isBusy} onClick={() => void change()}>
+    <Button look="quiet" busy={isBusy} onClick={() => void run()}>
       {dismissed ? t('Suggest it again') : t('Dismiss')}
     </Button>
   );
@@ -213,8 +212,13 @@ export function DuplicateItem({ item }: { item: DuplicateSuggestion }) {
   );
 }
 
+interface StoredShape {
+  title: string;
+  draft: AttributeDraft;
+}
+
 /** Stores an attribute that was suggested, after its effect was shown. */
-export function StoreDraft({ title, draft }: { title: string; draft: AttributeDraft }) {
+function StoreDraft({ title, draft }: StoredShape) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
@@ -226,13 +230,7 @@ export function StoreDraft({ title, draft }: { title: string; draft: AttributeDr
   );
 }
 
-interface EffectShape {
-  title: string;
-  draft: AttributeDraft;
-  onClose(): void;
-}
-
-function EffectDialog({ title, draft, onClose }: EffectShape) {
+function EffectDialog({ title, draft, onClose }: StoredShape & { onClose(): void }) {
   const { relata, projectId } = useCalls();
   const refresh = () => reread('suggestions', 'ontology', 'coverage');
   const effect = useOfProject(['attribute-effect', JSON.stringify(draft)], ({ projectId, signal }) =>

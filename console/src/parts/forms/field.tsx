@@ -137,16 +137,14 @@ export function useBinding<Draft extends object>(
   });
 }
 
-/** A thing in a list is renamed when its field is left: half of a name may be that of another one. */
-export function NameField({
-  label,
-  value,
-  onChange,
-}: {
+interface NameFieldShape {
   label: string;
   value: string;
   onChange(value: string): void;
-}) {
+}
+
+/** A thing in a list is renamed when its field is left: half of a name may be that of another one. */
+export function NameField({ label, value, onChange }: NameFieldShape) {
   const [text, setText] = useState(value);
   return (
     <TextField

@@ -96,18 +96,15 @@ export function Suggestions<Item>({ empty, children }: { empty: string; children
   );
 }
 
-/** A category path, chosen or typed: `Tools > Drills`. */
-export function CategoryField({
-  label = t('Category'),
-  isQuiet,
-  value,
-  onChange,
-}: {
+interface CategoryFieldShape {
   label?: string;
   isQuiet?: boolean;
   value: string;
   onChange(value: string): void;
-}) {
+}
+
+/** A category path, chosen or typed: `Tools > Drills`. */
+export function CategoryField({ label = t('Category'), isQuiet, value, onChange }: CategoryFieldShape) {
   const [isOpened, setIsOpened] = useState(false);
   const { categories, isPending, isComplete } = useCategories(isOpened);
   return (
@@ -140,19 +137,16 @@ export function TableField({ onChange, ...shape }: Label & { value: string; onCh
 
 const SHOWN = 8;
 
-/** One product of the project, found by any of its words; its identifier is the value, and may be typed too. */
-export function ProductField({
-  label,
-  value,
-  onChange,
-  onPick,
-}: {
+interface ProductFieldShape {
   label: string;
   value: string;
   onChange(identifier: string): void;
   /** Takes one that is chosen, in place of `onChange`; Enter then chooses the first. */
   onPick?(identifier: string): void;
-}) {
+}
+
+/** One product of the project, found by any of its words; its identifier is the value, and may be typed too. */
+export function ProductField({ label, value, onChange, onPick }: ProductFieldShape) {
   const id = useId();
   const project = useProject();
   const [isFocused, setFocused] = useState(false);
@@ -200,14 +194,13 @@ export function ProductField({
   );
 }
 
-/** Several of them, each found or typed; also a list by commas. */
-export function ProductsField({
-  identifiers,
-  onChange,
-}: {
+interface ProductsFieldShape {
   identifiers: readonly string[];
   onChange(identifiers: string[]): void;
-}) {
+}
+
+/** Several of them, each found or typed; also a list by commas. */
+export function ProductsField({ identifiers, onChange }: ProductsFieldShape) {
   const [text, setText] = useState('');
   const add = (added: readonly string[]) => {
     setText('');

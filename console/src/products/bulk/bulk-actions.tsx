@@ -57,13 +57,13 @@ interface Bulk {
   readonly isAll: boolean;
 }
 
+/** Says which products it will be before anything is done: exactly those are sent. */
 interface Shape {
   bulk: Bulk;
   filters: ProductFilters;
   onClose(): void;
 }
 
-/** Says which products it will be before anything is done: exactly those are sent. */
 function BulkDialog({ bulk, filters, onClose }: Shape) {
   const { act } = bulk;
   const found = useIdentifiers(bulk, filters);
@@ -186,11 +186,9 @@ function BulkEffect({ act, identifiers }: Pick<Bulk, 'act'> & { identifiers: rea
 
 function Losses({ identifiers }: { identifiers: readonly string[] }) {
   const counted = identifiers.slice(0, MOST_COUNTED);
-  const losses = useOfProject(
-    ['losses', counted],
-    ({ relata, projectId, signal }) => countLosses(relata, projectId, { counted, signal }),
-    { gcTime: 0 },
-  );
+  const losses = useOfProject(['losses', counted], (asking) => countLosses({ ...asking, counted }), {
+    gcTime: 0,
+  });
   return (
     <Answer of={losses}>
       {(list) => (
@@ -216,12 +214,9 @@ function Losses({ identifiers }: { identifiers: readonly string[] }) {
   );
 }
 
-interface CountedProducts {
-  readonly counted: readonly string[];
-  readonly signal: AbortSignal;
-}
+type Counted = Omit<ExportScope, 'filters'> & { readonly counted: readonly string[] };
 
-async function countLosses(relata: Relata, projectId: number, { counted, signal }: CountedProducts) {
+async function countLosses({ relata, projectId, counted, signal }: Counted) {
   const counts = new Map<number, { relation: { id: number; name: string }; count: number }>();
   for (const identifier of counted) {
     const { relations } = await relata.products.relationsOf(projectId, identifier, { limit: 1, signal });

@@ -217,14 +217,13 @@ function RangeEnd({ label, name, value, empty }: End) {
 
 type Changed = Partial<ProductFilters>;
 
-/** What the products are narrowed by beside words; each can be taken off. */
-export function FilterChips({
-  filters: { where, category, prefix },
-  onChange,
-}: {
+interface FilterChipsShape {
   filters: ProductFilters;
   onChange(changed: Changed): void;
-}) {
+}
+
+/** What the products are narrowed by beside words; each can be taken off. */
+export function FilterChips({ filters: { where, category, prefix }, onChange }: FilterChipsShape) {
   const attributes = useAttributes();
   const chosen = readChosen(where);
   const chips: (readonly [words: string, off: Changed])[] = chosen.map((one) => {

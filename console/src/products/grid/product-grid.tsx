@@ -25,18 +25,15 @@ const ROW_HEIGHTS = { wide: 44, narrow: 64 };
 const isWideOnly = (columns: readonly Column[], column: Column) =>
   column !== columns.find((one) => attributeOf(one) !== undefined);
 
-/** The rows, wherever they come from. */
-export function ProductGrid({
-  label,
-  count,
-  getRow,
-  onNearEnd,
-}: {
+interface ProductGridShape {
   label: string;
   count: number;
   getRow(index: number): ProductRow | undefined;
   onNearEnd(): void;
-}) {
+}
+
+/** The rows, wherever they come from. */
+export function ProductGrid({ label, count, getRow, onNearEnd }: ProductGridShape) {
   const project = useProject();
   const language = useLanguage();
   const columns = useColumns();

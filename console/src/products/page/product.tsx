@@ -376,15 +376,13 @@ function useSend(identifier: string) {
   };
 }
 
-function AttributeRows({
-  base,
-  entries,
-  onChange,
-}: {
+interface AttributeRowsShape {
   base: readonly Entry[];
   entries: readonly Entry[];
   onChange(entries: readonly Entry[]): void;
-}) {
+}
+
+function AttributeRows({ base, entries, onChange }: AttributeRowsShape) {
   const attributes = useAttributes();
   return (
     <Rows
@@ -404,15 +402,13 @@ function AttributeRows({
   );
 }
 
-function AttributeRow({
-  row: { value: entry, change, remove },
-  attributes,
-  isTouched,
-}: {
+interface AttributeRowShape {
   row: Row<Entry>;
   attributes: readonly Attribute[];
   isTouched: boolean;
-}) {
+}
+
+function AttributeRow({ row: { value: entry, change, remove }, attributes, isTouched }: AttributeRowShape) {
   const { key, value, userGroups = [], isNew } = entry;
   const attribute = attributes.find(({ name, synonyms = [] }) => name === key || synonyms.includes(key));
   return (

@@ -87,12 +87,7 @@ function moveBy(event: KeyboardEvent<HTMLElement>, box: RefObject<HTMLElement | 
   next.focus();
 }
 
-interface WayShape {
-  way: readonly string[];
-  linkOn(identifier: string): string;
-}
-
-function WalkedWay({ way, linkOn }: WayShape) {
+function WalkedWay({ way, linkOn }: WalkShape) {
   return (
     <nav className="crumbs" aria-label={t('The way so far')}>
       {way.map((identifier, at) => (
@@ -177,7 +172,7 @@ export function Picture({ product, ways, cameFrom, linkOn, onKeyDown }: Shape) {
   const isLopsided = left.branches.length === 0;
   return (
     <div className={isLopsided ? 'walk lopsided' : 'walk'}>
-      <Middle {...{ product, hasWalked: cameFrom !== undefined, keyed: keyed('') }} />
+      <Middle {...{ product, cameFrom, keyed: keyed('') }} />
       {ways.length === 0 && <p className="soft">{t('No relation leads on from here.')}</p>}
       <Lines nodes={right.nodes} height={height} side="right" />
       {drawSide(right, 'right')}
@@ -193,13 +188,11 @@ interface Keyed {
   onKeyDown(event: KeyboardEvent<HTMLElement>): void;
 }
 
-interface MiddleShape extends Pick<Shape, 'product'> {
-  /** The page is that of another product. */
-  hasWalked: boolean;
+interface MiddleShape extends Pick<Shape, 'product' | 'cameFrom'> {
   keyed: Keyed;
 }
 
-function Middle({ product, hasWalked, keyed }: MiddleShape) {
+function Middle({ product, cameFrom, keyed }: MiddleShape) {
   const { identifier, name, images } = product;
   const self = useRef<HTMLAnchorElement>(null);
   useLayoutEffect(() => {
@@ -220,7 +213,7 @@ function Middle({ product, hasWalked, keyed }: MiddleShape) {
       <Thumb url={findMainImage(images)} />
       <strong>{name}</strong>
       <span className="mono soft">{identifier}</span>
-      {hasWalked && <span className="walk-open">{t('Open its page')}</span>}
+      {cameFrom !== undefined && <span className="walk-open">{t('Open its page')}</span>}
     </a>
   );
 }

@@ -1,4 +1,4 @@
-import type { Relation, RelationExplanation } from '@relata/client';
+import type { Relation } from '@relata/client';
 import { useQueries } from '@tanstack/react-query';
 import { useState } from 'react';
 import { t } from '../../languages/text.ts';
@@ -131,13 +131,6 @@ export function PairVerdicts({ pair }: { pair: Pair }) {
   return <Answer of={relations}>{(list) => <Explained relations={list} pair={pair} />}</Answer>;
 }
 
-interface Explained {
-  readonly relation: Relation;
-  readonly found: RelationExplanation;
-  /** What is missing; 0 for those that relate the two. */
-  readonly missing: number;
-}
-
 function Explained({ relations, pair }: { relations: readonly Relation[]; pair: Pair }) {
   const { relata, projectId } = useCalls();
   const judged = relations.filter(({ state }) => state === 'ready').slice(0, MOST);
@@ -154,7 +147,13 @@ function Explained({ relations, pair }: { relations: readonly Relation[]; pair: 
   const error = answers.find((answer) => answer.error !== null)?.error;
   if (error) return <ErrorNote error={error} />;
   if (answers.some(({ isPending }) => isPending)) return <Loading />;
-  const list = judged.flatMap((relation, at) => readAnswer(relation, answers[at]?.data, pair));
+  const list = judged.flatMap((relation, at) => {
+    const found = answers[at]?.data;
+    if (found === undefined) return [];
+    // One that is left out as a variant, or is not listed, lacks something that no condition names.
+    const missing = found.related ? 0 : Math.max(1, listMissing(found, pair).length);
+    return [{ relation, found, missing }];
+  });
   // What relates the two, then what is nearest to it.
   list.sort((one, next) => one.missing - next.missing);
   const related = list.filter(({ found }) => found.related).length;
@@ -189,11 +188,4 @@ function Explained({ relations, pair }: { relations: readonly Relation[]; pair: 
       ))}
     </div>
   );
-}
-
-function readAnswer(relation: Relation, found: RelationExplanation | undefined, pair: Pair): Explained[] {
-  if (found === undefined) return [];
-  // One that is left out as a variant, or is not listed, lacks something that no condition names.
-  const missing = found.related ? 0 : Math.max(1, listMissing(found, pair).length);
-  return [{ relation, found, missing }];
 }
