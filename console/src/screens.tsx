@@ -4,8 +4,9 @@ import { t } from './languages/text.ts';
 import { Answer, Card, Empty, Loading, Page, PageExtra } from './parts/page.tsx';
 import { loadFile } from './parts/safe.tsx';
 import { Home, Projects } from './projects/projects.tsx';
-import { ProjectContext, useProjects } from './state/project.ts';
+import { useProjects } from './state/project.ts';
 import { linkTo } from './state/route.ts';
+import { ProjectContext } from './state/session.tsx';
 
 /** Each view comes with its own file, when it is opened. React's `lazy` would show `Loading` for 300 ms at least. */
 function load<Name extends string>(

@@ -276,13 +276,8 @@ function UserActions({ user, isSelf, onRoles, onPasskeys, onRemove }: ActionsSha
 
 const nameScope = ({ type, id }: PartRole['scope']) => `${type} ${id}`;
 
-interface PartShape {
-  roles: readonly PartRole[];
-  onChange(roles: PartRole[]): void;
-}
-
 /** Which groups and projects a user has a role in. */
-function PartRoles({ roles, onChange }: PartShape) {
+function PartRoles({ roles, onChange }: { roles: readonly PartRole[]; onChange(roles: PartRole[]): void }) {
   const groups = useGroups();
   const projects = useProjects();
   const nameOf = useScopeName();

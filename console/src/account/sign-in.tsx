@@ -124,12 +124,8 @@ function takeReturned(): string | undefined {
   return query.toString();
 }
 
-interface Shape {
-  onError(error: unknown): void;
-}
-
 /** Signs in with the company's account, where there is one. */
-function CompanyAccount({ onError }: Shape) {
+function CompanyAccount({ onError }: { onError(error: unknown): void }) {
   const relata = useRelata();
   const { accept } = useSession();
   const [isBusy, setBusy] = useState(returned !== undefined);

@@ -242,18 +242,14 @@ export function RelationsCard({ draft, onChange }: ChannelShape) {
       >
         {(row) => <RelationRow {...row} relations={relations ?? []} />}
       </Rows>
-      {relations?.length === 0 && <NoRelation />}
+      {relations?.length === 0 && (
+        <p className="soft small">
+          {rich('This project has no relation yet. <link>Create one</link> first.', {
+            link: projectLink('relations'),
+          })}
+        </p>
+      )}
     </Card>
-  );
-}
-
-function NoRelation() {
-  return (
-    <p className="soft small">
-      {rich('This project has no relation yet. <link>Create one</link> first.', {
-        link: projectLink('relations'),
-      })}
-    </p>
   );
 }
 

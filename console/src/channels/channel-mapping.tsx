@@ -111,7 +111,10 @@ function Fields({ mapping, fields, preview, onChange }: FieldsShape) {
       {fields ? (
         <SelectField
           label={t('Another field')}
-          choices={[['', '—'], ...listOthers(fields, names)]}
+          choices={[
+            ['', '—'],
+            ...fields.flatMap(({ name }) => (names.includes(name) ? [] : [[name, name] as const])),
+          ]}
           value=""
           onChange={(value) => put(value, startSource('attribute', { name: '' }))}
         />
@@ -121,9 +124,6 @@ function Fields({ mapping, fields, preview, onChange }: FieldsShape) {
     </>
   );
 }
-
-const listOthers = (fields: readonly FeedField[], names: readonly string[]) =>
-  fields.filter(({ name }) => !names.includes(name)).map(({ name }) => [name, name] as const);
 
 function NewField({ onAdd }: { onAdd(name: string): void }) {
   const [name, setName] = useState('');
@@ -196,14 +196,7 @@ function FieldRow({ field, source, attributes, hint, onRename, onChange }: RowSh
   );
 }
 
-interface SourceShape {
-  field: FeedField;
-  source: ChannelSource | undefined;
-  attributes: readonly Attribute[];
-  mistake: string | undefined;
-  hint: string | undefined;
-  onChange(source: ChannelSource): void;
-}
+type SourceShape = Omit<RowShape, 'onRename'> & { mistake: string | undefined };
 
 const listPlaceholders = (): Readonly<Record<string, string>> => ({
   constant: t('The same for every product'),
@@ -221,7 +214,14 @@ function SourceField({ field, source, attributes, onChange, ...hints }: SourceSh
     ...hints,
   };
   const put = (value: string) => onChange({ [kind]: value });
-  if (kind === '') return <NoSource {...hints} />;
+  const { mistake, hint } = hints;
+  if (kind === '')
+    return (
+      <span className="field-name small">
+        {mistake && <span className="mistake">{mistake} </span>}
+        {hint && <span className="soft">{hint}</span>}
+      </span>
+    );
   if (kind === 'attribute')
     return (
       <SuggestField
@@ -246,15 +246,6 @@ function SourceField({ field, source, attributes, onChange, ...hints }: SourceSh
 /** @returns the words that a field takes, where the text of all products is one of them */
 const listWords = (kind: string, { choices }: FeedField) =>
   kind === 'constant' ? choices?.map((word) => [word, word] as const) : undefined;
-
-function NoSource({ mistake, hint }: Pick<SourceShape, 'mistake' | 'hint'>) {
-  return (
-    <span className="field-name small">
-      {mistake && <span className="mistake">{mistake} </span>}
-      {hint && <span className="soft">{hint}</span>}
-    </span>
-  );
-}
 
 /** So many are shown at first. */
 const FIRST_ROWS = 3;

@@ -74,17 +74,14 @@ function Outcome({ channel }: { channel: Channel }) {
 
 function Published({ channel }: { channel: Channel }) {
   const { relata, projectId } = useCalls();
-  const renew = async () => {
-    await relata.channels.rotateUrl({ projectId, channelId: channel.id });
-    await reread(...PARTS);
-  };
+  const place = { projectId, channelId: channel.id };
   return (
     <UrlCard
       title={t('Published')}
       of="channel"
       url={channel.url}
       warning={t('The present URL stops working at once: readers get 404. Give them the new one.')}
-      renew={renew}
+      renew={() => relata.channels.rotateUrl(place).then(() => reread(...PARTS))}
     >
       {channel.published === null ? (
         <p className="soft">{t('Nothing is published yet: the URL answers 404 until the first build.')}</p>
@@ -203,9 +200,16 @@ export function Channels() {
       )}
       describe={({ format }) => sayOf(findFormat(format)?.label ?? format.type)}
       columns={[
-        [t('Last build'), ({ lastBuild }) => <LastBuildNote build={lastBuild} />],
+        [
+          t('Last build'),
+          ({ lastBuild }) => <LastTaskNote task={lastBuild}>{lastBuild?.error?.message}</LastTaskNote>,
+        ],
         [t('Rows'), ({ published }) => (published ? formatCount(published.rows) : '–'), 'number'],
-        [t('Warnings'), (channel) => <Warnings channel={channel} />, 'soft small'],
+        [
+          t('Warnings'),
+          (channel) => listWarnings(channel).map((warning) => <div key={warning}>{warning}</div>),
+          'soft small',
+        ],
         [t('Trigger'), describeTrigger, 'wide-only soft'],
         [
           t('Next build'),
@@ -216,10 +220,3 @@ export function Channels() {
     />
   );
 }
-
-const LastBuildNote = ({ build }: { build: Channel['lastBuild'] }) => (
-  <LastTaskNote task={build}>{build?.error?.message}</LastTaskNote>
-);
-
-const Warnings = ({ channel }: { channel: Channel }) =>
-  listWarnings(channel).map((warning) => <div key={warning}>{warning}</div>);

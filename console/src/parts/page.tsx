@@ -2,9 +2,8 @@ import { RelataError, type Task } from '@relata/client';
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { readDetail, sayRefusal } from '../state/mistakes.ts';
-import { ProjectContext } from '../state/project-context.ts';
 import { projectLink } from '../state/route.ts';
-import { useRights, useSession } from '../state/session.tsx';
+import { ProjectContext, useRights, useSession } from '../state/session.tsx';
 import { Button, Icon, type IconName, LinkButton } from './button.tsx';
 import { Ago, type Column, Table, TaskStatus } from './show.tsx';
 

@@ -268,7 +268,14 @@ export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: 
       {source.type === 'upload' ? (
         <FileToTry {...{ draft, onChange, tried }} />
       ) : (
-        <ReadSource tried={tried} />
+        <div className="row">
+          <Button icon="search" busy={tried.preview.isFetching} onClick={() => tried.read(undefined)}>
+            {t('Read the first rows')}
+          </Button>
+          {tried.isOld && (
+            <span className="soft small">{t('The source has changed since it was read.')}</span>
+          )}
+        </div>
       )}
     </Card>
   );
@@ -341,16 +348,5 @@ function FileToTry({ draft, onChange, tried }: PipelineShape & { tried: Tried })
       />
       <ErrorNote error={error} />
     </>
-  );
-}
-
-function ReadSource({ tried }: { tried: Tried }) {
-  return (
-    <div className="row">
-      <Button icon="search" busy={tried.preview.isFetching} onClick={() => tried.read(undefined)}>
-        {t('Read the first rows')}
-      </Button>
-      {tried.isOld && <span className="soft small">{t('The source has changed since it was read.')}</span>}
-    </div>
   );
 }

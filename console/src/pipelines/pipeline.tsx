@@ -113,10 +113,7 @@ function SendFile({ pipeline }: { pipeline: Pipeline }) {
 
 function Webhook({ pipeline, trigger }: { pipeline: Pipeline; trigger: WebhookTrigger }) {
   const { relata, projectId } = useCalls();
-  const renew = async () => {
-    await relata.pipelines.renewTriggerId({ projectId, pipelineId: pipeline.id });
-    await reread(...PARTS);
-  };
+  const place = { projectId, pipelineId: pipeline.id };
   return (
     <UrlCard
       title={t('Webhook')}
@@ -125,7 +122,7 @@ function Webhook({ pipeline, trigger }: { pipeline: Pipeline; trigger: WebhookTr
       warning={t(
         'The present URL stops working at once (404). Give the new one to whatever starts the pipeline.',
       )}
-      renew={renew}
+      renew={() => relata.pipelines.renewTriggerId(place).then(() => reread(...PARTS))}
     >
       <p className="soft">
         {rich(
@@ -205,7 +202,12 @@ export function Pipelines() {
       )}
       describe={(pipeline) => `${nameFormat(pipeline.format)}, ${describeSource(pipeline)}`}
       columns={[
-        [t('Last run'), ({ lastRun }) => <LastRunNote run={lastRun} />],
+        [
+          t('Last run'),
+          ({ lastRun }) => (
+            <LastTaskNote task={lastRun}>{describeCounts(lastRun?.counts ?? null)}</LastTaskNote>
+          ),
+        ],
         [t('Mode'), ({ mode }) => nameMode(mode), 'wide-only soft'],
         [t('Trigger'), describeTrigger, 'wide-only soft'],
         [
@@ -217,7 +219,3 @@ export function Pipelines() {
     />
   );
 }
-
-const LastRunNote = ({ run }: { run: Pipeline['lastRun'] }) => (
-  <LastTaskNote task={run}>{describeCounts(run?.counts ?? null)}</LastTaskNote>
-);

@@ -243,50 +243,42 @@ interface MatchFieldsShape {
 function MatchFields({ match, names, onChange }: MatchFieldsShape) {
   const { missing, table, ...compared } = match;
   const isAny = missing === 'passes' || table !== undefined;
+  const labels = { target: t('Attribute of the result'), source: t('Attribute of the requested product') };
+  const attributeOf = (side: 'source' | 'target', other: 'source' | 'target') => (
+    <AttributeField
+      label={labels[side]}
+      value={nameMatched(match[side])}
+      choices={[...names]}
+      // Most matches compare an attribute with itself.
+      onChange={(name) => {
+        const value = writeValue(name, termOf(match[side]));
+        onChange({ ...match, [side]: value, ...(match[other] === '' && { [other]: value }) });
+      }}
+    />
+  );
   return (
     <>
-      <AttributeField
-        label={t('Attribute of the result')}
-        value={nameMatched(match.target)}
-        choices={[...names]}
-        // Most matches compare an attribute with itself.
-        onChange={(name) => {
-          const target = writeValue(name, termOf(match.target));
-          onChange({ ...match, target, ...(match.source === '' && { source: target }) });
-        }}
-      />
+      {attributeOf('target', 'source')}
       <SelectField
         label={t('Comparison')}
         choices={listMatchOperators()}
         value={match.operator}
-        onChange={(operator) => {
+        onChange={(operator) =>
           onChange({
-            ...compared,
-            operator,
-            ...(missing && { missing }),
+            ...{ ...compared, operator, ...(missing && { missing }) },
             ...(operator === 'equals' && table && { table }),
-          });
-        }}
+          })
+        }
       />
-      <AttributeField
-        label={t('Attribute of the requested product')}
-        value={nameMatched(match.source)}
-        choices={[...names]}
-        onChange={(name) => {
-          const source = writeValue(name, termOf(match.source));
-          onChange({ ...match, source, ...(match.target === '' && { target: source }) });
-        }}
-      />
-      <TermFields
-        label={t('Attribute of the result')}
-        term={termOf(match.target)}
-        onChange={(term) => onChange({ ...match, target: writeValue(nameMatched(match.target), term) })}
-      />
-      <TermFields
-        label={t('Attribute of the requested product')}
-        term={termOf(match.source)}
-        onChange={(term) => onChange({ ...match, source: writeValue(nameMatched(match.source), term) })}
-      />
+      {attributeOf('source', 'target')}
+      {(['target', 'source'] as const).map((side) => (
+        <TermFields
+          key={side}
+          label={labels[side]}
+          term={termOf(match[side])}
+          onChange={(term) => onChange({ ...match, [side]: writeValue(nameMatched(match[side]), term) })}
+        />
+      ))}
       <details open={isAny}>
         <summary>{t('Missing values and tables')}</summary>
         <SwitchField

@@ -1,6 +1,6 @@
 import type { Facet, Filter } from '@relata/client';
 import { t } from '../languages/text.ts';
-import { readList } from './stored-list.ts';
+import { readList } from './saved-views.ts';
 
 type Bound = number | null;
 

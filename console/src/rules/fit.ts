@@ -1,7 +1,7 @@
 import type { FitAnswer } from '@relata/client';
 import { t } from '../languages/text.ts';
 import { sayComparison } from './filters.ts';
-import { readList } from './stored-list.ts';
+import { readList } from './saved-views.ts';
 import { mirror, sayNeed } from './verdicts.ts';
 
 /** Products that are put together, and what is said of them. Source: docs/interface.md §12.10. */

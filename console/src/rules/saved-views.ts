@@ -1,4 +1,3 @@
-import { readList } from './stored-list.ts';
 /** A list of products with its filters, columns and order, by a name. */
 export interface SavedView {
   readonly name: string;
@@ -44,3 +43,13 @@ export const withRenamed = (views: readonly SavedView[], from: string, to: strin
 /** @returns columns of an address or a browser with another name of an attribute */
 export const renameColumns = (text: string, from: string, to: string): string =>
   text.replaceAll(JSON.stringify(`:${from}`), () => JSON.stringify(`:${to}`));
+
+/** @returns the list that an address or a browser has; undefined where it was cut short, or written by hand */
+export function readList(text: string | null): readonly unknown[] | undefined {
+  try {
+    const list: unknown = JSON.parse(text ?? '');
+    return Array.isArray(list) ? list : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -8,10 +8,7 @@ import {
   useQuery,
 } from '@tanstack/react-query';
 import { useContext } from 'react';
-import { ProjectContext } from './project-context.ts';
-import { useRelata } from './session.tsx';
-
-export { ProjectContext } from './project-context.ts';
+import { ProjectContext, useRelata } from './session.tsx';
 
 /** The project of the present view. */
 export function useProject(): ManagedProject {

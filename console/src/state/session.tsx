@@ -1,4 +1,11 @@
-import { type ClientOptions, createRelata, type Relata, RelataError, type SignedIn } from '@relata/client';
+import {
+  type ClientOptions,
+  createRelata,
+  type ManagedProject,
+  type Relata,
+  RelataError,
+  type SignedIn,
+} from '@relata/client';
 import {
   createContext,
   type ReactNode,
@@ -11,7 +18,6 @@ import {
 } from 'react';
 import { changesGroup, changesProject, changesSome } from '../rules/roles.ts';
 import { queries, reread } from './done.ts';
-import { ProjectContext } from './project-context.ts';
 import { hasUnsaved } from './route.ts';
 
 /** Who uses the console: a user with a session, or the holder of an API key. */
@@ -35,6 +41,9 @@ interface SessionState {
   accept(make: (relata: Relata) => Promise<SignedIn>): Promise<void>;
   signOut(everywhere?: boolean): Promise<void>;
 }
+
+/** The project of the present view; undefined: it belongs to none. */
+export const ProjectContext = createContext<ManagedProject | undefined>(undefined);
 
 const Context = createContext<SessionState | undefined>(undefined);
 

@@ -58,13 +58,7 @@ interface Bulk {
 }
 
 /** Says which products it will be before anything is done: exactly those are sent. */
-interface Shape {
-  bulk: Bulk;
-  filters: ProductFilters;
-  onClose(): void;
-}
-
-function BulkDialog({ bulk, filters, onClose }: Shape) {
+function BulkDialog({ bulk, filters, onClose }: { bulk: Bulk; filters: ProductFilters; onClose(): void }) {
   const { act } = bulk;
   const found = useIdentifiers(bulk, filters);
   const start = useStart(bulk);

@@ -1,5 +1,5 @@
 import { t } from '../../languages/text.ts';
-import { readList } from '../../rules/stored-list.ts';
+import { readList } from '../../rules/saved-views.ts';
 
 /** What every product has beside identifier and name; a column of an attribute begins with a colon. */
 const OWN = ['category', 'group', 'changed'] as const;
