@@ -276,7 +276,6 @@ function UserActions({ user, isSelf, onRoles, onPasskeys, onRemove }: ActionsSha
 
 const nameScope = ({ type, id }: PartRole['scope']) => `${type} ${id}`;
 
-/** Which groups and projects a user has a role in. */
 function PartRoles({ roles, onChange }: { roles: readonly PartRole[]; onChange(roles: PartRole[]): void }) {
   const groups = useGroups();
   const projects = useProjects();

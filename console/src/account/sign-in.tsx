@@ -335,7 +335,6 @@ function EnterForm({ type, token, title, action, about, hasEmail, enter }: Enter
   );
 }
 
-/** What to do about a link that was used or replaced, or has expired. */
 function EndedLink({ type }: { type: LinkType }) {
   if (type === 'invitation')
     return (

@@ -14,7 +14,6 @@ import type { Place } from './paged.ts';
 
 /** A call that gives what a page shows. All samples are written from this one description. */
 export interface PageCall {
-  /** What it gives, in words. */
   readonly words: string;
   /** The method of the TypeScript client, with what it takes. */
   readonly method: string;
@@ -114,7 +113,6 @@ const ONES: Readonly<Record<string, (at: OneAt) => PageCall[]>> = {
   ],
 };
 
-/** As the filters in the address say: hits of a search, or a list by identifier. */
 function describeProducts({ id, query }: At): PageCall {
   const filters = Object.fromEntries(
     PRODUCT_FILTERS.map((name) => [name, query.get(name) ?? '']),
@@ -178,7 +176,6 @@ function describeCommits({ id, query }: At): PageCall {
   return note(t('The products of the change'), ({ commits }) => commits.changes({ projectId: id, commitId }));
 }
 
-/** Of all products, or of the category whose coverage is looked at. */
 function describeCoverage({ id, query }: At): PageCall {
   const category = readPath(query.get('category') ?? '');
   return note(t('Its coverage'), ({ ontology }) =>
@@ -196,7 +193,6 @@ function writeCurl({ sent: { body, ...sent } }: PageCall): string {
   );
 }
 
-/** How a language writes a value. */
 interface Notation {
   readonly list: readonly [open: string, close: string];
   readonly object: readonly [open: string, close: string];

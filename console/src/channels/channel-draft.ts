@@ -99,7 +99,6 @@ export const listProductFields = (): readonly (readonly [NonNullable<ChannelSour
   ['categories', t('All category paths')],
 ];
 
-/** What related products are to a product. */
 export const listRelatedAs = (): readonly (readonly [ChannelRelation['as'], string])[] => [
   ['accessory', t('Accessories')],
   ['required_part', t('Required parts')],
@@ -182,7 +181,6 @@ export function toTried({ format, filter, mapping, relations }: ChannelDefinitio
 /** Of each mistake; the report of a build names all. */
 const SHOWN_IDENTIFIERS = 5;
 
-/** What is wrong with a field, and in which products. */
 export interface FieldTrouble {
   readonly field: string;
   readonly words: string;
@@ -255,7 +253,6 @@ export function describeCounts(counts: BuildCounts | null): string {
   return [t('{count, plural, one {# row} other {# rows}}', { count: counts.rows }), ...words].join(', ');
 }
 
-/** Warnings of the last build. */
 export function listWarnings({ lastBuild }: Pick<Channel, 'lastBuild'>): readonly string[] {
   const leftOut = lastBuild?.counts?.leftOut ?? 0;
   return [

@@ -290,7 +290,6 @@ function RelationRow({ at, value: relation, relations, change, remove }: RowShap
   );
 }
 
-/** By the words of the button that adds one. */
 const listNewDestinations = () =>
   Object.fromEntries(
     choices.ChannelDestination.map(({ type, label }) => [

@@ -247,7 +247,6 @@ function SourceField({ field, source, attributes, onChange, ...hints }: SourceSh
 const listWords = (kind: string, { choices }: FeedField) =>
   kind === 'constant' ? choices?.map((word) => [word, word] as const) : undefined;
 
-/** So many are shown at first. */
 const FIRST_ROWS = 3;
 
 interface Tried {

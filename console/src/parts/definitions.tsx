@@ -362,7 +362,6 @@ function nameEditor(what: Defined, name: string | undefined, isChange: boolean):
 const BUSY_HISTORY_MS = 1_000;
 const PAGE = 20;
 
-/** One time that a definition was run. */
 interface Ran {
   readonly task: Task;
   readonly startedBy: string;
@@ -376,7 +375,6 @@ interface HistoryPage {
 
 interface HistoryShape<Run extends Ran> {
   title: string;
-  /** What one of them is called. */
   noun: 'run' | 'build';
   /** Names the definition and the last one: when it has another, or that has ended, so has its history. */
   queryKey: Key;
@@ -384,7 +382,6 @@ interface HistoryShape<Run extends Ran> {
   read(page: HistoryPage): Promise<{ items: Run[]; nextCursor: string | null }>;
   startedBy: Readonly<Record<Run['startedBy'], string>>;
   describe(run: Run): ReactNode;
-  /** Before the first one. */
   never: string;
 }
 

@@ -62,7 +62,6 @@ interface FormShape extends Omit<DialogShape, 'children' | 'isOpen'> {
 }
 
 interface ButtonShape extends Omit<FormShape, 'isOpen' | 'onClose'> {
-  /** Of the button. */
   words: string;
   icon?: IconName;
   look?: Look;

@@ -129,7 +129,6 @@ const firstCall = (
        "attributes":[{"key":"Voltage","value":"18"}]}]}'`;
 
 interface FileDropShape {
-  /** What is asked for, in a few words. */
   label: string;
   children?: ReactNode;
   onFile(file: File): void;

@@ -199,7 +199,6 @@ interface ListPageShape<One extends { readonly id: number }> {
   hint: string;
   /** The words of the button that makes one, for those who may, and where or how. */
   create: readonly [words: string, how: string | (() => void)];
-  /** What else can be done with the list. */
   actions?: ReactNode;
   above?: ReactNode;
   children?: ReactNode;

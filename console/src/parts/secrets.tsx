@@ -34,7 +34,6 @@ const HOUR_S = 3_600;
 
 interface RotateShape {
   title: string;
-  /** What gets another value. */
   label: string;
   isOpen: boolean;
   onClose(): void;
@@ -65,7 +64,6 @@ export function RotateDialog({ label, onRotate, children, ...dialog }: RotateSha
 
 interface UrlShape {
   title: string;
-  /** Whose URL it is. */
   of: 'webhook' | 'channel';
   url: string;
   /** What happens to the present one. */

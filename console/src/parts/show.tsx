@@ -60,7 +60,6 @@ export function Code({ text, label }: { text: string; label: string }) {
 
 interface RemovableShape<One> {
   list: readonly One[];
-  /** What the cross does. */
   label(one: One): string;
   onRemove(one: One): void;
   children(one: One): ReactNode;
@@ -217,7 +216,6 @@ interface TableShape<Row> {
   label?: string;
   /** Not higher than a part of the screen. */
   isShort?: boolean;
-  /** What stands below the rows. */
   children?: ReactNode;
 }
 
@@ -317,7 +315,6 @@ interface ChipShape {
   note?: string;
   /** There is no page of it yet. */
   isPlanned?: boolean;
-  /** Why it is here. */
   children?: ReactNode;
 }
 

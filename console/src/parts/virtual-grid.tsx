@@ -31,9 +31,7 @@ interface Grid<Row> {
   /** One cell for each column, in their order; must not change between pictures. */
   renderCells(row: Row): ReactNode;
   onOpen(row: Row): void;
-  /** What the space bar does with a row. */
   onMark?: ((row: Row) => void) | undefined;
-  /** Called when the end comes near. */
   onNearEnd(): void;
 }
 

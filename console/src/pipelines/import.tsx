@@ -165,7 +165,6 @@ function useImport(file: File, definition: PipelineDefinition) {
   return { ...useAct(() => run().finally(() => setTask(undefined))), task };
 }
 
-/** As many as one looks at before a click. */
 const SHOWN_PRODUCTS = 8;
 const SHOWN_VALUES = 3;
 

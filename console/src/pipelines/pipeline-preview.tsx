@@ -24,7 +24,6 @@ export interface Tried {
   readonly preview: UseQueryResult<PipelinePreview>;
   /** The source is another one by now. */
   readonly isOld: boolean;
-  /** Whether anything was read at all. */
   readonly isRead: boolean;
   read(file: SentFile | undefined): void;
 }
@@ -166,7 +165,6 @@ export function Warnings({ warnings }: Pick<PipelinePreview, 'warnings'>) {
   );
 }
 
-/** What a row makes. */
 type Made = 'list' | 'product';
 
 function describeRows(rows: readonly PreviewRow[], made: Made): string {

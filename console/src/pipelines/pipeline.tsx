@@ -166,7 +166,6 @@ const nameStarters = (): Readonly<Record<PipelineRun['startedBy'], string>> => (
   webhook: t('by webhook'),
 });
 
-/** The history of a pipeline. */
 export function PipelineRuns({ pipeline }: { pipeline: Pipeline }) {
   const { relata, projectId } = useCalls();
   const newest = pipeline.lastRun;

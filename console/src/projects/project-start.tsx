@@ -119,7 +119,6 @@ function useStanding(relation: Relation | undefined, isShown = true) {
   );
 }
 
-/** Asks of a product that a relation leads on from. */
 function Example({ relation, onAsk }: { relation: Relation; onAsk(identifier: string): void }) {
   const { data } = useStanding(relation);
   if (!data) return null;

@@ -22,7 +22,6 @@ interface Shape {
   onChange(changed: Partial<RelationDefinition>): void;
 }
 
-/** A rule as a sentence. */
 export function RelationRule({ draft, onChange, onOpenForm }: Shape & { onOpenForm(): void }) {
   const attributes = useAttributes();
   const bind = useBinding(draft, onChange);
@@ -51,7 +50,6 @@ export function RelationRule({ draft, onChange, onOpenForm }: Shape & { onOpenFo
   );
 }
 
-/** What kind of relation a new one is. */
 export function KindField({ draft, onChange }: Shape) {
   return (
     <SelectField
@@ -106,7 +104,6 @@ export function RelationDetails({ draft, onChange }: Shape) {
   );
 }
 
-/** Of rules and of links. */
 function Ways({ draft, onChange }: Shape) {
   const bind = useBinding(draft, onChange);
   return (
@@ -137,7 +134,6 @@ const emptyOf = (kind: NonNullable<RelationDefinition['kind']>): Partial<Relatio
 /** Sent as JSON, they are left out. */
 const NO_TOTAL = { total: undefined, operator: undefined, limit: undefined, constraint: undefined } as object;
 
-/** Why a part was refused. */
 function Refused({ place }: { place: string }) {
   const mistake = useMistake()(place);
   return mistake && <p className="mistake small">{mistake}</p>;

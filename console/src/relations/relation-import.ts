@@ -3,7 +3,6 @@ import { t } from '../languages/text.ts';
 
 type Imported = RelationDefinition & { readonly id?: number };
 
-/** What an import would do. */
 export interface ImportEffect {
   readonly changed: number;
   readonly created: number;

@@ -347,7 +347,6 @@ function isBlank(filter: Filter): boolean {
   return isCondition(filter) && filter.attribute === '';
 }
 
-/** Of a list. */
 const SAID = 3;
 
 /** `isHead`: what the products are, of which the last part of the path says enough. */

@@ -32,7 +32,6 @@ export const OpenChipContext = createContext<OpenChip>({
 
 interface Shape {
   place: string;
-  /** What is edited, for those who hear it. */
   label: string;
   words: ReactNode;
   /** The whole of what the words shorten. */

@@ -93,7 +93,6 @@ function rebase<Definition extends object>({ base, draft, theirs }: Rebasing<Def
 type Typed<Definition> = Pick<Draft<Definition>, 'draft' | 'base'>;
 
 interface Stored<Definition, Answer> {
-  /** What it is called: `relation`. */
   what: string;
   read(): Promise<Tagged<Definition>>;
   write(definition: Definition, options: { ifMatch?: string }): Promise<Answer>;

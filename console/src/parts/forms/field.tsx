@@ -101,7 +101,6 @@ interface FileShape extends Label {
   onChange(file: File | undefined): void;
 }
 
-/** A file of this machine. */
 export function FileField({ label, hint, accept, onChange }: FileShape) {
   const id = useId();
   return (

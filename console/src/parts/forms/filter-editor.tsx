@@ -163,7 +163,6 @@ function describeInput(operator: Operator, unit: string | undefined): string {
   return unit ? t('Value in {unit}', { unit }) : t('Value');
 }
 
-/** A category path. */
 export function PathField({ path, onChange }: { path: readonly string[]; onChange(path: string[]): void }) {
   const [text, setText] = useState(writePath(path));
   return (

@@ -39,7 +39,6 @@ interface OptionFieldProps {
 interface OptionsShape<Part extends Typed> {
   kind: Kind;
   part: Part;
-  /** Of the part in what is sent. */
   place: string;
   onChange(part: Part): void;
 }

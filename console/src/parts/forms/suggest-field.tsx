@@ -80,7 +80,6 @@ function isHalf(text: string, names: readonly string[]): boolean {
   return text !== '' && !names.includes(text) && names.some((name) => name.toLowerCase().includes(part));
 }
 
-/** The list below the field. @param props.children  draws one of them */
 export function Suggestions<Item>({ empty, children }: { empty: string; children(item: Item): ReactNode }) {
   return (
     <Autocomplete.Portal>

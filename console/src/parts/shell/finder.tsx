@@ -10,7 +10,6 @@ import { Dialog } from '../dialog.tsx';
 interface Found {
   readonly icon: IconName;
   readonly words: string;
-  /** What it is, or where. */
   readonly about: string;
   readonly href: string;
 }

@@ -312,7 +312,6 @@ const LISTED = 1_000;
 const FOUND = 100;
 const NO_VALUES = toValues({ facts: [] });
 
-/** Which products of which project. */
 export interface ExportScope {
   readonly relata: Relata;
   readonly projectId: number;
@@ -347,7 +346,6 @@ async function* readPages<Item>(read: (cursor: string | undefined) => Promise<Pa
   }
 }
 
-/** A piece of a file, and how many products it has. */
 interface Piece {
   readonly text: string;
   readonly count: number;

@@ -103,7 +103,6 @@ function useOwnFacets(filters: ProductFilters, chosen: readonly ChosenFacet[]): 
 
 interface Own {
   facet: Facet;
-  /** What it is a facet of. */
   found: Facets;
 }
 
@@ -190,7 +189,6 @@ interface End {
   label: string;
   name: string;
   value: number | null;
-  /** The outermost value that was found. */
   empty: number | undefined;
 }
 

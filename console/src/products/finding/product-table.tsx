@@ -87,7 +87,6 @@ function sayLoaded(before: number, total: number): string {
     : t('{rows} loaded, as many as a page can hold; more follow', { rows });
 }
 
-/** Where the rows begin. */
 interface Part {
   readonly before: number;
   readonly cursor: string | undefined;
@@ -182,7 +181,6 @@ export function ProductHits({ filters }: { filters: ProductFilters }) {
   );
 }
 
-/** The most that the service gives at once. */
 const FOUND_ROWS = 100;
 export interface Facets {
   readonly facets: readonly Facet[];

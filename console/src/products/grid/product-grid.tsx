@@ -32,7 +32,6 @@ interface ProductGridShape {
   onNearEnd(): void;
 }
 
-/** The rows, wherever they come from. */
 export function ProductGrid({ label, count, getRow, onNearEnd }: ProductGridShape) {
   const project = useProject();
   const language = useLanguage();

@@ -22,7 +22,6 @@ import { useOfProject } from '../../state/project.ts';
 import { linkWith, projectLink, useFilters } from '../../state/route.ts';
 import { findMainImage } from '../grid/product-rows.ts';
 
-/** In place of each product that does not fit. */
 const ALTERNATIVES = 3;
 
 /** Products are put together, and the rules say whether they fit. They stand in the address, so that an answer can be sent. */
@@ -299,7 +298,6 @@ function Missing({ list, products }: { list: FitAnswer['pairs'][number]['missing
   ));
 }
 
-/** So many are shown. */
 const PAIRS = 50;
 
 function Unjudged({ answer: { withoutRule }, products }: { answer: FitAnswer; products: Products }) {

@@ -77,7 +77,6 @@ export function Walk({ way, linkOn }: WalkShape) {
   );
 }
 
-/** Moves the keyboard to what stands in the direction of an arrow. */
 function moveBy(event: KeyboardEvent<HTMLElement>, box: RefObject<HTMLElement | null>): void {
   const nodes = [...(box.current?.querySelectorAll<HTMLElement>('.walk-node') ?? [])];
   const boxes = nodes.map((node) => node.getBoundingClientRect());
@@ -123,7 +122,6 @@ const REM = 16;
 interface Shape {
   product: ProductPage['product'];
   ways: readonly Way[];
-  /** The step before. */
   cameFrom: string | undefined;
   linkOn(identifier: string): string;
   onKeyDown(event: KeyboardEvent<HTMLElement>): void;
@@ -296,7 +294,6 @@ function Lines({ nodes, height, side }: LinesShape) {
   );
 }
 
-/** Two rows of cards. */
 const SHOWN = 6;
 
 /** What a product leads to and what leads to it, relation by relation, with the reason. */
