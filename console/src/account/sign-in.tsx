@@ -15,6 +15,10 @@ import { useAsked } from '../state/project.ts';
 import { linkTo, replaceWith } from '../state/route.ts';
 import { askDevice, useRelata, useSession } from '../state/session.tsx';
 
+const PRESENT_PASSWORD = {
+  ...{ name: 'password', type: 'password', autoComplete: 'current-password', required: true },
+} as const;
+
 /** By e-mail and password, or, on a fresh installation and for a quick look, with an API key. */
 export function SignIn() {
   const session = useSession();
@@ -56,13 +60,7 @@ export function SignIn() {
                 required
                 autoFocus
               />
-              <TextField
-                label={t('Password')}
-                name="password"
-                type="password"
-                autoComplete="current-password"
-                required
-              />
+              <TextField label={t('Password')} {...PRESENT_PASSWORD} />
             </>
           )}
           <ErrorNote error={error} />
@@ -182,13 +180,7 @@ export function SignInAgain() {
         {user.signsInWith === 'password' ? (
           <>
             <TextField label={t('E-mail')} type="email" value={user.email} readOnly autoComplete="username" />
-            <TextField
-              label={t('Password')}
-              name="password"
-              type="password"
-              autoComplete="current-password"
-              required
-            />
+            <TextField label={t('Password')} {...PRESENT_PASSWORD} />
           </>
         ) : (
           <p>

@@ -9,7 +9,7 @@ import { Answer, Card, Empty, ListPage, Page } from '../parts/page.tsx';
 import { OnceShown, RotateDialog, reaches, Scope, ScopeField, toScope } from '../parts/secrets.tsx';
 import { Ago, Code, Older, Pairs, Table } from '../parts/show.tsx';
 import type { PartNames } from '../rules/changes.ts';
-import { reread, tell } from '../state/done.ts';
+import { afterwards, reread, tell } from '../state/done.ts';
 import { useAsked, useCalls, usePages, useProject } from '../state/project.ts';
 import { goFromHere, projectLink, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
@@ -110,9 +110,8 @@ function TestButton({ id }: { id: number }) {
   const send = async () => {
     await relata.webhookEndpoints.test(id);
     tell.good(t('A test event is sent'), t('The deliveries show what came of it.'));
-    await reread('deliveries');
   };
-  return <Button onClick={() => void send().catch(tell.bad)}>{t('Send a test event')}</Button>;
+  return <Button onClick={() => afterwards(send(), 'deliveries')}>{t('Send a test event')}</Button>;
 }
 
 const listLooks = () =>
@@ -214,7 +213,6 @@ function ShownDelivery({ endpointId, delivery, onClose }: ShownDeliveryShape) {
     await relata.webhookEndpoints.replay(endpointId, delivery.id);
     tell.good(t('The event is sent again'), t('With the same webhook-id.'));
     onClose();
-    await reread('deliveries');
   };
   const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`);
   return (
@@ -227,7 +225,7 @@ function ShownDelivery({ endpointId, delivery, onClose }: ShownDeliveryShape) {
         {answer && <Code text={[`${answer.status}`, answer.body].join('\n')} label={t('Answer')} />}
         {canChange && (
           <div className="dialog-foot">
-            <Button look="primary" onClick={() => void replay().catch(tell.bad)}>
+            <Button look="primary" onClick={() => afterwards(replay(), 'deliveries')}>
               {t('Send again')}
             </Button>
           </div>
@@ -392,9 +390,10 @@ export function EndpointMenu({ endpoint, onRotated }: EndpointMenuShape) {
   const [open, setOpen] = useState<'change' | 'rotate' | 'delete'>();
   const close = () => setOpen(undefined);
   const turn = () =>
-    relata.webhookEndpoints
-      .change(endpoint.id, { enabled: !endpoint.enabled })
-      .then(() => reread('webhook-endpoints'), tell.bad);
+    afterwards(
+      relata.webhookEndpoints.change(endpoint.id, { enabled: !endpoint.enabled }),
+      'webhook-endpoints',
+    );
   const rotate = async (overlap: number) => {
     onRotated((await relata.webhookEndpoints.rotateSecret(endpoint.id, overlap)).secret);
     await reread('webhook-endpoints');
@@ -411,7 +410,7 @@ export function EndpointMenu({ endpoint, onRotated }: EndpointMenuShape) {
         label={t('What can be done with the endpoint')}
         entries={[
           { words: t('Change …'), onSelect: () => setOpen('change') },
-          { words: endpoint.enabled ? t('Switch off') : t('Switch on'), onSelect: () => void turn() },
+          { words: endpoint.enabled ? t('Switch off') : t('Switch on'), onSelect: turn },
           { words: t('Rotate the secret …'), onSelect: () => setOpen('rotate') },
           { words: t('Delete …'), isDanger: true, onSelect: () => setOpen('delete') },
         ]}

@@ -62,7 +62,7 @@ function Account() {
   );
 }
 
-function useLatestTasks(): { tasks: Task[]; isReady: boolean } {
+function useLatestTasks() {
   const relata = useRelata();
   const projects = useProjects().data ?? [];
   const answers = useQueries({
@@ -73,11 +73,8 @@ function useLatestTasks(): { tasks: Task[]; isReady: boolean } {
       refetchInterval: 10_000,
     })),
   });
-  const tasks = answers.flatMap(({ data }) => data ?? []);
-  return {
-    tasks: tasks.sort((a, b) => b.requestTime - a.requestTime),
-    isReady: answers.every(({ isPending }) => !isPending),
-  };
+  const tasks = answers.flatMap(({ data }) => data ?? []).sort((a, b) => b.requestTime - a.requestTime);
+  return { tasks, isReady: answers.every(({ isPending }) => !isPending) };
 }
 
 function LatestTasks({ tasks }: { tasks: readonly Task[] }) {

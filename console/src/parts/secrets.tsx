@@ -75,10 +75,6 @@ interface UrlShape {
 /** An address that is enough by itself; another one can take its place. */
 export function UrlCard({ title, of, url, warning, renew, children }: UrlShape) {
   const { canChange } = useRights();
-  const submit = async () => {
-    await renew();
-    tell.good(t('The {of} has a new URL', { of }));
-  };
   return (
     <Card
       title={title}
@@ -89,7 +85,7 @@ export function UrlCard({ title, of, url, warning, renew, children }: UrlShape) 
             title={t('Change the URL of the {of}', { of })}
             action={t('Create a new URL')}
             isDanger
-            onSubmit={submit}
+            onSubmit={() => renew().then(() => tell.good(t('The {of} has a new URL', { of })))}
           >
             <p>{warning}</p>
           </DialogButton>

@@ -42,6 +42,7 @@ interface Previewed {
 /** Which column becomes which part of a product. Source: docs/interface.md §13.8. */
 export function MappingCard({ draft, onChange, preview }: PipelineShape & Previewed) {
   const { mapping } = draft;
+  const present = mapping ?? NO_MAPPING;
   const need = needOfMapping(draft);
   const refused = useMistakeOf('/mapping');
   const suggested = preview?.suggestion.mapping;
@@ -64,7 +65,7 @@ export function MappingCard({ draft, onChange, preview }: PipelineShape & Previe
     >
       {refused && <p className="mistake small">{refused}</p>}
       <OtherFormat preview={preview} onChange={onChange} />
-      <FoundLists preview={preview} mapping={mapping} onChange={put} />
+      <FoundLists preview={preview} mapping={present} onChange={put} />
       {isSuggested && <Reasons reasons={preview?.suggestion.reasons} />}
       {preview === undefined && (
         <p className="soft">{t('Read the source, or a file to try, to choose columns.')}</p>
@@ -72,7 +73,7 @@ export function MappingCard({ draft, onChange, preview }: PipelineShape & Previe
       {need === 'own' && mapping === undefined ? (
         <p className="soft">{t('This format has a default mapping, so you need none.')}</p>
       ) : (
-        <Fields mode={draft.mode} mapping={mapping ?? NO_MAPPING} columns={preview?.columns} onChange={put} />
+        <Fields mode={draft.mode} mapping={present} columns={preview?.columns} onChange={put} />
       )}
     </Card>
   );
@@ -97,11 +98,7 @@ function OtherFormat({ preview, onChange }: Pick<PipelineShape, 'onChange'> & Pr
 }
 
 /** Columns whose cells look like lists, each divided by one click. */
-function FoundLists({
-  preview,
-  mapping = NO_MAPPING,
-  onChange,
-}: Previewed & { mapping: Mapping | undefined } & Pick<FieldsShape, 'onChange'>) {
+function FoundLists({ preview, mapping, onChange }: Previewed & Omit<FieldsShape, 'columns'>) {
   return preview?.lists.map((list) => (
     <div key={list.field} className="note warn small">
       <span>
@@ -261,17 +258,11 @@ export function MappedAttributesFields({ mapping, columns, onChange }: FieldsSha
   const entries = Object.entries(chosen);
   const put = (next: readonly (readonly [string, Chosen])[], rest = hasRest) =>
     onChange(withField(mapping, 'attributes', writeAttributes(Object.fromEntries(next), rest)));
-  const rename = (at: number, key: string) => {
-    if (key !== '' && key !== '*' && !(key in chosen))
-      put(entries.map((entry, place) => (place === at ? [key, entry[1]] : entry)));
+  const rename = (at: number, key: string, spec: Chosen) => {
+    if (key !== '' && key !== '*' && !(key in chosen)) put(entries.with(at, [key, spec]));
   };
-  const choose = (at: number, spec: MappedColumn | undefined) =>
-    put(
-      entries.flatMap((entry, place) => {
-        if (place !== at) return [entry];
-        return spec === undefined ? [] : [[entry[0], spec as Chosen] as const];
-      }),
-    );
+  const choose = (at: number, key: string, spec: MappedColumn | undefined) =>
+    put(entries.toSpliced(at, 1, ...(spec === undefined ? [] : [[key, spec as Chosen] as [string, Chosen]])));
   const free = columns.filter((column) => !(column in chosen));
   return (
     <fieldset className="stack">
@@ -287,7 +278,7 @@ export function MappedAttributesFields({ mapping, columns, onChange }: FieldsSha
           <NameField
             label={t('Name of the attribute {key}', { key })}
             value={key}
-            onChange={(next) => rename(at, next)}
+            onChange={(next) => rename(at, next, spec)}
           />
           <ColumnField
             label={t('Column of {key}', { key })}
@@ -295,9 +286,13 @@ export function MappedAttributesFields({ mapping, columns, onChange }: FieldsSha
             columns={columns}
             // A list of columns is shown as what only the JSON says.
             spec={Array.isArray(spec) ? {} : (spec as MappedColumn)}
-            onChange={(next) => choose(at, next)}
+            onChange={(next) => choose(at, key, next)}
           />
-          <IconButton icon="cross" label={t('Remove {key}', { key })} onClick={() => choose(at, undefined)} />
+          <IconButton
+            icon="cross"
+            label={t('Remove {key}', { key })}
+            onClick={() => choose(at, key, undefined)}
+          />
         </div>
       ))}
       <ColumnField

@@ -1,5 +1,5 @@
 import type { Relation } from '@relata/client';
-import { type ReactNode, useState } from 'react';
+import { useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button, LinkButton } from '../parts/button.tsx';
 import { FirstProducts } from '../parts/first-products.tsx';
@@ -108,14 +108,14 @@ function RelatedQuestion({ onAsk }: { onAsk(identifier: string): void }) {
 }
 
 /** @returns the identifier of a product on the first side of a relation, once the catalog is indexed */
-function useStanding(relation: Relation | undefined, isShown = true) {
+function useStanding(relation: Relation | undefined) {
   return useOfProject(
     ['products', 'standing', relation?.source],
     async ({ relata, projectId, signal }) => {
       const query = { filter: JSON.stringify(relation?.source), limit: 1 };
       return (await relata.products.findManaged(projectId, query, { signal })).items[0]?.identifier ?? null;
     },
-    { enabled: isShown && relation !== undefined, staleTime: 60_000, ...UNTIL_INDEXED },
+    { enabled: relation !== undefined, staleTime: 60_000, ...UNTIL_INDEXED },
   );
 }
 
@@ -162,25 +162,13 @@ function Attention() {
   const { data: relations = [] } = useRelations();
   const failed = useTasks('FAILED', FAILED).data?.pages[0]?.tasks ?? [];
   const broken = relations.filter(({ misconfigured }) => misconfigured);
-  const items: readonly (readonly [key: string, words: ReactNode])[] = [
+  const items = [
     ...broken.map(
-      ({ id: relation, name, problem }) =>
-        [
-          `relation ${relation}`,
-          <>
-            <a href={projectLink('relations', relation)}>{name}</a>: {problem}
-          </>,
-        ] as const,
+      ({ id, name, problem = '' }) => [projectLink('relations', id), name, problem ?? ''] as const,
     ),
     ...failed.map(
-      (task) =>
-        [
-          task.id,
-          <>
-            <a href={projectLink('updates', task.id)}>{nameTask(task.name)}</a>:{' '}
-            {task.error?.message ?? t('failed')}
-          </>,
-        ] as const,
+      ({ id, name, error }) =>
+        [projectLink('updates', id), nameTask(name), error?.message ?? t('failed')] as const,
     ),
   ];
   return (
@@ -196,9 +184,11 @@ function Attention() {
         <p className="soft">{t('Nothing: every relation works, and no task has failed.')}</p>
       ) : (
         <ul className="stack">
-          {items.map(([key, words]) => (
-            <li key={key} className="note warn">
-              <span>{words}</span>
+          {items.map(([link, name, trouble]) => (
+            <li key={link} className="note warn">
+              <span>
+                <a href={link}>{name}</a>: {trouble}
+              </span>
             </li>
           ))}
         </ul>

@@ -183,20 +183,15 @@ export function SidesForm({ draft, onChange }: Shape) {
   const attributes = useAttributes();
   return (
     <Fields>
-      <Card title={t('From these products')}>
-        <FilterEditor
-          filter={draft.source ?? EVERY_PRODUCT}
-          attributes={attributes}
-          onChange={(source) => onChange({ source })}
-        />
-      </Card>
-      <Card title={t('To these products')}>
-        <FilterEditor
-          filter={draft.target ?? EVERY_PRODUCT}
-          attributes={attributes}
-          onChange={(target) => onChange({ target })}
-        />
-      </Card>
+      {(['source', 'target'] as const).map((side) => (
+        <Card key={side} title={side === 'source' ? t('From these products') : t('To these products')}>
+          <FilterEditor
+            filter={draft[side] ?? EVERY_PRODUCT}
+            attributes={attributes}
+            onChange={(filter) => onChange({ [side]: filter })}
+          />
+        </Card>
+      ))}
     </Fields>
   );
 }

@@ -259,10 +259,8 @@ export function TotalSentence({ draft, attributes, onChange, onOpenForm }: Shape
   );
 }
 
-export type SideName = 'source' | 'target';
-
 interface Side {
-  side: SideName;
+  side: 'source' | 'target';
   filter: Filter;
   attributes: readonly Attribute[];
   onChange(filter: Filter): void;
@@ -368,15 +366,11 @@ function sayCondition(filter: Filter, isHead: boolean): ReactNode {
   return describeFilter(filter);
 }
 
-const kindOf = (filter: Filter) => {
-  if ('category' in filter) return 'category';
-  return 'identifiers' in filter ? 'products' : 'attribute';
-};
-
+/** By the member that tells each from the others. */
 const EMPTY_OF: Readonly<Record<string, Filter>> = {
-  attribute: NO_CONDITION,
   category: { category: [] },
-  products: { identifiers: [] },
+  attribute: NO_CONDITION,
+  identifiers: { identifiers: [] },
 };
 
 interface ConditionEditorShape {
@@ -393,9 +387,9 @@ function ConditionEditor({ condition, attributes, onChange }: ConditionEditorSha
         choices={[
           ['category', t('Category')],
           ['attribute', t('Attribute')],
-          ['products', t('Products')],
+          ['identifiers', t('Products')],
         ]}
-        value={kindOf(condition)}
+        value={Object.keys(EMPTY_OF).find((member) => member in condition)}
         onChange={(value) => onChange(EMPTY_OF[value] ?? NO_CONDITION)}
       />
       {'category' in condition && (
@@ -420,20 +414,10 @@ interface BothSides extends Pick<Side, 'attributes' | 'onOpenForm'> {
 }
 
 /** @returns the chips of both sides, as the sentences of all kinds name them */
-export function saySides({ draft, onChange, ...side }: BothSides) {
+function saySides({ draft, onChange, ...side }: BothSides) {
   const { source = EVERY_PRODUCT, target = EVERY_PRODUCT } = draft;
   return {
-    source: saySide({
-      ...side,
-      side: 'source',
-      filter: source,
-      onChange: (next) => onChange({ source: next }),
-    }),
-    target: saySide({
-      ...side,
-      side: 'target',
-      filter: target,
-      onChange: (next) => onChange({ target: next }),
-    }),
+    source: saySide({ ...side, side: 'source', filter: source, onChange: (to) => onChange({ source: to }) }),
+    target: saySide({ ...side, side: 'target', filter: target, onChange: (to) => onChange({ target: to }) }),
   };
 }

@@ -82,11 +82,10 @@ const NAMED = 5;
 /** All relations as a file, to keep or to take to another project. */
 export function ExportRelations() {
   const { relata, projectId } = useCalls();
-  const save = async () => {
-    const document = await relata.relations.export(projectId);
+  const save = (document: object) =>
     saveFile(`relations-${projectId}.json`, [JSON.stringify(document, null, 2)], 'application/json');
-  };
-  return <Button onClick={() => void save().catch(tell.bad)}>{t('Export')}</Button>;
+  const start = () => void relata.relations.export(projectId).then(save).catch(tell.bad);
+  return <Button onClick={start}>{t('Export')}</Button>;
 }
 
 interface Chosen {

@@ -193,20 +193,11 @@ export function NumberField({ value, onChange, ...rest }: NumberShape) {
   );
 }
 
-const describeLocale = () => t('Language and country, for example de-DE');
-
 /** A browser shows the title where what was typed does not fit. */
 export function LocaleField(field: Pick<FieldOf<'input'>, 'value' | 'onChange'>) {
-  return (
-    <TextField
-      label={t('Locale')}
-      required
-      pattern="[a-z]{2,3}-[A-Z]{2}"
-      title={describeLocale()}
-      hint={describeLocale()}
-      {...field}
-    />
-  );
+  const hint = t('Language and country, for example de-DE');
+  const shape = { label: t('Locale'), pattern: '[a-z]{2,3}-[A-Z]{2}', title: hint, hint, required: true };
+  return <TextField {...shape} {...field} />;
 }
 
 export function AreaField({ label, hint, isQuiet, mistake, onChange, ...rest }: FieldOf<'textarea'>) {
