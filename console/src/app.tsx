@@ -1,10 +1,10 @@
 import { useEffect, useRef } from 'react';
 import { Invitation, SignIn, SignInAgain, Welcome } from './account/sign-in.tsx';
-import { Safe } from './parts/safe.tsx';
+import { Safe } from './parts/page.tsx';
 import { AppShell } from './parts/shell/app-shell.tsx';
 import { findScreen, ProjectScreen } from './screens.tsx';
 import { useRoute } from './state/route.ts';
-import { useSession } from './state/session.tsx';
+import { useSession } from './state/service.tsx';
 import { restorePlace } from './state/steps.ts';
 
 export function App() {

@@ -16,9 +16,8 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
 import { Toasts } from './parts/shell/app-shell.tsx';
-import { queries } from './state/done.ts';
 import { applyStoredLanguage, applyStoredTheme, useLanguage } from './state/language.ts';
-import { SessionProvider } from './state/session.tsx';
+import { queries, SessionProvider } from './state/service.tsx';
 
 applyStoredTheme();
 

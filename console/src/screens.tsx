@@ -1,12 +1,10 @@
 import { type ComponentType, useEffect, useState } from 'react';
 import { PageCallButton } from './calls/page-call-button.tsx';
 import { t } from './languages/text.ts';
-import { Answer, Card, Empty, Loading, Page, PageExtra } from './parts/page.tsx';
-import { loadFile } from './parts/safe.tsx';
+import { Answer, Card, Empty, Loading, loadFile, Page, PageExtra } from './parts/page.tsx';
 import { Home, Projects } from './projects/projects.tsx';
-import { useProjects } from './state/project.ts';
 import { linkTo } from './state/route.ts';
-import { ProjectContext } from './state/session.tsx';
+import { ProjectContext, useProjects } from './state/service.tsx';
 
 /** Each view comes with its own file, when it is opened. React's `lazy` would show `Loading` for 300 ms at least. */
 function load<Name extends string>(

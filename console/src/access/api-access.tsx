@@ -2,17 +2,22 @@ import type { ApiKey } from '@relata/client';
 import { useState } from 'react';
 import { rich, t } from '../languages/text.ts';
 import { Menu } from '../parts/button.tsx';
-import { FormDialog } from '../parts/dialog.tsx';
 import { NumberField, SelectField, TextField, useBinding } from '../parts/forms/field.tsx';
-import { ListPage } from '../parts/page.tsx';
+import { FormDialog, ListPage } from '../parts/page.tsx';
 import { OnceShown, RotateDialog, reaches, Scope, ScopeField, toScope } from '../parts/secrets.tsx';
 import { Ago } from '../parts/show.tsx';
 import { listSteps, spread, sum } from '../rules/axis.ts';
 import { formatCount } from '../rules/format.ts';
 import { nameAccess } from '../rules/roles.ts';
-import { reread } from '../state/done.ts';
-import { useAllKeys, useAsked, useCalls, useProject } from '../state/project.ts';
-import { useRelata, useRights } from '../state/session.tsx';
+import {
+  reread,
+  useAllKeys,
+  useAsked,
+  useCalls,
+  useProject,
+  useRelata,
+  useRights,
+} from '../state/service.tsx';
 import { KeptRequests } from './kept-requests.tsx';
 
 /** The keys that reach this project: its own, those of its group and of the account. */

@@ -2,14 +2,13 @@ import type { KeptRequest } from '@relata/client';
 import { keepPreviousData } from '@tanstack/react-query';
 import { useState } from 'react';
 import { t } from '../languages/text.ts';
-import { Dialog } from '../parts/dialog.tsx';
 import { SelectField } from '../parts/forms/field.tsx';
-import { Answer, Card } from '../parts/page.tsx';
+import { Answer, Card, Dialog } from '../parts/page.tsx';
 import { Ago, Code, Pairs, Table, useMore } from '../parts/show.tsx';
 import { toCurl } from '../rules/curl.ts';
 import { formatDuration, formatMoment, formatSize } from '../rules/format.ts';
-import { useOfProject } from '../state/project.ts';
 import { useFilters } from '../state/route.ts';
+import { useOfProject } from '../state/service.tsx';
 
 const REREAD_MS = 10_000;
 /** A table of a hundred would be longer than all else on the page. */

@@ -2,16 +2,23 @@ import type { NewInvitation, PartRole, Role, User } from '@relata/client';
 import { useState } from 'react';
 import { rich, t } from '../languages/text.ts';
 import { Button, IconButton } from '../parts/button.tsx';
-import { DialogButton, FormDialog } from '../parts/dialog.tsx';
 import { type Choice, SelectField, TextField } from '../parts/forms/field.tsx';
-import { Answer, Card, ErrorNote, Page } from '../parts/page.tsx';
+import { Answer, Card, DialogButton, ErrorNote, FormDialog, Page } from '../parts/page.tsx';
 import { useScopeName } from '../parts/secrets.tsx';
 import { Ago, Code, Removable, Table } from '../parts/show.tsx';
 import { nameRole } from '../rules/roles.ts';
-import { useSubmit } from '../state/act.ts';
-import { afterwards, reread, tell } from '../state/done.ts';
-import { useAsked, useGroups, useProjects } from '../state/project.ts';
-import { useRelata, useRights, useSession } from '../state/session.tsx';
+import {
+  afterwards,
+  reread,
+  tell,
+  useAsked,
+  useGroups,
+  useProjects,
+  useRelata,
+  useRights,
+  useSession,
+  useSubmit,
+} from '../state/service.tsx';
 import { Passkeys, Sessions } from './sessions.tsx';
 
 const listRoles = (): readonly Choice[] => [

@@ -1,15 +1,12 @@
 import { useState } from 'react';
 import { rich, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
-import { DialogButton } from '../parts/dialog.tsx';
 import { TextField } from '../parts/forms/field.tsx';
-import { Answer, Card } from '../parts/page.tsx';
+import { Answer, Card, DialogButton } from '../parts/page.tsx';
 import { Ago, Removable, Table } from '../parts/show.tsx';
 import { describeBrowser } from '../rules/format.ts';
 import { makePasskey } from '../state/authenticator.ts';
-import { afterwards, reread, tell } from '../state/done.ts';
-import { useAsked } from '../state/project.ts';
-import { useRelata, useSession } from '../state/session.tsx';
+import { afterwards, reread, tell, useAsked, useRelata, useSession } from '../state/service.tsx';
 
 /** Where one is signed in, and how to end that. */
 export function Sessions() {

@@ -3,17 +3,13 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { rich, t } from '../languages/text.ts';
 import mark from '../mark.svg';
 import { Button, LinkButton } from '../parts/button.tsx';
-import { Dialog } from '../parts/dialog.tsx';
 import { SelectField, TextField } from '../parts/forms/field.tsx';
-import { Card, ErrorNote, Note } from '../parts/page.tsx';
+import { Card, Dialog, ErrorNote, Note } from '../parts/page.tsx';
 import { Code } from '../parts/show.tsx';
 import { nameRole } from '../rules/roles.ts';
-import { useSubmit } from '../state/act.ts';
-import { tell } from '../state/done.ts';
 import { listLanguages, useLanguageChoice } from '../state/language.ts';
-import { useAsked } from '../state/project.ts';
 import { linkTo, replaceWith } from '../state/route.ts';
-import { askDevice, useRelata, useSession } from '../state/session.tsx';
+import { askDevice, tell, useAsked, useRelata, useSession, useSubmit } from '../state/service.tsx';
 
 const PRESENT_PASSWORD = {
   ...{ name: 'password', type: 'password', autoComplete: 'current-password', required: true },

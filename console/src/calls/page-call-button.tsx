@@ -1,8 +1,7 @@
 import { lazy, Suspense, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { IconButton } from '../parts/button.tsx';
-import { Dialog } from '../parts/dialog.tsx';
-import { loadFile } from '../parts/safe.tsx';
+import { Dialog, loadFile } from '../parts/page.tsx';
 import { useRoute } from '../state/route.ts';
 import { hasPageCalls } from './paged.ts';
 

@@ -15,10 +15,9 @@ import { SuggestField } from '../parts/forms/suggest-field.tsx';
 import { Card, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
 import { Code, Pairs, ProductLink, ProductLinks, useMore } from '../parts/show.tsx';
 import { formatCount } from '../rules/format.ts';
-import { useSettled } from '../state/act.ts';
 import { useAttributes } from '../state/catalog.ts';
 import { useMistake } from '../state/mistakes.ts';
-import { useOfProject, WHILE_TYPING } from '../state/project.ts';
+import { useOfProject, useSettled, WHILE_TYPING } from '../state/service.tsx';
 import {
   type ChannelMapping,
   type ChannelShape,

@@ -8,9 +8,8 @@ import { Ago, MappingJson, OutLink, Pairs } from '../parts/show.tsx';
 import { sayOf } from '../rules/choices.ts';
 import { describeFilter } from '../rules/filters.ts';
 import { formatCount, formatMoment, formatSize } from '../rules/format.ts';
-import { reread } from '../state/done.ts';
-import { useCalls } from '../state/project.ts';
 import { projectLink } from '../state/route.ts';
+import { reread, useCalls } from '../state/service.tsx';
 import {
   CHANNEL,
   describeCounts,

@@ -2,17 +2,24 @@ import type { EventType, WebhookDelivery, WebhookEndpoint } from '@relata/client
 import { useMemo, useState } from 'react';
 import { rich, t } from '../languages/text.ts';
 import { Button, Menu } from '../parts/button.tsx';
-import { Dialog, FormDialog } from '../parts/dialog.tsx';
 import { Meanwhile, mergeOver, useDraft } from '../parts/forms/draft.tsx';
 import { TextField } from '../parts/forms/field.tsx';
-import { Answer, Card, Empty, ListPage, Page } from '../parts/page.tsx';
+import { Answer, Card, Dialog, Empty, FormDialog, ListPage, Page } from '../parts/page.tsx';
 import { OnceShown, RotateDialog, reaches, Scope, ScopeField, toScope } from '../parts/secrets.tsx';
 import { Ago, Code, Older, Pairs, Table } from '../parts/show.tsx';
 import type { PartNames } from '../rules/changes.ts';
-import { afterwards, reread, tell } from '../state/done.ts';
-import { useAsked, useCalls, usePages, useProject } from '../state/project.ts';
 import { goFromHere, projectLink, useRoute } from '../state/route.ts';
-import { useRelata, useRights } from '../state/session.tsx';
+import {
+  afterwards,
+  reread,
+  tell,
+  useAsked,
+  useCalls,
+  usePages,
+  useProject,
+  useRelata,
+  useRights,
+} from '../state/service.tsx';
 
 const LOOK_MS = 10_000;
 

@@ -10,7 +10,6 @@ import type {
 import { type ReactNode, useMemo, useState } from 'react';
 import { rich, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
-import { FormDialog } from '../parts/dialog.tsx';
 import { type Draft, Meanwhile, mergeOver, useDraft } from '../parts/forms/draft.tsx';
 import {
   Fields,
@@ -20,17 +19,14 @@ import {
   TextsField,
   useBinding,
 } from '../parts/forms/field.tsx';
-import { ErrorNote, Loading } from '../parts/page.tsx';
+import { ErrorNote, FormDialog, Loading } from '../parts/page.tsx';
 import { Bars, Figure, Joined, ProductLink } from '../parts/show.tsx';
 import type { PartNames } from '../rules/changes.ts';
 import { listAttributes } from '../rules/filters.ts';
 import { formatCount, listTypes } from '../rules/format.ts';
-import { useSettled } from '../state/act.ts';
 import { useRelations } from '../state/catalog.ts';
-import { tell } from '../state/done.ts';
-import { useOfProject } from '../state/project.ts';
 import { projectLink } from '../state/route.ts';
-import { useRights } from '../state/session.tsx';
+import { tell, useOfProject, useRights, useSettled } from '../state/service.tsx';
 
 const SHOWN_VALUES = 12;
 export type ChangeOntology = (ontology: Ontology) => SentOntology;

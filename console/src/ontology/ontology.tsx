@@ -18,13 +18,10 @@ import { Bars, Meter, Table } from '../parts/show.tsx';
 import { type CoveredAttribute, listWorstFirst, readPath } from '../rules/category-path.ts';
 import { writeChosen } from '../rules/chosen-facets.ts';
 import { formatAll, formatCount, formatPercent, formatType } from '../rules/format.ts';
-import { useSettled } from '../state/act.ts';
 import { type Coverage, undoOntology, useCoverage, useOntology, useRelations } from '../state/catalog.ts';
-import { reread, tell } from '../state/done.ts';
 import { renameInBrowser } from '../state/language.ts';
-import { useCalls, useOfProject } from '../state/project.ts';
 import { linkWith, projectLink, useFilters } from '../state/route.ts';
-import { useRights } from '../state/session.tsx';
+import { reread, tell, useCalls, useOfProject, useRights, useSettled } from '../state/service.tsx';
 import { AttributeDialog, type ChangeOntology, countProblems } from './attribute-dialog.tsx';
 
 /** So many rows a person reads; more are found by the filter. */

@@ -3,8 +3,7 @@ import { t } from '../languages/text.ts';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { Ago, Older, Table } from '../parts/show.tsx';
 import { nameAction, nameActor } from '../rules/roles.ts';
-import { useProjects } from '../state/project.ts';
-import { useRelata } from '../state/session.tsx';
+import { useProjects, useRelata } from '../state/service.tsx';
 
 /** Who changed or deleted what, newest first. */
 export function AuditLog() {

@@ -6,9 +6,8 @@ import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { Ago, Figure, Table, TaskStatus } from '../parts/show.tsx';
 import { formatCount, nameTask } from '../rules/format.ts';
 import { nameAction } from '../rules/roles.ts';
-import { useAllKeys, useAsked, useProjects } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
-import { useRelata } from '../state/session.tsx';
+import { useAllKeys, useAsked, useProjects, useRelata } from '../state/service.tsx';
 import { Statistics } from './statistics.tsx';
 
 /** So many projects are asked what they do: each is a request. */

@@ -3,17 +3,22 @@ import { Fragment, type ReactNode, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { listChanged, type PartNames } from '../rules/changes.ts';
 import { formatDuration } from '../rules/format.ts';
-import { useAct } from '../state/act.ts';
-import { reread, tell } from '../state/done.ts';
 import { MistakesContext, readMistakes } from '../state/mistakes.ts';
-import { type Key, useCalls, useOfProject, usePages } from '../state/project.ts';
 import { ask, type Question } from '../state/question.ts';
 import { goFromHere, projectLink, useRoute } from '../state/route.ts';
-import { useRights } from '../state/session.tsx';
+import {
+  type Key,
+  reread,
+  tell,
+  useAct,
+  useCalls,
+  useOfProject,
+  usePages,
+  useRights,
+} from '../state/service.tsx';
 import { Button, type IconName, LinkButton } from './button.tsx';
-import { DialogButton } from './dialog.tsx';
 import { type Draft, Meanwhile, saveMerged, useDraft } from './forms/draft.tsx';
-import { Answer, Card, ErrorNote, ListPage, Page } from './page.tsx';
+import { Answer, Card, DialogButton, ErrorNote, ListPage, Page } from './page.tsx';
 import { Ago, type Column, Meter, Older, Table, TaskStatus } from './show.tsx';
 
 const BUSY_MS = 1_500;

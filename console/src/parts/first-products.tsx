@@ -1,11 +1,17 @@
 import { type DragEvent, type ReactNode, useEffect, useId, useState } from 'react';
 import { rich, t } from '../languages/text.ts';
-import { useAct } from '../state/act.ts';
-import { reread, tell } from '../state/done.ts';
 import { droppedFile } from '../state/handover.ts';
-import { useCalls, useOfProject, useProject } from '../state/project.ts';
 import { goTo, projectLink } from '../state/route.ts';
-import { useRights, useSession } from '../state/session.tsx';
+import {
+  reread,
+  tell,
+  useAct,
+  useCalls,
+  useOfProject,
+  useProject,
+  useRights,
+  useSession,
+} from '../state/service.tsx';
 import { Button, LinkButton } from './button.tsx';
 import { Empty, ErrorNote } from './page.tsx';
 import { Code } from './show.tsx';

@@ -1,10 +1,20 @@
+import { Dialog as Base } from '@base-ui/react/dialog';
 import { RelataError, type Task } from '@relata/client';
-import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
+import {
+  Component,
+  createContext,
+  type FormEvent,
+  type ReactNode,
+  useContext,
+  useEffect,
+  useRef,
+  useState,
+} from 'react';
 import { t } from '../languages/text.ts';
 import { readDetail, sayRefusal } from '../state/mistakes.ts';
 import { projectLink } from '../state/route.ts';
-import { ProjectContext, useRights, useSession } from '../state/session.tsx';
-import { Button, Icon, type IconName, LinkButton } from './button.tsx';
+import { ProjectContext, useRights, useSession } from '../state/service.tsx';
+import { Button, Icon, IconButton, type IconName, LinkButton, type Look } from './button.tsx';
 import { Ago, type Column, Table, TaskStatus } from './show.tsx';
 
 /** What stands in the head of every page, after its own actions. */
@@ -272,4 +282,200 @@ export function LastTaskNote({ task, children }: { task: LastTask | null; childr
       <span className="small soft">{children}</span>
     </>
   );
+}
+
+interface DialogShape {
+  title: string;
+  isOpen: boolean;
+  onClose(): void;
+  isWide?: boolean;
+  /** Neither a cross nor Escape closes it. */
+  isFirm?: boolean;
+  children: ReactNode;
+}
+
+export function Dialog({ title, isOpen, onClose, isWide, isFirm, children }: DialogShape) {
+  const popup = useRef<HTMLDivElement>(null);
+  return (
+    <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+      <Base.Portal>
+        <Base.Backdrop className="backdrop" />
+        <Base.Popup
+          ref={popup}
+          className={isWide ? 'dialog wide' : 'dialog'}
+          initialFocus={() => findStart(popup.current)}
+        >
+          <div className="row spread">
+            <Base.Title>{title}</Base.Title>
+            {!isFirm && <Base.Close render={<IconButton icon="cross" label={t('Close')} />} />}
+          </div>
+          {children}
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
+
+const FIELDS = ['input:enabled:not([readonly])', 'select:enabled', 'textarea:enabled'].join();
+/** Cancel stands first. */
+const LEAST_HARM = '.dialog-foot [type=button]';
+
+/** @returns where the keyboard begins: the dialog as a whole where there is nothing but its cross */
+function findStart(popup: HTMLElement | null): HTMLElement | null {
+  const find = (what: string) => popup?.querySelector<HTMLElement>(what);
+  return find(FIELDS) ?? find(LEAST_HARM) ?? popup;
+}
+
+interface FormShape extends Omit<DialogShape, 'children' | 'isOpen'> {
+  /** As long as it is drawn, where nothing else is said. */
+  isOpen?: boolean;
+  action: string;
+  isDanger?: boolean;
+  canSubmit?: boolean;
+  /** There is nothing to be done but to close it. */
+  isReadOnly?: boolean;
+  /** Something typed would be lost: that is asked before it is closed. */
+  isUnsaved?: boolean;
+  /** Closes the dialog when it succeeds; what it throws is shown. */
+  onSubmit(): Promise<unknown>;
+  children?: ReactNode;
+}
+
+interface ButtonShape extends Omit<FormShape, 'isOpen' | 'onClose'> {
+  words: string;
+  icon?: IconName;
+  look?: Look;
+  onClose?(): void;
+}
+
+/** The button that opens such a dialog, and the dialog. */
+export function DialogButton({ words, icon, look, onClose, ...form }: ButtonShape) {
+  const [isOpen, setOpen] = useState(false);
+  const close = () => {
+    setOpen(false);
+    onClose?.();
+  };
+  return (
+    <>
+      <Button {...{ icon, look }} onClick={() => setOpen(true)}>
+        {words}
+      </Button>
+      <FormDialog {...form} isOpen={isOpen} onClose={close} />
+    </>
+  );
+}
+
+/** A dialog that does one thing: its fields, what went wrong, and two buttons. */
+export function FormDialog({
+  action,
+  isDanger,
+  canSubmit = true,
+  isReadOnly,
+  isUnsaved = false,
+  onSubmit,
+  children,
+  isOpen = true,
+  ...dialog
+}: FormShape) {
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const [isAsking, setAsking] = useState(false);
+  const closings = useRef(0);
+  const close = () => {
+    closings.current += 1;
+    setError(undefined);
+    setAsking(false);
+    dialog.onClose();
+  };
+  // Escape and a click beside the dialog may be pressed twice by mistake: the button alone leaves.
+  const leave = () => (isUnsaved ? setAsking(true) : close());
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setError(undefined);
+    const before = closings.current;
+    // What was closed meanwhile may be open once more, with something else in it.
+    await onSubmit().then(() => closings.current === before && close(), setError);
+    setBusy(false);
+  };
+  return (
+    <Dialog {...dialog} isOpen={isOpen} onClose={leave}>
+      <form className="stack" onSubmit={(event) => void submit(event)}>
+        {children}
+        <ErrorNote error={error} />
+        {isAsking && (
+          <p className="note warn" role="alert">
+            {t('Leave without saving?')} {t('What you changed is lost.')}
+          </p>
+        )}
+        <div className="dialog-foot">
+          {isAsking && <Button onClick={() => setAsking(false)}>{t('Stay here')}</Button>}
+          <Button look={isAsking ? 'danger' : 'plain'} onClick={isAsking ? close : leave}>
+            {isAsking ? t('Leave without saving') : isReadOnly ? t('Close') : t('Cancel')}
+          </Button>
+          {!isReadOnly && (
+            <Button type="submit" look={isDanger ? 'danger' : 'primary'} busy={isBusy} disabled={!canSubmit}>
+              {action}
+            </Button>
+          )}
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+interface SafeShape {
+  /** Another one is tried anew. */
+  place: string;
+  children: ReactNode;
+}
+
+/** What fails in a view takes neither the others nor the way to them along. */
+export class Safe extends Component<SafeShape, { error: unknown }> {
+  override state: { error: unknown } = { error: undefined };
+
+  static getDerivedStateFromError(error: unknown) {
+    return { error };
+  }
+
+  override componentDidUpdate({ place }: SafeShape) {
+    if (place !== this.props.place && this.state.error !== undefined) this.setState({ error: undefined });
+  }
+
+  override render() {
+    if (this.state.error === undefined) return this.props.children;
+    return (
+      <Page title={t('This page cannot be shown')}>
+        <Card>
+          <Empty icon="link" title={t('A part of the console did not arrive')}>
+            <p>{t('The service may be away, or it may just have been updated.')}</p>
+            <Button look="primary" onClick={() => location.reload()}>
+              {t('Try again')}
+            </Button>
+          </Empty>
+        </Card>
+      </Page>
+    );
+  }
+}
+
+const RELOADED = 'relata-reloaded-at';
+const RELOAD_PAUSE_MS = 60_000;
+
+/**
+ * @returns the file of a view. One that is gone belongs to a console that an update replaced: the page is loaded anew
+ * @throws what the browser says, when the service is away or the page was loaded anew just before
+ */
+export async function loadFile<File>(file: () => Promise<File>): Promise<File> {
+  try {
+    return await file();
+  } catch (error) {
+    const reloadedAt = Number(sessionStorage.getItem(RELOADED));
+    // Without a connection a reload would lose the page that is there.
+    const isReached = await fetch(location.pathname, { method: 'HEAD' }).catch(() => undefined);
+    if (!isReached?.ok || Date.now() - reloadedAt < RELOAD_PAUSE_MS) throw error;
+    sessionStorage.setItem(RELOADED, String(Date.now()));
+    location.reload();
+    return new Promise(() => {});
+  }
 }

@@ -1,13 +1,10 @@
 import type { ApiKey } from '@relata/client';
 import { type ReactNode, useState } from 'react';
 import { t } from '../languages/text.ts';
-import { tell } from '../state/done.ts';
-import { useGroups, useProject, useProjects } from '../state/project.ts';
-import { useRights } from '../state/session.tsx';
+import { tell, useGroups, useProject, useProjects, useRights } from '../state/service.tsx';
 import { Button } from './button.tsx';
-import { DialogButton, FormDialog } from './dialog.tsx';
 import { SelectField } from './forms/field.tsx';
-import { Card } from './page.tsx';
+import { Card, DialogButton, FormDialog } from './page.tsx';
 import { Code } from './show.tsx';
 
 interface OnceShape {

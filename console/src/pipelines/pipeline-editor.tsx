@@ -26,7 +26,7 @@ import { TableField } from '../parts/forms/suggest-field.tsx';
 import { Answer, Card, ErrorNote } from '../parts/page.tsx';
 import { hintOf, startTyped, withOption } from '../rules/choices.ts';
 import { useMistake } from '../state/mistakes.ts';
-import { useOfProject } from '../state/project.ts';
+import { useOfProject } from '../state/service.tsx';
 import {
   EMPTY_PIPELINE,
   guessFormat,

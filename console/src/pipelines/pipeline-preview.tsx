@@ -5,9 +5,7 @@ import { rich, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Card, Empty, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
 import { Pairs } from '../parts/show.tsx';
-import { useSettled } from '../state/act.ts';
-import { queries } from '../state/done.ts';
-import { useCalls, WHILE_TYPING } from '../state/project.ts';
+import { queries, useCalls, useSettled, WHILE_TYPING } from '../state/service.tsx';
 import { makesProducts, needOfMapping } from './pipeline-draft.ts';
 
 /** So many rows are shown besides those with problems. */

@@ -7,8 +7,7 @@ import { Card, LastTaskNote } from '../parts/page.tsx';
 import { UrlCard } from '../parts/secrets.tsx';
 import { MappingJson, Pairs } from '../parts/show.tsx';
 import { formatMoment, formatPercent } from '../rules/format.ts';
-import { reread } from '../state/done.ts';
-import { useCalls } from '../state/project.ts';
+import { reread, useCalls } from '../state/service.tsx';
 import {
   describeCounts,
   describeSource,

@@ -3,10 +3,8 @@ import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { CategoryField } from '../parts/forms/suggest-field.tsx';
 import { Card, Page } from '../parts/page.tsx';
-import { useSettled } from '../state/act.ts';
-import { useProject } from '../state/project.ts';
 import { useFilters } from '../state/route.ts';
-import { useRights } from '../state/session.tsx';
+import { useProject, useRights, useSettled } from '../state/service.tsx';
 import { BulkActions, ExportButton } from './bulk/bulk-actions.tsx';
 import { FilterChips, ProductFacets, ProductFinder } from './finding/product-facets.tsx';
 import {

@@ -2,7 +2,6 @@ import type { ManagedProject } from '@relata/client';
 import { useMemo, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
-import { DialogButton } from '../parts/dialog.tsx';
 import { Meanwhile, mergeOver, useDraft } from '../parts/forms/draft.tsx';
 import {
   Fields,
@@ -13,13 +12,10 @@ import {
   TextsField,
   useBinding,
 } from '../parts/forms/field.tsx';
-import { Card, ErrorNote, Page } from '../parts/page.tsx';
+import { Card, DialogButton, ErrorNote, Page } from '../parts/page.tsx';
 import { isSame, type PartNames } from '../rules/changes.ts';
-import { useSubmit } from '../state/act.ts';
-import { reread, tell } from '../state/done.ts';
-import { useGroups, useProject } from '../state/project.ts';
 import { goFromHere, linkTo } from '../state/route.ts';
-import { useRelata, useRights } from '../state/session.tsx';
+import { reread, tell, useGroups, useProject, useRelata, useRights, useSubmit } from '../state/service.tsx';
 
 export function ProjectSettings() {
   const project = useProject();

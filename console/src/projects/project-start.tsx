@@ -8,7 +8,6 @@ import { Answer, Card, Loading, Page } from '../parts/page.tsx';
 import { Figure } from '../parts/show.tsx';
 import { RelatedCard, Walk } from '../products/page/related-graph.tsx';
 import { formatCount, nameTask } from '../rules/format.ts';
-import { useIsLate } from '../state/act.ts';
 import {
   UNTIL_INDEXED,
   useAttributes,
@@ -17,8 +16,8 @@ import {
   useSuggestions,
   useTotal,
 } from '../state/catalog.ts';
-import { useOfProject, useProject } from '../state/project.ts';
 import { linkTo, linkWith, projectLink, useFilters } from '../state/route.ts';
+import { useIsLate, useOfProject, useProject } from '../state/service.tsx';
 import { useTasks } from '../updates/updates.tsx';
 
 /** A project at a glance: what goes with what, how much of it there is, what needs attention; or how to begin. */

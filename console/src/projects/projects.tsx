@@ -1,14 +1,11 @@
 import { useEffect, useState } from 'react';
 import { rich, t } from '../languages/text.ts';
 import { Button, LinkButton } from '../parts/button.tsx';
-import { FormDialog } from '../parts/dialog.tsx';
 import { type Choice, LocaleField, SelectField, TextField } from '../parts/forms/field.tsx';
-import { Answer, Card, Empty, ListPage, Page } from '../parts/page.tsx';
+import { Answer, Card, Empty, FormDialog, ListPage, Page } from '../parts/page.tsx';
 import { Ago, Table } from '../parts/show.tsx';
-import { reread, tell } from '../state/done.ts';
-import { useAsked, useGroups, useProjects } from '../state/project.ts';
 import { goTo, linkTo, replaceWith, useRoute } from '../state/route.ts';
-import { useRelata, useRights } from '../state/session.tsx';
+import { reread, tell, useAsked, useGroups, useProjects, useRelata, useRights } from '../state/service.tsx';
 
 export function Projects() {
   const projects = useProjects();

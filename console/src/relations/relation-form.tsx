@@ -14,7 +14,7 @@ import { Card } from '../parts/page.tsx';
 import { EVERY_PRODUCT } from '../rules/filters.ts';
 import { useAttributes } from '../state/catalog.ts';
 import { useMistake } from '../state/mistakes.ts';
-import { useProject } from '../state/project.ts';
+import { useProject } from '../state/service.tsx';
 import { RelationSentence, TotalSentence } from './relation-sentence.tsx';
 
 interface Shape {

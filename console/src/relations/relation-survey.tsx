@@ -8,8 +8,7 @@ import { Card, ErrorNote, Loading, Note, Renewed } from '../parts/page.tsx';
 import { Bars, Figure, Joined, Meter, ProductChip, ProductLink, ProductLinks } from '../parts/show.tsx';
 import { EVERY_PRODUCT, isEveryPair, isWholeMatch, isWholeTotal, pruneFilter } from '../rules/filters.ts';
 import { formatCount, formatPercent } from '../rules/format.ts';
-import { useSettled } from '../state/act.ts';
-import { useOfProject } from '../state/project.ts';
+import { useOfProject, useSettled } from '../state/service.tsx';
 
 /** The first preview reads every product, which the service keeps: when one took longer, the next is made on demand. */
 const LIVE_MS = 5_000;

@@ -3,15 +3,12 @@ import { useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button, CopyButton } from '../parts/button.tsx';
 import { DefinitionList } from '../parts/definitions.tsx';
-import { DialogButton } from '../parts/dialog.tsx';
 import { FileField } from '../parts/forms/field.tsx';
-import { ErrorNote } from '../parts/page.tsx';
+import { DialogButton, ErrorNote } from '../parts/page.tsx';
 import { Ago, saveFile } from '../parts/show.tsx';
 import { describeFilter } from '../rules/filters.ts';
 import { formatCount } from '../rules/format.ts';
-import { reread, tell } from '../state/done.ts';
-import { useCalls } from '../state/project.ts';
-import { useRights } from '../state/session.tsx';
+import { reread, tell, useCalls, useRights } from '../state/service.tsx';
 import { foreseeImport, type ImportEffect, readImport } from './relation-import.ts';
 import { RELATION, RelationState } from './relation-state.tsx';
 

@@ -8,9 +8,7 @@ import type {
 } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { writePath } from '../rules/category-path.ts';
-import { useSettled } from './act.ts';
-import { useOfProject } from './project.ts';
-import { useRelata } from './session.tsx';
+import { useOfProject, useRelata, useSettled } from './service.tsx';
 
 /** More than one chooses from; beyond it a path is typed. */
 const MOST = 5_000;

@@ -1,6 +1,6 @@
 import type { Relata } from '@relata/client';
 import { t } from '../languages/text.ts';
-import { reread } from './done.ts';
+import { reread } from './service.tsx';
 
 interface Deletion {
   readonly relata: Relata;

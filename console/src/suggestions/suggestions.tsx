@@ -11,9 +11,8 @@ import { type ReactNode, useState } from 'react';
 import { rich, t } from '../languages/text.ts';
 import { Effect } from '../ontology/attribute-dialog.tsx';
 import { Button, LinkButton } from '../parts/button.tsx';
-import { FormDialog } from '../parts/dialog.tsx';
 import { SwitchField } from '../parts/forms/field.tsx';
-import { Answer, Card, Empty, Page } from '../parts/page.tsx';
+import { Answer, Card, Empty, FormDialog, Page } from '../parts/page.tsx';
 import { FoundChip, ProductLink, ProductLinks } from '../parts/show.tsx';
 import { listMatches, nameMatched, sayMatched } from '../rules/filters.ts';
 import {
@@ -24,13 +23,10 @@ import {
   formatType,
   formatTypeIn,
 } from '../rules/format.ts';
-import { useAct } from '../state/act.ts';
 import { undoOntology, useSuggestions } from '../state/catalog.ts';
-import { reread, tell } from '../state/done.ts';
 import { draftedRelation } from '../state/handover.ts';
-import { useCalls, useOfProject } from '../state/project.ts';
 import { projectLink, useFilters } from '../state/route.ts';
-import { useRights } from '../state/session.tsx';
+import { reread, tell, useAct, useCalls, useOfProject, useRights } from '../state/service.tsx';
 
 /** What the data alone shows. Nothing of it is applied before the user has looked at it. */
 export function Suggestions() {

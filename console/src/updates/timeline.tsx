@@ -2,9 +2,8 @@ import type { Commit, CommitChange, RestoreEffect } from '@relata/client';
 import { useState } from 'react';
 import { rich, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
-import { FormDialog } from '../parts/dialog.tsx';
 import { SelectField } from '../parts/forms/field.tsx';
-import { Answer, Card } from '../parts/page.tsx';
+import { Answer, Card, FormDialog } from '../parts/page.tsx';
 import {
   ChangeKind,
   nameCommit,
@@ -16,11 +15,8 @@ import {
 import { Ago } from '../parts/show.tsx';
 import { placeMarks } from '../rules/axis.ts';
 import { formatAgo, formatMoment } from '../rules/format.ts';
-import { useSettled } from '../state/act.ts';
-import { reread } from '../state/done.ts';
-import { useCalls, useOfProject, usePages } from '../state/project.ts';
 import { goFromHere, projectLink, useFilters } from '../state/route.ts';
-import { useRights } from '../state/session.tsx';
+import { reread, useCalls, useOfProject, usePages, useRights, useSettled } from '../state/service.tsx';
 
 const REFETCH_MS = 10_000;
 

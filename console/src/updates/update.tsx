@@ -7,11 +7,8 @@ import { Answer, Card, ErrorNote, Note, Page } from '../parts/page.tsx';
 import { Ago, Meter, Pairs, ProductLink, saveTable, Table, TaskStatus } from '../parts/show.tsx';
 import { separatorOf, toCsvLine } from '../rules/csv.ts';
 import { formatClock, formatCount, formatDuration, formatMoment, nameTask } from '../rules/format.ts';
-import { useAct } from '../state/act.ts';
-import { reread, tell } from '../state/done.ts';
-import { useAsked } from '../state/project.ts';
 import { projectLink, useRoute } from '../state/route.ts';
-import { useRelata, useRights } from '../state/session.tsx';
+import { reread, tell, useAct, useAsked, useRelata, useRights } from '../state/service.tsx';
 import { nameOrigins } from './updates.tsx';
 
 /** One task: how far it is, what it did, what it has to say about single products. */

@@ -2,15 +2,12 @@ import type { FullUpdatePreview, Task } from '@relata/client';
 import { useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button, CopyButton } from '../parts/button.tsx';
-import { FormDialog } from '../parts/dialog.tsx';
 import { SelectField } from '../parts/forms/field.tsx';
-import { Answer, Card, Empty, ErrorNote, Page } from '../parts/page.tsx';
+import { Answer, Card, Empty, ErrorNote, FormDialog, Page } from '../parts/page.tsx';
 import { Ago, Figure, Meter, Older, Table, TaskStatus } from '../parts/show.tsx';
 import { formatCount, formatDuration, formatTenths, nameTask } from '../rules/format.ts';
-import { reread } from '../state/done.ts';
-import { useCalls, useOfProject, usePages } from '../state/project.ts';
 import { goFromHere, projectLink, useFilters } from '../state/route.ts';
-import { useRights } from '../state/session.tsx';
+import { reread, useCalls, useOfProject, usePages, useRights } from '../state/service.tsx';
 import { TakeBack, Timeline, useCommits } from './timeline.tsx';
 
 const BUSY_MS = 1_500;

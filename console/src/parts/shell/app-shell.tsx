@@ -3,14 +3,12 @@ import { Toast } from '@base-ui/react/toast';
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
 import { t } from '../../languages/text.ts';
 import mark from '../../mark.svg';
-import { notices, tell } from '../../state/done.ts';
 import { listLanguages, type Theme, useLanguageChoice, useTheme } from '../../state/language.ts';
-import { useProjects } from '../../state/project.ts';
 import { useQuestion } from '../../state/question.ts';
 import { linkTo, useRoute } from '../../state/route.ts';
-import { useSession } from '../../state/session.tsx';
+import { notices, tell, useProjects, useSession } from '../../state/service.tsx';
 import { Button, Icon, IconButton, Menu } from '../button.tsx';
-import { Dialog } from '../dialog.tsx';
+import { Dialog } from '../page.tsx';
 import { Finder, listAccountPlaces, listProjectPlaces, type Place } from './finder.tsx';
 import { keepFocus } from './keep-focus.ts';
 

@@ -1,11 +1,10 @@
 import { type KeyboardEvent, useEffect, useId, useState } from 'react';
 import { t } from '../../languages/text.ts';
 import { useFoundProducts } from '../../state/catalog.ts';
-import { useAsked, useProjects } from '../../state/project.ts';
 import { goTo, linkTo, useRoute } from '../../state/route.ts';
-import { useRights } from '../../state/session.tsx';
+import { useAsked, useProjects, useRights } from '../../state/service.tsx';
 import { Icon, type IconName } from '../button.tsx';
-import { Dialog } from '../dialog.tsx';
+import { Dialog } from '../page.tsx';
 
 interface Found {
   readonly icon: IconName;

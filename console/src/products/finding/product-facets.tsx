@@ -21,10 +21,9 @@ import {
   writeChosen,
 } from '../../rules/chosen-facets.ts';
 import { formatCount, sayValue } from '../../rules/format.ts';
-import { useSettled } from '../../state/act.ts';
 import { useAttributes, useCategories, useFoundProducts } from '../../state/catalog.ts';
-import { useCalls, useProject } from '../../state/project.ts';
 import { linkWith, projectLink } from '../../state/route.ts';
+import { useCalls, useProject, useSettled } from '../../state/service.tsx';
 import { type ProductFilters, withFilters } from './product-filters.ts';
 import { type Facets, facetsQuery, useFacets } from './product-table.tsx';
 

@@ -1,12 +1,12 @@
 import { type FormEvent, useState } from 'react';
 import { t } from '../../languages/text.ts';
 import { Button, CopyButton, IconButton } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/forms/field.tsx';
+import { Dialog } from '../../parts/page.tsx';
 import { readViews, type SavedView, withoutView, withView } from '../../rules/saved-views.ts';
 import { viewsOf } from '../../state/language.ts';
-import { useProject } from '../../state/project.ts';
 import { linkWith, projectLink } from '../../state/route.ts';
+import { useProject } from '../../state/service.tsx';
 import { useColumns } from '../grid/column-chooser.tsx';
 import { writeColumns } from '../grid/columns.ts';
 import type { ProductFilters } from './product-filters.ts';

@@ -1,12 +1,12 @@
 import { useMemo, useState } from 'react';
 import { t } from '../../languages/text.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
 import { SelectField, TextField } from '../../parts/forms/field.tsx';
+import { Dialog } from '../../parts/page.tsx';
 import { useAttributes } from '../../state/catalog.ts';
 import { columnsOf } from '../../state/language.ts';
-import { useProject } from '../../state/project.ts';
 import { useRoute } from '../../state/route.ts';
+import { useProject } from '../../state/service.tsx';
 import { createShared } from '../../state/shared.ts';
 import {
   attributeOf,

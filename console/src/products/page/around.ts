@@ -1,8 +1,7 @@
 import type { ProductRelation } from '@relata/client';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { listWays } from '../../rules/walk.ts';
-import { queries } from '../../state/done.ts';
-import { useCalls, useProject } from '../../state/project.ts';
+import { queries, useCalls, useProject } from '../../state/service.tsx';
 
 /** Groups for each relation and direction: as many as are looked at first, and as the service gives. */
 export const FIRST_GROUPS = 12;

@@ -2,11 +2,10 @@ import type { Attribute, ExtractedValue, ProductPage } from '@relata/client';
 import { useState } from 'react';
 import { rich, t } from '../../languages/text.ts';
 import { Button, CopyButton, LinkButton } from '../../parts/button.tsx';
-import { FormDialog } from '../../parts/dialog.tsx';
 import { useUnsaved } from '../../parts/forms/draft.tsx';
 import { type Row, Rows, TextField } from '../../parts/forms/field.tsx';
 import { SuggestField } from '../../parts/forms/suggest-field.tsx';
-import { Answer, Card, Page } from '../../parts/page.tsx';
+import { Answer, Card, FormDialog, Page } from '../../parts/page.tsx';
 import {
   ChangeKind,
   nameCommit,
@@ -19,10 +18,8 @@ import { writeSet } from '../../rules/fit.ts';
 import { formatMoment, formatType, nameTask, readingOf, safeUrl, sayValue } from '../../rules/format.ts';
 import { useAttributes } from '../../state/catalog.ts';
 import { deleteProducts, makeIdempotencyKey } from '../../state/delete-products.ts';
-import { reread, tell } from '../../state/done.ts';
-import { useCalls, useOfProject } from '../../state/project.ts';
 import { goFromHere, linkWith, projectLink, useRoute } from '../../state/route.ts';
-import { useRights } from '../../state/session.tsx';
+import { reread, tell, useCalls, useOfProject, useRights } from '../../state/service.tsx';
 import { findMainImage } from '../grid/product-rows.ts';
 import { useProduct } from './around.ts';
 import {

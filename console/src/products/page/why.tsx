@@ -9,8 +9,8 @@ import { Answer, Card, ErrorNote, Loading, Page } from '../../parts/page.tsx';
 import { ProductChip } from '../../parts/show.tsx';
 import { listMissing, type Pair } from '../../rules/verdicts.ts';
 import { useRelations } from '../../state/catalog.ts';
-import { useCalls } from '../../state/project.ts';
 import { goTo, linkWith, projectLink, useRoute } from '../../state/route.ts';
+import { useCalls } from '../../state/service.tsx';
 import { findMainImage } from '../grid/product-rows.ts';
 import { useProduct } from './around.ts';
 

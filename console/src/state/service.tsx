@@ -1,0 +1,390 @@
+import { Toast } from '@base-ui/react/toast';
+import {
+  type ApiKey,
+  type ClientOptions,
+  createRelata,
+  type ManagedProject,
+  type Relata,
+  RelataError,
+  type SignedIn,
+  UnreachableError,
+} from '@relata/client';
+import {
+  type InfiniteData,
+  keepPreviousData,
+  QueryClient,
+  type UseInfiniteQueryOptions,
+  type UseQueryOptions,
+  useInfiniteQuery,
+  useQuery,
+} from '@tanstack/react-query';
+import {
+  createContext,
+  type FormEvent,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
+import { t } from '../languages/text.ts';
+import { changesGroup, changesProject, changesSome } from '../rules/roles.ts';
+import { readDetail, sayRefusal } from './mistakes.ts';
+import { hasUnsaved } from './route.ts';
+
+/** Who uses the console: a user with a session, or the holder of an API key. */
+export type Who =
+  | { kind: 'user'; session: SignedIn }
+  /** The value stays in memory: a reload forgets it. */
+  | { kind: 'key'; key: string };
+
+interface SessionState {
+  readonly relata: Relata;
+  /** undefined: not known yet; null: no user. */
+  readonly who: Who | null | undefined;
+  /** The session has ended while something is not saved: the page stays until its user is back. */
+  readonly isOver: boolean;
+  /** @throws RelataError when the key reaches nothing */
+  useKey(key: string): Promise<void>;
+  /** The same user again, over the page as it is. */
+  goOn(session: Promise<SignedIn>): Promise<void>;
+  /** Gives up what is not saved. */
+  leave(): void;
+  accept(make: (relata: Relata) => Promise<SignedIn>): Promise<void>;
+  signOut(everywhere?: boolean): Promise<void>;
+}
+
+/** The project of the present view; undefined: it belongs to none. */
+export const ProjectContext = createContext<ManagedProject | undefined>(undefined);
+
+const Context = createContext<SessionState | undefined>(undefined);
+
+/** Asking who is signed in, or with a wrong password, is refused like a session that has ended. */
+const SIGN_IN = '/management/session';
+
+/** @returns the fetch of the platform, which tells of a call that was refused for want of a session */
+const watchRefusals =
+  (refused: { readonly current: (() => Promise<void>) | undefined }): typeof fetch =>
+  async (input, init) => {
+    const response = await fetch(input, init);
+    if (response.status === 401 && input !== SIGN_IN) void refused.current?.();
+    return response;
+  };
+
+const hasEnded = (relata: Relata): Promise<boolean> =>
+  relata.session.get().then(
+    () => false,
+    (error: unknown) => error instanceof RelataError && error.status === 401,
+  );
+
+export function SessionProvider({ children }: { children: ReactNode }) {
+  const [who, setWho] = useState<Who | null | undefined>(undefined);
+  const [isOver, setOver] = useState(false);
+  const refused = useRef<() => Promise<void>>(undefined);
+  const connect = useCallback(
+    (options: ClientOptions = {}) => createRelata({ ...options, fetch: watchRefusals(refused) }),
+    [],
+  );
+  const [relata, setRelata] = useState(connect);
+
+  const enter = useCallback((next: Who | null, client: Relata) => {
+    queries.clear();
+    setRelata(client);
+    setWho(next);
+    setOver(false);
+  }, []);
+
+  useEffect(() => {
+    const aborted = new AbortController();
+    const client = connect({ retries: 1 });
+    client.session
+      .get({ signal: aborted.signal })
+      .then((session) => enter({ kind: 'user', session }, client))
+      // Whatever keeps the session from being read, signing in meets it too and says what it is.
+      .catch(() => {
+        if (!aborted.signal.aborted) setWho(null);
+      });
+    return () => aborted.abort();
+  }, [enter, connect]);
+
+  // A session ends by itself, and by a sign-out elsewhere: a 401 may be that, or a project out of reach.
+  useEffect(() => {
+    refused.current = async () => {
+      if (who?.kind !== 'user' || isOver || !(await hasEnded(relata))) return;
+      if (hasUnsaved()) setOver(true);
+      else enter(null, connect());
+    };
+  }, [relata, who, isOver, enter, connect]);
+
+  const state = useMemo<SessionState>(
+    () => ({
+      relata,
+      who,
+      isOver,
+      async goOn(signingIn) {
+        const session = await signingIn;
+        const isSame = who?.kind === 'user' && who.session.user.id === session.user.id;
+        if (!isSame) return enter({ kind: 'user', session }, relata);
+        setOver(false);
+        await reread();
+      },
+      leave: () => enter(null, connect()),
+      async useKey(key) {
+        const client = connect({ key });
+        await client.projects.list({ limit: 1 });
+        enter({ kind: 'key', key }, client);
+      },
+      async accept(make) {
+        const client = connect();
+        enter({ kind: 'user', session: await make(client) }, client);
+      },
+      async signOut(everywhere = false) {
+        const elsewhere = who?.kind === 'user' ? await endSession(relata, everywhere) : undefined;
+        enter(null, connect());
+        if (elsewhere !== undefined) location.assign(elsewhere);
+      },
+    }),
+    [relata, who, isOver, enter, connect],
+  );
+  return <Context value={state}>{children}</Context>;
+}
+
+/** Loaded by those who have a passkey. */
+export const askDevice: Parameters<Relata['session']['signIn']>[2] = async (wanted) =>
+  (await import('./authenticator.ts')).usePasskey(wanted);
+
+/** @returns where the company's provider signs out too */
+const endSession = async (relata: Relata, everywhere: boolean): Promise<string | undefined> =>
+  everywhere ? void (await relata.session.signOutEverywhere()) : relata.session.signOut();
+
+export function useSession(): SessionState {
+  const state = useContext(Context);
+  if (state === undefined) throw new Error('SessionProvider is missing');
+  return state;
+}
+
+export const useRelata = (): Relata => useSession().relata;
+
+interface Rights {
+  /** In the project of the view; outside of one: in any group. */
+  readonly canChange: boolean;
+  canChangeGroup(id: number): boolean;
+  readonly canChangeAll: boolean;
+  readonly canManageUsers: boolean;
+  readonly canManageAccountKeys: boolean;
+}
+
+const OF_KEYS: Rights = {
+  ...{ canChange: true, canChangeGroup: () => true, canChangeAll: true },
+  ...{ canManageUsers: false, canManageAccountKeys: true },
+};
+
+/** What the present user may do; the service decides, the console only leaves away what it would refuse. */
+export function useRights(): Rights {
+  const { who } = useSession();
+  const project = useContext(ProjectContext);
+  if (who?.kind !== 'user') return OF_KEYS;
+  const { user } = who.session;
+  const isOwner = user.role === 'owner';
+  return {
+    canChange: project ? changesProject(user, project) : changesSome(user),
+    canChangeGroup: (id) => changesGroup(user, id),
+    canChangeAll: isOwner || user.role === 'editor',
+    canManageUsers: isOwner,
+    canManageAccountKeys: isOwner,
+  };
+}
+
+/** The project of the present view. */
+export function useProject(): ManagedProject {
+  const project = useContext(ProjectContext);
+  if (project === undefined) throw new Error('this view belongs to a project');
+  return project;
+}
+
+/** What a call of the view takes. */
+export function useCalls() {
+  const project = useProject();
+  return { relata: useRelata(), project, projectId: project.id };
+}
+
+interface Asking {
+  readonly relata: Relata;
+  readonly signal: AbortSignal;
+}
+
+interface AskingOfProject extends Asking {
+  readonly projectId: number;
+}
+
+export type Key = readonly [name: string, ...of: unknown[]];
+/** Of a preview, which is made anew as one types: until it has come, the one before. */
+export const WHILE_TYPING = {
+  ...{ placeholderData: keepPreviousData, refetchOnWindowFocus: false, staleTime: 60_000, gcTime: 0 },
+} as const;
+
+type Options<Value> = Omit<UseQueryOptions<Value>, 'queryKey' | 'queryFn'>;
+
+/** What the service says, by a name and what else it is of. */
+export function useAsked<Value>(
+  key: Key,
+  ask: (asking: Asking) => Promise<Value>,
+  options: Options<Value> = {},
+) {
+  const relata = useRelata();
+  return useQuery({ queryKey: key, queryFn: ({ signal }) => ask({ relata, signal }), ...options });
+}
+
+/** The same of the project of the view, which follows the name in the key. */
+export function useOfProject<Value>(
+  [name, ...of]: Key,
+  ask: (asking: AskingOfProject) => Promise<Value>,
+  options?: Options<Value>,
+) {
+  const { id: projectId } = useProject();
+  return useAsked([name, projectId, ...of], (asking) => ask({ ...asking, projectId }), options);
+}
+
+interface PageOf {
+  readonly nextCursor?: string | null | undefined;
+}
+
+type PageOptions<One> = Omit<
+  UseInfiniteQueryOptions<One, Error, InfiniteData<One>, readonly unknown[], string | undefined>,
+  'queryKey' | 'queryFn' | 'initialPageParam' | 'getNextPageParam'
+>;
+
+/** The same page by page, as one asks for more. */
+export function usePages<One extends PageOf>(
+  [name, ...of]: Key,
+  ask: (asking: AskingOfProject & { readonly cursor: string | undefined }) => Promise<One>,
+  options?: PageOptions<One>,
+) {
+  const { relata, projectId } = useCalls();
+  return useInfiniteQuery<One, Error, InfiniteData<One>, readonly unknown[], string | undefined>({
+    queryKey: [name, projectId, ...of],
+    queryFn: ({ pageParam, signal }) => ask({ relata, projectId, signal, cursor: pageParam }),
+    initialPageParam: undefined,
+    getNextPageParam: (page) => page.nextCursor ?? undefined,
+    ...options,
+  });
+}
+
+/** All projects in reach: up to 1,000, as many as a page of the list holds. */
+export const useProjects = () =>
+  useAsked(
+    ['projects'],
+    async ({ relata, signal }) => (await relata.projects.list({ limit: 1000, signal })).items,
+  );
+
+export const useAllKeys = (select?: (all: ApiKey[]) => ApiKey[]) =>
+  useAsked(
+    ['api-keys'],
+    async ({ relata, signal }) => (await relata.apiKeys.list({ limit: 1000, signal })).items,
+    { ...(select && { select }) },
+  );
+
+export const useGroups = () =>
+  useAsked(
+    ['groups'],
+    async ({ relata, signal }) => (await relata.projects.listGroups({ limit: 1000, signal })).items,
+  );
+
+/** The client repeats what may succeed a moment later; what it throws is worth showing. */
+export const queries = new QueryClient({
+  defaultOptions: { queries: { retry: false, staleTime: 5_000 } },
+});
+
+/** Has read anew what was read by these names, or, without one, all. */
+export const reread = (...names: readonly string[]): Promise<unknown> =>
+  names.length === 0
+    ? queries.invalidateQueries()
+    : Promise.all(names.map((name) => queries.invalidateQueries({ queryKey: [name] })));
+
+/** Once something is done, has read anew what shows it; what failed is told. */
+export const afterwards = (doing: Promise<unknown>, ...names: readonly string[]): void =>
+  void doing.then(() => reread(...names), tell.bad);
+
+/** As long as it takes to see what one has done, and to reach the button. */
+const UNDO_MS = 12_000;
+
+/** What stands in the corner. */
+export const notices = Toast.createToastManager();
+
+/** Tells of something done, or of something that failed. */
+export const tell = {
+  bad: (error: unknown) =>
+    void notices.add({
+      title: sayRefusal(error),
+      description: error instanceof RelataError ? error.details.map(readDetail).join(', ') : undefined,
+      type: 'bad',
+      priority: 'high',
+    }),
+  good: (title: string, description?: string) => void notices.add({ title, description, type: 'good' }),
+  /** For some seconds it can be taken back; what the network cut can be tried again. */
+  undoable(title: string, undo: () => Promise<unknown>, description?: string): void {
+    const onClick = () => {
+      notices.close(id);
+      undo().catch((error: unknown) => {
+        tell.bad(error);
+        if (error instanceof UnreachableError) tell.undoable(title, undo, description);
+      });
+    };
+    const id = notices.add({
+      ...{ title, description, type: 'good', timeout: UNDO_MS },
+      actionProps: { children: t('Undo'), onClick },
+    });
+  },
+};
+
+/** @returns what does something, once at a time; whether it is being done, and why it failed */
+export function useAct<Given = void>(act: (given: Given) => Promise<unknown>) {
+  const [error, setError] = useState<unknown>();
+  const [isBusy, setBusy] = useState(false);
+  const run = async (given: Given) => {
+    setBusy(true);
+    setError(undefined);
+    await act(given).catch(setError);
+    setBusy(false);
+  };
+  return { run, error, setError, isBusy };
+}
+
+type TypedFields = Readonly<Record<string, string>>;
+
+/** The same for a form: it is given what was typed, by the names of the fields. */
+export function useSubmit(act: (typed: TypedFields, form: HTMLFormElement) => Promise<unknown>) {
+  const { run, ...state } = useAct((form: HTMLFormElement) =>
+    act(Object.fromEntries(new FormData(form)) as TypedFields, form),
+  );
+  const onSubmit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    void run(event.currentTarget);
+  };
+  return { ...state, onSubmit };
+}
+
+/** After the last change, before the service is asked. */
+const REST_MS = 600;
+
+/** @returns whether so much time has passed since it was first drawn */
+export function useIsLate(ms: number): boolean {
+  const [isLate, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), ms);
+    return () => clearTimeout(timer);
+  }, [ms]);
+  return isLate;
+}
+
+/** @returns the value once it has not changed for a moment */
+export function useSettled(value: string, restMs = REST_MS): string {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), restMs);
+    return () => clearTimeout(timer);
+  }, [value, restMs]);
+  return settled;
+}
