@@ -108,15 +108,13 @@ export function ProjectScreen({ id, parts }: { id: number; parts: readonly strin
   );
 }
 
-function Unknown() {
-  return (
-    <Page title={t('Page not found')}>
-      <Card>
-        <Empty icon="search" title={t('This address does not exist')}>
-          <p>{t('It may have been deleted, or you may not have access.')}</p>
-          <a href={linkTo()}>{t('Go to the start')}</a>
-        </Empty>
-      </Card>
-    </Page>
-  );
-}
+const Unknown = () => (
+  <Page title={t('Page not found')}>
+    <Card>
+      <Empty icon="search" title={t('This address does not exist')}>
+        <p>{t('It may have been deleted, or you may not have access.')}</p>
+        <a href={linkTo()}>{t('Go to the start')}</a>
+      </Empty>
+    </Card>
+  </Page>
+);

@@ -90,20 +90,18 @@ function inWords(error: unknown, isByKey: boolean): unknown {
 }
 
 /** The page before one is in. */
-export function Door({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <main className="door">
-      <div className="door-box">
-        <h1 className="brand">
-          <img src={mark} alt="" />
-          {title}
-        </h1>
-        {children}
-        <LanguageField />
-      </div>
-    </main>
-  );
-}
+export const Door = ({ title, children }: { title: string; children: ReactNode }) => (
+  <main className="door">
+    <div className="door-box">
+      <h1 className="brand">
+        <img src={mark} alt="" />
+        {title}
+      </h1>
+      {children}
+      <LanguageField />
+    </div>
+  </main>
+);
 
 /**
  * The query with which the browser came back from the company's provider, taken out of the address at once: what it holds
@@ -225,33 +223,29 @@ type LinkType = 'owner' | 'invitation';
 type Given = Readonly<Record<'email' | 'name' | 'password', string>>;
 
 /** The first owner's link. */
-export function Welcome({ token }: { token: string }) {
-  return (
-    <EnterForm
-      type="owner"
-      token={token}
-      title={t('Welcome to Relata')}
-      action={t('Create the owner')}
-      hasEmail
-      about={t('You are the first user. The owner manages everything, including other users.')}
-      enter={(relata, given) => relata.session.createOwner({ token, ...given })}
-    />
-  );
-}
+export const Welcome = ({ token }: { token: string }) => (
+  <EnterForm
+    type="owner"
+    token={token}
+    title={t('Welcome to Relata')}
+    action={t('Create the owner')}
+    hasEmail
+    about={t('You are the first user. The owner manages everything, including other users.')}
+    enter={(relata, given) => relata.session.createOwner({ token, ...given })}
+  />
+);
 
 /** The link of an invitation. */
-export function Invitation({ token }: { token: string }) {
-  return (
-    <EnterForm
-      type="invitation"
-      token={token}
-      title={t('Join Relata')}
-      action={t('Accept the invitation')}
-      about={t('Choose the name that others see, and a password.')}
-      enter={(relata, { name, password }) => relata.session.acceptInvitation({ token, name, password })}
-    />
-  );
-}
+export const Invitation = ({ token }: { token: string }) => (
+  <EnterForm
+    type="invitation"
+    token={token}
+    title={t('Join Relata')}
+    action={t('Accept the invitation')}
+    about={t('Choose the name that others see, and a password.')}
+    enter={(relata, { name, password }) => relata.session.acceptInvitation({ token, name, password })}
+  />
+);
 
 interface EnterShape {
   type: LinkType;

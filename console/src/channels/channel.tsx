@@ -24,24 +24,22 @@ import {
 const PARTS = ['channel', 'channels', 'channel-builds'];
 
 /** One channel: what it publishes, where, and what became of its builds. */
-export function ChannelView() {
-  return (
-    <DefinitionView
-      kind={CHANNEL}
-      deleting={t('What it has published is deleted too, and its URL ends.')}
-      actions={(channel) => <BuildNow channel={channel} />}
-    >
-      {(channel) => (
-        <>
-          <Outcome channel={channel} />
-          <Published channel={channel} />
-          <Builds channel={channel} />
-          <Definition channel={channel} />
-        </>
-      )}
-    </DefinitionView>
-  );
-}
+export const ChannelView = () => (
+  <DefinitionView
+    kind={CHANNEL}
+    deleting={t('What it has published is deleted too, and its URL ends.')}
+    actions={(channel) => <BuildNow channel={channel} />}
+  >
+    {(channel) => (
+      <>
+        <Outcome channel={channel} />
+        <Published channel={channel} />
+        <Builds channel={channel} />
+        <Definition channel={channel} />
+      </>
+    )}
+  </DefinitionView>
+);
 
 function BuildNow({ channel }: { channel: Channel }) {
   const { relata, projectId } = useCalls();
@@ -103,20 +101,18 @@ const listFacts = ({ rows, builtAt, catalogVersion, files }: PublishedFeed) =>
     ...(files.length > 1 ? [[t('Files'), <FileList key="files" files={files} />] as const] : []),
   ] as const;
 
-function FileList({ files }: Pick<PublishedFeed, 'files'>) {
-  return (
-    <ul>
-      {files.map(({ name, url, rows }) => (
-        <li key={name}>
-          <OutLink url={url} />{' '}
-          <span className="soft small">
-            {t('{count, plural, one {# row} other {# rows}}', { count: rows })}
-          </span>
-        </li>
-      ))}
-    </ul>
-  );
-}
+const FileList = ({ files }: Pick<PublishedFeed, 'files'>) => (
+  <ul>
+    {files.map(({ name, url, rows }) => (
+      <li key={name}>
+        <OutLink url={url} />{' '}
+        <span className="soft small">
+          {t('{count, plural, one {# row} other {# rows}}', { count: rows })}
+        </span>
+      </li>
+    ))}
+  </ul>
+);
 
 const nameStarters = (): Readonly<Record<ChannelBuild['startedBy'], string>> => ({
   manual: t('by hand'),
@@ -186,36 +182,34 @@ function Definition({ channel }: { channel: Channel }) {
 }
 
 /** What publishes the catalog for others. */
-export function Channels() {
-  return (
-    <DefinitionList
-      kind={CHANNEL}
-      icon="channels"
-      about={t(
-        'A channel publishes the catalog as a file for others, with the products that go with each product.',
-      )}
-      hint={t(
-        'Choose a format, such as Google Merchant Center or CSV. The console suggests a mapping and previews the first rows.',
-      )}
-      describe={({ format }) => sayOf(findFormat(format)?.label ?? format.type)}
-      columns={[
-        [
-          t('Last build'),
-          ({ lastBuild }) => <LastTaskNote task={lastBuild}>{lastBuild?.error?.message}</LastTaskNote>,
-        ],
-        [t('Rows'), ({ published }) => (published ? formatCount(published.rows) : '–'), 'number'],
-        [
-          t('Warnings'),
-          (channel) => listWarnings(channel).map((warning) => <div key={warning}>{warning}</div>),
-          'soft small',
-        ],
-        [t('Trigger'), describeTrigger, 'wide-only soft'],
-        [
-          t('Next build'),
-          ({ nextBuildAt }) => nextBuildAt !== undefined && formatMoment(nextBuildAt),
-          'wide-only soft nowrap',
-        ],
-      ]}
-    />
-  );
-}
+export const Channels = () => (
+  <DefinitionList
+    kind={CHANNEL}
+    icon="channels"
+    about={t(
+      'A channel publishes the catalog as a file for others, with the products that go with each product.',
+    )}
+    hint={t(
+      'Choose a format, such as Google Merchant Center or CSV. The console suggests a mapping and previews the first rows.',
+    )}
+    describe={({ format }) => sayOf(findFormat(format)?.label ?? format.type)}
+    columns={[
+      [
+        t('Last build'),
+        ({ lastBuild }) => <LastTaskNote task={lastBuild}>{lastBuild?.error?.message}</LastTaskNote>,
+      ],
+      [t('Rows'), ({ published }) => (published ? formatCount(published.rows) : '–'), 'number'],
+      [
+        t('Warnings'),
+        (channel) => listWarnings(channel).map((warning) => <div key={warning}>{warning}</div>),
+        'soft small',
+      ],
+      [t('Trigger'), describeTrigger, 'wide-only soft'],
+      [
+        t('Next build'),
+        ({ nextBuildAt }) => nextBuildAt !== undefined && formatMoment(nextBuildAt),
+        'wide-only soft nowrap',
+      ],
+    ]}
+  />
+);

@@ -93,24 +93,22 @@ export function EventEndpoint() {
   );
 }
 
-function About({ endpoint }: { endpoint: WebhookEndpoint }) {
-  return (
-    <Card>
-      <Pairs
-        pairs={[
-          [t('URL'), endpoint.url, 'mono break'],
-          [t('State'), <EndpointState key="state" endpoint={endpoint} />],
-          [t('Gets events of'), <Scope key="scope" scope={endpoint.scope} />],
-          [t('Events'), endpoint.events.join(', ')],
-          endpoint.overlapEndsAt !== null && [
-            t('Former secret'),
-            rich('signs until {when}', { when: <Ago at={endpoint.overlapEndsAt} /> }),
-          ],
-        ]}
-      />
-    </Card>
-  );
-}
+const About = ({ endpoint }: { endpoint: WebhookEndpoint }) => (
+  <Card>
+    <Pairs
+      pairs={[
+        [t('URL'), endpoint.url, 'mono break'],
+        [t('State'), <EndpointState key="state" endpoint={endpoint} />],
+        [t('Gets events of'), <Scope key="scope" scope={endpoint.scope} />],
+        [t('Events'), endpoint.events.join(', ')],
+        endpoint.overlapEndsAt !== null && [
+          t('Former secret'),
+          rich('signs until {when}', { when: <Ago at={endpoint.overlapEndsAt} /> }),
+        ],
+      ]}
+    />
+  </Card>
+);
 
 function TestButton({ id }: { id: number }) {
   const relata = useRelata();
@@ -160,44 +158,42 @@ interface DeliveryTableShape {
   onShow(delivery: WebhookDelivery): void;
 }
 
-function DeliveryTable({ deliveries, onShow }: DeliveryTableShape) {
-  return (
-    <Table
-      rows={deliveries}
-      keyOf={(delivery) => delivery.id}
-      columns={[
-        [t('When'), (delivery) => <Ago at={delivery.lastAttemptAt ?? delivery.createdAt} />, 'soft'],
-        [
-          t('Event'),
-          (delivery) => (
-            <>
-              {delivery.type} {delivery.kind === 'replay' && <span className="soft small">{t('again')}</span>}
-            </>
-          ),
-        ],
-        [
-          t('State'),
-          (delivery) => (
-            <span className={`badge ${listLooks()[delivery.status][0]}`}>
-              {listLooks()[delivery.status][1]}
-            </span>
-          ),
-        ],
-        [t('Answer'), (delivery) => describeAnswer(delivery), 'soft'],
-        [t('Attempts'), (delivery) => delivery.attempts, 'wide-only soft'],
-        [
-          t('Details'),
-          (delivery) => (
-            <Button look="quiet" onClick={() => onShow(delivery)}>
-              {t('Show')}
-            </Button>
-          ),
-          'actions',
-        ],
-      ]}
-    />
-  );
-}
+const DeliveryTable = ({ deliveries, onShow }: DeliveryTableShape) => (
+  <Table
+    rows={deliveries}
+    keyOf={(delivery) => delivery.id}
+    columns={[
+      [t('When'), (delivery) => <Ago at={delivery.lastAttemptAt ?? delivery.createdAt} />, 'soft'],
+      [
+        t('Event'),
+        (delivery) => (
+          <>
+            {delivery.type} {delivery.kind === 'replay' && <span className="soft small">{t('again')}</span>}
+          </>
+        ),
+      ],
+      [
+        t('State'),
+        (delivery) => (
+          <span className={`badge ${listLooks()[delivery.status][0]}`}>
+            {listLooks()[delivery.status][1]}
+          </span>
+        ),
+      ],
+      [t('Answer'), (delivery) => describeAnswer(delivery), 'soft'],
+      [t('Attempts'), (delivery) => delivery.attempts, 'wide-only soft'],
+      [
+        t('Details'),
+        (delivery) => (
+          <Button look="quiet" onClick={() => onShow(delivery)}>
+            {t('Show')}
+          </Button>
+        ),
+        'actions',
+      ],
+    ]}
+  />
+);
 
 function describeAnswer({ answer, error, durationMs }: WebhookDelivery): string {
   if (answer !== null)

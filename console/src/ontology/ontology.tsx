@@ -204,34 +204,32 @@ interface AttributeTableShape {
   onOpen(attribute: Attribute): void;
 }
 
-function AttributeTable({ attributes, coverage, onOpen }: AttributeTableShape) {
-  return (
-    <Table
-      rows={attributes}
-      keyOf={(attribute) => attribute.name}
-      columns={[
-        [
-          t('Attribute'),
-          (attribute) => (
-            <button type="button" className="text-button" onClick={() => onOpen(attribute)}>
-              {attribute.name}
-            </button>
-          ),
-        ],
-        [t('Type'), (attribute) => formatType(attribute.type)],
-        [t('Unit'), (attribute) => attribute.unitName, 'wide-only mono nowrap'],
-        [t('Synonyms'), (attribute) => attribute.synonyms?.join(', '), 'wide-only soft'],
-        coverage && [
-          t('Coverage'),
-          (attribute) => (
-            <Share of={coverage.byName.get(attribute.name)} products={coverage.answer.sampledProducts} />
-          ),
-        ],
-        [t('Id'), (attribute) => attribute.id, 'wide-only number mono soft'],
-      ]}
-    />
-  );
-}
+const AttributeTable = ({ attributes, coverage, onOpen }: AttributeTableShape) => (
+  <Table
+    rows={attributes}
+    keyOf={(attribute) => attribute.name}
+    columns={[
+      [
+        t('Attribute'),
+        (attribute) => (
+          <button type="button" className="text-button" onClick={() => onOpen(attribute)}>
+            {attribute.name}
+          </button>
+        ),
+      ],
+      [t('Type'), (attribute) => formatType(attribute.type)],
+      [t('Unit'), (attribute) => attribute.unitName, 'wide-only mono nowrap'],
+      [t('Synonyms'), (attribute) => attribute.synonyms?.join(', '), 'wide-only soft'],
+      coverage && [
+        t('Coverage'),
+        (attribute) => (
+          <Share of={coverage.byName.get(attribute.name)} products={coverage.answer.sampledProducts} />
+        ),
+      ],
+      [t('Id'), (attribute) => attribute.id, 'wide-only number mono soft'],
+    ]}
+  />
+);
 
 function Share({ of, products }: { of: AttributeCoverage | undefined; products: number }) {
   if (of === undefined) return <span className="soft">–</span>;

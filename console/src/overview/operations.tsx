@@ -16,13 +16,11 @@ const TASKS_EACH = 5;
 const SHOWN_TASKS = 10;
 
 /** What the service does and did: tasks, requests and catalogs over time. */
-export function Operations() {
-  return (
-    <Page title={t('Operations')} about={t('What the service does: tasks, requests and catalogs over time.')}>
-      <Answer of={useProjects()}>{() => <Account />}</Answer>
-    </Page>
-  );
-}
+export const Operations = () => (
+  <Page title={t('Operations')} about={t('What the service does: tasks, requests and catalogs over time.')}>
+    <Answer of={useProjects()}>{() => <Account />}</Answer>
+  </Page>
+);
 
 function Account() {
   const projects = useProjects().data ?? [];
@@ -76,29 +74,27 @@ function useLatestTasks() {
   return { tasks, isReady: answers.every(({ isPending }) => !isPending) };
 }
 
-function LatestTasks({ tasks }: { tasks: readonly Task[] }) {
-  return (
-    <Table
-      rows={tasks}
-      keyOf={(task) => task.id}
-      columns={[
-        [
-          '',
-          (task) => (
-            <>
-              <a className="strong" href={linkTo('projects', task.projectId, 'updates', task.id)}>
-                {nameTask(task.name)}
-              </a>
-              <div className="soft small">{task.projectName}</div>
-            </>
-          ),
-        ],
-        ['', (task) => <TaskStatus task={task} />],
-        ['', (task) => <Ago at={task.requestTime} />, 'soft number'],
-      ]}
-    />
-  );
-}
+const LatestTasks = ({ tasks }: { tasks: readonly Task[] }) => (
+  <Table
+    rows={tasks}
+    keyOf={(task) => task.id}
+    columns={[
+      [
+        '',
+        (task) => (
+          <>
+            <a className="strong" href={linkTo('projects', task.projectId, 'updates', task.id)}>
+              {nameTask(task.name)}
+            </a>
+            <div className="soft small">{task.projectName}</div>
+          </>
+        ),
+      ],
+      ['', (task) => <TaskStatus task={task} />],
+      ['', (task) => <Ago at={task.requestTime} />, 'soft number'],
+    ]}
+  />
+);
 
 function LatestChanges() {
   const log = useAsked(

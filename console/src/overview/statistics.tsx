@@ -279,22 +279,20 @@ function Values({ ticks, height }: { ticks: readonly number[]; height: number })
 /** So near to an end the words would stand out. */
 const NEAR = 0.06;
 
-function Times({ steps }: { steps: readonly number[] }) {
-  return (
-    <div className="chart-times" aria-hidden="true">
-      {markTimes(steps).map(({ at, words }) => {
-        const share = (at + 0.5) / steps.length;
-        const side = share < NEAR ? 'at-start' : share > 1 - NEAR ? 'at-end' : undefined;
-        const left = side === 'at-end' ? '100%' : side === 'at-start' ? 0 : `${share * 100}%`;
-        return (
-          <span key={at} className={side} style={{ left }}>
-            {words}
-          </span>
-        );
-      })}
-    </div>
-  );
-}
+const Times = ({ steps }: { steps: readonly number[] }) => (
+  <div className="chart-times" aria-hidden="true">
+    {markTimes(steps).map(({ at, words }) => {
+      const share = (at + 0.5) / steps.length;
+      const side = share < NEAR ? 'at-start' : share > 1 - NEAR ? 'at-end' : undefined;
+      const left = side === 'at-end' ? '100%' : side === 'at-start' ? 0 : `${share * 100}%`;
+      return (
+        <span key={at} className={side} style={{ left }}>
+          {words}
+        </span>
+      );
+    })}
+  </div>
+);
 
 interface PlotShape extends Pick<Shape, 'label' | 'steps' | 'series'> {
   children: ReactNode;

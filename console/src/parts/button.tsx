@@ -41,14 +41,12 @@ export function Button({
   );
 }
 
-export function LinkButton({ look = 'plain', icon, children, ...rest }: Shape & ComponentProps<'a'>) {
-  return (
-    <a {...rest} className={classes(look)}>
-      {icon && <Icon name={icon} />}
-      {children}
-    </a>
-  );
-}
+export const LinkButton = ({ look = 'plain', icon, children, ...rest }: Shape & ComponentProps<'a'>) => (
+  <a {...rest} className={classes(look)}>
+    {icon && <Icon name={icon} />}
+    {children}
+  </a>
+);
 
 export function IconButton({
   icon,
@@ -148,23 +146,21 @@ const PATHS = {
 export type IconName = keyof typeof PATHS;
 
 /** Beside words, so it says nothing by itself. */
-export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
-  return (
-    <svg
-      width={size}
-      height={size}
-      viewBox="0 0 24 24"
-      fill="none"
-      stroke="currentColor"
-      strokeWidth={name === 'more' ? 3 : 1.8}
-      strokeLinecap="round"
-      strokeLinejoin="round"
-      aria-hidden="true"
-    >
-      <path d={PATHS[name]} />
-    </svg>
-  );
-}
+export const Icon = ({ name, size = 16 }: { name: IconName; size?: number }) => (
+  <svg
+    width={size}
+    height={size}
+    viewBox="0 0 24 24"
+    fill="none"
+    stroke="currentColor"
+    strokeWidth={name === 'more' ? 3 : 1.8}
+    strokeLinecap="round"
+    strokeLinejoin="round"
+    aria-hidden="true"
+  >
+    <path d={PATHS[name]} />
+  </svg>
+);
 
 export interface MenuEntry {
   readonly words: string;
@@ -183,28 +179,26 @@ interface MenuShape {
 }
 
 /** What can be done with one thing, behind one button. */
-export function Menu({ label, entries, trigger }: MenuShape) {
-  return (
-    <Base.Root>
-      <Base.Trigger render={trigger ?? <IconButton icon="more" label={label} />} />
-      <Base.Portal>
-        <Base.Positioner className="menu-place" sideOffset={4} align="end">
-          <Base.Popup className="menu">
-            {entries.map(({ words, isDanger, isChosen, href, onSelect }) => (
-              <Base.Item
-                key={words + (href ?? '')}
-                className={isDanger ? 'menu-item danger' : 'menu-item'}
-                {...(href && { render: <a href={href}>{words}</a> })}
-                onClick={onSelect}
-              >
-                {words}
-                {isChosen && <Icon name="check" />}
-                {isChosen && <span className="hidden">{t('chosen')}</span>}
-              </Base.Item>
-            ))}
-          </Base.Popup>
-        </Base.Positioner>
-      </Base.Portal>
-    </Base.Root>
-  );
-}
+export const Menu = ({ label, entries, trigger }: MenuShape) => (
+  <Base.Root>
+    <Base.Trigger render={trigger ?? <IconButton icon="more" label={label} />} />
+    <Base.Portal>
+      <Base.Positioner className="menu-place" sideOffset={4} align="end">
+        <Base.Popup className="menu">
+          {entries.map(({ words, isDanger, isChosen, href, onSelect }) => (
+            <Base.Item
+              key={words + (href ?? '')}
+              className={isDanger ? 'menu-item danger' : 'menu-item'}
+              {...(href && { render: <a href={href}>{words}</a> })}
+              onClick={onSelect}
+            >
+              {words}
+              {isChosen && <Icon name="check" />}
+              {isChosen && <span className="hidden">{t('chosen')}</span>}
+            </Base.Item>
+          ))}
+        </Base.Popup>
+      </Base.Positioner>
+    </Base.Portal>
+  </Base.Root>
+);

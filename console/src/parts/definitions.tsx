@@ -417,52 +417,50 @@ type TableShape<Run extends Ran> = { runs: readonly Run[] } & Pick<
   'noun' | 'startedBy' | 'describe'
 >;
 
-function HistoryTable<Run extends Ran>({ runs, noun, startedBy, describe }: TableShape<Run>) {
-  return (
-    <Table
-      rows={runs}
-      keyOf={(run) => run.task.id}
-      columns={[
-        [
-          t('{noun, select, run {Run} other {Build}}', { noun }),
-          (run) => (
-            <a className="strong" href={projectLink('updates', run.task.id)}>
-              <Ago at={run.task.requestTime} />
-            </a>
-          ),
-        ],
-        [
-          t('Status'),
-          (run) => (
-            <>
-              <TaskStatus task={run.task} />
-              {run.task.finishTime === null && (
-                <Meter share={run.task.progress / 100} label={t('Progress of the {noun}', { noun })} />
-              )}
-            </>
-          ),
-        ],
-        [
-          t('Counts'),
-          (run) => (
-            <>
-              {describe(run)}
-              {run.task.error && <div className="small soft">{run.task.error.message}</div>}
-              {run.task.warnings?.map((warning) => (
-                <div key={warning} className="small soft">
-                  {warning}
-                </div>
-              ))}
-            </>
-          ),
-        ],
-        [t('Started'), (run) => startedBy[run.startedBy as Run['startedBy']], 'wide-only soft'],
-        [
-          t('Took'),
-          (run) => run.task.finishTime !== null && formatDuration(run.task.finishTime - run.task.requestTime),
-          'wide-only soft number nowrap',
-        ],
-      ]}
-    />
-  );
-}
+const HistoryTable = <Run extends Ran>({ runs, noun, startedBy, describe }: TableShape<Run>) => (
+  <Table
+    rows={runs}
+    keyOf={(run) => run.task.id}
+    columns={[
+      [
+        t('{noun, select, run {Run} other {Build}}', { noun }),
+        (run) => (
+          <a className="strong" href={projectLink('updates', run.task.id)}>
+            <Ago at={run.task.requestTime} />
+          </a>
+        ),
+      ],
+      [
+        t('Status'),
+        (run) => (
+          <>
+            <TaskStatus task={run.task} />
+            {run.task.finishTime === null && (
+              <Meter share={run.task.progress / 100} label={t('Progress of the {noun}', { noun })} />
+            )}
+          </>
+        ),
+      ],
+      [
+        t('Counts'),
+        (run) => (
+          <>
+            {describe(run)}
+            {run.task.error && <div className="small soft">{run.task.error.message}</div>}
+            {run.task.warnings?.map((warning) => (
+              <div key={warning} className="small soft">
+                {warning}
+              </div>
+            ))}
+          </>
+        ),
+      ],
+      [t('Started'), (run) => startedBy[run.startedBy as Run['startedBy']], 'wide-only soft'],
+      [
+        t('Took'),
+        (run) => run.task.finishTime !== null && formatDuration(run.task.finishTime - run.task.requestTime),
+        'wide-only soft number nowrap',
+      ],
+    ]}
+  />
+);

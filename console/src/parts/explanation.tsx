@@ -43,19 +43,17 @@ export function Explanation({ found, pair }: { found: RelationExplanation; pair:
   );
 }
 
-function Outcome({ found: { related, rank, excluded, matchType } }: { found: RelationExplanation }) {
-  return (
-    <p className={related ? 'note good' : 'note warn'}>
-      <strong>
-        {!related && t('It is not a result')}
-        {related && (rank ? t('It is a result, number {rank}', { rank }) : t('It is a result'))}
-        {matchType === 'SECOND_WAY' && t(', the other way round')}
-        {excluded === 'same product' && t(': it is the same product')}
-        {excluded === 'same group' && t(': it is the same group')}
-      </strong>
-    </p>
-  );
-}
+const Outcome = ({ found: { related, rank, excluded, matchType } }: { found: RelationExplanation }) => (
+  <p className={related ? 'note good' : 'note warn'}>
+    <strong>
+      {!related && t('It is not a result')}
+      {related && (rank ? t('It is a result, number {rank}', { rank }) : t('It is a result'))}
+      {matchType === 'SECOND_WAY' && t(', the other way round')}
+      {excluded === 'same product' && t(': it is the same product')}
+      {excluded === 'same group' && t(': it is the same group')}
+    </strong>
+  </p>
+);
 
 function Missing({ missing }: { missing: readonly Lack[] }) {
   if (missing.length === 0) return null;
@@ -99,25 +97,19 @@ function Verdicts({ title, list }: { title: string; list: readonly Verdict[] }) 
   );
 }
 
-function VerdictList({ list }: { list: readonly Verdict[] }) {
-  return (
-    <ul className="verdicts small">
-      {list.map(({ words, holds, values, inner }, at) => (
-        <li key={at}>
-          <Holds of={holds} />
-          <div>
-            {words}
-            {inner ? (
-              <VerdictList list={inner} />
-            ) : (
-              <div className="soft mono">{values || t('no value')}</div>
-            )}
-          </div>
-        </li>
-      ))}
-    </ul>
-  );
-}
+const VerdictList = ({ list }: { list: readonly Verdict[] }) => (
+  <ul className="verdicts small">
+    {list.map(({ words, holds, values, inner }, at) => (
+      <li key={at}>
+        <Holds of={holds} />
+        <div>
+          {words}
+          {inner ? <VerdictList list={inner} /> : <div className="soft mono">{values || t('no value')}</div>}
+        </div>
+      </li>
+    ))}
+  </ul>
+);
 
 const Holds = ({ of: holds }: { of: boolean }) => (
   <span className={holds ? 'holds' : 'fails'}>
@@ -127,24 +119,20 @@ const Holds = ({ of: holds }: { of: boolean }) => (
 );
 
 /** Why a product is a result, match by match: `Module size 16 GB is at most Maximum memory 192 GB`. */
-export function Reason({ reason }: { reason: Pick<RelatedReason, 'match'> }) {
-  return (
-    <>
-      {listExplained(reason.match).map(({ target, operator, source, targetValues, sourceValues, holds }) => {
-        const [left, right] = [targetValues, sourceValues].map(
-          (values) => values.join(', ') || t('no value'),
-        );
-        const words =
-          operator === 'equals' && holds
-            ? `${target}: ${left}`
-            : sayComparison(`${target} ${left}`, operator, `${source} ${right}`);
-        return (
-          <span key={`${target} ${operator} ${source}`} className="reason small" title={words}>
-            <Holds of={holds} />
-            <span className="soft">{words}</span>
-          </span>
-        );
-      })}
-    </>
-  );
-}
+export const Reason = ({ reason }: { reason: Pick<RelatedReason, 'match'> }) => (
+  <>
+    {listExplained(reason.match).map(({ target, operator, source, targetValues, sourceValues, holds }) => {
+      const [left, right] = [targetValues, sourceValues].map((values) => values.join(', ') || t('no value'));
+      const words =
+        operator === 'equals' && holds
+          ? `${target}: ${left}`
+          : sayComparison(`${target} ${left}`, operator, `${source} ${right}`);
+      return (
+        <span key={`${target} ${operator} ${source}`} className="reason small" title={words}>
+          <Holds of={holds} />
+          <span className="soft">{words}</span>
+        </span>
+      );
+    })}
+  </>
+);

@@ -62,18 +62,16 @@ export function Page({ title, under = [], crumbs, actions, about, isNarrow, chil
   );
 }
 
-function Crumbs({ crumbs }: { crumbs: readonly Crumb[] }) {
-  return (
-    <nav className="crumbs" aria-label={t('Where you are')}>
-      {crumbs.map(([words, href], at) => (
-        <span key={words}>
-          {at > 0 && <span aria-hidden="true">› </span>}
-          <a href={href}>{words}</a>
-        </span>
-      ))}
-    </nav>
-  );
-}
+const Crumbs = ({ crumbs }: { crumbs: readonly Crumb[] }) => (
+  <nav className="crumbs" aria-label={t('Where you are')}>
+    {crumbs.map(([words, href], at) => (
+      <span key={words}>
+        {at > 0 && <span aria-hidden="true">› </span>}
+        <a href={href}>{words}</a>
+      </span>
+    ))}
+  </nav>
+);
 
 interface CardShape {
   title?: ReactNode;
@@ -83,31 +81,27 @@ interface CardShape {
   children: ReactNode;
 }
 
-export function Card({ title, actions, isBare, children }: CardShape) {
-  return (
-    <section className="card">
-      {(title || actions) && (
-        <div className="card-head">
-          <h2>{title}</h2>
-          {actions && <div className="row">{actions}</div>}
-        </div>
-      )}
-      {isBare ? children : <div className="card-body">{children}</div>}
-    </section>
-  );
-}
+export const Card = ({ title, actions, isBare, children }: CardShape) => (
+  <section className="card">
+    {(title || actions) && (
+      <div className="card-head">
+        <h2>{title}</h2>
+        {actions && <div className="row">{actions}</div>}
+      </div>
+    )}
+    {isBare ? children : <div className="card-body">{children}</div>}
+  </section>
+);
 
-export function Empty({ icon, title, children }: { icon: IconName; title: string; children?: ReactNode }) {
-  return (
-    <div className="empty">
-      <span className="art">
-        <Icon name={icon} size={36} />
-      </span>
-      <h2>{title}</h2>
-      {children}
-    </div>
-  );
-}
+export const Empty = ({ icon, title, children }: { icon: IconName; title: string; children?: ReactNode }) => (
+  <div className="empty">
+    <span className="art">
+      <Icon name={icon} size={36} />
+    </span>
+    <h2>{title}</h2>
+    {children}
+  </div>
+);
 
 interface NoteShape {
   look: 'good' | 'warn' | 'bad';
@@ -117,17 +111,15 @@ interface NoteShape {
 }
 
 /** Something to be known before anything else. */
-export function Note({ look, title, lines = [], children }: NoteShape) {
-  return (
-    <div className={`note ${look}`}>
-      {title && <strong>{title}</strong>}
-      {lines.map((line) => (
-        <span key={line}>{line}</span>
-      ))}
-      {children}
-    </div>
-  );
-}
+export const Note = ({ look, title, lines = [], children }: NoteShape) => (
+  <div className={`note ${look}`}>
+    {title && <strong>{title}</strong>}
+    {lines.map((line) => (
+      <span key={line}>{line}</span>
+    ))}
+    {children}
+  </div>
+);
 
 /** What went wrong, in the words of the service and with what it says to do. */
 export function ErrorNote({ error }: { error: unknown }) {
@@ -164,13 +156,11 @@ function useIsBack(error: unknown): boolean {
   return !isOver && ended === error && error instanceof RelataError && error.status === 401;
 }
 
-export function Loading({ words = t('Loading …') }: { words?: string }) {
-  return (
-    <p className="soft" role="status">
-      {words}
-    </p>
-  );
-}
+export const Loading = ({ words = t('Loading …') }: { words?: string }) => (
+  <p className="soft" role="status">
+    {words}
+  </p>
+);
 
 export interface Answered<Value> {
   readonly data: Value | undefined;
@@ -189,14 +179,12 @@ export function Answer<Value>({ of: { data, error }, children }: AnswerShape<Val
 }
 
 /** What was worked out of an earlier draft, while it is done again. Not faded: one has to be able to read it. */
-export function Renewed({ isOld, children }: { isOld: boolean; children: ReactNode }) {
-  return (
-    <div className="stack wide" aria-busy={isOld}>
-      {children}
-      {isOld && <p className="soft small">{t('Updating …')}</p>}
-    </div>
-  );
-}
+export const Renewed = ({ isOld, children }: { isOld: boolean; children: ReactNode }) => (
+  <div className="stack wide" aria-busy={isOld}>
+    {children}
+    {isOld && <p className="soft small">{t('Updating …')}</p>}
+  </div>
+);
 
 interface ListPageShape<One extends { readonly id: number }> {
   title: string;

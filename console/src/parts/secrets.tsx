@@ -18,14 +18,12 @@ interface OnceShape {
 }
 
 /** A secret, this once. */
-export function OnceShown({ title, about, label, value, lost, onDone }: OnceShape) {
-  return (
-    <Card title={title} actions={<Button onClick={onDone}>{t('I have saved it')}</Button>}>
-      <p className={value === undefined ? undefined : 'soft'}>{value === undefined ? lost : about}</p>
-      {value !== undefined && <Code text={value} label={label} />}
-    </Card>
-  );
-}
+export const OnceShown = ({ title, about, label, value, lost, onDone }: OnceShape) => (
+  <Card title={title} actions={<Button onClick={onDone}>{t('I have saved it')}</Button>}>
+    <p className={value === undefined ? undefined : 'soft'}>{value === undefined ? lost : about}</p>
+    {value !== undefined && <Code text={value} label={label} />}
+  </Card>
+);
 
 const HOUR_S = 3_600;
 

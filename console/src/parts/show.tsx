@@ -47,16 +47,14 @@ export function Meter({ share, label, look = '' }: { share: number; label: strin
   );
 }
 
-export function Code({ text, label }: { text: string; label: string }) {
-  return (
-    <div className="code">
-      <pre tabIndex={0} role="group" aria-label={label}>
-        {text}
-      </pre>
-      <CopyButton text={text} label={t('Copy: {label}', { label })} />
-    </div>
-  );
-}
+export const Code = ({ text, label }: { text: string; label: string }) => (
+  <div className="code">
+    <pre tabIndex={0} role="group" aria-label={label}>
+      {text}
+    </pre>
+    <CopyButton text={text} label={t('Copy: {label}', { label })} />
+  </div>
+);
 
 interface RemovableShape<One> {
   list: readonly One[];
@@ -128,14 +126,12 @@ export function Pairs({ pairs, label, look = '' }: PairsShape) {
   );
 }
 
-export function MappingJson({ mapping }: { mapping: object }) {
-  return (
-    <details>
-      <summary>{t('Mapping')}</summary>
-      <Code label={t('The mapping as JSON')} text={JSON.stringify(mapping, null, 2)} />
-    </details>
-  );
-}
+export const MappingJson = ({ mapping }: { mapping: object }) => (
+  <details>
+    <summary>{t('Mapping')}</summary>
+    <Code label={t('The mapping as JSON')} text={JSON.stringify(mapping, null, 2)} />
+  </details>
+);
 
 /** A product's picture from wherever the shop keeps it: asked for without saying from where. */
 export function Thumb({ url, name }: { url: string | undefined; name?: string }) {
@@ -176,30 +172,26 @@ interface Bar {
 }
 
 /** Counts with a bar each. */
-export function Bars({ list }: { list: readonly Bar[] }) {
-  return (
-    <ul className="bars">
-      {list.map(({ key, words, count, share, label }) => (
-        <li key={key}>
-          <span className="cut">{words}</span>
-          <span className="soft">{count}</span>
-          <Meter share={share} label={label} />
-        </li>
-      ))}
-    </ul>
-  );
-}
+export const Bars = ({ list }: { list: readonly Bar[] }) => (
+  <ul className="bars">
+    {list.map(({ key, words, count, share, label }) => (
+      <li key={key}>
+        <span className="cut">{words}</span>
+        <span className="soft">{count}</span>
+        <Meter share={share} label={label} />
+      </li>
+    ))}
+  </ul>
+);
 
-export function Figure({ label, value, more }: { label: string; value: string; more?: string }) {
-  return (
-    <div className="figure">
-      <dt>{label}</dt>
-      <dd>
-        {value} {more && <small>{more}</small>}
-      </dd>
-    </div>
-  );
-}
+export const Figure = ({ label, value, more }: { label: string; value: string; more?: string }) => (
+  <div className="figure">
+    <dt>{label}</dt>
+    <dd>
+      {value} {more && <small>{more}</small>}
+    </dd>
+  </div>
+);
 
 /** What stands above a column, what it shows of a row, and the classes of its cells; false for a column that is not there. */
 export type Column<Row> =
@@ -283,13 +275,11 @@ interface TableBoxShape {
 }
 
 /** A table that scrolls, and may have no link or button that takes the keyboard there. */
-export function TableBox({ label, isShort, children }: TableBoxShape) {
-  return (
-    <section className={isShort ? 'table-box short' : 'table-box'} tabIndex={0} aria-label={label}>
-      {children}
-    </section>
-  );
-}
+export const TableBox = ({ label, isShort, children }: TableBoxShape) => (
+  <section className={isShort ? 'table-box short' : 'table-box'} tabIndex={0} aria-label={label}>
+    {children}
+  </section>
+);
 
 interface Paged {
   readonly hasNextPage: boolean;
@@ -367,14 +357,18 @@ export function ProductLink({ identifier }: { identifier: string }) {
 }
 
 /** Some products, and whether there are more. */
-export function ProductLinks({ identifiers, hasMore }: { identifiers: readonly string[]; hasMore: boolean }) {
-  return (
-    <>
-      <Joined list={identifiers}>{(identifier) => <ProductLink identifier={identifier} />}</Joined>
-      {hasMore && ' …'}
-    </>
-  );
-}
+export const ProductLinks = ({
+  identifiers,
+  hasMore,
+}: {
+  identifiers: readonly string[];
+  hasMore: boolean;
+}) => (
+  <>
+    <Joined list={identifiers}>{(identifier) => <ProductLink identifier={identifier} />}</Joined>
+    {hasMore && ' …'}
+  </>
+);
 
 /** Without a byte order mark, Excel does not read a file as UTF-8. */
 const MARK = '\ufeff';

@@ -124,17 +124,15 @@ export function VirtualGrid<Row>({
   );
 }
 
-function GridHead({ columns }: { columns: readonly Column[] }) {
-  return (
-    <div className="grid-head" aria-hidden="true">
-      {columns.map(({ words, isWideOnly }, at) => (
-        <span key={`${at} ${words}`} className={isWideOnly ? 'wide-only' : undefined}>
-          {words}
-        </span>
-      ))}
-    </div>
-  );
-}
+const GridHead = ({ columns }: { columns: readonly Column[] }) => (
+  <div className="grid-head" aria-hidden="true">
+    {columns.map(({ words, isWideOnly }, at) => (
+      <span key={`${at} ${words}`} className={isWideOnly ? 'wide-only' : undefined}>
+        {words}
+      </span>
+    ))}
+  </div>
+);
 
 interface GridRowShape {
   id: string;

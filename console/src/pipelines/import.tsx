@@ -36,15 +36,13 @@ export function Import() {
 }
 
 /** @returns the definition of the pipeline that reads such a file; rows that make no product are shown before */
-function startDefinition({ name }: File): PipelineDefinition {
-  return {
-    ...EMPTY_PIPELINE,
-    name: name.replace(/\.[^.]*$/, '') || name,
-    format: { type: guessFormat(name) ?? EMPTY_PIPELINE.format.type } as PipelineDefinition['format'],
-    mode: 'full',
-    onRejectedRow: 'continue',
-  };
-}
+const startDefinition = ({ name }: File): PipelineDefinition => ({
+  ...EMPTY_PIPELINE,
+  name: name.replace(/\.[^.]*$/, '') || name,
+  format: { type: guessFormat(name) ?? EMPTY_PIPELINE.format.type } as PipelineDefinition['format'],
+  mode: 'full',
+  onRejectedRow: 'continue',
+});
 
 function Looked({ file }: { file: File }) {
   const [definition, setDefinition] = useState(() => startDefinition(file));
@@ -258,60 +256,64 @@ function FirstProducts({ rows }: Pick<PipelinePreview, 'rows'>) {
   );
 }
 
-function Categories({ catalog: { categories, hasMoreCategories, products } }: { catalog: PreviewCatalog }) {
-  return (
-    <Card title={t('Categories')} isBare>
-      {categories.length === 0 ? (
-        <p className="card-body soft">{t('The file has none. Products can be grouped by attributes too.')}</p>
-      ) : (
-        <Table
-          isSmall
-          label={t('Categories')}
-          isShort
-          rows={categories}
-          keyOf={({ path }) => path.join('\n')}
-          columns={[
-            ['', ({ path }) => path.join(' › '), 'break'],
-            ['', ({ products: count }) => formatCount(count), 'number'],
-            ['', ({ products: count }) => formatPercent(count / Math.max(1, products)), 'number soft'],
-          ]}
-        >
-          {hasMoreCategories && (
-            <p className="grid-foot">
-              {t('The most frequent {count}.', { count: formatCount(categories.length) })}
-            </p>
-          )}
-        </Table>
-      )}
-    </Card>
-  );
-}
-
-function Attributes({ catalog: { attributes, hasMoreAttributes, products } }: { catalog: PreviewCatalog }) {
-  return (
-    <Card title={t('Attributes')} isBare>
+const Categories = ({
+  catalog: { categories, hasMoreCategories, products },
+}: {
+  catalog: PreviewCatalog;
+}) => (
+  <Card title={t('Categories')} isBare>
+    {categories.length === 0 ? (
+      <p className="card-body soft">{t('The file has none. Products can be grouped by attributes too.')}</p>
+    ) : (
       <Table
         isSmall
-        label={t('Attributes')}
+        label={t('Categories')}
         isShort
-        rows={attributes}
-        keyOf={({ name }) => name}
+        rows={categories}
+        keyOf={({ path }) => path.join('\n')}
         columns={[
-          [t('Attribute'), ({ name }) => name, 'break'],
-          [
-            t('Type'),
-            ({ type, unitName, reason }) => <span title={reason}>{formatTypeIn(type, unitName)}</span>,
-          ],
-          [t('Products'), ({ products: count }) => formatPercent(count / Math.max(1, products)), 'number'],
-          [t('Values'), ({ examples }) => examples.join(' · '), 'soft break'],
+          ['', ({ path }) => path.join(' › '), 'break'],
+          ['', ({ products: count }) => formatCount(count), 'number'],
+          ['', ({ products: count }) => formatPercent(count / Math.max(1, products)), 'number soft'],
         ]}
       >
-        {hasMoreAttributes && (
+        {hasMoreCategories && (
           <p className="grid-foot">
-            {t('The most frequent {count}.', { count: formatCount(attributes.length) })}
+            {t('The most frequent {count}.', { count: formatCount(categories.length) })}
           </p>
         )}
       </Table>
-    </Card>
-  );
-}
+    )}
+  </Card>
+);
+
+const Attributes = ({
+  catalog: { attributes, hasMoreAttributes, products },
+}: {
+  catalog: PreviewCatalog;
+}) => (
+  <Card title={t('Attributes')} isBare>
+    <Table
+      isSmall
+      label={t('Attributes')}
+      isShort
+      rows={attributes}
+      keyOf={({ name }) => name}
+      columns={[
+        [t('Attribute'), ({ name }) => name, 'break'],
+        [
+          t('Type'),
+          ({ type, unitName, reason }) => <span title={reason}>{formatTypeIn(type, unitName)}</span>,
+        ],
+        [t('Products'), ({ products: count }) => formatPercent(count / Math.max(1, products)), 'number'],
+        [t('Values'), ({ examples }) => examples.join(' · '), 'soft break'],
+      ]}
+    >
+      {hasMoreAttributes && (
+        <p className="grid-foot">
+          {t('The most frequent {count}.', { count: formatCount(attributes.length) })}
+        </p>
+      )}
+    </Table>
+  </Card>
+);

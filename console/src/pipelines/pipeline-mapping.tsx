@@ -98,8 +98,8 @@ function OtherFormat({ preview, onChange }: Pick<PipelineShape, 'onChange'> & Pr
 }
 
 /** Columns whose cells look like lists, each divided by one click. */
-function FoundLists({ preview, mapping, onChange }: Previewed & Omit<FieldsShape, 'columns'>) {
-  return preview?.lists.map((list) => (
+const FoundLists = ({ preview, mapping, onChange }: Previewed & Omit<FieldsShape, 'columns'>) =>
+  preview?.lists.map((list) => (
     <div key={list.field} className="note warn small">
       <span>
         <strong>{list.field}</strong>: {list.message}.
@@ -111,26 +111,23 @@ function FoundLists({ preview, mapping, onChange }: Previewed & Omit<FieldsShape
       </Button>
     </div>
   ));
-}
 
 /** What was taken for what, and why; what is not sure stands out. */
-function Reasons({ reasons = [] }: Partial<Pick<PipelinePreview['suggestion'], 'reasons'>>) {
-  return (
-    <>
-      <p className="soft">{t('Suggested from the names and values of the columns. Change what is wrong.')}</p>
-      <ul className="stack small" aria-label={t('Reasons for the suggestion')}>
-        {reasons.map(({ field, column, confidence, reason }) => (
-          <li key={`${field} ${column}`} className={confidence === 'low' ? 'note warn' : 'soft'}>
-            <span>
-              {rich('{field} from {column}: {reason}', { field: <strong>{field}</strong>, column, reason })}
-              {confidence === 'low' && `. ${t('Please check')}`}
-            </span>
-          </li>
-        ))}
-      </ul>
-    </>
-  );
-}
+const Reasons = ({ reasons = [] }: Partial<Pick<PipelinePreview['suggestion'], 'reasons'>>) => (
+  <>
+    <p className="soft">{t('Suggested from the names and values of the columns. Change what is wrong.')}</p>
+    <ul className="stack small" aria-label={t('Reasons for the suggestion')}>
+      {reasons.map(({ field, column, confidence, reason }) => (
+        <li key={`${field} ${column}`} className={confidence === 'low' ? 'note warn' : 'soft'}>
+          <span>
+            {rich('{field} from {column}: {reason}', { field: <strong>{field}</strong>, column, reason })}
+            {confidence === 'low' && `. ${t('Please check')}`}
+          </span>
+        </li>
+      ))}
+    </ul>
+  </>
+);
 
 interface FieldsShape {
   mapping: Mapping;

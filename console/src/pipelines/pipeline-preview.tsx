@@ -299,11 +299,10 @@ export async function readFile(file: File): Promise<SentFile> {
   return { name, base64: await readBase64(file.slice(0, MOST_BYTES)), isBeginning: true };
 }
 
-function readBase64(part: Blob): Promise<string> {
-  return new Promise((resolve, reject) => {
+const readBase64 = (part: Blob): Promise<string> =>
+  new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve(String(reader.result).replace(/^[^,]*,?/, ''));
     reader.onerror = () => reject(reader.error);
     reader.readAsDataURL(part);
   });
-}

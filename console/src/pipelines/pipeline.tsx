@@ -24,23 +24,21 @@ const PARTS = ['pipeline', 'pipelines', 'pipeline-runs'];
 type WebhookTrigger = Extract<PipelineTrigger, { type: 'webhook' }>;
 
 /** One pipeline: what it does, what started it, what became of it. */
-export function PipelineView() {
-  return (
-    <DefinitionView
-      kind={PIPELINE}
-      deleting={t('Its schedule or webhook ends. The products that it imported stay.')}
-      actions={(pipeline) => <Starts pipeline={pipeline} />}
-    >
-      {(pipeline) => (
-        <>
-          <PipelineRuns pipeline={pipeline} />
-          {pipeline.trigger.type === 'webhook' && <Webhook pipeline={pipeline} trigger={pipeline.trigger} />}
-          <Definition pipeline={pipeline} />
-        </>
-      )}
-    </DefinitionView>
-  );
-}
+export const PipelineView = () => (
+  <DefinitionView
+    kind={PIPELINE}
+    deleting={t('Its schedule or webhook ends. The products that it imported stay.')}
+    actions={(pipeline) => <Starts pipeline={pipeline} />}
+  >
+    {(pipeline) => (
+      <>
+        <PipelineRuns pipeline={pipeline} />
+        {pipeline.trigger.type === 'webhook' && <Webhook pipeline={pipeline} trigger={pipeline.trigger} />}
+        <Definition pipeline={pipeline} />
+      </>
+    )}
+  </DefinitionView>
+);
 
 function Starts({ pipeline }: { pipeline: Pipeline }) {
   if (pipeline.source.type === 'upload') return <SendFile pipeline={pipeline} />;
@@ -187,33 +185,31 @@ export function PipelineRuns({ pipeline }: { pipeline: Pipeline }) {
 }
 
 /** What feeds the catalog by itself. */
-export function Pipelines() {
-  return (
-    <DefinitionList
-      kind={PIPELINE}
-      icon="pipelines"
-      about={t(
-        'A pipeline reads a file, maps its columns, and updates the catalog: by hand, by schedule or by webhook.',
-      )}
-      hint={t(
-        'Use the file that your shop or ERP exports. The console reads its columns, suggests a mapping and previews the first rows.',
-      )}
-      describe={(pipeline) => `${nameFormat(pipeline.format)}, ${describeSource(pipeline)}`}
-      columns={[
-        [
-          t('Last run'),
-          ({ lastRun }) => (
-            <LastTaskNote task={lastRun}>{describeCounts(lastRun?.counts ?? null)}</LastTaskNote>
-          ),
-        ],
-        [t('Mode'), ({ mode }) => nameMode(mode), 'wide-only soft'],
-        [t('Trigger'), describeTrigger, 'wide-only soft'],
-        [
-          t('Next run'),
-          ({ nextRunAt }) => nextRunAt !== undefined && formatMoment(nextRunAt),
-          'wide-only soft nowrap',
-        ],
-      ]}
-    />
-  );
-}
+export const Pipelines = () => (
+  <DefinitionList
+    kind={PIPELINE}
+    icon="pipelines"
+    about={t(
+      'A pipeline reads a file, maps its columns, and updates the catalog: by hand, by schedule or by webhook.',
+    )}
+    hint={t(
+      'Use the file that your shop or ERP exports. The console reads its columns, suggests a mapping and previews the first rows.',
+    )}
+    describe={(pipeline) => `${nameFormat(pipeline.format)}, ${describeSource(pipeline)}`}
+    columns={[
+      [
+        t('Last run'),
+        ({ lastRun }) => (
+          <LastTaskNote task={lastRun}>{describeCounts(lastRun?.counts ?? null)}</LastTaskNote>
+        ),
+      ],
+      [t('Mode'), ({ mode }) => nameMode(mode), 'wide-only soft'],
+      [t('Trigger'), describeTrigger, 'wide-only soft'],
+      [
+        t('Next run'),
+        ({ nextRunAt }) => nextRunAt !== undefined && formatMoment(nextRunAt),
+        'wide-only soft nowrap',
+      ],
+    ]}
+  />
+);

@@ -107,8 +107,8 @@ function RelatedQuestion({ onAsk }: { onAsk(identifier: string): void }) {
 }
 
 /** @returns the identifier of a product on the first side of a relation, once the catalog is indexed */
-function useStanding(relation: Relation | undefined) {
-  return useOfProject(
+const useStanding = (relation: Relation | undefined) =>
+  useOfProject(
     ['products', 'standing', relation?.source],
     async ({ relata, projectId, signal }) => {
       const query = { filter: JSON.stringify(relation?.source), limit: 1 };
@@ -116,7 +116,6 @@ function useStanding(relation: Relation | undefined) {
     },
     { enabled: relation !== undefined, staleTime: 60_000, ...UNTIL_INDEXED },
   );
-}
 
 function Example({ relation, onAsk }: { relation: Relation; onAsk(identifier: string): void }) {
   const { data } = useStanding(relation);

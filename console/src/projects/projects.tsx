@@ -160,16 +160,14 @@ function DeletedProjects() {
 }
 
 /** Where one comes in: the project, if there is one; else all of them, or how to begin. */
-export function Home() {
-  return (
-    <Answer of={useProjects()}>
-      {([first, ...others]) => {
-        if (first === undefined) return <Welcome />;
-        return others.length > 0 ? <Projects /> : <GoTo projectId={first.id} />;
-      }}
-    </Answer>
-  );
-}
+export const Home = () => (
+  <Answer of={useProjects()}>
+    {([first, ...others]) => {
+      if (first === undefined) return <Welcome />;
+      return others.length > 0 ? <Projects /> : <GoTo projectId={first.id} />;
+    }}
+  </Answer>
+);
 
 function GoTo({ projectId }: { projectId: number }) {
   useEffect(() => {

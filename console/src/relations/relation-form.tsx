@@ -50,21 +50,19 @@ export function RelationRule({ draft, onChange, onOpenForm }: Shape & { onOpenFo
   );
 }
 
-export function KindField({ draft, onChange }: Shape) {
-  return (
-    <SelectField
-      label={t('Kind')}
-      hint={t('It cannot change once the relation is created.')}
-      choices={[
-        ['rule', t('A rule that finds products')],
-        ['links', t('Links that you list')],
-        ['total', t('A total over a set of products')],
-      ]}
-      value={draft.kind ?? 'rule'}
-      onChange={(kind) => onChange(emptyOf(kind))}
-    />
-  );
-}
+export const KindField = ({ draft, onChange }: Shape) => (
+  <SelectField
+    label={t('Kind')}
+    hint={t('It cannot change once the relation is created.')}
+    choices={[
+      ['rule', t('A rule that finds products')],
+      ['links', t('Links that you list')],
+      ['total', t('A total over a set of products')],
+    ]}
+    value={draft.kind ?? 'rule'}
+    onChange={(kind) => onChange(emptyOf(kind))}
+  />
+);
 
 /** How shops ask for a relation, and what people read of it. Source: docs/interface.md §12.1. */
 export function RelationDetails({ draft, onChange }: Shape) {

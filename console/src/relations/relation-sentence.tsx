@@ -379,34 +379,32 @@ interface ConditionEditorShape {
   onChange(filter: Filter): void;
 }
 
-function ConditionEditor({ condition, attributes, onChange }: ConditionEditorShape) {
-  return (
-    <>
-      <SelectField
-        label={t('Condition')}
-        choices={[
-          ['category', t('Category')],
-          ['attribute', t('Attribute')],
-          ['identifiers', t('Products')],
-        ]}
-        value={Object.keys(EMPTY_OF).find((member) => member in condition)}
-        onChange={(value) => onChange(EMPTY_OF[value] ?? NO_CONDITION)}
+const ConditionEditor = ({ condition, attributes, onChange }: ConditionEditorShape) => (
+  <>
+    <SelectField
+      label={t('Condition')}
+      choices={[
+        ['category', t('Category')],
+        ['attribute', t('Attribute')],
+        ['identifiers', t('Products')],
+      ]}
+      value={Object.keys(EMPTY_OF).find((member) => member in condition)}
+      onChange={(value) => onChange(EMPTY_OF[value] ?? NO_CONDITION)}
+    />
+    {'category' in condition && (
+      <PathField path={condition.category} onChange={(category) => onChange({ category })} />
+    )}
+    {'identifiers' in condition && (
+      <ProductsField
+        identifiers={condition.identifiers}
+        onChange={(identifiers) => onChange({ identifiers })}
       />
-      {'category' in condition && (
-        <PathField path={condition.category} onChange={(category) => onChange({ category })} />
-      )}
-      {'identifiers' in condition && (
-        <ProductsField
-          identifiers={condition.identifiers}
-          onChange={(identifiers) => onChange({ identifiers })}
-        />
-      )}
-      {isCondition(condition) && (
-        <ConditionFields condition={condition} attributes={attributes} onChange={onChange} />
-      )}
-    </>
-  );
-}
+    )}
+    {isCondition(condition) && (
+      <ConditionFields condition={condition} attributes={attributes} onChange={onChange} />
+    )}
+  </>
+);
 
 interface BothSides extends Pick<Side, 'attributes' | 'onOpenForm'> {
   draft: RelationDefinition;

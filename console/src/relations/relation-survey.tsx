@@ -72,18 +72,16 @@ const isEmptyRule = (definition: RelationDefinition): boolean =>
     : definition.kind !== 'links' && isEveryPair(complete(definition));
 
 /** A name and a tag are needed to be stored, not to be tried; half a row is left out. */
-function complete(draft: RelationDefinition): RelationDefinition {
-  return {
-    ...draft,
-    name: draft.name || 'preview',
-    tag: draft.tag || 'preview',
-    source: pruneFilter(draft.source ?? EVERY_PRODUCT),
-    target: pruneFilter(draft.target ?? EVERY_PRODUCT),
-    match: draft.match?.filter(isWholeMatch) ?? [],
-    sort: draft.sort?.filter(({ attribute }) => attribute !== '') ?? [],
-    names: [],
-  };
-}
+const complete = (draft: RelationDefinition): RelationDefinition => ({
+  ...draft,
+  name: draft.name || 'preview',
+  tag: draft.tag || 'preview',
+  source: pruneFilter(draft.source ?? EVERY_PRODUCT),
+  target: pruneFilter(draft.target ?? EVERY_PRODUCT),
+  match: draft.match?.filter(isWholeMatch) ?? [],
+  sort: draft.sort?.filter(({ attribute }) => attribute !== '') ?? [],
+  names: [],
+});
 
 function Survey({ survey, isTotal, isOld }: { survey: RelationSurvey; isTotal: boolean; isOld: boolean }) {
   if (survey.misconfigured) {
@@ -213,31 +211,29 @@ function ResultChip({ product }: { product: SurveyCard['results'][number] }) {
 }
 
 /** Products of the relation as one looks at them: what leads to what and why; and what would be nearest where nothing fits. */
-function RelationCards({ cards }: { cards: readonly SurveyCard[] }) {
-  return (
-    <ul className="stack" aria-label={t('Examples')}>
-      {cards.map(({ source, results, nearest }) => (
-        <li key={source.identifier} className="relation-card">
-          <ProductChip product={source} />
-          <ul className="stack">
-            {results.map((product) => (
-              <li key={product.identifier}>
-                <ResultChip product={product} />
-              </li>
-            ))}
-            {results.length === 0 && <li className="soft small">{t('Leads to nothing.')}</li>}
-            {nearest && (
-              <li>
-                <span className="soft small">{t('Nearest, and what it lacks:')}</span>
-                <ResultChip product={nearest} />
-              </li>
-            )}
-          </ul>
-        </li>
-      ))}
-    </ul>
-  );
-}
+const RelationCards = ({ cards }: { cards: readonly SurveyCard[] }) => (
+  <ul className="stack" aria-label={t('Examples')}>
+    {cards.map(({ source, results, nearest }) => (
+      <li key={source.identifier} className="relation-card">
+        <ProductChip product={source} />
+        <ul className="stack">
+          {results.map((product) => (
+            <li key={product.identifier}>
+              <ResultChip product={product} />
+            </li>
+          ))}
+          {results.length === 0 && <li className="soft small">{t('Leads to nothing.')}</li>}
+          {nearest && (
+            <li>
+              <span className="soft small">{t('Nearest, and what it lacks:')}</span>
+              <ResultChip product={nearest} />
+            </li>
+          )}
+        </ul>
+      </li>
+    ))}
+  </ul>
+);
 
 /** How many results the products get: `counts` of those with 0, 1, … 9, and 10 or more. */
 function ResultCounts({ counts }: { counts: readonly number[] }) {

@@ -131,17 +131,15 @@ function Rule({ edited: { draft, change }, relation }: RuleShape) {
   );
 }
 
-function Marks({ relation }: { relation: Relation }) {
-  return (
-    <span className="row">
-      <RelationState relation={relation} />
-      <span>{rich('tag {tag}', { tag: <span className="mono">{relation.tag}</span> })}</span>
-      <CopyButton text={relation.tag} label={t('Copy the tag')} />
-      <span>{rich('id {id}', { id: <span className="mono">{relation.id}</span> })}</span>
-      <CopyButton text={String(relation.id)} label={t('Copy the id')} />
-    </span>
-  );
-}
+const Marks = ({ relation }: { relation: Relation }) => (
+  <span className="row">
+    <RelationState relation={relation} />
+    <span>{rich('tag {tag}', { tag: <span className="mono">{relation.tag}</span> })}</span>
+    <CopyButton text={relation.tag} label={t('Copy the tag')} />
+    <span>{rich('id {id}', { id: <span className="mono">{relation.id}</span> })}</span>
+    <CopyButton text={String(relation.id)} label={t('Copy the id')} />
+  </span>
+);
 
 /** Why one product is a result of another, or is not. */
 export function RelationExplain({ relationId }: { relationId: number }) {

@@ -320,26 +320,24 @@ interface TermFieldsShape {
 }
 
 /** @param label of what is reckoned with */
-export function TermFields({ label, term: { times, plus }, onChange }: TermFieldsShape) {
-  return (
-    <details open={times !== undefined || plus !== undefined}>
-      <summary>{t('Calculate with: {label}', { label })}</summary>
-      <div className="fields">
-        <NumberField
-          label={t('Times')}
-          value={times}
-          onChange={(next) => onChange(writeTerm({ times: next, plus }))}
-        />
-        <TextField
-          label={t('Plus')}
-          value={String(plus ?? '')}
-          placeholder={t('for example 100 W')}
-          onChange={(text) => onChange(writeTerm({ times, plus: readPlus(text) }))}
-        />
-      </div>
-    </details>
-  );
-}
+export const TermFields = ({ label, term: { times, plus }, onChange }: TermFieldsShape) => (
+  <details open={times !== undefined || plus !== undefined}>
+    <summary>{t('Calculate with: {label}', { label })}</summary>
+    <div className="fields">
+      <NumberField
+        label={t('Times')}
+        value={times}
+        onChange={(next) => onChange(writeTerm({ times: next, plus }))}
+      />
+      <TextField
+        label={t('Plus')}
+        value={String(plus ?? '')}
+        placeholder={t('for example 100 W')}
+        onChange={(text) => onChange(writeTerm({ times, plus: readPlus(text) }))}
+      />
+    </div>
+  </details>
+);
 
 const readPlus = (text: string): Term['plus'] => {
   if (text === '') return undefined;

@@ -31,9 +31,8 @@ export const writeChosen = (list: readonly ChosenFacet[]): string =>
   list.length > 0 ? JSON.stringify(list) : '';
 
 /** @returns the filter of a search. Source: docs/interface.md §12.2 */
-export function toFilter(list: readonly ChosenFacet[]): string | undefined {
-  return list.length > 0 ? JSON.stringify({ all: list.map(toCondition) }) : undefined;
-}
+export const toFilter = (list: readonly ChosenFacet[]): string | undefined =>
+  list.length > 0 ? JSON.stringify({ all: list.map(toCondition) }) : undefined;
 
 function toCondition(chosen: ChosenFacet): Filter {
   const { attribute } = chosen;
@@ -84,9 +83,8 @@ function replace(list: readonly ChosenFacet[], next: ChosenFacet): readonly Chos
 }
 
 /** @returns `Brand: Bosch, Makita` */
-export function sayChosen(chosen: ChosenFacet, unit = ''): string {
-  return `${chosen.attribute}: ${sayWhat(chosen)} ${unit}`.trim();
-}
+export const sayChosen = (chosen: ChosenFacet, unit = ''): string =>
+  `${chosen.attribute}: ${sayWhat(chosen)} ${unit}`.trim();
 
 function sayWhat(chosen: ChosenFacet): string {
   if ('in' in chosen) return chosen.in.join(', ');

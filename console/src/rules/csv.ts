@@ -18,6 +18,5 @@ const SEPARATORS: Readonly<Record<Language, string>> = { en: ',', de: ';' };
 /** Where a comma is the decimal sign, spreadsheets split a line at semicolons. */
 export const separatorOf = (language: Language): string => SEPARATORS[language];
 
-export function toCsvLine(values: readonly unknown[], separator: string): string {
-  return `${values.map(toCsvCell).join(separator)}\r\n`;
-}
+export const toCsvLine = (values: readonly unknown[], separator: string): string =>
+  `${values.map(toCsvCell).join(separator)}\r\n`;

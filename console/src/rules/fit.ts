@@ -70,14 +70,13 @@ export interface FitReason {
 type Element = Pair['match'][number];
 type Match = NonNullable<Element['any']>[number];
 
-export function listReasons(match: Pair['match']): FitReason[] {
-  return match.map((element) => {
+export const listReasons = (match: Pair['match']): FitReason[] =>
+  match.map((element) => {
     const { any, together, verdict } = element;
     if (any) return { verdict, words: t('one of these'), inner: any.map(sayMatch) };
     if (together) return { verdict, words: t('in one row'), inner: together.map(sayMatch) };
     return sayMatch(element as Match);
   });
-}
 
 function sayMatch({ verdict, ...match }: Match): FitReason {
   const words = verdict === 'fits' ? sayHolding(match) : sayWanting(match);

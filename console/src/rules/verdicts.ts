@@ -25,9 +25,8 @@ type Explained = { readonly holds: boolean } & (
 );
 
 /** @returns the conditions of a side, in their groups where these are nested */
-export function readSide({ filter, conditions }: Side): readonly Verdict[] {
-  return filter === undefined ? conditions.map(readExplained) : [readExplained(filter as Explained)];
-}
+export const readSide = ({ filter, conditions }: Side): readonly Verdict[] =>
+  filter === undefined ? conditions.map(readExplained) : [readExplained(filter as Explained)];
 
 function readExplained(explained: Explained): Verdict {
   const { holds } = explained;

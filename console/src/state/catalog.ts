@@ -98,9 +98,7 @@ export function useFoundProducts(projectId: number, { words, limit, isEnabled }:
 }
 
 /** The attributes of the project's ontology, to choose from. */
-export function useAttributes(): readonly Attribute[] {
-  return useOntology().data?.value.attributes ?? [];
-}
+export const useAttributes = (): readonly Attribute[] => useOntology().data?.value.attributes ?? [];
 
 /** The whole of it, with the ETag that it came with. */
 export const useOntology = () =>

@@ -4,12 +4,12 @@ const CHUCKS = ['SDS-plus', 'Hexagon 1/4"', 'Keyless 13 mm'] as const;
 const COLOURS = ['green', 'blue', 'black'] as const;
 
 /** A small shop: drills and the bits that fit them. Enough to see facts, a relation and its reasons. */
-export function makeExample(): UploadProduct[] {
-  return [...CHUCKS.flatMap((chuck, at) => [...makeDrills(chuck, at), ...makeBits(chuck, at)])];
-}
+export const makeExample = (): UploadProduct[] => [
+  ...CHUCKS.flatMap((chuck, at) => [...makeDrills(chuck, at), ...makeBits(chuck, at)]),
+];
 
-function makeDrills(chuck: string, series: number): UploadProduct[] {
-  return [12, 18].flatMap((volts) =>
+const makeDrills = (chuck: string, series: number): UploadProduct[] =>
+  [12, 18].flatMap((volts) =>
     COLOURS.map((colour) => ({
       identifier: `DRILL-${series + 1}${volts}-${colour.toUpperCase()}`,
       groupIdentifier: `DRILL-${series + 1}${volts}`,
@@ -25,10 +25,9 @@ function makeDrills(chuck: string, series: number): UploadProduct[] {
       ],
     })),
   );
-}
 
-function makeBits(shank: string, series: number): UploadProduct[] {
-  return [4, 5, 6, 8, 10].map((diameter) => ({
+const makeBits = (shank: string, series: number): UploadProduct[] =>
+  [4, 5, 6, 8, 10].map((diameter) => ({
     identifier: `BIT-${series + 1}-${String(diameter).padStart(2, '0')}`,
     name: `Drill bit ${diameter} mm, ${shank}`,
     productUrl: `https://shop.example/bit-${series + 1}-${diameter}`,
@@ -40,7 +39,6 @@ function makeBits(shank: string, series: number): UploadProduct[] {
       { key: 'Price', value: `${(2 + diameter * 0.45).toFixed(2)} EUR` },
     ],
   }));
-}
 
 /** Loads it as any shop would: a full update, a change with a mistake in it, and a relation. */
 export async function loadExample(relata: Relata, projectId: number): Promise<void> {

@@ -80,45 +80,43 @@ export const useTasks = (status: Status | '' = '', limit = 50) =>
     },
   );
 
-export function TaskTable({ tasks }: { tasks: readonly Task[] }) {
-  return (
-    <Table
-      rows={tasks}
-      keyOf={(task) => task.id}
-      columns={[
-        [
-          t('Task'),
-          (task) => (
-            <a className="strong" href={projectLink('updates', task.id)}>
-              {nameTask(task.name)}
-            </a>
-          ),
-        ],
-        [
-          t('Status'),
-          (task) => (
-            <>
-              <TaskStatus task={task} />
-              {task.taskStatus === 'RUNNING' && (
-                <Meter
-                  share={task.progress / 100}
-                  label={t('Progress of {name}', { name: nameTask(task.name) })}
-                />
-              )}
-            </>
-          ),
-        ],
-        [t('From'), (task) => nameOrigins()[task.origin] ?? task.origin, 'wide-only soft'],
-        [t('Accepted'), (task) => <Ago at={task.requestTime} />, 'soft'],
-        [
-          t('Took'),
-          (task) => (task.finishTime === null ? '' : formatDuration(task.finishTime - task.requestTime)),
-          'wide-only soft number nowrap',
-        ],
-      ]}
-    />
-  );
-}
+export const TaskTable = ({ tasks }: { tasks: readonly Task[] }) => (
+  <Table
+    rows={tasks}
+    keyOf={(task) => task.id}
+    columns={[
+      [
+        t('Task'),
+        (task) => (
+          <a className="strong" href={projectLink('updates', task.id)}>
+            {nameTask(task.name)}
+          </a>
+        ),
+      ],
+      [
+        t('Status'),
+        (task) => (
+          <>
+            <TaskStatus task={task} />
+            {task.taskStatus === 'RUNNING' && (
+              <Meter
+                share={task.progress / 100}
+                label={t('Progress of {name}', { name: nameTask(task.name) })}
+              />
+            )}
+          </>
+        ),
+      ],
+      [t('From'), (task) => nameOrigins()[task.origin] ?? task.origin, 'wide-only soft'],
+      [t('Accepted'), (task) => <Ago at={task.requestTime} />, 'soft'],
+      [
+        t('Took'),
+        (task) => (task.finishTime === null ? '' : formatDuration(task.finishTime - task.requestTime)),
+        'wide-only soft number nowrap',
+      ],
+    ]}
+  />
+);
 
 export const nameOrigins = (): Readonly<Record<string, string>> => ({
   'LIVE-API': t('API'),

@@ -180,18 +180,16 @@ interface NumberShape extends Label, Pick<ComponentProps<'input'>, 'min' | 'max'
 }
 
 /** A number, or nothing. */
-export function NumberField({ value, onChange, ...rest }: NumberShape) {
-  return (
-    <TextField
-      min={0}
-      step="any"
-      {...rest}
-      type="number"
-      value={String(value ?? '')}
-      onChange={(text) => onChange(text === '' ? undefined : Number(text))}
-    />
-  );
-}
+export const NumberField = ({ value, onChange, ...rest }: NumberShape) => (
+  <TextField
+    min={0}
+    step="any"
+    {...rest}
+    type="number"
+    value={String(value ?? '')}
+    onChange={(text) => onChange(text === '' ? undefined : Number(text))}
+  />
+);
 
 /** A browser shows the title where what was typed does not fit. */
 export function LocaleField(field: Pick<FieldOf<'input'>, 'value' | 'onChange'>) {
@@ -276,13 +274,20 @@ export function SwitchField({
   );
 }
 
-function Hint({ id, mistake, children }: { id: string; mistake?: string | undefined; children: ReactNode }) {
-  return children || mistake ? (
+const Hint = ({
+  id,
+  mistake,
+  children,
+}: {
+  id: string;
+  mistake?: string | undefined;
+  children: ReactNode;
+}) =>
+  children || mistake ? (
     <p id={`${id}-hint`} className="hint">
       {mistake && <span className="mistake">{mistake}</span>} {children}
     </p>
   ) : null;
-}
 
 const LockedContext = createContext(false);
 

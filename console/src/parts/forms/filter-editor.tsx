@@ -98,14 +98,12 @@ function FilterItem({ filter, remove, ...editor }: Item) {
   );
 }
 
-function ConditionRow({ remove, ...fields }: Omit<Item, 'filter'> & { condition: Condition }) {
-  return (
-    <div className="filter-row">
-      <ConditionFields {...fields} isQuiet />
-      {remove}
-    </div>
-  );
-}
+const ConditionRow = ({ remove, ...fields }: Omit<Item, 'filter'> & { condition: Condition }) => (
+  <div className="filter-row">
+    <ConditionFields {...fields} isQuiet />
+    {remove}
+  </div>
+);
 
 interface ConditionShape extends Omit<Editor, 'filter'> {
   condition: Condition;

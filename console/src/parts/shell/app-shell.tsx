@@ -74,14 +74,12 @@ function useSlash(find: () => void): void {
   }, [find]);
 }
 
-function Brand() {
-  return (
-    <a className="brand" href={linkTo()}>
-      <img src={mark} alt="" />
-      Relata
-    </a>
-  );
-}
+const Brand = () => (
+  <a className="brand" href={linkTo()}>
+    <img src={mark} alt="" />
+    Relata
+  </a>
+);
 
 function Side({ onLeave, onFind }: { onLeave?: () => void; onFind(): void }) {
   const { parts } = useRoute();
@@ -209,18 +207,16 @@ export function QuestionDialog() {
 }
 
 /** Notices that come and go in a corner. */
-export function Toasts({ children }: { children: ReactNode }) {
-  return (
-    <Toast.Provider timeout={6000} toastManager={notices}>
-      {children}
-      <Toast.Portal>
-        <Toast.Viewport className="toasts">
-          <ToastList />
-        </Toast.Viewport>
-      </Toast.Portal>
-    </Toast.Provider>
-  );
-}
+export const Toasts = ({ children }: { children: ReactNode }) => (
+  <Toast.Provider timeout={6000} toastManager={notices}>
+    {children}
+    <Toast.Portal>
+      <Toast.Viewport className="toasts">
+        <ToastList />
+      </Toast.Viewport>
+    </Toast.Portal>
+  </Toast.Provider>
+);
 
 function ToastList() {
   const { toasts } = Toast.useToastManager();

@@ -110,9 +110,8 @@ interface One extends Own {
   onChange(next: readonly ChosenFacet[]): void;
 }
 
-function OneFacet(props: One) {
-  return props.facet.type === 'NUMERIC_ATTRIBUTE' ? <Range {...props} /> : <Values {...props} />;
-}
+const OneFacet = (props: One) =>
+  props.facet.type === 'NUMERIC_ATTRIBUTE' ? <Range {...props} /> : <Values {...props} />;
 
 function Values({ facet: { attribute, type, values }, chosen, onChange }: One) {
   const ticked = findValues(chosen, attribute);

@@ -134,17 +134,15 @@ function showCell(row: ProductRow, column: Column, values: Values | undefined): 
   return { text, content: text };
 }
 
-function Cell({ isWideOnly, text, content, look = '' }: Shown & { isWideOnly: boolean }) {
-  return (
-    <span
-      role="gridcell"
-      className={`cut ${look} ${isWideOnly ? 'wide-only' : ''}`}
-      {...(text && { title: text })}
-    >
-      {content}
-    </span>
-  );
-}
+const Cell = ({ isWideOnly, text, content, look = '' }: Shown & { isWideOnly: boolean }) => (
+  <span
+    role="gridcell"
+    className={`cut ${look} ${isWideOnly ? 'wide-only' : ''}`}
+    {...(text && { title: text })}
+  >
+    {content}
+  </span>
+);
 
 const NONE = toValues({ facts: [] });
 

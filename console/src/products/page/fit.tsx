@@ -270,19 +270,17 @@ function Judged({ answer: { pairs, totals }, products }: { answer: FitAnswer; pr
   );
 }
 
-function Reasons({ list }: { list: readonly FitReason[] }) {
-  return (
-    <ul className="fit-reasons small">
-      {list.map(({ words, verdict, inner }, at) => (
-        <li key={at} className={verdict}>
-          {words}
-          <span className="hidden">: {sayWord(verdict)[1]}</span>
-          {inner && <Reasons list={inner} />}
-        </li>
-      ))}
-    </ul>
-  );
-}
+const Reasons = ({ list }: { list: readonly FitReason[] }) => (
+  <ul className="fit-reasons small">
+    {list.map(({ words, verdict, inner }, at) => (
+      <li key={at} className={verdict}>
+        {words}
+        <span className="hidden">: {sayWord(verdict)[1]}</span>
+        {inner && <Reasons list={inner} />}
+      </li>
+    ))}
+  </ul>
+);
 
 /** Each leads to what the ontology knows of the attribute. */
 function Missing({ list, products }: { list: FitAnswer['pairs'][number]['missing']; products: Products }) {

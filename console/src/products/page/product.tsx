@@ -247,26 +247,24 @@ export function ProductFacts({ page: { values } }: { page: ProductPage }) {
   );
 }
 
-function FactList({ list }: { list: readonly ExtractedValue[] }) {
-  return (
-    <dl className="facts">
-      {list.map((one) => (
-        <div key={`${one.key} ${one.value}`}>
-          <dt>{one.key}</dt>
-          <dd>
-            <span title={one.value}>{sayValue(one)}</span>
-            {one.userGroups?.map((group) => (
-              <span key={group} className="tag">
-                {group}
-              </span>
-            ))}
-            <Became of={one} />
-          </dd>
-        </div>
-      ))}
-    </dl>
-  );
-}
+const FactList = ({ list }: { list: readonly ExtractedValue[] }) => (
+  <dl className="facts">
+    {list.map((one) => (
+      <div key={`${one.key} ${one.value}`}>
+        <dt>{one.key}</dt>
+        <dd>
+          <span title={one.value}>{sayValue(one)}</span>
+          {one.userGroups?.map((group) => (
+            <span key={group} className="tag">
+              {group}
+            </span>
+          ))}
+          <Became of={one} />
+        </dd>
+      </div>
+    ))}
+  </dl>
+);
 
 function Became({ of: { key, value, attribute, fact, message } }: { of: ExtractedValue }) {
   if (fact === null)

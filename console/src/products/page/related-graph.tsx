@@ -86,26 +86,24 @@ function moveBy(event: KeyboardEvent<HTMLElement>, box: RefObject<HTMLElement | 
   next.focus();
 }
 
-function WalkedWay({ way, linkOn }: WalkShape) {
-  return (
-    <nav className="crumbs" aria-label={t('The way so far')}>
-      {way.map((identifier, at) => (
-        <span key={identifier}>
-          {at > 0 && <span aria-hidden="true">› </span>}
-          {at === way.length - 1 ? (
-            <span aria-current="step">
-              <Name identifier={identifier} />
-            </span>
-          ) : (
-            <a href={linkOn(identifier)}>
-              <Name identifier={identifier} />
-            </a>
-          )}
-        </span>
-      ))}
-    </nav>
-  );
-}
+const WalkedWay = ({ way, linkOn }: WalkShape) => (
+  <nav className="crumbs" aria-label={t('The way so far')}>
+    {way.map((identifier, at) => (
+      <span key={identifier}>
+        {at > 0 && <span aria-hidden="true">› </span>}
+        {at === way.length - 1 ? (
+          <span aria-current="step">
+            <Name identifier={identifier} />
+          </span>
+        ) : (
+          <a href={linkOn(identifier)}>
+            <Name identifier={identifier} />
+          </a>
+        )}
+      </span>
+    ))}
+  </nav>
+);
 
 function Name({ identifier }: { identifier: string }) {
   const { data } = useProduct(identifier);
@@ -379,31 +377,29 @@ function sayDirection(isBack: boolean, twoWay: boolean): string {
   return isBack ? t('This product is shown with them, not they with it.') : t('Shown with this product.');
 }
 
-function FoldedCard({ variants: [first, ...others] }: { variants: Variants }) {
-  return (
-    <li className={others.length > 0 ? 'folded' : undefined}>
-      <ProductChip product={first}>
-        <Reason reason={first.explain} />
-      </ProductChip>
-      {others.length > 0 && (
-        <details className="small">
-          <summary>
-            {t('{count, plural, one {# more variant} other {# more variants}}', { count: others.length })}
-          </summary>
-          <ul className="variants">
-            {others.map((product) => (
-              <li key={product.identifier}>
-                <ProductChip product={product}>
-                  <Reason reason={product.explain} />
-                </ProductChip>
-              </li>
-            ))}
-          </ul>
-        </details>
-      )}
-    </li>
-  );
-}
+const FoldedCard = ({ variants: [first, ...others] }: { variants: Variants }) => (
+  <li className={others.length > 0 ? 'folded' : undefined}>
+    <ProductChip product={first}>
+      <Reason reason={first.explain} />
+    </ProductChip>
+    {others.length > 0 && (
+      <details className="small">
+        <summary>
+          {t('{count, plural, one {# more variant} other {# more variants}}', { count: others.length })}
+        </summary>
+        <ul className="variants">
+          {others.map((product) => (
+            <li key={product.identifier}>
+              <ProductChip product={product}>
+                <Reason reason={product.explain} />
+              </ProductChip>
+            </li>
+          ))}
+        </ul>
+      </details>
+    )}
+  </li>
+);
 
 interface IdleShape {
   identifier: string;
