@@ -314,6 +314,7 @@ function Plot({ label, steps, series, children }: PlotShape) {
     setAt(Math.max(0, Math.min(last, next)));
   };
   const shown = at ?? last;
+  const said = series.map(({ name, values }) => `${name} ${formatCount(values[shown] ?? 0)}`);
   return (
     <div className="chart-plot">
       {children}
@@ -325,7 +326,7 @@ function Plot({ label, steps, series, children }: PlotShape) {
         aria-valuemin={0}
         aria-valuemax={last}
         aria-valuenow={shown}
-        aria-valuetext={`${sayStep(steps, shown)}: ${sayValues(series, shown)}`}
+        aria-valuetext={`${sayStep(steps, shown)}: ${formatAll(said)}`}
         onKeyDown={onKeyDown}
         onFocus={() => setAt(at ?? last)}
         onBlur={() => setAt(undefined)}
@@ -337,9 +338,6 @@ function Plot({ label, steps, series, children }: PlotShape) {
     </div>
   );
 }
-
-const sayValues = (series: readonly Series[], at: number) =>
-  formatAll(series.map(({ name, values }) => `${name} ${formatCount(values[at] ?? 0)}`));
 
 function Tip({ steps, series, at }: Pick<Shape, 'steps' | 'series'> & { at: number }) {
   const share = (at + 0.5) / steps.length;

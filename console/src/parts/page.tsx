@@ -250,11 +250,7 @@ export function ListPage<One extends { readonly id: number }>({
   );
 }
 
-interface LastTask {
-  readonly taskStatus: Task['taskStatus'];
-  readonly startTime: number;
-  readonly finishTime: number | null;
-}
+type LastTask = Pick<Task, 'taskStatus' | 'finishTime'> & { readonly startTime: number };
 
 /** What became of the last run of a definition. */
 export function LastTaskNote({ task, children }: { task: LastTask | null; children: ReactNode }) {

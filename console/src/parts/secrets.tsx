@@ -3,7 +3,7 @@ import { type ReactNode, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { tell, useGroups, useProject, useProjects, useRights } from '../state/service.tsx';
 import { Button } from './button.tsx';
-import { SelectField } from './forms/field.tsx';
+import { SelectField, type TextShape } from './forms/field.tsx';
 import { Card, DialogButton, FormDialog } from './page.tsx';
 import { Code } from './show.tsx';
 
@@ -134,14 +134,8 @@ export function reaches(scope: ScopeShape, project: Place): boolean {
   return scope.id === (scope.type === 'project' ? project.id : project.projectGroupId);
 }
 
-interface ScopeFieldShape {
-  label: string;
-  value: string;
-  onChange(type: string): void;
-}
-
 /** The scopes that have the present project in them. */
-export function ScopeField({ label, value, onChange }: ScopeFieldShape) {
+export function ScopeField({ label, value, onChange }: TextShape) {
   const project = useProject();
   const groups = useGroups();
   const { canManageAccountKeys, canChangeGroup } = useRights();

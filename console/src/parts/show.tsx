@@ -253,33 +253,17 @@ export function Table<Row>({
   );
 }
 
-interface BoxShape {
-  label?: string | undefined;
-  isShort: boolean;
-  children: ReactNode;
-}
+type BoxShape = Pick<TableShape<unknown>, 'label' | 'isShort' | 'children'>;
 
+/** It scrolls; one that is named takes the keyboard. */
 function Box({ label, isShort, children }: BoxShape) {
   if (label === undefined) return <div className="table-box">{children}</div>;
   return (
-    <TableBox label={label} isShort={isShort}>
+    <section className={isShort ? 'table-box short' : 'table-box'} tabIndex={0} aria-label={label}>
       {children}
-    </TableBox>
+    </section>
   );
 }
-
-interface TableBoxShape {
-  label: string;
-  isShort?: boolean;
-  children: ReactNode;
-}
-
-/** A table that scrolls, and may have no link or button that takes the keyboard there. */
-export const TableBox = ({ label, isShort, children }: TableBoxShape) => (
-  <section className={isShort ? 'table-box short' : 'table-box'} tabIndex={0} aria-label={label}>
-    {children}
-  </section>
-);
 
 interface Paged {
   readonly hasNextPage: boolean;

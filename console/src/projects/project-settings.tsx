@@ -2,7 +2,7 @@ import type { ManagedProject } from '@relata/client';
 import { useMemo, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
-import { Meanwhile, mergeOver, useDraft } from '../parts/forms/draft.tsx';
+import { type Draft, Meanwhile, mergeOver, useDraft } from '../parts/forms/draft.tsx';
 import {
   Fields,
   LocaleField,
@@ -42,10 +42,7 @@ const nameParts = (): PartNames<Settings> => ({
   ...{ brandAttribute: t('Brand attribute'), priceAttribute: t('Price attribute') },
 });
 
-interface FieldsShape {
-  draft: Settings;
-  change(changed: Partial<Settings>): void;
-}
+type FieldsShape = Pick<Draft<Settings>, 'draft' | 'change'>;
 
 function SettingsForm({ project, canChange }: { project: ManagedProject; canChange: boolean }) {
   const relata = useRelata();

@@ -47,12 +47,9 @@ export const listOperators = (): readonly (readonly [Operator, string])[] => [
 export const listMatchOperators = () =>
   listOperators().slice(0, 6) as (readonly [Match['operator'], string])[];
 
-const nameOperator = (operator: string): string =>
-  listOperators().find(([known]) => known === operator)?.[1] ?? operator;
-
 /** @returns `Rated is at least 50 Nm` */
 export const sayComparison = (what: string, operator: string, value: string): string =>
-  `${what} ${nameOperator(operator)} ${value}`.trim();
+  `${what} ${listOperators().find(([known]) => known === operator)?.[1] ?? operator} ${value}`.trim();
 
 /** @returns `Rated is at least 50 Nm`, of two attributes; of one on both sides `Brand is the same` */
 export const sayMatched = (target: string, operator: string, source: string): string =>

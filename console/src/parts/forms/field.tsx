@@ -95,6 +95,13 @@ function refuseHere(event: FormEvent<HTMLInputElement>): string {
   return validity.patternMismatch && title ? title : validationMessage;
 }
 
+/** What fields of one text are given. */
+export interface TextShape {
+  label: string;
+  value: string;
+  onChange(value: string): void;
+}
+
 interface FileShape extends Label {
   accept?: string;
   /** Undefined: none any more. */
@@ -136,14 +143,8 @@ export function useBinding<Draft extends object>(
   });
 }
 
-interface NameFieldShape {
-  label: string;
-  value: string;
-  onChange(value: string): void;
-}
-
 /** A thing in a list is renamed when its field is left: half of a name may be that of another one. */
-export function NameField({ label, value, onChange }: NameFieldShape) {
+export function NameField({ label, value, onChange }: TextShape) {
   const [text, setText] = useState(value);
   return (
     <TextField
@@ -163,13 +164,19 @@ interface TextsShape extends Label {
   onChange(value: string[]): void;
 }
 
+/** @returns several texts, by commas */
+export const readTexts = (text: string): string[] =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+
 /** Several texts, by commas. */
 export function TextsField({ value, onChange, ...rest }: TextsShape) {
   const [text, setText] = useState(value.join(', '));
   const read = (next: string) => {
     setText(next);
-    const parts = next.split(',').map((part) => part.trim());
-    onChange(parts.filter((part) => part !== ''));
+    onChange(readTexts(next));
   };
   return <TextField {...rest} value={text} onChange={read} />;
 }

@@ -7,7 +7,7 @@ import { useCategories, useFoundProducts, useTableNames } from '../../state/cata
 import { useProject } from '../../state/service.tsx';
 import { Button, IconButton } from '../button.tsx';
 import { Thumb } from '../show.tsx';
-import { describe, FieldFrame, type Label } from './field.tsx';
+import { describe, FieldFrame, type Label, readTexts, type TextShape } from './field.tsx';
 
 interface Suggest extends Label {
   value: string;
@@ -95,12 +95,7 @@ export function Suggestions<Item>({ empty, children }: { empty: string; children
   );
 }
 
-interface CategoryFieldShape {
-  label?: string;
-  isQuiet?: boolean;
-  value: string;
-  onChange(value: string): void;
-}
+type CategoryFieldShape = Omit<TextShape, 'label'> & { label?: string; isQuiet?: boolean };
 
 /** A category path, chosen or typed: `Tools > Drills`. */
 export function CategoryField({ label = t('Category'), isQuiet, value, onChange }: CategoryFieldShape) {
@@ -136,10 +131,7 @@ export function TableField({ onChange, ...shape }: Label & { value: string; onCh
 
 const SHOWN = 8;
 
-interface ProductFieldShape {
-  label: string;
-  value: string;
-  onChange(identifier: string): void;
+interface ProductFieldShape extends TextShape {
   /** Takes one that is chosen, in place of `onChange`; Enter then chooses the first. */
   onPick?(identifier: string): void;
 }
@@ -149,15 +141,9 @@ export function ProductField({ label, value, onChange, onPick }: ProductFieldSha
   const id = useId();
   const project = useProject();
   const [isFocused, setFocused] = useState(false);
-  const {
-    data: found = NONE,
-    isPending,
-    error,
-  } = useFoundProducts(project.id, {
-    words: value,
-    limit: SHOWN,
-    isEnabled: isFocused,
-  });
+  const search = { words: value, limit: SHOWN, isEnabled: isFocused };
+  const { data: found = NONE, isPending, error } = useFoundProducts(project.id, search);
+  const none = isPending ? t('Searching …') : t('No product has these words');
   return (
     <FieldFrame id={id} label={label}>
       <Autocomplete.Root
@@ -177,7 +163,7 @@ export function ProductField({ label, value, onChange, onPick }: ProductFieldSha
           placeholder={t('Name, identifier or a value')}
           onFocus={() => setFocused(true)}
         />
-        <Suggestions empty={describeFound(isPending, error)}>
+        <Suggestions empty={error ? t('The search is not ready. Type the identifier') : none}>
           {(product: TableProduct) => (
             <Autocomplete.Item key={product.identifier} value={product} className="menu-item found">
               <Thumb url={product.thumbnail} />
@@ -205,10 +191,7 @@ export function ProductsField({ identifiers, onChange }: ProductsFieldShape) {
     setText('');
     onChange([...new Set([...identifiers, ...added])]);
   };
-  const typed = text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
+  const typed = readTexts(text);
   return (
     <div className="stack">
       {identifiers.length > 0 && (
@@ -236,8 +219,3 @@ export function ProductsField({ identifiers, onChange }: ProductsFieldShape) {
 }
 
 const NONE: TableProduct[] = [];
-
-function describeFound(isPending: boolean, error: unknown): string {
-  if (error) return t('The search is not ready. Type the identifier');
-  return isPending ? t('Searching …') : t('No product has these words');
-}

@@ -61,20 +61,17 @@ export function ProductFacets({ filters, onChange }: Shape) {
           {t('These products have no attribute in common that would narrow them.')}
         </p>
       )}
-      {facets.map((facet, at) => (
-        <details key={facet.attribute} open={at < open || isChosen(facet.attribute)}>
-          <summary>
-            {facet.attribute} <span className="soft small">{formatCount(facet.count)}</span>
-          </summary>
-          <OneFacet
-            facet={facet}
-            found={data}
-            {...own.get(facet.attribute)}
-            chosen={chosen}
-            onChange={change}
-          />
-        </details>
-      ))}
+      {facets.map((facet, at) => {
+        const Shown = facet.type === 'NUMERIC_ATTRIBUTE' ? Range : Values;
+        return (
+          <details key={facet.attribute} open={at < open || isChosen(facet.attribute)}>
+            <summary>
+              {facet.attribute} <span className="soft small">{formatCount(facet.count)}</span>
+            </summary>
+            <Shown {...{ facet, found: data, chosen, onChange: change, ...own.get(facet.attribute) }} />
+          </details>
+        );
+      })}
       {filters.category !== '' && (
         <a className="small" href={linkWith(projectLink('ontology'), { category: filters.category })}>
           {t('Coverage of this category')}
@@ -109,9 +106,6 @@ interface One extends Own {
   chosen: readonly ChosenFacet[];
   onChange(next: readonly ChosenFacet[]): void;
 }
-
-const OneFacet = (props: One) =>
-  props.facet.type === 'NUMERIC_ATTRIBUTE' ? <Range {...props} /> : <Values {...props} />;
 
 function Values({ facet: { attribute, type, values }, chosen, onChange }: One) {
   const ticked = findValues(chosen, attribute);
