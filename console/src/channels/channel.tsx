@@ -98,7 +98,7 @@ const listFacts = ({ rows, builtAt, catalogVersion, files }: PublishedFeed) =>
     [t('Built'), <Ago key="built" at={builtAt} />],
     [t('Catalog version'), formatCount(catalogVersion)],
     [t('Size'), formatSize(files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0))],
-    ...(files.length > 1 ? [[t('Files'), <FileList key="files" files={files} />] as const] : []),
+    files.length > 1 && ([t('Files'), <FileList key="files" files={files} />] as const),
   ] as const;
 
 const FileList = ({ files }: Pick<PublishedFeed, 'files'>) => (
@@ -154,7 +154,7 @@ function Definition({ channel }: { channel: Channel }) {
             `${sayOf(found?.label ?? format.type)}, ${format.variant ?? found?.variants[0]}${packed ? ` (${packed})` : ''}`,
           ],
           [t('Products'), describeFilter(channel.filter)],
-          ...(channel.changes ? [[t('A build has'), t('only what changed')] as const] : []),
+          Boolean(channel.changes) && [t('A build has'), t('only what changed')],
           [t('Related products'), related.join(', ') || t('none')],
           [
             t('Mapping'),
@@ -162,9 +162,7 @@ function Definition({ channel }: { channel: Channel }) {
           ],
           [t('Trigger'), describeTrigger(channel)],
           [t('Delivered to'), channel.destinations.map(describeDestination).join('; ') || t('nowhere else')],
-          ...(channel.nextBuildAt === undefined
-            ? []
-            : [[t('Next build'), formatMoment(channel.nextBuildAt)] as const]),
+          channel.nextBuildAt !== undefined && [t('Next build'), formatMoment(channel.nextBuildAt)],
           [
             t('Fewer rows at most'),
             t('{percent, number} % of those published', { percent: channel.maxDeletePercent }),

@@ -278,9 +278,7 @@ interface EndpointDraft {
   readonly events: EventType[];
 }
 
-const toDraft = ({ url, events }: WebhookEndpoint): EndpointDraft => ({
-  ...{ url, events: events as EventType[] },
-});
+const toDraft = ({ url, events }: WebhookEndpoint): EndpointDraft => ({ url, events: events as EventType[] });
 
 const EMPTY: EndpointDraft = { url: '', events: ['products.changed'] };
 
@@ -338,12 +336,9 @@ interface EventChoicesShape {
 }
 
 function EventChoices({ chosen, onChange }: EventChoicesShape) {
+  const types = listEvents().map(([type]) => type);
   const toggle = (toggled: EventType, isOn: boolean) =>
-    onChange(
-      listEvents()
-        .map(([type]) => type)
-        .filter((type) => (type === toggled ? isOn : chosen.includes(type))),
-    );
+    onChange(types.filter((type) => (type === toggled ? isOn : chosen.includes(type))));
   return (
     <fieldset className="stack">
       <legend className="label">{t('Events')}</legend>

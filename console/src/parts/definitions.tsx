@@ -372,19 +372,16 @@ interface Ran {
   readonly startedBy: string;
 }
 
-interface HistoryPage {
-  limit: number;
-  cursor: string | undefined;
-  signal: AbortSignal;
-}
-
 interface HistoryShape<Run extends Ran> {
   title: string;
   noun: 'run' | 'build';
   /** Names the definition and the last one: when it has another, or that has ended, so has its history. */
   queryKey: Key;
   isBusy: boolean;
-  read(page: HistoryPage): Promise<{ items: Run[]; nextCursor: string | null }>;
+  read(page: { limit: number; cursor: string | undefined; signal: AbortSignal }): Promise<{
+    items: Run[];
+    nextCursor: string | null;
+  }>;
   startedBy: Readonly<Record<Run['startedBy'], string>>;
   describe(run: Run): ReactNode;
   never: string;

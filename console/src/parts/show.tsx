@@ -340,14 +340,13 @@ export function ProductLink({ identifier }: { identifier: string }) {
   );
 }
 
-/** Some products, and whether there are more. */
-export const ProductLinks = ({
-  identifiers,
-  hasMore,
-}: {
+interface LinksShape {
   identifiers: readonly string[];
   hasMore: boolean;
-}) => (
+}
+
+/** Some products, and whether there are more. */
+export const ProductLinks = ({ identifiers, hasMore }: LinksShape) => (
   <>
     <Joined list={identifiers}>{(identifier) => <ProductLink identifier={identifier} />}</Joined>
     {hasMore && ' …'}

@@ -210,8 +210,8 @@ export function ImportCatalog({
       {children}
       <FirstProducts rows={rows} />
       <div className="columns">
-        <Categories catalog={catalog} />
-        <Attributes catalog={catalog} />
+        <Categories {...catalog} />
+        <Attributes {...catalog} />
       </div>
     </>
   );
@@ -256,11 +256,7 @@ function FirstProducts({ rows }: Pick<PipelinePreview, 'rows'>) {
   );
 }
 
-const Categories = ({
-  catalog: { categories, hasMoreCategories, products },
-}: {
-  catalog: PreviewCatalog;
-}) => (
+const Categories = ({ categories, hasMoreCategories, products }: PreviewCatalog) => (
   <Card title={t('Categories')} isBare>
     {categories.length === 0 ? (
       <p className="card-body soft">{t('The file has none. Products can be grouped by attributes too.')}</p>
@@ -287,11 +283,7 @@ const Categories = ({
   </Card>
 );
 
-const Attributes = ({
-  catalog: { attributes, hasMoreAttributes, products },
-}: {
-  catalog: PreviewCatalog;
-}) => (
+const Attributes = ({ attributes, hasMoreAttributes, products }: PreviewCatalog) => (
   <Card title={t('Attributes')} isBare>
     <Table
       isSmall

@@ -48,9 +48,7 @@ export const listModes = () =>
 export const nameMode = (mode: PipelineDefinition['mode']): string =>
   t(
     '{mode, select, full {full} incremental {incremental} partial {partial} delete {delete} table {table} other {links}}',
-    {
-      mode,
-    },
+    { mode },
   );
 
 /** In a project without products it starts as a full update, which creates the attributes. */

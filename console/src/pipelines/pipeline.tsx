@@ -5,7 +5,7 @@ import { Button } from '../parts/button.tsx';
 import { DefinitionList, DefinitionView, TaskHistory, useStart } from '../parts/definitions.tsx';
 import { Card, LastTaskNote } from '../parts/page.tsx';
 import { UrlCard } from '../parts/secrets.tsx';
-import { MappingJson, Pairs } from '../parts/show.tsx';
+import { MappingJson, type Pair, Pairs } from '../parts/show.tsx';
 import { formatMoment, formatPercent } from '../rules/format.ts';
 import { reread, useCalls } from '../state/service.tsx';
 import {
@@ -137,12 +137,12 @@ function Definition({ pipeline }: { pipeline: Pipeline }) {
     typeof onRejectedRow === 'number'
       ? t('are left out, up to {share} of the rows', { share: formatPercent(onRejectedRow) })
       : { stop: t('end the run'), continue: t('are left out') }[onRejectedRow];
-  const pairs: readonly (readonly [string, string])[] = [
+  const pairs: readonly (Pair | false)[] = [
     [t('Source'), describeSource(pipeline)],
     [t('Format'), nameFormat(pipeline.format)],
     [t('Mode'), listModes().find(([value]) => value === mode)?.[1] ?? mode],
     [t('Trigger'), describeTrigger(pipeline)],
-    ...(pipeline.nextRunAt === undefined ? [] : [[t('Next run'), formatMoment(pipeline.nextRunAt)] as const]),
+    pipeline.nextRunAt !== undefined && [t('Next run'), formatMoment(pipeline.nextRunAt)],
     [t('Rejected rows'), rejected],
     [t('Minimum products'), String(pipeline.minProducts)],
     [t('Deleted at most'), t('{percent, number} % of the catalog', { percent: pipeline.maxDeletePercent })],

@@ -281,15 +281,7 @@ export function SwitchField({
   );
 }
 
-const Hint = ({
-  id,
-  mistake,
-  children,
-}: {
-  id: string;
-  mistake?: string | undefined;
-  children: ReactNode;
-}) =>
+const Hint = ({ id, mistake, children }: Pick<Label, 'mistake'> & { id: string; children: ReactNode }) =>
   children || mistake ? (
     <p id={`${id}-hint`} className="hint">
       {mistake && <span className="mistake">{mistake}</span>} {children}
