@@ -3,7 +3,7 @@ import { keepPreviousData } from '@tanstack/react-query';
 import { useState } from 'react';
 import { t } from '../languages/text.ts';
 import { SelectField } from '../parts/forms/field.tsx';
-import { Answer, Card, Dialog } from '../parts/page.tsx';
+import { Answer, Card, Details, Dialog, Note } from '../parts/page.tsx';
 import { Ago, Code, Pairs, Table, useMore } from '../parts/show.tsx';
 import { toCurl } from '../rules/curl.ts';
 import { formatDuration, formatMoment, formatSize } from '../rules/format.ts';
@@ -122,16 +122,9 @@ function RequestDetails({ request }: { request: KeptRequest }) {
         ]}
       />
       {message && (
-        <div className="note bad">
-          <strong>{message}</strong>
-          {details.length > 0 && (
-            <ul>
-              {details.map((detail) => (
-                <li key={detail}>{detail}</li>
-              ))}
-            </ul>
-          )}
-        </div>
+        <Note look="bad" title={message}>
+          <Details list={details} />
+        </Note>
       )}
       <SentBody request={request} />
       <h3>{t('Try it again')}</h3>

@@ -86,13 +86,11 @@ export function CopyButton({ text, label, words }: { text: string; label: string
 
 /** Pages over plain HTTP have no clipboard of their own; there the old way works. */
 async function copyText(text: string): Promise<boolean> {
-  if (navigator.clipboard !== undefined) {
-    const isDone = await navigator.clipboard.writeText(text).then(
-      () => true,
-      () => false,
-    );
-    if (isDone) return true;
-  }
+  const isWritten = await navigator.clipboard?.writeText(text).then(
+    () => true,
+    () => false,
+  );
+  if (isWritten) return true;
   const area = document.createElement('textarea');
   area.value = text;
   document.body.append(area);

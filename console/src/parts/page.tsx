@@ -131,13 +131,7 @@ export function ErrorNote({ error }: { error: unknown }) {
   return (
     <div className="note bad" role="alert">
       <strong>{message}</strong>
-      {details.length > 0 && (
-        <ul>
-          {details.map((detail) => (
-            <li key={detail}>{readDetail(detail)}</li>
-          ))}
-        </ul>
-      )}
+      <Details list={details.map(readDetail)} />
       {requestId && (
         <details className="soft small">
           <summary>{t('Details')}</summary>
@@ -147,6 +141,15 @@ export function ErrorNote({ error }: { error: unknown }) {
     </div>
   );
 }
+
+export const Details = ({ list }: { list: readonly string[] }) =>
+  list.length > 0 && (
+    <ul>
+      {list.map((detail) => (
+        <li key={detail}>{detail}</li>
+      ))}
+    </ul>
+  );
 
 /** Whether a call was refused for want of a session, and its user has signed in since. */
 function useIsBack(error: unknown): boolean {

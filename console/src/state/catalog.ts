@@ -177,55 +177,48 @@ export function useLookedUp(
 ): Product | null | undefined {
   return useOfProject(
     ['looked-up', identifier, version],
-    ({ relata, projectId, signal }) => gather(relata, projectId).read(identifier, signal),
+    ({ signal, ...of }) => gather({ ...of, identifier }, signal),
     { enabled: isEnabled, refetchOnWindowFocus: false, staleTime: 60_000, gcTime: 60_000 },
   ).data;
 }
 
-type Gatherer = ReturnType<typeof createGatherer>;
-const gatherers = new WeakMap<Relata, Map<number, Gatherer>>();
-
-function gather(relata: Relata, projectId: number): Gatherer {
-  const known = gatherers.get(relata) ?? new Map<number, Gatherer>();
-  const found = known.get(projectId) ?? createGatherer(relata, projectId);
-  gatherers.set(relata, known.set(projectId, found));
-  return found;
-}
-
 interface Waiting {
+  readonly relata: Relata;
+  readonly projectId: number;
+  readonly identifier: string;
   resolve(product: Product | null): void;
   reject(reason: unknown): void;
 }
 
-function createGatherer(relata: Relata, projectId: number) {
-  let waiting = new Map<string, Waiting>();
+const waiting = new Set<Waiting>();
 
-  async function send(batch: ReadonlyMap<string, Waiting>): Promise<void> {
-    const products = await relata.products.lookUp([...batch.keys()], { projectId });
-    const found = new Map(products.map((product) => [product.identifier, product]));
-    for (const [identifier, { resolve }] of batch) resolve(found.get(identifier) ?? null);
-  }
+/** A row that leaves the sight before it was asked for is not. */
+function gather(of: Pick<Waiting, 'relata' | 'projectId' | 'identifier'>, signal: AbortSignal) {
+  return new Promise<Product | null>((resolve, reject) => {
+    const one = { ...of, resolve, reject };
+    if (waiting.size === 0) setTimeout(flush, GATHER_MS);
+    waiting.add(one);
+    signal.addEventListener('abort', () => waiting.delete(one) && reject(signal.reason));
+  });
+}
 
-  function flush(): void {
-    const all = [...waiting];
-    waiting = new Map();
-    for (let at = 0; at < all.length; at += MOST_AT_ONCE) {
-      const batch = new Map(all.slice(at, at + MOST_AT_ONCE));
+function flush(): void {
+  const byProject = Map.groupBy(waiting, ({ projectId }) => projectId);
+  waiting.clear();
+  for (const list of byProject.values()) {
+    for (let at = 0; at < list.length; at += MOST_AT_ONCE) {
+      const batch = list.slice(at, at + MOST_AT_ONCE);
       send(batch).catch((reason: unknown) => {
-        for (const { reject } of batch.values()) reject(reason);
+        for (const { reject } of batch) reject(reason);
       });
     }
   }
+}
 
-  return {
-    /** A row that leaves the sight before it was asked for is not. */
-    read: (identifier: string, signal: AbortSignal): Promise<Product | null> =>
-      new Promise((resolve, reject) => {
-        if (waiting.size === 0) setTimeout(flush, GATHER_MS);
-        waiting.set(identifier, { resolve, reject });
-        signal.addEventListener('abort', () => {
-          if (waiting.delete(identifier)) reject(signal.reason);
-        });
-      }),
-  };
+async function send(batch: readonly Waiting[]): Promise<void> {
+  const [{ relata, projectId }] = batch as readonly [Waiting, ...Waiting[]];
+  const identifiers = batch.map(({ identifier }) => identifier);
+  const products = await relata.products.lookUp([...new Set(identifiers)], { projectId });
+  const found = new Map(products.map((product) => [product.identifier, product]));
+  for (const { identifier, resolve } of batch) resolve(found.get(identifier) ?? null);
 }
