@@ -147,17 +147,10 @@ interface Change {
 }
 
 /** @returns the mapping with a field changed, and the order of the others as it was */
-export function withSource(
-  mapping: ChannelMapping,
-  { name, source }: Change,
-  fields: Fields,
-): ChannelMapping {
+export function withSource(mapping: ChannelMapping, { name, source }: Change, fields: Fields) {
   const all: Record<string, ChannelSource | undefined> = { ...mapping, [name]: source };
   const names = withName(Object.keys(mapping), name, fields);
-  const entries = names.map((one) => [one, all[one]] as const);
-  return Object.fromEntries(
-    entries.filter((entry): entry is [string, ChannelSource] => entry[1] !== undefined),
-  );
+  return Object.fromEntries(names.flatMap((one) => (all[one] ? [[one, all[one]] as const] : [])));
 }
 
 /** @returns the mapping with a field under another name; as it was where that name is taken */

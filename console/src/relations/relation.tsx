@@ -15,8 +15,8 @@ import { draftedRelation } from '../state/handover.ts';
 import { linkWith, projectLink, useFilters } from '../state/route.ts';
 import { reread, tell, useCalls, useRights, useSubmit } from '../state/service.tsx';
 import { KindField, RelationDetails, RelationRule, SidesForm } from './relation-form.tsx';
-import { EMPTY, proposeName, RELATION, RelationState } from './relation-state.tsx';
 import { RelationSurveyCard } from './relation-survey.tsx';
+import { EMPTY, proposeName, RELATION, RelationState } from './relations.tsx';
 
 /** One relation: to build, to try, to understand. */
 export const RelationView = () => <Stored kind={RELATION}>{(stored) => <Builder stored={stored} />}</Stored>;

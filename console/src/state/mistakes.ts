@@ -115,11 +115,8 @@ export function useMistake(): (place: string) => string | undefined {
 
 /** @returns why a part was refused as a whole: what is wrong within it stands there */
 export function useMistakeOf(place: string): string | undefined {
-  const details = useContext(MistakesContext);
-  return mistakeAt(
-    details.filter((detail) => detail.startsWith(`${place}:`)),
-    place,
-  );
+  const ofPlace = useContext(MistakesContext).filter((detail) => detail.startsWith(`${place}:`));
+  return mistakeAt(ofPlace, place);
 }
 
 /** @returns what a refusal says of the place or of what is in it, as `/trigger/cron` */

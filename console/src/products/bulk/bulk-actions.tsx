@@ -10,9 +10,8 @@ import { deleteProducts, makeIdempotencyKey } from '../../state/delete-products.
 import { goFromHere, projectLink } from '../../state/route.ts';
 import { tell, useCalls, useOfProject } from '../../state/service.tsx';
 import { type ProductFilters, toListing, toQuestion } from '../finding/product-filters.ts';
-import { useColumns } from '../grid/column-chooser.tsx';
 import { attributeOf, type Column, nameColumn } from '../grid/columns.ts';
-import { MOST_CHOSEN, useChosen, useSelection } from '../grid/product-grid.tsx';
+import { MOST_CHOSEN, useChosen, useColumns, useSelection } from '../grid/product-grid.tsx';
 import { type ProductRow, toRow, toValues, type Values } from '../grid/product-rows.ts';
 
 /** What can be done with the products that are ticked, or with all that the filters find. */
