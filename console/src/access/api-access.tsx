@@ -88,9 +88,7 @@ export function ApiAccess() {
           t('Limit'),
           (key) =>
             key.rateLimit
-              ? t('{count} a minute', {
-                  count: formatCount(key.rateLimit.requestsPerMinute),
-                })
+              ? t('{count} a minute', { count: formatCount(key.rateLimit.requestsPerMinute) })
               : t('none'),
           'wide-only soft nowrap',
         ],

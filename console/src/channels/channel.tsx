@@ -52,7 +52,6 @@ function BuildNow({ channel }: { channel: Channel }) {
   );
 }
 
-/** What the last build could not do, and where its report is. */
 function Outcome({ channel }: { channel: Channel }) {
   const { lastBuild } = channel;
   const warnings = listWarnings(channel);

@@ -186,7 +186,6 @@ function AttributeFields({ draft, change }: Pick<Draft<AttributeDraft>, 'draft' 
   );
 }
 
-/** What a change of the attribute would change too. */
 function UsedBy({ attribute }: { attribute: string }) {
   const { data = [] } = useRelations();
   const using = data.filter((relation) => listAttributes(relation).has(attribute));
@@ -266,7 +265,6 @@ function Values({ coverage }: { coverage: AttributeCoverage }) {
 
 const SHOWN = 5;
 
-/** What a change would do to the facts, before it is saved. */
 function AttributeEffect({ before, after }: { before: Attribute; after: SentAttribute }) {
   const sent = useSettled(JSON.stringify(after));
   const isChanged = sent !== JSON.stringify(before);

@@ -130,7 +130,6 @@ function Example({ relation, onAsk }: { relation: Relation; onAsk(identifier: st
 /** A page that is only passed through loads nothing. */
 const READ_MS = 1_500;
 
-/** How much there is of everything; each leads to it. */
 function Figures() {
   const { data: relations = [] } = useRelations();
   const attributes = useAttributes();
@@ -155,7 +154,6 @@ function Figures() {
 
 const FAILED = 3;
 
-/** What needs attention, each with the page where it is mended. */
 function Attention() {
   const { data: relations = [] } = useRelations();
   const failed = useTasks('FAILED', FAILED).data?.pages[0]?.tasks ?? [];

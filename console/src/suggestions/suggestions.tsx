@@ -92,7 +92,6 @@ interface CardShape {
   children: ReactNode;
 }
 
-/** A suggestion with its evidence, and the two things that can be done with it. */
 export function SuggestionCard({ item, title, accept, children }: CardShape) {
   const { canChange } = useRights();
   return (
@@ -140,7 +139,6 @@ interface SeenValue {
   readonly identifiers: readonly string[];
 }
 
-/** Values with how many products have them. */
 export function SeenValues({ title, values }: { title: string; values: readonly SeenValue[] }) {
   if (values.length === 0) return null;
   return (

@@ -133,7 +133,6 @@ function Heading({ commit }: { commit: Commit }) {
 
 const GLANCED = 5;
 
-/** Shown while the pointer is on a commit. */
 function Glance({ commit, isSettled }: { commit: Commit; isSettled: boolean }) {
   const changes = useCommitChanges(commit.id, { limit: GLANCED, enabled: isSettled });
   const items = changes.data?.pages[0]?.items ?? [];
@@ -177,7 +176,6 @@ function Chosen({ commit }: { commit: Commit }) {
 
 type Kind = CommitChange['kind'];
 
-/** The products that a commit changed, each opened to its old and new side. */
 function CommitChanges({ commit }: { commit: Commit }) {
   const [kind, setKind] = useState('');
   const changes = useCommitChanges(commit.id, { kind: kind as Kind | '', limit: 20 });

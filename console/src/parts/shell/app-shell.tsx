@@ -156,7 +156,6 @@ const listThemes = (): readonly (readonly [Theme, string])[] => [
   ['dark', t('Colours: dark')],
 ];
 
-/** Who is signed in, with what each sets for themselves. */
 function Foot() {
   const { who, signOut } = useSession();
   const [theme, setTheme] = useTheme();

@@ -253,9 +253,7 @@ export function ExportButton({ filters }: { filters: ProductFilters }) {
     if (isTable) saveTable(`${title}.csv`, file.pieces);
     else saveFile(`${title}.ndjson`, file.pieces, 'application/x-ndjson');
     tell.good(
-      t('{count, plural, one {# product exported} other {# products exported}}', {
-        count: file.count,
-      }),
+      t('{count, plural, one {# product exported} other {# products exported}}', { count: file.count }),
     );
   };
   // A user who closes the dialog knows that it ended.

@@ -233,7 +233,6 @@ function sayReason(reason = ''): string {
 
 const ORDER = ['does_not_fit', 'unknown', 'fits'];
 
-/** Every pair and every total with its reason, what does not fit first. */
 function Judged({ answer: { pairs, totals }, products }: { answer: FitAnswer; products: Products }) {
   const judged = [
     ...pairs.map((pair) => ({ ...pair, reasons: listReasons(pair.match), others: [pair.target] })),
@@ -282,7 +281,6 @@ const Reasons = ({ list }: { list: readonly FitReason[] }) => (
   </ul>
 );
 
-/** Each leads to what the ontology knows of the attribute. */
 function Missing({ list, products }: { list: FitAnswer['pairs'][number]['missing']; products: Products }) {
   const ontology = projectLink('ontology');
   return list.map(({ identifier, attribute }) => (

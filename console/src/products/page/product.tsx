@@ -337,9 +337,7 @@ function EditDialog({ page, onClose }: { page: ProductPage; onClose(): void }) {
           <h3>{t('Effect of sending')}</h3>
           {theirs.length > 0 && (
             <p className="note warn">
-              {t('Changed meanwhile: {names}. "Before" is what is stored now.', {
-                names: theirs.join(', '),
-              })}
+              {t('Changed meanwhile: {names}. "Before" is what is stored now.', { names: theirs.join(', ') })}
             </p>
           )}
           <ProductDifference

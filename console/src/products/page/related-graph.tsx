@@ -406,7 +406,6 @@ interface IdleShape {
   relations: readonly ProductRelation[];
 }
 
-/** The relations that find nothing for a product, each with the reason and what can be done. */
 function IdleRelations({ identifier, relations }: IdleShape) {
   if (relations.length === 0)
     return (
