@@ -87,28 +87,28 @@ export function EventEndpoint() {
       }
     >
       <NewSecret secret={secret} onDone={() => setSecret(undefined)} />
-      <Answer of={endpoint}>{(found) => <About endpoint={found} />}</Answer>
+      <Answer of={endpoint}>
+        {(found) => (
+          <Card>
+            <Pairs
+              pairs={[
+                [t('URL'), found.url, 'mono break'],
+                [t('State'), <EndpointState key="state" endpoint={found} />],
+                [t('Gets events of'), <Scope key="scope" scope={found.scope} />],
+                [t('Events'), found.events.join(', ')],
+                found.overlapEndsAt !== null && [
+                  t('Former secret'),
+                  rich('signs until {when}', { when: <Ago at={found.overlapEndsAt} /> }),
+                ],
+              ]}
+            />
+          </Card>
+        )}
+      </Answer>
       <Deliveries id={id} />
     </Page>
   );
 }
-
-const About = ({ endpoint }: { endpoint: WebhookEndpoint }) => (
-  <Card>
-    <Pairs
-      pairs={[
-        [t('URL'), endpoint.url, 'mono break'],
-        [t('State'), <EndpointState key="state" endpoint={endpoint} />],
-        [t('Gets events of'), <Scope key="scope" scope={endpoint.scope} />],
-        [t('Events'), endpoint.events.join(', ')],
-        endpoint.overlapEndsAt !== null && [
-          t('Former secret'),
-          rich('signs until {when}', { when: <Ago at={endpoint.overlapEndsAt} /> }),
-        ],
-      ]}
-    />
-  </Card>
-);
 
 function TestButton({ id }: { id: number }) {
   const relata = useRelata();

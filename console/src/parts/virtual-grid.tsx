@@ -93,7 +93,13 @@ export function VirtualGrid<Row>({
       role="presentation"
       ref={(element) => void element?.style.setProperty('--columns', template)}
     >
-      <GridHead columns={columns} />
+      <div className="grid-head" aria-hidden="true">
+        {columns.map(({ words, isWideOnly }, at) => (
+          <span key={`${at} ${words}`} className={isWideOnly ? 'wide-only' : undefined}>
+            {words}
+          </span>
+        ))}
+      </div>
       <div
         ref={scroller}
         className="grid-scroll"
@@ -123,16 +129,6 @@ export function VirtualGrid<Row>({
     </div>
   );
 }
-
-const GridHead = ({ columns }: { columns: readonly Column[] }) => (
-  <div className="grid-head" aria-hidden="true">
-    {columns.map(({ words, isWideOnly }, at) => (
-      <span key={`${at} ${words}`} className={isWideOnly ? 'wide-only' : undefined}>
-        {words}
-      </span>
-    ))}
-  </div>
-);
 
 interface GridRowShape {
   id: string;

@@ -101,23 +101,19 @@ type CategoryFieldShape = Omit<TextShape, 'label'> & { label?: string; isQuiet?:
 export function CategoryField({ label = t('Category'), isQuiet, value, onChange }: CategoryFieldShape) {
   const [isOpened, setIsOpened] = useState(false);
   const { categories, isPending, isComplete } = useCategories(isOpened);
+  const noMatch = isComplete ? undefined : t('No match yet; still loading');
   return (
     <SuggestField
       label={label}
       placeholder={t('Tools > Drills')}
       value={value}
       choices={categories}
-      empty={describeEmpty(isPending, isComplete)}
+      empty={isPending ? t('Loading categories') : noMatch}
       onFocus={() => setIsOpened(true)}
       onChange={onChange}
       {...(isQuiet && { isQuiet })}
     />
   );
-}
-
-function describeEmpty(isPending: boolean, isComplete: boolean): string | undefined {
-  if (isPending) return t('Loading categories');
-  return isComplete ? undefined : t('No match yet; still loading');
 }
 
 /** The name of a table of values; one that is not there yet can be named too. */

@@ -56,8 +56,14 @@ interface Bulk {
 
 /** Says which products it will be before anything is done: exactly those are sent. */
 function BulkDialog({ bulk, filters, onClose }: { bulk: Bulk; filters: ProductFilters; onClose(): void }) {
-  const { act } = bulk;
-  const found = useIdentifiers(bulk, filters);
+  const { act, isAll } = bulk;
+  const chosen = useChosen();
+  const found = useOfProject(
+    ['to-be-done', isAll, filters],
+    async (asking) => (isAll ? collect({ ...asking, filters }) : [...chosen]),
+    // What is confirmed is what was found just now.
+    { gcTime: 0, staleTime: Number.POSITIVE_INFINITY, refetchOnWindowFocus: false },
+  );
   const start = useStart(bulk);
   const identifiers = found.data ?? [];
   const fits = identifiers.length > 0 && identifiers.length <= MOST_CHOSEN;
@@ -75,18 +81,7 @@ function BulkDialog({ bulk, filters, onClose }: { bulk: Bulk; filters: ProductFi
   );
 }
 
-/** One more than may be: then there are too many. */
-function useIdentifiers({ isAll }: Bulk, filters: ProductFilters) {
-  const chosen = useChosen();
-  return useOfProject(
-    ['to-be-done', isAll, filters],
-    (asking): Promise<readonly string[]> =>
-      isAll ? collect({ ...asking, filters }) : Promise.resolve([...chosen]),
-    // What is confirmed is what was found just now.
-    { gcTime: 0, staleTime: Number.POSITIVE_INFINITY, refetchOnWindowFocus: false },
-  );
-}
-
+/** @returns one more than may be: then there are too many */
 async function collect(scope: ExportScope): Promise<readonly string[]> {
   const identifiers = new Set<string>();
   for await (const rows of listRows(scope)) {

@@ -359,6 +359,9 @@ function WayCards({ way, limit, shown: first, onMore }: WayCardsShape) {
 function WayHead({ way: { relation, isBack }, count }: { way: Way; count: string }) {
   const { data: known = [] } = useRelations();
   const twoWay = known.find(({ id }) => id === relation.id)?.twoWay ?? false;
+  const oneWay = isBack
+    ? t('This product is shown with them, not they with it.')
+    : t('Shown with this product.');
   return (
     <div>
       <h3 className="row">
@@ -367,14 +370,11 @@ function WayHead({ way: { relation, isBack }, count }: { way: Way; count: string
         <span className="tag">{isBack ? t('leads here') : t('leads to')}</span>
         {!relation.enabled && <span className="tag">{t('switched off')}</span>}
       </h3>
-      <p className="soft small">{sayDirection(isBack, twoWay)}</p>
+      <p className="soft small">
+        {twoWay ? t('Both ways: shown with this product, and this product with them.') : oneWay}
+      </p>
     </div>
   );
-}
-
-function sayDirection(isBack: boolean, twoWay: boolean): string {
-  if (twoWay) return t('Both ways: shown with this product, and this product with them.');
-  return isBack ? t('This product is shown with them, not they with it.') : t('Shown with this product.');
 }
 
 const FoldedCard = ({ variants: [first, ...others] }: { variants: Variants }) => (
